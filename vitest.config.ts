@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 import { buildPages } from './src/web/build.ts';
-import { memoryFolder } from './test/support/memory-folder.ts';
+import { findMemoryFolder } from './test/support/memory-folder.ts';
 import { sendPlainMessages } from './test/support/plain-messages.ts';
 
 /** Pure things run in Node, those of a process one after another; most of the rest in workerd, against real bindings. */
@@ -47,8 +47,8 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 
 // The runtime syncs each write of a database to its disk, and each company's database has hundreds of files. In memory that
 // costs a third less of the system's time, and no wait. The databases need three gigabytes, all else a fraction of one.
-const databases = memoryFolder(8) ?? tmpdir();
-process.env.TMPDIR ??= memoryFolder(4) ?? tmpdir();
+const databases = findMemoryFolder(8) ?? tmpdir();
+process.env.TMPDIR ??= findMemoryFolder(4) ?? tmpdir();
 
 sendPlainMessages();
 

@@ -13,41 +13,41 @@
 import { startSystem } from './system.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
-const ADDED_MS = 2;
-const RATIO = 1.5;
+const MAX_ADDED_MS = 2;
+const MAX_RATIO = 1.5;
 const ROUNDS = 10;
-const REQUESTS = 100;
+const REQUESTS_PER_ROUND = 100;
 const FEWER_REQUESTS = 20;
 
-/** A query that takes PostgreSQL about 20 ms. */
-const makeSlowSql = (least: string) =>
-  `SELECT (n % 7)::text AS region, sum(n) AS total FROM generate_series(1, 40000) AS n WHERE n >= ${least} GROUP BY 1 ORDER BY 1`;
+/** Makes a query that takes PostgreSQL about 20 ms. */
+const makeSlowSql = (minimum: string) =>
+  `SELECT (n % 7)::text AS region, sum(n) AS total FROM generate_series(1, 40000) AS n WHERE n >= ${minimum} GROUP BY 1 ORDER BY 1`;
 
-type Line = 'bare' | 'own' | 'cached' | 'driver' | 'uncached';
+type MeasuredLine = 'bare' | 'own' | 'cached' | 'driver' | 'uncached';
 
 const system = await startSystem('bench/embed/worker.ts');
 try {
   const embed = await createEmbed(60);
-  const uncached = await createEmbed(0);
-  let least = 0;
-  const lines: Record<Line, () => Promise<void>> = {
+  const uncachedPath = await createEmbed(0);
+  let minimum = 0;
+  const lines: Record<MeasuredLine, () => Promise<void>> = {
     bare: () => sendPost('/bench/bare', { parameters: { least: 1 } }),
     own: () => sendPost(`/bench/own${embed}`, { parameters: { least: 1 } }),
     cached: () => sendPost(embed, { parameters: { least: 1 } }),
-    driver: () => sendPost('/bench/sql', { sql: makeSlowSql('$1::numeric'), values: [String(++least)] }),
-    uncached: () => sendPost(uncached, { parameters: { least: ++least } }),
+    driver: () => sendPost('/bench/sql', { sql: makeSlowSql('$1::numeric'), values: [String(++minimum)] }),
+    uncached: () => sendPost(uncachedPath, { parameters: { least: ++minimum } }),
   };
-  const times: Record<Line, number[]> = { bare: [], own: [], cached: [], driver: [], uncached: [] };
+  const times: Record<MeasuredLine, number[]> = { bare: [], own: [], cached: [], driver: [], uncached: [] };
   // From here on the result is cached.
   await lines.cached();
   for (let round = 0; round <= ROUNDS; round += 1) {
-    for (const line of Object.keys(lines) as Line[]) {
-      const requests = line === 'driver' || line === 'uncached' ? FEWER_REQUESTS : REQUESTS;
-      for (let sent = 0; sent < requests; sent += 1) {
-        const before = performance.now();
+    for (const line of Object.keys(lines) as MeasuredLine[]) {
+      const requests = line === 'driver' || line === 'uncached' ? FEWER_REQUESTS : REQUESTS_PER_ROUND;
+      for (let sentCount = 0; sentCount < requests; sentCount += 1) {
+        const startedAt = performance.now();
         await lines[line]();
         // The first round is a warm-up.
-        if (round > 0) times[line].push(performance.now() - before);
+        if (round > 0) times[line].push(performance.now() - startedAt);
       }
     }
   }
@@ -80,12 +80,12 @@ async function sendPost(path: string, body: object): Promise<void> {
   if (!response.ok || text.includes('"error"')) throw new Error(`${path} answered ${response.status}: ${text}`);
 }
 
-function printTimes(times: Record<Line, number[]>): void {
+function printTimes(times: Record<MeasuredLine, number[]>): void {
   const [bare, own, cached, driver, uncached] = ([...Object.values(times)] as number[][]).map(
     (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)],
   ) as [number, number, number, number, number];
-  const line = (what: string, ms: number, said = '') =>
-    console.log(`${what.padEnd(58)} ${ms.toFixed(2).padStart(6)} ms  ${said}`);
+  const line = (lineLabel: string, ms: number, verdict = '') =>
+    console.log(`${lineLabel.padEnd(58)} ${ms.toFixed(2).padStart(6)} ms  ${verdict}`);
   line('bare Hono route', bare);
   line('cached execution of an embed', own, `adds ${(own - bare).toFixed(2)} ms`);
   line('the same, with the platform in this process', cached);
@@ -94,8 +94,12 @@ function printTimes(times: Record<Line, number[]>): void {
   printVerdict(
     'what a cached execution of an embed adds to a bare Hono route',
     own - bare,
-    makeUpperLimit(ADDED_MS),
+    makeUpperLimit(MAX_ADDED_MS),
     'ms',
   );
-  printVerdict('an uncached one, against the same SQL through the driver', uncached / driver, makeUpperLimit(RATIO));
+  printVerdict(
+    'an uncached one, against the same SQL through the driver',
+    uncached / driver,
+    makeUpperLimit(MAX_RATIO),
+  );
 }

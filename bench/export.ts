@@ -16,15 +16,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Client } from 'pg';
-import { csvSelectList } from '../src/modules/managed-tables/row-batches.ts';
-import { fromSql } from '../src/modules/managed-tables/row-pages.ts';
+import { makeCsvSelectList } from '../src/modules/managed-tables/row-batches.ts';
+import { makeFromSql } from '../src/modules/managed-tables/row-pages.ts';
 import { hasPsql } from './baseline.ts';
 import { type System, startSystem } from './system.ts';
 import { readResidentMemory, resetPeak } from './usage.ts';
 import { makeLowerLimit, makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
 const ROUNDS = 5;
-const ROWS = Number(process.argv[2] ?? 1_000_000);
+const ROW_COUNT = Number(process.argv[2] ?? 1_000_000);
 
 const COLUMNS = {
   pedido: ['integer', 'n'],
@@ -37,18 +37,23 @@ const COLUMNS = {
   criado_em: ['datetime', `timestamptz '2024-01-01 00:00:00Z' + n * interval '7 seconds'`],
   nota: ['text', `CASE n % 3 WHEN 0 THEN 'entregar, se possível' ELSE 'sem observação' END`],
 } as const;
-const NAMES = Object.keys(COLUMNS).join(', ');
-const SHOWN = Object.entries(COLUMNS).map(([name, [type]]) => ({ name, display_name: name, type, nullable: true }));
+const COLUMN_NAMES = Object.keys(COLUMNS).join(', ');
+const SHOWN_COLUMNS = Object.entries(COLUMNS).map(([name, [type]]) => ({
+  name,
+  display_name: name,
+  type,
+  nullable: true,
+}));
 
 async function createTable(system: System, name: string, rows: number): Promise<string> {
-  const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns: SHOWN });
+  const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns: SHOWN_COLUMNS });
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
   // The login's own limit is meant for requests.
   await client.query('SET statement_timeout = 0');
   const values = Object.values(COLUMNS).map(([, sql]) => sql);
   await client.query(
-    `INSERT INTO public.${name} (${NAMES}) SELECT ${values.join(', ')} FROM generate_series(1, ${rows}) AS n`,
+    `INSERT INTO public.${name} (${COLUMN_NAMES}) SELECT ${values.join(', ')} FROM generate_series(1, ${rows}) AS n`,
   );
   await client.query(`VACUUM ANALYZE public.${name}`);
   await client.end();
@@ -59,57 +64,57 @@ const folder = await mkdtemp(join(tmpdir(), 'data-console-export-'));
 const file = join(folder, 'rows.csv');
 const system = await startSystem();
 
-/** What `runPsql` is asked for, and what an export asks for, there in several batches. */
-const BARE = `(SELECT id, ${NAMES} FROM public.pedidos ORDER BY id)`;
-const FORMATTED = `(SELECT ${csvSelectList(SHOWN, false, 'source')} FROM ${fromSql('pedidos')} ORDER BY source.id)`;
+/** SELECTs that `runPsql` copies, and that an export copies (there in several batches). */
+const PLAIN_SELECT = `(SELECT id, ${COLUMN_NAMES} FROM public.pedidos ORDER BY id)`;
+const FORMATTED_SELECT = `(SELECT ${makeCsvSelectList(SHOWN_COLUMNS, false, 'source')} FROM ${makeFromSql('pedidos')} ORDER BY source.id)`;
 
 async function runPsql(): Promise<void> {
-  const command = `\\copy ${BARE} TO '${file}' (FORMAT csv, HEADER)`;
+  const command = `\\copy ${PLAIN_SELECT} TO '${file}' (FORMAT csv, HEADER)`;
   const { status, stderr } = spawnSync('psql', [system.postgresUrl, '-qc', command]);
   if (status !== 0) throw new Error(String(stderr));
 }
 
-/** Downloads a file as a program would that has nothing else to do. */
+/** Downloads a file at the speed of a client that does nothing else with it. */
 async function download(url: string, headers: Record<string, string> = {}): Promise<void> {
   const [answer] = (await once(get(url, { headers, agent: false }), 'response')) as [IncomingMessage];
   if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`);
   await pipeline(answer, createWriteStream(file));
 }
 
-const passesOn = spawn(process.execPath, [join(import.meta.dirname, 'export/pass-on.ts'), system.postgresUrl], {
+const passOnProcess = spawn(process.execPath, [join(import.meta.dirname, 'export/pass-on.ts'), system.postgresUrl], {
   stdio: ['pipe', 'pipe', 'inherit'],
 });
-const [port] = await once(passesOn.stdout, 'data');
-const node = (selected: string) => {
+const [port] = await once(passOnProcess.stdout, 'data');
+const measureNode = (selected: string) => {
   const copy = new URLSearchParams({ copy: `COPY ${selected} TO STDOUT (FORMAT csv, HEADER)` });
   return download(`http://127.0.0.1:${Number(port)}/?${copy}`);
 };
 
 const token = await system.logIn();
-const measureOurs = (id: string) =>
+const measureExport = (id: string) =>
   download(`${system.baseUrl}/v1/managed-tables/${id}/export`, { authorization: `Bearer ${token}` });
 
-/** The peak of workerd's memory while it exports. MB. */
+/** Measures the peak of workerd's memory while it exports, in MB. */
 async function measurePeak(id: string): Promise<number> {
   const worker = await system.workerd();
   await resetPeak(worker);
-  await measureOurs(id);
+  await measureExport(id);
   return (await readResidentMemory(worker)).peak;
 }
 
 try {
-  const few = await createTable(system, 'poucos', ROWS / 10);
-  const all = await createTable(system, 'pedidos', ROWS);
-  const never = Number.POSITIVE_INFINITY;
-  const best = { psql: never, node: never, bare: never, ours: never };
-  await measurePeak(few);
-  const peaks = { few: await measurePeak(few), all: await measurePeak(all) };
+  const smallTableId = await createTable(system, 'poucos', ROW_COUNT / 10);
+  const fullTableId = await createTable(system, 'pedidos', ROW_COUNT);
+  const infinity = Number.POSITIVE_INFINITY;
+  const best = { psql: infinity, node: infinity, bare: infinity, ours: infinity };
+  await measurePeak(smallTableId);
+  const memoryPeaks = { few: await measurePeak(smallTableId), all: await measurePeak(fullTableId) };
   for (let round = 1; round <= ROUNDS; round++) {
     const times = {
-      psql: await measureMilliseconds(() => (hasPsql ? runPsql() : node(BARE))),
-      node: await measureMilliseconds(() => node(FORMATTED)),
-      bare: await measureMilliseconds(() => node(BARE)),
-      ours: await measureMilliseconds(() => measureOurs(all)),
+      psql: await measureMilliseconds(() => (hasPsql ? runPsql() : measureNode(PLAIN_SELECT))),
+      node: await measureMilliseconds(() => measureNode(FORMATTED_SELECT)),
+      bare: await measureMilliseconds(() => measureNode(PLAIN_SELECT)),
+      ours: await measureMilliseconds(() => measureExport(fullTableId)),
     };
     console.log(
       `round ${round}: ${Object.entries(times)
@@ -119,7 +124,7 @@ try {
     for (const name of Object.keys(best) as (keyof typeof best)[]) best[name] = Math.min(best[name], times[name]);
   }
   console.log(
-    `peak of workerd: ${peaks.few.toFixed(0)} MB for a tenth of the rows, ${peaks.all.toFixed(0)} MB for all`,
+    `peak of workerd: ${memoryPeaks.few.toFixed(0)} MB for a tenth of the rows, ${memoryPeaks.all.toFixed(0)} MB for all`,
   );
   console.log(`the Node process takes ${best.bare.toFixed(0)} ms where PostgreSQL formats no column`);
   printVerdict('1M rows as CSV, against psql \\copy TO', best.psql / best.ours, makeLowerLimit(0.5), 'times as fast');
@@ -129,9 +134,13 @@ try {
     makeLowerLimit(0.8),
     'times as fast',
   );
-  printVerdict('peak memory of an export of 1M rows, against 100,000', peaks.all / peaks.few, makeUpperLimit(1.25));
+  printVerdict(
+    'peak memory of an export of 1M rows, against 100,000',
+    memoryPeaks.all / memoryPeaks.few,
+    makeUpperLimit(1.25),
+  );
 } finally {
-  passesOn.kill();
+  passOnProcess.kill();
   await system.stop();
   await rm(folder, { recursive: true, force: true });
 }

@@ -8,20 +8,26 @@
  * printed beside, as multiples of the distance.
  */
 import { signedRequest } from '../examples/signing/sign.ts';
-import { countQueries, createCompanies, forEachConcurrently, readUsage, sendSigned } from './metered/crowd.ts';
+import {
+  countNonHandlerQueries,
+  createCompanies,
+  forEachConcurrently,
+  readUsage,
+  sendSigned,
+} from './metered/crowd.ts';
 import { type System, startSystem } from './system.ts';
-import { createScene } from './traffic/work.ts';
+import { createTrafficObjects } from './traffic/work.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
-const DISTANCES = [0, 60, 150];
+const LATENCIES_MS = [0, 60, 150];
 const TRIES = 5;
 const COMPANIES = 1000;
-/** Requests of each company until its key is known, and those that are counted. */
+/** Requests of each company until its key is cached, and requests that are counted after them. */
 const WARM_UP_REQUESTS = 2;
 const COUNTED_REQUESTS = 10;
 
-/** The ways of one request: before its handler, in all, and those to Postgres among them; and how long it took (ms). */
-interface Trip {
+/** Sequential remote calls of one request: before its handler, in all, and to Postgres; and its duration in ms. */
+interface RequestTrips {
   before: number;
   all: number;
   postgres: number;
@@ -30,77 +36,77 @@ interface Trip {
 
 const system = await startSystem('bench/metered/worker.ts');
 try {
-  await measureWays(system);
+  await measureSequentialCalls(system);
   await measureSteadyState(system);
 } finally {
   await system.stop();
 }
 
-async function measureWays({ baseUrl, serviceAccount, ...rest }: System): Promise<void> {
-  const { tableId, share } = await createScene(system);
+async function measureSequentialCalls({ baseUrl, serviceAccount, ...rest }: System): Promise<void> {
+  const { tableId, share } = await createTrafficObjects(system);
   const dashboardId = await createSevenCharts(system);
   const headers = { authorization: `Bearer ${await rest.logIn()}`, 'content-type': 'application/json' };
-  const bearer = (path: string) => new Request(baseUrl + path, { headers });
+  const makeBearerRequest = (path: string) => new Request(baseUrl + path, { headers });
   const requests: Record<string, () => Request | Promise<Request>> = {
     'a signed request': () => signedRequest(serviceAccount, 'GET', `${baseUrl}/bench/signed`),
-    'a bearer request': () => bearer('/bench/bearer'),
+    'a bearer request': () => makeBearerRequest('/bench/bearer'),
     'the first of a session': async () => {
       await fetch(`${baseUrl}/bench/forget`);
-      return bearer('/bench/bearer');
+      return makeBearerRequest('/bench/bearer');
     },
     'a viewer who opens a share': () => new Request(`${baseUrl}${share}/resolve`),
-    'a page of a table': () => bearer(`/v1/managed-tables/${tableId}/data?page=2&per_page=50`),
+    'a page of a table': () => makeBearerRequest(`/v1/managed-tables/${tableId}/data?page=2&per_page=50`),
     'a dashboard of seven charts': () =>
       new Request(`${baseUrl}/v1/dashboards/${dashboardId}/execute`, { method: 'POST', headers, body: '{}' }),
   };
-  for (const distance of DISTANCES) {
-    await fetch(`${baseUrl}/bench/distance?milliseconds=${distance}`);
-    console.log(`${distance} ms away`);
-    const trips = new Map<string, Trip>();
+  for (const latencyMs of LATENCIES_MS) {
+    await fetch(`${baseUrl}/bench/distance?milliseconds=${latencyMs}`);
+    console.log(`${latencyMs} ms away`);
+    const tripsByRequest = new Map<string, RequestTrips>();
     for (const [what, make] of Object.entries(requests)) {
-      const tries: Trip[] = [];
-      for (let n = 0; n < TRIES; n += 1) tries.push(await sendFromAfar(await make(), distance));
-      const least = (member: keyof Trip) => Math.min(...tries.map((trip) => trip[member]));
+      const triedTrips: RequestTrips[] = [];
+      for (let n = 0; n < TRIES; n += 1) triedTrips.push(await sendWithLatency(await make(), latencyMs));
+      const findLeast = (member: keyof RequestTrips) => Math.min(...triedTrips.map((trip) => trip[member]));
       const trip = {
-        before: least('before'),
-        all: least('all'),
-        postgres: least('postgres'),
-        milliseconds: least('milliseconds'),
+        before: findLeast('before'),
+        all: findLeast('all'),
+        postgres: findLeast('postgres'),
+        milliseconds: findLeast('milliseconds'),
       };
-      trips.set(what, trip);
-      const time = distance === 0 ? '' : `, ${(trip.milliseconds / distance).toFixed(1)} times the distance`;
+      tripsByRequest.set(what, trip);
+      const time = latencyMs === 0 ? '' : `, ${(trip.milliseconds / latencyMs).toFixed(1)} times the distance`;
       console.log(
         `  ${what.padEnd(28)} ${trip.before} before the handler, ${trip.all} to D1 and objects, ${trip.postgres} to Postgres${time}`,
       );
     }
     // What is answered at once cannot be told from what is asked together.
-    if (distance === 0) continue;
-    const of = (what: string) => trips.get(what) as Trip;
-    const known = Math.max(of('a signed request').before, of('a bearer request').before);
-    const check = (what: string, figure: number, limit: number) =>
-      printVerdict(`${what}, ${distance} ms away`, figure, makeUpperLimit(limit), 'in sequence');
-    check('far hops before the handler, of a known principal', known, 1);
-    check('far hops before the handler, of one that is not known', of('the first of a session').before, 2);
-    check('round trips to Postgres of a page of a table', of('a page of a table').postgres, 4);
-    check('round trips to Postgres of a dashboard of seven charts', of('a dashboard of seven charts').postgres, 4);
+    if (latencyMs === 0) continue;
+    const of = (what: string) => tripsByRequest.get(what) as RequestTrips;
+    const knownCallerTrips = Math.max(of('a signed request').before, of('a bearer request').before);
+    const checkTrips = (label: string, figure: number, limit: number) =>
+      printVerdict(`${label}, ${latencyMs} ms away`, figure, makeUpperLimit(limit), 'in sequence');
+    checkTrips('far hops before the handler, of a known principal', knownCallerTrips, 1);
+    checkTrips('far hops before the handler, of one that is not known', of('the first of a session').before, 2);
+    checkTrips('round trips to Postgres of a page of a table', of('a page of a table').postgres, 4);
+    checkTrips('round trips to Postgres of a dashboard of seven charts', of('a dashboard of seven charts').postgres, 4);
   }
   await fetch(`${baseUrl}/bench/distance?milliseconds=0`);
-  await system.placePostgres(0);
+  await system.setPostgresLatency(0);
 }
 
-/** Sends a request, with Postgres that far away. */
-async function sendFromAfar(request: Request, distance: number): Promise<Trip> {
-  await system.placePostgres(distance);
-  const began = performance.now();
+/** Sends a request, with Postgres behind this round-trip latency. */
+async function sendWithLatency(request: Request, latencyMs: number): Promise<RequestTrips> {
+  await system.setPostgresLatency(latencyMs);
+  const startedAt = performance.now();
   const answer = await fetch(request);
   const text = await answer.text();
-  const milliseconds = performance.now() - began;
+  const milliseconds = performance.now() - startedAt;
   if (!answer.ok) throw new Error(`${request.method} ${request.url} answered ${answer.status}: ${text}`);
   const { before, all } = JSON.parse(answer.headers.get('x-hops') ?? '') as { before: number; all: number };
-  return { before, all, postgres: await system.postgresTrips(), milliseconds };
+  return { before, all, postgres: await system.countPostgresTrips(), milliseconds };
 }
 
-/** A dashboard of seven charts that is not cached. */
+/** Creates a dashboard of seven charts that is not cached. @returns its id */
 async function createSevenCharts({ call }: System): Promise<string> {
   const layout = [];
   for (let n = 0; n < 7; n += 1) {
@@ -111,15 +117,15 @@ async function createSevenCharts({ call }: System): Promise<string> {
   return (await call('POST', '/v1/dashboards', { name: 'Seven', cache_seconds: 0, layout }))._id;
 }
 
-/** Queries of D1 while a thousand companies send one request after the other, each by a key that is known. */
+/** Counts queries of D1 while a thousand companies send one request after the other, each by a key that is cached. */
 async function measureSteadyState({ baseUrl }: System): Promise<void> {
   const companies = await createCompanies(baseUrl, COMPANIES, 1);
-  const round = () =>
+  const sendRound = () =>
     forEachConcurrently(companies, ({ keys: [key] }, n) => sendSigned(baseUrl, key as never, '/bench/signed', n));
-  for (let n = 0; n < WARM_UP_REQUESTS; n += 1) await round();
+  for (let n = 0; n < WARM_UP_REQUESTS; n += 1) await sendRound();
   await readUsage(baseUrl);
-  for (let n = 0; n < COUNTED_REQUESTS; n += 1) await round();
-  const queries = countQueries(await readUsage(baseUrl));
+  for (let n = 0; n < COUNTED_REQUESTS; n += 1) await sendRound();
+  const queries = countNonHandlerQueries(await readUsage(baseUrl));
   const requests = COUNTED_REQUESTS * COMPANIES;
   printVerdict(
     'D1 queries per thousand requests of 1,000 companies',

@@ -19,7 +19,7 @@ import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
 const ROUNDS = 3;
 
-interface Run {
+interface ReaderRun {
   count: number;
   seconds: number;
   megabytes: number;
@@ -27,9 +27,9 @@ interface Run {
 
 const folder = mkdtempSync(join(tmpdir(), 'formats-'));
 
-/** The median of a reader's runs over a file, by CPU and by memory. */
-function measureReader(reader: string, path: string): Run {
-  const runs = Array.from({ length: ROUNDS }, (): Run => {
+/** Runs a reader several times over a file. @returns the medians of its CPU and of its memory */
+function measureReader(reader: string, path: string): ReaderRun {
+  const runs = Array.from({ length: ROUNDS }, (): ReaderRun => {
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
       [join(import.meta.dirname, 'formats/read.ts'), reader, path],
@@ -38,7 +38,7 @@ function measureReader(reader: string, path: string): Run {
     if (status !== 0) throw new Error(`${reader}: ${stderr}`);
     return JSON.parse(stdout);
   });
-  const [{ count }] = runs as [Run];
+  const [{ count }] = runs as [ReaderRun];
   return {
     count,
     seconds: computeMedian(runs.map(({ seconds }) => seconds)),
@@ -49,29 +49,35 @@ function measureReader(reader: string, path: string): Run {
 /** @param limits the largest ratio to the package's CPU and memory; null for no limit */
 function compareReaders(
   format: string,
-  peer: string,
+  packageName: string,
   bytes: Uint8Array,
   limits: { cpu: number | null; memory: number | null },
 ) {
   const path = join(folder, format);
   writeFileSync(path, bytes);
-  const own = measureReader(`${format} own`, path);
-  const theirs = measureReader(`${format} ${peer}`, path);
-  if (own.count !== theirs.count) throw new Error(`${format}: ${own.count} is not ${theirs.count}`);
-  const figures = ({ seconds, megabytes }: Run) => `${seconds.toFixed(2)} s of CPU, ${megabytes.toFixed(0)} MB`;
-  console.log(`${format}, ${(statSync(path).size / 1e6).toFixed(1)} MB: ${figures(own)}; ${peer}: ${figures(theirs)}`);
+  const ownRun = measureReader(`${format} own`, path);
+  const packageRun = measureReader(`${format} ${packageName}`, path);
+  if (ownRun.count !== packageRun.count) throw new Error(`${format}: ${ownRun.count} is not ${packageRun.count}`);
+  const formatRun = ({ seconds, megabytes }: ReaderRun) => `${seconds.toFixed(2)} s of CPU, ${megabytes.toFixed(0)} MB`;
+  console.log(
+    `${format}, ${(statSync(path).size / 1e6).toFixed(1)} MB: ${formatRun(ownRun)}; ${packageName}: ${formatRun(packageRun)}`,
+  );
   if (limits.cpu !== null)
-    printVerdict(`CPU of reading ${format}, against ${peer}`, own.seconds / theirs.seconds, makeUpperLimit(limits.cpu));
+    printVerdict(
+      `CPU of reading ${format}, against ${packageName}`,
+      ownRun.seconds / packageRun.seconds,
+      makeUpperLimit(limits.cpu),
+    );
   if (limits.memory !== null) {
     printVerdict(
-      `memory of reading ${format}, against ${peer}`,
-      own.megabytes / theirs.megabytes,
+      `memory of reading ${format}, against ${packageName}`,
+      ownRun.megabytes / packageRun.megabytes,
       makeUpperLimit(limits.memory),
     );
   }
 }
 
-/** The same rows as a workbook of Excel 97 to 2003. */
+/** Makes a workbook of Excel 97 to 2003 with the rows of a CSV. */
 function makeOldWorkbook(csv: Uint8Array): Uint8Array {
   const cells = new TextDecoder()
     .decode(csv)
@@ -82,7 +88,7 @@ function makeOldWorkbook(csv: Uint8Array): Uint8Array {
   return new Uint8Array(write(book, { type: 'array', bookType: 'biff8', bookSST: true }));
 }
 
-/** A picture as large as a logo may be. */
+/** Makes a PNG picture of the largest size that a logo may have. */
 function makePicture(): Uint8Array {
   const png = new PNG({ width: MAX_SIDE, height: MAX_SIDE });
   for (let at = 0; at < png.data.length; at += 1) png.data[at] = (at >> 8) & 0xff;

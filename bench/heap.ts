@@ -1,22 +1,25 @@
-/** The two Workers among the isolates of the local runtime; the others simulate the platform. */
-export type Worker = 'api' | 'background';
+/** Name of one of the product's two Workers; the other isolates of the local runtime simulate the platform. */
+export type WorkerName = 'api' | 'background';
 
 /** Sends a command of the Chrome DevTools protocol. @returns its result */
-export type Ask = (method: string) => Promise<{ usedSize: number; backingStorageSize: number }>;
+export type SendCommand = (method: string) => Promise<{ usedSize: number; backingStorageSize: number }>;
 
 /** Opens the inspector of a Worker's isolate, by the port of workerd's inspector. */
-export async function inspect(inspectorPort: number, worker: Worker): Promise<{ ask: Ask; close(): void }> {
+export async function openInspector(
+  inspectorPort: number,
+  worker: WorkerName,
+): Promise<{ sendCommand: SendCommand; close(): void }> {
   const socket = new WebSocket(`ws://127.0.0.1:${inspectorPort}/core:user:${worker}`);
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve);
     socket.addEventListener('error', () => reject(new Error(`No inspector at ${socket.url}`)));
   });
-  return { ask: (method) => ask(socket, method), close: () => socket.close() };
+  return { sendCommand: (method) => sendCommand(socket, method), close: () => socket.close() };
 }
 
-/** Megabytes that the isolate of the API's Worker retains after a garbage collection, its buffers included. */
-export async function readHeldMemory(inspectorPort: number): Promise<number> {
-  const { ask, close } = await inspect(inspectorPort, 'api');
+/** Reads the megabytes that the isolate of the API's Worker retains after a garbage collection, buffers included. */
+export async function readRetainedMemory(inspectorPort: number): Promise<number> {
+  const { sendCommand: ask, close } = await openInspector(inspectorPort, 'api');
   try {
     // The second collection frees what finalizers of the first released.
     await ask('HeapProfiler.collectGarbage');
@@ -28,19 +31,19 @@ export async function readHeldMemory(inspectorPort: number): Promise<number> {
   }
 }
 
-let asked = 0;
+let lastCommandId = 0;
 
-function ask(socket: WebSocket, method: string): ReturnType<Ask> {
-  asked += 1;
-  const id = asked;
+function sendCommand(socket: WebSocket, method: string): ReturnType<SendCommand> {
+  lastCommandId += 1;
+  const id = lastCommandId;
   return new Promise((resolve) => {
-    const hear = ({ data }: MessageEvent) => {
+    const handleMessage = ({ data }: MessageEvent) => {
       const message = JSON.parse(String(data));
       if (message.id !== id) return;
-      socket.removeEventListener('message', hear);
+      socket.removeEventListener('message', handleMessage);
       resolve(message.result);
     };
-    socket.addEventListener('message', hear);
+    socket.addEventListener('message', handleMessage);
     socket.send(JSON.stringify({ id, method }));
   });
 }

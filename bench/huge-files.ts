@@ -5,15 +5,15 @@ import { loadJob, type System, waitForJob } from './system.ts';
 
 export const MILLION = 1_000_000;
 
-/** Each kind of large file: the millions of rows of a file of its standard size, and how it is written. */
-export const KINDS = {
+/** Kinds of large files: millions of rows in a file of the standard size, and the function that writes it. */
+export const FILE_KINDS = {
   csv: { millions: 11, write: writeCsv },
-  ndjson: { millions: 5.7, write: writeLines },
+  ndjson: { millions: 5.7, write: writeNdjson },
   parquet: { millions: 10, write: writeOrdersParquet },
 };
-export type Kind = keyof typeof KINDS;
+export type FileKind = keyof typeof FILE_KINDS;
 
-/** A million rows after the other: they are the same. */
+/** Writes a CSV file, a million equal rows at a time. */
 export async function writeCsv(path: string, rows: number): Promise<void> {
   const file = await open(path, 'w');
   for (let left = rows; left > 0; left -= MILLION) {
@@ -23,7 +23,7 @@ export async function writeCsv(path: string, rows: number): Promise<void> {
   await file.close();
 }
 
-async function writeLines(path: string, rows: number): Promise<void> {
+async function writeNdjson(path: string, rows: number): Promise<void> {
   const file = await open(path, 'w');
   for (const lines of writeOrdersNdjson(rows)) await file.writeFile(lines);
   await file.close();
@@ -32,21 +32,21 @@ async function writeLines(path: string, rows: number): Promise<void> {
 /** Sends a file by tus and has it loaded into a new table. @returns milliseconds of each, and the rows that were loaded */
 export async function loadByTus(system: System, path: string, table: string) {
   const api = createClient({ baseUrl: system.baseUrl, credential: withToken(await system.logIn()) });
-  const began = performance.now();
+  const startedAt = performance.now();
   // Node's `openAsBlob` tells the size of a file of 4 GiB or more wrongly.
   await using file = await open(path);
   const { size } = await file.stat();
-  const slice = async (start: number, end: number) => {
+  const readSlice = async (start: number, end: number) => {
     const { buffer, bytesRead } = await file.read(new Uint8Array(Math.min(end, size) - start), { position: start });
     return new Blob([buffer.subarray(0, bytesRead)]);
   };
-  const { _id: jobId } = await api.upload({ name: path.slice(path.lastIndexOf('/') + 1), size, slice });
-  const sent = performance.now();
+  const { _id: jobId } = await api.upload({ name: path.slice(path.lastIndexOf('/') + 1), size, slice: readSlice });
+  const sentAt = performance.now();
   await system.renewToken();
   const waiting = await waitForJob(system, jobId, 'waiting_confirm');
-  const read = performance.now();
+  const inferredAt = performance.now();
   await system.renewToken();
   const done = await loadJob(system, waiting, { display_name: table });
-  const times = { send: sent - began, infer: read - sent, load: performance.now() - read };
+  const times = { send: sentAt - startedAt, infer: inferredAt - sentAt, load: performance.now() - inferredAt };
   return { ...times, rows: done.progress.rows_processed as number };
 }

@@ -12,22 +12,22 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { copyPlainly, hasPsql } from './baseline.ts';
-import { ORDERS_TABLE, writeOrdersCsv } from './orders.ts';
-import { papaparse } from './papaparse.ts';
+import { hasPsql, measurePlainCopy } from './baseline.ts';
+import { ORDERS_COLUMNS_SQL, writeOrdersCsv } from './orders.ts';
+import { countRowsWithPapaparse } from './papaparse.ts';
 import { loadJob, type System, startSystem, uploadFile, waitForJob } from './system.ts';
 import { readCpuSeconds, readResidentMemory } from './usage.ts';
 import { formatRate, makeLowerLimit, makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
-const LOAD_LIMIT = 1.1;
-const INFER_LIMIT = 1.5;
+const MIN_LOAD_RATIO = 1.1;
+const MAX_INFER_RATIO = 1.5;
 const ROUNDS = 3;
-const ROWS = Number(process.argv[2] ?? 1_000_000);
+const ROW_COUNT = Number(process.argv[2] ?? 1_000_000);
 
-const csv = writeOrdersCsv(ROWS);
+const csv = writeOrdersCsv(ROW_COUNT);
 const header = new TextDecoder().decode(csv.subarray(0, csv.indexOf(10)));
 
-/** Process id of the server process for the company's Postgres. */
+/** Finds the process id of the server process of the company's Postgres. */
 async function findPostmaster(system: System): Promise<number> {
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
@@ -37,40 +37,40 @@ async function findPostmaster(system: System): Promise<number> {
   return Number(/PPid:\s+(\d+)/.exec(status)?.[1]);
 }
 
-/** Times in ms, CPU in seconds. */
-async function measureOurs(system: System, server: number, round: number) {
-  const worker = await system.workerd();
-  const workerAtFirst = await readCpuSeconds(worker);
-  const sent = Date.now();
+/** Uploads and loads the file through the API. @returns times in ms, CPU in seconds */
+async function measureUploadAndLoad(system: System, postgresPid: number, round: number) {
+  const workerPid = await system.workerd();
+  const workerCpuBefore = await readCpuSeconds(workerPid);
+  const sentAt = Date.now();
   const jobId = await uploadFile(system, new File([csv], 'pedidos.csv', { type: 'text/csv' }));
-  const received = Date.now();
+  const receivedAt = Date.now();
   const waiting = await waitForJob(system, jobId, 'waiting_confirm');
-  const workerInferred = await readCpuSeconds(worker);
-  const postgresBefore = await readCpuSeconds(server, true);
-  const hereBefore = process.cpuUsage();
-  const confirmed = Date.now();
+  const workerCpuInferred = await readCpuSeconds(workerPid);
+  const postgresCpuBefore = await readCpuSeconds(postgresPid, true);
+  const ownCpuBefore = process.cpuUsage();
+  const confirmedAt = Date.now();
   const done = await loadJob(system, waiting, { display_name: `pedidos_${round}` });
-  const workerLoaded = await readCpuSeconds(worker);
-  const here = process.cpuUsage(hereBefore);
-  if (done.progress.rows_processed !== ROWS) throw new Error(`loaded ${done.progress.rows_processed} rows`);
+  const workerCpuLoaded = await readCpuSeconds(workerPid);
+  const ownCpu = process.cpuUsage(ownCpuBefore);
+  if (done.progress.rows_processed !== ROW_COUNT) throw new Error(`loaded ${done.progress.rows_processed} rows`);
   // The server counts a session's time once the session has ended.
   await new Promise((resolve) => setTimeout(resolve, 500));
-  const postgresLoad = (await readCpuSeconds(server, true)) - postgresBefore;
+  const postgresLoadCpu = (await readCpuSeconds(postgresPid, true)) - postgresCpuBefore;
   return {
-    receive: received - sent,
-    infer: Date.parse(waiting.updated_at) - received,
-    load: Date.parse(done.updated_at) - confirmed,
+    receive: receivedAt - sentAt,
+    infer: Date.parse(waiting.updated_at) - receivedAt,
+    load: Date.parse(done.updated_at) - confirmedAt,
     cpu: {
-      workerInfer: workerInferred - workerAtFirst,
-      workerLoad: workerLoaded - workerInferred,
-      postgresLoad,
-      here: (here.user + here.system) / 1e6,
+      workerInfer: workerCpuInferred - workerCpuBefore,
+      workerLoad: workerCpuLoaded - workerCpuInferred,
+      postgresLoad: postgresLoadCpu,
+      here: (ownCpu.user + ownCpu.system) / 1e6,
     },
   };
 }
 
-function barePass(): void {
-  if (papaparse(csv) !== ROWS) throw new Error('papaparse saw other rows');
+function parseWithPapaparse(): void {
+  if (countRowsWithPapaparse(csv) !== ROW_COUNT) throw new Error('papaparse saw other rows');
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'data-console-load-'));
@@ -78,17 +78,17 @@ const file = join(folder, 'rows.csv');
 await writeFile(file, csv);
 const system = await startSystem();
 try {
-  console.log(`${ROWS.toLocaleString('en')} rows, nine columns, ${(csv.length / 1e6).toFixed(1)} MB`);
-  const server = await findPostmaster(system);
-  const never = Number.POSITIVE_INFINITY;
-  const best = { papaparse: never, plain: never, receive: never, infer: never, load: never };
+  console.log(`${ROW_COUNT.toLocaleString('en')} rows, nine columns, ${(csv.length / 1e6).toFixed(1)} MB`);
+  const postgresPid = await findPostmaster(system);
+  const infinity = Number.POSITIVE_INFINITY;
+  const best = { papaparse: infinity, plain: infinity, receive: infinity, infer: infinity, load: infinity };
   for (let round = 0; round <= ROUNDS; round++) {
-    const bare = await measureMilliseconds(barePass);
-    const plain = await copyPlainly(system, file, ORDERS_TABLE, header);
-    const { receive, infer, load, cpu } = await measureOurs(system, server, round);
-    const times = { papaparse: bare, plain, receive, infer, load };
-    const said = Object.entries(times).map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`);
-    console.log(`${round === 0 ? 'warm-up' : `round ${round}`}: ${said.join(', ')}`);
+    const papaparseMs = await measureMilliseconds(parseWithPapaparse);
+    const copyMs = await measurePlainCopy(system, file, ORDERS_COLUMNS_SQL, header);
+    const { receive, infer, load, cpu } = await measureUploadAndLoad(system, postgresPid, round);
+    const times = { papaparse: papaparseMs, plain: copyMs, receive, infer, load };
+    const timeTexts = Object.entries(times).map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`);
+    console.log(`${round === 0 ? 'warm-up' : `round ${round}`}: ${timeTexts.join(', ')}`);
     console.log(
       `  CPU: workerd ${cpu.workerInfer.toFixed(1)} s to receive and infer, ${cpu.workerLoad.toFixed(1)} s to load;` +
         ` meanwhile PostgreSQL ${cpu.postgresLoad.toFixed(1)} s, its proxy and this ${cpu.here.toFixed(1)} s`,
@@ -96,24 +96,26 @@ try {
     if (round === 0) continue;
     for (const name of Object.keys(best) as (keyof typeof best)[]) best[name] = Math.min(best[name], times[name]);
   }
-  const rate = (ms: number) => formatRate(ROWS, ms);
+  const formatRowRate = (ms: number) => formatRate(ROW_COUNT, ms);
   console.log(
-    `best: ${hasPsql ? 'psql \\copy' : 'pg-copy-streams'} ${rate(best.plain)}, confirm to done ${rate(best.load)}`,
+    `best: ${hasPsql ? 'psql \\copy' : 'pg-copy-streams'} ${formatRowRate(best.plain)}, confirm to done ${formatRowRate(best.load)}`,
   );
-  console.log(`      papaparse ${rate(best.papaparse)}, upload to waiting_confirm ${rate(best.infer)}`);
+  console.log(
+    `      papaparse ${formatRowRate(best.papaparse)}, upload to waiting_confirm ${formatRowRate(best.infer)}`,
+  );
   const { peak } = await readResidentMemory(await system.workerd());
   console.log(`peak resident memory of workerd ${peak.toFixed(0)} MB, R2's simulator included`);
-  const loading = best.plain / best.load;
-  const inferring = best.infer / best.papaparse;
+  const loadRatio = best.plain / best.load;
+  const inferRatio = best.infer / best.papaparse;
   printVerdict(
     '1M rows from upload to waiting_confirm, against a bare papaparse pass',
-    inferring,
-    makeUpperLimit(INFER_LIMIT),
+    inferRatio,
+    makeUpperLimit(MAX_INFER_RATIO),
   );
   printVerdict(
     '1M rows from confirm to done, against psql \\copy',
-    loading,
-    makeLowerLimit(LOAD_LIMIT),
+    loadRatio,
+    makeLowerLimit(MIN_LOAD_RATIO),
     'times as fast',
   );
 } finally {

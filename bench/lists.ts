@@ -13,19 +13,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { bundleWorker } from '../local/bundle.ts';
-import type { Run } from './lists/worker.ts';
+import type { TimedRead } from './lists/worker.ts';
 import { migrateDatabase } from './signed-request/start.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
-const USERS = 100_000;
+const USER_COUNT = 100_000;
 const PER_PAGE = 20;
-const FIRST_LIMIT = 3;
-const DEEP_LIMIT = 30;
+const MAX_FIRST_PAGE_RATIO = 3;
+const MAX_DEEP_PAGE_RATIO = 30;
 const ROUNDS = 5;
 const REPEATS = 20;
-const COMPANY = '65f000000000000000000001';
-const ACCOUNT = '65f000000000000000000002';
-const CROWDED = '65f000000000000000000003';
+const COMPANY_ID = '65f000000000000000000001';
+const ACCOUNT_ID = '65f000000000000000000002';
+const CROWDED_ACCOUNT_ID = '65f000000000000000000003';
 
 const projectDir = new URL('..', import.meta.url).pathname;
 const folder = await mkdtemp(join(tmpdir(), 'bench-lists-'));
@@ -48,21 +48,21 @@ const miniflare = new Miniflare(
   }),
 );
 
-async function fillTables(): Promise<Run['after']> {
+async function fillTables(): Promise<TimedRead['after']> {
   const db = await miniflare.getD1Database('CONTROL_DB', 'bench');
   await migrateDatabase(db);
   await db
     .prepare(
-      `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${USERS})
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${USER_COUNT})
        insert into users (id, company_id, email, name, is_active, teams, metadata, created_at, updated_at, last_login_at)
        select printf('%08x', i / 50) || lower(hex(randomblob(8))), ?, lower(hex(randomblob(6))) || '@bench.test', 'Someone',
          1, '[]', '{"department":"sales"}', i / 3, abs(random() % 100000), iif(i % 3 = 0, null, abs(random() % 100000)) from n`,
     )
-    .bind(COMPANY)
+    .bind(COMPANY_ID)
     .run();
   for (const [account, every] of [
-    [ACCOUNT, 50],
-    [CROWDED, 1],
+    [ACCOUNT_ID, 50],
+    [CROWDED_ACCOUNT_ID, 1],
   ] as const) {
     await db
       .prepare(
@@ -74,68 +74,75 @@ async function fillTables(): Promise<Run['after']> {
   }
   const after = await db
     .prepare('select created_at as createdAt, id from users order by created_at desc, id desc limit 1 offset 50000')
-    .first<Run['after']>();
+    .first<TimedRead['after']>();
   if (!after) throw new Error('The database is empty.');
   return after;
 }
 
-/** Milliseconds of one read, averaged over the repeats. */
-async function measureRead(run: Run): Promise<number> {
+/** Measures the milliseconds of one read, averaged over the repeats. */
+async function measureRead(run: TimedRead): Promise<number> {
   const response = await miniflare.dispatchFetch('http://bench/', { method: 'POST', body: JSON.stringify(run) });
   const { milliseconds, rows } = (await response.json()) as { milliseconds: number; rows: number };
   if (rows !== PER_PAGE) throw new Error(`A page of ${rows} rows was read: ${JSON.stringify(run)}`);
   return milliseconds / run.repeats;
 }
 
-interface Figure {
+interface MeasuredRead {
   what: string;
-  run: Omit<Run, 'companyId' | 'after' | 'repeats'>;
+  run: Omit<TimedRead, 'companyId' | 'after' | 'repeats'>;
   limit: number;
 }
 
-const ORDERS = ['created_at', 'updated_at', 'email', 'last_login_at'] as const;
-const LISTS = [
+const SORT_FIELDS = ['created_at', 'updated_at', 'email', 'last_login_at'] as const;
+const USER_LISTS = [
   { of: '', accountId: undefined, pages: [1, 2500, 5000] },
-  { of: ' of an account of 100,000', accountId: CROWDED, pages: [1, 2500, 5000] },
-  { of: ' of an account of 2,000', accountId: ACCOUNT, pages: [1, 50] },
+  { of: ' of an account of 100,000', accountId: CROWDED_ACCOUNT_ID, pages: [1, 2500, 5000] },
+  { of: ' of an account of 2,000', accountId: ACCOUNT_ID, pages: [1, 50] },
 ];
-const FIGURES: Figure[] = LISTS.flatMap(({ of, accountId, pages }) =>
-  ORDERS.flatMap((by) =>
+const MEASURED_READS: MeasuredRead[] = USER_LISTS.flatMap(({ of, accountId, pages }) =>
+  SORT_FIELDS.flatMap((by) =>
     pages.map((page) => ({
       what: `page ${page.toLocaleString('en')} by ${by}${of}`,
       run: { page, by, accountId },
-      limit: page === 1 ? FIRST_LIMIT : DEEP_LIMIT,
+      limit: page === 1 ? MAX_FIRST_PAGE_RATIO : MAX_DEEP_PAGE_RATIO,
     })),
   ),
 );
 
 try {
-  const shared = { companyId: COMPANY, after: await fillTables(), repeats: REPEATS };
+  const sharedOptions = { companyId: COMPANY_ID, after: await fillTables(), repeats: REPEATS };
   const best = new Map<string, number>();
-  let keyset = Number.POSITIVE_INFINITY;
+  let keysetMs = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) {
-    keyset = Math.min(keyset, await measureRead({ ...shared, page: null, by: 'created_at' }));
-    for (const { what, run } of FIGURES) {
-      best.set(what, Math.min(best.get(what) ?? Number.POSITIVE_INFINITY, await measureRead({ ...shared, ...run })));
+    keysetMs = Math.min(keysetMs, await measureRead({ ...sharedOptions, page: null, by: 'created_at' }));
+    for (const { what, run } of MEASURED_READS) {
+      best.set(
+        what,
+        Math.min(best.get(what) ?? Number.POSITIVE_INFINITY, await measureRead({ ...sharedOptions, ...run })),
+      );
     }
   }
-  const line = (what: string, ms: number, rest = '') =>
-    console.log(`${what.padEnd(58)}${ms.toFixed(3).padStart(9)} ms${rest}`);
-  const worst = new Map<number, number>();
-  line('bare keyset query for one page', keyset);
-  for (const { what, limit } of FIGURES) {
+  const line = (label: string, ms: number, suffix = '') =>
+    console.log(`${label.padEnd(58)}${ms.toFixed(3).padStart(9)} ms${suffix}`);
+  const worstRatios = new Map<number, number>();
+  line('bare keyset query for one page', keysetMs);
+  for (const { what, limit } of MEASURED_READS) {
     const ms = best.get(what) as number;
-    const ratio = ms / keyset;
+    const ratio = ms / keysetMs;
     line(what, ms, `   ratio ${ratio.toFixed(1)}`);
-    worst.set(limit, Math.max(worst.get(limit) ?? 0, ratio));
+    worstRatios.set(limit, Math.max(worstRatios.get(limit) ?? 0, ratio));
   }
-  const ratioOf = (limit: number) => worst.get(limit) as number;
+  const readWorstRatio = (limit: number) => worstRatios.get(limit) as number;
   printVerdict(
     'page 1 of 100,000 users in any order, against the bare keyset query',
-    ratioOf(FIRST_LIMIT),
-    makeUpperLimit(FIRST_LIMIT),
+    readWorstRatio(MAX_FIRST_PAGE_RATIO),
+    makeUpperLimit(MAX_FIRST_PAGE_RATIO),
   );
-  printVerdict('pages up to the 5,000th, against the same', ratioOf(DEEP_LIMIT), makeUpperLimit(DEEP_LIMIT));
+  printVerdict(
+    'pages up to the 5,000th, against the same',
+    readWorstRatio(MAX_DEEP_PAGE_RATIO),
+    makeUpperLimit(MAX_DEEP_PAGE_RATIO),
+  );
 } finally {
   await miniflare.dispose();
   await rm(folder, { recursive: true, force: true });

@@ -14,8 +14,8 @@ import { readResidentMemory, resetPeak } from './usage.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..');
-const RECORDS = Number(process.env.LOG_RECORDS ?? 10_000_000);
-const DAYS = 100;
+const RECORD_COUNT = Number(process.env.LOG_RECORDS ?? 10_000_000);
+const DAY_COUNT = 100;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 const folder = await mkdtemp(join(tmpdir(), 'bench-log-'));
@@ -42,48 +42,51 @@ const miniflare = new Miniflare(
 await miniflare.ready;
 const pid = findWorkerd(process.pid);
 
-/** Has the Worker do something. @returns what it answers, and the seconds that it took */
+/** Has the Worker run a command. @returns its answer, and the seconds that it took */
 async function sendCommand<T>(
   command: string,
   query: Record<string, string> = {},
 ): Promise<{ answer: T; seconds: number }> {
-  const began = performance.now();
+  const startedAt = performance.now();
   const response = await miniflare.dispatchFetch(`http://log/${command}?${new URLSearchParams(query)}`);
   const text = await response.text();
   if (!response.ok) throw new Error(`${command} answered ${response.status}: ${text.slice(0, 500)}`);
-  return { answer: JSON.parse(text), seconds: (performance.now() - began) / 1000 };
+  return { answer: JSON.parse(text), seconds: (performance.now() - startedAt) / 1000 };
 }
 
 try {
-  const count = RECORDS / DAYS;
-  let written = 0;
-  for (let day = DAYS; day > 0; day -= 1) {
-    const query = { day: String(day), from: String((DAYS - day) * count), count: String(count) };
-    written += (await sendCommand<number>('append', query)).answer;
+  const count = RECORD_COUNT / DAY_COUNT;
+  let writtenRows = 0;
+  for (let day = DAY_COUNT; day > 0; day -= 1) {
+    const query = { day: String(day), from: String((DAY_COUNT - day) * count), count: String(count) };
+    writtenRows += (await sendCommand<number>('append', query)).answer;
   }
-  printVerdict('rows written a record', written / RECORDS, makeUpperLimit(1.2), 'rows');
+  printVerdict('rows written a record', writtenRows / RECORD_COUNT, makeUpperLimit(1.2), 'rows');
   await sendCommand('move');
-  for (let before = RECORDS; ; ) {
+  for (let recordsBefore = RECORD_COUNT; ; ) {
     await sleep(5000);
     const { answer } = await sendCommand<{ records: number; bytes: number }>('left');
-    if (answer.records === before && answer.records < RECORDS) {
+    if (answer.records === recordsBefore && answer.records < RECORD_COUNT) {
       console.log(
         `  ${answer.records} records are left in the object: ${(answer.bytes / answer.records).toFixed(0)} bytes each`,
       );
       break;
     }
-    before = answer.records;
+    recordsBefore = answer.records;
   }
 
   await resetPeak(pid);
-  const { now: idle } = await readResidentMemory(pid);
+  const { now: idleMb } = await readResidentMemory(pid);
   const at = (daysAgo: number) => Date.now() - daysAgo * DAY_MS;
   const queries: Record<string, { filter?: object; page?: number; total: number }> = {
-    'the first page': { total: RECORDS },
-    'the middle page': { page: RECORDS / 200, total: RECORDS },
-    'the last page': { page: RECORDS / 100, total: RECORDS },
-    'one of forty actions': { filter: { values: { action: 'managed-tables:action-7' } }, total: RECORDS / 40 },
-    'one of a thousand people': { filter: { values: { principalId: '7'.padStart(24, '0') } }, total: RECORDS / 1000 },
+    'the first page': { total: RECORD_COUNT },
+    'the middle page': { page: RECORD_COUNT / 200, total: RECORD_COUNT },
+    'the last page': { page: RECORD_COUNT / 100, total: RECORD_COUNT },
+    'one of forty actions': { filter: { values: { action: 'managed-tables:action-7' } }, total: RECORD_COUNT / 40 },
+    'one of a thousand people': {
+      filter: { values: { principalId: '7'.padStart(24, '0') } },
+      total: RECORD_COUNT / 1000,
+    },
     'one request that is long past': {
       filter: { values: { correlationId: `00000000-0000-4000-8000-${(4).toString(16).padStart(12, '0')}` } },
       total: 1,
@@ -97,14 +100,14 @@ try {
     console.log(`  ${what}: ${answer.total} in all, ${answer.records} shown, ${seconds.toFixed(2)} s`);
     if (!Number.isNaN(total) && answer.total !== total) throw new Error(`${what}: ${total} was expected`);
   }
-  const { answer: exported, seconds } = await sendCommand<number>('export');
-  console.log(`  the export: ${exported} records, ${seconds.toFixed(1)} s`);
-  printVerdict('records missing in the export', RECORDS - exported, makeUpperLimit(0), `of ${RECORDS}`);
+  const { answer: exportedCount, seconds } = await sendCommand<number>('export');
+  console.log(`  the export: ${exportedCount} records, ${seconds.toFixed(1)} s`);
+  printVerdict('records missing in the export', RECORD_COUNT - exportedCount, makeUpperLimit(0), `of ${RECORD_COUNT}`);
   const { peak } = await readResidentMemory(pid);
-  console.log(`  memory of workerd: ${idle.toFixed(0)} MB before, ${peak.toFixed(0)} MB at its peak`);
+  console.log(`  memory of workerd: ${idleMb.toFixed(0)} MB before, ${peak.toFixed(0)} MB at its peak`);
   printVerdict(
     'peak memory of lists, filters and an export, beyond that before',
-    Math.max(0, peak - idle),
+    Math.max(0, peak - idleMb),
     makeUpperLimit(192),
     'MB',
   );

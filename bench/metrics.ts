@@ -10,40 +10,40 @@ import { Client } from 'pg';
 import { type System, startSystem } from './system.ts';
 import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
-const LIMIT = 1.2;
+const MAX_RATIO = 1.2;
 const ROUNDS = 9;
-const ROWS = { lines: 1_000_000, orders: 100_000, customers: 1_000 };
+const ROW_COUNTS = { lines: 1_000_000, orders: 100_000, customers: 1_000 };
 
 interface Question {
   what: string;
   metrics: string[];
-  byHand: string[];
+  handWrittenSql: string[];
 }
 
-const JOINED = `bench_lines AS l LEFT JOIN bench_orders AS o ON o.code = l.order_code
+const JOINED_TABLES_SQL = `bench_lines AS l LEFT JOIN bench_orders AS o ON o.code = l.order_code
   LEFT JOIN bench_customers AS c ON c.code = o.customer_code`;
-const ORDERS = `SELECT c.segment, count(*) AS orders FROM bench_orders AS o
+const ORDERS_BY_SEGMENT_SQL = `SELECT c.segment, count(*) AS orders FROM bench_orders AS o
   LEFT JOIN bench_customers AS c ON c.code = o.customer_code GROUP BY 1`;
-const BY_ORDER = 'SELECT order_code, sum(amount) AS amount FROM bench_lines GROUP BY 1';
+const AMOUNT_BY_ORDER_SQL = 'SELECT order_code, sum(amount) AS amount FROM bench_lines GROUP BY 1';
 
 const QUESTIONS: Question[] = [
   {
     what: 'the sum of 1M rows by a column two joins away',
     metrics: ['Bench amount'],
-    byHand: [
-      `SELECT c.segment, sum(l.amount) FROM ${JOINED} GROUP BY 1 ORDER BY 1`,
-      `SELECT c.segment, sum(l.amount) FROM (${BY_ORDER}) AS l LEFT JOIN bench_orders AS o ON o.code = l.order_code
+    handWrittenSql: [
+      `SELECT c.segment, sum(l.amount) FROM ${JOINED_TABLES_SQL} GROUP BY 1 ORDER BY 1`,
+      `SELECT c.segment, sum(l.amount) FROM (${AMOUNT_BY_ORDER_SQL}) AS l LEFT JOIN bench_orders AS o ON o.code = l.order_code
         LEFT JOIN bench_customers AS c ON c.code = o.customer_code GROUP BY 1 ORDER BY 1`,
     ],
   },
   {
     what: 'a ratio of sums of 1M and of 100,000 rows by a column of a third table',
     metrics: ['Bench average'],
-    byHand: [
-      `SELECT a.segment, a.amount / o.orders FROM (SELECT c.segment, sum(l.amount) AS amount FROM ${JOINED} GROUP BY 1) AS a
-        LEFT JOIN (${ORDERS}) AS o ON o.segment IS NOT DISTINCT FROM a.segment ORDER BY 1`,
+    handWrittenSql: [
+      `SELECT a.segment, a.amount / o.orders FROM (SELECT c.segment, sum(l.amount) AS amount FROM ${JOINED_TABLES_SQL} GROUP BY 1) AS a
+        LEFT JOIN (${ORDERS_BY_SEGMENT_SQL}) AS o ON o.segment IS NOT DISTINCT FROM a.segment ORDER BY 1`,
       `SELECT c.segment, sum(l.amount) / count(o.code) FROM bench_orders AS o
-        LEFT JOIN (${BY_ORDER}) AS l ON l.order_code = o.code LEFT JOIN bench_customers AS c ON c.code = o.customer_code
+        LEFT JOIN (${AMOUNT_BY_ORDER_SQL}) AS l ON l.order_code = o.code LEFT JOIN bench_customers AS c ON c.code = o.customer_code
         GROUP BY 1 ORDER BY 1`,
     ],
   },
@@ -54,14 +54,14 @@ type Column = ReturnType<typeof makeColumn>;
 
 async function makeTable(system: System, name: string, columns: Column[]): Promise<void> {
   const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns });
-  const isKeyed = columns.some((each) => each.name === 'code');
-  if (isKeyed) await system.call('POST', `/v1/managed-tables/${_id}/indexes`, { columns: ['code'], unique: true });
+  const hasCode = columns.some((each) => each.name === 'code');
+  if (hasCode) await system.call('POST', `/v1/managed-tables/${_id}/indexes`, { columns: ['code'], unique: true });
 }
 
 async function makeItems(system: System): Promise<void> {
   const path = '/api/v1/domain-knowledge';
   const concept = await system.call('POST', `${path}/concepts`, { name: 'Sales', description: 'What was sold.' });
-  const make = (kind: string, name: string, fields: object) =>
+  const makeItem = (kind: string, name: string, fields: object) =>
     system.call('POST', `${path}/semantic`, {
       kind,
       name,
@@ -74,23 +74,23 @@ async function makeItems(system: System): Promise<void> {
     'bench_lines.order_code = bench_orders.code',
     'bench_orders.customer_code = bench_customers.code',
   ];
-  await make('mapping', 'Bench joins', { mapped_relations });
-  await make('metric', 'Bench amount', { formula: 'sum(amount)', mapped_tables: ['bench_lines'] });
-  await make('metric', 'Bench orders', { formula: 'count(*)', mapped_tables: ['bench_orders'] });
-  await make('metric', 'Bench average', { formula: '{{Bench amount}} / {{Bench orders}}' });
-  await make('dimension', 'Bench segment', { mapped_columns: ['bench_customers.segment'] });
+  await makeItem('mapping', 'Bench joins', { mapped_relations });
+  await makeItem('metric', 'Bench amount', { formula: 'sum(amount)', mapped_tables: ['bench_lines'] });
+  await makeItem('metric', 'Bench orders', { formula: 'count(*)', mapped_tables: ['bench_orders'] });
+  await makeItem('metric', 'Bench average', { formula: '{{Bench amount}} / {{Bench orders}}' });
+  await makeItem('dimension', 'Bench segment', { mapped_columns: ['bench_customers.segment'] });
 }
 
 async function fillTables(client: Client): Promise<void> {
-  await client.query(`INSERT INTO bench_customers (code, segment) SELECT n, 'segment ' || n % 20 FROM generate_series(1, ${ROWS.customers}) AS n;
-    INSERT INTO bench_orders (code, customer_code) SELECT n, 1 + n * 7919 % ${ROWS.customers} FROM generate_series(1, ${ROWS.orders}) AS n;
-    INSERT INTO bench_lines (order_code, amount) SELECT 1 + n::bigint * 7919 % ${ROWS.orders}, n % 997 + 0.25 FROM generate_series(1, ${ROWS.lines}) AS n`);
+  await client.query(`INSERT INTO bench_customers (code, segment) SELECT n, 'segment ' || n % 20 FROM generate_series(1, ${ROW_COUNTS.customers}) AS n;
+    INSERT INTO bench_orders (code, customer_code) SELECT n, 1 + n * 7919 % ${ROW_COUNTS.customers} FROM generate_series(1, ${ROW_COUNTS.orders}) AS n;
+    INSERT INTO bench_lines (order_code, amount) SELECT 1 + n::bigint * 7919 % ${ROW_COUNTS.orders}, n % 997 + 0.25 FROM generate_series(1, ${ROW_COUNTS.lines}) AS n`);
   await client.query('VACUUM ANALYZE bench_customers');
   await client.query('VACUUM ANALYZE bench_orders');
   await client.query('VACUUM ANALYZE bench_lines');
 }
 
-/** The values of an answer, decimals without the digits that only their scale makes. */
+/** Returns the values of an answer as text, decimals without the trailing digits of their scale. */
 const toPlainValues = (rows: unknown[][]): string =>
   JSON.stringify(rows.map(([group, value]) => [group, Number(value).toPrecision(12)]));
 
@@ -104,7 +104,7 @@ try {
   await client.connect();
   try {
     await fillTables(client);
-    for (const { what, metrics, byHand } of QUESTIONS) {
+    for (const { what, metrics, handWrittenSql: byHand } of QUESTIONS) {
       const body = { metrics, dimensions: ['Bench segment'] };
       const { sql, rows } = await system.call('POST', '/api/v1/domain-knowledge/semantic/query', body);
       // Without filters and texts only the number of rows is bound.
@@ -112,15 +112,19 @@ try {
       const times = statements.map((): number[] => []);
       for (let round = 0; round <= ROUNDS; round++) {
         for (const [index, statement] of statements.entries()) {
-          const began = performance.now();
+          const startedAt = performance.now();
           const result = await client.query({ ...statement, rowMode: 'array' });
-          if (round > 0) times[index]?.push(performance.now() - began);
+          if (round > 0) times[index]?.push(performance.now() - startedAt);
           if (toPlainValues(result.rows) !== toPlainValues(rows)) throw new Error(`another answer: ${statement.text}`);
         }
       }
       const [ours, ...others] = times.map(computeMedian) as [number, ...number[]];
       console.log(`compiled ${ours.toFixed(0)} ms, by hand ${others.map((time) => time.toFixed(0)).join(' and ')} ms`);
-      printVerdict(`${what}, against the fastest statement by hand`, ours / Math.min(...others), makeUpperLimit(LIMIT));
+      printVerdict(
+        `${what}, against the fastest statement by hand`,
+        ours / Math.min(...others),
+        makeUpperLimit(MAX_RATIO),
+      );
     }
   } finally {
     await client.end();

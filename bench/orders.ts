@@ -2,59 +2,59 @@ import { type ColumnSource, fileWriter, ParquetWriter, schemaFromColumnData } fr
 import { type Cell, makeSheetWorkbook } from '../test/uploads/workbooks.ts';
 
 /** The columns of {@link writeOrdersCsv} in Postgres. */
-export const ORDERS_TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), pedido bigint, cliente text, cidade text, quantidade bigint,
+export const ORDERS_COLUMNS_SQL = `(id uuid PRIMARY KEY DEFAULT uuidv7(), pedido bigint, cliente text, cidade text, quantidade bigint,
   valor numeric, pago boolean, vencimento date, criado_em timestamptz, nota text)`;
 
 const HEADER = ['pedido', 'cliente', 'cidade', 'quantidade', 'valor', 'pago', 'vencimento', 'criado_em', 'nota'];
 
-/** Values as in CSV, without quotes; '' for a missing value. */
+/** Values of an order as in CSV, without quotes; '' for a missing value. */
 type Order = [string, string, string, string, string, string, string, string, string];
 
-/** Which of the columns are numbers, and which truth values, as JSON writes them. */
-const NUMBERS = new Set(['pedido', 'quantidade', 'valor']);
+/** Names of the numeric columns, and of the boolean ones: JSON writes their values without quotes. */
+const NUMBER_COLUMNS = new Set(['pedido', 'quantidade', 'valor']);
 
 /** Makes the same orders every time: all six types, some values missing. */
 function* makeOrders(rows: number): Generator<Order> {
   let seed = 20_240_131;
-  const random = (below: number): number => {
+  const random = (exclusiveMax: number): number => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return seed % below;
+    return seed % exclusiveMax;
   };
-  const two = (number: number): string => String(number).padStart(2, '0');
+  const padToTwo = (number: number): string => String(number).padStart(2, '0');
   for (let row = 1; row <= rows; row++) {
     yield [
       String(row),
       `Cliente ${random(50_000)}`,
       `São ${random(900)}`,
       String(random(100)),
-      `${random(100_000)}.${two(random(100))}`,
+      `${random(100_000)}.${padToTwo(random(100))}`,
       random(2) === 0 ? 'true' : 'false',
-      random(20) === 0 ? '' : `20${two(10 + random(15))}-${two(1 + random(12))}-${two(1 + random(28))}`,
-      `2024-${two(1 + random(12))}-${two(1 + random(28))}T${two(random(24))}:${two(random(60))}:${two(random(60))}Z`,
+      random(20) === 0 ? '' : `20${padToTwo(10 + random(15))}-${padToTwo(1 + random(12))}-${padToTwo(1 + random(28))}`,
+      `2024-${padToTwo(1 + random(12))}-${padToTwo(1 + random(28))}T${padToTwo(random(24))}:${padToTwo(random(60))}:${padToTwo(random(60))}Z`,
       random(3) === 0 ? 'entregar, se possível' : 'sem observação',
     ];
   }
 }
 
-/** Orders as CSV, about 99 bytes a row. */
+/** Writes orders as CSV, about 99 bytes a row. */
 export function writeOrdersCsv(rows: number): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const bytes = new Uint8Array(rows * 110 + 1024);
   let length = 0;
-  const write = (values: string[]): void => {
+  const writeLine = (values: string[]): void => {
     const line = values.map((value) => (value.includes(',') ? `"${value}"` : value)).join(',');
     length += encoder.encodeInto(`${line}\n`, bytes.subarray(length)).written;
   };
-  write(HEADER);
-  for (const order of makeOrders(rows)) write(order);
+  writeLine(HEADER);
+  for (const order of makeOrders(rows)) writeLine(order);
   return bytes.subarray(0, length);
 }
 
-/** The same rows as NDJSON, about 190 bytes each, in pieces of many lines. */
+/** Yields the same orders as NDJSON, about 190 bytes each, in pieces of many lines. */
 export function* writeOrdersNdjson(rows: number): Generator<string> {
   const member = (name: string, value: string): string => {
     if (value === '') return `"${name}":null`;
-    return `"${name}":${NUMBERS.has(name) || name === 'pago' ? value : JSON.stringify(value)}`;
+    return `"${name}":${NUMBER_COLUMNS.has(name) || name === 'pago' ? value : JSON.stringify(value)}`;
   };
   let lines: string[] = [];
   for (const order of makeOrders(rows)) {
@@ -66,24 +66,24 @@ export function* writeOrdersNdjson(rows: number): Generator<string> {
   yield lines.join('');
 }
 
-const ROW_GROUP = 100_000;
+const ROW_GROUP_SIZE = 100_000;
 
-/** Writes the same rows as Parquet, of the file's own types, in row groups of 100,000. */
+/** Writes the same orders as Parquet, in the file's own types, in row groups of 100,000. */
 export function writeOrdersParquet(filename: string, rows: number): void {
   const writer = fileWriter(filename);
   let parquet: ParquetWriter | undefined;
   let group: Order[] = [];
-  const write = () => {
+  const writeRowGroup = () => {
     const columnData = toColumns(group);
     parquet ??= new ParquetWriter({ writer, schema: schemaFromColumnData({ columnData }) });
-    parquet.write({ columnData, rowGroupSize: ROW_GROUP });
+    parquet.write({ columnData, rowGroupSize: ROW_GROUP_SIZE });
     group = [];
   };
   for (const order of makeOrders(rows)) {
     group.push(order);
-    if (group.length === ROW_GROUP) write();
+    if (group.length === ROW_GROUP_SIZE) writeRowGroup();
   }
-  if (group.length > 0) write();
+  if (group.length > 0) writeRowGroup();
   parquet?.finish();
 }
 
@@ -100,20 +100,21 @@ function toColumns(orders: Order[]): ColumnSource[] {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Formats of days and timestamps that every workbook has. */
-const FORMATS = [14, 22];
+/** Numbers of the built-in formats of days and timestamps. */
+const DATE_FORMAT_IDS = [14, 22];
 
-/** Days since 1899-12-30, the epoch of workbooks. */
+/** Returns the days since 1899-12-30, the epoch of workbooks. */
 const toSerialDate = (timestamp: string): number => (Date.parse(timestamp) - Date.UTC(1899, 11, 30)) / DAY_MS;
 
-/** The same rows as an Excel workbook, written like Excel does: each text once, timestamps as numbers of days. */
+/** Writes the same orders as an Excel workbook, like Excel does: each text once, timestamps as numbers of days. */
 export function writeOrdersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
-  const places = new Map<string, number>();
+  const sharedTextIndexes = new Map<string, number>();
   const text = (value: string): Cell => {
-    if (!places.has(value)) places.set(value, places.size);
-    return { t: 's', v: String(places.get(value)) };
+    if (!sharedTextIndexes.has(value)) sharedTextIndexes.set(value, sharedTextIndexes.size);
+    return { t: 's', v: String(sharedTextIndexes.get(value)) };
   };
-  const timestamp = (value: string, s: number): Cell => (value === '' ? null : { s, v: String(toSerialDate(value)) });
+  const makeTimestampCell = (value: string, s: number): Cell =>
+    value === '' ? null : { s, v: String(toSerialDate(value)) };
   const sheet = [
     HEADER.map(text),
     ...makeOrders(rows).map(([number, client, city, quantity, value, paid, due, created, note]): Cell[] => [
@@ -123,10 +124,13 @@ export function writeOrdersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
       Number(quantity),
       Number(value),
       paid === 'true',
-      timestamp(due, 1),
-      timestamp(created, 2),
+      makeTimestampCell(due, 1),
+      makeTimestampCell(created, 2),
       text(note),
     ]),
   ];
-  return makeSheetWorkbook(sheet, { formats: FORMATS, strings: [...places.keys()].map((value) => `<t>${value}</t>`) });
+  return makeSheetWorkbook(sheet, {
+    formats: DATE_FORMAT_IDS,
+    strings: [...sharedTextIndexes.keys()].map((value) => `<t>${value}</t>`),
+  });
 }

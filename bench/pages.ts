@@ -12,19 +12,24 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../test/pages/chromium.ts';
-import { type System, startSystem } from '../test/pages/system.ts';
+import { type RunningSystem, startSystem } from '../test/pages/system.ts';
 import { send } from '../test/support/send.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MAX_SECONDS = 2;
 const MAX_KB = 90;
 const TRIES = 5;
-const PROCESSOR = 4;
-const NETWORK = { offline: false, latency: 150, downloadThroughput: 1_600_000 / 8, uploadThroughput: 750_000 / 8 };
-const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true, hasTouch: true };
+const CPU_SLOWDOWN = 4;
+const PHONE_NETWORK = {
+  offline: false,
+  latency: 150,
+  downloadThroughput: 1_600_000 / 8,
+  uploadThroughput: 750_000 / 8,
+};
+const PHONE_SCREEN = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true, hasTouch: true };
 
-/** Notes when the first chart has been drawn, in milliseconds from the page's first byte. */
-const WATCH = `addEventListener('DOMContentLoaded', () => {
+/** Script that notes when the first chart has been drawn, in milliseconds from the page's first byte. */
+const WATCH_SCRIPT = `addEventListener('DOMContentLoaded', () => {
   const watcher = new MutationObserver(() => {
     if (!document.querySelector('canvas[aria-label]')) return;
     watcher.disconnect();
@@ -36,21 +41,21 @@ const WATCH = `addEventListener('DOMContentLoaded', () => {
   watcher.observe(document.documentElement, { subtree: true, childList: true, attributes: true });
 });`;
 
-const found = await findChromium();
-if (!found) throw new Error('There is no Chromium: set CHROMIUM_PATH to one.');
+const chromiumPath = await findChromium();
+if (!chromiumPath) throw new Error('There is no Chromium: set CHROMIUM_PATH to one.');
 const system = await startSystem();
 const edge = await startEdge(new URL(system.demo.base_url));
 const browser = await chromium.launch({
-  executablePath: found.path,
+  executablePath: chromiumPath.path,
   args: ['--no-sandbox'],
-  env: { ...process.env, ...(found.libraries !== null && { LD_LIBRARY_PATH: found.libraries }) } as Record<
-    string,
-    string
-  >,
+  env: {
+    ...process.env,
+    ...(chromiumPath.libraries !== null && { LD_LIBRARY_PATH: chromiumPath.libraries }),
+  } as Record<string, string>,
 });
 try {
-  const base = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`;
-  for (const [what, open] of Object.entries(await listDashboardPages(system, base)))
+  const edgeUrl = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`;
+  for (const [what, open] of Object.entries(await listDashboardPages(system, edgeUrl)))
     await measurePage(browser, what, open);
 } finally {
   await browser.close();
@@ -58,31 +63,31 @@ try {
   await system.stop();
 }
 
-/** Brings a page to the door of a dashboard, and tells its address. */
+/** Brings a page to the point before it opens a dashboard. @returns the dashboard's address */
 type OpenPage = (page: Page) => Promise<string>;
 
-async function listDashboardPages({ demo }: System, base: string): Promise<Record<string, OpenPage>> {
-  const at = (url: string) => async () => base + new URL(url).pathname;
+async function listDashboardPages({ demo }: RunningSystem, edgeUrl: string): Promise<Record<string, OpenPage>> {
+  const at = (url: string) => async () => edgeUrl + new URL(url).pathname;
   return {
     'an embed': at(demo.embed_url),
     'a public link': at(demo.public_share_url),
-    'the portal': await openPortal(demo, base),
+    'the portal': await openPortal(demo, edgeUrl),
   };
 }
 
-/** Signs a member of a context in, and opens the dashboard from there. */
-async function openPortal(demo: System['demo'], base: string): Promise<OpenPage> {
+/** Signs in a member of a share context. @returns a function that opens the dashboard from the portal */
+async function openPortal(demo: RunningSystem['demo'], edgeUrl: string): Promise<OpenPage> {
   const email = 'phone@bench.test';
   const { token } = await send<{ token: string }>(demo.base_url, 'POST', '/v1/auth/login', {
     json: { company_slug: demo.company.slug, ...demo.owner },
   });
-  const api = <T>(path: string, json: object) => send<T>(demo.base_url, 'POST', path, { token, json });
+  const postAsOwner = <T>(path: string, json: object) => send<T>(demo.base_url, 'POST', path, { token, json });
   const target_id = await findSharedDashboard(demo);
   const grants = [{ target_type: 'dashboard', target_id, filter_policies: [] }];
-  const context = await api<{ id: string }>('/api/v1/share-contexts', { name: 'Bench', grants });
-  await api(`/api/v1/share-contexts/${context.id}/members`, { member_type: 'external_email', email });
+  const context = await postAsOwner<{ id: string }>('/api/v1/share-contexts', { name: 'Bench', grants });
+  await postAsOwner(`/api/v1/share-contexts/${context.id}/members`, { member_type: 'external_email', email });
   return async (page) => {
-    await page.goto(`${base}/portal/${demo.company.slug}`);
+    await page.goto(`${edgeUrl}/portal/${demo.company.slug}`);
     await page.getByLabel('E-mail').fill(email);
     await page.keyboard.press('Enter');
     await page.getByLabel('Code').fill(await readMailedCode(demo, email));
@@ -93,91 +98,94 @@ async function openPortal(demo: System['demo'], base: string): Promise<OpenPage>
   };
 }
 
-/** The id of the dashboard that the demo shares. */
-async function findSharedDashboard({ base_url, public_share_url }: System['demo']): Promise<string> {
+/** Reads the id of the dashboard that the demo shares. */
+async function findSharedDashboard({ base_url, public_share_url }: RunningSystem['demo']): Promise<string> {
   const token = new URL(public_share_url).pathname.split('/').at(-1);
   const path = `/api/v1/public/shares/${token}/resolve`;
   return (await send<{ dashboard: { id: string } }>(base_url, 'GET', path)).dashboard.id;
 }
 
-async function readMailedCode({ mailbox_url }: System['demo'], email: string): Promise<string> {
+async function readMailedCode({ mailbox_url }: RunningSystem['demo'], email: string): Promise<string> {
   for (;;) {
-    const mails = (await (await fetch(`${mailbox_url}?${new URLSearchParams({ to: email })}`)).json()) as {
+    const receivedMails = (await (await fetch(`${mailbox_url}?${new URLSearchParams({ to: email })}`)).json()) as {
       text: string;
     }[];
-    const [code] = /^\d{4}-\d{4}$/m.exec(mails[0]?.text ?? '') ?? [];
+    const [code] = /^\d{4}-\d{4}$/m.exec(receivedMails[0]?.text ?? '') ?? [];
     if (code) return code.replace('-', '');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-async function measurePage(by: Browser, what: string, open: OpenPage): Promise<void> {
-  const context = await by.newContext({ ...PHONE, locale: 'en-US' });
+async function measurePage(by: Browser, label: string, openPage: OpenPage): Promise<void> {
+  const context = await by.newContext({ ...PHONE_SCREEN, locale: 'en-US' });
   const page = await context.newPage();
-  const address = await open(page);
+  const address = await openPage(page);
   await page.goto('about:blank');
   const devtools = await context.newCDPSession(page);
   await devtools.send('Network.enable');
-  await devtools.send('Network.emulateNetworkConditions', NETWORK);
-  await devtools.send('Emulation.setCPUThrottlingRate', { rate: PROCESSOR });
-  await page.addInitScript(WATCH);
-  let loaded = 0;
+  await devtools.send('Network.emulateNetworkConditions', PHONE_NETWORK);
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN });
+  await page.addInitScript(WATCH_SCRIPT);
+  let loadedBytes = 0;
   page.on('response', (response) => {
-    if (response.request().resourceType() !== 'fetch') loaded += Number(response.headers()['content-length']);
+    if (response.request().resourceType() !== 'fetch') loadedBytes += Number(response.headers()['content-length']);
   });
   const times: number[] = [];
   const sizes: number[] = [];
   for (let tries = 0; tries < TRIES; tries += 1) {
     await devtools.send('Network.clearBrowserCache');
-    loaded = 0;
+    loadedBytes = 0;
     await page.goto(address, { waitUntil: 'commit' });
     times.push(await measureFirstChart(page));
-    sizes.push(loaded);
+    sizes.push(loadedBytes);
     await page.goto('about:blank');
   }
   await context.close();
-  console.log(`${what}: ${times.map((time) => (time / 1000).toFixed(2)).join(', ')} s`);
+  console.log(`${label}: ${times.map((time) => (time / 1000).toFixed(2)).join(', ')} s`);
   printVerdict(
-    `the first chart of ${what} on a cold phone, from the first byte`,
+    `the first chart of ${label} on a cold phone, from the first byte`,
     Math.min(...times) / 1000,
     makeUpperLimit(MAX_SECONDS),
     's',
   );
-  printVerdict(`files of ${what} until then`, Math.max(...sizes) / 1000, makeUpperLimit(MAX_KB), 'KB gzipped');
+  printVerdict(`files of ${label} until then`, Math.max(...sizes) / 1000, makeUpperLimit(MAX_KB), 'KB gzipped');
 }
 
-/** When the first chart was drawn (ms), once it is. */
+/** Waits until the first chart is drawn. @returns the milliseconds until then */
 async function measureFirstChart(page: Page): Promise<number> {
   const deadline = Date.now() + 30_000;
   while (Date.now() < deadline) {
-    const drawn = await page.evaluate('globalThis.firstChart');
-    if (typeof drawn === 'number') return drawn;
+    const drawnAfterMs = await page.evaluate('globalThis.firstChart');
+    if (typeof drawnAfterMs === 'number') return drawnAfterMs;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   throw new Error(`${page.url()} shows no chart: ${await page.locator('body').innerText()}`);
 }
 
-/** Passes requests on, and compresses text. */
+/** Starts a proxy that passes requests on and compresses text. */
 async function startEdge(origin: URL): Promise<Server> {
-  const pass = (request: IncomingMessage, response: ServerResponse) => {
+  const passOn = (request: IncomingMessage, response: ServerResponse) => {
     const { method, url: path } = request;
     const { 'accept-encoding': _encodings, ...headers } = request.headers;
-    const passed = ask({ host: origin.hostname, port: origin.port, method, path, headers }, async (answer) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of answer) chunks.push(chunk);
-      const isText = /text|json|javascript|svg/.test(answer.headers['content-type'] ?? '');
-      const body = isText ? gzipSync(Buffer.concat(chunks)) : Buffer.concat(chunks);
-      const { 'transfer-encoding': _chunked, ...others } = answer.headers;
-      response.writeHead(answer.statusCode ?? 502, {
-        ...others,
-        'content-length': body.length,
-        ...(isText && { 'content-encoding': 'gzip' }),
-      });
-      response.end(body);
-    });
-    request.pipe(passed);
+    const forwardedRequest = ask(
+      { host: origin.hostname, port: origin.port, method, path, headers },
+      async (answer) => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of answer) chunks.push(chunk);
+        const isText = /text|json|javascript|svg/.test(answer.headers['content-type'] ?? '');
+        const body = isText ? gzipSync(Buffer.concat(chunks)) : Buffer.concat(chunks);
+        const { 'transfer-encoding': _chunked, ...others } = answer.headers;
+        response.writeHead(answer.statusCode ?? 502, {
+          ...others,
+          'content-length': body.length,
+          ...(isText && { 'content-encoding': 'gzip' }),
+        });
+        response.end(body);
+      },
+    );
+    request.pipe(forwardedRequest);
   };
-  const edge = createServer(pass).listen(0, '127.0.0.1');
+  const edge = createServer(passOn).listen(0, '127.0.0.1');
   await once(edge, 'listening');
   return edge;
 }

@@ -14,15 +14,15 @@ import { writeOrdersCsv } from './orders.ts';
 import { loadJob, startSystem, uploadFile, waitForJob } from './system.ts';
 import { makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
-const LIMIT = 3;
-const CURSOR_LIMIT = 1.5;
+const MAX_RATIO = 3;
+const MAX_CURSOR_RATIO = 1.5;
 const PER_PAGE = 20;
-/** The most rows of a page. */
+/** Largest number of rows in a page. */
 const MAX_PAGE_ROWS = 1000;
 const ROUNDS = 15;
-const ROWS = Number(process.argv[2] ?? 1_000_000);
+const ROW_COUNT = Number(process.argv[2] ?? 1_000_000);
 
-/** Milliseconds of the fastest run. */
+/** Measures several runs. @returns milliseconds of the fastest one */
 async function measureBest(run: () => Promise<unknown>): Promise<number> {
   let fastest = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) fastest = Math.min(fastest, await measureMilliseconds(run));
@@ -32,76 +32,82 @@ async function measureBest(run: () => Promise<unknown>): Promise<number> {
 const system = await startSystem();
 const postgres = new Client({ connectionString: system.postgresUrl });
 try {
-  const jobId = await uploadFile(system, new File([writeOrdersCsv(ROWS)], 'pedidos.csv', { type: 'text/csv' }));
+  const jobId = await uploadFile(system, new File([writeOrdersCsv(ROW_COUNT)], 'pedidos.csv', { type: 'text/csv' }));
   const waiting = await waitForJob(system, jobId, 'waiting_confirm');
   const { user_table_id: tableId } = await loadJob(system, waiting, { display_name: 'pedidos' });
   await postgres.connect();
-  const read = async (page: number) => {
+  const readPage = async (page: number) => {
     const path = `/v1/managed-tables/${tableId}/data?per_page=${PER_PAGE}&page=${page}`;
     const { records, total } = await system.call('GET', path);
     const first = (page - 1) * PER_PAGE + 1;
-    if (total !== ROWS || records[0].pedido !== first) throw new Error(`page ${page} begins with ${records[0].pedido}`);
+    if (total !== ROW_COUNT || records[0].pedido !== first)
+      throw new Error(`page ${page} begins with ${records[0].pedido}`);
   };
-  const walk = (rows: number) => postgres.query('SELECT id FROM public.pedidos ORDER BY id LIMIT 1 OFFSET $1', [rows]);
-  const last = Math.ceil(ROWS / PER_PAGE);
+  const walkIndex = (rows: number) =>
+    postgres.query('SELECT id FROM public.pedidos ORDER BY id LIMIT 1 OFFSET $1', [rows]);
+  const last = Math.ceil(ROW_COUNT / PER_PAGE);
   const pages = {
     'page 10,000': Math.min(10_000, last),
     'the middle page': Math.ceil(last / 2),
     'the last page': last,
   };
 
-  const worst: Record<string, number> = {};
+  const worstRatios: Record<string, number> = {};
   for (const moment of ['right after the load', 'vacuumed']) {
     if (moment === 'vacuumed') await postgres.query('VACUUM (ANALYZE) public.pedidos');
-    const first = await measureBest(() => read(1));
+    const first = await measureBest(() => readPage(1));
     console.log(`${moment}: page 1 ${first.toFixed(1)} ms`);
     for (const [name, page] of Object.entries(pages)) {
       const skipped = (page - 1) * PER_PAGE;
-      const walked = await measureBest(() => walk(Math.min(skipped, ROWS - skipped)));
-      const took = await measureBest(() => read(page));
-      console.log(`  ${name} ${took.toFixed(1)} ms, of which the bare walk takes ${walked.toFixed(1)} ms`);
-      worst[name] = Math.max(worst[name] ?? 0, (took - walked) / first);
+      const walkMs = await measureBest(() => walkIndex(Math.min(skipped, ROW_COUNT - skipped)));
+      const pageMs = await measureBest(() => readPage(page));
+      console.log(`  ${name} ${pageMs.toFixed(1)} ms, of which the bare walk takes ${walkMs.toFixed(1)} ms`);
+      worstRatios[name] = Math.max(worstRatios[name] ?? 0, (pageMs - walkMs) / first);
     }
   }
 
   const path = `/v1/managed-tables/${tableId}`;
   await system.call('POST', `${path}/indexes`, { columns: ['pedido'] });
-  const follow = (order: string, perPage: number, cursor: string | null) =>
+  const readByCursor = (order: string, perPage: number, cursor: string | null) =>
     system.call('GET', `${path}/data?per_page=${perPage}&cursor=${cursor ?? ''}${order}`);
-  /** The cursor of the page whose last row is the table's. */
-  const lastCursor = async (order: string): Promise<string> => {
-    let { next_cursor: cursor } = await follow(order, PER_PAGE, null);
-    for (let left = ROWS - 2 * PER_PAGE; left > 0; left -= MAX_PAGE_ROWS) {
-      ({ next_cursor: cursor } = await follow(order, Math.min(left, MAX_PAGE_ROWS), cursor));
+  /** Returns the cursor of the page whose last row is the table's last. */
+  const makeLastCursor = async (order: string): Promise<string> => {
+    let { next_cursor: cursor } = await readByCursor(order, PER_PAGE, null);
+    for (let left = ROW_COUNT - 2 * PER_PAGE; left > 0; left -= MAX_PAGE_ROWS) {
+      ({ next_cursor: cursor } = await readByCursor(order, Math.min(left, MAX_PAGE_ROWS), cursor));
     }
     return cursor;
   };
-  let worstCursor = 0;
+  let worstCursorRatio = 0;
   for (const order of ['', '&sort_by=pedido', '&sort_by=-pedido']) {
-    const cursor = await lastCursor(order);
-    const { records, next_cursor: next } = await follow(order, PER_PAGE, cursor);
-    const end = order.includes('-') ? 1 : ROWS;
+    const cursor = await makeLastCursor(order);
+    const { records, next_cursor: next } = await readByCursor(order, PER_PAGE, cursor);
+    const end = order.includes('-') ? 1 : ROW_COUNT;
     if (records.at(-1).pedido !== end || next !== null)
       throw new Error(`the last page ends with ${records.at(-1).pedido}`);
     let first = Number.POSITIVE_INFINITY;
-    let took = Number.POSITIVE_INFINITY;
+    let lastPageMs = Number.POSITIVE_INFINITY;
     // By turns, so that both find the machine alike.
     for (let round = 0; round < ROUNDS; round++) {
-      first = Math.min(first, await measureMilliseconds(() => follow(order, PER_PAGE, null)));
-      took = Math.min(took, await measureMilliseconds(() => follow(order, PER_PAGE, cursor)));
+      first = Math.min(first, await measureMilliseconds(() => readByCursor(order, PER_PAGE, null)));
+      lastPageMs = Math.min(lastPageMs, await measureMilliseconds(() => readByCursor(order, PER_PAGE, cursor)));
     }
-    console.log(`by cursor${order}: the first page ${first.toFixed(1)} ms, the last one ${took.toFixed(1)} ms`);
-    worstCursor = Math.max(worstCursor, took / first);
+    console.log(`by cursor${order}: the first page ${first.toFixed(1)} ms, the last one ${lastPageMs.toFixed(1)} ms`);
+    worstCursorRatio = Math.max(worstCursorRatio, lastPageMs / first);
   }
 
-  for (const [name, ratio] of Object.entries(worst)) {
+  for (const [name, ratio] of Object.entries(worstRatios)) {
     printVerdict(
       `${name} of 1M rows, less the bare walk along the index, against page 1`,
       ratio,
-      makeUpperLimit(LIMIT),
+      makeUpperLimit(MAX_RATIO),
     );
   }
-  printVerdict('the page by cursor that ends 1M rows, against the first', worstCursor, makeUpperLimit(CURSOR_LIMIT));
+  printVerdict(
+    'the page by cursor that ends 1M rows, against the first',
+    worstCursorRatio,
+    makeUpperLimit(MAX_CURSOR_RATIO),
+  );
 } finally {
   await postgres.end();
   await system.stop();

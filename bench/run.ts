@@ -12,10 +12,10 @@ import { join } from 'node:path';
 
 const FOLDER = import.meta.dirname;
 const README = join(FOLDER, 'README.md');
-const MARKS = ['<!-- figures -->', '<!-- end of figures -->'] as const;
+const TABLE_MARKERS = ['<!-- figures -->', '<!-- end of figures -->'] as const;
 
-/** Each program under bench/; the quickest first. */
-const ALL = [
+/** Names of the programs under bench/, the quickest first. */
+const ALL_PROGRAMS = [
   'policy',
   'who-can',
   'pages',
@@ -42,32 +42,32 @@ const ALL = [
   'traffic',
 ];
 
-/** A line printed by `verdict`. */
+/** Pattern of a line printed by `printVerdict`. */
 const VERDICT_PATTERN = /^([✓✗]) (.+): (-?[\d.]+|NaN) (.*?) ?\((at most|at least) ([\d.]+)\)$/;
 
 const requestedNames = process.argv.slice(2);
-const unknown = requestedNames.find((name) => !ALL.includes(name));
-if (unknown !== undefined) {
-  console.error(`There is no measurement "${unknown}". There are: ${ALL.join(', ')}.`);
+const unknownName = requestedNames.find((name) => !ALL_PROGRAMS.includes(name));
+if (unknownName !== undefined) {
+  console.error(`There is no measurement "${unknownName}". There are: ${ALL_PROGRAMS.join(', ')}.`);
   process.exit(2);
 }
 
-/** The table's rows by program. */
-const figures = new Map<string, string[]>();
-for (const program of requestedNames.length > 0 ? requestedNames : ALL) {
+/** Rows of the README's table, by program. */
+const rowsByProgram = new Map<string, string[]>();
+for (const program of requestedNames.length > 0 ? requestedNames : ALL_PROGRAMS) {
   console.log(`\n── ${program}`);
   const { lines, code } = await runProgram(program);
   if (code !== 0) process.exitCode = 1;
-  const verdicts = lines.map((line) => VERDICT_PATTERN.exec(line)).filter((found) => found !== null);
+  const verdicts = lines.map((line) => VERDICT_PATTERN.exec(line)).filter((match) => match !== null);
   const rows = verdicts.map(
     ([, sign, what, figure, unit, words, limit]) =>
       `| \`${program}\` | ${what} | ${figure} ${unit} | ${words} ${limit} | ${sign} |`,
   );
   // A program that fails without a failed verdict was interrupted.
-  const brokeOff = code !== 0 && verdicts.every(([, sign]) => sign === '✓');
-  figures.set(program, brokeOff ? [...rows, `| \`${program}\` | broke off | | | ✗ |`] : rows);
+  const hasBrokenOff = code !== 0 && verdicts.every(([, sign]) => sign === '✓');
+  rowsByProgram.set(program, hasBrokenOff ? [...rows, `| \`${program}\` | broke off | | | ✗ |`] : rows);
 }
-await writeFigures(figures);
+await writeFigures(rowsByProgram);
 
 /** Runs one program and prints its output. @returns its lines and its exit code */
 function runProgram(program: string): Promise<{ lines: string[]; code: number | null }> {
@@ -83,12 +83,12 @@ function runProgram(program: string): Promise<{ lines: string[]; code: number | 
 }
 
 /** Writes the figures into the README's table between its marks, beside those of other programs. */
-async function writeFigures(fresh: Map<string, string[]>): Promise<void> {
+async function writeFigures(newRows: Map<string, string[]>): Promise<void> {
   const text = await readFile(README, 'utf8');
-  const [from, to] = [text.indexOf(MARKS[0]) + MARKS[0].length, text.indexOf(MARKS[1])];
-  const standing = text.slice(from, to).split('\n');
-  const rows = ALL.flatMap(
-    (program) => fresh.get(program) ?? standing.filter((row) => row.startsWith(`| \`${program}\` |`)),
+  const [from, to] = [text.indexOf(TABLE_MARKERS[0]) + TABLE_MARKERS[0].length, text.indexOf(TABLE_MARKERS[1])];
+  const currentRows = text.slice(from, to).split('\n');
+  const rows = ALL_PROGRAMS.flatMap(
+    (program) => newRows.get(program) ?? currentRows.filter((row) => row.startsWith(`| \`${program}\` |`)),
   );
   const [processor] = cpus();
   const table = [

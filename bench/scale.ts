@@ -11,11 +11,11 @@
  * a disk several times that. `SCALE_COMPANIES` sets another number.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readHeldMemory } from './heap.ts';
+import { readRetainedMemory } from './heap.ts';
 import {
-  countQueries,
+  countNonHandlerQueries,
   createCompanies,
-  fetchAgain,
+  fetchWithRetry,
   forEachConcurrently,
   readUsage,
   sendSigned,
@@ -24,48 +24,55 @@ import { startSystem } from './system.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
-const COMPANIES = Number(process.env.SCALE_COMPANIES ?? 1000);
-const PRINCIPALS = 10;
-const ADDRESSES = 500;
-const MEMORY_LIMIT = 1.1;
+const COMPANY_COUNT = Number(process.env.SCALE_COMPANIES ?? 1000);
+const PRINCIPALS_PER_COMPANY = 10;
+const ADDRESS_COUNT = 500;
+const MAX_MEMORY_RATIO = 1.1;
 const PAUSE_MS = 20;
 const SETTLE_MS = 3000;
-/** What principals ask for, in turn. */
-const PATHS = ['/bench/signed', '/users?quantity=20', '/bench/signed', '/groups?quantity=20'];
+/** Paths that principals request, in turn. */
+const REQUESTED_PATHS = ['/bench/signed', '/users?quantity=20', '/bench/signed', '/groups?quantity=20'];
 
 const system = await startSystem('bench/metered/worker.ts');
 try {
   const { baseUrl } = system;
-  const companies = await createCompanies(baseUrl, COMPANIES, PRINCIPALS);
+  const companies = await createCompanies(baseUrl, COMPANY_COUNT, PRINCIPALS_PER_COMPANY);
   // Neighbours are of different companies, as they come in reality.
-  const principals = Array.from({ length: PRINCIPALS }, (_, n) =>
+  const principals = Array.from({ length: PRINCIPALS_PER_COMPANY }, (_, n) =>
     companies.map(({ id, keys }) => ({ id, key: keys[n] })),
   ).flat();
-  const round = (turn: number) =>
+  const sendRound = (turn: number) =>
     forEachConcurrently(principals, ({ key }, n) =>
-      sendSigned(baseUrl, key as never, PATHS[(n + turn) % PATHS.length] as string, n % ADDRESSES),
+      sendSigned(
+        baseUrl,
+        key as never,
+        REQUESTED_PATHS[(n + turn) % REQUESTED_PATHS.length] as string,
+        n % ADDRESS_COUNT,
+      ),
     );
 
   console.log(`${companies.length} companies are made`);
   for (let turn = 0; turn < 2; turn += 1) {
-    await round(turn);
+    await sendRound(turn);
     console.log(`round ${turn + 1} of two, which make the keys known, is over`);
   }
   // What follows the answers is over, so that it is not counted with what comes.
   await sleep(SETTLE_MS);
   await readUsage(baseUrl);
-  const memory: number[] = [await measureHeldMemory()];
+  const memorySamples: number[] = [await measureHeldMemory()];
   let queries = 0;
-  const calls = new Map<string, number>();
+  const callsByObject = new Map<string, number>();
   for (let turn = 2; turn < 2 + ROUNDS; turn += 1) {
-    await round(turn);
+    await sendRound(turn);
     const usage = await readUsage(baseUrl);
-    queries += countQueries(usage);
+    queries += countNonHandlerQueries(usage);
     for (const [name, count] of Object.entries(usage)) {
-      if (name.startsWith('calls ')) calls.set(name, (calls.get(name) ?? 0) + count);
+      if (name.startsWith('calls ')) callsByObject.set(name, (callsByObject.get(name) ?? 0) + count);
     }
-    memory.push(await measureHeldMemory());
-    console.log(`round ${turn - 1}: ${queries} queries so far, the Worker holds ${memory.at(-1)?.toFixed(1)} MB`);
+    memorySamples.push(await measureHeldMemory());
+    console.log(
+      `round ${turn - 1}: ${queries} queries so far, the Worker holds ${memorySamples.at(-1)?.toFixed(1)} MB`,
+    );
   }
 
   const requests = ROUNDS * principals.length;
@@ -77,35 +84,39 @@ try {
   );
   printVerdict(
     'memory that the Worker holds at the end, against that when all are known',
-    (memory.at(-1) as number) / (memory[0] as number),
-    makeUpperLimit(MEMORY_LIMIT),
+    (memorySamples.at(-1) as number) / (memorySamples[0] as number),
+    makeUpperLimit(MAX_MEMORY_RATIO),
   );
-  const most = (name: string) =>
-    Math.max(...[...calls].flatMap(([call, count]) => (call.startsWith(`calls ${name} `) ? count : [])));
-  const ofCompany = ROUNDS * PRINCIPALS;
+  const findMostCalls = (name: string) =>
+    Math.max(...[...callsByObject].flatMap(([call, count]) => (call.startsWith(`calls ${name} `) ? count : [])));
+  const requestsPerCompany = ROUNDS * PRINCIPALS_PER_COMPANY;
   printVerdict(
     'calls of the busiest gate, against the requests of its company',
-    most('ORGANIZATION_GATE') / ofCompany,
+    findMostCalls('ORGANIZATION_GATE') / requestsPerCompany,
     makeUpperLimit(1),
   );
-  printVerdict('calls of the busiest log, against the same', most('COMPANY_LOG') / ofCompany, makeUpperLimit(1));
+  printVerdict(
+    'calls of the busiest log, against the same',
+    findMostCalls('COMPANY_LOG') / requestsPerCompany,
+    makeUpperLimit(1),
+  );
   printVerdict(
     'calls of the busiest limiter of addresses, against the requests of its address',
-    most('IP_LIMITER') / (requests / ADDRESSES),
+    findMostCalls('IP_LIMITER') / (requests / ADDRESS_COUNT),
     makeUpperLimit(1),
   );
 } finally {
   await system.stop();
 }
 
-/** What the Worker holds. An isolate at rest does not answer the inspector: it is given something to do meanwhile. */
+/** Measures the memory that the Worker holds. An isolate at rest does not answer the inspector: it gets requests meanwhile. */
 async function measureHeldMemory(): Promise<number> {
   let isAnswered = false;
-  const answer = readHeldMemory(system.inspectorPort).finally(() => {
+  const answer = readRetainedMemory(system.inspectorPort).finally(() => {
     isAnswered = true;
   });
   while (!isAnswered) {
-    await fetchAgain(() => `${system.baseUrl}/bench/distance?milliseconds=0`);
+    await fetchWithRetry(() => `${system.baseUrl}/bench/distance?milliseconds=0`);
     await sleep(PAUSE_MS);
   }
   return answer;

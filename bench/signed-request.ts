@@ -10,72 +10,74 @@
  * all in the same process, for comparison.
  */
 import { type Key, sign } from '../examples/signing/sign.ts';
-import { sendAtConcurrency } from './signed-request/requests.ts';
+import { sendConcurrently } from './signed-request/requests.ts';
 import { startBenchWorker } from './signed-request/start.ts';
 import { readCpuSeconds } from './usage.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
-const LIMIT = 2.5;
+const MAX_RATIO = 2.5;
 const ROUNDS = 8;
-const REQUESTS = 1500;
+const REQUEST_COUNT = 1500;
 /** The number of requests for the last line, which takes ten times as long and has no limit. */
-const FEWER_REQUESTS = 200;
+const PLATFORM_REQUEST_COUNT = 200;
 
-const LINES = {
+const MEASURED_LINES = {
   '/bench/bare': 'bare Hono route',
   '/bench/crypto': 'HMAC and digest alone',
   '/bench/signed': 'signed, every check',
   '/bench/platform': 'the same, with D1, Durable Objects and queue in this process',
 } as const;
-type Path = keyof typeof LINES;
-const PATHS = Object.keys(LINES) as Path[];
+type MeasuredPath = keyof typeof MEASURED_LINES;
+const MEASURED_PATHS = Object.keys(MEASURED_LINES) as MeasuredPath[];
 
-const worker = await startBenchWorker();
+const benchWorker = await startBenchWorker();
 try {
   const key = await createOrganization();
-  const best = new Map<Path, number>(PATHS.map((path) => [path, Number.POSITIVE_INFINITY]));
+  const bestMicroseconds = new Map<MeasuredPath, number>(
+    MEASURED_PATHS.map((path) => [path, Number.POSITIVE_INFINITY]),
+  );
   // The first signed request writes to the database that its key was used.
   await measureCpu(key, '/bench/platform', 1);
   // Rounds take turns, and the best of each counts, so that other load on the machine does not distort one of them.
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const path of PATHS) {
-      const requests = path === '/bench/platform' ? FEWER_REQUESTS : REQUESTS;
-      best.set(path, Math.min(best.get(path) as number, await measureCpu(key, path, requests)));
+    for (const path of MEASURED_PATHS) {
+      const requests = path === '/bench/platform' ? PLATFORM_REQUEST_COUNT : REQUEST_COUNT;
+      bestMicroseconds.set(path, Math.min(bestMicroseconds.get(path) as number, await measureCpu(key, path, requests)));
     }
   }
-  printBest(best);
+  printFigures(bestMicroseconds);
 } finally {
-  await worker.stop();
+  await benchWorker.stop();
 }
 
 /** Creates an organization. @returns the key of its first service account */
 async function createOrganization(): Promise<Key> {
   const owner = { email: 'owner@bench.test', name: 'Olga', password: 'correct-horse-battery' };
-  const response = await fetch(`${worker.origin}/admin/organizations`, {
+  const response = await fetch(`${benchWorker.origin}/admin/organizations`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${worker.operatorToken}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${benchWorker.operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'Bench', slug: 'bench', owner }),
   });
   const { api_key } = (await response.json()) as { api_key: Key };
   return api_key;
 }
 
-/** Microseconds of CPU that one request to `path` takes. */
-async function measureCpu(key: Key, path: Path, requests: number): Promise<number> {
-  const url = worker.origin + path;
+/** Measures the microseconds of CPU that one request to `path` takes. */
+async function measureCpu(key: Key, path: MeasuredPath, requests: number): Promise<number> {
+  const url = benchWorker.origin + path;
   const headers = await Promise.all(Array.from({ length: requests }, () => sign(key, 'GET', url)));
-  const before = await readCpuSeconds(worker.pid);
-  await sendAtConcurrency(url, headers);
-  return (((await readCpuSeconds(worker.pid)) - before) * 1e6) / requests;
+  const cpuBefore = await readCpuSeconds(benchWorker.pid);
+  await sendConcurrently(url, headers);
+  return (((await readCpuSeconds(benchWorker.pid)) - cpuBefore) * 1e6) / requests;
 }
 
-function printBest(best: Map<Path, number>): void {
-  const bare = best.get('/bench/bare') as number;
-  for (const [path, microseconds] of best) {
+function printFigures(bestMicroseconds: Map<MeasuredPath, number>): void {
+  const bareMicroseconds = bestMicroseconds.get('/bench/bare') as number;
+  for (const [path, microseconds] of bestMicroseconds) {
     console.log(
-      `${LINES[path].padEnd(62)} ${microseconds.toFixed(0).padStart(5)} µs  ${(microseconds / bare).toFixed(2)}`,
+      `${MEASURED_LINES[path].padEnd(62)} ${microseconds.toFixed(0).padStart(5)} µs  ${(microseconds / bareMicroseconds).toFixed(2)}`,
     );
   }
-  const ratio = (best.get('/bench/signed') as number) / bare;
-  printVerdict('CPU of a signed request with every check, against a bare Hono route', ratio, makeUpperLimit(LIMIT));
+  const ratio = (bestMicroseconds.get('/bench/signed') as number) / bareMicroseconds;
+  printVerdict('CPU of a signed request with every check, against a bare Hono route', ratio, makeUpperLimit(MAX_RATIO));
 }

@@ -9,24 +9,24 @@ import { startPostgres } from '../local/postgres.ts';
 import { findFreePort } from '../local/processes.ts';
 import { openState } from '../local/state.ts';
 import { type LocalWorker, startWorker } from '../local/worker.ts';
-import { tenantNames } from '../src/tenant-sql/roles.ts';
+import { makeTenantNames } from '../src/tenant-sql/roles.ts';
 
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)));
-const NO_LIMIT = '1000000000';
+const UNREACHABLE_LIMIT = '1000000000';
 
-/** The whole system on this machine, as `npm start` runs it, with a company that has its Postgres. */
+/** Running system on this machine, as `npm start` runs it, with a company that has its Postgres. */
 export interface System {
   baseUrl: string;
-  /** Sends a request as the company's owner; throws unless it succeeds. */
+  /** Sends a request as the company's owner. @throws unless it succeeds */
   // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, read by whoever asked.
   call(method: string, path: string, body?: BodyInit | object): Promise<any>;
   /** Signs in the company's owner. @returns a session token, valid for ten minutes */
   logIn(): Promise<string>;
-  /** Has `call` use a new session token. */
+  /** Replaces the session token that `call` sends by a new one. */
   renewToken(): Promise<void>;
-  /** What the company's owner signs in with. */
+  /** Sign-in of the company's owner. */
   owner: { company_slug: string; email: string; password: string };
-  /** What the platform's operators send. */
+  /** Token of the platform's operators. */
   operatorToken: string;
   /** Key of the company's service account, which may do everything. */
   serviceAccount: Key;
@@ -34,22 +34,22 @@ export interface System {
   runScheduled(): Promise<void>;
   /** Connection string of the company's Postgres. */
   postgresUrl: string;
-  /** Puts the company's Postgres that far away (ms), there and back, and counts its round trips from 0. */
-  placePostgres(milliseconds: number): Promise<void>;
-  /** The longest chain of round trips to Postgres since then; opening a connection to Neon is three of them. */
-  postgresTrips(): Promise<number>;
-  /** Process id of workerd. */
+  /** Sets the round-trip latency of the company's Postgres (ms), and counts its round trips from 0. */
+  setPostgresLatency(milliseconds: number): Promise<void>;
+  /** Counts the longest chain of round trips to Postgres since then; opening a connection to Neon is three of them. */
+  countPostgresTrips(): Promise<number>;
+  /** Finds the process id of workerd. */
   workerd(): Promise<number>;
   /** Port of workerd's inspector. */
   inspectorPort: number;
-  /** Where the Workers' log goes, and what V8 prints. A restart empties it. */
+  /** File of the Workers' log, and of what V8 prints. A restart empties it. */
   logFile: string;
   /** Stops workerd and starts a new one on the same storage. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param entry replaces `src/index.ts`. @param background `src/background.ts`. @param given variables that differ */
+/** @param entry replaces `src/index.ts`. @param background replaces `src/background.ts`. @param given variables that differ */
 export async function startSystem(
   entry?: string,
   given: Record<string, string> = {},
@@ -79,10 +79,10 @@ export async function startSystem(
     NEON_API_URL: neon.apiUrl,
     NEON_ORG_ID: neon.organization,
     NEON_WS_PROXY: neon.wsProxy,
-    RATE_LIMIT_ORGANIZATION_PER_MINUTE: NO_LIMIT,
-    RATE_LIMIT_PRINCIPAL_PER_MINUTE: NO_LIMIT,
-    RATE_LIMIT_IP_PER_SECOND: NO_LIMIT,
-    RATE_LIMIT_TOKEN_PER_MINUTE: NO_LIMIT,
+    RATE_LIMIT_ORGANIZATION_PER_MINUTE: UNREACHABLE_LIMIT,
+    RATE_LIMIT_PRINCIPAL_PER_MINUTE: UNREACHABLE_LIMIT,
+    RATE_LIMIT_IP_PER_SECOND: UNREACHABLE_LIMIT,
+    RATE_LIMIT_TOKEN_PER_MINUTE: UNREACHABLE_LIMIT,
     ...given,
   };
   const start = () =>
@@ -105,7 +105,7 @@ export async function startSystem(
   };
 
   const owner = { email: 'owner@bench.test', name: 'Bench', password: 'correct-horse-battery' };
-  const founded = await send(
+  const createdOrganization = await send(
     'POST',
     '/admin/organizations',
     { authorization: `Bearer ${secrets.PLATFORM_ADMIN_TOKEN}` },
@@ -117,10 +117,10 @@ export async function startSystem(
   const call: System['call'] = (method, path, body) => send(method, path, { authorization: `Bearer ${token}` }, body);
   await call('POST', '/v1/managed-tables/provision');
 
-  const project = tenantNames(founded.organization.id).project;
-  const ofPostgres = async (path: string, query: Record<string, string> = {}) => {
+  const projectName = makeTenantNames(createdOrganization.organization.id).project;
+  const controlPostgres = async (path: string, query: Record<string, string> = {}) => {
     const url = new URL(`/_test/${path}`, neon.apiUrl);
-    url.search = new URLSearchParams({ ...query, project_name: project }).toString();
+    url.search = new URLSearchParams({ ...query, project_name: projectName }).toString();
     return (await fetch(url)).json() as Promise<{ trips: number; url: string }>;
   };
 
@@ -133,13 +133,13 @@ export async function startSystem(
     },
     owner: login,
     operatorToken: secrets.PLATFORM_ADMIN_TOKEN,
-    serviceAccount: founded.api_key,
+    serviceAccount: createdOrganization.api_key,
     runScheduled: () => worker.runScheduled(),
-    postgresUrl: (await ofPostgres('address')).url,
-    placePostgres: async (milliseconds) => {
-      await ofPostgres('distance', { milliseconds: String(milliseconds) });
+    postgresUrl: (await controlPostgres('address')).url,
+    setPostgresLatency: async (milliseconds) => {
+      await controlPostgres('distance', { milliseconds: String(milliseconds) });
     },
-    postgresTrips: async () => (await ofPostgres('trips')).trips,
+    countPostgresTrips: async () => (await controlPostgres('trips')).trips,
     inspectorPort,
     logFile: worker.logFile,
     workerd: async () => Number(await readFile(join(stateDir, 'workerd.pid'), 'utf8')),
@@ -187,7 +187,7 @@ export async function waitForJob(system: System, jobId: string, status: string):
   for (;;) {
     const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`).catch(async (error: Error) => {
       if (error.message.includes('answered 401')) return system.renewToken();
-      return ignoreBusy(error);
+      return ignoreUnavailable(error);
     });
     if (job?.status === status) return job;
     if (job?.status === 'failed') throw new Error(`The job failed: ${JSON.stringify(job.error)}`);
@@ -195,7 +195,7 @@ export async function waitForJob(system: System, jobId: string, status: string):
   }
 }
 
-/** The two Workers share a thread here: while one converts, Postgres can seem away to the other. */
-function ignoreBusy(error: Error): undefined {
+/** Ignores an error that Postgres seems away: the two Workers share a thread here, and while one converts the other waits. */
+function ignoreUnavailable(error: Error): undefined {
   if (!error.message.includes('answered 503')) throw error;
 }

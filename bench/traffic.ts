@@ -12,125 +12,127 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { signedRequest } from '../examples/signing/sign.ts';
-import { readHeldMemory } from './heap.ts';
+import { readRetainedMemory } from './heap.ts';
 import { type System, startSystem } from './system.ts';
 import { Callers } from './traffic/callers.ts';
 import {
   type Activity,
-  actAsAutomation,
-  actAsPerson,
-  actAsUploader,
-  actAsViewer,
-  createScene,
+  createTrafficObjects,
+  makeAutomationActivity,
+  makePersonActivity,
+  makeUploaderActivity,
+  makeViewerActivity,
 } from './traffic/work.ts';
 import { readResidentMemory } from './usage.ts';
 import { computeMedian, makeUpperLimit, printVerdict } from './verdict.ts';
 
 const MINUTES = Number(process.argv[2] ?? 10);
-const MEMORY_LIMIT = 1.25;
+const MAX_MEMORY_RATIO = 1.25;
 const MINUTE_MS = 60_000;
-const SAMPLE_MS = MINUTE_MS / 12;
-const AUDIT_PATIENCE_MS = 60_000;
-/** How long a pool may keep connections open after the last request. */
+const SAMPLE_INTERVAL_MS = MINUTE_MS / 12;
+const AUDIT_TIMEOUT_MS = 60_000;
+/** Longest time for which a pool keeps connections open after the last request (ms). */
 const SETTLE_MS = 5000;
 
 const system = await startSystem();
 try {
-  const scene = await createScene(system);
+  const trafficObjects = await createTrafficObjects(system);
   const callers = new Callers(system, system.serviceAccount, await system.logIn());
   const connectionsBefore = await countConnections(system);
-  const began = new Date();
+  const startedAt = new Date();
   const end = Date.now() + MINUTES * MINUTE_MS;
 
-  let signIns = 0;
-  const memory: number[] = [];
+  let signInCount = 0;
+  const memorySamples: number[] = [];
   const failures: string[] = [];
   await Promise.all([
     ...[
-      actAsAutomation(callers),
-      actAsAutomation(callers),
-      actAsPerson(callers, scene),
-      actAsPerson(callers, scene),
-    ].map(repeat),
+      makeAutomationActivity(callers),
+      makeAutomationActivity(callers),
+      makePersonActivity(callers, trafficObjects),
+      makePersonActivity(callers, trafficObjects),
+    ].map(repeatActivity),
     ...[
-      actAsViewer(callers, scene),
-      actAsViewer(callers, scene),
-      actAsViewer(callers, scene),
-      actAsUploader(callers),
-    ].map(repeat),
-    watch(),
-    keepTime(),
+      makeViewerActivity(callers, trafficObjects),
+      makeViewerActivity(callers, trafficObjects),
+      makeViewerActivity(callers, trafficObjects),
+      makeUploaderActivity(callers),
+    ].map(repeatActivity),
+    sampleMemory(),
+    runScheduledTasks(),
   ]);
 
-  async function repeat(work: Activity): Promise<void> {
+  async function repeatActivity(activity: Activity): Promise<void> {
     for (let turn = 0; Date.now() < end; turn += 1) {
-      await work(turn).catch((error: Error) => {
+      await activity(turn).catch((error: Error) => {
         failures.push(error.message);
       });
     }
   }
 
   /** Samples memory and prints progress. */
-  async function watch(): Promise<void> {
+  async function sampleMemory(): Promise<void> {
     // Once there is no traffic, an isolate hears nothing of what its inspector asks.
-    for (let sample = 1; Date.now() < end - 2 * SAMPLE_MS; sample += 1) {
-      await sleep(SAMPLE_MS);
-      const held = await readHeldMemory(system.inspectorPort);
-      memory.push(held);
+    for (let sample = 1; Date.now() < end - 2 * SAMPLE_INTERVAL_MS; sample += 1) {
+      await sleep(SAMPLE_INTERVAL_MS);
+      const retainedMb = await readRetainedMemory(system.inspectorPort);
+      memorySamples.push(retainedMb);
       if (sample % 12 > 0) continue;
-      const { now: resident } = await readResidentMemory(await system.workerd());
+      const { now: residentMb } = await readResidentMemory(await system.workerd());
       console.log(
-        `minute ${sample / 12}: ${callers.answered} answers; the Worker holds ${held.toFixed(1)} MB, workerd ${resident.toFixed(0)} MB`,
+        `minute ${sample / 12}: ${callers.answered} answers; the Worker holds ${retainedMb.toFixed(1)} MB, workerd ${residentMb.toFixed(0)} MB`,
       );
     }
   }
 
-  /** The scheduled handler runs every minute, as in production; the person has signed in anew by then. */
-  async function keepTime(): Promise<void> {
+  /** Runs the scheduled handler every minute, as in production, and renews the person's sign-in by then. */
+  async function runScheduledTasks(): Promise<void> {
     for (; Date.now() < end; await sleep(MINUTE_MS)) {
       await system.runScheduled();
       callers.token = await system.logIn();
-      signIns += 1;
+      signInCount += 1;
     }
   }
 
-  const ended = new Date();
+  const endedAt = new Date();
   await sleep(SETTLE_MS);
-  const missing = await countMissingAudit(callers.answered + signIns, began, ended);
-  const leaked = (await countConnections(system)) - connectionsBefore;
-  const fifth = memory.length / 5;
-  const growth = computeMedian(memory.slice(-fifth)) / computeMedian(memory.slice(fifth, 2 * fifth));
+  const missingAuditCount = await countMissingAudit(callers.answered + signInCount, startedAt, endedAt);
+  const leakedConnections = (await countConnections(system)) - connectionsBefore;
+  const fifthOfSamples = memorySamples.length / 5;
+  const memoryRatio =
+    computeMedian(memorySamples.slice(-fifthOfSamples)) /
+    computeMedian(memorySamples.slice(fifthOfSamples, 2 * fifthOfSamples));
 
-  let refused = 0;
-  const said = [...failures];
-  for (const [kind, { times, statuses, surprises }] of callers.tallies) {
-    const sorted = times.toSorted((a, b) => a - b);
-    const at = (share: number) => `${sorted[Math.floor(share * (sorted.length - 1))]?.toFixed(0)} ms`;
+  let refusedCount = 0;
+  const printedProblems = [...failures];
+  for (const [kind, { times, statuses, unexpectedAnswers: surprises }] of callers.tallies) {
+    const sortedTimes = times.toSorted((a, b) => a - b);
+    const at = (share: number) => `${sortedTimes[Math.floor(share * (sortedTimes.length - 1))]?.toFixed(0)} ms`;
     const counts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
     console.log(`${kind.padEnd(8)} ${counts}; half within ${at(0.5)}, 99 of 100 within ${at(0.99)}`);
-    for (const [status, count] of statuses) if (status < 200 || status > 299) refused += count;
-    said.push(...surprises);
+    for (const [status, count] of statuses) if (status < 200 || status > 299) refusedCount += count;
+    printedProblems.push(...surprises);
   }
-  for (const what of said) console.log(`  ${what}`);
+  for (const problem of printedProblems) console.log(`  ${problem}`);
   printVerdict(
     'answers to mixed traffic that were not a success',
-    refused,
+    refusedCount,
     makeUpperLimit(0),
     `of ${callers.answered}`,
   );
   printVerdict('uploads amid it that went wrong', failures.length, makeUpperLimit(0), 'in all');
-  printVerdict('connections to Postgres left over', leaked, makeUpperLimit(0), 'in all');
-  printVerdict('audit records missing', Math.abs(missing), makeUpperLimit(0), `of ${callers.answered}`);
+  printVerdict('connections to Postgres left over', leakedConnections, makeUpperLimit(0), 'in all');
+  printVerdict('audit records missing', Math.abs(missingAuditCount), makeUpperLimit(0), `of ${callers.answered}`);
   printVerdict(
     'memory that the Worker holds in the last fifth, against the second',
-    growth,
-    makeUpperLimit(MEMORY_LIMIT),
+    memoryRatio,
+    makeUpperLimit(MAX_MEMORY_RATIO),
   );
 } finally {
   await system.stop();
 }
 
-/** The number of connections to the company's Postgres. */
+/** Counts the connections to the company's Postgres. */
 async function countConnections({ postgresUrl }: System): Promise<number> {
   const client = new Client({ connectionString: postgresUrl });
   await client.connect();
@@ -141,15 +143,15 @@ async function countConnections({ postgresUrl }: System): Promise<number> {
   return rows[0].open;
 }
 
-/** The number of requests in a time range without an audit record, after the queue had time to deliver it. */
-async function countMissingAudit(sent: number, from: Date, to: Date): Promise<number> {
+/** Counts the requests in a time range without an audit record, after the queue had time to deliver it. */
+async function countMissingAudit(sentCount: number, from: Date, to: Date): Promise<number> {
   const query = `from=${from.toISOString()}&to=${to.toISOString()}&quantity=1`;
-  const patience = Date.now() + AUDIT_PATIENCE_MS;
+  const deadline = Date.now() + AUDIT_TIMEOUT_MS;
   for (;;) {
     const url = `${system.baseUrl}/admin/audit-events?${query}`;
     const response = await fetch(await signedRequest(system.serviceAccount, 'GET', url));
     const { total } = (await response.json()) as { total: number };
-    if (total === sent || Date.now() > patience) return sent - total;
+    if (total === sentCount || Date.now() > deadline) return sentCount - total;
     await sleep(1000);
   }
 }

@@ -14,22 +14,22 @@ import { makeCsv } from './upload-memory/csv.ts';
 import { readResidentMemory, resetPeak } from './usage.ts';
 import { makeUpperLimit, printVerdict } from './verdict.ts';
 
-const PUT_LIMIT = 1.5;
-const FORM_DATA_LIMIT = 0.8;
-const GROWTH_LIMIT = 1.25;
-const MEGABYTE = 1_000_000;
+const MAX_PUT_RATIO = 1.5;
+const MAX_FORM_DATA_RATIO = 0.8;
+const MAX_GROWTH_RATIO = 1.25;
+const MEGABYTE_BYTES = 1_000_000;
 
-/** Peak memory while a new process stores a body. */
-async function measureReceiving(system: System, store: () => Promise<unknown>): Promise<number> {
+/** Measures the peak memory while a new process stores a body. */
+async function measureReceiving(system: System, storeBody: () => Promise<unknown>): Promise<number> {
   await system.restart();
   await system.call('GET', '/v1/managed-tables/status');
   await resetPeak(await system.workerd());
-  await store();
+  await storeBody();
   return (await readResidentMemory(await system.workerd())).peak;
 }
 
-/** Peak memory while a new process analyses and loads a file. */
-async function measureWorking(system: System, csv: File, name: string): Promise<number> {
+/** Measures the peak memory while a new process analyses and loads a file. */
+async function measureLoading(system: System, csv: File, name: string): Promise<number> {
   const jobId = await uploadFile(system, csv);
   const { company_id: companyId } = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`);
   await system.restart();
@@ -42,24 +42,28 @@ async function measureWorking(system: System, csv: File, name: string): Promise<
 
 const system = await startSystem('bench/upload-memory/worker.ts');
 try {
-  const large = makeCsv(100 * MEGABYTE);
-  const put = await measureReceiving(system, () => system.call('POST', '/bench/put', large));
-  const received = await measureReceiving(system, () => uploadFile(system, large));
+  const largeFile = makeCsv(100 * MEGABYTE_BYTES);
+  const putPeak = await measureReceiving(system, () => system.call('POST', '/bench/put', largeFile));
+  const uploadPeak = await measureReceiving(system, () => uploadFile(system, largeFile));
   const form = new FormData();
-  form.append('files', large);
-  const parsed = await measureReceiving(system, () => system.call('POST', '/bench/form', form));
-  const megabytes = (figure: number) => `${figure.toFixed(0)} MB`;
+  form.append('files', largeFile);
+  const formDataPeak = await measureReceiving(system, () => system.call('POST', '/bench/form', form));
+  const formatMegabytes = (figure: number) => `${figure.toFixed(0)} MB`;
   console.log(
-    `receiving 100 MB: bare put ${megabytes(put)}, upload ${megabytes(received)}, formData() ${megabytes(parsed)}`,
+    `receiving 100 MB: bare put ${formatMegabytes(putPeak)}, upload ${formatMegabytes(uploadPeak)}, formData() ${formatMegabytes(formDataPeak)}`,
   );
-  printVerdict('peak memory of receiving 100 MB, against a bare R2.put', received / put, makeUpperLimit(PUT_LIMIT));
-  printVerdict('the same, against formData()', received / parsed, makeUpperLimit(FORM_DATA_LIMIT));
+  printVerdict(
+    'peak memory of receiving 100 MB, against a bare R2.put',
+    uploadPeak / putPeak,
+    makeUpperLimit(MAX_PUT_RATIO),
+  );
+  printVerdict('the same, against formData()', uploadPeak / formDataPeak, makeUpperLimit(MAX_FORM_DATA_RATIO));
 
-  const small = await measureWorking(system, makeCsv(25 * MEGABYTE), 'pequena');
-  const big = await measureWorking(system, large, 'grande');
-  const growth = big / small;
-  console.log(`analysing and loading: 25 MB ${small.toFixed(0)} MB, 100 MB ${big.toFixed(0)} MB`);
-  printVerdict('peak memory of the work on 100 MB, against that on 25 MB', growth, makeUpperLimit(GROWTH_LIMIT));
+  const smallFilePeak = await measureLoading(system, makeCsv(25 * MEGABYTE_BYTES), 'pequena');
+  const largeFilePeak = await measureLoading(system, largeFile, 'grande');
+  const growth = largeFilePeak / smallFilePeak;
+  console.log(`analysing and loading: 25 MB ${smallFilePeak.toFixed(0)} MB, 100 MB ${largeFilePeak.toFixed(0)} MB`);
+  printVerdict('peak memory of the work on 100 MB, against that on 25 MB', growth, makeUpperLimit(MAX_GROWTH_RATIO));
 } finally {
   await system.stop();
 }

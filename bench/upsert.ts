@@ -13,44 +13,44 @@ import { hasPsql } from './baseline.ts';
 import { loadJob, type System, startSystem, uploadFile, waitForJob } from './system.ts';
 import { makeLowerLimit, printVerdict } from './verdict.ts';
 
-const LIMIT = 0.5;
+const MIN_RATIO = 0.5;
 const ROUNDS = 3;
-const ROWS = Number(process.argv[2] ?? 300_000);
+const ROW_COUNT = Number(process.argv[2] ?? 300_000);
 
 const HEADER = 'codigo,nome,valor';
 const makeRows = (from: number, mark: string): string =>
-  Array.from({ length: ROWS }, (_, n) => `${from + n},"Cliente ${from + n} ${mark}",${(from + n) % 9973}.25`).join(
+  Array.from({ length: ROW_COUNT }, (_, n) => `${from + n},"Cliente ${from + n} ${mark}",${(from + n) % 9973}.25`).join(
     '\n',
   );
-const BEFORE = `${HEADER}\n${makeRows(0, 'antes')}\n`;
-const AFTER = `${HEADER}\n${makeRows(ROWS / 2, 'depois')}\n`;
+const CSV_BEFORE = `${HEADER}\n${makeRows(0, 'antes')}\n`;
+const CSV_AFTER = `${HEADER}\n${makeRows(ROW_COUNT / 2, 'depois')}\n`;
 
-/** Uploads a file. @returns its job, once it waits */
+/** Uploads a file and waits for its inference. @returns its job, which waits for its confirmation */
 async function uploadAndInfer(system: System, csv: string, fields?: Record<string, string>, table?: string) {
   const jobId = await uploadFile(system, new File([csv], 'carga.csv', { type: 'text/csv' }), fields, table);
   return waitForJob(system, jobId, 'waiting_confirm');
 }
 
-const UPSERT = `INSERT INTO baseline (codigo, nome, valor) SELECT codigo, nome, valor FROM baseline_staged
+const UPSERT_SQL = `INSERT INTO baseline (codigo, nome, valor) SELECT codigo, nome, valor FROM baseline_staged
   ON CONFLICT (codigo) DO UPDATE SET nome = excluded.nome, valor = excluded.valor`;
 
-/** Milliseconds of the upsert in SQL; its tables are made from those of the API, before and after. */
-async function measurePlainUpsert(system: System, before: string, after: string): Promise<number> {
+/** Measures the milliseconds of the upsert in SQL; its tables are made from those of the API, before and after. */
+async function measurePlainUpsert(system: System, tableBefore: string, tableAfter: string): Promise<number> {
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
   try {
     await client.query(`DROP TABLE IF EXISTS baseline, baseline_staged;
       CREATE TABLE baseline (id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint, nome text, valor numeric);
-      INSERT INTO baseline (codigo, nome, valor) SELECT codigo, nome, valor FROM public.${before};
+      INSERT INTO baseline (codigo, nome, valor) SELECT codigo, nome, valor FROM public.${tableBefore};
       CREATE UNIQUE INDEX ON baseline (codigo);
-      CREATE TABLE baseline_staged AS SELECT codigo, nome, valor FROM public.${after}`);
+      CREATE TABLE baseline_staged AS SELECT codigo, nome, valor FROM public.${tableAfter}`);
     await client.query('VACUUM ANALYZE baseline, baseline_staged');
-    const began = performance.now();
+    const startedAt = performance.now();
     if (hasPsql) {
-      const { status, stderr } = spawnSync('psql', [system.postgresUrl, '-qc', UPSERT]);
+      const { status, stderr } = spawnSync('psql', [system.postgresUrl, '-qc', UPSERT_SQL]);
       if (status !== 0) throw new Error(String(stderr));
-    } else await client.query(UPSERT);
-    return performance.now() - began;
+    } else await client.query(UPSERT_SQL);
+    return performance.now() - startedAt;
   } finally {
     await client.query('DROP TABLE IF EXISTS baseline, baseline_staged');
     await client.end();
@@ -59,29 +59,29 @@ async function measurePlainUpsert(system: System, before: string, after: string)
 
 const system = await startSystem();
 try {
-  const best = { plain: Number.POSITIVE_INFINITY, ours: Number.POSITIVE_INFINITY };
-  await loadJob(system, await uploadAndInfer(system, AFTER), { display_name: 'depois' });
+  const bestMs = { plain: Number.POSITIVE_INFINITY, ours: Number.POSITIVE_INFINITY };
+  await loadJob(system, await uploadAndInfer(system, CSV_AFTER), { display_name: 'depois' });
   for (let round = 0; round <= ROUNDS; round++) {
     const name = `antes_${round}`;
-    const made = await loadJob(system, await uploadAndInfer(system, BEFORE), { display_name: name });
-    const plain = await measurePlainUpsert(system, name, 'depois');
-    const table = `/v1/managed-tables/${made.user_table_id}`;
+    const loadedJob = await loadJob(system, await uploadAndInfer(system, CSV_BEFORE), { display_name: name });
+    const plainMs = await measurePlainUpsert(system, name, 'depois');
+    const table = `/v1/managed-tables/${loadedJob.user_table_id}`;
     await system.call('POST', `${table}/indexes`, { columns: ['codigo'], unique: true });
-    const waiting = await uploadAndInfer(system, AFTER, { mode: 'upsert', key: 'codigo' }, table);
-    const began = Date.now();
+    const waiting = await uploadAndInfer(system, CSV_AFTER, { mode: 'upsert', key: 'codigo' }, table);
+    const startedAt = Date.now();
     const job = await loadJob(system, waiting);
-    const milliseconds = Date.parse(job.updated_at) - began;
-    const half = ROWS / 2;
+    const milliseconds = Date.parse(job.updated_at) - startedAt;
+    const half = ROW_COUNT / 2;
     if (job.result.inserted !== half || job.result.updated !== half) throw new Error(JSON.stringify(job.result));
     console.log(
-      `${round === 0 ? 'warm-up' : `round ${round}`}: baseline ${plain.toFixed(0)} ms, confirm to done ${milliseconds} ms`,
+      `${round === 0 ? 'warm-up' : `round ${round}`}: baseline ${plainMs.toFixed(0)} ms, confirm to done ${milliseconds} ms`,
     );
     if (round === 0) continue;
-    best.plain = Math.min(best.plain, plain);
-    best.ours = Math.min(best.ours, milliseconds);
+    bestMs.plain = Math.min(bestMs.plain, plainMs);
+    bestMs.ours = Math.min(bestMs.ours, milliseconds);
   }
-  const what = 'an upsert of 300,000 rows from confirm to done, against INSERT … ON CONFLICT from a staging table';
-  printVerdict(what, best.plain / best.ours, makeLowerLimit(LIMIT), 'times as fast');
+  const label = 'an upsert of 300,000 rows from confirm to done, against INSERT … ON CONFLICT from a staging table';
+  printVerdict(label, bestMs.plain / bestMs.ours, makeLowerLimit(MIN_RATIO), 'times as fast');
 } finally {
   await system.stop();
 }

@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 /** Clock ticks a second in /proc; 100 on all common Linux systems. */
 const TICKS_PER_SECOND = 100;
 
-/** Seconds of CPU that a process has used so far; including its ended children, if asked. Needs Linux. */
+/** Returns the seconds of CPU that a process has used, with its ended children if `withChildren`. Needs Linux. */
 export async function readCpuSeconds(pid: number, withChildren = false): Promise<number> {
   // The program's name, in parentheses, may contain any character.
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -15,7 +15,7 @@ export async function readCpuSeconds(pid: number, withChildren = false): Promise
   return (own + system + (withChildren ? children + childrenSystem : 0)) / TICKS_PER_SECOND;
 }
 
-/** The same of all threads that it has, to the microsecond: for work of milliseconds. Needs Linux. */
+/** Returns the seconds of CPU of all threads of a process, to the microsecond: for work of milliseconds. Needs Linux. */
 export async function readExactCpuSeconds(pid: number): Promise<number> {
   let nanoseconds = 0;
   for (const thread of await readdir(`/proc/${pid}/task`)) {
@@ -25,11 +25,11 @@ export async function readExactCpuSeconds(pid: number): Promise<number> {
   return nanoseconds / 1e9;
 }
 
-/** Resident memory of a process in MB: now, and its peak since it started or since `resetPeak`. Needs Linux. */
+/** Reads the resident memory of a process in MB: now, and its peak since its start or since `resetPeak`. Needs Linux. */
 export async function readResidentMemory(pid: number): Promise<{ now: number; peak: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1000;
-  return { now: read('VmRSS'), peak: read('VmHWM') };
+  const readMegabytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1000;
+  return { now: readMegabytes('VmRSS'), peak: readMegabytes('VmHWM') };
 }
 
 /** Resets the peak of resident memory (proc(5), clear_refs). */

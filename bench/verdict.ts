@@ -1,30 +1,30 @@
-/** The limit of a figure. */
+/** Limit of a measured figure: an upper or a lower bound. */
 export interface Limit {
-  words: 'at most' | 'at least';
+  bound: 'at most' | 'at least';
   value: number;
 }
 
-export const makeUpperLimit = (value: number): Limit => ({ words: 'at most', value });
-export const makeLowerLimit = (value: number): Limit => ({ words: 'at least', value });
+export const makeUpperLimit = (value: number): Limit => ({ bound: 'at most', value });
+export const makeLowerLimit = (value: number): Limit => ({ bound: 'at least', value });
 
 /** Prints a figure beside its limit, and makes the run fail if it exceeds that. `run.ts` parses these lines. */
-export function printVerdict(what: string, figure: number, limit: Limit, unit = 'times'): void {
-  const holds = limit.words === 'at most' ? figure <= limit.value : figure >= limit.value;
-  console.log(`${holds ? '✓' : '✗'} ${what}: ${Number(figure.toFixed(2))} ${unit} (${limit.words} ${limit.value})`);
+export function printVerdict(label: string, figure: number, limit: Limit, unit = 'times'): void {
+  const holds = limit.bound === 'at most' ? figure <= limit.value : figure >= limit.value;
+  console.log(`${holds ? '✓' : '✗'} ${label}: ${Number(figure.toFixed(2))} ${unit} (${limit.bound} ${limit.value})`);
   if (!holds) process.exitCode = 1;
 }
 
-/** Milliseconds of a run. */
+/** Measures the milliseconds of a run. */
 export async function measureMilliseconds(run: () => unknown): Promise<number> {
-  const started = performance.now();
+  const startedAt = performance.now();
   await run();
-  return performance.now() - started;
+  return performance.now() - startedAt;
 }
 
-/** How many rows a second so many in these milliseconds are. */
+/** Formats a number of rows and the milliseconds that they took as rows per second. */
 export const formatRate = (rows: number, ms: number): string =>
   `${Math.round(rows / (ms / 1000)).toLocaleString('en')} rows/s`;
 
-/** The median of some figures. */
+/** Returns the median of the values. */
 export const computeMedian = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -13,53 +13,53 @@ import { type System, startSystem, uploadFile, waitForJob } from './system.ts';
 import { readCpuSeconds, readResidentMemory } from './usage.ts';
 import { computeMedian, formatRate, makeUpperLimit, measureMilliseconds, printVerdict } from './verdict.ts';
 
-const LIMIT = 1.3;
+const MAX_RATIO = 1.3;
 const ROUNDS = 7;
-const ROWS = Number(process.argv[2] ?? 100_000);
+const ROW_COUNT = Number(process.argv[2] ?? 100_000);
 
-async function barePass(book: Uint8Array): Promise<void> {
+async function readWithPackage(book: Uint8Array): Promise<void> {
   const [sheet] = await readWorkbook(Buffer.from(book));
-  if (sheet?.data.length !== ROWS + 1) throw new Error('read-excel-file saw other rows');
+  if (sheet?.data.length !== ROW_COUNT + 1) throw new Error('read-excel-file saw other rows');
 }
 
-/** Milliseconds of receiving it, and from there until it waits for its confirm; seconds of workerd's CPU for both. */
-async function measureOurs(system: System, book: Uint8Array<ArrayBuffer>) {
-  const worker = await system.workerd();
-  const before = await readCpuSeconds(worker);
-  const sent = Date.now();
+/** Measures the ms until a workbook is received, then until it waits for its confirmation; and workerd's CPU in s. */
+async function measureConversion(system: System, book: Uint8Array<ArrayBuffer>) {
+  const workerPid = await system.workerd();
+  const cpuBefore = await readCpuSeconds(workerPid);
+  const sentAt = Date.now();
   const jobId = await uploadFile(system, new File([book], 'pedidos.xlsx'));
-  const received = Date.now();
+  const receivedAt = Date.now();
   const job = await waitForJob(system, jobId, 'waiting_confirm');
-  const cpu = (await readCpuSeconds(worker)) - before;
-  if (job.inferred_schema.total_row_count_estimate !== ROWS) throw new Error('we saw other rows');
+  const cpuSeconds = (await readCpuSeconds(workerPid)) - cpuBefore;
+  if (job.inferred_schema.total_row_count_estimate !== ROW_COUNT) throw new Error('we saw other rows');
   await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/cancel`);
-  return { receive: received - sent, infer: Date.parse(job.updated_at) - received, cpu };
+  return { receive: receivedAt - sentAt, infer: Date.parse(job.updated_at) - receivedAt, cpu: cpuSeconds };
 }
 
-const book = writeOrdersWorkbook(ROWS);
+const book = writeOrdersWorkbook(ROW_COUNT);
 const system = await startSystem();
 try {
-  console.log(`${ROWS.toLocaleString('en')} rows, nine columns, ${(book.length / 1e6).toFixed(1)} MB`);
+  console.log(`${ROW_COUNT.toLocaleString('en')} rows, nine columns, ${(book.length / 1e6).toFixed(1)} MB`);
   const times: { bare: number; infer: number }[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
-    const bare = await measureMilliseconds(() => barePass(book));
-    const { receive, infer, cpu } = await measureOurs(system, book);
+    const packageMs = await measureMilliseconds(() => readWithPackage(book));
+    const { receive, infer, cpu } = await measureConversion(system, book);
     const kind = round === 0 ? 'warm-up' : `round ${round}`;
     console.log(
-      `${kind}: read-excel-file ${bare.toFixed(0)} ms, receive ${receive} ms, infer ${infer} ms, workerd ${cpu.toFixed(1)} s of CPU`,
+      `${kind}: read-excel-file ${packageMs.toFixed(0)} ms, receive ${receive} ms, infer ${infer} ms, workerd ${cpu.toFixed(1)} s of CPU`,
     );
-    if (round > 0) times.push({ bare, infer });
+    if (round > 0) times.push({ bare: packageMs, infer });
   }
   const { peak } = await readResidentMemory(await system.workerd());
   const [bare, infer] = [computeMedian(times.map((time) => time.bare)), computeMedian(times.map((time) => time.infer))];
-  const rates = [bare, infer].map((ms) => formatRate(ROWS, ms));
+  const rates = [bare, infer].map((ms) => formatRate(ROW_COUNT, ms));
   console.log(`median: read-excel-file ${rates[0]}, upload to waiting_confirm ${rates[1]}`);
   console.log(`peak resident memory of workerd ${peak.toFixed(0)} MB, R2's simulator included`);
   const ratio = computeMedian(times.map((time) => time.infer / time.bare));
   printVerdict(
     'an .xlsx of 100,000 rows to waiting_confirm, against bare read-excel-file',
     ratio,
-    makeUpperLimit(LIMIT),
+    makeUpperLimit(MAX_RATIO),
   );
 } finally {
   await system.stop();

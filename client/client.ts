@@ -1,17 +1,17 @@
-import { ApiError, isRefused, mayHelpToRepeat, orAborted, read, wait } from './answers.ts';
+import { ApiError, isRefused, mayHelpToRepeat, readAnswer, wait, waitUnlessAborted } from './answers.ts';
 import type { Ask, Credential } from './credentials.ts';
 import type { ChangeOfAccess, Routes, UploadJob, WebhookEvents } from './generated/routes.ts';
 import { isSentResumably, sendResumably } from './resumable.ts';
-import { signsIn } from './session.ts';
-import { buildForm, type FileInParts, type FormWay, formWay, type UploadOptions } from './upload.ts';
+import { isSignInPath } from './session.ts';
+import { buildForm, createFormSender, type FileInParts, type SendForm, type UploadOptions } from './upload.ts';
 import {
+  findJobPath,
+  isRunning,
   type Job,
   type JobOf,
   type JobPathOf,
-  jobPath,
-  type Look,
-  nextLook,
-  runs,
+  type JobRead,
+  planNextRead,
   type WaitOptions,
 } from './waiting.ts';
 
@@ -23,12 +23,12 @@ export { type SessionOptions, type SessionStore, type StoredSession, withSession
 export type { FileInParts, UploadOptions, UploadProgress } from './upload.ts';
 export type { Job, JobOf, WaitOptions } from './waiting.ts';
 
-/** The body that a webhook endpoint is sent, of any type or of these: told apart by its `type`. */
+/** Body that a webhook endpoint receives, of any event type or of the named ones: `type` tells which. */
 export type WebhookEvent<T extends keyof WebhookEvents = keyof WebhookEvents> = WebhookEvents[T];
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** The paths that take a method, as the contract writes them: `/accounts/{id}`. */
+/** Paths that accept a method, as the contract writes them: `/accounts/{id}`. */
 export type PathOf<M extends Method> = keyof Routes extends infer Name
   ? Name extends `${M} ${infer Path}`
     ? Path
@@ -37,24 +37,24 @@ export type PathOf<M extends Method> = keyof Routes extends infer Name
 
 type RouteOf<M extends Method, P extends PathOf<M>> = Routes[`${M} ${P}` & keyof Routes];
 
-/** The answer to a method on a path. */
+/** Type of the answer to a method on a path. */
 export type AnswerOf<M extends Method, P extends PathOf<M>> = RouteOf<M, P> extends { answer: infer A } ? A : never;
 
-/** The files that a method on a path can be asked for, by their `format`. */
+/** Files that a method on a path can answer, by their `format`. */
 export type FilesOf<M extends Method, P extends PathOf<M>> =
   RouteOf<M, P> extends { files: infer F } ? F : Record<never, never>;
 
-/** Lets each optional member be undefined, which is as if it were left out, whatever `exactOptionalPropertyTypes` says. */
-type OrUndefined<T> = T extends object
+/** Allows undefined for each optional member, meaning left out, whatever `exactOptionalPropertyTypes` says. */
+type AllowUndefined<T> = T extends object
   ? { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
   : T;
 
-/** The input of a method on a path. */
+/** Type of the input of a method on a path. */
 export type InputOf<M extends Method, P extends PathOf<M>> =
   RouteOf<M, P> extends infer R
-    ? OrUndefined<{
+    ? AllowUndefined<{
         [K in keyof R as Exclude<K, 'answer' | 'files' | 'dryRun'>]: K extends 'query' | 'body'
-          ? OrUndefined<R[K]>
+          ? AllowUndefined<R[K]>
           : R[K];
       }> &
         InputOfAll
@@ -68,22 +68,22 @@ interface InputOfAll {
 
 type Arguments<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input];
 
-/** The paths whose answers have versions, of which those that the caller knows need not be answered again. */
+/** Paths whose answers have versions: an answer whose version the caller knows need not be sent again. */
 type VersionedPathOf<M extends Method> = {
   [P in PathOf<M>]: 'ifNoneMatch' extends keyof RouteOf<M, P> ? P : never;
 }[PathOf<M>];
 
-/** The paths of changes that allow a dry run. */
-type TriedPathOf<M extends Method> = { [P in PathOf<M>]: 'dryRun' extends keyof RouteOf<M, P> ? P : never }[PathOf<M>];
+/** Paths of changes that allow a dry run. */
+type DryRunPathOf<M extends Method> = { [P in PathOf<M>]: 'dryRun' extends keyof RouteOf<M, P> ? P : never }[PathOf<M>];
 
 interface Send<M extends Method> {
-  /** Changes nothing, and answers who would gain and who would lose what. */
-  <P extends TriedPathOf<M>>(path: P, input: InputOf<M, P> & { query: { dry_run: 'true' } }): Promise<ChangeOfAccess>;
+  /** Makes a dry run: changes nothing, and answers who would gain and who would lose which actions. */
+  <P extends DryRunPathOf<M>>(path: P, input: InputOf<M, P> & { query: { dry_run: 'true' } }): Promise<ChangeOfAccess>;
   <P extends PathOf<M>, F extends keyof FilesOf<M, P>>(
     path: P,
     input: InputOf<M, P> & { query: { format: F } },
   ): Promise<FilesOf<M, P>[F]>;
-  /** Answers nothing where the record is at a version that `ifNoneMatch` names. */
+  /** Answers undefined if the record is at a version that `ifNoneMatch` names. */
   <P extends VersionedPathOf<M>>(
     path: P,
     input: InputOf<M, P> & { ifNoneMatch: string },
@@ -91,7 +91,7 @@ interface Send<M extends Method> {
   <P extends PathOf<M>>(path: P, ...input: Arguments<InputOf<M, P>>): Promise<AnswerOf<M, P>>;
 }
 
-/** A page of any kind of list. */
+/** Page of any kind of list, as the API answers it. */
 interface ListPage {
   records?: unknown[];
   results?: unknown[];
@@ -99,12 +99,12 @@ interface ListPage {
   next_cursor?: string | null;
 }
 
-/** The paths whose GET answers a page of a list, and what the list holds. */
+/** Paths whose GET answers a page of a list, and the type of the list's records. */
 type ListPathOf = { [P in PathOf<'GET'>]: RecordOf<P> extends never ? never : P }[PathOf<'GET'>];
 type RecordOf<P extends PathOf<'GET'>> =
   AnswerOf<'GET', P> extends { records: (infer R)[] } | { results: (infer R)[] } ? R : never;
 
-/** The input of a list, except for the number of its page. */
+/** Input of a list, without the page number. */
 type ListInputOf<P extends PathOf<'GET'>> =
   InputOf<'GET', P> extends infer Input
     ? Input extends { query?: infer Query }
@@ -116,9 +116,9 @@ const UPLOAD_PATH = '/v1/managed-tables/upload';
 const UPLOAD_INTO_PATH = '/v1/managed-tables/{id}/upload';
 const UPLOAD_JOB_PATH = '/v1/managed-tables/upload-jobs/{jobId}';
 
-/** One function for each method; path, input and answer are those of the contract. */
+/** Client of the API: one function for each method; path, input and answer are those of the contract. */
 export interface Client {
-  /** Yields every record of a list, page after page; each page is asked for when the one before has been read. */
+  /** Yields every record of a list, page after page; a page is requested when the previous one has been read. */
   list<P extends ListPathOf>(path: P, ...input: Arguments<ListInputOf<P>>): AsyncIterableIterator<RecordOf<P>>;
   /**
    * Sends files, 1 to 10 that feed one table: a new one, or the one that `tableId` names. `waitFor` tells what came of them. One
@@ -131,7 +131,7 @@ export interface Client {
    * A job is also the answer to a job of the Data API or of generation, and to an export of the company.
    */
   waitFor<J extends Job>(job: J, options?: WaitOptions<JobOf<J>>): Promise<JobOf<J>>;
-  /** Waits for any job in the same way, by the path that shows it. */
+  /** Waits for any job in the same way, by the path that answers it. */
   waitFor<P extends JobPathOf>(
     path: P,
     input: Pick<InputOf<'GET', P>, 'params' & keyof InputOf<'GET', P>> & WaitOptions<AnswerOf<'GET', P>>,
@@ -146,7 +146,7 @@ export interface Client {
 export interface ClientOptions {
   /** The address of the API, without a slash at the end. In a page that the API itself serves: an empty text. */
   baseUrl: string;
-  /** The credential of the caller; left out, nobody is signed in. */
+  /** The credential of the caller; without it, requests are sent unauthenticated. */
   credential?: Credential | undefined;
   /**
    * The number of times that a request is sent again that came too often, was not answered, or met a part that was away; after
@@ -155,7 +155,7 @@ export interface ClientOptions {
    * its own change would be told as somebody else's. Nor is a sign-in: each try counts against the person.
    */
   retries?: number | undefined;
-  /** The longest wait (s) before sending again, by default 20. Where the API asks for more, its refusal is thrown. */
+  /** The longest wait (s) before a request is sent again, by default 20. If the API asks for more, its refusal is thrown. */
   longestWait?: number | undefined;
   fetch?: typeof fetch | undefined;
 }
@@ -171,65 +171,69 @@ interface Input {
   ifNoneMatch?: string;
   signal?: AbortSignal | undefined;
   onHeaders?: (headers: Headers) => void;
-  /** A function that sends the form, in the place of `fetch`. */
-  way?: FormWay;
+  /** Function that sends the form instead of `fetch`. */
+  way?: SendForm;
 }
 
-/** A client of every surface. Runs in browsers, Node and Workers. Its calls throw `ApiError` when they are refused. */
+/** Makes a client of every surface for browsers, Node and Workers. Its calls throw `ApiError` when they are refused. */
 export function createClient({
   baseUrl,
-  credential: given,
+  credential: callerCredential,
   retries = 2,
   longestWait = 20,
-  fetch: givenFetch,
+  fetch: callerFetch,
 }: ClientOptions): Client {
-  const send = givenFetch ?? fetch;
-  const ask: Ask = async (method, url, headers, { body, signal } = {}) =>
-    read(
+  const sendRequest = callerFetch ?? fetch;
+  const sendOnce: Ask = async (method, url, headers, { body, signal } = {}) =>
+    readAnswer(
       `${method} ${url.slice(baseUrl.length)}`,
-      await send(url, { method, headers, body: body ?? null, signal: signal ?? null }),
+      await sendRequest(url, { method, headers, body: body ?? null, signal: signal ?? null }),
     );
 
   async function call(method: Method, path: string, input: Input = {}) {
     const { params = {}, query = {}, body, form, bytes, ifMatch, ifNoneMatch, signal, onHeaders, way } = input;
-    const url = baseUrl + fill(path, params) + search(query);
+    const url = baseUrl + fillPath(path, params) + formatQuery(query);
     const text = body === undefined ? '' : JSON.stringify(body);
-    const isSignIn = method === 'POST' && signsIn(path);
-    const credential = isSignIn ? undefined : given;
-    const vouch = (refused?: string) =>
+    const isSignInRequest = method === 'POST' && isSignInPath(path);
+    const credential = isSignInRequest ? undefined : callerCredential;
+    const makeAuthHeaders = (refusedAuthorization?: string) =>
       credential
-        ? orAborted(credential({ method, url, body: text, baseUrl, longestWait, ask, refused }), signal)
+        ? waitUnlessAborted(
+            credential({ method, url, body: text, baseUrl, longestWait, ask: sendOnce, refused: refusedAuthorization }),
+            signal,
+          )
         : undefined;
     const key = method === 'POST' && credential && !form ? crypto.randomUUID() : undefined;
-    let refused: string | undefined;
+    let refusedAuthorization: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
-      const headers = new Headers(await vouch(refused));
+      const headers = new Headers(await makeAuthHeaders(refusedAuthorization));
       const authorization = headers.get('authorization') ?? '';
       // An idempotency key is a known caller's.
-      const isKnown = key !== undefined && authorization !== '';
-      const isRepeatable = isKnown || (ifMatch === undefined && ['GET', 'PUT', 'DELETE'].includes(method));
+      const hasIdempotencyKey = key !== undefined && authorization !== '';
+      const isRepeatable = hasIdempotencyKey || (ifMatch === undefined && ['GET', 'PUT', 'DELETE'].includes(method));
       for (const [name, value] of Object.entries(input.headers ?? {})) headers.set(name, value);
       if (body !== undefined) headers.set('content-type', 'application/json');
-      if (isKnown) headers.set('idempotency-key', key);
+      if (hasIdempotencyKey) headers.set('idempotency-key', key);
       if (ifMatch !== undefined) headers.set('if-match', ifMatch);
       if (ifNoneMatch !== undefined) headers.set('if-none-match', ifNoneMatch);
       try {
         const response = await (form && way
           ? way(url, { headers, form, signal })
-          : send(url, { method, headers, body: form ?? bytes ?? (text || null), signal: signal ?? null }));
-        const answer = response.status === 304 ? undefined : await read(`${method} ${path}`, response);
+          : sendRequest(url, { method, headers, body: form ?? bytes ?? (text || null), signal: signal ?? null }));
+        const answer = response.status === 304 ? undefined : await readAnswer(`${method} ${path}`, response);
         onHeaders?.(response.headers);
         return answer;
       } catch (error) {
-        if (refused === undefined && isRefused(error) && authorization.startsWith('Bearer ')) {
-          refused = authorization;
-          const next = (await vouch(refused))?.authorization;
+        if (refusedAuthorization === undefined && isRefused(error) && authorization.startsWith('Bearer ')) {
+          refusedAuthorization = authorization;
+          const next = (await makeAuthHeaders(refusedAuthorization))?.authorization;
           if (next === undefined || next === authorization) throw error;
           attempt -= 1;
           continue;
         }
-        const isByNobody = method === 'POST' && authorization === '';
-        if (attempt >= retries || signal?.aborted || isByNobody || !mayHelpToRepeat(error, isRepeatable)) throw error;
+        const isAnonymousPost = method === 'POST' && authorization === '';
+        if (attempt >= retries || signal?.aborted || isAnonymousPost || !mayHelpToRepeat(error, isRepeatable))
+          throw error;
         const pause = (error instanceof ApiError ? error.retryAfter : null) ?? 2 ** attempt;
         if (pause > longestWait) throw error;
         await wait(pause * 1000, signal);
@@ -240,55 +244,59 @@ export function createClient({
   async function* list(path: string, { query = {}, ...input }: Input = {}): AsyncGenerator<unknown> {
     // Which page is first is not said: some lists have one only.
     let at: Record<string, unknown> = {};
-    for (let told = 0, number = 1; ; ) {
+    for (let readCount = 0, pageNumber = 1; ; ) {
       const page = (await call('GET', path, { ...input, query: { ...query, ...at } })) as ListPage;
       const records = page.records ?? page.results ?? [];
       yield* records;
-      told += records.length;
+      readCount += records.length;
       if (typeof page.next_cursor === 'string') at = { cursor: page.next_cursor };
-      else if ('next_cursor' in page || records.length === 0 || told >= (page.total ?? 0)) return;
+      else if ('next_cursor' in page || records.length === 0 || readCount >= (page.total ?? 0)) return;
       else {
-        number += 1;
-        at = { page: number };
+        pageNumber += 1;
+        at = { page: pageNumber };
       }
     }
   }
 
   async function upload(
-    given: File | FileInParts | Iterable<File>,
+    uploadInput: File | FileInParts | Iterable<File>,
     { tableId, signal, ...options }: UploadOptions = {},
   ) {
     const sendInParts = async (file: FileInParts) => {
       const jobId = await sendResumably(call, file, { tableId, signal, ...options });
       return call('GET', UPLOAD_JOB_PATH, { params: { jobId }, signal });
     };
-    if (!(given instanceof Blob || Symbol.iterator in given)) return sendInParts(given);
-    const files = given instanceof Blob ? [given] : [...given];
+    if (!(uploadInput instanceof Blob || Symbol.iterator in uploadInput)) return sendInParts(uploadInput);
+    const files = uploadInput instanceof Blob ? [uploadInput] : [...uploadInput];
     const [file, ...others] = files;
     if (file && others.length === 0 && (isSentResumably(file) || options.resumeAt !== undefined)) {
       return sendInParts(file);
     }
     const form = buildForm(files, options);
-    const way = formWay(send, givenFetch === undefined, options.onProgress);
-    const begun = await (tableId === undefined
-      ? call('POST', UPLOAD_PATH, { form, way, signal })
-      : call('POST', UPLOAD_INTO_PATH, { params: { id: tableId }, form, way, signal }));
-    return call('GET', UPLOAD_JOB_PATH, { params: { jobId: (begun as { job_id: string }).job_id }, signal });
+    const sendForm = createFormSender(sendRequest, callerFetch === undefined, options.onProgress);
+    const startedUpload = await (tableId === undefined
+      ? call('POST', UPLOAD_PATH, { form, way: sendForm, signal })
+      : call('POST', UPLOAD_INTO_PATH, { params: { id: tableId }, form, way: sendForm, signal }));
+    return call('GET', UPLOAD_JOB_PATH, { params: { jobId: (startedUpload as { job_id: string }).job_id }, signal });
   }
 
   async function waitFor(job: Job | string, options: WaitOptions<unknown> & Input = {}): Promise<unknown> {
-    const [path, params] = typeof job === 'string' ? [job, options.params ?? {}] : jobPath(job);
+    const [path, params] = typeof job === 'string' ? [job, options.params ?? {}] : findJobPath(job);
     const { onProgress, signal } = options;
     let version: string | undefined;
     const onHeaders = (headers: Headers) => {
       version = headers.get('etag') ?? undefined;
     };
-    for (let look: Look = { pause: 0, input: {} }; ; look = nextLook(version, look.pause)) {
-      if (look.pause > 0) await wait(look.pause, signal);
-      const found = await call('GET', path, { ...look.input, params, signal, onHeaders });
-      if (found === undefined) continue;
-      onProgress?.(found);
-      if (!runs(found)) return found;
+    for (
+      let nextRequest: JobRead = { pauseMs: 0, input: {} };
+      ;
+      nextRequest = planNextRead(version, nextRequest.pauseMs)
+    ) {
+      if (nextRequest.pauseMs > 0) await wait(nextRequest.pauseMs, signal);
+      const currentJob = await call('GET', path, { ...nextRequest.input, params, signal, onHeaders });
+      if (currentJob === undefined) continue;
+      onProgress?.(currentJob);
+      if (!isRunning(currentJob)) return currentJob;
     }
   }
 
@@ -305,15 +313,15 @@ export function createClient({
   };
 }
 
-const fill = (path: string, params: Record<string, string>): string =>
+const fillPath = (path: string, params: Record<string, string>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] as string));
 
-function search(query: Record<string, unknown>): string {
-  const given = Object.entries(query).flatMap(([name, value]) => toParameters(name, value));
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+function formatQuery(query: Record<string, unknown>): string {
+  const parameters = Object.entries(query).flatMap(([name, value]) => toParameters(name, value));
+  return parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
 }
 
-/** Members of an object go out as `name[member]`, elements of a list one after the other. */
+/** Lists the query parameters of a value: members of an object as `name[member]`, elements of a list one by one. */
 function toParameters(name: string, value: unknown): [string, string][] {
   if (value === undefined) return [];
   if (Array.isArray(value)) return value.flatMap((each) => toParameters(name, each));
@@ -321,7 +329,7 @@ function toParameters(name: string, value: unknown): [string, string][] {
   return Object.entries(value).flatMap(([member, inner]) => toParameters(`${name}[${member}]`, inner));
 }
 
-/** The list that a filter's `in` and `nin` take. @throws RangeError without any value, which would be the empty text */
+/** Joins the values of a filter's `in` or `nin`. @throws RangeError without any value, which would be the empty text */
 export function oneOf(values: readonly (string | number | boolean)[]): string {
   if (values.length === 0) throw new RangeError('a list of a filter has at least one value');
   return values

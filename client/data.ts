@@ -1,7 +1,7 @@
 import type { Client } from './client.ts';
 import type { DataResult } from './generated/routes.ts';
 
-/** A value of a parameter of a published visualization; null and an empty list are no value, in place of the parameter's default. */
+/** Value of a parameter of a published visualization; null and an empty list mean no value, overriding the default. */
 export type DataValue =
   | string
   | number
@@ -11,10 +11,10 @@ export type DataValue =
   | null
   | undefined;
 
-/** A result whose rows have the types that the caller knows them to have. */
+/** Result of a published visualization whose rows have the type that the caller names. */
 export type ResultOf<Row> = Omit<DataResult, 'rows'> & { rows: Row[] };
 
-/** A published visualization as a function. The caller gives the types of its parameters and rows. */
+/** Makes a function that calls a published visualization. The caller gives the types of its parameters and rows. */
 export function endpointOf<
   Parameters extends { [Slug in keyof Parameters]: DataValue },
   Row extends readonly unknown[] = DataResult['rows'][number],
@@ -28,10 +28,10 @@ export function endpointOf<
   };
 }
 
-type Sent = string | number | boolean | (string | number)[];
+type SentValue = string | number | boolean | (string | number)[];
 
-/** The ends of a range are parameters of their own. */
-function toParameters(name: string, value: DataValue): [string, Sent][] {
+/** Lists the request's parameters of a value: the ends of a range are parameters of their own. */
+function toParameters(name: string, value: DataValue): [string, SentValue][] {
   if (value === undefined) return [];
   if (value === null) return [[name, '']];
   if (typeof value !== 'object') return [[name, value]];

@@ -1,27 +1,28 @@
 import { ApiError, wait } from './answers.ts';
 import type { FileInParts, UploadOptions } from './upload.ts';
 
-/** A file of more bytes goes out by tus: in parts, each sent anew from where it was cut. */
+/** Size in bytes above which a file is sent by tus: in parts, each resumed where it was cut. */
 const RESUMABLE_BYTES = 50_000_000;
-/** The kinds of files that forms take. */
-const IN_FORMS = /\.(csv|xlsx?|zip)$/i;
+/** Pattern of the file names that a form upload accepts. */
+const FORM_FILE_PATTERN = /\.(csv|xlsx?|zip)$/i;
 
-/** Whether a file goes out by tus, alone. */
-export const isSentResumably = ({ name, size }: File): boolean => size > RESUMABLE_BYTES || !IN_FORMS.test(name);
+/** Returns true if a file is sent by tus, alone in its upload. */
+export const isSentResumably = ({ name, size }: File): boolean =>
+  size > RESUMABLE_BYTES || !FORM_FILE_PATTERN.test(name);
 
 const UPLOADS_PATH = '/v1/managed-tables/uploads';
-const UPLOAD = `${UPLOADS_PATH}/{uploadId}`;
-/** The size of the pieces that the API stores. */
+const UPLOAD_PATH = `${UPLOADS_PATH}/{uploadId}`;
+/** Size of the pieces that the API stores. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** The number of parts, about: of 5 GiB each is smaller than what proxies let through. */
-const PARTS = 100;
-/** The failures in a row without a new byte after which a part is given up; a dead request blocks it for 10 s. */
-const TRIES = 8;
+/** Approximate number of parts: of 5 GiB, each part is smaller than what proxies let through. */
+const TARGET_PARTS = 100;
+/** Failures in a row without a new byte after which a part is given up; a dead request blocks it for 10 s. */
+const MAX_FAILURES = 8;
 const MAX_PAUSE_S = 5;
-/** Answers after which it helps to ask where to go on. */
-const PASSING = [408, 409, 423, 500, 502, 503, 504];
+/** Statuses after which the upload's current offset is read and sending goes on. */
+const TEMPORARY_STATUSES = [408, 409, 423, 500, 502, 503, 504];
 
-interface Asking {
+interface TusRequest {
   params?: Record<string, string>;
   headers: Record<string, string>;
   bytes?: Blob;
@@ -29,98 +30,113 @@ interface Asking {
   onHeaders?: (headers: Headers) => void;
 }
 
-/** Asks the API for something, as the client does; of the answer only the headers are looked at. */
-type Call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, asking: Asking) => Promise<unknown>;
+/** Function that sends a tus request through the client; only the headers of the answer are used. */
+type SendTusRequest = (
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  tusRequest: TusRequest,
+) => Promise<unknown>;
 
-/** The progress of an upload. */
-interface Place {
+/** Progress of an upload. */
+interface UploadPosition {
   uploadId: string;
   offset: number;
-  /** Once all bytes are there. */
-  isWhole: boolean;
+  /** True once all bytes have arrived. */
+  isComplete: boolean;
 }
 
 /**
  * Sends one file by tus 1.0.0. @returns the id of its job
  * @throws the API's refusal, or the last of many failures in a row, or that the file has fewer bytes than the upload
  */
-export async function sendResumably(call: Call, file: FileInParts, options: UploadOptions): Promise<string> {
+export async function sendResumably(
+  sendRequest: SendTusRequest,
+  file: FileInParts,
+  options: UploadOptions,
+): Promise<string> {
   const { onProgress, onBegun, resumeAt, signal } = options;
-  const ask = async (method: Parameters<Call>[0], path: string, asking: Partial<Asking> = {}): Promise<Headers> => {
-    let found = new Headers();
-    await call(method, path, {
-      ...asking,
-      signal: asking.signal ?? signal,
-      headers: { 'tus-resumable': '1.0.0', ...asking.headers },
+  const sendTusRequest = async (
+    method: Parameters<SendTusRequest>[0],
+    path: string,
+    tusRequest: Partial<TusRequest> = {},
+  ): Promise<Headers> => {
+    let answerHeaders = new Headers();
+    await sendRequest(method, path, {
+      ...tusRequest,
+      signal: tusRequest.signal ?? signal,
+      headers: { 'tus-resumable': '1.0.0', ...tusRequest.headers },
       onHeaders: (headers) => {
-        found = headers;
+        answerHeaders = headers;
       },
     });
-    return found;
+    return answerHeaders;
   };
-  const toPlace = (uploadId: string, headers: Headers): Place => ({
+  const toPosition = (uploadId: string, headers: Headers): UploadPosition => ({
     uploadId,
     offset: Number(headers.get('upload-offset')),
-    isWhole: headers.has('content-location'),
+    isComplete: headers.has('content-location'),
   });
-  const look = async (uploadId: string) => toPlace(uploadId, await ask('GET', UPLOAD, { params: { uploadId } }));
+  const readPosition = async (uploadId: string) =>
+    toPosition(uploadId, await sendTusRequest('GET', UPLOAD_PATH, { params: { uploadId } }));
 
   const total = file.size;
-  const tell = (sent: number) => onProgress?.({ sent, total });
-  let at = resumeAt !== undefined ? await look(resumeAt) : await begin(ask, file, options);
+  const reportProgress = (sent: number) => onProgress?.({ sent, total });
+  let at = resumeAt !== undefined ? await readPosition(resumeAt) : await createUpload(sendTusRequest, file, options);
   if (resumeAt === undefined) onBegun?.(at.uploadId);
-  tell(at.offset);
-  const size = Math.ceil(total / PARTS / PIECE_BYTES) * PIECE_BYTES;
+  reportProgress(at.offset);
+  const size = Math.ceil(total / TARGET_PARTS / PIECE_BYTES) * PIECE_BYTES;
   try {
-    for (let failed = 0; !at.isWhole; ) {
+    for (let failureCount = 0; !at.isComplete; ) {
       const { uploadId, offset } = at;
       let hasEnded = false;
       try {
         const part = await file.slice(offset, offset + size);
         at = await sendPart(part, at);
         hasEnded = part.size === 0;
-        failed = 0;
+        failureCount = 0;
       } catch (error) {
-        if (signal?.aborted || failed >= TRIES || !mayPass(error)) throw error;
-        const asked = error instanceof ApiError ? error.retryAfter : null;
-        await wait(Math.min(asked ?? 2 ** failed / 4, MAX_PAUSE_S) * 1000, signal);
-        at = await look(uploadId).catch(() => at);
-        failed = at.offset > offset ? 0 : failed + 1;
+        if (signal?.aborted || failureCount >= MAX_FAILURES || !isTemporary(error)) throw error;
+        const retryAfter = error instanceof ApiError ? error.retryAfter : null;
+        await wait(Math.min(retryAfter ?? 2 ** failureCount / 4, MAX_PAUSE_S) * 1000, signal);
+        at = await readPosition(uploadId).catch(() => at);
+        failureCount = at.offset > offset ? 0 : failureCount + 1;
       }
-      if (hasEnded && !at.isWhole)
+      if (hasEnded && !at.isComplete)
         throw new Error(`"${file.name}" has no more bytes after ${offset}, but its upload is not complete`);
-      if (at.offset > offset) tell(at.offset);
+      if (at.offset > offset) reportProgress(at.offset);
     }
   } catch (error) {
     // Whoever was told where it is may go on later.
     if (signal?.aborted && !onBegun && resumeAt === undefined)
-      await ask('DELETE', UPLOAD, { params: { uploadId: at.uploadId }, signal: new AbortController().signal }).catch(
-        () => {},
-      );
+      await sendTusRequest('DELETE', UPLOAD_PATH, {
+        params: { uploadId: at.uploadId },
+        signal: new AbortController().signal,
+      }).catch(() => {});
     throw error;
   }
   return at.uploadId;
 
-  async function sendPart(bytes: Blob, { uploadId, offset }: Place): Promise<Place> {
+  async function sendPart(bytes: Blob, { uploadId, offset }: UploadPosition): Promise<UploadPosition> {
     const headers = { 'content-type': 'application/offset+octet-stream', 'upload-offset': String(offset) };
-    return toPlace(uploadId, await ask('PATCH', UPLOAD, { params: { uploadId }, headers, bytes }));
+    return toPosition(uploadId, await sendTusRequest('PATCH', UPLOAD_PATH, { params: { uploadId }, headers, bytes }));
   }
 }
 
-async function begin(
-  ask: (method: 'POST', path: string, asking: Partial<Asking>) => Promise<Headers>,
+async function createUpload(
+  sendTusRequest: (method: 'POST', path: string, tusRequest: Partial<TusRequest>) => Promise<Headers>,
   file: FileInParts,
   { tableId, mode, evolve, key }: UploadOptions,
-): Promise<Place> {
-  const said = { filename: file.name, filetype: file.type, table_id: tableId, mode, evolve, key: key?.join(',') };
-  const pairs = Object.entries(said).flatMap(([name, value]) => (value ? [`${name} ${base64(value)}`] : []));
+): Promise<UploadPosition> {
+  const metadata = { filename: file.name, filetype: file.type, table_id: tableId, mode, evolve, key: key?.join(',') };
+  const pairs = Object.entries(metadata).flatMap(([name, value]) => (value ? [`${name} ${encodeBase64(value)}`] : []));
   const headers = { 'upload-length': String(file.size), 'upload-metadata': pairs.join(',') };
-  const found = await ask('POST', UPLOADS_PATH, { headers });
-  return { uploadId: found.get('location')?.split('/').at(-1) ?? '', offset: 0, isWhole: false };
+  const answerHeaders = await sendTusRequest('POST', UPLOADS_PATH, { headers });
+  return { uploadId: answerHeaders.get('location')?.split('/').at(-1) ?? '', offset: 0, isComplete: false };
 }
 
-/** Whether an error may pass: there was no answer, or one that may be another one later. */
-const mayPass = (error: unknown): boolean => !(error instanceof ApiError) || PASSING.includes(error.status);
+/** Returns true if an error may be temporary: there was no answer, or one with a temporary status. */
+const isTemporary = (error: unknown): boolean =>
+  !(error instanceof ApiError) || TEMPORARY_STATUSES.includes(error.status);
 
-const base64 = (text: string): string =>
+const encodeBase64 = (text: string): string =>
   btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''));

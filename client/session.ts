@@ -2,49 +2,49 @@ import { ApiError, mayHelpToRepeat, wait } from './answers.ts';
 import { type Credential, takesToken, type Unsigned } from './credentials.ts';
 import type { TokenPair } from './generated/routes.ts';
 
-/** A person's tokens, as a sign-in and a refresh answer them; other members of the answer are kept. */
+/** Person's tokens, as a sign-in and a refresh answer them; further members of the answer are kept. */
 export interface StoredSession extends TokenPair {
-  /** When the tokens were received, by this machine's clock (ms). When left out, when the client first read them. */
+  /** Time at which the tokens were received, by this machine's clock (ms); without it, the time of the client's first read. */
   received_at?: number | undefined;
 }
 
-/** The storage of a session between calls: all tabs of a console see the same. It may be asked at each request. */
+/** Storage of a session between calls: all tabs of a console see the same. It may be read at each request. */
 export interface SessionStore {
   read(): StoredSession | null | undefined | Promise<StoredSession | null | undefined>;
-  /** Null: the session has ended. */
+  /** Stores a session; null if the session has ended. */
   write(session: StoredSession | null): unknown;
 }
 
 export interface SessionOptions {
   store: SessionStore;
-  /** The name of the Web Lock under which tokens are refreshed, one for each store: `data-console-session` when not said. */
+  /** Name of the Web Lock under which tokens are refreshed, one for each store; `data-console-session` when left out. */
   lock?: string | undefined;
 }
 
-/** The part of a LockManager that is used here: some runtimes have none. */
+/** Used part of a LockManager; some runtimes have none. */
 interface Locks {
-  request<T>(name: string, held: () => Promise<T>): Promise<T>;
+  request<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Posts by which people prove who they are, or that an address is theirs. They carry no token, and are never repeated. */
-const SIGNS_IN =
+/** Pattern of the POST paths that sign a person in or verify an address. They carry no token, and are never repeated. */
+const SIGN_IN_PATH_PATTERN =
   /^\/(v1\/(auth\/(login|refresh|social|2fa\/login|passkeys\/(authentication-options|verify)|passwordless\/\w+|sso\/.+)|users\/(accept-invitation|reset-password\/\w+))|oauth\/(token|revoke|register|device_authorization)|api\/v1\/share-auth\/(request|verify|refresh))$/;
 
-export const signsIn = (path: string): boolean => SIGNS_IN.test(path);
+export const isSignInPath = (path: string): boolean => SIGN_IN_PATH_PATTERN.test(path);
 
-/** The time before its end at which a token is exchanged: this time (ms), or this part of the time that it lives. */
-const EARLY_MS = 60_000;
-const EARLY_PART = 0.1;
+/** Time before its end at which a token is exchanged: in ms, or as a part of its lifetime (`REFRESH_BEFORE_PART`). */
+const REFRESH_BEFORE_MS = 60_000;
+const REFRESH_BEFORE_PART = 0.1;
 
-/** The time that an answer is waited for, and the number of retries: the API answers a retry alike for ten seconds. */
+/** Milliseconds that an answer is waited for. The API answers a retry alike for ten seconds. */
 const TRY_MS = 8_000;
 const RETRIES = 2;
 const PAUSE_MS = 300;
-/** The statuses by which the API says that a refresh token is invalid, or not valid any more. */
-const ENDED = [400, 401, 422];
+/** Statuses by which the API says that a refresh token is invalid or expired. */
+const SESSION_ENDED_STATUSES = [400, 401, 422];
 
-/** Refreshes under way, by their store: clients of one store share them where there are no locks. */
-const underWay = new WeakMap<SessionStore, { token: string; renewed: Promise<StoredSession | null> }>();
+/** Current refreshes by their store: clients of one store share a refresh where there are no locks. */
+const currentRefreshes = new WeakMap<SessionStore, { token: string; renewed: Promise<StoredSession | null> }>();
 
 /**
  * The session of a person who has signed in: the caller writes the answer of the sign-in into `store`, and null when the person
@@ -52,52 +52,52 @@ const underWay = new WeakMap<SessionStore, { token: string; renewed: Promise<Sto
  * When the API refuses that, null is written, and the request fails as it did. Without a session, requests are nobody's.
  */
 export function withSession({ store, lock = 'data-console-session' }: SessionOptions): Credential {
-  /** The first time that a session was seen which does not say when it was received. */
-  const seen = { token: '', at: 0 };
+  /** Token and time of the first read of a session that does not say when it was received. */
+  const firstRead = { token: '', at: 0 };
 
-  const receivedAt = ({ token, received_at: at }: StoredSession): number => {
+  const findReceivedAt = ({ token, received_at: at }: StoredSession): number => {
     if (at !== undefined) return at;
-    if (seen.token !== token) Object.assign(seen, { token, at: Date.now() });
-    return seen.at;
+    if (firstRead.token !== token) Object.assign(firstRead, { token, at: Date.now() });
+    return firstRead.at;
   };
-  const isGoodUntil = (session: StoredSession): number => {
-    const lasts = session.expires_in * 1000;
-    return receivedAt(session) + lasts - Math.min(EARLY_MS, lasts * EARLY_PART);
+  const computeExpiry = (session: StoredSession): number => {
+    const lifetimeMs = session.expires_in * 1000;
+    return findReceivedAt(session) + lifetimeMs - Math.min(REFRESH_BEFORE_MS, lifetimeMs * REFRESH_BEFORE_PART);
   };
 
   return async (request) => {
     const { refused, url, baseUrl } = request;
     const session = await store.read();
     if (!session) return {};
-    const isRefused = refused === bearer(session).authorization && takesToken(url.slice(baseUrl.length));
-    if (!isRefused && isGoodUntil(session) > Date.now()) return bearer(session);
-    let shared = underWay.get(store);
-    if (shared?.token !== session.token) {
+    const isRefused = refused === makeBearerHeader(session).authorization && takesToken(url.slice(baseUrl.length));
+    if (!isRefused && computeExpiry(session) > Date.now()) return makeBearerHeader(session);
+    let sharedRefresh = currentRefreshes.get(store);
+    if (sharedRefresh?.token !== session.token) {
       const { token } = session;
-      const renewed = alone(lock, () => renew(store, token, request)).finally(() => {
-        if (underWay.get(store)?.renewed === renewed) underWay.delete(store);
+      const renewed = runUnderLock(lock, () => refreshSession(store, token, request)).finally(() => {
+        if (currentRefreshes.get(store)?.renewed === renewed) currentRefreshes.delete(store);
       });
-      shared = { token, renewed };
-      underWay.set(store, shared);
+      sharedRefresh = { token, renewed };
+      currentRefreshes.set(store, sharedRefresh);
     }
     try {
-      const renewed = await shared.renewed;
-      return renewed ? bearer(renewed) : {};
+      const renewed = await sharedRefresh.renewed;
+      return renewed ? makeBearerHeader(renewed) : {};
     } catch (error) {
       // The API is away, or there were too many requests: what is still good is good enough.
-      const end = receivedAt(session) + session.expires_in * 1000;
-      if (!isRefused && end > Date.now()) return bearer(session);
+      const end = findReceivedAt(session) + session.expires_in * 1000;
+      if (!isRefused && end > Date.now()) return makeBearerHeader(session);
       throw error;
     }
   };
 }
 
-const bearer = ({ token }: StoredSession) => ({ authorization: `Bearer ${token}` });
+const makeBearerHeader = ({ token }: StoredSession) => ({ authorization: `Bearer ${token}` });
 
-/** Runs `held` under a lock of all tabs, where the browser has locks. */
-function alone<T>(name: string, held: () => Promise<T>): Promise<T> {
+/** Runs `work` under a lock shared by all tabs, where the browser has locks. */
+function runUnderLock<T>(name: string, work: () => Promise<T>): Promise<T> {
   const { navigator } = globalThis as unknown as { navigator?: { locks?: Locks } };
-  return navigator?.locks ? navigator.locks.request(name, held) : held();
+  return navigator?.locks ? navigator.locks.request(name, work) : work();
 }
 
 /**
@@ -105,19 +105,19 @@ function alone<T>(name: string, held: () => Promise<T>): Promise<T> {
  * after its successor is known, since that would end the session.
  * @returns the session that the store has then
  */
-async function renew(store: SessionStore, token: string, request: Unsigned): Promise<StoredSession | null> {
-  const before = await store.read();
-  if (before?.token !== token) return before ?? null;
-  const next = await exchange(before, request);
+async function refreshSession(store: SessionStore, token: string, request: Unsigned): Promise<StoredSession | null> {
+  const sessionBefore = await store.read();
+  if (sessionBefore?.token !== token) return sessionBefore ?? null;
+  const next = await exchangeTokens(sessionBefore, request);
   // Whoever signed in or out meanwhile is right.
   const now = await store.read();
-  if (now?.refresh_token !== before.refresh_token) return now ?? null;
+  if (now?.refresh_token !== sessionBefore.refresh_token) return now ?? null;
   await store.write(next);
   return next;
 }
 
-/** @returns null when the API refuses. @throws ApiError or what `fetch` throws when it does not answer */
-async function exchange(
+/** Sends a refresh token. @returns null when the API refuses. @throws ApiError or what `fetch` throws when it does not answer */
+async function exchangeTokens(
   session: StoredSession,
   { baseUrl, longestWait, ask }: Unsigned,
 ): Promise<StoredSession | null> {
@@ -130,7 +130,7 @@ async function exchange(
       const answer = await ask('POST', `${baseUrl}/v1/auth/refresh`, headers, { body, signal });
       return { ...session, ...(answer as TokenPair), received_at: receivedAt };
     } catch (error) {
-      if (error instanceof ApiError && ENDED.includes(error.status)) return null;
+      if (error instanceof ApiError && SESSION_ENDED_STATUSES.includes(error.status)) return null;
       const seconds = error instanceof ApiError ? error.retryAfter : null;
       if (attempt === RETRIES || (seconds ?? 0) > longestWait || !mayHelpToRepeat(error, true)) throw error;
       await wait(seconds === null ? PAUSE_MS * 2 ** attempt : seconds * 1000);

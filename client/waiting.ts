@@ -1,10 +1,10 @@
 import type { AnswerOf, PathOf } from './client.ts';
 import type { CompanyExport, DataJob, KnowledgeJob, UploadJob } from './generated/routes.ts';
 
-/** A job as the API answers it, or the id of a job of the Data API or of an export of the company. */
+/** Job as the API answers it, or the id of a job of the Data API or of an export of the company. */
 export type Job = UploadJob | KnowledgeJob | { job_id: string } | { export_id: string };
 
-/** The job that is answered for one: that of the Data API, and an export, are shown by more than their ids. */
+/** Full job for a job or its id: a Data API job and an export are answered with more than their ids. */
 export type JobOf<J extends Job> = J extends { files: unknown }
   ? UploadJob
   : J extends { request_id: unknown }
@@ -13,51 +13,52 @@ export type JobOf<J extends Job> = J extends { files: unknown }
       ? CompanyExport
       : DataJob;
 
-/** The paths that show a job. */
+/** Paths that answer a job. */
 export type JobPathOf = {
   [P in PathOf<'GET'>]: AnswerOf<'GET', P> extends UploadJob | KnowledgeJob | DataJob | CompanyExport ? P : never;
 }[PathOf<'GET'>];
 
 export interface WaitOptions<J> {
-  /** Called with the job as it was found, each time that it was looked at. */
+  /** Called with the current job each time that it was read. */
   onProgress?: ((job: J) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** The statuses of jobs that run. One that waits for a person is not waited for: somebody has to confirm it. */
-const RUNS = ['queued', 'analisando', 'inserting', 'running'];
+/** Statuses of running jobs. A job that waits for a person counts as finished: somebody has to confirm it. */
+const RUNNING_STATUSES = ['queued', 'analisando', 'inserting', 'running'];
 
-export const runs = (job: unknown): boolean => RUNS.includes((Object(job) as { status: string }).status);
+export const isRunning = (job: unknown): boolean =>
+  RUNNING_STATUSES.includes((Object(job) as { status: string }).status);
 
-/** The time that the API may keep its answer until a job has another version than the one that is known. Seconds. */
-const WAIT_S = 20;
-/** The pause between two looks at a job (ms); longer each time where jobs have no versions. */
+/** Seconds for which the API may hold its answer until a job has another version than the known one. */
+const LONG_POLL_SECONDS = 20;
+/** Pause between two reads of a job (ms); it grows for jobs without versions. */
 const PAUSE_MS = 300;
 const MAX_PAUSE_MS = 5_000;
 
-/** A look at a job, and the pause since the look before. */
-export interface Look {
-  pause: number;
+/** Next read of a job, and the pause before it (ms). */
+export interface JobRead {
+  pauseMs: number;
   input: { query?: { wait: number }; ifNoneMatch?: string };
 }
 
-/** `version` is that of the answer before, if it has one. */
-export const nextLook = (version: string | undefined, pause: number): Look =>
+/** Plans the next read of a job. `version` is the version in the previous answer, if it has one. */
+export const planNextRead = (version: string | undefined, pauseMs: number): JobRead =>
   version === undefined
-    ? { pause: Math.min(Math.max(PAUSE_MS, pause * 1.5), MAX_PAUSE_MS), input: {} }
-    : { pause: PAUSE_MS, input: { query: { wait: WAIT_S }, ifNoneMatch: version } };
+    ? { pauseMs: Math.min(Math.max(PAUSE_MS, pauseMs * 1.5), MAX_PAUSE_MS), input: {} }
+    : { pauseMs: PAUSE_MS, input: { query: { wait: LONG_POLL_SECONDS }, ifNoneMatch: version } };
 
 const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
-const OF_KNOWLEDGE: Record<KnowledgeJob['type'], string> = {
+const KNOWLEDGE_JOB_PATHS: Record<KnowledgeJob['type'], string> = {
   enrichment: `${KNOWLEDGE_PATH}/jobs/{id}`,
   concept_generation: `${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`,
   ontology_generation: `${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`,
 };
 
-/** The path that shows a job, and its parameters. */
-export function jobPath(job: Job): [path: string, params: Record<string, string>] {
+/** Returns the path that answers a job, and its parameters. */
+export function findJobPath(job: Job): [path: string, params: Record<string, string>] {
   if ('export_id' in job) return ['/v1/company/exports/{export_id}', { export_id: job.export_id }];
   if ('job_id' in job) return ['/data/jobs/{job_id}', { job_id: job.job_id }];
   if ('files' in job) return ['/v1/managed-tables/upload-jobs/{jobId}', { jobId: job._id }];
-  return [OF_KNOWLEDGE[job.type], { id: job._id }];
+  return [KNOWLEDGE_JOB_PATHS[job.type], { id: job._id }];
 }

@@ -1,45 +1,45 @@
-/** A question with what is right to say to it. */
+/** Question of an evaluation, with its right answers. */
 export interface EvalQuestion {
   question: string;
   kind: 'answer' | 'refusal' | 'clarification';
-  /** The rows of the right answer. */
+  /** Rows of the right answer. */
   rows?: Row[];
-  /** Of a question that can be read in several ways, the rows of each. */
+  /** Rows of each reading, if a question can be read in several ways. */
   readings?: { rows: Row[] }[];
 }
 
 export type Row = (string | number | boolean | null)[];
 
-/** What the system said. */
+/** Answer of the system to a question. */
 export interface EvalAnswer {
   kind: 'answer' | 'refusal' | 'clarification';
   result: { rows: Row[] } | null;
 }
 
-/** `refused` is less than was possible; `wrong` is what must not be: rows that are no answer. */
+/** Judgement of an answer: `refused` is less than was possible; `wrong` is an answer with rows that are not right. */
 export type Judgement = 'right' | 'refused' | 'wrong';
 
-const DIGITS = 9;
+const COMPARED_DIGITS = 9;
 
-const cellOf = (cell: Row[number]): string => {
+const normalizeCell = (cell: Row[number]): string => {
   const number = typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell) ? Number(cell) : cell;
-  return typeof number === 'number' ? number.toPrecision(DIGITS) : JSON.stringify(number);
+  return typeof number === 'number' ? number.toPrecision(COMPARED_DIGITS) : JSON.stringify(number);
 };
 
-/** Rows as they are compared: in any order, and so their columns; numbers to nine digits. */
-const comparable = (rows: readonly Row[]): string =>
-  JSON.stringify(rows.map((row) => row.map(cellOf).sort().join()).sort());
+/** Formats rows for comparison: rows and columns in any order, numbers to nine digits. */
+const formatComparable = (rows: readonly Row[]): string =>
+  JSON.stringify(rows.map((row) => row.map(normalizeCell).sort().join()).sort());
 
-/** Whether what was said to a question is right. */
-export function judge({ kind, rows, readings = [] }: EvalQuestion, said: EvalAnswer): Judgement {
-  if (said.kind !== 'answer')
-    return kind === 'answer' || (kind === 'clarification' && said.kind === 'refusal') ? 'refused' : 'right';
-  const right = [...(rows ? [rows] : []), ...readings.map((reading) => reading.rows)].map(comparable);
-  return said.result && right.includes(comparable(said.result.rows)) ? 'right' : 'wrong';
+/** Judges whether the answer to a question is right. */
+export function judge({ kind, rows, readings = [] }: EvalQuestion, evalAnswer: EvalAnswer): Judgement {
+  if (evalAnswer.kind !== 'answer')
+    return kind === 'answer' || (kind === 'clarification' && evalAnswer.kind === 'refusal') ? 'refused' : 'right';
+  const right = [...(rows ? [rows] : []), ...readings.map((reading) => reading.rows)].map(formatComparable);
+  return evalAnswer.result && right.includes(formatComparable(evalAnswer.result.rows)) ? 'right' : 'wrong';
 }
 
-/** The questions of a file, one in each line. */
-export const questionsOf = (text: string): EvalQuestion[] =>
+/** Parses the questions of a file, one in each line. */
+export const parseQuestions = (text: string): EvalQuestion[] =>
   text
     .split('\n')
     .filter((line) => line.trim() !== '')

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { ApiError, createClient, withKey, withToken } from '../client/client.ts';
 import { Problem, runCommand } from '../operations/problem.ts';
-import { type EvalAnswer, type Judgement, judge, questionsOf } from './judge.ts';
+import { type EvalAnswer, type Judgement, judge, parseQuestions } from './judge.ts';
 
-/** Limits count by the minute: what they refuse is asked again. A provider that is not there is not waited for long. */
+/** Retries of a request: rate limits count by the minute, and a missing provider is not waited for long. */
 const RETRIES = 2;
 
 const USAGE = `npm run eval -- --questions FILE
@@ -12,8 +12,8 @@ const USAGE = `npm run eval -- --questions FILE
   as eval/demo.ndjson does. Asks the demo of \`npm start\`, started with AI_API_KEY; any other company with EVAL_URL, the
   address of its API, and EVAL_TOKEN, a session or service token.`;
 
-/** Where and as whom it asks. */
-async function clientOf(demoFile: string) {
+/** Makes a client for the company and the caller that the demo file names. */
+async function createDemoClient(demoFile: string) {
   const { EVAL_URL: url, EVAL_TOKEN: token } = process.env;
   if (url && token) return createClient({ baseUrl: url, credential: withToken(token), retries: RETRIES });
   const text = await readFile(demoFile, 'utf8').catch(() => {
@@ -27,20 +27,20 @@ await runCommand(async () => {
   const options = { questions: { type: 'string' }, demo: { type: 'string', default: '.local/demo.json' } } as const;
   const { values } = parseArgs({ options });
   if (values.questions === undefined) throw new Problem(USAGE);
-  const questions = questionsOf(await readFile(values.questions, 'utf8'));
-  const api = await clientOf(values.demo);
+  const questions = parseQuestions(await readFile(values.questions, 'utf8'));
+  const api = await createDemoClient(values.demo);
   const counts: Record<Judgement, number> = { right: 0, refused: 0, wrong: 0 };
-  for (const one of questions) {
-    const body = { question: one.question };
-    const said = await api.post('/api/v1/domain-knowledge/ask', { body }).catch((error: unknown) => {
+  for (const evalQuestion of questions) {
+    const body = { question: evalQuestion.question };
+    const answer = await api.post('/api/v1/domain-knowledge/ask', { body }).catch((error: unknown) => {
       throw error instanceof ApiError
-        ? new Problem(`"${one.question}" was answered ${error.status}: ${error.message}`)
+        ? new Problem(`"${evalQuestion.question}" was answered ${error.status}: ${error.message}`)
         : error;
     });
-    const judgement = judge(one, said as EvalAnswer);
+    const judgement = judge(evalQuestion, answer as EvalAnswer);
     counts[judgement] += 1;
     if (judgement !== 'right')
-      console.log(`${judgement.padEnd(9)}${one.question}\n         ${said.kind}: ${said.explanation}`);
+      console.log(`${judgement.padEnd(9)}${evalQuestion.question}\n         ${answer.kind}: ${answer.explanation}`);
   }
   const { right, refused, wrong } = counts;
   console.log(`${questions.length} questions: ${right} right, ${refused} refused, ${wrong} wrong.`);

@@ -16,16 +16,16 @@ const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
   bin: 'Data',
 };
 
-/** A Worker as workerd runs it: its bindings by its configuration, and its code. */
+/** Bundled Worker as workerd runs it: its bindings by its configuration, and its code. */
 export interface BundledWorker {
-  /** wrangler's configuration of it. */
+  /** File of the Worker's wrangler configuration. */
   config: string;
   modules: V4ModuleDefinition[];
   modulesRoot: string;
 }
 
-/** The Workers under the limits of the platform, which workerd has only some of. */
-const LIMITED_MAINS: Record<keyof Workers, string> = {
+/** Entry modules that run the Workers under the platform's limits, of which workerd enforces only some. */
+const LIMITED_ENTRIES: Record<keyof Workers, string> = {
   api: 'local/limits/api.ts',
   background: 'local/limits/background.ts',
 };
@@ -50,11 +50,13 @@ export async function bundleWorkers(
     const text = JSON.stringify(workers[worker]);
     await writeFile(config, text);
     const entry = entries?.[worker];
-    const limited = entries ? undefined : join(projectDir, LIMITED_MAINS[worker]);
-    const into = (folder: string) => bundleWorker(projectDir, folder, entry ?? limited, config);
+    const limitedEntry = entries ? undefined : join(projectDir, LIMITED_ENTRIES[worker]);
+    const bundleInto = (folder: string) => bundleWorker(projectDir, folder, entry ?? limitedEntry, config);
     // What another entry imports is not among the sources.
-    const modulesRoot = entry ? join(outDir, worker) : await findOrMakeBundle(projectDir, `${limited}${text}`, into);
-    if (entry) await into(modulesRoot);
+    const modulesRoot = entry
+      ? join(outDir, worker)
+      : await findOrMakeBundle(projectDir, `${limitedEntry}${text}`, bundleInto);
+    if (entry) await bundleInto(modulesRoot);
     return { config, modulesRoot, modules: await listModules(modulesRoot) };
   };
   const [api, background] = await Promise.all([bundle('api'), bundle('background'), buildPages()]);

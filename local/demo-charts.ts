@@ -2,28 +2,28 @@
 
 import type { Chart, Filter, Parameter } from '../client/client.ts';
 
-/** The filters. Each is an optional clause in the SQL: without a value it does not filter. */
+/** Filters of the demo's charts. Each is an optional clause in the SQL: without a value it does not filter. */
 export const PARAMETERS: Parameter[] = [
   { slug: 'state', label: 'State', kind: 'multi_select' },
   { slug: 'size', label: 'Size of the animal', kind: 'select' },
   { slug: 'period', label: 'Date of flight', kind: 'date_range' },
 ];
 
-const CHOSEN = `
+const FILTER_CLAUSES = `
   [[AND origin_state = ANY({{state}})]]
   [[AND wildlife_size = {{size}}]]
   [[AND flight_date >= {{period.from}}]]
   [[AND flight_date <= {{period.to}}]]`;
 
-const FILTERED = `FROM birdstrikes\nWHERE true${CHOSEN}`;
+const FILTERED_STRIKES = `FROM birdstrikes\nWHERE true${FILTER_CLAUSES}`;
 
-/** Months without a strike are listed with 0. */
-const BY_MONTH = `SELECT month::date AS month, times.time_of_day, count(flight_date) AS strikes
+/** SQL of the strikes by month; months without a strike are listed with 0. */
+const STRIKES_BY_MONTH = `SELECT month::date AS month, times.time_of_day, count(flight_date) AS strikes
 FROM generate_series((SELECT date_trunc('month', min(flight_date)) FROM birdstrikes),
   (SELECT max(flight_date) FROM birdstrikes), interval '1 month') AS month
 CROSS JOIN (VALUES (1, 'Day'), (2, 'Night'), (3, 'Dusk'), (4, 'Dawn')) AS times (place, time_of_day)
 LEFT JOIN birdstrikes ON date_trunc('month', flight_date) = month
-  AND birdstrikes.time_of_day = times.time_of_day${CHOSEN}
+  AND birdstrikes.time_of_day = times.time_of_day${FILTER_CLAUSES}
 WHERE true
   [[AND month >= date_trunc('month', {{period.from}})]]
   [[AND month <= {{period.to}}]]
@@ -36,54 +36,54 @@ interface DemoChart {
   description?: string;
   sql: string;
   chart: Chart;
-  /** The place on a grid of twelve columns. */
+  /** Position on a grid of twelve columns. */
   place: { x: number; y: number; w: number; h: number };
 }
 
-/** The chart that is also shared by itself. */
-export const CHART_ALONE = 'strikes-by-month';
+/** Slug of the chart that is also shared by itself. */
+export const SINGLE_CHART_SLUG = 'strikes-by-month';
 
 export const CHARTS: DemoChart[] = [
   {
     slug: 'reported-strikes',
     name: 'Reported strikes',
-    sql: `SELECT count(*) AS strikes\n${FILTERED}`,
+    sql: `SELECT count(*) AS strikes\n${FILTERED_STRIKES}`,
     chart: { type: 'number', y: ['strikes'] },
     place: { x: 0, y: 0, w: 4, h: 2 },
   },
   {
     slug: 'share-with-damage',
     name: 'With damage',
-    sql: `SELECT avg((effect_amount_of_damage <> 'None')::int) AS share\n${FILTERED}`,
+    sql: `SELECT avg((effect_amount_of_damage <> 'None')::int) AS share\n${FILTERED_STRIKES}`,
     chart: { type: 'number', y: ['share'], options: { format: 'percent', decimals: 1 } },
     place: { x: 4, y: 0, w: 4, h: 2 },
   },
   {
     slug: 'total-cost',
     name: 'Total cost',
-    sql: `SELECT sum(cost_total) AS cost\n${FILTERED}`,
+    sql: `SELECT sum(cost_total) AS cost\n${FILTERED_STRIKES}`,
     chart: { type: 'number', y: ['cost'], options: { format: 'currency', currency: 'USD', decimals: 0 } },
     place: { x: 8, y: 0, w: 4, h: 2 },
   },
   {
-    slug: CHART_ALONE,
+    slug: SINGLE_CHART_SLUG,
     name: 'Strikes by month',
     description: 'By the time of day at which they happened.',
-    sql: BY_MONTH,
+    sql: STRIKES_BY_MONTH,
     chart: { type: 'line', x: 'month', y: ['strikes'], series: 'time_of_day' },
     place: { x: 0, y: 2, w: 12, h: 4 },
   },
   {
     slug: 'airports-with-the-most-strikes',
     name: 'Airports with the most strikes',
-    sql: `SELECT airport_name AS airport, count(*) AS "Strikes"\n${FILTERED}\nGROUP BY airport\nORDER BY 2 DESC, airport\nLIMIT 10`,
+    sql: `SELECT airport_name AS airport, count(*) AS "Strikes"\n${FILTERED_STRIKES}\nGROUP BY airport\nORDER BY 2 DESC, airport\nLIMIT 10`,
     chart: { type: 'bar', x: 'airport', y: ['Strikes'], options: { horizontal: true } },
     place: { x: 0, y: 6, w: 7, h: 5 },
   },
   {
     slug: 'phase-of-flight',
     name: 'Phase of flight',
-    sql: `SELECT phase_of_flight AS phase, count(*) AS "Strikes"\n${FILTERED}\nGROUP BY phase\nORDER BY 2 DESC, phase`,
+    sql: `SELECT phase_of_flight AS phase, count(*) AS "Strikes"\n${FILTERED_STRIKES}\nGROUP BY phase\nORDER BY 2 DESC, phase`,
     chart: { type: 'pie', x: 'phase', y: ['Strikes'] },
     place: { x: 7, y: 6, w: 5, h: 5 },
   },
@@ -91,7 +91,7 @@ export const CHARTS: DemoChart[] = [
     slug: 'species',
     name: 'Species',
     description: 'The costliest first.',
-    sql: `SELECT wildlife_species AS "Species", count(*) AS "Strikes",\n  count(*) FILTER (WHERE effect_amount_of_damage <> 'None') AS "With damage", sum(cost_total) AS "Cost in US dollars"\n${FILTERED}\nGROUP BY 1\nORDER BY 4 DESC, 1`,
+    sql: `SELECT wildlife_species AS "Species", count(*) AS "Strikes",\n  count(*) FILTER (WHERE effect_amount_of_damage <> 'None') AS "With damage", sum(cost_total) AS "Cost in US dollars"\n${FILTERED_STRIKES}\nGROUP BY 1\nORDER BY 4 DESC, 1`,
     chart: { type: 'table' },
     place: { x: 0, y: 11, w: 12, h: 5 },
   },
@@ -103,8 +103,8 @@ export const DASHBOARD = {
   description: 'Where, when and in which phase of flight aircraft met wildlife, and what it cost.',
 };
 
-/** The sources of the filters' options. */
-export const OPTIONS: Partial<Record<string, Filter['options']>> = {
+/** Sources of the filters' options, by the filter's slug. */
+export const FILTER_OPTIONS: Partial<Record<string, Filter['options']>> = {
   state: { sql: 'SELECT DISTINCT origin_state FROM birdstrikes ORDER BY 1' },
   size: ['Small', 'Medium', 'Large'].map((size) => ({ label: size, value: size })),
 };

@@ -1,7 +1,7 @@
 import { ApiError, type Client } from '../client/client.ts';
-import { CHART_ALONE, CHARTS, DASHBOARD, OPTIONS, PARAMETERS } from './demo-charts.ts';
+import { CHARTS, DASHBOARD, FILTER_OPTIONS, PARAMETERS, SINGLE_CHART_SLUG } from './demo-charts.ts';
 
-/** The fields of `demo.json` that describe the dashboard and where to open it. */
+/** Fields of `demo.json` that describe the dashboard and the pages that open it. */
 export interface DemoDashboard {
   dashboard_id: string;
   visualization_id: string;
@@ -17,67 +17,69 @@ const LINK_NAME = 'Link of the demo';
  * Makes the demo's dashboard with an embed and a link, or reuses those of an earlier start. Existing objects stay
  * unchanged, also if people have edited them; an expired embed is replaced.
  * @param api client of the company's owner
- * @param known the fields of an earlier start
+ * @param storedFields the fields of an earlier start
  */
-export async function makeDashboard(
+export async function makeDemoDashboard(
   baseUrl: string,
   api: Client,
-  known: Partial<DemoDashboard>,
+  storedFields: Partial<DemoDashboard>,
 ): Promise<DemoDashboard> {
-  const stillThere = async (id: string | undefined, path: '/v1/dashboards/{id}' | '/v1/visualizations/{id}') =>
-    id !== undefined && (await isAnswered(() => api.get(path, { params: { id } }))) ? id : undefined;
-  const stillOpen = async (
+  const findExisting = async (id: string | undefined, path: '/v1/dashboards/{id}' | '/v1/visualizations/{id}') =>
+    id !== undefined && (await isRequestSuccessful(() => api.get(path, { params: { id } }))) ? id : undefined;
+  const findOpenPage = async (
     url: string | undefined,
     path: '/api/embed/d/{token}/info' | '/api/v1/public/shares/{token}/resolve',
   ) => {
     const page = url === undefined ? undefined : new URL(url).pathname;
     const token = page?.split('/').at(-1) ?? '';
-    return page !== undefined && (await isAnswered(() => api.get(path, { params: { token } }))) ? page : undefined;
+    return page !== undefined && (await isRequestSuccessful(() => api.get(path, { params: { token } })))
+      ? page
+      : undefined;
   };
 
-  const dashboard = await stillThere(known.dashboard_id, '/v1/dashboards/{id}');
-  const charts = dashboard === undefined ? await drawCharts(api) : undefined;
-  const dashboardId = dashboard ?? (await composeDashboard(api, charts as ReadonlyMap<string, string>));
-  const alone =
-    (await stillThere(known.visualization_id, '/v1/visualizations/{id}')) ??
-    ((charts ?? (await drawCharts(api))).get(CHART_ALONE) as string);
+  const dashboard = await findExisting(storedFields.dashboard_id, '/v1/dashboards/{id}');
+  const charts = dashboard === undefined ? await makeCharts(api) : undefined;
+  const dashboardId = dashboard ?? (await findOrMakeDashboard(api, charts as ReadonlyMap<string, string>));
+  const singleChartId =
+    (await findExisting(storedFields.visualization_id, '/v1/visualizations/{id}')) ??
+    ((charts ?? (await makeCharts(api))).get(SINGLE_CHART_SLUG) as string);
   // The token of a deleted dashboard opens nothing.
-  const embedded = await stillOpen(known.embed_url, '/api/embed/d/{token}/info');
-  const linked = await stillOpen(known.public_share_url, '/api/v1/public/shares/{token}/resolve');
+  const embedPage = await findOpenPage(storedFields.embed_url, '/api/embed/d/{token}/info');
+  const linkPage = await findOpenPage(storedFields.public_share_url, '/api/v1/public/shares/{token}/resolve');
   return {
     dashboard_id: dashboardId,
-    visualization_id: alone,
+    visualization_id: singleChartId,
     // The port may differ from that of the last start.
-    embed_url: baseUrl + (embedded ?? (await createEmbed(api, dashboardId))),
-    public_share_url: baseUrl + (linked ?? (await shareByLink(api, dashboardId))),
+    embed_url: baseUrl + (embedPage ?? (await createEmbed(api, dashboardId))),
+    public_share_url: baseUrl + (linkPage ?? (await createLink(api, dashboardId))),
   };
 }
 
-/** The ids of the demo's visualizations by slug; missing ones are made. */
-async function drawCharts(api: Client): Promise<ReadonlyMap<string, string>> {
+/** Returns the ids of the demo's visualizations by slug, making those that are missing. */
+async function makeCharts(api: Client): Promise<ReadonlyMap<string, string>> {
   const ids = await readIdsBySlug(api, '/v1/visualizations');
-  for (const { place: _place, ...definition } of CHARTS) {
+  for (const { place: _gridPosition, ...definition } of CHARTS) {
     if (ids.has(definition.slug)) continue;
-    const made = await api.post('/v1/visualizations', { body: { ...definition, parameters: PARAMETERS } });
-    ids.set(definition.slug, made._id);
+    const visualization = await api.post('/v1/visualizations', { body: { ...definition, parameters: PARAMETERS } });
+    ids.set(definition.slug, visualization._id);
   }
   return ids;
 }
 
-async function composeDashboard(api: Client, charts: ReadonlyMap<string, string>): Promise<string> {
-  const known = (await readIdsBySlug(api, '/v1/dashboards')).get(DASHBOARD.slug);
-  if (known !== undefined) return known;
+async function findOrMakeDashboard(api: Client, charts: ReadonlyMap<string, string>): Promise<string> {
+  const existingId = (await readIdsBySlug(api, '/v1/dashboards')).get(DASHBOARD.slug);
+  if (existingId !== undefined) return existingId;
   const { _id } = await api.post('/v1/dashboards', {
     body: {
       ...DASHBOARD,
       layout: CHARTS.map(({ slug, place }) => ({ visualization_id: charts.get(slug) as string, ...place })),
-      filters: PARAMETERS.map((parameter) => ({ ...parameter, options: OPTIONS[parameter.slug] ?? null })),
+      filters: PARAMETERS.map((parameter) => ({ ...parameter, options: FILTER_OPTIONS[parameter.slug] ?? null })),
     },
   });
   return _id;
 }
 
-/** The ids of all existing objects by slug. */
+/** Reads the ids of all existing objects by slug. */
 async function readIdsBySlug(api: Client, path: '/v1/visualizations' | '/v1/dashboards'): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (let page = 1; ; page += 1) {
@@ -96,22 +98,22 @@ async function createEmbed(api: Client, dashboardId: string): Promise<string> {
 }
 
 /** Makes a new link. Revokes the link of an earlier start that was killed before its token was stored. */
-async function shareByLink(api: Client, dashboardId: string): Promise<string> {
-  const ofDashboard = { params: { id: dashboardId } };
-  const { records } = await api.get('/api/v1/dashboards/{id}/shares', { ...ofDashboard, query: { per_page: 100 } });
+async function createLink(api: Client, dashboardId: string): Promise<string> {
+  const dashboardParams = { params: { id: dashboardId } };
+  const { records } = await api.get('/api/v1/dashboards/{id}/shares', { ...dashboardParams, query: { per_page: 100 } });
   for (const { id: shareId, name, status } of records) {
     if (name !== LINK_NAME || status !== 'active') continue;
     await api.delete('/api/v1/dashboard-shares/{shareId}', { params: { shareId } });
   }
   const body = { name: LINK_NAME, share_type: 'link' } as const;
-  const { url } = await api.post('/api/v1/dashboards/{id}/shares', { ...ofDashboard, body });
+  const { url } = await api.post('/api/v1/dashboards/{id}/shares', { ...dashboardParams, body });
   return new URL(url as string).pathname;
 }
 
-/** Whether the API answers with success; false if the object is gone or the token is invalid. */
-export async function isAnswered(ask: () => Promise<unknown>): Promise<boolean> {
+/** Returns true if the API answers with success; false if the object is gone or the token is invalid. */
+export async function isRequestSuccessful(sendRequest: () => Promise<unknown>): Promise<boolean> {
   try {
-    await ask();
+    await sendRequest();
     return true;
   } catch (error) {
     if (error instanceof ApiError && [401, 404].includes(error.status)) return false;

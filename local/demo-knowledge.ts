@@ -1,6 +1,6 @@
 import { type Client, createClient, withKey } from '../client/client.ts';
 import type { Demo } from './demo.ts';
-import { CONCEPTS, ITEMS, QUESTIONS } from './demo-metrics.ts';
+import { CONCEPTS, KNOWLEDGE_ITEMS, QUESTIONS } from './demo-metrics.ts';
 
 /**
  * Makes the demo's concepts, metrics, dimensions and verified questions; what an interrupted start made stays. The requests
@@ -15,19 +15,19 @@ export async function makeKnowledge({ base_url: baseUrl, service_account }: Demo
     concepts.set(name, (await api.post('/api/v1/domain-knowledge/concepts', { body }))._id);
   }
   const items = await readIdsByName(api, '/api/v1/domain-knowledge/semantic');
-  for (const { concept, ...item } of ITEMS) {
+  for (const { concept, ...item } of KNOWLEDGE_ITEMS) {
     if (items.has(item.name)) continue;
     const body = { ...item, status: 'active' as const, source_concept_ids: [concepts.get(concept) as string] };
     await api.post('/api/v1/domain-knowledge/semantic', { body });
   }
   const { records } = await api.get('/api/v1/domain-knowledge/verified-questions', { query: { per_page: 100 } });
-  const asked = new Set(records.map(({ question }) => question));
+  const existingQuestions = new Set(records.map(({ question }) => question));
   for (const body of QUESTIONS) {
-    if (!asked.has(body.question)) await api.post('/api/v1/domain-knowledge/verified-questions', { body });
+    if (!existingQuestions.has(body.question)) await api.post('/api/v1/domain-knowledge/verified-questions', { body });
   }
 }
 
-/** The ids of what is there, by name. */
+/** Reads the ids of existing records by name. */
 async function readIdsByName(
   api: Client,
   path: '/api/v1/domain-knowledge/concepts' | '/api/v1/domain-knowledge/semantic',

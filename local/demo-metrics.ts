@@ -1,6 +1,6 @@
-/** The knowledge of the demo: what its columns mean, and what can be asked of them. */
+/** Knowledge of the demo: meanings of its columns, and questions about them. */
 
-/** Terms of the data, with other names that people use for them. */
+/** Terms of the demo's data, with their descriptions and synonyms. */
 export const CONCEPTS: Record<string, [description: string, ...aliases: string[]]> = {
   'Bird strike': [
     'A collision of an aircraft with wildlife.',
@@ -25,7 +25,7 @@ export const CONCEPTS: Record<string, [description: string, ...aliases: string[]
   Wildlife: ['Birds, bats and other animals that aircraft meet.', 'Animal', 'Fauna'],
 };
 
-const TABLE = { mapped_tables: ['birdstrikes'] };
+const MAPPED_TABLE = { mapped_tables: ['birdstrikes'] };
 
 interface DemoItem {
   kind: 'metric' | 'dimension';
@@ -53,17 +53,17 @@ const makeDimension = (name: string, concept: string, column: string, descriptio
   mapped_columns: [`birdstrikes.${column}`],
 });
 
-export const ITEMS: DemoItem[] = [
-  makeMetric('Strikes', 'Bird strike', 'The number of reported strikes.', { ...TABLE, aggregation: 'count' }),
+export const KNOWLEDGE_ITEMS: DemoItem[] = [
+  makeMetric('Strikes', 'Bird strike', 'The number of reported strikes.', { ...MAPPED_TABLE, aggregation: 'count' }),
   makeMetric('Strikes with damage', 'Strike with damage', 'The number of strikes that damaged the aircraft.', {
-    ...TABLE,
+    ...MAPPED_TABLE,
     formula: "count(*) FILTER (WHERE effect_amount_of_damage <> 'None')",
   }),
   makeMetric('Share with damage', 'Damage', 'Which part of the strikes damaged the aircraft, from 0 to 1.', {
     formula: '{{Strikes with damage}} / {{Strikes}}',
   }),
   makeMetric('Total cost', 'Cost of strikes', 'What the strikes cost, in US dollars.', {
-    ...TABLE,
+    ...MAPPED_TABLE,
     formula: 'sum(cost_total)',
   }),
   makeMetric(
@@ -75,7 +75,7 @@ export const ITEMS: DemoItem[] = [
     },
   ),
   makeMetric('Average speed', 'Speed at impact', 'The mean speed at impact where it is known, in knots.', {
-    ...TABLE,
+    ...MAPPED_TABLE,
     formula: 'avg(speed_ias_in_knots)',
   }),
   makeDimension('Flight date', 'Date of flight', 'flight_date', 'The day of the flight.'),
@@ -85,7 +85,7 @@ export const ITEMS: DemoItem[] = [
   makeDimension('Wildlife size', 'Size of the animal', 'wildlife_size', 'Small, Medium or Large.'),
 ];
 
-/** Questions that can be asked without any provider. */
+/** Questions that can be asked without an AI provider. */
 export const QUESTIONS = [
   {
     question: 'How many strikes were there in each year?',

@@ -5,19 +5,19 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type Client, createClient, type UploadJob, withToken } from '../client/client.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
-import { type DemoDashboard, isAnswered, makeDashboard } from './demo-dashboard.ts';
+import { type DemoDashboard, isRequestSuccessful, makeDemoDashboard } from './demo-dashboard.ts';
 import { makeKnowledge } from './demo-knowledge.ts';
 import { makeSchedule } from './demo-schedule.ts';
 
-/** Reported collisions of aircraft with wildlife: ten thousand rows of text, dates and numbers. */
+/** File of the demo's data: reported collisions of aircraft with wildlife, ten thousand rows of text, dates and numbers. */
 const DATA_FILE = join(dirname(createRequire(import.meta.url).resolve('vega-datasets')), '../data/birdstrikes.csv');
 const TABLE_NAME = 'birdstrikes';
-/** The window in which requests from one address are counted. */
+/** Window in which requests from one address are counted. */
 const IP_WINDOW_MS = 1_000;
-/** The demo retries for long, because limits may be set low. */
+/** Retries of the demo's requests; many, because rate limits may be set low. */
 const RETRIES = 1_000;
 
-/** The content of `demo.json`. Fields are added once what they refer to exists. */
+/** Content of `demo.json`. Fields are added once the objects that they refer to exist. */
 export interface Demo extends Partial<DemoDashboard> {
   base_url: string;
   iam_base_url: string;
@@ -29,9 +29,9 @@ export interface Demo extends Partial<DemoDashboard> {
   mailbox_url: string;
   postgres_url?: string;
   table_id?: string;
-  /** Its metrics and questions were made once; what became of them since stays. */
+  /** True once the demo's metrics and questions were made; later changes of them stay. */
   knowledge?: true;
-  /** Made once, as well. */
+  /** Id of the demo's schedule, which is made once. */
   schedule_id?: string;
 }
 
@@ -39,10 +39,10 @@ export interface DemoOptions {
   baseUrl: string;
   platformAdminToken: string;
   mailboxUrl: string;
-  /** The folder of `demo.json`, which is kept for the next start. */
+  /** Folder of `demo.json`, which is kept for the next start. */
   stateDir: string;
-  /** The address of a company's database for psql, if it has one. */
-  postgresUrlOf(companyId: string): string | undefined;
+  /** Finds the address of a company's database for psql, if it has one. */
+  findPostgresUrl(companyId: string): string | undefined;
   /** Prints progress. */
   report(line: string): void;
 }
@@ -51,52 +51,59 @@ export interface DemoOptions {
 export async function runDemo(options: DemoOptions): Promise<Demo> {
   const { baseUrl, stateDir, report } = options;
   const file = join(stateDir, 'demo.json');
-  const addresses = {
+  const addressFields = {
     base_url: baseUrl,
     iam_base_url: baseUrl,
     platform_admin_token: options.platformAdminToken,
     mailbox_url: options.mailboxUrl,
   };
-  const keep = async (demo: Demo) => {
+  const storeDemo = async (demo: Demo) => {
     await writeSecretFile(file, `${JSON.stringify(demo, null, 2)}\n`);
     return demo;
   };
 
-  const known: Demo | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
-  let demo: Demo = await keep({ ...(known ?? (await createCompany(options))), ...addresses });
+  const storedDemo: Demo | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+  let demo: Demo = await storeDemo({ ...(storedDemo ?? (await createCompany(options))), ...addressFields });
   const api = await signIn(demo);
   const { table_id: id } = demo;
-  if (id && (await isAnswered(() => api.get('/v1/managed-tables/{id}', { params: { id } })))) {
+  if (id && (await isRequestSuccessful(() => api.get('/v1/managed-tables/{id}', { params: { id } })))) {
     report('The demo company and its table are still there.');
   } else {
     report('Giving the demo company its own Postgres …');
     await api.post('/v1/managed-tables/provision');
-    demo = await keep({ ...demo, table_id: await loadData(api, report) });
+    demo = await storeDemo({ ...demo, table_id: await loadData(api, report) });
   }
   if (!demo.knowledge) {
     report('Saying what its columns mean …');
     await makeKnowledge(demo, RETRIES);
-    demo = await keep({ ...demo, knowledge: true });
+    demo = await storeDemo({ ...demo, knowledge: true });
   }
   report('Opening the dashboard …');
-  const dashboard = await makeDashboard(baseUrl, api, demo);
-  demo = await keep({ ...demo, ...dashboard });
-  demo = await keep({ ...demo, schedule_id: demo.schedule_id ?? (await makeSchedule(api, dashboard.dashboard_id)) });
+  const dashboard = await makeDemoDashboard(baseUrl, api, demo);
+  demo = await storeDemo({ ...demo, ...dashboard });
+  demo = await storeDemo({
+    ...demo,
+    schedule_id: demo.schedule_id ?? (await makeSchedule(api, dashboard.dashboard_id)),
+  });
   // The demo's requests must not count against the first user's limit.
   await sleep(IP_WINDOW_MS);
-  return keep({ ...demo, postgres_url: options.postgresUrlOf(demo.company.id) });
+  return storeDemo({ ...demo, postgres_url: options.findPostgresUrl(demo.company.id) });
 }
 
 async function createCompany({ baseUrl, platformAdminToken, report }: DemoOptions) {
   report('Creating the demo company …');
   const owner = { email: 'owner@demo.test', name: 'Olga Owner', password: randomBytes(12).toString('base64url') };
   const operator = createClient({ baseUrl, credential: withToken(platformAdminToken), retries: RETRIES });
-  const create = (slug: string) => operator.post('/admin/organizations', { body: { name: 'Demo', slug, owner } });
-  const { organization, default_account, service_account, api_key } = await create('demo').catch((error) => {
-    // If a start was killed after creating the company, its secrets are lost: make another company.
-    if (error instanceof ApiError && error.status === 409) return create(`demo-${randomBytes(3).toString('hex')}`);
-    throw error;
-  });
+  const createOrganization = (slug: string) =>
+    operator.post('/admin/organizations', { body: { name: 'Demo', slug, owner } });
+  const { organization, default_account, service_account, api_key } = await createOrganization('demo').catch(
+    (error) => {
+      // If a start was killed after creating the company, its secrets are lost: make another company.
+      if (error instanceof ApiError && error.status === 409)
+        return createOrganization(`demo-${randomBytes(3).toString('hex')}`);
+      throw error;
+    },
+  );
   return {
     company: { id: organization.id, slug: organization.slug },
     account_id: default_account.id,
@@ -111,8 +118,8 @@ export async function signIn({
   company,
   owner,
 }: Pick<Demo, 'base_url' | 'company' | 'owner'>): Promise<Client> {
-  const anybody = createClient({ baseUrl, retries: RETRIES });
-  const answer = await anybody.post('/v1/auth/login', { body: { company_slug: company.slug, ...owner } });
+  const anonymousClient = createClient({ baseUrl, retries: RETRIES });
+  const answer = await anonymousClient.post('/v1/auth/login', { body: { company_slug: company.slug, ...owner } });
   if (!('token' in answer)) throw new Error('The owner of the demo has a second factor, so the demo cannot sign in.');
   return createClient({ baseUrl, credential: withToken(answer.token), retries: RETRIES });
 }
@@ -120,21 +127,21 @@ export async function signIn({
 /** Uploads the data set, confirms the inferred schema, and waits for its rows. @returns the table's id */
 async function loadData(api: Client, report: DemoOptions['report']): Promise<string> {
   const tables = await api.get('/v1/managed-tables', { query: { search: TABLE_NAME } });
-  const loaded = tables.records.find(({ display_name }) => display_name === TABLE_NAME);
-  if (loaded) return loaded._id;
+  const loadedTable = tables.records.find(({ display_name }) => display_name === TABLE_NAME);
+  if (loadedTable) return loadedTable._id;
 
-  const active = await api.get('/v1/managed-tables/upload-jobs/active');
-  const analysed = await waitForJob(api, active.records[0] ?? (await uploadDataFile(api, report)), report);
-  if (analysed.status === 'waiting_confirm' && analysed.inferred_schema) {
-    const { columns } = analysed.inferred_schema;
+  const activeJobs = await api.get('/v1/managed-tables/upload-jobs/active');
+  const analysedJob = await waitForJob(api, activeJobs.records[0] ?? (await uploadDataFile(api, report)), report);
+  if (analysedJob.status === 'waiting_confirm' && analysedJob.inferred_schema) {
+    const { columns } = analysedJob.inferred_schema;
     report(`Inferred ${columns.length} columns: ${columns.map(({ name, type }) => `${name} ${type}`).join(', ')}`);
     await api.post('/v1/managed-tables/upload-jobs/{jobId}/confirm', {
-      params: { jobId: analysed._id },
+      params: { jobId: analysedJob._id },
       body: { display_name: TABLE_NAME, columns },
     });
   }
-  const done = analysed.status === 'waiting_confirm' ? await waitForJob(api, analysed, report) : analysed;
-  return done.user_table_id as string;
+  const doneJob = analysedJob.status === 'waiting_confirm' ? await waitForJob(api, analysedJob, report) : analysedJob;
+  return doneJob.user_table_id as string;
 }
 
 async function uploadDataFile(api: Client, report: DemoOptions['report']): Promise<UploadJob> {
@@ -142,17 +149,17 @@ async function uploadDataFile(api: Client, report: DemoOptions['report']): Promi
   return api.upload(new File([await openAsBlob(DATA_FILE)], 'birdstrikes.csv', { type: 'text/csv' }));
 }
 
-/** The job once it waits for its confirm, or is done. */
+/** Waits for a job until it waits for its confirmation or is done. @returns the job */
 async function waitForJob(api: Client, job: UploadJob, report: DemoOptions['report']): Promise<UploadJob> {
-  let said = '';
-  const ended = await api.waitFor(job, {
+  let lastReport = '';
+  const endedJob = await api.waitFor(job, {
     onProgress({ status, progress }) {
       const { rows_processed = 0, rows_total = null } = progress ?? {};
       const line = `  ${status}: ${rows_processed}${rows_total === null ? '' : ` of ${rows_total}`} rows`;
-      if (line !== said) report(line);
-      said = line;
+      if (line !== lastReport) report(line);
+      lastReport = line;
     },
   });
-  if (ended.status === 'failed') throw new Error(`The demo's upload failed: ${ended.error?.message}`);
-  return ended;
+  if (endedJob.status === 'failed') throw new Error(`The demo's upload failed: ${endedJob.error?.message}`);
+  return endedJob;
 }

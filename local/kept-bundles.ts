@@ -3,26 +3,26 @@ import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/prom
 import { join } from 'node:path';
 import { doesSucceed } from '../operations/problem.ts';
 
-const A_DAY_MS = 24 * 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The folder of what `bundle` writes for the sources under a configuration, kept until they change, and a day more. */
+/** Returns the folder with the output of `bundle` for the sources under a configuration, kept for a day after its last use. */
 export async function findOrMakeBundle(
   projectDir: string,
   config: string,
   bundle: (folder: string) => Promise<unknown>,
 ): Promise<string> {
-  const place = join(projectDir, 'node_modules', '.cache', 'workers');
-  const kept = join(place, await computeDigest(projectDir, config));
+  const cacheFolder = join(projectDir, 'node_modules', '.cache', 'workers');
+  const bundleFolder = join(cacheFolder, await computeDigest(projectDir, config));
   const now = new Date();
   // Somebody who begins at the same time may remove what nobody has used for a day.
-  if (await doesSucceed(utimes(kept, now, now))) return kept;
-  await removeOldBundles(place);
-  const fresh = `${kept}.${process.pid}`;
-  await rm(fresh, { recursive: true, force: true });
-  await bundle(fresh);
+  if (await doesSucceed(utimes(bundleFolder, now, now))) return bundleFolder;
+  await removeOldBundles(cacheFolder);
+  const newFolder = `${bundleFolder}.${process.pid}`;
+  await rm(newFolder, { recursive: true, force: true });
+  await bundle(newFolder);
   // Another process may have made the same meanwhile.
-  await rename(fresh, kept).catch(() => rm(fresh, { recursive: true }));
-  return kept;
+  await rename(newFolder, bundleFolder).catch(() => rm(newFolder, { recursive: true }));
+  return bundleFolder;
 }
 
 async function computeDigest(projectDir: string, config: string): Promise<string> {
@@ -42,14 +42,14 @@ async function computeDigest(projectDir: string, config: string): Promise<string
   return digest.digest('hex').slice(0, 32);
 }
 
-async function removeOldBundles(place: string): Promise<void> {
-  await mkdir(place, { recursive: true });
-  for (const name of await readdir(place)) {
-    const path = join(place, name);
+async function removeOldBundles(cacheFolder: string): Promise<void> {
+  await mkdir(cacheFolder, { recursive: true });
+  for (const name of await readdir(cacheFolder)) {
+    const path = join(cacheFolder, name);
     const usedAt = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,
       () => Date.now(),
     );
-    if (usedAt < Date.now() - A_DAY_MS) await rm(path, { recursive: true, force: true });
+    if (usedAt < Date.now() - DAY_MS) await rm(path, { recursive: true, force: true });
   }
 }

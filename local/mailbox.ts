@@ -2,7 +2,7 @@ import { appendFile, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { listen, sendJson } from './servers.ts';
 
-/** A mail as the Worker sent it. */
+/** Mail as the Worker sent it. */
 export interface SentMail {
   to: string;
   subject: string;
@@ -15,23 +15,23 @@ export interface SentMail {
   sent_at: string;
 }
 
-/** A mail to deliver. */
-export type Delivered = Pick<SentMail, 'to' | 'subject' | 'text' | 'html'> &
+/** Mail to deliver, before it is stored. */
+export type OutgoingMail = Pick<SentMail, 'to' | 'subject' | 'text' | 'html'> &
   Partial<Pick<SentMail, 'headers' | 'attachments'>>;
 
 /** Stores the mails of local development. */
 export interface Mailbox {
   /** `GET {url}?to=ADDRESS` answers every mail to that address, newest first, as JSON; without `to` all mails. */
   url: string;
-  deliver(mail: Delivered): Promise<void>;
+  deliver(mail: OutgoingMail): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Opens the mailbox in `file` (one JSON object a line) and serves it on a free port of 127.0.0.1. */
 export async function openMailbox(file: string): Promise<Mailbox> {
-  const kept = await readFile(file, 'utf8').catch(() => '');
-  const mails = parseLines(kept);
-  if (kept !== '' && !kept.endsWith('\n')) await appendFile(file, '\n');
+  const storedLines = await readFile(file, 'utf8').catch(() => '');
+  const mails = parseLines(storedLines);
+  if (storedLines !== '' && !storedLines.endsWith('\n')) await appendFile(file, '\n');
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://mailbox');
     if (request.method !== 'GET' || pathname !== '/') return sendJson(response, 404, { error: 'GET / only' });

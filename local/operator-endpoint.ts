@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { endpointFile, type OperatorQuery } from '../operations/local-endpoint.ts';
+import { ENDPOINT_FILE, type OperatorQuery } from '../operations/local-endpoint.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
 import { listen, sendJson } from './servers.ts';
 
@@ -13,17 +13,17 @@ import { listen, sendJson } from './servers.ts';
  */
 export async function openOperatorEndpoint(
   stateDir: string,
-  ask: (query: OperatorQuery) => Promise<unknown[]>,
+  runQuery: (query: OperatorQuery) => Promise<unknown[]>,
 ): Promise<{ close(): Promise<void> }> {
   const token = randomBytes(32).toString('base64url');
   const server = createServer((request, response) => {
-    handleRequest(request, token, ask).then(
+    handleRequest(request, token, runQuery).then(
       ([status, body]) => sendJson(response, status, body),
       (error: Error) => sendJson(response, 400, { error: error.message }),
     );
   });
   const port = await listen(server);
-  const file = join(stateDir, endpointFile);
+  const file = join(stateDir, ENDPOINT_FILE);
   await writeSecretFile(file, `${JSON.stringify({ url: `http://127.0.0.1:${port}/`, token })}\n`);
   return {
     async close() {
@@ -37,10 +37,11 @@ export async function openOperatorEndpoint(
 async function handleRequest(
   request: IncomingMessage,
   token: string,
-  ask: (query: OperatorQuery) => Promise<unknown[]>,
+  runQuery: (query: OperatorQuery) => Promise<unknown[]>,
 ): Promise<[number, object]> {
-  const sent = Buffer.from(request.headers.authorization ?? '');
-  const expected = Buffer.from(`Bearer ${token}`);
-  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return [401, { error: 'not for you' }];
-  return [200, { rows: await ask((await json(request)) as OperatorQuery) }];
+  const sentHeader = Buffer.from(request.headers.authorization ?? '');
+  const expectedHeader = Buffer.from(`Bearer ${token}`);
+  if (sentHeader.length !== expectedHeader.length || !timingSafeEqual(sentHeader, expectedHeader))
+    return [401, { error: 'not for you' }];
+  return [200, { rows: await runQuery((await json(request)) as OperatorQuery) }];
 }

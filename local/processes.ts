@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { listen } from './servers.ts';
 
-/** A TCP port of 127.0.0.1 that was free when asked. */
+/** Finds a TCP port of 127.0.0.1 that is free now. */
 export async function findFreePort(): Promise<number> {
   const server = createServer();
   const port = await listen(server);
@@ -10,7 +10,7 @@ export async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Whether a process with that id exists, whoever owns it. */
+/** Returns true if a process with that id exists, whoever owns it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -6,7 +6,7 @@ import { findLocalState } from '../operations/database.ts';
 import { PROJECT } from '../operations/environments.ts';
 import { Problem } from '../operations/problem.ts';
 import { VARIABLE_NAMES } from '../src/config.ts';
-import { tenantNames } from '../src/tenant-sql/roles.ts';
+import { makeTenantNames } from '../src/tenant-sql/roles.ts';
 import { bundleWorkers } from './bundle.ts';
 import { runDemo } from './demo.ts';
 import { openMailbox } from './mailbox.ts';
@@ -19,33 +19,33 @@ import { startWorker } from './worker.ts';
 
 const SCHEDULE_MS = 60_000;
 
-/** How long an interrupted start may take until it can stop. */
+/** Longest time in ms that an interrupted start takes until it can stop. */
 const SETTLE_MS = 15_000;
 
-/** The functions that stop what was started; they run in reverse order. */
-const running: (() => Promise<void>)[] = [];
-let interrupted = false;
+/** Functions that stop the started servers; they run in reverse order. */
+const stopFunctions: (() => Promise<void>)[] = [];
+let isInterrupted = false;
 
-/** Adds a function to stop what was just started; ends here if the start was interrupted meanwhile. */
-function onStop(stop: () => Promise<void>): void {
-  running.push(stop);
-  if (interrupted) throw new Problem('Interrupted.');
+/** Registers a function that stops what was just started; ends here if the start was interrupted meanwhile. */
+function registerStop(stopFunction: () => Promise<void>): void {
+  stopFunctions.push(stopFunction);
+  if (isInterrupted) throw new Problem('Interrupted.');
 }
 
 async function stopAll(): Promise<void> {
-  for (let stop = running.pop(); stop !== undefined; stop = running.pop()) {
+  for (let stop = stopFunctions.pop(); stop !== undefined; stop = stopFunctions.pop()) {
     await stop().catch((error: Error) => console.error(error.message));
   }
 }
 
-const printProgress = (what: string) => console.log(`  ${what}`);
+const printProgress = (step: string) => console.log(`  ${step}`);
 
 /** Starts everything in order and returns when the API answers. */
 async function start(): Promise<void> {
   const port = await parsePort(process.env.PORT ?? '8787');
   const baseUrl = `http://127.0.0.1:${port}`;
   const state = await openState(findLocalState());
-  onStop(state.release);
+  registerStop(state.release);
   const workerDir = join(state.path, 'worker');
 
   printProgress('Bundling the Workers, starting PostgreSQL …');
@@ -57,7 +57,7 @@ async function start(): Promise<void> {
   ]);
   if (database.status === 'rejected') throw database.reason;
   const postgres = database.value;
-  onStop(postgres.stop);
+  registerStop(postgres.stop);
   if (bundled.status === 'rejected') throw bundled.reason;
 
   const neon = await startLocalNeon({
@@ -65,12 +65,12 @@ async function start(): Promise<void> {
     apiKey: state.secrets.NEON_API_KEY,
     postgres,
   });
-  onStop(neon.close);
+  registerStop(neon.close);
   const mailbox = await openMailbox(join(state.path, 'mails.ndjson'));
-  onStop(mailbox.close);
+  registerStop(mailbox.close);
 
   printProgress('Starting workerd, migrating the control database …');
-  const { POSTGRES_PASSWORD: _own, ...secrets } = state.secrets;
+  const { POSTGRES_PASSWORD: _postgresPassword, ...secrets } = state.secrets;
   const variables = {
     ...secrets,
     // Passkeys are bound to a name: browsers take no address for one.
@@ -91,9 +91,9 @@ async function start(): Promise<void> {
     variables,
     deliver: mailbox.deliver,
   });
-  onStop(worker.stop);
+  registerStop(worker.stop);
   const endpoint = await openOperatorEndpoint(state.path, worker.query);
-  onStop(endpoint.close);
+  registerStop(endpoint.close);
   runOnSchedule(worker.runScheduled);
 
   const demo = await runDemo({
@@ -101,15 +101,15 @@ async function start(): Promise<void> {
     platformAdminToken: variables.PLATFORM_ADMIN_TOKEN,
     mailboxUrl: mailbox.url,
     stateDir: state.path,
-    postgresUrlOf: (companyId) => neon.directUrl(tenantNames(companyId).project),
+    findPostgresUrl: (companyId) => neon.directUrl(makeTenantNames(companyId).project),
     report: printProgress,
   });
-  const example = await serveConsole(baseUrl);
-  onStop(example.close);
+  const consolePages = await serveConsole(baseUrl);
+  registerStop(consolePages.close);
   const account = new URLSearchParams({ company: demo.company.slug, email: demo.owner.email });
   console.log(`
 Data Console API is ready.
-  Console     ${example.url}/?${account}
+  Console     ${consolePages.url}/?${account}
   API         ${baseUrl}
   Description ${baseUrl}/docs
   Embedded    ${demo.embed_url}
@@ -122,7 +122,7 @@ Data Console API is ready.
 Ctrl-C stops everything.`);
 }
 
-/** The port to listen on; checked before anything is started. @throws Problem */
+/** Parses the port to listen on, and checks that it is free. @throws Problem */
 async function parsePort(text: string): Promise<number> {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
@@ -130,14 +130,14 @@ async function parsePort(text: string): Promise<number> {
   }
   const probe = createServer();
   await listen(probe, port).catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === 'EACCES' ? 'may not be used by this user' : 'is taken by another program';
-    throw new Problem(`Port ${port} ${why}: set PORT to another one, e.g. PORT=8788 npm start.`, { cause });
+    const reason = cause.code === 'EACCES' ? 'may not be used by this user' : 'is taken by another program';
+    throw new Problem(`Port ${port} ${reason}: set PORT to another one, e.g. PORT=8788 npm start.`, { cause });
   });
   await new Promise((resolve) => probe.close(resolve));
   return port;
 }
 
-/** The Worker's variables that are set in this process's environment. */
+/** Reads the Worker's variables that are set in this process's environment. */
 function readEnvironment(): Record<string, string> {
   return Object.fromEntries(
     VARIABLE_NAMES.flatMap((name) => {
@@ -149,42 +149,42 @@ function readEnvironment(): Record<string, string> {
 
 /** Runs the scheduled handler now and every minute, one run at a time. */
 function runOnSchedule(runScheduled: () => Promise<void>): void {
-  let ended = false;
+  let hasEnded = false;
   let timer: NodeJS.Timeout | undefined;
-  const tick = async () => {
+  const runAndWait = async () => {
     const next = Date.now() + SCHEDULE_MS;
     await runScheduled().catch((error: Error) => {
-      if (!ended) console.error(`The scheduled run failed: ${error.message}`);
+      if (!hasEnded) console.error(`The scheduled run failed: ${error.message}`);
     });
-    if (!ended) timer = setTimeout(tick, Math.max(0, next - Date.now()));
+    if (!hasEnded) timer = setTimeout(runAndWait, Math.max(0, next - Date.now()));
   };
-  onStop(async () => {
-    ended = true;
+  registerStop(async () => {
+    hasEnded = true;
     clearTimeout(timer);
   });
-  void tick();
+  void runAndWait();
 }
 
-const started = start();
+const startPromise = start();
 
 async function endProcess(code: number): Promise<never> {
-  interrupted = true;
-  await Promise.race([started.catch(() => undefined), sleep(SETTLE_MS)]);
+  isInterrupted = true;
+  await Promise.race([startPromise.catch(() => undefined), sleep(SETTLE_MS)]);
   await stopAll();
   process.exit(code);
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    if (interrupted) return;
+    if (isInterrupted) return;
     console.log('\nStopping …');
     void endProcess(0);
   });
 }
 
-started.catch((error: unknown) => {
+startPromise.catch((error: unknown) => {
   // Errors after an interruption are its consequences.
-  if (interrupted) return;
+  if (isInterrupted) return;
   console.error(error instanceof Problem ? error.message : error);
   void endProcess(1);
 });

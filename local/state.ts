@@ -5,16 +5,16 @@ import { Problem } from '../operations/problem.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
 import { isAlive } from './processes.ts';
 
-/** The secrets that a local start generates and keeps: the Worker's, by their variables, and two for local servers. */
+/** Secrets that a local start generates and keeps: the Worker's, by their variables, and two for local servers. */
 export interface LocalSecrets {
   [variable: string]: string;
   PLATFORM_ADMIN_TOKEN: string;
   NEON_API_KEY: string;
-  /** The password of the local PostgreSQL's superuser; the Worker does not get it. */
+  /** Password of the local PostgreSQL's superuser; the Worker does not get it. */
   POSTGRES_PASSWORD: string;
 }
 
-/** The folder of everything that a local start stores, locked by this process. */
+/** Folder of everything that a local start stores, locked by this process. */
 export interface StateFolder {
   path: string;
   secrets: LocalSecrets;
@@ -38,44 +38,44 @@ export async function openState(folder: string): Promise<StateFolder> {
   }
 }
 
-/** The lock is a file with the process's id, created atomically by a hard link; a dead process's lock is replaced. */
+/** Locks a folder by a file with the process's id, created atomically by a hard link; a dead process's lock is replaced. */
 async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = join(folder, 'lock');
-  const mine = join(folder, `lock.${process.pid}`);
-  await writeFile(mine, `${process.pid}\n`);
+  const ownLock = join(folder, `lock.${process.pid}`);
+  await writeFile(ownLock, `${process.pid}\n`);
   try {
     for (;;) {
-      const taken = await link(mine, file).then(
+      const isLocked = await link(ownLock, file).then(
         () => false,
         (error: NodeJS.ErrnoException) => {
           if (error.code !== 'EEXIST') throw error;
           return true;
         },
       );
-      if (!taken) return () => rm(file, { force: true });
-      const holder = Number(await readFile(file, 'utf8').catch(() => ''));
-      if (holder > 0 && holder !== process.pid && (await isStart(holder))) {
+      if (!isLocked) return () => rm(file, { force: true });
+      const holderPid = Number(await readFile(file, 'utf8').catch(() => ''));
+      if (holderPid > 0 && holderPid !== process.pid && (await isStart(holderPid))) {
         throw new Problem(
-          `Another start (process ${holder}) runs on ${folder}: stop it, or set LOCAL_STATE_DIR to another folder.`,
+          `Another start (process ${holderPid}) runs on ${folder}: stop it, or set LOCAL_STATE_DIR to another folder.`,
         );
       }
-      await removeStaleLock(file, holder);
+      await removeStaleLock(file, holderPid);
     }
   } finally {
-    await rm(mine, { force: true });
+    await rm(ownLock, { force: true });
   }
 }
 
 /** Moves a dead process's lock away; restores it if another process has just created its own. */
-async function removeStaleLock(file: string, holder: number): Promise<void> {
-  const aside = `${file}.stale.${process.pid}`;
-  await rename(file, aside).catch(() => undefined);
-  const moved = Number(await readFile(aside, 'utf8').catch(() => ''));
-  if (moved !== holder) await link(aside, file).catch(() => undefined);
-  await rm(aside, { force: true });
+async function removeStaleLock(file: string, holderPid: number): Promise<void> {
+  const staleFile = `${file}.stale.${process.pid}`;
+  await rename(file, staleFile).catch(() => undefined);
+  const movedPid = Number(await readFile(staleFile, 'utf8').catch(() => ''));
+  if (movedPid !== holderPid) await link(staleFile, file).catch(() => undefined);
+  await rm(staleFile, { force: true });
 }
 
-/** Whether a process is a start; false if another program got the same id later. */
+/** Returns true if a process is a local start; false if another program got the same id later. */
 async function isStart(pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
@@ -88,10 +88,10 @@ async function readSecrets(folder: string): Promise<LocalSecrets> {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  const kept: Record<string, string> = text === undefined ? {} : parseSecrets(text, file, folder);
+  const storedSecrets: Record<string, string> = text === undefined ? {} : parseSecrets(text, file, folder);
   // A newer release may need a secret that an older one did not know.
-  const secrets: LocalSecrets = { ...makeSecrets(Object.keys(kept)), ...kept };
-  if (Object.keys(kept).length < Object.keys(secrets).length) {
+  const secrets: LocalSecrets = { ...makeSecrets(Object.keys(storedSecrets)), ...storedSecrets };
+  if (Object.keys(storedSecrets).length < Object.keys(secrets).length) {
     await writeSecretFile(file, `${JSON.stringify(secrets, null, 2)}\n`);
   } else await chmod(file, 0o600);
   return secrets;
@@ -107,9 +107,9 @@ function parseSecrets(text: string, file: string, folder: string): Record<string
   }
 }
 
-/** Creates the secrets for the first start or a newer release: for keys, version 1 of those without a version. */
-function makeSecrets(kept: string[]): LocalSecrets {
-  const keys = listMissingKeys(kept).map((key) => {
+/** Makes the secrets that are missing, on the first start or after an update; a key without any version gets version 1. */
+function makeSecrets(storedNames: string[]): LocalSecrets {
+  const keys = listMissingKeys(storedNames).map((key) => {
     const secret = makeKey(key, 1);
     return [KEY_VARIABLES[key], key === 'jwt' ? `[${secret}]` : JSON.stringify({ 1: secret })];
   });

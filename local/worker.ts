@@ -18,38 +18,38 @@ import type { OperatorQuery } from '../operations/local-endpoint.ts';
 import { Problem } from '../operations/problem.ts';
 import type { Workers } from '../operations/workers.ts';
 import type { bundleWorkers } from './bundle.ts';
-import type { Delivered } from './mailbox.ts';
+import type { OutgoingMail } from './mailbox.ts';
 import { isAlive, stopWhenParentDies } from './processes.ts';
 
 export interface LocalWorkerOptions {
-  /** Folder of the migrations. */
+  /** Folder that contains the migrations. */
   projectDir: string;
   /** Folder of D1, R2, Durable Objects, the runtime's files and its log. */
   stateDir: string;
   workers: Awaited<ReturnType<typeof bundleWorkers>>;
   /** Port of 127.0.0.1 to listen on. */
   port: number;
-  /** Variables and secrets, which replace those of `wrangler.toml`. The background Worker asks the API's for them. */
+  /** Variables and secrets, which replace those of `wrangler.toml`. The background Worker asks the API's Worker for its own. */
   variables: Record<string, string>;
   /** Port for Chrome's DevTools; disabled without it. */
   inspectorPort?: number;
-  deliver(mail: Delivered): Promise<void>;
+  deliver(mail: OutgoingMail): Promise<void>;
 }
 
 export interface LocalWorker {
-  /** Where the Workers' log goes. */
+  /** File of the Workers' log. */
   logFile: string;
   /** Triggers the scheduled run, which the platform does once a minute. */
   runScheduled(): Promise<void>;
-  /** Runs one statement in its database, or does something with its files, in its own process. @returns rows, keys or a text */
+  /** Runs one statement in the database, or one operation on the files, inside the runtime. @returns rows, keys or a text */
   query(query: OperatorQuery): Promise<unknown[]>;
   stop(): Promise<void>;
 }
 
-const SCHEDULE = '* * * * *';
+const CRON_SCHEDULE = '* * * * *';
 
-/** Forwards the mails of the `send_email` binding to this process. */
-const MAIL_WORKER = `
+/** Source of a Worker that forwards the mails of the `send_email` binding to this process. */
+const MAIL_WORKER_SOURCE = `
 import { WorkerEntrypoint } from 'cloudflare:workers';
 export class Mail extends WorkerEntrypoint {
   async send({ to, subject, text, html, headers, attachments = [] }) {
@@ -63,7 +63,7 @@ export class Mail extends WorkerEntrypoint {
 export default {};
 `;
 
-/** Runs the Workers in workerd, storage below `stateDir`. Returns once it answers and its databases are migrated. */
+/** Runs the Workers in workerd with storage below `stateDir`. Resolves once they answer and the databases are migrated. */
 export async function startWorker(options: LocalWorkerOptions): Promise<LocalWorker> {
   const { projectDir, stateDir } = options;
   await mkdir(stateDir, { recursive: true });
@@ -73,33 +73,33 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
   await stopLeftover(pidFile);
   process.env.MINIFLARE_WORKERD_PATH = await wrapRuntime(stateDir, pidFile);
 
-  const workerOf = (name: keyof Workers): V4WorkerOptions => {
+  const makeWorkerOptions = (name: keyof Workers): V4WorkerOptions => {
     const { config, modules, modulesRoot } = options.workers[name];
-    const bound: V4WorkerOptionsShape = workerOptionsOf(config).workerOptions;
-    const { email: _sendEmail, modulesRules: _rules, ...bindings } = bound;
+    const workerOptions: V4WorkerOptionsShape = workerOptionsOf(config).workerOptions;
+    const { email: _sendEmail, modulesRules: _rules, ...bindings } = workerOptions;
     const serviceBindings = { ...bindings.serviceBindings, EMAIL: { name: 'mail', entrypoint: 'Mail' } };
     return { ...bindings, name, modules, modulesRoot, serviceBindings };
   };
-  const api = workerOf('api');
-  const main: V4WorkerOptions = {
-    ...api,
-    bindings: { ...api.bindings, ...options.variables },
+  const apiOptions = makeWorkerOptions('api');
+  const mainOptions: V4WorkerOptions = {
+    ...apiOptions,
+    bindings: { ...apiOptions.bindings, ...options.variables },
     // There is no edge in front, so the client's own header is used.
     stripCfConnectingIp: false,
   };
-  const mail: V4WorkerOptions = {
+  const mailOptions: V4WorkerOptions = {
     name: 'mail',
     modules: true,
-    script: MAIL_WORKER,
-    compatibilityDate: api.compatibilityDate,
+    script: MAIL_WORKER_SOURCE,
+    compatibilityDate: apiOptions.compatibilityDate,
     serviceBindings: {
       DELIVER: async (request: Request) => {
-        await options.deliver((await request.json()) as Delivered);
+        await options.deliver((await request.json()) as OutgoingMail);
         return new Response();
       },
     },
   };
-  const known = listSignalHandlers();
+  const handlersBefore = listSignalHandlers();
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: '127.0.0.1',
@@ -111,11 +111,11 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
         appendFileSync(logFile, `${new Date(timestamp).toISOString()} ${level} ${message}\n`),
       resourcePersistencePath: join(stateDir, 'storage'),
       telemetry: { enabled: false },
-      workers: [main, workerOf('background'), mail],
+      workers: [mainOptions, makeWorkerOptions('background'), mailOptions],
     }),
   );
   await miniflare.ready;
-  removeSignalHandlers(known);
+  removeSignalHandlers(handlersBefore);
   const watchdog = stopWhenParentDies(Number(await readFile(pidFile, 'utf8')), 'KILL');
   const stop = async () => {
     await miniflare.dispose();
@@ -135,7 +135,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     logFile,
     runScheduled: async () => {
       const worker = await miniflare.getWorker('background');
-      await worker.scheduled({ cron: SCHEDULE });
+      await worker.scheduled({ cron: CRON_SCHEDULE });
     },
     query: async (query) => {
       if ('files' in query) return openFiles(toFiles((await miniflare.getR2Bucket('FILES', 'api')) as never), query);
@@ -171,19 +171,19 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 const listSignalHandlers = () => SIGNALS.map((signal) => process.listeners(signal));
 
-/** Miniflare's signal handlers would end this process before the database is stopped, so they are removed. */
-function removeSignalHandlers(known: ReturnType<typeof listSignalHandlers>): void {
+/** Removes Miniflare's signal handlers, which would end this process before the database is stopped. */
+function removeSignalHandlers(handlersBefore: ReturnType<typeof listSignalHandlers>): void {
   SIGNALS.forEach((signal, index) => {
     for (const handler of process.listeners(signal)) {
-      if (!known[index]?.includes(handler)) process.removeListener(signal, handler);
+      if (!handlersBefore[index]?.includes(handler)) process.removeListener(signal, handler);
     }
   });
 }
 
 /** Makes a script that starts workerd, stores its process id, and has it ignore Ctrl-C: we stop it in order. */
 async function wrapRuntime(stateDir: string, pidFile: string): Promise<string> {
-  const fromMiniflare = createRequire(createRequire(import.meta.url).resolve('miniflare'));
-  const { default: workerd } = fromMiniflare('workerd') as { default: string };
+  const requireFromMiniflare = createRequire(createRequire(import.meta.url).resolve('miniflare'));
+  const { default: workerd } = requireFromMiniflare('workerd') as { default: string };
   const script = join(stateDir, 'run-workerd');
   await writeFile(
     script,
@@ -197,10 +197,10 @@ const quotePath = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`
 
 /** Stops the runtime that a killed start left behind. */
 async function stopLeftover(pidFile: string): Promise<void> {
-  const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
-  if (!(pid > 0) || !isAlive(pid)) return;
-  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-  if (command.includes('workerd')) process.kill(pid, 'SIGKILL');
+  const runtimePid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
+  if (!(runtimePid > 0) || !isAlive(runtimePid)) return;
+  const command = await readFile(`/proc/${runtimePid}/cmdline`, 'utf8').catch(() => '');
+  if (command.includes('workerd')) process.kill(runtimePid, 'SIGKILL');
 }
 
 /** Applies the migrations in `folder` that are not recorded yet, each in one batch with its record, like wrangler. */
@@ -213,8 +213,8 @@ async function migrateDatabase(miniflare: Miniflare, binding: string, folder: st
     )
     .run();
   const { results } = await database.prepare('SELECT name FROM d1_migrations').all<{ name: string }>();
-  const applied = new Set(results.map((row) => row.name));
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql') && !applied.has(name)).sort();
+  const appliedNames = new Set(results.map((row) => row.name));
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql') && !appliedNames.has(name)).sort();
   for (const name of files) {
     const statements = (await readFile(join(folder, name), 'utf8'))
       .split('--> statement-breakpoint')

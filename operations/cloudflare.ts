@@ -2,20 +2,20 @@ import { z } from 'zod';
 import type { Files } from './files.ts';
 import { Problem } from './problem.ts';
 
-const DEFAULT_API = 'https://api.cloudflare.com/client/v4';
-const TRIES = 4;
+const DEFAULT_API_URL = 'https://api.cloudflare.com/client/v4';
+const MAX_TRIES = 4;
 const PAUSE_MS = 1000;
 const PER_PAGE = 100;
 
-/** The credentials by which wrangler and these commands use the account. */
+/** Credentials with which wrangler and these commands use the account. */
 export interface CloudflareCredentials {
-  /** `CLOUDFLARE_API_BASE_URL`, as wrangler reads it. */
+  /** Base URL of the API: `CLOUDFLARE_API_BASE_URL`, as wrangler reads it. */
   baseUrl: string;
   token: string;
   accountId: string;
 }
 
-const envelope = z.object({
+const envelopeSchema = z.object({
   success: z.boolean(),
   errors: z.array(z.object({ code: z.number(), message: z.string() })).default([]),
   result: z.unknown(),
@@ -24,10 +24,10 @@ const envelope = z.object({
     .nullish(),
 });
 
-/** The API refused a request. */
+/** Error thrown when the API refuses a request. */
 export class CloudflareApiError extends Problem {
   readonly status: number;
-  /** Cloudflare's codes of its reasons. */
+  /** Cloudflare's codes of the reasons for the refusal. */
   readonly codes: readonly number[];
   constructor(status: number, codes: readonly number[], message: string) {
     super(message);
@@ -36,13 +36,13 @@ export class CloudflareApiError extends Problem {
   }
 }
 
-/** Where new databases and buckets are created. A jurisdiction has priority over a hint. */
+/** Place where new databases and buckets are created. A jurisdiction has priority over a hint. */
 export interface Location {
   hint: string | null;
   jurisdiction: string | null;
 }
 
-/** A domain of the account. */
+/** Domain of the account. */
 export interface Zone {
   id: string;
   name: string;
@@ -52,16 +52,16 @@ export interface Zone {
   plan: string;
 }
 
-const namedList = z.array(z.object({ name: z.string() }));
-const findDatabase = z.object({ uuid: z.string(), name: z.string(), jurisdiction: z.string().nullish() });
-const zone = z.object({
+const namedListSchema = z.array(z.object({ name: z.string() }));
+const databaseListSchema = z.object({ uuid: z.string(), name: z.string(), jurisdiction: z.string().nullish() });
+const zoneSchema = z.object({
   id: z.string(),
   name: z.string(),
   status: z.string(),
   plan: z.object({ legacy_id: z.string().nullish() }).nullish(),
 });
 
-/** The account's credentials, from the environment. @throws Problem that says how to make a token */
+/** Reads the account's credentials from the environment. @throws Problem that says how to make a token */
 export async function readCredentials(env: NodeJS.ProcessEnv): Promise<CloudflareCredentials> {
   const token = env.CLOUDFLARE_API_TOKEN;
   if (!token) {
@@ -70,7 +70,7 @@ export async function readCredentials(env: NodeJS.ProcessEnv): Promise<Cloudflar
         'and Email Sending (and edit Workers Routes for a domain of your own): https://dash.cloudflare.com/profile/api-tokens',
     );
   }
-  const baseUrl = env.CLOUDFLARE_API_BASE_URL ?? DEFAULT_API;
+  const baseUrl = env.CLOUDFLARE_API_BASE_URL ?? DEFAULT_API_URL;
   if (env.CLOUDFLARE_ACCOUNT_ID) return { baseUrl, token, accountId: env.CLOUDFLARE_ACCOUNT_ID };
   const { result } = await requestApi({ baseUrl, token }, 'GET', '/accounts');
   const accounts = z.array(z.object({ id: z.string(), name: z.string() })).parse(result);
@@ -80,7 +80,7 @@ export async function readCredentials(env: NodeJS.ProcessEnv): Promise<Cloudflar
   throw new Problem(`Set CLOUDFLARE_ACCOUNT_ID: the token belongs to ${names || 'no account'}.`);
 }
 
-/** The requests that the commands send to an account. Names are unique within it. */
+/** Client for the account's requests that the commands send. Names are unique within the account. */
 export class CloudflareAccount {
   readonly #credentials: CloudflareCredentials;
 
@@ -88,20 +88,22 @@ export class CloudflareAccount {
     this.#credentials = credentials;
   }
 
-  /** @returns id and jurisdiction of a D1 database, or undefined */
+  /** Finds a D1 database by name. @returns its id and jurisdiction, or undefined */
   async database(name: string): Promise<{ id: string; jurisdiction: string | null } | undefined> {
-    const found = (await this.#list(`/d1/database?name=${name}&`, findDatabase)).find((one) => one.name === name);
-    return found && { id: found.uuid, jurisdiction: found.jurisdiction ?? null };
+    const foundDatabase = (await this.#list(`/d1/database?name=${name}&`, databaseListSchema)).find(
+      (database) => database.name === name,
+    );
+    return foundDatabase && { id: foundDatabase.uuid, jurisdiction: foundDatabase.jurisdiction ?? null };
   }
 
   async createDatabase(name: string, { hint, jurisdiction }: Location): Promise<string> {
-    const place = jurisdiction ? { jurisdiction } : hint ? { primary_location_hint: hint } : {};
-    const { result } = await this.#ask('POST', '/d1/database', { name, ...place });
+    const locationFields = jurisdiction ? { jurisdiction } : hint ? { primary_location_hint: hint } : {};
+    const { result } = await this.#ask('POST', '/d1/database', { name, ...locationFields });
     return z.object({ uuid: z.string() }).parse(result).uuid;
   }
 
   /** Enables replicas of a D1 database, which answer sessions that may read anywhere. */
-  async replicate(databaseId: string): Promise<void> {
+  async enableReplicas(databaseId: string): Promise<void> {
     await this.#ask('PUT', `/d1/database/${databaseId}`, { read_replication: { mode: 'auto' } });
   }
 
@@ -121,16 +123,16 @@ export class CloudflareAccount {
     await this.#ask('POST', '/r2/buckets', body, makeJurisdictionHeader(jurisdiction));
   }
 
-  /** The objects of an R2 bucket. */
+  /** Makes the access to the objects of an R2 bucket. */
   files(bucket: string, { jurisdiction }: Location): Omit<Files, 'close'> {
-    const objects = `/r2/buckets/${bucket}/objects`;
+    const objectsPath = `/r2/buckets/${bucket}/objects`;
     const headers = makeJurisdictionHeader(jurisdiction);
     return {
       list: async (prefix) => {
         const keys: string[] = [];
         for (let cursor = ''; ; ) {
           const query = new URLSearchParams({ prefix, per_page: '1000', ...(cursor && { cursor }) });
-          const { result, result_info } = await this.#ask('GET', `${objects}?${query}`, undefined, headers);
+          const { result, result_info } = await this.#ask('GET', `${objectsPath}?${query}`, undefined, headers);
           const page = z.array(z.object({ key: z.string() })).parse(result);
           keys.push(...page.map(({ key }) => key));
           if (!result_info?.is_truncated || !result_info.cursor) return keys;
@@ -138,95 +140,101 @@ export class CloudflareAccount {
         }
       },
       get: async (key) => {
-        const path = `/accounts/${this.#credentials.accountId}${objects}/${key}`;
+        const path = `/accounts/${this.#credentials.accountId}${objectsPath}/${key}`;
         const response = await sendRequest(this.#credentials, 'GET', path, undefined, headers);
         if (response.status === 404) return undefined;
         if (!response.ok) throw toApiError('GET', path, response.status, (await parseEnvelope(response))?.errors);
         return response.text();
       },
-      put: async (key, text) => void (await this.#ask('PUT', `${objects}/${key}`, text, headers)),
+      put: async (key, text) => void (await this.#ask('PUT', `${objectsPath}/${key}`, text, headers)),
     };
   }
 
-  /** @throws Refusal where the account has no R2 */
-  async bucketNames(): Promise<string[]> {
+  /** Lists the names of the R2 buckets. @throws CloudflareApiError where the account has no R2 */
+  async listBucketNames(): Promise<string[]> {
     const { result } = await this.#ask('GET', '/r2/buckets?per_page=1');
-    const { buckets } = z.object({ buckets: namedList }).parse(result);
+    const { buckets } = z.object({ buckets: namedListSchema }).parse(result);
     return buckets.map(({ name }) => name);
   }
 
-  /** The zone of a host; undefined if the token sees none. */
-  async zoneOf(host: string): Promise<Zone | undefined> {
+  /** Finds the zone of a host; undefined if the token sees none. */
+  async findZone(host: string): Promise<Zone | undefined> {
     const labels = host.split('.');
     for (let at = 0; at < labels.length - 1; at += 1) {
       const name = labels.slice(at).join('.');
       const query = new URLSearchParams({ name, 'account.id': this.#credentials.accountId });
       const { result } = await requestApi(this.#credentials, 'GET', `/zones?${query}`);
-      const [found] = z.array(zone).parse(result);
+      const [found] = z.array(zoneSchema).parse(result);
       if (found) return { ...found, plan: found.plan?.legacy_id ?? 'free' };
     }
     return undefined;
   }
 
-  /** The names of a zone that mail may be sent from: `example.com`, `mail.example.com`, `*.example.com`. */
-  async sendingDomains(zoneId: string): Promise<{ name: string; enabled: boolean }[]> {
+  /** Lists the names of a zone that mail may be sent from: `example.com`, `mail.example.com`, `*.example.com`. */
+  async listSendingDomains(zoneId: string): Promise<{ name: string; enabled: boolean }[]> {
     const { result } = await requestApi(this.#credentials, 'GET', `/zones/${zoneId}/email/sending/subdomains`);
     return z.array(z.object({ name: z.string(), enabled: z.boolean() })).parse(result);
   }
 
-  async queueNames(): Promise<string[]> {
-    const found = await this.#list('/queues?', z.object({ queue_name: z.string() }));
-    return found.map(({ queue_name }) => queue_name);
+  async listQueueNames(): Promise<string[]> {
+    const foundQueues = await this.#list('/queues?', z.object({ queue_name: z.string() }));
+    return foundQueues.map(({ queue_name }) => queue_name);
   }
 
-  /** Ends that a Worker consumes queues. @returns the names of those it consumed */
+  /** Removes a Worker as the consumer of its queues. @returns the names of these queues */
   async releaseQueues(worker: string): Promise<string[]> {
-    const consumer = z.object({
+    const consumerSchema = z.object({
       consumer_id: z.string(),
       script: z.string().optional(),
       service: z.string().optional(),
     });
-    const queue = z.object({ queue_id: z.string(), queue_name: z.string(), consumers: z.array(consumer).default([]) });
-    const released: string[] = [];
-    for (const { queue_id, queue_name, consumers } of await this.#list('/queues?', queue)) {
+    const queueSchema = z.object({
+      queue_id: z.string(),
+      queue_name: z.string(),
+      consumers: z.array(consumerSchema).default([]),
+    });
+    const releasedNames: string[] = [];
+    for (const { queue_id, queue_name, consumers } of await this.#list('/queues?', queueSchema)) {
       for (const { consumer_id } of consumers.filter(({ script, service }) => (script ?? service) === worker)) {
         await this.#ask('DELETE', `/queues/${queue_id}/consumers/${consumer_id}`);
-        released.push(queue_name);
+        releasedNames.push(queue_name);
       }
     }
-    return released;
+    return releasedNames;
   }
 
   async createQueue(name: string): Promise<void> {
     await this.#ask('POST', '/queues', { queue_name: name });
   }
 
-  /** Names of a Worker's secrets; none if the Worker does not exist yet. */
-  async secretNames(worker: string): Promise<string[]> {
-    return namedList.parse((await this.#find(`/workers/scripts/${worker}/secrets`)) ?? []).map(({ name }) => name);
+  /** Lists the names of a Worker's secrets; none if the Worker does not exist yet. */
+  async listSecretNames(worker: string): Promise<string[]> {
+    return namedListSchema
+      .parse((await this.#find(`/workers/scripts/${worker}/secrets`)) ?? [])
+      .map(({ name }) => name);
   }
 
-  /** The version of a Worker that runs, and whether it is the one uploaded last. */
-  async runningVersion(worker: string): Promise<{ running: string | undefined; isNewest: boolean }> {
-    const scripts = `/workers/scripts/${worker}`;
+  /** Reads the running version of a Worker, and whether that is the version uploaded last. */
+  async readRunningVersion(worker: string): Promise<{ running: string | undefined; isNewest: boolean }> {
+    const scriptPath = `/workers/scripts/${worker}`;
     const { deployments } = z
       .object({ deployments: z.array(z.object({ versions: z.array(z.object({ version_id: z.string() })) })) })
-      .parse((await this.#ask('GET', `${scripts}/deployments`)).result);
+      .parse((await this.#ask('GET', `${scriptPath}/deployments`)).result);
     const { items } = z
       .object({ items: z.array(z.object({ id: z.string() })) })
-      .parse((await this.#ask('GET', `${scripts}/versions?per_page=1`)).result);
+      .parse((await this.#ask('GET', `${scriptPath}/versions?per_page=1`)).result);
     const running = deployments[0]?.versions.map(({ version_id }) => version_id) ?? [];
     const [newest] = items;
     if (!running[0] || !newest || (running.length === 1 && running[0] === newest.id)) {
       return { running: undefined, isNewest: true };
     }
-    const { result } = await this.#ask('GET', `${scripts}/versions/${running[0]}`);
-    const bound = z.array(z.object({ name: z.string(), text: z.string().optional() }));
-    const { bindings } = z.object({ resources: z.object({ bindings: bound }) }).parse(result).resources;
+    const { result } = await this.#ask('GET', `${scriptPath}/versions/${running[0]}`);
+    const bindingsSchema = z.array(z.object({ name: z.string(), text: z.string().optional() }));
+    const { bindings } = z.object({ resources: z.object({ bindings: bindingsSchema }) }).parse(result).resources;
     return { running: bindings.find(({ name }) => name === 'VERSION')?.text, isNewest: false };
   }
 
-  /** The bookmark of a D1 database's state now, or at an earlier time. */
+  /** Reads the bookmark of a D1 database's state now, or at an earlier time. */
   async bookmark(databaseId: string, at?: Date): Promise<string> {
     const query = at ? `?timestamp=${encodeURIComponent(at.toISOString())}` : '';
     const { result } = await this.#ask('GET', `/d1/database/${databaseId}/time_travel/bookmark${query}`);
@@ -248,7 +256,7 @@ export class CloudflareAccount {
     await this.#ask('DELETE', `/workers/scripts/${worker}/secrets/${name}`);
   }
 
-  /** The account's part of workers.dev addresses. @throws Problem if it has none yet */
+  /** Reads the account's part of workers.dev addresses. @throws Problem if it has none yet */
   async subdomain(): Promise<string> {
     const result = await this.#find('/workers/subdomain');
     const { subdomain } = z.object({ subdomain: z.string().nullish() }).parse(result ?? {});
@@ -258,18 +266,19 @@ export class CloudflareAccount {
     );
   }
 
-  /** All records of a paged list. */
+  /** Reads all records of a paged list. */
   async #list<T>(path: string, schema: z.ZodType<T>): Promise<T[]> {
-    const all: T[] = [];
+    const allRecords: T[] = [];
     for (let page = 1; ; page += 1) {
       const { result, result_info } = await this.#ask('GET', `${path}page=${page}&per_page=${PER_PAGE}`);
       const records = z.array(schema).parse(result);
-      all.push(...records);
-      if (records.length < PER_PAGE || all.length >= (result_info?.total_count ?? Number.POSITIVE_INFINITY)) return all;
+      allRecords.push(...records);
+      if (records.length < PER_PAGE || allRecords.length >= (result_info?.total_count ?? Number.POSITIVE_INFINITY))
+        return allRecords;
     }
   }
 
-  /** The result, or undefined if nothing has that name. */
+  /** Reads a result, or undefined if nothing has that name. */
   async #find(path: string, headers?: Record<string, string>): Promise<unknown> {
     try {
       return (await this.#ask('GET', path, undefined, headers)).result;
@@ -284,11 +293,11 @@ export class CloudflareAccount {
   }
 }
 
-/** Buckets inside and outside a jurisdiction are different ones, even with the same name. */
+/** Makes the header that selects a jurisdiction: buckets inside and outside of one are different, even with the same name. */
 const makeJurisdictionHeader = (jurisdiction: string | null): Record<string, string> =>
   jurisdiction ? { 'cf-r2-jurisdiction': jurisdiction } : {};
 
-type Request = [
+type ApiRequest = [
   credentials: Pick<CloudflareCredentials, 'baseUrl' | 'token'>,
   method: string,
   path: string,
@@ -296,8 +305,8 @@ type Request = [
   headers?: Record<string, string>,
 ];
 
-/** Sends a request that is answered in an envelope. @throws Problem, of which a Refusal is one */
-async function requestApi(...args: Request) {
+/** Sends a request whose answer is an envelope. @throws Problem, which is a CloudflareApiError after a refusal */
+async function requestApi(...args: ApiRequest) {
   const response = await sendRequest(...args);
   const answer = await parseEnvelope(response);
   if (response.ok && answer?.success) return answer;
@@ -306,36 +315,38 @@ async function requestApi(...args: Request) {
 }
 
 /** Sends a request; repeats it if the API is overloaded or unreachable. @throws Problem if it stays unreachable */
-async function sendRequest(...[credentials, method, path, body, given = {}]: Request): Promise<Response> {
+async function sendRequest(...[credentials, method, path, body, given = {}]: ApiRequest): Promise<Response> {
   const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json', ...given };
   const text = typeof body === 'object' ? JSON.stringify(body) : body;
   const init = { method, headers, ...(text !== undefined && { body: text }) };
   for (let tries = 1; ; tries += 1) {
     const response = await fetch(`${credentials.baseUrl}${path}`, init).catch((cause: Error) => cause);
-    const isAway = response instanceof Error || response.status === 429 || response.status >= 500;
-    if (isAway && tries < TRIES) {
+    const isUnavailable = response instanceof Error || response.status === 429 || response.status >= 500;
+    if (isUnavailable && tries < MAX_TRIES) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 2 ** (tries - 1)));
       continue;
     }
     if (!(response instanceof Error)) return response;
-    const why = response.cause instanceof Error ? response.cause.message : response.message;
-    throw new Problem(`Cloudflare cannot be reached at ${credentials.baseUrl} (${why}): run the command again later.`);
+    const failureReason = response.cause instanceof Error ? response.cause.message : response.message;
+    throw new Problem(
+      `Cloudflare cannot be reached at ${credentials.baseUrl} (${failureReason}): run the command again later.`,
+    );
   }
 }
 
 const parseEnvelope = async (response: Response) =>
-  envelope.safeParse(await response.json().catch(() => undefined)).data;
+  envelopeSchema.safeParse(await response.json().catch(() => undefined)).data;
 
 function toApiError(
   method: string,
   path: string,
   status: number,
-  errors: z.output<typeof envelope>['errors'] = [],
+  errors: z.output<typeof envelopeSchema>['errors'] = [],
 ): CloudflareApiError {
-  const what = `Cloudflare refused ${method} ${path} with ${status}`;
-  const why = errors.map(({ code, message }) => `${message} [${code}]`).join('; ') || 'no reason given';
+  const refusalText = `Cloudflare refused ${method} ${path} with ${status}`;
+  const reasonText = errors.map(({ code, message }) => `${message} [${code}]`).join('; ') || 'no reason given';
   const isDenied = status === 401 || status === 403;
   const advice = isDenied ? ' Check what CLOUDFLARE_API_TOKEN may do, and CLOUDFLARE_ACCOUNT_ID.' : '';
   const codes = errors.map(({ code }) => code);
-  return new CloudflareApiError(status, codes, `${what}: ${why}.${advice}`);
+  return new CloudflareApiError(status, codes, `${refusalText}: ${reasonText}.${advice}`);
 }

@@ -7,34 +7,42 @@ import { type Environment, PROJECT, parseEnvironmentName, readEnvironment } from
 import { connectToStart } from './local-endpoint.ts';
 import { Problem } from './problem.ts';
 
-type Binding = keyof Environment['databaseNames'];
+type DatabaseBinding = keyof Environment['databaseNames'];
 
-/** The access to a D1 database that operators' commands need. */
+/** Access to a D1 database, as far as operators' commands need it. */
 export interface Database {
   /** Runs one statement with bound values. @returns its rows */
   query<Row>(statement: string, ...values: string[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
-/** The folder of everything that `npm start` stores. */
+/** Returns the folder of everything that `npm start` stores. */
 export const findLocalState = (): string => resolve(process.env.LOCAL_STATE_DIR ?? join(PROJECT, '.local'));
 
 /** Opens the database of the environment given by `--env`, or of the local state without it. */
-export const openDatabase = async (binding: Binding, env: string | undefined): Promise<Database> =>
-  env === undefined ? openLocal(binding) : openRemote(binding, await readEnvironment(parseEnvironmentName(env)));
+export const openDatabase = async (binding: DatabaseBinding, env: string | undefined): Promise<Database> =>
+  env === undefined
+    ? openLocalDatabase(binding)
+    : openRemoteDatabase(binding, await readEnvironment(parseEnvironmentName(env)));
 
 /** Opens the database of a deployed environment. @throws Problem if nothing was deployed there yet */
-export async function openRemote(binding: Binding, { name, databaseNames }: Environment): Promise<Database> {
+export async function openRemoteDatabase(
+  binding: DatabaseBinding,
+  { name, databaseNames }: Environment,
+): Promise<Database> {
   const account = new CloudflareAccount(await readCredentials(process.env));
-  const found = await account.database(databaseNames[binding]);
-  if (found === undefined) {
+  const foundDatabase = await account.database(databaseNames[binding]);
+  if (foundDatabase === undefined) {
     throw new Problem(`There is no database ${databaseNames[binding]} yet: npm run deploy -- --env ${name}`);
   }
-  return { query: (statement, ...values) => account.query(found.id, statement, values), close: async () => undefined };
+  return {
+    query: (statement, ...values) => account.query(foundDatabase.id, statement, values),
+    close: async () => undefined,
+  };
 }
 
-/** A Worker that runs statements. Miniflare's own access to a binding takes a thread, which loads its packages anew. */
-const QUERY_WORKER = `export default {
+/** Source of a Worker that runs statements. Miniflare's own access to a binding takes a thread, which loads its packages anew. */
+const QUERY_WORKER_SOURCE = `export default {
   async fetch(request, env) {
     const { binding, statement, values } = await request.json();
     try {
@@ -47,7 +55,7 @@ const QUERY_WORKER = `export default {
 };`;
 
 /** Opens the database of the local state folder, through a running start, if any. @throws Problem without one */
-export async function openLocal(binding: Binding): Promise<Database> {
+export async function openLocalDatabase(binding: DatabaseBinding): Promise<Database> {
   const endpoint = await connectToStart(findLocalState());
   if (endpoint) {
     return {
@@ -56,7 +64,7 @@ export async function openLocal(binding: Binding): Promise<Database> {
       close: async () => undefined,
     };
   }
-  const miniflare = await openLocalStorage(QUERY_WORKER, ({ d1_databases }) => {
+  const miniflare = await openLocalStorage(QUERY_WORKER_SOURCE, ({ d1_databases }) => {
     const id =
       d1_databases.find((database: { binding: string }) => database.binding === binding)?.database_id ?? binding;
     return { d1Databases: { [binding]: id } };
@@ -78,7 +86,7 @@ export async function openLocal(binding: Binding): Promise<Database> {
 /** Opens the storage of the local state folder. @throws Problem if there was never a start */
 export async function openLocalStorage(
   script: string,
-  bindingsOf: (
+  makeBindings: (
     config: ReturnType<typeof unstable_readConfig>,
   ) => Pick<V4WorkerOptionsShape, 'd1Databases' | 'r2Buckets'>,
 ): Promise<Miniflare> {
@@ -91,7 +99,7 @@ export async function openLocalStorage(
     convertV4MiniflareOptions({
       modules: true,
       script,
-      ...bindingsOf(readConfig({ config: join(PROJECT, 'wrangler.toml') })),
+      ...makeBindings(readConfig({ config: join(PROJECT, 'wrangler.toml') })),
       resourcePersistencePath: storage,
       cf: false,
       telemetry: { enabled: false },

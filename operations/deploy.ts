@@ -18,13 +18,13 @@ import { Problem, runCommand } from './problem.ts';
 
 const USAGE = 'Usage: npm run deploy -- --env staging|production [--dry-run] [--copy-secrets-to FILE]';
 
-/** The package's version and the commit: `0.1.0+d7363db`, with `.changed` where files differ from it. */
+/** Reads the package's version and the commit: `0.1.0+d7363db`, with `.changed` if files differ from the commit. */
 function readVersion(): string {
   const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
   try {
-    const git = (...options: string[]) => execFileSync('git', options, { cwd: PROJECT, encoding: 'utf8' }).trim();
-    const changed = git('status', '--porcelain', '--untracked-files=no') === '' ? '' : '.changed';
-    return `${version}+${git('rev-parse', '--short', 'HEAD')}${changed}`;
+    const runGit = (...options: string[]) => execFileSync('git', options, { cwd: PROJECT, encoding: 'utf8' }).trim();
+    const changedSuffix = runGit('status', '--porcelain', '--untracked-files=no') === '' ? '' : '.changed';
+    return `${version}+${runGit('rev-parse', '--short', 'HEAD')}${changedSuffix}`;
   } catch {
     return version;
   }

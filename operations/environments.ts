@@ -14,73 +14,77 @@ export type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
 const LOCATION_HINTS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
 export const JURISDICTIONS = ['eu', 'fedramp'] as const;
 
-/** Where the data is stored. It cannot be changed after the first deployment. */
-const location = z.strictObject({
-  /** Where D1 databases and R2 buckets are created, if possible. Ignored with a jurisdiction. */
+/** Location of the stored data. It cannot be changed after the first deployment. */
+const locationSchema = z.strictObject({
+  /** Place where D1 databases and R2 buckets are created, if possible. Ignored with a jurisdiction. */
   hint: z.enum(LOCATION_HINTS).nullable(),
-  /** The jurisdiction that their data and that of Durable Objects must not leave. */
+  /** Jurisdiction that the data of D1, R2 and Durable Objects must not leave. */
   jurisdiction: z.enum(JURISDICTIONS).nullable(),
   /** Region of companies' databases at Neon, such as `aws-eu-central-1`; the Worker runs near it. */
   neon_region: z.string().min(1).nullable(),
 });
 
-/** What differs between environments: `operations/environments.json`. */
+/** Settings that differ between environments: `operations/environments.json`. */
 const settings = z.strictObject({
   /** The API's host, such as `api.example.com`, in a zone of the account; null for an address below workers.dev. */
   domain: z.string().nullable(),
-  location,
+  location: locationSchema,
   /** Variables of the Worker, which replace those of wrangler.toml. */
   vars: z.record(z.string(), z.string()),
 });
 export type EnvironmentSettings = z.output<typeof settings>;
 
-/** An environment to deploy. Names are those of wrangler.toml, in staging with `staging-` after `data-console-`. */
+/** Environment to deploy. Names are those of wrangler.toml; in staging, `staging-` follows `data-console-`. */
 export interface Environment {
   name: EnvironmentName;
   settings: EnvironmentSettings;
-  /** The variables that the API's Worker is deployed with: those of the settings, and of wrangler.toml below them. */
+  /** Variables that the API's Worker is deployed with: the settings' variables override those of wrangler.toml. */
   vars: Record<string, string>;
-  /** The API's Worker, which holds the secrets of both. */
+  /** Name of the API's Worker, which holds the secrets of both Workers. */
   workerName: string;
-  /** By binding. */
+  /** Names of the databases by binding. */
   databaseNames: Record<'CONTROL_DB', string>;
-  /** The database of earlier versions with the records of all companies. */
+  /** Name of the former database with the records of all companies. */
   formerDatabase: string;
   bucketNames: string[];
-  /** Dead letter queues included. */
+  /** Names of all queues, dead letter queues included. */
   queueNames: string[];
   /** The configurations for wrangler, without the ids of the databases. */
   workers: Workers;
 }
 
 /** Parses the name of an environment. @throws Problem that lists the environments */
-export function parseEnvironmentName(typed: string): EnvironmentName {
-  const name = ENVIRONMENT_NAMES.find((known) => known === typed);
+export function parseEnvironmentName(typedName: string): EnvironmentName {
+  const name = ENVIRONMENT_NAMES.find((knownName) => knownName === typedName);
   if (!name)
-    throw new Problem(`There is no environment "${typed}": say --env ${ENVIRONMENT_NAMES.join(' or --env ')}.`);
+    throw new Problem(`There is no environment "${typedName}": say --env ${ENVIRONMENT_NAMES.join(' or --env ')}.`);
   return name;
 }
 
 /** Reads an environment from wrangler.toml and its settings. @throws Problem that says what is wrong in the file */
-export async function readEnvironment(name: EnvironmentName, given?: EnvironmentSettings): Promise<Environment> {
-  const chosen = given ?? readSettings(name);
+export async function readEnvironment(
+  name: EnvironmentName,
+  givenSettings?: EnvironmentSettings,
+): Promise<Environment> {
+  const chosenSettings = givenSettings ?? readSettings(name);
   // Loading wrangler takes a second; a misspelt command does not wait for it.
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
   const config: WranglerConfig = name === 'production' ? rawConfig : renameResources(rawConfig, name);
   const databases = config.d1_databases ?? [];
-  const { location, domain } = chosen;
+  const { location, domain } = chosenSettings;
   const jurisdiction = location.jurisdiction ?? undefined;
-  const nameOf = (binding: string) => databases.find((one) => one.binding === binding)?.database_name ?? binding;
+  const findDatabaseName = (binding: string) =>
+    databases.find((configuredDatabase) => configuredDatabase.binding === binding)?.database_name ?? binding;
   // The Worker reads texts only.
-  const vars = { ...config.vars, ...makeLocationVars(location), ...chosen.vars } as Record<string, string>;
+  const vars = { ...config.vars, ...makeLocationVars(location), ...chosenSettings.vars } as Record<string, string>;
   return {
     name,
-    settings: chosen,
+    settings: chosenSettings,
     vars,
     workerName: config.name ?? '',
-    databaseNames: { CONTROL_DB: nameOf('CONTROL_DB') },
-    formerDatabase: nameOf('CONTROL_DB').replace(/control$/, 'audit'),
+    databaseNames: { CONTROL_DB: findDatabaseName('CONTROL_DB') },
+    formerDatabase: findDatabaseName('CONTROL_DB').replace(/control$/, 'audit'),
     bucketNames: (config.r2_buckets ?? []).flatMap(({ bucket_name }) => bucket_name ?? []),
     queueNames: (config.queues?.consumers ?? []).map(({ queue }) => queue),
     workers: divideWorkers(
@@ -96,25 +100,27 @@ export async function readEnvironment(name: EnvironmentName, given?: Environment
   };
 }
 
-/** The Worker's variables about its location. */
+/** Makes the Worker's variables about its location. */
 const makeLocationVars = ({ jurisdiction, neon_region }: EnvironmentSettings['location']): Record<string, string> => ({
   ...(jurisdiction !== null && { DATA_JURISDICTION: jurisdiction }),
   ...(neon_region !== null && { NEON_REGION: neon_region }),
 });
 
-/** Runs the Worker near the company databases if Cloudflare knows the region: a request queries them several times. */
+/**
+ * Chooses the Worker's placement near the company databases if Cloudflare knows the region: a request queries them several times.
+ */
 function choosePlacement(neonRegion: string | null): NonNullable<WranglerConfig['placement']> {
   const [, cloud, region] = /^(aws|gcp)-(.+)$/.exec(neonRegion ?? '') ?? [];
   return cloud ? { region: `${cloud}:${region}` } : { mode: 'smart' };
 }
 
-/** The settings that have to be filled in before a deployment. */
+/** Lists the settings that have to be filled in before a deployment. */
 export function listPlaceholders({ name, vars, settings: { location } }: Environment): string[] {
   const file = 'operations/environments.json';
   const addresses = Object.entries(vars)
     .filter(([, value]) => /\bexample\.com\b/.test(value))
     .map(([variable]) => `give ${variable} of ${name} in ${file} an address of your own`);
-  const places = [
+  const locationProblems = [
     (location.hint ?? location.jurisdiction)
       ? undefined
       : `say in "location" of ${name} in ${file} where data is kept: "hint" is one of ${LOCATION_HINTS.join(', ')}, or "jurisdiction" ` +
@@ -124,10 +130,10 @@ export function listPlaceholders({ name, vars, settings: { location } }: Environ
       : `say in "location" of ${name} in ${file} in which "neon_region" companies' databases are made, ` +
         'such as aws-eu-central-1 (https://neon.com/docs/introduction/regions; it cannot be changed later)',
   ];
-  return [...addresses, ...places.filter((place) => place !== undefined)];
+  return [...addresses, ...locationProblems.filter((problem) => problem !== undefined)];
 }
 
-/** Warnings about settings that are allowed but seldom intended. */
+/** Lists warnings about settings that are allowed but seldom intended. */
 export const listWarnings = ({ name, settings: { domain } }: Environment): string[] =>
   name === 'production' && domain === null
     ? [
@@ -138,11 +144,11 @@ export const listWarnings = ({ name, settings: { domain } }: Environment): strin
 
 function readSettings(name: EnvironmentName): EnvironmentSettings {
   const file = join(PROJECT, 'operations', 'environments.json');
-  const read = z.record(z.string(), settings).safeParse(JSON.parse(readFileSync(file, 'utf8')));
-  const found = read.data?.[name];
-  if (!found)
-    throw new Problem(`${file} must hold "${name}": { "domain": …, "vars": { … } }. ${read.error ?? ''}`.trim());
-  return found;
+  const parsedFile = z.record(z.string(), settings).safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  const foundSettings = parsedFile.data?.[name];
+  if (!foundSettings)
+    throw new Problem(`${file} must hold "${name}": { "domain": …, "vars": { … } }. ${parsedFile.error ?? ''}`.trim());
+  return foundSettings;
 }
 
 /** Replaces `data-console-jobs` by `data-console-staging-jobs`, and so on for every name. */

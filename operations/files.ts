@@ -4,11 +4,11 @@ import { JURISDICTIONS, parseEnvironmentName, readEnvironment } from './environm
 import { connectToStart } from './local-endpoint.ts';
 import { Problem } from './problem.ts';
 
-/** The R2 bucket, as far as an operator's command needs it. */
+/** Access to the R2 bucket, as far as an operator's command needs it. */
 export interface Files {
-  /** All keys below a prefix, in order. */
+  /** Lists all keys below a prefix, in order. */
   list(prefix: string): Promise<string[]>;
-  /** The text of a file, or undefined where there is none. */
+  /** Reads the text of a file, or undefined if it does not exist. */
   get(key: string): Promise<string | undefined>;
   put(key: string, text: string): Promise<void>;
   close(): Promise<void>;
@@ -44,11 +44,14 @@ async function openLocalFiles(): Promise<Files> {
   const miniflare = await openLocalStorage('export default {}', ({ r2_buckets }) => ({
     r2Buckets: { FILES: r2_buckets[0]?.bucket_name ?? 'FILES' },
   }));
-  return { ...toFiles((await miniflare.getR2Bucket('FILES')) as unknown as Bucket), close: () => miniflare.dispose() };
+  return {
+    ...toFiles((await miniflare.getR2Bucket('FILES')) as unknown as MiniflareBucket),
+    close: () => miniflare.dispose(),
+  };
 }
 
-/** The part of Miniflare's bucket that is used. */
-interface Bucket {
+/** Used part of Miniflare's bucket. */
+interface MiniflareBucket {
   list(options: { prefix: string; cursor?: string }): Promise<{
     objects: { key: string }[];
     truncated: boolean;
@@ -58,8 +61,8 @@ interface Bucket {
   put(key: string, text: string): Promise<unknown>;
 }
 
-/** A bucket of a running Miniflare. */
-export const toFiles = (bucket: Bucket): Omit<Files, 'close'> => ({
+/** Makes the access to a bucket of a running Miniflare. */
+export const toFiles = (bucket: MiniflareBucket): Omit<Files, 'close'> => ({
   async list(prefix) {
     const keys: string[] = [];
     for (let cursor: string | undefined; ; ) {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
-/** The Worker's keys that have versions: their names, and the variables that hold them (`src/config.ts`). */
+/** Variables that hold the Worker's versioned keys (`src/config.ts`), by the keys' names. */
 export const KEY_VARIABLES = {
   jwt: 'JWT_PRIVATE_KEYS',
   'key-derivation': 'KEY_DERIVATION_SECRETS',
@@ -11,13 +11,13 @@ export const KEY_VARIABLES = {
 export type KeyName = keyof typeof KEY_VARIABLES;
 export const KEY_NAMES = Object.keys(KEY_VARIABLES) as KeyName[];
 
-/** A random secret of 256 bits, base64url. */
+/** Makes a random secret of 256 bits, base64url. */
 export const makeRandomSecret = (): string => randomBytes(32).toString('base64url');
 
-/** The number of a version created now: Unix time in seconds, so that a version tells its age. */
+/** Makes the number of a version created now: Unix time in seconds, so that a version tells its age. */
 export const makeVersion = (now: number): number => Math.floor(now / 1000);
 
-/** The variable of one version of a key, `ENCRYPTION_KEYS_1795309380`; with `NEXT` it makes nothing new yet. */
+/** Formats the variable of one version of a key, `ENCRYPTION_KEYS_1795309380`; a version with `NEXT` is readable only. */
 export const formatVariable = (key: KeyName, version: number, { isNext = false } = {}): string =>
   `${KEY_VARIABLES[key]}_${isNext ? 'NEXT_' : ''}${version}`;
 
@@ -28,27 +28,29 @@ export function makeKey(key: KeyName, version: number): string {
   return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), kid: String(version) });
 }
 
-/** A version of a key, found by its variable's name. */
-export interface KeptVersion {
+/** Version of a key, found by the name of its variable. */
+export interface KeyVersion {
   key: KeyName;
   variable: string;
   version: number;
   isNext: boolean;
 }
 
-/** The versions of keys among these variables, oldest first. A variable without a version holds version 1. */
-export function listVariableVersions(variables: readonly string[]): KeptVersion[] {
-  const found = KEY_NAMES.flatMap((key) =>
-    variables.flatMap((variable): KeptVersion[] => {
+/** Lists the versions of keys among these variables, oldest first. A variable without a version holds version 1. */
+export function listVariableVersions(variables: readonly string[]): KeyVersion[] {
+  const foundVersions = KEY_NAMES.flatMap((key) =>
+    variables.flatMap((variable): KeyVersion[] => {
       if (variable === KEY_VARIABLES[key]) return [{ key, variable, version: 1, isNext: false }];
       if (!variable.startsWith(`${KEY_VARIABLES[key]}_`)) return [];
       const [, next, version] = /^(NEXT_)?([1-9]\d*)$/.exec(variable.slice(KEY_VARIABLES[key].length + 1)) ?? [];
       return version === undefined ? [] : [{ key, variable, version: Number(version), isNext: next !== undefined }];
     }),
   );
-  return found.sort((a, b) => a.version - b.version);
+  return foundVersions.sort((a, b) => a.version - b.version);
 }
 
-/** The keys without any version. */
+/** Lists the keys without any version in use. */
 export const listMissingKeys = (variables: readonly string[]): KeyName[] =>
-  KEY_NAMES.filter((key) => !listVariableVersions(variables).some((kept) => kept.key === key && !kept.isNext));
+  KEY_NAMES.filter(
+    (key) => !listVariableVersions(variables).some((keyVersion) => keyVersion.key === key && !keyVersion.isNext),
+  );

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { doesSucceed } from './problem.ts';
 
-/** The file in the state folder with the address at which a running start answers operators' commands. */
-export const endpointFile = 'operator-endpoint.json';
+/** Name of the file in the state folder with the address at which a running start answers operators' commands. */
+export const ENDPOINT_FILE = 'operator-endpoint.json';
 
-/** A statement for the database of a running start, or something about its files. */
+/** Query to a running start: a statement for its database, or an operation on its files. */
 export type OperatorQuery =
   | { binding: 'CONTROL_DB'; statement: string; values: string[] }
   | { files: 'list'; prefix: string }
@@ -16,10 +16,10 @@ export type OperatorQuery =
 export async function connectToStart(
   stateDir: string,
 ): Promise<((query: OperatorQuery) => Promise<unknown[]>) | undefined> {
-  const text = await readFile(join(stateDir, endpointFile), 'utf8').catch(() => undefined);
+  const text = await readFile(join(stateDir, ENDPOINT_FILE), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   const { url, token } = JSON.parse(text) as { url: string; token: string };
-  const ask = async (query: OperatorQuery): Promise<unknown[]> => {
+  const sendQuery = async (query: OperatorQuery): Promise<unknown[]> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(query) });
     const { rows, error } = (await response.json()) as { rows?: unknown[]; error?: string };
@@ -27,5 +27,7 @@ export async function connectToStart(
     return rows;
   };
   // The file may be left from a killed start, at whose address nothing answers.
-  return (await doesSucceed(ask({ binding: 'CONTROL_DB', statement: 'SELECT 1', values: [] }))) ? ask : undefined;
+  return (await doesSucceed(sendQuery({ binding: 'CONTROL_DB', statement: 'SELECT 1', values: [] })))
+    ? sendQuery
+    : undefined;
 }

@@ -1,9 +1,9 @@
-/** A problem that the person at the command can solve: its message says what to do next, and no stack is printed. */
+/** Problem that the person at the command can solve: its message says what to do next, and no stack is printed. */
 export class Problem extends Error {
   override name = 'Problem';
 }
 
-/** Whether something could be done, for whatever reason it could not. */
+/** Returns true if the work succeeds, false if it fails for any reason. */
 export const doesSucceed = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
     () => true,
@@ -15,12 +15,12 @@ export async function runCommand(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof Problem || isAboutOptions(error))) throw error;
+    if (!(error instanceof Problem || isOptionsError(error))) throw error;
     console.error(error.message);
     process.exitCode = 1;
   }
 }
 
-/** `parseArgs` refused the options. */
-const isAboutOptions = (error: unknown): error is Error =>
+/** Returns true if `parseArgs` refused the options. */
+const isOptionsError = (error: unknown): error is Error =>
   error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS');

@@ -18,18 +18,18 @@ import { CloudflareAccount, readCredentials } from './cloudflare.ts';
 import { type Database, openDatabase } from './database.ts';
 import { parseEnvironmentName, readEnvironment } from './environments.ts';
 import { Problem, runCommand } from './problem.ts';
-import { listTables, putBackRows, type Skipped, saveCompany } from './restore/rows.ts';
+import { listTables, putBackRows, type SkippedRow, saveCompany } from './restore/rows.ts';
 
 const USAGE = `Usage: npm run restore -- --env staging|production --to TIME|BOOKMARK
        npm run restore -- save COMPANY_ID FILE [--env staging|production]
        npm run restore -- put-back FILE [--tables NAME,NAME] [--access] [--env staging|production]`;
-/** How long D1 remembers, in days. */
-const REMEMBERED_DAYS = 30;
+/** Days for which D1 keeps earlier states. */
+const HISTORY_DAYS = 30;
 
-/** Bookmarks of D1: `0000000a-0000000b-00004d0c-…`. */
+/** Pattern of D1's bookmarks: `0000000a-0000000b-00004d0c-…`. */
 const BOOKMARK_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
-/** Parses a time that D1 can restore. @throws Problem */
+/** Parses a time to which D1 can be restored. @throws Problem */
 function parseTime(text: string, now: number): Date {
   const time = new Date(text);
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(time.getTime())) {
@@ -37,8 +37,8 @@ function parseTime(text: string, now: number): Date {
   }
   const age = now - time.getTime();
   if (age < 0) throw new Problem(`${time.toISOString()} is yet to come.`);
-  if (age > REMEMBERED_DAYS * 24 * 60 * 60 * 1000) {
-    throw new Problem(`${time.toISOString()} is more than ${REMEMBERED_DAYS} days ago: D1 remembers no further.`);
+  if (age > HISTORY_DAYS * 24 * 60 * 60 * 1000) {
+    throw new Problem(`${time.toISOString()} is more than ${HISTORY_DAYS} days ago: D1 remembers no further.`);
   }
   return time;
 }
@@ -50,19 +50,19 @@ async function restoreAll(env: string, to: string): Promise<void> {
   const { name, databaseNames } = await readEnvironment(parseEnvironmentName(env));
   const databaseName = databaseNames.CONTROL_DB;
   const account = new CloudflareAccount(await readCredentials(process.env));
-  const found = await account.database(databaseName);
-  if (!found) throw new Problem(`There is no database ${databaseName} yet: npm run deploy -- --env ${name}`);
-  const bookmark = time ? await account.bookmark(found.id, time) : to;
-  const before = await account.restore(found.id, bookmark);
+  const foundDatabase = await account.database(databaseName);
+  if (!foundDatabase) throw new Problem(`There is no database ${databaseName} yet: npm run deploy -- --env ${name}`);
+  const bookmark = time ? await account.bookmark(foundDatabase.id, time) : to;
+  const bookmarkBefore = await account.restore(foundDatabase.id, bookmark);
   console.log(
     `${databaseName} is as it was at ${time?.toISOString() ?? bookmark}. To come back to what was there before:`,
   );
-  console.log(`  npm run restore -- --env ${name} --to ${before}`);
+  console.log(`  npm run restore -- --env ${name} --to ${bookmarkBefore}`);
   console.log(RESTART_NOTE);
   console.log(`  npm run deploy -- --env ${name}`);
 }
 
-async function withDatabase(env: string | undefined, work: (database: Database) => Promise<void>): Promise<void> {
+async function runWithDatabase(env: string | undefined, work: (database: Database) => Promise<void>): Promise<void> {
   const database = await openDatabase('CONTROL_DB', env);
   try {
     await work(database);
@@ -71,22 +71,23 @@ async function withDatabase(env: string | undefined, work: (database: Database) 
   }
 }
 
-const saveRows = (companyId: string, file: string) => async (database: Database) =>
+const makeSave = (companyId: string, file: string) => async (database: Database) =>
   console.log(`${await saveCompany(database, companyId, file)} rows are in ${file}.`);
 
-/** Describes a skipped row and the conflict. */
-const describeSkipped = ({ table, row, reason }: Skipped): string =>
+/** Describes a skipped row and the conflict that prevented it. */
+const describeSkipped = ({ table, row, reason }: SkippedRow): string =>
   `  ${table} ${row.id ?? Object.values(row).join(' ')}: ${reason}`;
 
-const putBack = (file: string, tables: readonly string[], access: boolean) => async (database: Database) => {
-  const { written, skipped } = await putBackRows(database, file, tables);
-  console.log(`${written} rows were put back.`);
-  if (skipped.length > 0) {
-    console.log(`${skipped.length} were skipped, since what is there now stands in their way:`);
-    for (const row of skipped) console.log(describeSkipped(row));
-  }
-  if (access) console.log(`${RESTART_NOTE} npm run deploy, or npm start.`);
-};
+const makePutBack =
+  (file: string, tables: readonly string[], includesAccess: boolean) => async (database: Database) => {
+    const { written, skipped } = await putBackRows(database, file, tables);
+    console.log(`${written} rows were put back.`);
+    if (skipped.length > 0) {
+      console.log(`${skipped.length} were skipped, since what is there now stands in their way:`);
+      for (const row of skipped) console.log(describeSkipped(row));
+    }
+    if (includesAccess) console.log(`${RESTART_NOTE} npm run deploy, or npm start.`);
+  };
 
 await runCommand(async () => {
   const { values, positionals } = parseArgs({
@@ -100,11 +101,12 @@ await runCommand(async () => {
   });
   const { env, to, tables, access } = values;
   const [command, first, second, ...more] = positionals;
-  const isNarrowed = tables !== undefined || access;
+  const hasPutBackOptions = tables !== undefined || access;
   if (more.length > 0) throw new Problem(USAGE);
-  if (command === undefined && env !== undefined && to !== undefined && !isNarrowed) return restoreAll(env, to);
+  if (command === undefined && env !== undefined && to !== undefined && !hasPutBackOptions) return restoreAll(env, to);
   if (to !== undefined || first === undefined) throw new Problem(USAGE);
-  if (command === 'save' && second !== undefined && !isNarrowed) return withDatabase(env, saveRows(first, second));
+  if (command === 'save' && second !== undefined && !hasPutBackOptions)
+    return runWithDatabase(env, makeSave(first, second));
   if (command !== 'put-back' || second !== undefined) throw new Problem(USAGE);
-  return withDatabase(env, putBack(first, listTables(tables?.split(','), access), access));
+  return runWithDatabase(env, makePutBack(first, listTables(tables?.split(','), access), access));
 });

@@ -20,7 +20,7 @@ const USAGE =
   `Usage: npm run rotate-keys -- list | ${KEY_NAMES.join('|')} | remove KEY VERSION [--force]` +
   '   [--env staging|production] [--settle SECONDS] [--copy-secrets-to FILE]';
 
-/** How long Cloudflare's network gets to distribute a secret. Seconds. */
+/** Seconds that Cloudflare's network gets to distribute a secret, as the option's default. */
 const SETTLE_SECONDS = '60';
 
 const isKey = (word: string | undefined): word is KeyName => KEY_NAMES.some((key) => key === word);
@@ -49,6 +49,7 @@ await runCommand(async () => {
   }
   if (!isKey(command) || key !== undefined) throw new Problem(USAGE);
   const file = values['copy-secrets-to'];
-  const keep = async (secret: Record<string, string>) => (file === undefined ? undefined : copySecrets(file, secret));
-  await addVersion(store, command, { ...output, keep });
+  const keepSecret = async (secret: Record<string, string>) =>
+    file === undefined ? undefined : copySecrets(file, secret);
+  await addVersion(store, command, { ...output, keep: keepSecret });
 });

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import type { Unstable_RawConfig as WranglerConfig } from 'wrangler';
 
-/** The entries of the two; that of wrangler.toml is both in one. */
-const API_MAIN = 'src/api.ts';
-const BACKGROUND_MAIN = 'src/background.ts';
+/** Entry module of the API's Worker; the entry in wrangler.toml combines both Workers. */
+const API_ENTRY = 'src/api.ts';
+const BACKGROUND_ENTRY = 'src/background.ts';
 
-/** The configurations of the two Workers, each as wrangler takes it. */
+/** Configurations of the two Workers, each in wrangler's form. */
 export interface Workers {
-  /** Answers requests, and holds the Durable Objects. */
+  /** Configuration of the Worker that answers requests, and holds the Durable Objects. */
   api: WranglerConfig;
-  /** Consumes the queues and runs on schedule. */
+  /** Configuration of the Worker that consumes the queues and runs on schedule. */
   background: WranglerConfig;
 }
 
@@ -17,13 +17,13 @@ export interface Workers {
  * Divides the system that wrangler.toml describes between its two Workers. Bindings to storage and queues are those of both, so
  * that they never differ. Paths become absolute: the configurations are written into other folders than wrangler.toml's.
  */
-export function divideWorkers(whole: WranglerConfig, projectDir: string): Workers {
-  const { name: apiName = '', queues, triggers, ...rest } = makePathsAbsolute(whole, projectDir);
+export function divideWorkers(wholeConfig: WranglerConfig, projectDir: string): Workers {
+  const { name: apiName = '', queues, triggers, ...rest } = makePathsAbsolute(wholeConfig, projectDir);
   // wrangler leaves the schedule of a Worker as it is unless the list is there.
   const api = {
     ...rest,
     name: apiName,
-    main: join(projectDir, API_MAIN),
+    main: join(projectDir, API_ENTRY),
     queues: { producers: queues?.producers ?? [] },
     triggers: { crons: [] },
   };
@@ -31,7 +31,7 @@ export function divideWorkers(whole: WranglerConfig, projectDir: string): Worker
   const background: WranglerConfig = {
     ...shared,
     name: apiName.replace(/api$/, 'background'),
-    main: join(projectDir, BACKGROUND_MAIN),
+    main: join(projectDir, BACKGROUND_ENTRY),
     // Nobody sends it requests.
     workers_dev: false,
     preview_urls: false,

@@ -12,5 +12,5 @@ export { Variables } from './platform/variables.ts';
 
 const app = createApp();
 
-/** The Worker that answers requests, where queues and the schedule are another's: `background.ts`. */
+/** The Worker that answers requests; `background.ts` handles the queues and the schedule. */
 export default { fetch: app.fetch } satisfies ExportedHandler<Bindings>;

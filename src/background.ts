@@ -1,25 +1,25 @@
 import type { Bindings } from './config.ts';
-import { consume } from './jobs/queues.ts';
+import { consumeBatch } from './jobs/queues.ts';
 import { runScheduled } from './jobs/scheduled.ts';
 import { logError } from './platform/log.ts';
-import { type WithApiVariables, withVariables } from './platform/variables.ts';
+import { type ApiVariablesBinding, addApiVariables } from './platform/variables.ts';
 
-type BackgroundBindings = Bindings & WithApiVariables;
+type BackgroundBindings = Bindings & ApiVariablesBinding;
 
 const RETRY_SECONDS = 30;
 
-/** The Worker in the background: no request shares its isolates. `operations/workers.ts` says what it is bound to. */
+/** The background Worker: no request shares its isolates. `operations/workers.ts` lists its bindings. */
 export default {
   async queue(batch, env, execution) {
-    let complete: BackgroundBindings;
+    let completeEnv: BackgroundBindings;
     try {
-      complete = await withVariables(env);
+      completeEnv = await addApiVariables(env);
     } catch (error) {
       logError('variables_unknown', error, { queue: batch.queue });
       batch.retryAll({ delaySeconds: RETRY_SECONDS });
       return;
     }
-    await consume(batch, complete, execution);
+    await consumeBatch(batch, completeEnv, execution);
   },
-  scheduled: async (controller, env, execution) => runScheduled(controller, await withVariables(env), execution),
+  scheduled: async (controller, env, execution) => runScheduled(controller, await addApiVariables(env), execution),
 } satisfies ExportedHandler<BackgroundBindings>;

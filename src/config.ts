@@ -8,9 +8,9 @@ import type { TokenLimiter } from './objects/token-limiter.ts';
 import type { ViewerGate } from './objects/viewer-gate.ts';
 import type { WebhookSender } from './objects/webhook-sender.ts';
 import { gatherVersions } from './platform/key-versions.ts';
-import { DEFAULT_DISABLE_AFTER_SECONDS, DEFAULT_RETRY_SECONDS, retrySeconds } from './platform/webhooks.ts';
+import { DEFAULT_DISABLE_AFTER_SECONDS, DEFAULT_RETRY_SECONDS, retrySecondsField } from './platform/webhooks.ts';
 
-/** The bindings and variables that the platform gives the Worker: see wrangler.toml. */
+/** Bindings and variables that the platform gives the Worker: see wrangler.toml. */
 export interface Bindings {
   CONTROL_DB: D1Database;
   FILES: R2Bucket;
@@ -30,12 +30,12 @@ export interface Bindings {
   COMPANY_LOG: DurableObjectNamespace<CompanyLog>;
   WEBHOOK_SENDER: DurableObjectNamespace<WebhookSender>;
   EMAIL: SendEmail;
-  /** The assets that `src/web/build.ts` wrote. */
+  /** Assets that `src/web/build.ts` wrote. */
   PAGES: Fetcher;
 }
 
-/** Version to secret, as JSON: `{"1":"…"}`. The highest is used for new data, negative ones not yet. */
-const versionedSecrets = z
+/** Schema of versioned secrets as JSON: `{"1":"…"}`. The highest version is used for new data, negative ones not yet. */
+const versionedSecretsSchema = z
   .string()
   .transform((text, context) => {
     try {
@@ -48,13 +48,13 @@ const versionedSecrets = z
   .pipe(z.record(z.string().regex(/^-?[1-9]\d*$/), z.string().min(32)))
   .refine((secrets) => Object.keys(secrets).some((version) => Number(version) > 0), 'must hold at least one version');
 
-const flag = z
+const flagSchema = z
   .enum(['true', 'false'])
   .default('false')
   .transform((text) => text === 'true');
 
-/** Origins as browsers send them, such as `https://console.example.com`: no path, no slash at the end. */
-const origins = z
+/** Schema of comma-separated origins as browsers send them: `https://console.example.com`, without path or final slash. */
+const originsSchema = z
   .string()
   .default('')
   .transform((text) => text.split(',').flatMap((origin) => origin.trim() || []))
@@ -63,90 +63,98 @@ const origins = z
     'must be origins such as https://console.example.com, separated by commas',
   );
 
-/** A variable that may be left empty. */
-const optionalText = z
+/** Schema of a variable that may be left empty. */
+const optionalTextSchema = z
   .string()
   .optional()
   .transform((text) => (text === '' ? undefined : text));
 
-const limit = (standard: number) => z.coerce.number().int().positive().default(standard);
+const limit = (defaultValue: number) => z.coerce.number().int().positive().default(defaultValue);
 
-const computeUnits = (standard: number) => z.coerce.number().min(0.25).max(56).default(standard);
+const makeComputeUnitsSchema = (defaultValue: number) => z.coerce.number().min(0.25).max(56).default(defaultValue);
 
-const variables = z
+const variablesSchema = z
   .object({
-    /** True on a developer's machine, where any origin may call. */
-    DEVELOPMENT: flag,
-    /** The jurisdiction that data of Durable Objects does not leave. After a change of it, all Durable Objects start empty. */
+    /** True on a developer's machine, where requests from any origin are allowed. */
+    DEVELOPMENT: flagSchema,
+    /** Jurisdiction that the data of Durable Objects does not leave. After it changes, all Durable Objects start empty. */
     DATA_JURISDICTION: z.enum(['eu', 'fedramp']).optional(),
-    /** Answers of /health name it. */
+    /** Version of the deployment, named in answers of /health. */
     VERSION: z.string().default('0.1.0'),
     /**
      * The address of the console, for links in mails. `PUBLIC_URL` when left out. Where it is the address of this API, no console
      * of its own is named, and the API serves the pages of these links: `/accept-invitation` and `/reset-password`, which do not
      * exist otherwise.
      */
-    CONSOLE_URL: optionalText.pipe(z.url().optional()),
-    /** The domain that passkeys are bound to: by default `CONSOLE_URL`'s host. Under another nobody's passkeys work. */
-    RP_ID: optionalText,
-    /** The address of this API as outsiders see it; the address of the request when not set. */
+    CONSOLE_URL: optionalTextSchema.pipe(z.url().optional()),
+    /**
+     * Domain that passkeys are bound to: by default the host of `CONSOLE_URL`. After it changes, existing passkeys do not work.
+     */
+    RP_ID: optionalTextSchema,
+    /** Public address of this API; the address of the request when not set. */
     PUBLIC_URL: z.url().optional(),
     MAIL_FROM: z.string().default('Data Console <no-reply@example.com>'),
-    /** The sender of mails: Cloudflare's `send_email` binding, or a service that has Resend's API. */
-    MAIL_PROVIDER: optionalText.pipe(z.enum(['cloudflare', 'resend']).default('cloudflare')),
-    /** The address of that API. */
-    MAIL_API_URL: optionalText.pipe(z.url().default('https://api.resend.com')),
-    /** The key of the mail API; needed for `resend`. */
-    MAIL_API_KEY: optionalText,
-    /** Comma-separated origins that browsers may call from; `*` for any, in development only. */
-    ALLOWED_ORIGINS: origins,
-    /** Bearer secret of the operator, who creates organizations. Without it that route does not exist. */
+    /** Sender of mails: Cloudflare's `send_email` binding, or a service with the API of Resend. */
+    MAIL_PROVIDER: optionalTextSchema.pipe(z.enum(['cloudflare', 'resend']).default('cloudflare')),
+    /** Address of the mail service's API. */
+    MAIL_API_URL: optionalTextSchema.pipe(z.url().default('https://api.resend.com')),
+    /** Key of the mail service's API; required for `resend`. */
+    MAIL_API_KEY: optionalTextSchema,
+    /** Comma-separated origins from which browsers may send requests; `*` for any, in development only. */
+    ALLOWED_ORIGINS: originsSchema,
+    /** Bearer secret of the operator, who creates organizations. Without it the operator's routes do not exist. */
     PLATFORM_ADMIN_TOKEN: z.string().min(16).optional(),
     /** Ed25519 private keys as a JSON array of JWKs with `kid`; the first signs, all verify. */
     JWT_PRIVATE_KEYS: z.string(),
-    /** Derive the secrets of API keys. */
-    KEY_DERIVATION_SECRETS: versionedSecrets,
-    /** Sign embed tokens. A version that is taken away ends the tokens signed under it. */
-    EMBED_SECRETS: versionedSecrets,
-    /** Encrypt connection strings and secrets of identity providers. */
-    ENCRYPTION_KEYS: versionedSecrets,
+    /** Secrets from which the secrets of API keys are derived. */
+    KEY_DERIVATION_SECRETS: versionedSecretsSchema,
+    /** Keys that sign embed tokens. Removing a version invalidates the tokens signed under it. */
+    EMBED_SECRETS: versionedSecretsSchema,
+    /** Keys that encrypt connection strings and secrets of identity providers. */
+    ENCRYPTION_KEYS: versionedSecretsSchema,
     NEON_API_URL: z.url().default('https://console.neon.tech/api/v2'),
-    /** Preferably an organization's API key: a personal key stops working when its owner leaves, and also needs `NEON_ORG_ID`. */
+    /**
+     * Key of Neon's API, preferably an organization's: a personal key stops working when its owner leaves, and also needs
+     * `NEON_ORG_ID`.
+     */
     NEON_API_KEY: z.string(),
     /** The organization at Neon that companies' projects are made in: `org-…`. A key of an organization needs none. */
-    NEON_ORG_ID: optionalText,
+    NEON_ORG_ID: optionalTextSchema,
     NEON_WS_PROXY: z.string().optional(),
     /** The region of companies' new databases, such as `aws-eu-central-1`; existing ones stay where they are. */
-    NEON_REGION: optionalText,
-    /** How far back a company's database can be restored. Neon allows 6 hours (Free), 7 days (Launch), 30 (Scale). */
+    NEON_REGION: optionalTextSchema,
+    /**
+     * Seconds of history from which a company's database can be restored. Neon allows 6 hours (Free), 7 days (Launch), 30
+     * (Scale).
+     */
     NEON_HISTORY_SECONDS: limit(7 * 24 * 60 * 60),
-    /** The sizes between which a company's compute is scaled: 1 is 4 GB of memory. */
-    NEON_MIN_CU: computeUnits(0.25),
-    NEON_MAX_CU: computeUnits(2),
+    /** Sizes between which a company's compute is scaled: 1 is 4 GB of memory. */
+    NEON_MIN_CU: makeComputeUnitsSchema(0.25),
+    NEON_MAX_CU: makeComputeUnitsSchema(2),
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: limit(1000),
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
     RATE_LIMIT_IP_PER_SECOND: limit(10),
     RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
-    /** The maximum number of questions per minute of one principal that are sent to a model. */
+    /** Maximum number of one principal's questions per minute that are sent to a model. */
     RATE_LIMIT_QUESTIONS_PER_MINUTE: limit(60),
-    /** Days that audit records and share events stay in their company's log; then they move to R2, below `log/`. */
+    /** Days for which audit records and share events stay in their company's log; then they move to R2, below `log/`. */
     AUDIT_RETENTION_DAYS: limit(DEFAULT_RETENTION_DAYS),
-    /** For development: lets providers, fetched files and webhook endpoints be on this machine, by plain http too. */
-    ALLOW_PRIVATE_ISSUERS: flag,
+    /** Development only: allows providers, fetched files and webhook endpoints on this machine, also by plain http. */
+    ALLOW_PRIVATE_ISSUERS: flagSchema,
     /** Key of the provider that suggests domain knowledge; without it the routes that ask for suggestions answer 503. */
-    AI_API_KEY: optionalText,
-    /** Any endpoint that speaks OpenAI's chat completions with JSON schemas; ends in `/v1`. */
-    AI_BASE_URL: optionalText.pipe(z.url().default('https://api.openai.com/v1')),
-    AI_MODEL: optionalText.pipe(z.string().default('gpt-5-mini')),
+    AI_API_KEY: optionalTextSchema,
+    /** Base address of an API with OpenAI's chat completions and JSON schemas; ends in `/v1`. */
+    AI_BASE_URL: optionalTextSchema.pipe(z.url().default('https://api.openai.com/v1')),
+    AI_MODEL: optionalTextSchema.pipe(z.string().default('gpt-5-mini')),
     /** The longest time for one request to the provider. */
     AI_TIMEOUT_MS: limit(60_000),
-    /** Pause before the second try; the one before the third is four times as long. */
+    /** Pause before the second try; the pause before the third try is four times as long. */
     AI_BACKOFF_MS: limit(2_000),
-    /** The seconds that a webhook waits before each further try, separated by commas: one try more than entries. */
-    WEBHOOK_RETRY_SECONDS: optionalText.pipe(retrySeconds.default(DEFAULT_RETRY_SECONDS)),
-    /** The time of nothing but failures after which an endpoint is disabled. */
+    /** Seconds that a webhook waits before each further try, separated by commas: tries number one more than entries. */
+    WEBHOOK_RETRY_SECONDS: optionalTextSchema.pipe(retrySecondsField.default(DEFAULT_RETRY_SECONDS)),
+    /** Time without a single success after which a webhook endpoint is disabled. */
     WEBHOOK_DISABLE_AFTER_SECONDS: limit(DEFAULT_DISABLE_AFTER_SECONDS),
-    /** Bytes of uploaded files that one queue message works through before the next goes on: sized for 30 s of CPU. */
+    /** Bytes of uploaded files that one queue message processes before the next message continues: sized for 30 s of CPU. */
     UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),
   })
   .refine(({ DEVELOPMENT, ALLOWED_ORIGINS }) => DEVELOPMENT || !ALLOWED_ORIGINS.includes('*'), {
@@ -158,7 +166,7 @@ const variables = z
     message: 'is needed where MAIL_PROVIDER is `resend`',
   });
 
-const configuration = variables.transform(({ CONSOLE_URL, RP_ID, ...rest }, context) => {
+const configurationSchema = variablesSchema.transform(({ CONSOLE_URL, RP_ID, ...rest }, context) => {
   const url = CONSOLE_URL ?? rest.PUBLIC_URL;
   if (url === undefined) {
     context.addIssue({ code: 'custom', path: ['CONSOLE_URL'], message: 'is needed where PUBLIC_URL is not set' });
@@ -178,22 +186,22 @@ const configuration = variables.transform(({ CONSOLE_URL, RP_ID, ...rest }, cont
 });
 
 /** The Worker's variables, parsed once per isolate. Names and meaning: the schema above. */
-export type Config = z.output<typeof configuration>;
+export type Config = z.output<typeof configurationSchema>;
 
-/** Every variable and secret that the Worker reads, for those who pass them on (`npm start`, deployment). */
-export const VARIABLE_NAMES = Object.keys(variables.shape) as (keyof Config)[];
+/** Names of all variables and secrets that the Worker reads, for programs that set them (`npm start`, deployment). */
+export const VARIABLE_NAMES = Object.keys(variablesSchema.shape) as (keyof Config)[];
 
-const parsed = new WeakMap<object, Config>();
+const parsedConfigs = new WeakMap<object, Config>();
 
-/** The typed configuration, parsed on first use. @throws Error that names every variable at fault, never a value */
+/** Returns the typed configuration, parsed on first use. @throws Error that names every invalid variable, never a value */
 export function readConfig(env: object): Config {
-  const known = parsed.get(env);
-  if (known) return known;
-  const result = configuration.safeParse(gatherVersions(env));
+  const knownConfig = parsedConfigs.get(env);
+  if (knownConfig) return knownConfig;
+  const result = configurationSchema.safeParse(gatherVersions(env));
   if (!result.success) {
     const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
     throw new Error(`The Worker is not configured: ${problems.join('; ')}`);
   }
-  parsed.set(env, result.data);
+  parsedConfigs.set(env, result.data);
   return result.data;
 }

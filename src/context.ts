@@ -15,42 +15,42 @@ import { clock } from './kernel/clock.ts';
 import { newId } from './kernel/ids.ts';
 import { Meter } from './kernel/meter.ts';
 import { changeAccess } from './objects/change-access.ts';
-import { withinJurisdiction } from './objects/jurisdiction.ts';
+import { limitToJurisdiction } from './objects/jurisdiction.ts';
 import type { Action } from './permissions/actions.ts';
-import { type JobQueue, jobQueue } from './platform/job-messages.ts';
+import { createJobQueue, type JobQueue } from './platform/job-messages.ts';
 import { logError } from './platform/log.ts';
 import { type Mailer, parseSender } from './platform/mail.ts';
-import { cloudflareMailer } from './platform/mail-cloudflare.ts';
-import { resendMailer } from './platform/mail-resend.ts';
+import { createCloudflareMailer } from './platform/mail-cloudflare.ts';
+import { createResendMailer } from './platform/mail-resend.ts';
 
-/** The origin of a request, as the request says. Anybody may send anything here. */
+/** Caller of a request, as the request itself says: its values may be forged. */
 export interface Caller {
   /** ISO 3166 code, as the edge sees it. */
   country: string | null;
   userAgent: string | null;
   /** Origin of the page that sent the request. */
   origin: string | null;
-  /** Whether that page is one of ours, or there is none. */
-  fromOwnPage: boolean;
+  /** True if the page is one of ours, or there is no page. */
+  isFromOwnPage: boolean;
 }
 
-const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true };
+const UNKNOWN_CALLER: Caller = { country: null, userAgent: null, origin: null, isFromOwnPage: true };
 
-/** The company and principal of a request without a credential, or refused before its credential was checked. */
+/** Company and principal of a request without a credential, or refused before its credential was checked. */
 export interface RequestOwner {
   companyId: string;
   principal?: { type: 'user' | 'service_account' | 'outsider'; id: string; credential?: string };
 }
 
-/** The means of a service: database, files, queues, settings and more. Made once per request, queue message or scheduled run. */
+/** Resources of a service: database, files, queues, settings and more. Made once per request, queue message or scheduled run. */
 export interface Context<A extends Actor = Actor> {
   readonly actor: A;
   /** The control database, opened `first-primary`: revocations act at once. For token holders, the nearest replica. */
   readonly db: ControlDb;
   readonly config: Config;
-  /** Objects of the platform that have no port of their own (Durable Objects). */
+  /** Bindings of the platform that have no interface of their own (Durable Objects). */
   readonly bindings: Bindings;
-  /** Uploaded files. */
+  /** Store of the uploaded files. */
   readonly files: R2Bucket;
   readonly jobs: JobQueue;
   readonly mailer: Mailer;
@@ -58,14 +58,14 @@ export interface Context<A extends Actor = Actor> {
   readonly baseUrl: string;
   /** The caller's address, or null in the background. */
   readonly ip: string | null;
-  /** The origin that the request claims. */
+  /** Returns the caller of the request, as the request claims. */
   caller(): Caller;
   readonly correlationId: string;
-  /** Counts the use of resources. */
+  /** Meter of the used resources. */
   readonly meter: Meter;
-  /** Sets whose request it is, where it came without a credential: its audit record is stored under them. */
+  /** Sets the company and principal of a request without a credential: its audit record is stored under them. */
   setOwner(companyId: string, principal?: RequestOwner['principal']): void;
-  /** Sets the action for the audit record, where the route does not tell it, and ids of others that it is about. */
+  /** Sets the action of the audit record, where the route does not determine it, and ids of further affected records. */
   setAuditAction(action: Action, ids?: readonly string[]): void;
   /**
    * Changes permissions, or creates, deactivates or deletes principals: no request that begins after this resolves is
@@ -82,9 +82,9 @@ export interface Context<A extends Actor = Actor> {
   /** Milliseconds since the epoch. */
   now(): number;
   newId(): string;
-  /** Work that may go on after the answer was sent. */
+  /** Registers work that may continue after the answer was sent. */
   defer(work: Promise<unknown>): void;
-  /** Has `close` called when the request ends, the last registered first. Failures of it are logged, never answered. */
+  /** Registers a function that runs when the request ends, the last registered first. Its failures are logged, never answered. */
   cleanup(close: () => Promise<void>): void;
 }
 
@@ -93,7 +93,7 @@ export type CompanyContext = Context<Principal | OutsiderActor | ViewerActor | S
 export type PrincipalContext = Context<Principal>;
 export type UserContext = Context<UserActor>;
 
-/** The request that a credential is read from, whose body may be read once more. */
+/** Request that a credential is read from, whose body may be read once more. */
 export interface IncomingRequest {
   readonly method: string;
   readonly url: string;
@@ -102,13 +102,13 @@ export interface IncomingRequest {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** Checks the credential of a request as far as possible without a database or Durable Object; that of an outsider completely. */
+/** Checks a request's credential as far as possible without a database or Durable Object; an outsider's completely. */
 export type Authenticate = (
   ctx: Context<AnonymousActor>,
   request: IncomingRequest,
 ) => Promise<PresentedCredential | PresentedOutsider>;
 
-/** Passes when the request carries the operator's token. */
+/** Checks that the request carries the operator's token. @throws unless it does */
 export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: IncomingRequest) => Promise<void>;
 
 /**
@@ -122,14 +122,16 @@ export type OpenToken = (
   count: ((tokenId: string) => Promise<void>) | null,
 ) => Promise<ViewerActor>;
 
-/** Cloudflare sends mails, unless another service is configured. */
+/** Creates the mailer: Cloudflare's, unless another service is configured. */
 function createMailer({ EMAIL }: Bindings, config: Config): Mailer {
   const { MAIL_FROM, MAIL_PROVIDER, MAIL_API_URL: baseUrl, MAIL_API_KEY: apiKey = '' } = config;
   const sender = parseSender(MAIL_FROM);
-  return MAIL_PROVIDER === 'resend' ? resendMailer({ baseUrl, apiKey, sender }) : cloudflareMailer(EMAIL, sender);
+  return MAIL_PROVIDER === 'resend'
+    ? createResendMailer({ baseUrl, apiKey, sender })
+    : createCloudflareMailer(EMAIL, sender);
 }
 
-/** Sends messages so that webhook endpoints are told of events. One that is lost is sent by the scheduled run. */
+/** Queues messages that send events to webhook endpoints. The scheduled run sends a lost message again. */
 async function queueWebhookDeliveries(jobs: JobQueue, companyIds: readonly string[]): Promise<void> {
   try {
     await jobs.sendAll(companyIds.map((companyId) => ({ type: 'webhooks.tell', companyId }) as const));
@@ -138,21 +140,21 @@ async function queueWebhookDeliveries(jobs: JobQueue, companyIds: readonly strin
   }
 }
 
-/** The origin of a piece of work, from which a context is made. */
+/** Origin of a unit of work, from which a context is made. */
 export interface Origin {
   env: Bindings;
   waitUntil(work: Promise<unknown>): void;
   correlationId: string;
   baseUrl: string;
   ip: string | null;
-  /** Counts the use of all contexts of one origin. */
+  /** Meter shared by all contexts of one origin. */
   meter?: Meter;
   caller?(): Caller;
-  /** Called with the owner that `setOwner` gives. */
+  /** Called with the owner that `setOwner` sets. */
   noteOwner?(owner: RequestOwner): void;
-  /** Called after a change of access has been made. */
+  /** Called after a change of access was committed. */
   noteAccessChange?(affected: AffectedPrincipals): void;
-  /** Called with the action that `setAuditAction` gives. */
+  /** Called with the action that `setAuditAction` sets. */
   noteAction?(action: Action, ids: readonly string[]): void;
 }
 
@@ -172,13 +174,13 @@ export function openContext<A extends Actor>(
           origin.waitUntil(queueWebhookDeliveries(context.jobs, companyIds)),
         ),
     config,
-    bindings: withinJurisdiction(origin.env, config.DATA_JURISDICTION),
+    bindings: limitToJurisdiction(origin.env, config.DATA_JURISDICTION),
     files: origin.env.FILES,
-    jobs: jobQueue(origin.env, origin.correlationId),
+    jobs: createJobQueue(origin.env, origin.correlationId),
     mailer: createMailer(origin.env, config),
     baseUrl: config.PUBLIC_URL ?? origin.baseUrl,
     ip: origin.ip,
-    caller: () => origin.caller?.() ?? NOBODY,
+    caller: () => origin.caller?.() ?? UNKNOWN_CALLER,
     correlationId: origin.correlationId,
     meter: origin.meter ?? new Meter(),
     setOwner: (companyId, principal) => origin.noteOwner?.({ companyId, ...(principal && { principal }) }),

@@ -1,18 +1,15 @@
 /**
- * Runs the tests of what differs from the origin's `main`, or from the commit that is named:
- *
- *     npm run test:changed -- HEAD~3
- *
- * `test/` mirrors `src/`, so a change in a folder there is answered by the folder of that name here. What every test stands
- * on, such as `src/context.ts`, has no such folder: it is named, and left to `npm test`.
+ * Runs the tests for the files that differ from the origin's `main`, or from the given commit (`npm run test:changed -- HEAD~3`).
+ * `test/` mirrors `src/`, so a change in a folder of `src` runs the tests of the folder with that name here. Files that every
+ * test depends on, such as `src/context.ts`, have no such folder: they are listed, and left to `npm test`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Folders of `src` whose tests stand in a folder of another name. */
-const TESTED_IN: Record<string, string> = {
+/** Folders of `src` whose tests are in a folder of another name. */
+const TEST_FOLDERS: Record<string, string> = {
   db: 'versions',
   generated: 'contract',
   logs: 'company-log',
@@ -22,42 +19,45 @@ const TESTED_IN: Record<string, string> = {
 };
 
 const PROJECT = join(import.meta.dirname, '..');
-const git = (...options: string[]): string[] =>
+const runGit = (...options: string[]): string[] =>
   execFileSync('git', options, { cwd: PROJECT, encoding: 'utf8' }).split('\n').filter(Boolean);
 
-/** The tests that answer for a file, as the beginning of their paths; undefined where that would be all of them. */
-export function testsOf(path: string): string | undefined {
+/** Returns the path prefix of the tests for a file; undefined if every test depends on the file. */
+export function findTests(path: string): string | undefined {
   if (path.endsWith('.test.ts')) return existsSync(join(PROJECT, path)) ? path : 'test/architecture/';
   if (path.endsWith('.md')) return 'test/docs/';
   if (path.startsWith('drizzle')) return 'test/operations/migrations';
-  const mirrored = path.replace(/^src\/(modules\/)?|^test\//, '').split('/');
-  if (path.startsWith('src/')) mirrored[0] = TESTED_IN[mirrored[0] as string] ?? (mirrored[0] as string);
-  for (let depth = mirrored.length - 1; depth > 0; depth -= 1) {
-    const folder = join('test', ...mirrored.slice(0, depth), '/');
+  const pathParts = path.replace(/^src\/(modules\/)?|^test\//, '').split('/');
+  if (path.startsWith('src/')) pathParts[0] = TEST_FOLDERS[pathParts[0] as string] ?? (pathParts[0] as string);
+  for (let depth = pathParts.length - 1; depth > 0; depth -= 1) {
+    const folder = join('test', ...pathParts.slice(0, depth), '/');
     if (folder !== 'test/support/' && existsSync(join(PROJECT, folder))) return folder;
   }
   return undefined;
 }
 
-/** The last commit that a commit and this state have in common; undefined where there is no such commit. */
-function mergeBase(since: string): string | undefined {
+/** Returns the last common ancestor of a commit and HEAD; undefined if there is no such commit. */
+function findMergeBase(since: string): string | undefined {
   const { status, stdout } = spawnSync('git', ['merge-base', since, 'HEAD'], { cwd: PROJECT, encoding: 'utf8' });
   return status === 0 ? stdout.trim() : undefined;
 }
 
 function main([since = 'origin/main']: string[]): void {
-  const base = mergeBase(since);
-  if (base === undefined) {
+  const mergeBaseCommit = findMergeBase(since);
+  if (mergeBaseCommit === undefined) {
     console.error(`There is no commit "${since}" here. Name the one to compare with: npm run test:changed -- HEAD~3`);
     process.exitCode = 1;
     return;
   }
-  const changed = [...git('diff', '--name-only', base), ...git('ls-files', '--others', '--exclude-standard')];
-  const tests = new Set(changed.flatMap((path) => testsOf(path) ?? []));
-  const others = changed.filter((path) => testsOf(path) === undefined);
-  if (changed.some((path) => path.startsWith('src/'))) tests.add('test/architecture/').add('test/contract/routes');
-  if (others.length > 0)
-    console.log(`Every test may stand on these, so "npm test" answers for them: ${others.join(', ')}`);
+  const changedFiles = [
+    ...runGit('diff', '--name-only', mergeBaseCommit),
+    ...runGit('ls-files', '--others', '--exclude-standard'),
+  ];
+  const tests = new Set(changedFiles.flatMap((path) => findTests(path) ?? []));
+  const untestedFiles = changedFiles.filter((path) => findTests(path) === undefined);
+  if (changedFiles.some((path) => path.startsWith('src/'))) tests.add('test/architecture/').add('test/contract/routes');
+  if (untestedFiles.length > 0)
+    console.log(`Every test may stand on these, so "npm test" answers for them: ${untestedFiles.join(', ')}`);
   if (tests.size === 0) {
     console.log(`Nothing that has tests of its own differs from ${since}.`);
     return;

@@ -1,9 +1,9 @@
 import { signedRequest } from '../../examples/signing/sign.ts';
-import { listParts, type Path } from '../../test/contract/costly.ts';
+import { type BodyPath, listParts } from '../../test/contract/costly.ts';
 import type { JsonSchema } from '../../test/contract/random/values.ts';
 import type { System } from '../system.ts';
 
-interface Description {
+interface OpenApiDescription {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, JsonSchema> };
 }
@@ -13,7 +13,7 @@ interface Operation {
   requestBody?: { content: Record<string, { schema: JsonSchema }> };
 }
 
-/** What a request is sent to, and by whom: the first scheme of the description, or `none`. */
+/** A request's route and its credential: the first security scheme of the route's description, or `none`. */
 export interface RequestTarget {
   method: string;
   path: string;
@@ -22,24 +22,30 @@ export interface RequestTarget {
 
 export interface Route extends RequestTarget {
   name: string;
-  /** Every place of the body, by its name. */
-  places: Map<string, Path>;
+  /** Paths of all members of the body, by their dotted names. */
+  places: Map<string, BodyPath>;
 }
 
-/** Every route whose body is JSON, with an id that nothing has. */
+/** Lists every route that takes a JSON body; path parameters are replaced by an id that no record has. */
 export async function listRoutes({ baseUrl }: System): Promise<Route[]> {
-  const { paths, components } = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as Description;
-  const resolve = (part: JsonSchema): JsonSchema =>
+  const { paths, components } = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as OpenApiDescription;
+  const resolveReference = (part: JsonSchema): JsonSchema =>
     part.$ref ? (components.schemas[part.$ref.split('/').at(-1) as string] as JsonSchema) : part;
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { security, requestBody }]) => {
       const schema = requestBody?.content['application/json']?.schema;
       if (!schema) return [];
-      const places = new Map([...listParts(schema, resolve)].map(([place]) => [place.join('.'), place]));
+      const memberPaths = new Map([...listParts(schema, resolveReference)].map(([place]) => [place.join('.'), place]));
       const credential = Object.keys(security[0] ?? {})[0] ?? 'none';
-      const named = path.replaceAll(/\{[^}]+\}/g, 'f'.repeat(24));
+      const pathWithId = path.replaceAll(/\{[^}]+\}/g, 'f'.repeat(24));
       return [
-        { name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path: named, credential, places },
+        {
+          name: `${method.toUpperCase()} ${path}`,
+          method: method.toUpperCase(),
+          path: pathWithId,
+          credential,
+          places: memberPaths,
+        },
       ];
     }),
   );

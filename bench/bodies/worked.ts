@@ -1,30 +1,31 @@
 import type { System } from '../system.ts';
 
-/** Bodies that a route takes and works with: what costs most of what passes, beside an honest one of its size. */
+/** Bodies that a route accepts and processes: the most costly valid one, beside an honest one of its size. */
 export interface AcceptedBodies {
-  what: string;
+  bodyLabel: string;
   prepare(system: System): Promise<{ method: string; path: string }>;
-  /** `n` differs from call to call, where a name must not be taken. */
+  /** Makes an honest body; `n` differs from call to call, where a name must not be taken. */
   honest(n: number): object;
   costly(n: number): object;
 }
 
-const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
-const describePost = (path: string) => async () => ({ method: 'POST', path });
+const makeList = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, n) => make(n));
+const preparePost = (path: string) => async () => ({ method: 'POST', path });
 
 const makePolicy = (n: number, statements: object[]) => ({
   name: `policy ${n}`,
   document: { version: '2024-01-01', statements },
 });
-const makeAllow = (resources: string[]) => ({ effect: 'Allow', actions: ['visualizations:get'], resources });
-/** 20 KiB of patterns that a resource matches almost. */
-const STAR_PATTERNS = times(35, (n) => `arn:svc:${'*a'.repeat(250)}${n}`);
-const PLAIN_PATTERNS = times(35, (n) => `arn:svc:${'ba'.repeat(250)}${n}`);
+const makeAllowStatement = (resources: string[]) => ({ effect: 'Allow', actions: ['visualizations:get'], resources });
+/** Resource patterns of 20 KiB in total, which almost match a resource. */
+const STAR_PATTERNS = makeList(35, (n) => `arn:svc:${'*a'.repeat(250)}${n}`);
+const PLAIN_PATTERNS = makeList(35, (n) => `arn:svc:${'ba'.repeat(250)}${n}`);
 
-/** A company's user in a group of its own that has a policy of these resources. @returns the user's id */
-async function createUserUnder(system: System, name: string, resources: string[]): Promise<string> {
+/** Creates a user in a group of its own, with a policy on these resources. @returns the user's id */
+async function createUserWithPolicy(system: System, name: string, resources: string[]): Promise<string> {
   const { _id: policyId } = await system.call('POST', '/v1/policies', {
-    ...makePolicy(0, [makeAllow(resources)]),
+    ...makePolicy(0, [makeAllowStatement(resources)]),
     name: `simulated ${name}`,
   });
   const group = { name, slug: name, description: 'Of the bench, simulated.' };
@@ -34,20 +35,20 @@ async function createUserUnder(system: System, name: string, resources: string[]
   return user._id;
 }
 
-const simulated = { plain: '', stars: '' };
+const simulatedUserIds = { plain: '', stars: '' };
 const makeSimulation = (id: string) => ({
   principal: { type: 'user', id },
-  checks: times(100, (n) => ({ action: 'visualizations:get', resource: `arn:svc:${'a'.repeat(500)}${n % 10}` })),
+  checks: makeList(100, (n) => ({ action: 'visualizations:get', resource: `arn:svc:${'a'.repeat(500)}${n % 10}` })),
 });
 
 const makeColumn = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
 const makeTable = async (system: System, name: string, columns: object[]): Promise<string> =>
   (await system.call('POST', '/v1/managed-tables', { display_name: name, columns }))._id;
 
-const MEBIBYTE = 1_000_000;
-/** As many rows of it as a mebibyte and a request hold. */
-const fillMebibyte = (row: object) =>
-  times(Math.min(1000, Math.floor(MEBIBYTE / JSON.stringify(row).length)), () => row);
+const ROWS_BODY_BYTES = 1_000_000;
+/** Repeats a row as often as a request body of one mebibyte and the row limit of a request allow. */
+const fillBodyWithRows = (row: object) =>
+  makeList(Math.min(1000, Math.floor(ROWS_BODY_BYTES / JSON.stringify(row).length)), () => row);
 
 const makeVisualization = (n: number, sql: string, parameters: object[] = []) => ({
   name: `sql ${n}`,
@@ -56,7 +57,7 @@ const makeVisualization = (n: number, sql: string, parameters: object[] = []) =>
 });
 const makeParameter = (n: number) => ({ slug: `p${n}`, label: 'P', kind: 'text' });
 
-const ITEM = { kind: 'mapping', description: 'Of the bench.', mapped_tables: ['medidas'] };
+const KNOWLEDGE_ITEM = { kind: 'mapping', description: 'Of the bench.', mapped_tables: ['medidas'] };
 
 const makeConcept = (n: number, index: number, aliases: string[]) => ({
   name: `concept ${n} ${index}`,
@@ -67,44 +68,44 @@ const makeConcept = (n: number, index: number, aliases: string[]) => ({
 
 export const ACCEPTED_BODIES: AcceptedBodies[] = [
   {
-    what: 'a policy of 100 statements',
-    prepare: describePost('/v1/policies'),
-    honest: (n) => makePolicy(n, [makeAllow(PLAIN_PATTERNS.slice(0, 20))]),
+    bodyLabel: 'a policy of 100 statements',
+    prepare: preparePost('/v1/policies'),
+    honest: (n) => makePolicy(n, [makeAllowStatement(PLAIN_PATTERNS.slice(0, 20))]),
     costly: (n) =>
       makePolicy(
         n,
-        times(100, (index) => makeAllow([`arn:svc:${'*a'.repeat(20)}${index}`])),
+        makeList(100, (index) => makeAllowStatement([`arn:svc:${'*a'.repeat(20)}${index}`])),
       ),
   },
   {
-    what: 'a simulation over 20 KiB of patterns with stars',
+    bodyLabel: 'a simulation over 20 KiB of patterns with stars',
     prepare: async (system) => {
-      simulated.plain = await createUserUnder(system, 'plain', PLAIN_PATTERNS);
-      simulated.stars = await createUserUnder(system, 'stars', STAR_PATTERNS);
+      simulatedUserIds.plain = await createUserWithPolicy(system, 'plain', PLAIN_PATTERNS);
+      simulatedUserIds.stars = await createUserWithPolicy(system, 'stars', STAR_PATTERNS);
       return { method: 'POST', path: '/v1/policies/simulate' };
     },
-    honest: () => makeSimulation(simulated.plain),
-    costly: () => makeSimulation(simulated.stars),
+    honest: () => makeSimulation(simulatedUserIds.plain),
+    costly: () => makeSimulation(simulatedUserIds.stars),
   },
   {
-    what: 'SQL of many optional parts',
-    prepare: describePost('/v1/visualizations'),
+    bodyLabel: 'SQL of many optional parts',
+    prepare: preparePost('/v1/visualizations'),
     honest: (n) => makeVisualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
     costly: (n) => makeVisualization(n, `SELECT 1 WHERE true ${'[[AND 1={{p0}}]]'.repeat(250)}`, [makeParameter(0)]),
   },
   {
-    what: 'SQL of many quotes',
-    prepare: describePost('/v1/visualizations'),
+    bodyLabel: 'SQL of many quotes',
+    prepare: preparePost('/v1/visualizations'),
     honest: (n) => makeVisualization(n, `SELECT 1 ${'-- a comment that is honest\n'.repeat(1000)}`),
     costly: (n) => makeVisualization(n, `SELECT ${"'',$$$$,".repeat(2400)}1`),
   },
   {
-    what: 'a schedule of a day that is rare',
+    bodyLabel: 'a schedule of a day that is rare',
     prepare: async (system) => {
-      const made = await system.call('POST', '/v1/visualizations', { name: 'sent', sql: 'SELECT 1 AS n' });
+      const visualization = await system.call('POST', '/v1/visualizations', { name: 'sent', sql: 'SELECT 1 AS n' });
       const { _id } = await system.call('POST', '/v1/dashboards', {
         name: 'sent',
-        layout: [{ visualization_id: made._id, x: 0, y: 0, w: 1, h: 1 }],
+        layout: [{ visualization_id: visualization._id, x: 0, y: 0, w: 1, h: 1 }],
       });
       createdIds.dashboard = _id;
       createdIds.user = (await system.call('GET', '/v1/auth/me')).user._id;
@@ -114,20 +115,20 @@ export const ACCEPTED_BODIES: AcceptedBodies[] = [
     costly: (n) => makeSchedule(n, '59 23 29 2 *'),
   },
   {
-    what: 'rows of decimals, dates and JSON',
+    bodyLabel: 'rows of decimals, dates and JSON',
     prepare: async (system) => {
       const id = await makeTable(system, 'medidas', [
         makeColumn('texto', 'text'),
-        ...times(10, (n) => makeColumn(`n${n}`, 'decimal')),
-        ...times(10, (n) => makeColumn(`d${n}`, 'datetime')),
+        ...makeList(10, (n) => makeColumn(`n${n}`, 'decimal')),
+        ...makeList(10, (n) => makeColumn(`d${n}`, 'datetime')),
       ]);
       return { method: 'POST', path: `/v1/managed-tables/${id}/data` };
     },
-    honest: () => ({ rows: fillMebibyte({ texto: 't'.repeat(900) }) }),
+    honest: () => ({ rows: fillBodyWithRows({ texto: 't'.repeat(900) }) }),
     costly: () => ({
-      rows: fillMebibyte(
+      rows: fillBodyWithRows(
         Object.fromEntries(
-          times(10, (n) => [
+          makeList(10, (n) => [
             [`n${n}`, `${'9'.repeat(20)}.${'9'.repeat(9)}`],
             [`d${n}`, '2026-01-31T23:59:59.999+14:00'],
           ]).flat(),
@@ -136,25 +137,29 @@ export const ACCEPTED_BODIES: AcceptedBodies[] = [
     }),
   },
   {
-    what: 'a semantic item whose filters are nested',
-    prepare: describePost('/api/v1/domain-knowledge/semantic'),
-    honest: (n) => ({ ...ITEM, name: `item ${n}`, filters: times(20, () => `medidas.texto = '${'t'.repeat(4000)}'`) }),
-    costly: (n) => ({
-      ...ITEM,
+    bodyLabel: 'a semantic item whose filters are nested',
+    prepare: preparePost('/api/v1/domain-knowledge/semantic'),
+    honest: (n) => ({
+      ...KNOWLEDGE_ITEM,
       name: `item ${n}`,
-      filters: times(20, () => `${'('.repeat(50)}1=1${')'.repeat(50)} AND ${'(medidas.n0=1)OR'.repeat(230)} true`),
+      filters: makeList(20, () => `medidas.texto = '${'t'.repeat(4000)}'`),
+    }),
+    costly: (n) => ({
+      ...KNOWLEDGE_ITEM,
+      name: `item ${n}`,
+      filters: makeList(20, () => `${'('.repeat(50)}1=1${')'.repeat(50)} AND ${'(medidas.n0=1)OR'.repeat(230)} true`),
     }),
   },
   {
-    what: 'an import of concepts of many aliases',
-    prepare: describePost('/api/v1/domain-knowledge/import'),
-    honest: (n) => ({ concepts: times(400, (index) => makeConcept(n, index, [])) }),
+    bodyLabel: 'an import of concepts of many aliases',
+    prepare: preparePost('/api/v1/domain-knowledge/import'),
+    honest: (n) => ({ concepts: makeList(400, (index) => makeConcept(n, index, [])) }),
     costly: (n) => ({
-      concepts: times(400, (index) =>
+      concepts: makeList(400, (index) =>
         makeConcept(
           n,
           index,
-          times(50, (alias) => `alias ${alias} ${n} ${index}`),
+          makeList(50, (alias) => `alias ${alias} ${n} ${index}`),
         ),
       ),
     }),

@@ -1,19 +1,19 @@
-import { computeCost, computePrice, PLAN_DOLLARS, type PricedUse } from './prices.ts';
+import { computeCost, computeTotalCost, PLAN_DOLLARS, type PricedUse } from './prices.ts';
 import { MONTHS_STORED, RECORD_BYTES } from './usage.ts';
 
-/** What a million requests of each sort use, what moving their records to R2 does, and how many records in logs they leave. */
-export type Measured = Record<Sort, { used: Usage; moving: Usage; recordsEach: number }>;
+/** Use of a million requests of each sort, use of moving their records to R2, and log records that one request leaves. */
+export type MeasuredUse = Record<TrafficSort, { used: Usage; moving: Usage; recordsEach: number }>;
 
 type Usage = Record<PricedUse, number>;
 
-export const SORTS = { api: 'API requests', views: 'shared views' } as const;
-export type Sort = keyof typeof SORTS;
+export const TRAFFIC_SORTS = { api: 'API requests', views: 'shared views' } as const;
+export type TrafficSort = keyof typeof TRAFFIC_SORTS;
 
-const RATES = [1, 100, 1000];
-const SECONDS_A_MONTH = (365.25 * 24 * 3600) / 12;
+const REQUESTS_PER_SECOND = [1, 100, 1000];
+const MONTH_SECONDS = (365.25 * 24 * 3600) / 12;
 
-/** What a month costs is made of. */
-const LINES: [what: string, used: PricedUse[]][] = [
+/** Lines of the monthly costs, with the kinds of use that each adds up. */
+const COST_LINES: [what: string, used: PricedUse[]][] = [
   ['Workers: requests and CPU', ['worker.requests', 'worker.cpuMilliseconds']],
   ['Durable Objects: calls and duration', ['objects.requests', 'objects.gigabyteSeconds']],
   ['Durable Objects: rows', ['objects.rowsRead', 'objects.rowsWritten']],
@@ -24,33 +24,40 @@ const LINES: [what: string, used: PricedUse[]][] = [
 const formatDollars = (amount: number): string =>
   amount < 10 ? amount.toFixed(2) : Math.round(amount).toLocaleString('en-US');
 
-/** What a month costs at so many requests a second: lines of a table in Markdown. */
-export function formatMonthlyTable(measured: Measured): string[] {
-  const columns = (Object.keys(SORTS) as Sort[]).flatMap((sort) => RATES.map((rate) => ({ sort, rate })));
-  const millions = (rate: number) => (rate * SECONDS_A_MONTH) / 1e6;
-  const recordsOf = (sort: Sort, rate: number) => millions(rate) * 1e6 * measured[sort].recordsEach;
-  const rows: [string, (sort: Sort, rate: number) => number][] = [
-    ...LINES.map(
+/** Formats the cost of a month at each rate of requests as the lines of a Markdown table. */
+export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
+  const columns = (Object.keys(TRAFFIC_SORTS) as TrafficSort[]).flatMap((sort) =>
+    REQUESTS_PER_SECOND.map((rate) => ({ sort, rate })),
+  );
+  const countMonthlyMillions = (rate: number) => (rate * MONTH_SECONDS) / 1e6;
+  const countMonthlyRecords = (sort: TrafficSort, rate: number) =>
+    countMonthlyMillions(rate) * 1e6 * measuredUse[sort].recordsEach;
+  const rows: [string, (sort: TrafficSort, rate: number) => number][] = [
+    ...COST_LINES.map(
       ([what, used]) =>
         [
           what,
-          (sort: Sort, rate: number) =>
-            millions(rate) * used.reduce((sum, name) => sum + computeCost(name, measured[sort].used[name]), 0),
-        ] as [string, (sort: Sort, rate: number) => number],
+          (sort: TrafficSort, rate: number) =>
+            countMonthlyMillions(rate) *
+            used.reduce((sum, name) => sum + computeCost(name, measuredUse[sort].used[name]), 0),
+        ] as [string, (sort: TrafficSort, rate: number) => number],
     ),
     [
       'Logs: the records of 90 days',
       (sort, rate) =>
-        computeCost('objects.gigabyteMonths', (recordsOf(sort, rate) * MONTHS_STORED * RECORD_BYTES) / 1e9),
+        computeCost('objects.gigabyteMonths', (countMonthlyRecords(sort, rate) * MONTHS_STORED * RECORD_BYTES) / 1e9),
     ],
-    ['Logs: moving a day to R2', (sort, rate) => millions(rate) * computePrice(measured[sort].moving)],
+    [
+      'Logs: moving a day to R2',
+      (sort, rate) => countMonthlyMillions(rate) * computeTotalCost(measuredUse[sort].moving),
+    ],
     ['The plan', () => PLAN_DOLLARS],
   ];
-  const line = (what: string, cells: string[]) => `| ${[what, ...cells].join(' | ')} |`;
+  const line = (label: string, cells: string[]) => `| ${[label, ...cells].join(' | ')} |`;
   return [
     line(
       'US dollars a month',
-      columns.map(({ sort, rate }) => `${rate.toLocaleString('en-US')} ${SORTS[sort]} a second`),
+      columns.map(({ sort, rate }) => `${rate.toLocaleString('en-US')} ${TRAFFIC_SORTS[sort]} a second`),
     ),
     line(
       '---',
@@ -73,11 +80,11 @@ export function formatMonthlyTable(measured: Measured): string[] {
   ];
 }
 
-export const MARKS = ['<!-- costs -->', '<!-- end of costs -->'] as const;
+export const TABLE_MARKERS = ['<!-- costs -->', '<!-- end of costs -->'] as const;
 
-/** A text with the table between its marks. */
-export function replaceTable(text: string, measured: Measured): string {
-  const [before, rest] = text.split(MARKS[0]) as [string, string];
-  const behind = rest.slice(rest.indexOf(MARKS[1]));
-  return `${before}${MARKS[0]}\n\n${formatMonthlyTable(measured).join('\n')}\n\n${behind}`;
+/** Returns the text with the cost table between its marks. */
+export function replaceTable(text: string, measuredUse: MeasuredUse): string {
+  const [before, rest] = text.split(TABLE_MARKERS[0]) as [string, string];
+  const textAfter = rest.slice(rest.indexOf(TABLE_MARKERS[1]));
+  return `${before}${TABLE_MARKERS[0]}\n\n${formatMonthlyTable(measuredUse).join('\n')}\n\n${textAfter}`;
 }

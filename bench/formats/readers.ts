@@ -7,12 +7,12 @@ import { Unzip, UnzipInflate } from 'fflate';
 import Papa from 'papaparse';
 import { PNG } from 'pngjs';
 import readExcelFile from 'read-excel-file/node';
-import { newFields, scan } from '../../src/formats/csv/records.ts';
+import { createFields, scan } from '../../src/formats/csv/records.ts';
 import { readImage } from '../../src/formats/image/read.ts';
 import { convertBiff } from '../../src/formats/workbook/biff.ts';
 import { openWorkbook } from '../../src/formats/workbook/parts.ts';
 import { beginSheet, convertRows } from '../../src/formats/workbook/sheet.ts';
-import { CUT, OPEN, XmlReader } from '../../src/formats/xml/reader.ts';
+import { CUT_TOKEN, OPEN_TAG, XmlReader } from '../../src/formats/xml/reader.ts';
 import { readDirectory } from '../../src/formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../src/formats/zip/unpack.ts';
 
@@ -24,7 +24,7 @@ const BLOCK_BYTES = 4 * 1024 * 1024;
 /** Reads a file and returns its count of rows, elements or bytes. */
 type Reader = (path: string, size: number) => number | Promise<number>;
 
-/** Reads ranges of a file, as from R2. */
+/** Opens a file as a source of byte ranges, as R2 is one. */
 function openZipAt(path: string): ZipSource {
   const file = openSync(path, 'r');
   return {
@@ -39,9 +39,9 @@ function openZipAt(path: string): ZipSource {
   };
 }
 
-async function ownCsv(path: string, size: number): Promise<number> {
+async function readCsv(path: string, size: number): Promise<number> {
   const { read } = openZipAt(path);
-  const fields = newFields();
+  const fields = createFields();
   const dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false } as const;
   let rows = -1;
   for (let at = 0; at < size; ) {
@@ -53,7 +53,7 @@ async function ownCsv(path: string, size: number): Promise<number> {
   return rows;
 }
 
-async function papaparse(path: string): Promise<number> {
+async function readCsvWithPapaparse(path: string): Promise<number> {
   let rows = -1;
   const stream = createReadStream(path, { encoding: 'utf8', highWaterMark: BLOCK_BYTES });
   return new Promise((resolve, reject) => {
@@ -69,7 +69,7 @@ async function papaparse(path: string): Promise<number> {
 }
 
 /** Converts like an upload: unpacks the sheet's XML to storage, then reads and converts it block by block. */
-async function ownXlsx(path: string, size: number): Promise<number> {
+async function readXlsx(path: string, size: number): Promise<number> {
   const zip = openZipAt(path);
   const workbook = await openWorkbook(zip, size, async () => {});
   const entry = workbook.sheets[0]?.entry;
@@ -90,12 +90,12 @@ async function ownXlsx(path: string, size: number): Promise<number> {
   return state.filled - 1;
 }
 
-async function excelFile(path: string): Promise<number> {
+async function readXlsxWithPackage(path: string): Promise<number> {
   const [sheet] = await readExcelFile(await readFile(path));
   return (sheet?.data.length ?? 0) - 1;
 }
 
-async function ownXls(path: string, size: number): Promise<number> {
+async function readXls(path: string, size: number): Promise<number> {
   let rows = -1;
   await convertBiff({
     size,
@@ -111,13 +111,13 @@ async function ownXls(path: string, size: number): Promise<number> {
   return rows;
 }
 
-async function e965(path: string): Promise<number> {
+async function readXlsWithE965(path: string): Promise<number> {
   const { Sheets, SheetNames } = sheetJs.read(await readFile(path));
   const text = sheetJs.utils.sheet_to_csv(Sheets[SheetNames[0] as string] as object);
   return text.trimEnd().split('\n').length - 1;
 }
 
-async function ownZip(path: string, size: number): Promise<number> {
+async function readZip(path: string, size: number): Promise<number> {
   const zip = openZipAt(path);
   let bytes = 0;
   for (const entry of await readDirectory(zip.read, size)) {
@@ -128,7 +128,7 @@ async function ownZip(path: string, size: number): Promise<number> {
   return bytes;
 }
 
-async function fflate(path: string): Promise<number> {
+async function readZipWithFflate(path: string): Promise<number> {
   let bytes = 0;
   const unzip = new Unzip((file) => {
     file.ondata = (error, piece) => {
@@ -143,41 +143,42 @@ async function fflate(path: string): Promise<number> {
   return bytes;
 }
 
-async function ownXml(path: string): Promise<number> {
+async function readXml(path: string): Promise<number> {
   const reader = new XmlReader(await readFile(path));
   let cells = 0;
-  for (let token = reader.next(); token !== CUT; token = reader.next()) if (token === OPEN && reader.is('c')) cells++;
+  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next())
+    if (token === OPEN_TAG && reader.is('c')) cells++;
   return cells;
 }
 
-async function xmldom(path: string): Promise<number> {
+async function readXmlWithXmldom(path: string): Promise<number> {
   const document = new DOMParser().parseFromString(await readFile(path, 'utf8'), 'text/xml');
   return document.getElementsByTagName('c').length;
 }
 
-/** Checks a picture, and keeps what draws it. */
-async function ownPng(path: string): Promise<number> {
+/** Checks a PNG, and keeps only the chunks that draw the picture. */
+async function readPng(path: string): Promise<number> {
   const { width, height } = await readImage(new Uint8Array(await readFile(path)));
   return width * height;
 }
 
-async function pngjs(path: string): Promise<number> {
+async function readPngWithPngjs(path: string): Promise<number> {
   const { width, height } = PNG.sync.read(await readFile(path));
   return width * height;
 }
 
-/** Each reader of this project, and the package that one would use instead. */
+/** Readers of this project, and of the packages that one would use instead, by name. */
 export const READERS: Record<string, Reader> = {
-  'csv own': ownCsv,
-  'csv papaparse': papaparse,
-  'xlsx own': ownXlsx,
-  'xlsx read-excel-file': excelFile,
-  'xls own': ownXls,
-  'xls @e965/xlsx': e965,
-  'zip own': ownZip,
-  'zip fflate': fflate,
-  'xml own': ownXml,
-  'xml @xmldom/xmldom': xmldom,
-  'png own': ownPng,
-  'png pngjs': pngjs,
+  'csv own': readCsv,
+  'csv papaparse': readCsvWithPapaparse,
+  'xlsx own': readXlsx,
+  'xlsx read-excel-file': readXlsxWithPackage,
+  'xls own': readXls,
+  'xls @e965/xlsx': readXlsWithE965,
+  'zip own': readZip,
+  'zip fflate': readZipWithFflate,
+  'xml own': readXml,
+  'xml @xmldom/xmldom': readXmlWithXmldom,
+  'png own': readPng,
+  'png pngjs': readPngWithPngjs,
 };

@@ -5,40 +5,40 @@ import { NOTHING_DENIED } from '../../src/permissions/denials.ts';
 
 export * from '../../src/api.ts';
 
-/** What to time; page `null` means the bare keyset query. */
-export interface Run {
+/** Parameters of a timed read; page `null` means the bare keyset query. */
+export interface TimedRead {
   companyId: string;
   page: number | null;
   by: 'created_at' | 'updated_at' | 'email' | 'last_login_at';
   accountId?: string;
-  /** The last row before the keyset query's page. */
+  /** Last row before the keyset query's page. */
   after: { createdAt: number; id: string };
   repeats: number;
 }
 
-const KEYSET = `select * from users where company_id = ? and deleted_at is null and (created_at, id) < (?, ?)
+const KEYSET_SQL = `select * from users where company_id = ? and deleted_at is null and (created_at, id) < (?, ?)
   order by created_at desc, id desc limit 20`;
 
 export default {
-  /** Answers the milliseconds of all repeats, and the rows of the last. */
+  /** Answers the milliseconds of all repeats, and the number of rows of the last one. */
   async fetch(request: Request, env: { CONTROL_DB: D1Database }): Promise<Response> {
-    const run = (await request.json()) as Run;
+    const run = (await request.json()) as TimedRead;
     const db = openControlDb(env.CONTROL_DB);
-    let found = { rows: 0, total: 0 };
-    const started = performance.now();
+    let lastPage = { rows: 0, total: 0 };
+    const startedAt = performance.now();
     for (let repeat = 0; repeat < run.repeats; repeat++) {
-      found = run.page === null ? await keyset(env.CONTROL_DB, run) : await page(db, run, run.page);
+      lastPage = run.page === null ? await readByKeyset(env.CONTROL_DB, run) : await page(db, run, run.page);
     }
-    return Response.json({ milliseconds: performance.now() - started, ...found });
+    return Response.json({ milliseconds: performance.now() - startedAt, ...lastPage });
   },
 };
 
-async function keyset(db: D1Database, { companyId, after }: Run) {
-  const { results } = await db.prepare(KEYSET).bind(companyId, after.createdAt, after.id).all();
+async function readByKeyset(db: D1Database, { companyId, after }: TimedRead) {
+  const { results } = await db.prepare(KEYSET_SQL).bind(companyId, after.createdAt, after.id).all();
   return { rows: results.length, total: 0 };
 }
 
-async function page(db: ReturnType<typeof openControlDb>, { companyId, by, accountId }: Run, number: number) {
+async function page(db: ReturnType<typeof openControlDb>, { companyId, by, accountId }: TimedRead, number: number) {
   const part = { by, descending: true, page: number, perPage: 20 };
   const { records, total } = await readUsers(
     db,

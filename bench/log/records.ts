@@ -1,8 +1,8 @@
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
-import type { Logged } from '../../src/logs/log.ts';
+import type { LogRecord } from '../../src/logs/log.ts';
 
-/** An audit record, of a thousand people and forty actions, and each request its own. */
-const makeRecord = (occurredAt: number, n: number): Logged<'audit'> => ({
+/** Makes an audit record, one of a thousand people and forty actions, with a request id of its own. */
+const makeRecord = (occurredAt: number, n: number): LogRecord<'audit'> => ({
   id: Math.floor(occurredAt / 1000).toString(16) + n.toString(16).padStart(16, '0'),
   correlationId: `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`,
   occurredAt,
@@ -19,22 +19,22 @@ const makeRecord = (occurredAt: number, n: number): Logged<'audit'> => ({
   count: 1,
 });
 
-/** Records of one call of the object. */
+/** Number of records in one call of the Durable Object. */
 const BATCH_SIZE = 2000;
 
-/** Fills a day of a log with records, evenly, numbered from `from`. @returns how many rows were written */
+/** Fills a day of a log with records, evenly spaced, numbered from `from`. @returns how many rows were written */
 export async function fillDay(
-  log: { append(name: string, kind: 'audit', records: Logged<'audit'>[]): Promise<number> },
+  log: { append(name: string, kind: 'audit', records: LogRecord<'audit'>[]): Promise<number> },
   name: string,
   { daysAgo, from, count }: { daysAgo: number; from: number; count: number },
 ): Promise<number> {
   const start = Math.floor(clock.now() / DAY_MS - daysAgo) * DAY_MS;
-  let written = 0;
+  let writtenRows = 0;
   for (let n = 0; n < count; n += BATCH_SIZE) {
     const records = Array.from({ length: Math.min(BATCH_SIZE, count - n) }, (_, m) =>
       makeRecord(start + Math.floor(((n + m) / count) * DAY_MS), from + n + m),
     );
-    written += await log.append(name, 'audit', records);
+    writtenRows += await log.append(name, 'audit', records);
   }
-  return written;
+  return writtenRows;
 }

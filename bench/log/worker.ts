@@ -1,5 +1,5 @@
 import { type LogFilter, toRange } from '../../src/logs/log.ts';
-import { countRecordsIn } from '../../src/logs/rows.ts';
+import { countRecordsInRange } from '../../src/logs/rows.ts';
 import { exportLog, type LogReader, readLog } from '../../src/modules/company-log/service.ts';
 import { CompanyLog } from '../../src/objects/company-log.ts';
 import { fillDay } from './records.ts';
@@ -9,17 +9,17 @@ export * from '../../src/api.ts';
 
 const COMPANY = 'bench';
 
-/** The log of the product, with its moving and its size at hand. */
+/** Log of the product, with methods that start its move to R2 and tell its size. */
 export class BenchLog extends CompanyLog {
-  /** Has the alarm come now. */
+  /** Runs the alarm at once. */
   async move(): Promise<void> {
     await this.ctx.storage.setAlarm(Date.now());
   }
 
-  /** Records that are still in the object, and its size. */
+  /** Counts the records that are still in the Durable Object, and its size. */
   left(): { records: number; bytes: number } {
     const { sql } = this.ctx.storage;
-    return { records: countRecordsIn(sql, 'audit', toRange({})), bytes: sql.databaseSize };
+    return { records: countRecordsInRange(sql, 'audit', toRange({})), bytes: sql.databaseSize };
   }
 }
 

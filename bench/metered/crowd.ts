@@ -1,25 +1,25 @@
 import { type Key, signedRequest } from '../../examples/signing/sign.ts';
 import type { Usage } from '../cost/usage.ts';
 
-/** A company of the crowd, with the keys of its service accounts. */
+/** Company of the load test, with the keys of its service accounts. */
 export interface Company {
   id: string;
   keys: Key[];
 }
 
-/** How many requests are under way at once, as a client with that many connections. */
+/** Number of requests under way at once, like a client with that many connections. */
 const CONCURRENCY = 16;
 
-/** Does something with each of them, so many at once. */
+/** Runs `handleItem` on every item, `CONCURRENCY` items at once. */
 export async function forEachConcurrently<T>(
   items: readonly T[],
-  work: (item: T, index: number) => Promise<void>,
+  handleItem: (item: T, index: number) => Promise<void>,
 ): Promise<void> {
-  const waiting = items.entries();
-  const goOn = async () => {
-    for (const [index, item] of waiting) await work(item, index);
+  const pendingItems = items.entries();
+  const handleNext = async () => {
+    for (const [index, item] of pendingItems) await handleItem(item, index);
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, goOn));
+  await Promise.all(Array.from({ length: CONCURRENCY }, handleNext));
 }
 
 const TRIES = 4;
@@ -28,9 +28,9 @@ const TRIES = 4;
  * The runtime closes connections that are idle, at times just when a request comes: it is made and sent once more, over a
  * connection of its own, since all that are kept may be closed by then.
  */
-export async function fetchAgain(make: () => string | Promise<Request>): Promise<Response> {
+export async function fetchWithRetry(makeRequest: () => string | Promise<Request>): Promise<Response> {
   for (let tries = 1; ; tries += 1) {
-    const request = new Request(await make());
+    const request = new Request(await makeRequest());
     if (tries > 1) request.headers.set('connection', 'close');
     try {
       return await fetch(request);
@@ -40,12 +40,12 @@ export async function fetchAgain(make: () => string | Promise<Request>): Promise
   }
 }
 
-/** Makes companies of so many principals each. */
-export async function createCompanies(baseUrl: string, count: number, principals: number): Promise<Company[]> {
+/** Creates companies with a number of principals each. */
+export async function createCompanies(baseUrl: string, count: number, principalCount: number): Promise<Company[]> {
   const companies: Company[] = [];
   await forEachConcurrently(Array.from({ length: count }), async (_, n) => {
-    const answer = await fetchAgain(
-      () => `${baseUrl}/bench/found?slug=crowd-${n}-${Date.now()}&principals=${principals}`,
+    const answer = await fetchWithRetry(
+      () => `${baseUrl}/bench/found?slug=crowd-${n}-${Date.now()}&principals=${principalCount}`,
     );
     if (!answer.ok) throw new Error(`No company was made: ${await answer.text()}`);
     companies.push((await answer.json()) as Company);
@@ -53,9 +53,9 @@ export async function createCompanies(baseUrl: string, count: number, principals
   return companies;
 }
 
-/** Sends a signed request from an address of its own sort, which must be answered well. */
+/** Sends a signed request from an address that is derived from `from`. @throws unless it succeeds */
 export async function sendSigned(baseUrl: string, key: Key, path: string, from: number): Promise<void> {
-  const answer = await fetchAgain(async () => {
+  const answer = await fetchWithRetry(async () => {
     const request = await signedRequest(key, 'GET', baseUrl + path);
     request.headers.set('cf-connecting-ip', `203.0.${(from >> 8) % 256}.${from % 256}`);
     return request;
@@ -64,10 +64,10 @@ export async function sendSigned(baseUrl: string, key: Key, path: string, from: 
   if (!answer.ok) throw new Error(`GET ${path} answered ${answer.status}: ${text}`);
 }
 
-/** What was used since the last call of this. */
+/** Reads the use since the previous call of this function. */
 export const readUsage = async (baseUrl: string): Promise<Usage> =>
-  (await fetchAgain(() => `${baseUrl}/bench/usage`)).json() as Promise<Usage>;
+  (await fetchWithRetry(() => `${baseUrl}/bench/usage`)).json() as Promise<Usage>;
 
-/** Queries of D1 that let requests in, or followed their answers; not those of handlers. */
-export const countQueries = (usage: Usage): number =>
+/** Counts queries of D1 for authorization or after answers; queries of handlers are left out. */
+export const countNonHandlerQueries = (usage: Usage): number =>
   (usage['d1.queries.entrance'] ?? 0) + (usage['d1.queries.afterwards'] ?? 0);

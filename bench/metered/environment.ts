@@ -1,26 +1,26 @@
 import type { Bindings } from '../../src/config.ts';
-import { OBJECT_NAMES } from '../../src/objects/jurisdiction.ts';
-import { addUse, callFromAfar, getPhase } from './meter.ts';
+import { OBJECT_BINDING_NAMES } from '../../src/objects/jurisdiction.ts';
+import { addUse, callWithLatency, getPhase } from './meter.ts';
 
-const known = new WeakMap<Bindings, Bindings>();
+const meteredEnvironments = new WeakMap<Bindings, Bindings>();
 
-/** The environment with whatever leaves the isolate counted, and the ways to D1 and Durable Objects made longer. */
+/** Returns the environment with every call that leaves the isolate counted, and D1 and Durable Objects at a distance. */
 export function meterEnvironment(env: Bindings): Bindings {
-  const made = known.get(env) ?? {
+  const meteredEnvironment = meteredEnvironments.get(env) ?? {
     ...env,
     CONTROL_DB: meterDatabase(env.CONTROL_DB),
     FILES: meterFiles(env.FILES),
-    ...Object.fromEntries((Object.keys(QUEUES) as QueueName[]).map((name) => [name, meterQueue(env[name])])),
-    ...Object.fromEntries(OBJECT_NAMES.map((name) => [name, meterObjects(name, env[name] as never)])),
+    ...Object.fromEntries((Object.keys(QUEUE_NAMES) as QueueName[]).map((name) => [name, meterQueue(env[name])])),
+    ...Object.fromEntries(OBJECT_BINDING_NAMES.map((name) => [name, meterObjects(name, env[name] as never)])),
   };
-  known.set(env, made as Bindings);
-  return made as Bindings;
+  meteredEnvironments.set(env, meteredEnvironment as Bindings);
+  return meteredEnvironment as Bindings;
 }
 
 type QueueName = { [Name in keyof Bindings]: Bindings[Name] extends Queue ? Name : never }[keyof Bindings];
 
-/** All of them: one that is left out does not compile. */
-const QUEUES: Record<QueueName, true> = {
+/** Names of all queue bindings: a missing one does not compile. */
+const QUEUE_NAMES: Record<QueueName, true> = {
   JOBS: true,
   MODEL_JOBS: true,
   RECHECKS: true,
@@ -41,13 +41,13 @@ function countQuery(): void {
   addUse(`d1.queries.${getPhase()}`);
 }
 
-/** D1 tells what a query used in its results, but for `raw`, which is asked once more for its sake. */
+/** Meters D1: results report what a query used, except those of `raw`, for which the query runs a second time. */
 function meterDatabase(database: D1Database): D1Database {
-  const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
+  const meterStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
     const { bind, all, raw, run } = statement;
-    statement.bind = (...values) => counted(bind.apply(statement, values));
-    const telling = (call: typeof all) =>
-      callFromAfar(async () => {
+    statement.bind = (...values) => meterStatement(bind.apply(statement, values));
+    const countResult = (call: typeof all) =>
+      callWithLatency(async () => {
         countQuery();
         const result = await call.apply(statement);
         count(result);
@@ -56,24 +56,24 @@ function meterDatabase(database: D1Database): D1Database {
     const rows = async (...options: unknown[]) => {
       countQuery();
       const isRead = /^\s*(?:select|with)\b/i.test(Reflect.get(statement, 'statement') ?? 'select');
-      const told = await all.apply(statement);
-      count(told);
+      const countedResult = await all.apply(statement);
+      count(countedResult);
       // What is written must not be written twice; what it returns is of one table, so that no two columns share a name.
-      if (!isRead) return told.results.map((row) => Object.values(row as object));
+      if (!isRead) return countedResult.results.map((row) => Object.values(row as object));
       return raw.apply(statement, options as never);
     };
     return Object.assign(statement, {
-      all: () => telling(all),
-      run: () => telling(run),
-      raw: (...options: unknown[]) => callFromAfar(() => rows(...options)),
+      all: () => countResult(all),
+      run: () => countResult(run),
+      raw: (...options: unknown[]) => callWithLatency(() => rows(...options)),
     });
   };
-  const withSession = (constraint: string) => {
+  const openMeteredSession = (constraint: string) => {
     const session = database.withSession(constraint);
     return {
-      prepare: (sql: string) => counted(session.prepare(sql)),
+      prepare: (sql: string) => meterStatement(session.prepare(sql)),
       batch: (statements: D1PreparedStatement[]) =>
-        callFromAfar(async () => {
+        callWithLatency(async () => {
           countQuery();
           const results = await session.batch(statements);
           results.forEach(count);
@@ -82,62 +82,62 @@ function meterDatabase(database: D1Database): D1Database {
       getBookmark: () => session.getBookmark(),
     };
   };
-  return { withSession } as unknown as D1Database;
+  return { withSession: openMeteredSession } as unknown as D1Database;
 }
 
-/** Whose logs have been fed. */
-export const logs = new Set<string>();
+/** Names of the logs that records were appended to. */
+export const appendedLogs = new Set<string>();
 
-/** Each call of a stub is a request to its object; how long it took is more than it lasted there. */
+/** Counts each call of a stub as one request to its object; the measured duration includes the call's transport. */
 function meterObjects(name: string, namespace: DurableObjectNamespace<never>): unknown {
-  const stub = (id: string) => {
+  const makeMeteredStub = (id: string) => {
     const object = (namespace as unknown as DurableObjectNamespace).getByName(id);
     return new Proxy(object, {
       get: (target, method) => {
         const call = Reflect.get(target, method);
         if (typeof call !== 'function') return call;
-        return (...given: unknown[]) =>
-          callFromAfar(async () => {
+        return (...args: unknown[]) =>
+          callWithLatency(async () => {
             addUse('objects.requests');
             addUse(`objects.requests.${name}`);
             addUse(`calls ${name} ${id}`);
             if (name === 'COMPANY_LOG' && method === 'appendAll') {
-              logs.add(id);
-              addUse('objects.records', Object.values(given[1] as Record<string, unknown[]>).flat().length);
+              appendedLogs.add(id);
+              addUse('objects.records', Object.values(args[1] as Record<string, unknown[]>).flat().length);
             }
-            const before = performance.now();
+            const startedAt = performance.now();
             try {
-              return await Reflect.apply(call, target, given);
+              return await Reflect.apply(call, target, args);
             } finally {
-              addUse('objects.milliseconds', performance.now() - before);
+              addUse('objects.milliseconds', performance.now() - startedAt);
             }
           });
       },
     });
   };
-  return { getByName: stub, jurisdiction: () => ({ getByName: stub }) };
+  return { getByName: makeMeteredStub, jurisdiction: () => ({ getByName: makeMeteredStub }) };
 }
 
-/** A message is written, read and deleted: three operations for each 64 KB of it. */
+/** Number of operations of a message for each 64 KB of it: written, read and deleted. */
 const OPERATIONS_PER_MESSAGE = 3;
 const MESSAGE_UNIT_BYTES = 64 * 1024;
 
 function meterQueue(queue: Queue): unknown {
-  const operations = (body: unknown) =>
+  const countOperations = (body: unknown) =>
     OPERATIONS_PER_MESSAGE * Math.max(1, Math.ceil(JSON.stringify(body).length / MESSAGE_UNIT_BYTES));
   return {
-    send: (body: unknown, ...rest: []) => {
-      addUse('queues.operations', operations(body));
-      return queue.send(body, ...rest);
+    send: (body: unknown, ...sendOptions: []) => {
+      addUse('queues.operations', countOperations(body));
+      return queue.send(body, ...sendOptions);
     },
-    sendBatch: (messages: MessageSendRequest[], ...rest: []) => {
-      for (const { body } of messages) addUse('queues.operations', operations(body));
-      return queue.sendBatch(messages, ...rest);
+    sendBatch: (messages: MessageSendRequest[], ...batchOptions: []) => {
+      for (const { body } of messages) addUse('queues.operations', countOperations(body));
+      return queue.sendBatch(messages, ...batchOptions);
     },
   };
 }
 
-/** What R2 counts as operations of class A, and of class B. Deleting is free. */
+/** R2 methods by the billing class of their operations, A or B. Deleting is free. */
 const OPERATION_CLASSES: Record<string, string> = {
   put: 'a',
   list: 'a',
@@ -151,10 +151,10 @@ function meterFiles(bucket: R2Bucket): R2Bucket {
     get(target, name) {
       const value = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      return (...given: unknown[]) => {
+      return (...args: unknown[]) => {
         const of = OPERATION_CLASSES[String(name)];
         if (of) addUse(`r2.${of}`);
-        return Reflect.apply(value, target, given);
+        return Reflect.apply(value, target, args);
       };
     },
   });

@@ -6,16 +6,16 @@ import { insertCompany } from '../../src/modules/companies/service.ts';
 import { prepareBinding, prepareGlobalGroup } from '../../src/modules/groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../../src/modules/service-accounts/service.ts';
 
-/** Makes a company of so many administrators as service accounts, without an owner: hashing passwords takes minutes. */
-export async function createCompany(env: Bindings, execution: ExecutionContext, slug: string, principals: number) {
+/** Creates a company whose administrators are all service accounts, without an owner: hashing passwords takes minutes. */
+export async function createCompany(env: Bindings, execution: ExecutionContext, slug: string, principalCount: number) {
   const { context: ctx, close } = openContext(
     {
       env,
-      waitUntil: (work) => execution.waitUntil(work),
+      waitUntil: (promise) => execution.waitUntil(promise),
       correlationId: crypto.randomUUID(),
       baseUrl: 'http://bench',
       ip: null,
-      caller: () => ({ country: null, userAgent: null, origin: null, fromOwnPage: true }),
+      caller: () => ({ country: null, userAgent: null, origin: null, isFromOwnPage: true }),
       noteOwner: () => undefined,
     },
     { kind: 'anonymous' },
@@ -41,28 +41,36 @@ export async function createCompany(env: Bindings, execution: ExecutionContext, 
     const account = prepareAccount(ctx, id, { name: 'default', isDefault: true, metadata: {} });
     const administrators = prepareGlobalGroup(ctx, id, 'administrators');
     const accountId = account.record.id;
-    const made = await Promise.all(
-      Array.from({ length: principals }, async (_, n) => {
-        const robot = prepareServiceAccount(ctx, id, { name: `robot ${n}`, description: '', accountId, metadata: {} });
-        const key = await prepareApiKey(ctx, company, robot.record, { description: '' });
+    const serviceAccounts = await Promise.all(
+      Array.from({ length: principalCount }, async (_, n) => {
+        const serviceAccount = prepareServiceAccount(ctx, id, {
+          name: `robot ${n}`,
+          description: '',
+          accountId,
+          metadata: {},
+        });
+        const key = await prepareApiKey(ctx, company, serviceAccount.record, { description: '' });
         const membership = { companyId: id, groupId: administrators.record.id, accountId };
         const member = prepareBinding(ctx, {
           ...membership,
           principalType: 'service_account',
-          principalId: robot.record.id,
+          principalId: serviceAccount.record.id,
         });
-        return { robot, key, member };
+        return { robot: serviceAccount, key, member };
       }),
     );
     await commitAccess(ctx, makeAffectedPrincipals(id), {
       company: insertCompany(ctx.db, company),
       account: account.statement,
       groups: administrators.statements,
-      robots: made.map(({ robot }) => robot.statement),
-      keys: made.map(({ key }) => key.statement),
-      members: made.map(({ member }) => member.statement),
+      robots: serviceAccounts.map(({ robot }) => robot.statement),
+      keys: serviceAccounts.map(({ key }) => key.statement),
+      members: serviceAccounts.map(({ member }) => member.statement),
     });
-    return { id, keys: made.map(({ key }) => ({ access_key: key.record.accessKey, secret_key: key.secretKey })) };
+    return {
+      id,
+      keys: serviceAccounts.map(({ key }) => ({ access_key: key.record.accessKey, secret_key: key.secretKey })),
+    };
   } finally {
     await close();
   }

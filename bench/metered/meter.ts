@@ -1,77 +1,77 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What was used since the last look, by name: `d1.rowsWritten`. */
-const usedSinceLastLook = new Map<string, number>();
+/** Use since the last call of `takeUsage`, by name: `d1.rowsWritten`. */
+const pendingUsage = new Map<string, number>();
 
 export function addUse(name: string, amount = 1): void {
-  usedSinceLastLook.set(name, (usedSinceLastLook.get(name) ?? 0) + amount);
+  pendingUsage.set(name, (pendingUsage.get(name) ?? 0) + amount);
 }
 
-/** Counts what a cursor has read once it ends, within the turn: thousands kept longer would keep objects in memory. */
-export function useCursor(of: string, cursor: { rowsRead: number; rowsWritten: number }): void {
+/** Counts the rows that a cursor has read once it ends, within the turn: thousands kept longer would fill the memory. */
+export function countCursorRows(of: string, cursor: { rowsRead: number; rowsWritten: number }): void {
   queueMicrotask(() => {
     addUse(`${of}.rowsRead`, cursor.rowsRead);
     addUse(`${of}.rowsWritten`, cursor.rowsWritten);
   });
 }
 
-/** What was used since the last call of this. */
+/** Returns the use since the last call of this function, and starts counting from 0. */
 export function takeUsage(): Record<string, number> {
-  const taken = Object.fromEntries([...usedSinceLastLook].filter(([, amount]) => amount > 0));
-  usedSinceLastLook.clear();
-  return taken;
+  const takenUsage = Object.fromEntries([...pendingUsage].filter(([, amount]) => amount > 0));
+  pendingUsage.clear();
+  return takenUsage;
 }
 
-/** Whether D1 is asked to let a request in, by its handler, or behind its answer. */
+/** Phase of a request in which D1 is queried: authorization, its handler, or after its answer. */
 type Phase = 'entrance' | 'handler' | 'afterwards';
 
-/** What one request has asked of what may be far away. */
-interface Journey {
+/** Counts of the remote calls of one request. */
+interface RequestHops {
   phase: Phase;
-  /** The longest chain of calls, each begun after the answer of the one before. */
+  /** Length of the longest chain of calls, each begun after the answer of the one before. */
   hops: number;
-  /** What that was when the handler began. */
-  before: number | null;
+  /** Value of `hops` when the handler began. */
+  hopsBeforeHandler: number | null;
 }
 
-const journeys = new AsyncLocalStorage<Journey>();
+const requestHops = new AsyncLocalStorage<RequestHops>();
 
-let distance = 0;
+let latencyMs = 0;
 
-/** Puts D1 and every Durable Object that far away, there and back. */
-export function setDistance(milliseconds: number): void {
-  distance = milliseconds;
+/** Sets the simulated round-trip latency of D1 and of every Durable Object. */
+export function setLatency(milliseconds: number): void {
+  latencyMs = milliseconds;
 }
 
-/** Follows a request. @returns its answer, with what it asked before its handler and in all */
-export async function followRequest(work: () => Promise<Response>): Promise<Response> {
-  const journey: Journey = { phase: 'entrance', hops: 0, before: null };
-  const answer = await journeys.run(journey, work);
-  const { before, hops } = journey;
-  journey.phase = 'afterwards';
-  const told = new Response(answer.body, answer);
-  told.headers.set('x-hops', JSON.stringify({ before: before ?? hops, all: hops }));
-  return told;
+/** Follows a request. @returns its answer, with its remote calls before its handler and in all */
+export async function followRequest(handleRequest: () => Promise<Response>): Promise<Response> {
+  const ownHops: RequestHops = { phase: 'entrance', hops: 0, hopsBeforeHandler: null };
+  const answer = await requestHops.run(ownHops, handleRequest);
+  const { hopsBeforeHandler: before, hops } = ownHops;
+  ownHops.phase = 'afterwards';
+  const annotatedAnswer = new Response(answer.body, answer);
+  annotatedAnswer.headers.set('x-hops', JSON.stringify({ before: before ?? hops, all: hops }));
+  return annotatedAnswer;
 }
 
-/** The request has come to its handler. */
+/** Notes that the request has come to its handler. */
 export function beginHandler(): void {
-  const journey = journeys.getStore();
-  if (!journey) return;
-  journey.phase = 'handler';
-  journey.before = journey.hops;
+  const ownHops = requestHops.getStore();
+  if (!ownHops) return;
+  ownHops.phase = 'handler';
+  ownHops.hopsBeforeHandler = ownHops.hops;
 }
 
-export const getPhase = (): Phase => journeys.getStore()?.phase ?? 'afterwards';
+export const getPhase = (): Phase => requestHops.getStore()?.phase ?? 'afterwards';
 
-/** Goes the way to what is far away, and makes a call there. */
-export async function callFromAfar<T>(call: () => Promise<T>): Promise<T> {
-  const journey = journeys.getStore();
-  const hops = (journey?.hops ?? 0) + 1;
-  if (distance > 0) await new Promise((resolve) => setTimeout(resolve, distance));
+/** Waits for the simulated latency, then makes a remote call. */
+export async function callWithLatency<T>(call: () => Promise<T>): Promise<T> {
+  const requestHop = requestHops.getStore();
+  const hops = (requestHop?.hops ?? 0) + 1;
+  if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
   try {
     return await call();
   } finally {
-    if (journey) journey.hops = Math.max(journey.hops, hops);
+    if (requestHop) requestHop.hops = Math.max(requestHop.hops, hops);
   }
 }

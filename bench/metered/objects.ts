@@ -1,22 +1,22 @@
 import * as product from '../../src/api.ts';
 import type { Bindings } from '../../src/config.ts';
 import { meterEnvironment } from './environment.ts';
-import { addUse, useCursor } from './meter.ts';
+import { addUse, countCursorRows } from './meter.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a class made of another one takes, in TypeScript.
-type Class = new (...given: any[]) => { alarm?(): void | Promise<void> };
+type ObjectClass = new (...args: any[]) => { alarm?(): void | Promise<void> };
 
-let isWatched = false;
+let isStorageWatched = false;
 
-/** Counts what the storage of every object does, by the platform's own count; what keeps no count is one row a call. */
+/** Counts the rows that the storage of every object uses; a call for which the platform reports no count is one row. */
 function watchStorage({ storage }: DurableObjectState): void {
-  if (isWatched) return;
-  isWatched = true;
+  if (isStorageWatched) return;
+  isStorageWatched = true;
   const sql = Object.getPrototypeOf(storage.sql);
   const { exec } = sql;
-  sql.exec = function counted(this: SqlStorage, ...given: unknown[]) {
-    const cursor = exec.apply(this, given);
-    useCursor('objects', cursor);
+  sql.exec = function counted(this: SqlStorage, ...args: unknown[]) {
+    const cursor = exec.apply(this, args);
+    countCursorRows('objects', cursor);
     return cursor;
   };
   const rows: [object: object, name: string, used: string][] = [
@@ -28,17 +28,17 @@ function watchStorage({ storage }: DurableObjectState): void {
   ];
   for (const [object, name, used] of rows) {
     const call = Reflect.get(object, name);
-    Reflect.set(object, name, function counted(this: unknown, ...given: unknown[]) {
+    Reflect.set(object, name, function counted(this: unknown, ...args: unknown[]) {
       addUse(used);
-      return Reflect.apply(call, this, given);
+      return Reflect.apply(call, this, args);
     });
   }
 }
 
-/** The class with what its objects use counted. */
-const watchClass = <C extends Class>(Product: C) =>
-  class extends Product {
-    // biome-ignore lint/suspicious/noExplicitAny: see `Class`.
+/** Returns the class with its objects' use counted. */
+const meterClass = <C extends ObjectClass>(ProductClass: C) =>
+  class extends ProductClass {
+    // biome-ignore lint/suspicious/noExplicitAny: see `ObjectClass`.
     constructor(...[state, env]: any[]) {
       watchStorage(state);
       super(state, meterEnvironment(env as Bindings));
@@ -51,15 +51,15 @@ const watchClass = <C extends Class>(Product: C) =>
     }
   };
 
-export const AttemptLimiter = watchClass(product.AttemptLimiter);
-export const CompanyLog = class extends watchClass(product.CompanyLog) {
-  /** Moves what has been kept for long enough, as its alarm does. */
+export const AttemptLimiter = meterClass(product.AttemptLimiter);
+export const CompanyLog = class extends meterClass(product.CompanyLog) {
+  /** Moves records that are old enough to R2, as the log's alarm does. */
   async move(): Promise<void> {
     await this.alarm();
   }
 };
-export const IpLimiter = watchClass(product.IpLimiter);
-export const OrganizationGate = watchClass(product.OrganizationGate);
-export const TokenLimiter = watchClass(product.TokenLimiter);
-export const ViewerGate = watchClass(product.ViewerGate);
-export const WebhookSender = watchClass(product.WebhookSender);
+export const IpLimiter = meterClass(product.IpLimiter);
+export const OrganizationGate = meterClass(product.OrganizationGate);
+export const TokenLimiter = meterClass(product.TokenLimiter);
+export const ViewerGate = meterClass(product.ViewerGate);
+export const WebhookSender = meterClass(product.WebhookSender);

@@ -1,24 +1,24 @@
-/** The API with what it uses counted, and what it asks put at a distance. */
+/** The API with its use of the platform counted, and its remote calls delayed. */
 import { z } from 'zod';
 import { createApp, SURFACES } from '../../src/app.ts';
 import type { Bindings } from '../../src/config.ts';
 import { type Endpoint, ok } from '../../src/http/endpoint.ts';
-import { addConcepts } from '../../src/http/openapi.ts';
+import { makeSurfaceEndpoints } from '../../src/http/openapi.ts';
 import { surface as console } from '../../src/http/surfaces/console.ts';
 import { surface as organization } from '../../src/http/surfaces/organization.ts';
 import { clock, DAY_MS } from '../../src/kernel/clock.ts';
 import { DEFAULT_RETENTION_DAYS } from '../../src/logs/log.ts';
 import type { Action } from '../../src/permissions/actions.ts';
 import { forgetPrincipals } from '../../test/support/known-principals.ts';
-import { logs, meterEnvironment } from './environment.ts';
+import { appendedLogs, meterEnvironment } from './environment.ts';
 import { createCompany } from './found.ts';
-import { addUse, beginHandler, followRequest, setDistance, takeUsage } from './meter.ts';
+import { addUse, beginHandler, followRequest, setLatency, takeUsage } from './meter.ts';
 
 export { Variables } from '../../src/api.ts';
 export * from './objects.ts';
 
-/** A route that only lets in. */
-const nothing = (path: string, access: Action): Endpoint => ({
+/** Makes a route that checks authorization and does nothing else. */
+const makeEmptyEndpoint = (path: string, access: Action): Endpoint => ({
   contract: {
     method: 'get',
     path,
@@ -33,8 +33,8 @@ const nothing = (path: string, access: Action): Endpoint => ({
 
 // With each of the two credentials.
 SURFACES.push(
-  addConcepts(organization, { Bench: [nothing('/bench/signed', 'users:ListUsers')] }),
-  addConcepts(console, { Bench: [nothing('/bench/bearer', 'users:list')] }),
+  makeSurfaceEndpoints(organization, { Bench: [makeEmptyEndpoint('/bench/signed', 'users:ListUsers')] }),
+  makeSurfaceEndpoints(console, { Bench: [makeEmptyEndpoint('/bench/bearer', 'users:list')] }),
 );
 for (const each of SURFACES) {
   each.endpoints = each.endpoints.map(({ contract, handle }) => ({
@@ -53,7 +53,7 @@ export default {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === '/bench/usage') return Response.json(takeUsage());
     if (pathname === '/bench/distance') {
-      setDistance(Number(searchParams.get('milliseconds')));
+      setLatency(Number(searchParams.get('milliseconds')));
       return Response.json({});
     }
     if (pathname === '/bench/forget') {
@@ -63,18 +63,18 @@ export default {
     if (pathname === '/bench/move') return moveLogs(env);
     if (pathname === '/bench/found') {
       const [slug, principals] = ['slug', 'principals'].map((name) => searchParams.get(name) ?? '') as [string, string];
-      return createCompany(env, execution, slug, Number(principals)).then((made) => Response.json(made));
+      return createCompany(env, execution, slug, Number(principals)).then((company) => Response.json(company));
     }
     addUse('worker.requests');
     return followRequest(async () => app.fetch(request, meterEnvironment(env), execution));
   },
 } satisfies ExportedHandler<Bindings>;
 
-/** Has all logs move all days that are over, as they do when these have been kept for long enough. */
+/** Has all logs move every complete day to R2, as they do once the days are old enough. */
 async function moveLogs({ COMPANY_LOG }: Bindings): Promise<Response> {
   const { now } = clock;
   clock.now = () => now() + (DEFAULT_RETENTION_DAYS + 1) * DAY_MS;
-  for (const name of logs) await (COMPANY_LOG.getByName(name) as unknown as { move(): Promise<void> }).move();
+  for (const name of appendedLogs) await (COMPANY_LOG.getByName(name) as unknown as { move(): Promise<void> }).move();
   clock.now = now;
   return Response.json({});
 }

@@ -8,9 +8,9 @@ import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler'
 import { bundleWorker } from '../../local/bundle.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
-const NO_LIMIT = '1000000000';
+const UNREACHABLE_LIMIT = '1000000000';
 
-/** The measured Worker in a workerd of its own. */
+/** Running workerd that serves the measured Worker only. */
 export interface BenchWorker {
   origin: string;
   operatorToken: string;
@@ -70,13 +70,13 @@ function makeVariables(operatorToken: string): Record<string, string> {
     ENCRYPTION_KEYS: JSON.stringify({ 1: makeRandomSecret() }),
     EMBED_SECRETS: JSON.stringify({ 1: makeRandomSecret() }),
     NEON_API_KEY: 'unused',
-    RATE_LIMIT_ORGANIZATION_PER_MINUTE: NO_LIMIT,
-    RATE_LIMIT_PRINCIPAL_PER_MINUTE: NO_LIMIT,
-    RATE_LIMIT_IP_PER_SECOND: NO_LIMIT,
+    RATE_LIMIT_ORGANIZATION_PER_MINUTE: UNREACHABLE_LIMIT,
+    RATE_LIMIT_PRINCIPAL_PER_MINUTE: UNREACHABLE_LIMIT,
+    RATE_LIMIT_IP_PER_SECOND: UNREACHABLE_LIMIT,
   };
 }
 
-/** Makes the tables of an empty control database. */
+/** Creates the tables of an empty control database. */
 export async function migrateDatabase(database: Awaited<ReturnType<Miniflare['getD1Database']>>): Promise<void> {
   const folder = join(PROJECT, 'drizzle');
   for (const name of readdirSync(folder)
@@ -87,7 +87,7 @@ export async function migrateDatabase(database: Awaited<ReturnType<Miniflare['ge
   }
 }
 
-/** The process of workerd below another one. */
+/** Finds the process of workerd that another process started. */
 export function findWorkerd(parent: number): number {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {

@@ -4,16 +4,16 @@ import type { System } from '../system.ts';
 
 /** The results of the requests of one kind. */
 export interface Tally {
-  /** Milliseconds of each answer, in order. */
+  /** Milliseconds until each answer, in order. */
   times: number[];
   /** The number of answers by status; 0 stands for no answer. */
   statuses: Map<number, number>;
   /** The first few unexpected answers, described. */
-  surprises: string[];
+  unexpectedAnswers: string[];
 }
 
-const MAX_SURPRISES = 5;
-/** The pause of a caller before each request: the simulator of queues falls behind at a hundred messages a second. */
+const MAX_UNEXPECTED_ANSWERS = 5;
+/** Pause of a caller before each request in ms: the simulator of queues falls behind at a hundred messages a second. */
 const PAUSE_MS = 150;
 
 /** Sends the traffic's requests and records the results by kind of caller. */
@@ -32,9 +32,9 @@ export class Callers {
 
   /** The number of all requests that were answered. */
   get answered(): number {
-    let answered = 0;
-    for (const { times } of this.tallies.values()) answered += times.length;
-    return answered;
+    let answeredCount = 0;
+    for (const { times } of this.tallies.values()) answeredCount += times.length;
+    return answeredCount;
   }
 
   signed(method: string, path: string, body?: object) {
@@ -57,21 +57,22 @@ export class Callers {
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, read by whoever asked.
-  async #send(kind: string, make: () => Request | Promise<Request>): Promise<any> {
-    const tally: Tally = this.tallies.get(kind) ?? { times: [], statuses: new Map(), surprises: [] };
+  async #send(kind: string, makeRequest: () => Request | Promise<Request>): Promise<any> {
+    const tally: Tally = this.tallies.get(kind) ?? { times: [], statuses: new Map(), unexpectedAnswers: [] };
     this.tallies.set(kind, tally);
-    const count = (status: number, surprise?: string) => {
+    const count = (status: number, unexpectedAnswer?: string) => {
       tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
-      if (surprise && tally.surprises.length < MAX_SURPRISES) tally.surprises.push(surprise);
+      if (unexpectedAnswer && tally.unexpectedAnswers.length < MAX_UNEXPECTED_ANSWERS)
+        tally.unexpectedAnswers.push(unexpectedAnswer);
     };
     await sleep(PAUSE_MS);
-    const request = await make();
+    const request = await makeRequest();
     const path = new URL(request.url).pathname;
-    const before = performance.now();
+    const startedAt = performance.now();
     try {
       const response = await fetch(request);
       const text = await response.text();
-      tally.times.push(performance.now() - before);
+      tally.times.push(performance.now() - startedAt);
       count(response.status, response.ok ? undefined : `${request.method} ${path} → ${response.status}: ${text}`);
       return response.ok && text ? JSON.parse(text) : undefined;
     } catch (error) {

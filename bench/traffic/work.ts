@@ -5,10 +5,10 @@ import type { Callers } from './callers.ts';
 const REGIONS = ['norte', 'sul', 'leste', 'oeste'];
 const UPLOADED_ROWS = 5000;
 const POLL_MS = 500;
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
-/** The objects of the traffic: a table, and a dashboard over it that is shared. */
-export interface Scene {
+/** Objects that the traffic works on: a table, and a dashboard over it that is shared. */
+export interface TrafficObjects {
   tableId: string;
   visualizationId: string;
   /** Path of an embed's API, without its last part. */
@@ -17,7 +17,7 @@ export interface Scene {
   share: string;
 }
 
-/** A repeated activity of a caller. @param turn counts from 0 */
+/** Repeated activity of a caller. @param turn number of the repetition, from 0 */
 export type Activity = (turn: number) => Promise<void>;
 
 const makeCsv = (rows: number, seed: number): string =>
@@ -32,8 +32,8 @@ const makeCsv = (rows: number, seed: number): string =>
 
 const makeFile = (csv: string): File => new File([csv], 'vendas.csv', { type: 'text/csv' });
 
-/** Makes the objects through the API. */
-export async function createScene(system: System): Promise<Scene> {
+/** Creates the traffic's objects through the API. */
+export async function createTrafficObjects(system: System): Promise<TrafficObjects> {
   const jobId = await uploadFile(system, makeFile(makeCsv(20_000, 1)));
   const job = await waitForJob(system, jobId, 'waiting_confirm');
   const { user_table_id: tableId } = await loadJob(system, job, { display_name: 'vendas' });
@@ -59,8 +59,8 @@ export async function createScene(system: System): Promise<Scene> {
   };
 }
 
-/** The activity of automation: makes a group, reads lists, deletes the group. */
-export const actAsAutomation =
+/** Makes the activity of automation: creates a group, reads lists, deletes the group. */
+export const makeAutomationActivity =
   (callers: Callers): Activity =>
   async (turn) => {
     const group = await callers.signed('POST', '/groups', { name: `grupo ${turn} ${crypto.randomUUID()}` });
@@ -71,9 +71,9 @@ export const actAsAutomation =
     await callers.signed('DELETE', `/groups/${group.id}`);
   };
 
-/** The activity of a person at the console: reads and writes rows, runs a visualization. */
-export const actAsPerson =
-  (callers: Callers, { tableId, visualizationId }: Scene): Activity =>
+/** Makes the activity of a person at the console: reads and writes rows, runs a visualization. */
+export const makePersonActivity =
+  (callers: Callers, { tableId, visualizationId }: TrafficObjects): Activity =>
   async (turn) => {
     await callers.bearer('GET', '/v1/auth/me');
     await callers.bearer('GET', `/v1/managed-tables/${tableId}/data?page=${1 + (turn % 200)}&per_page=50`);
@@ -83,9 +83,9 @@ export const actAsPerson =
     await callers.bearer('POST', `/v1/visualizations/${visualizationId}/execute`, { parameters });
   };
 
-/** The activity of viewers of an embed and of a public link. */
-export const actAsViewer =
-  (callers: Callers, { embed, share }: Scene): Activity =>
+/** Makes the activity of viewers of an embed and of a public link. */
+export const makeViewerActivity =
+  (callers: Callers, { embed, share }: TrafficObjects): Activity =>
   async (turn) => {
     const parameters = { regiao: REGIONS[turn % 4] };
     await callers.viewer('GET', `${embed}/info`);
@@ -94,17 +94,17 @@ export const actAsViewer =
     await callers.viewer('POST', `${share}/execute`, { parameters });
   };
 
-/** The activity of a person with files: uploads, confirms, waits for the table, counts its rows, deletes it. */
-export const actAsUploader =
+/** Makes the activity of an uploader: uploads a file, confirms, waits for the table, counts its rows, deletes it. */
+export const makeUploaderActivity =
   (callers: Callers): Activity =>
   async (turn) => {
     const form = new FormData();
     form.append('files', makeFile(makeCsv(UPLOADED_ROWS, turn)));
-    const uploaded = await callers.bearer('POST', '/v1/managed-tables/upload', form);
-    if (!uploaded) return;
-    const path = `/v1/managed-tables/upload-jobs/${uploaded.job_id}`;
-    const inferred = await readJob(callers, path, 'waiting_confirm');
-    const table = { display_name: `carga_${turn}`, columns: inferred.inferred_schema.columns };
+    const uploadAnswer = await callers.bearer('POST', '/v1/managed-tables/upload', form);
+    if (!uploadAnswer) return;
+    const path = `/v1/managed-tables/upload-jobs/${uploadAnswer.job_id}`;
+    const inferredJob = await readJob(callers, path, 'waiting_confirm');
+    const table = { display_name: `carga_${turn}`, columns: inferredJob.inferred_schema.columns };
     await callers.bearer('POST', `${path}/confirm`, table);
     const { user_table_id: tableId } = await readJob(callers, path, 'done');
     const { row_count: rows } = await callers.bearer('GET', `/v1/managed-tables/${tableId}`);
@@ -114,12 +114,12 @@ export const actAsUploader =
 
 // biome-ignore lint/suspicious/noExplicitAny: the record as the API answers it.
 async function readJob(callers: Callers, path: string, status: string): Promise<any> {
-  const patience = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     const job = await callers.bearer('GET', path);
     if (job?.status === status) return job;
     if (job?.status === 'failed') throw new Error(`An upload failed: ${JSON.stringify(job.error)}`);
-    if (Date.now() > patience) throw new Error(`An upload was not ${status} after ${PATIENCE_MS / 1000} s`);
+    if (Date.now() > deadline) throw new Error(`An upload was not ${status} after ${TIMEOUT_MS / 1000} s`);
     await sleep(POLL_MS);
   }
 }

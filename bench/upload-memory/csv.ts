@@ -1,7 +1,7 @@
 const makeRow = (n: number): string =>
   `${n},"Cliente ${n}",${n % 9973}.5,${n % 2 === 0},2024-01-31,2024-01-31T10:20:30Z\n`;
 
-/** A CSV of about that many bytes, at least. */
+/** Makes a CSV file of at least this many bytes. */
 export function makeCsv(bytes: number): File {
   const parts = ['codigo,nome,valor,ativo,dia,momento\n'];
   for (let length = 0, n = 0; length < bytes; n += 1000) {

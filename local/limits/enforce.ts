@@ -2,12 +2,12 @@
 import { env } from 'cloudflare:workers';
 import type { Bindings } from '../../src/config.ts';
 import { countQuery, openWithinLimit } from './invocation.ts';
-import { LIMITS, PastLimit } from './limits.ts';
+import { LIMITS, LimitExceededError } from './limits.ts';
 import { requireStorable } from './storable.ts';
 
-type ObjectMethod = (...given: unknown[]) => unknown;
+type ObjectMethod = (...args: unknown[]) => unknown;
 
-/** Replaces methods of the class of `example`. */
+/** Replaces methods on the class of `example` by versions that enforce limits. */
 export function replaceMethods(
   example: object,
   names: readonly string[],
@@ -20,73 +20,73 @@ export function replaceMethods(
 const { FILES, CONTROL_DB, AUDIT } = env as unknown as Bindings;
 
 replaceMethods(FILES, ['get', 'head', 'put', 'list', 'delete', 'createMultipartUpload'], (name, method) => {
-  return async function limited(this: R2Bucket, ...given) {
-    const keys = given[0];
+  return async function limited(this: R2Bucket, ...args) {
+    const keys = args[0];
     if (name === 'delete' && Array.isArray(keys)) {
       if (keys.length === 0 || keys.length > LIMITS.keysOfDelete.value)
-        throw new PastLimit('keysOfDelete', keys.length);
+        throw new LimitExceededError('keysOfDelete', keys.length);
     }
-    return openWithinLimit(async () => Reflect.apply(method, this, given));
+    return openWithinLimit(async () => Reflect.apply(method, this, args));
   };
 });
 
 const measureSize = (body: unknown): number => Buffer.byteLength(JSON.stringify(body) ?? '');
 
 replaceMethods(AUDIT, ['send', 'sendBatch'], (name, method) => {
-  return async function limited(this: Queue, ...given) {
+  return async function limited(this: Queue, ...args) {
     if (name === 'sendBatch') {
-      const messages = [...(given[0] as Iterable<MessageSendRequest>)];
+      const messages = [...(args[0] as Iterable<MessageSendRequest>)];
       const bytes = messages.reduce((sum, { body }) => sum + measureSize(body), 0);
-      if (bytes > LIMITS.batchBytes.value) throw new PastLimit('batchBytes', bytes);
-      return openWithinLimit(async () => Reflect.apply(method, this, [messages, ...given.slice(1)]));
+      if (bytes > LIMITS.batchBytes.value) throw new LimitExceededError('batchBytes', bytes);
+      return openWithinLimit(async () => Reflect.apply(method, this, [messages, ...args.slice(1)]));
     }
-    return openWithinLimit(async () => Reflect.apply(method, this, given));
+    return openWithinLimit(async () => Reflect.apply(method, this, args));
   };
 });
 
-/** Why a statement cannot be run, which its database says when it is. */
-const refusedStatements = new WeakMap<object, unknown>();
+/** Errors of statements that cannot be run, which their database throws when they are run. */
+const statementErrors = new WeakMap<object, unknown>();
 
-const statement = CONTROL_DB.prepare('select 1');
+const exampleStatement = CONTROL_DB.prepare('select 1');
 
-replaceMethods(statement, ['bind'], (_, method) => {
+replaceMethods(exampleStatement, ['bind'], (_, method) => {
   return function limited(this: D1PreparedStatement, ...values) {
-    const bound = Reflect.apply(method, this, values) as D1PreparedStatement;
+    const boundStatement = Reflect.apply(method, this, values) as D1PreparedStatement;
     try {
       requireStorable(String((this as unknown as { statement?: string }).statement), values, 'valueBytes');
     } catch (error) {
-      refusedStatements.set(bound, error);
+      statementErrors.set(boundStatement, error);
     }
-    return bound;
+    return boundStatement;
   };
 });
 
 function requireRunnable(statements: readonly object[]): void {
-  for (const each of statements) if (refusedStatements.has(each)) throw refusedStatements.get(each);
+  for (const each of statements) if (statementErrors.has(each)) throw statementErrors.get(each);
   countQuery();
 }
 
-replaceMethods(statement, ['all', 'raw', 'run', 'first'], (_, method) => {
-  return async function limited(this: D1PreparedStatement, ...given) {
+replaceMethods(exampleStatement, ['all', 'raw', 'run', 'first'], (_, method) => {
+  return async function limited(this: D1PreparedStatement, ...args) {
     requireRunnable([this]);
-    return Reflect.apply(method, this, given);
+    return Reflect.apply(method, this, args);
   };
 });
 
 for (const database of [CONTROL_DB, CONTROL_DB.withSession()]) {
   replaceMethods(database, ['batch'], (_, method) => {
-    return async function limited(this: object, ...given) {
-      requireRunnable(given[0] as D1PreparedStatement[]);
-      return Reflect.apply(method, this, given);
+    return async function limited(this: object, ...args) {
+      requireRunnable(args[0] as D1PreparedStatement[]);
+      return Reflect.apply(method, this, args);
     };
   });
 }
 
 replaceMethods(caches.default, ['match', 'put', 'delete'], (_, method) => {
-  return async function limited(this: Cache, ...given) {
-    return openWithinLimit(async () => Reflect.apply(method, this, given));
+  return async function limited(this: Cache, ...args) {
+    return openWithinLimit(async () => Reflect.apply(method, this, args));
   };
 });
 
 const { fetch } = globalThis;
-globalThis.fetch = (...given: Parameters<typeof fetch>) => openWithinLimit(() => fetch(...given));
+globalThis.fetch = (...args: Parameters<typeof fetch>) => openWithinLimit(() => fetch(...args));

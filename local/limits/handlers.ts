@@ -1,10 +1,10 @@
 import { runInInvocation } from './invocation.ts';
 
-/** Handlers whose invocations refuse what the platform refuses. */
+/** Wraps handlers, so that each invocation refuses what the platform refuses. */
 export function limitHandlers<Handlers extends object>(handlers: Handlers): Handlers {
   const wrapped = Object.entries(handlers).map(([name, handler]) => [
     name,
-    (...given: unknown[]) => runInInvocation(() => handler(...given)),
+    (...args: unknown[]) => runInInvocation(() => handler(...args)),
   ]);
   return Object.fromEntries(wrapped) as Handlers;
 }

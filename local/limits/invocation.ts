@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { LIMITS, PastLimit } from './limits.ts';
+import { LIMITS, LimitExceededError } from './limits.ts';
 
-/** What one invocation of a Worker has asked for. */
+/** Counts of the subrequests, queries and connections of one invocation of a Worker. */
 class Invocation {
   #subrequests = 0;
   #queries = 0;
@@ -10,13 +10,13 @@ class Invocation {
 
   query(): void {
     this.#queries += 1;
-    if (this.#queries > LIMITS.queries.value) throw new PastLimit('queries', this.#queries);
+    if (this.#queries > LIMITS.queries.value) throw new LimitExceededError('queries', this.#queries);
     this.subrequest();
   }
 
   subrequest(): void {
     this.#subrequests += 1;
-    if (this.#subrequests > LIMITS.subrequests.value) throw new PastLimit('subrequests', this.#subrequests);
+    if (this.#subrequests > LIMITS.subrequests.value) throw new LimitExceededError('subrequests', this.#subrequests);
   }
 
   async connect<T>(open: () => Promise<T>): Promise<T> {
@@ -35,8 +35,8 @@ class Invocation {
 
 const currentInvocation = new AsyncLocalStorage<Invocation>();
 
-/** Runs what the platform calls a Worker for. */
-export const runInInvocation = <T>(work: () => T): T => currentInvocation.run(new Invocation(), work);
+/** Runs an invocation of a Worker, whose use of the platform is counted. */
+export const runInInvocation = <T>(handler: () => T): T => currentInvocation.run(new Invocation(), handler);
 
 /** Counts a query of D1. @throws PastLimit */
 export const countQuery = (): void => currentInvocation.getStore()?.query();

@@ -1,4 +1,4 @@
-import { LIMITS, PastLimit } from './limits.ts';
+import { LIMITS, LimitExceededError } from './limits.ts';
 
 const measureBytes = (value: unknown): number => {
   if (typeof value === 'string') return Buffer.byteLength(value);
@@ -16,16 +16,16 @@ export function requireStorable(
 ): void {
   const sizes = values.map(measureBytes);
   const largest = Math.max(0, ...sizes);
-  const most = LIMITS[limit].value;
-  if (largest > most) throw new PastLimit(limit, largest);
-  if (sizes.reduce((sum, size) => sum + size, 0) <= most) return;
+  const maxBytes = LIMITS[limit].value;
+  if (largest > maxBytes) throw new LimitExceededError(limit, largest);
+  if (sizes.reduce((sum, size) => sum + size, 0) <= maxBytes) return;
   const rows = /^\s*insert\b/i.test(text) ? (ROWS_PATTERN.exec(text)?.[1] ?? '').match(/\([^()]*\)/g) : null;
   let from = 0;
   for (const row of rows ?? []) {
-    const bound = row.split('?').length - 1;
-    const size = sizes.slice(from, from + bound).reduce((sum, each) => sum + each, 0);
-    if (size > most) throw new PastLimit(limit, size);
-    from += bound;
+    const parameterCount = row.split('?').length - 1;
+    const size = sizes.slice(from, from + parameterCount).reduce((sum, each) => sum + each, 0);
+    if (size > maxBytes) throw new LimitExceededError(limit, size);
+    from += parameterCount;
   }
 }
 
@@ -33,5 +33,5 @@ export function requireStorable(
 export function requireStorableEntry(key: string, value: unknown): void {
   const isPlain = typeof value === 'string' || ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
   const size = measureBytes(key) + measureBytes(isPlain ? value : (JSON.stringify(value) ?? ''));
-  if (size > LIMITS.objectEntryBytes.value) throw new PastLimit('objectEntryBytes', size);
+  if (size > LIMITS.objectEntryBytes.value) throw new LimitExceededError('objectEntryBytes', size);
 }

@@ -5,7 +5,7 @@ import { NEON_PLANS, type NeonPlan } from '../../operations/deployment/neon.ts';
 /** The regions in which projects can be created; the first is Neon's default. */
 const REGIONS = ['aws-us-east-1', 'aws-eu-central-1', 'aws-sa-east-1'];
 
-/** Whose key a call has. */
+/** Kind of caller whose key a request has. */
 export type Caller = 'person' | 'organization';
 
 /** A refusal of Neon's API. */
@@ -15,8 +15,8 @@ export interface NeonError {
   message: string;
 }
 
-/** The organization that a call concerns, or why the call is refused. */
-export type OrganizationOf = { organization: string } | NeonError;
+/** Organization that a call concerns, or the reason for its refusal. */
+export type OrganizationResult = { organization: string } | NeonError;
 
 /** The account's callers: a person with a key who belongs to one organization, and perhaps its own key. */
 export class NeonAccount {
@@ -25,24 +25,24 @@ export class NeonAccount {
   readonly #plan: NeonPlan;
 
   constructor({ apiKey, organizationKey, plan }: { apiKey: string; organizationKey?: string; plan?: NeonPlan }) {
-    const known = { person: apiKey, organization: organizationKey };
+    const knownKeys = { person: apiKey, organization: organizationKey };
     this.#keys = (['person', 'organization'] as const).flatMap((of) => {
-      const key = known[of];
+      const key = knownKeys[of];
       return key === undefined ? [] : [{ of, key: Buffer.from(`Bearer ${key}`) }];
     });
     this.#plan = plan ?? 'scale';
   }
 
-  /** The caller whose key an `Authorization` header has. */
-  callerOf(authorization: string): Caller | undefined {
-    const sent = Buffer.from(authorization);
-    return this.#keys.find(({ key }) => sent.length === key.length && timingSafeEqual(sent, key))?.of;
+  /** Returns the caller whose key an `Authorization` header has. */
+  findCaller(authorization: string): Caller | undefined {
+    const sentHeader = Buffer.from(authorization);
+    return this.#keys.find(({ key }) => sentHeader.length === key.length && timingSafeEqual(sentHeader, key))?.of;
   }
 
-  /** Like Neon, requires the organization from a person; a key of an organization implies it. */
-  organizationFor(caller: Caller, asked: string | null | undefined): OrganizationOf {
-    if (asked) {
-      if (asked === this.organization) return { organization: asked };
+  /** Finds the organization of a call. Like Neon, requires its id from a person; an organization's key implies it. */
+  findOrganization(caller: Caller, requestedId: string | null | undefined): OrganizationResult {
+    if (requestedId) {
+      if (requestedId === this.organization) return { organization: requestedId };
       return { status: 404, code: '', message: 'organization not found' };
     }
     if (caller === 'organization') return { organization: this.organization };
@@ -50,37 +50,39 @@ export class NeonAccount {
     return { status: 400, code: '', message };
   }
 
-  /** The reason to refuse the creation of a project, if there is one. */
-  refusalOf(wanted: raw.ProjectCreateRequest['project'], projects: number): NeonError | undefined {
+  /** Returns the reason to refuse the creation of a project, if there is one. */
+  findRefusal(projectInput: raw.ProjectCreateRequest['project'], projectCount: number): NeonError | undefined {
     const plan = NEON_PLANS[this.#plan];
-    const refuse = (status: number, message: string, code = '') => ({ status, code, message });
-    if (wanted.region_id !== undefined && !REGIONS.includes(wanted.region_id)) {
-      return refuse(400, `unknown region ${wanted.region_id}`);
+    const makeRefusal = (status: number, message: string, code = '') => ({ status, code, message });
+    if (projectInput.region_id !== undefined && !REGIONS.includes(projectInput.region_id)) {
+      return makeRefusal(400, `unknown region ${projectInput.region_id}`);
     }
-    if ((wanted.history_retention_seconds ?? 0) > plan.historySeconds) {
-      return refuse(400, `history_retention_seconds must be at most ${plan.historySeconds}`);
+    if ((projectInput.history_retention_seconds ?? 0) > plan.historySeconds) {
+      return makeRefusal(400, `history_retention_seconds must be at most ${plan.historySeconds}`);
     }
-    if ((wanted.default_endpoint_settings?.autoscaling_limit_max_cu ?? 0) > plan.computeUnits) {
-      return refuse(400, `autoscaling_limit_max_cu must be at most ${plan.computeUnits}`);
+    if ((projectInput.default_endpoint_settings?.autoscaling_limit_max_cu ?? 0) > plan.computeUnits) {
+      return makeRefusal(400, `autoscaling_limit_max_cu must be at most ${plan.computeUnits}`);
     }
-    return projects >= plan.projects ? refuse(422, 'projects limit exceeded', 'PROJECTS_LIMIT_EXCEEDED') : undefined;
+    return projectCount >= plan.projects
+      ? makeRefusal(422, 'projects limit exceeded', 'PROJECTS_LIMIT_EXCEEDED')
+      : undefined;
   }
 
-  /** The region of a project created without one. */
+  /** Region of a project that is created without one. */
   get defaultRegion(): string {
     return REGIONS[0] as string;
   }
 
   /** Answers `GET /auth`. */
-  authView(caller: Caller): raw.AuthDetailsResponse {
+  viewAuth(caller: Caller): raw.AuthDetailsResponse {
     return caller === 'person'
       ? { account_id: 'a-person', auth_method: 'api_key_user' }
       : { account_id: this.organization, auth_method: 'api_key_org' };
   }
 
   /** Answers `GET /organizations/{id}`. */
-  organizationView(): raw.Organization {
-    const made = '2026-01-01T00:00:00Z';
+  viewOrganization(): raw.Organization {
+    const createdAt = '2026-01-01T00:00:00Z';
     const { organization: id } = this;
     return {
       id,
@@ -88,13 +90,13 @@ export class NeonAccount {
       handle: 'local',
       plan: this.#plan,
       managed_by: 'console',
-      created_at: made,
-      updated_at: made,
+      created_at: createdAt,
+      updated_at: createdAt,
     };
   }
 
   /** Answers `GET /regions`. */
-  regionsView(): raw.ActiveRegionsResponse {
+  viewRegions(): raw.ActiveRegionsResponse {
     const regions = REGIONS.map((region_id, at) => ({
       region_id,
       name: region_id,

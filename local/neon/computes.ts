@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What Neon takes for suspending and waking a compute, in milliseconds. */
-const DEFAULTS = { idle: 5 * 60_000, waking: 500 };
+/** Times after which Neon suspends an idle compute, and which waking one takes, in milliseconds. */
+const DEFAULT_MS = { idle: 5 * 60_000, waking: 500 };
 
 interface Compute {
   connections: number;
-  /** When the last connection ended. */
+  /** Time at which the last connection ended. */
   usedAt: number;
-  /** How long it takes to wake; it sleeps if that is set. */
+  /** Milliseconds that waking takes; the compute sleeps if this is set. */
   asleep?: number;
   awake?: Promise<void>;
 }
@@ -19,20 +19,20 @@ interface Compute {
 export class Computes {
   readonly #computes = new Map<string, Compute>();
 
-  /** A connection begins. @returns what it waits for, and what to call at its end */
-  connect(projectName: string): { awake: Promise<void> | undefined; end(): void } {
+  /** Counts a new connection. @returns the promise that it waits for, and the function to call at its end */
+  connect(projectName: string): { wakingPromise: Promise<void> | undefined; end(): void } {
     const compute = this.#of(projectName);
-    const isIdle = compute.connections === 0 && Date.now() - compute.usedAt > DEFAULTS.idle;
-    const waking = compute.asleep ?? (isIdle ? DEFAULTS.waking : undefined);
-    if (waking !== undefined) {
+    const isIdle = compute.connections === 0 && Date.now() - compute.usedAt > DEFAULT_MS.idle;
+    const wakingMs = compute.asleep ?? (isIdle ? DEFAULT_MS.waking : undefined);
+    if (wakingMs !== undefined) {
       delete compute.asleep;
-      compute.awake = sleep(waking).then(() => {
+      compute.awake = sleep(wakingMs).then(() => {
         delete compute.awake;
       });
     }
     compute.connections += 1;
     return {
-      awake: compute.awake,
+      wakingPromise: compute.awake,
       end: () => {
         compute.connections -= 1;
         compute.usedAt = Date.now();
@@ -40,21 +40,21 @@ export class Computes {
     };
   }
 
-  /** Suspends a project's compute, as if nobody had used it. @param waking how long it takes to wake, in milliseconds */
+  /** Suspends a project's compute, as if it had been idle. @param waking how long it takes to wake, in milliseconds */
   suspend(projectName: string, waking: number): void {
     this.#of(projectName).asleep = waking;
   }
 
-  /** As Neon's API calls it. */
-  stateOf(projectName: string): 'idle' | 'init' | 'active' {
+  /** Returns the state of a compute in the words of Neon's API. */
+  getState(projectName: string): 'idle' | 'init' | 'active' {
     const { asleep, awake } = this.#of(projectName);
     if (asleep !== undefined) return 'idle';
     return awake === undefined ? 'active' : 'init';
   }
 
-  /** What tests are told: its state, and how many connections are open. */
-  told(projectName: string): { state: 'idle' | 'init' | 'active'; connections: number } {
-    return { state: this.stateOf(projectName), connections: this.#of(projectName).connections };
+  /** Returns the status that tests read: state, and number of open connections. */
+  getStatus(projectName: string): { state: 'idle' | 'init' | 'active'; connections: number } {
+    return { state: this.getState(projectName), connections: this.#of(projectName).connections };
   }
 
   #of(projectName: string): Compute {

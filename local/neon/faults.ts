@@ -1,4 +1,4 @@
-/** The calls of the management API on which a fault can be set. */
+/** Calls of the management API for which a fault can be set. */
 export type NeonCall =
   | 'list_projects'
   | 'create_project'
@@ -8,11 +8,11 @@ export type NeonCall =
   | 'get_operation'
   | 'connection_uri';
 
-/** A fault of the next calls that concern the project of that name. */
+/** Fault of the next calls that concern the project with the given name. */
 export interface NeonFault {
   call: NeonCall;
   project_name: string;
-  /** How many calls it affects; one when left out. */
+  /** Number of affected calls; one when left out. */
   times?: number;
   /** Answers this status without doing anything. */
   status?: number;
@@ -26,7 +26,7 @@ export interface NeonFault {
   operations_ms?: number;
 }
 
-/** The faults that are set, and the number of calls, by project name. For tests of the callers. */
+/** Faults that are set, and numbers of calls, by project name. For tests of the callers. */
 export class Faults {
   readonly #pending: (NeonFault & { left: number })[] = [];
   readonly #counts = new Map<string, number>();
@@ -47,8 +47,8 @@ export class Faults {
     return fault;
   }
 
-  /** The number of each kind of call for the project of that name. */
-  counts(projectName: string): Record<string, number> {
+  /** Returns the number of calls by kind for the project with the given name. */
+  countCalls(projectName: string): Record<string, number> {
     const suffix = ` ${projectName}`;
     return Object.fromEntries(
       [...this.#counts].filter(([key]) => key.endsWith(suffix)).map(([key, n]) => [key.slice(0, -suffix.length), n]),

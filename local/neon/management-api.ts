@@ -3,9 +3,9 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { raw } from '@neon/sdk';
 import { sendJson } from '../servers.ts';
-import type { Caller, NeonAccount, OrganizationOf } from './account.ts';
+import type { Caller, NeonAccount, OrganizationResult } from './account.ts';
 import type { Faults, NeonCall } from './faults.ts';
-import { NameTaken, type NeonProject, type NeonProjects } from './projects.ts';
+import { NameTakenError, type NeonProject, type NeonProjects } from './projects.ts';
 import { makeConnectionUri, viewCreatedProject, viewListedProject, viewOperations, viewProject } from './views.ts';
 
 interface ApiResponse {
@@ -13,9 +13,9 @@ interface ApiResponse {
   body: unknown;
 }
 
-interface Call {
+interface ProjectCall {
   name: NeonCall;
-  /** Name of the project that the call concerns, for the faults set on it. */
+  /** Name of the project that the call concerns, for which faults can be set. */
   projectName: string;
   run(operationsMs: number): ApiResponse | Promise<ApiResponse>;
 }
@@ -35,12 +35,12 @@ export class ManagementApi {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const caller = this.#account.callerOf(request.headers.authorization ?? '');
+    const caller = this.#account.findCaller(request.headers.authorization ?? '');
     if (caller === undefined) {
       return sendResponse(response, makeProblem(401, '', 'supplied credentials do not pass authentication'));
     }
-    const about = this.#aboutAccount(request, caller);
-    if (about !== undefined) return sendResponse(response, about);
+    const accountAnswer = this.#aboutAccount(request, caller);
+    if (accountAnswer !== undefined) return sendResponse(response, accountAnswer);
     const call = this.#route(request, caller, await json(request).catch(() => ({})));
     if (call === undefined) return sendResponse(response, makeProblem(404, '', 'the requested resource was not found'));
 
@@ -58,25 +58,25 @@ export class ManagementApi {
     sendResponse(response, answer);
   }
 
-  /** Answers questions about the account itself. */
+  /** Answers requests for the account itself. */
   #aboutAccount(request: IncomingMessage, caller: Caller): ApiResponse | undefined {
     const account = this.#account;
     switch (`${request.method} ${request.url?.slice(ROOT_PATH.length)}`) {
       case 'GET /auth':
-        return makeResponse(account.authView(caller));
+        return makeResponse(account.viewAuth(caller));
       case 'GET /regions':
-        return makeResponse(account.regionsView());
+        return makeResponse(account.viewRegions());
       case `GET /organizations/${account.organization}`:
-        return makeResponse(account.organizationView());
+        return makeResponse(account.viewOrganization());
       case 'GET /users/me/organizations':
         if (caller === 'organization') return makeProblem(403, '', 'not allowed for organization API keys');
-        return makeResponse({ organizations: [account.organizationView()] });
+        return makeResponse({ organizations: [account.viewOrganization()] });
       default:
         return undefined;
     }
   }
 
-  #route(request: IncomingMessage, caller: Caller, body: unknown): Call | undefined {
+  #route(request: IncomingMessage, caller: Caller, body: unknown): ProjectCall | undefined {
     const url = new URL(request.url ?? '/', 'http://neon');
     const [collection, id, part, partId] = url.pathname
       .slice(ROOT_PATH.length + 1)
@@ -88,54 +88,58 @@ export class ManagementApi {
 
     const project = this.#projects.get(id);
     if (project === undefined) return undefined;
-    const about = (name: NeonCall, run: Call['run']): Call => ({ name, projectName: project.name, run });
+    const makeCall = (name: NeonCall, run: ProjectCall['run']): ProjectCall => ({
+      name,
+      projectName: project.name,
+      run,
+    });
     if (method === 'GET' && part === undefined) {
-      return about('get_project', () => makeResponse({ project: viewProject(project) }));
+      return makeCall('get_project', () => makeResponse({ project: viewProject(project) }));
     }
     if (method === 'DELETE' && part === undefined) {
-      return about('delete_project', async () => {
+      return makeCall('delete_project', async () => {
         await this.#projects.delete(project);
         return makeResponse({ project: viewProject(project) });
       });
     }
     if (method === 'GET' && part === 'operations') {
       return partId === undefined
-        ? about('list_operations', () => makeResponse({ operations: viewOperations(project, Date.now()) }))
-        : about('get_operation', () => makeOperation(project, partId));
+        ? makeCall('list_operations', () => makeResponse({ operations: viewOperations(project, Date.now()) }))
+        : makeCall('get_operation', () => makeOperation(project, partId));
     }
     if (method === 'GET' && part === 'connection_uri') {
-      return about('connection_uri', () => makeUri(project, url.searchParams));
+      return makeCall('connection_uri', () => makeUri(project, url.searchParams));
     }
     return undefined;
   }
 
-  #collection(method: string, caller: Caller, query: URLSearchParams, body: unknown): Call | undefined {
+  #collection(method: string, caller: Caller, query: URLSearchParams, body: unknown): ProjectCall | undefined {
     if (method === 'GET') {
-      const search = query.get('search') ?? '';
-      const of = this.#account.organizationFor(caller, query.get('org_id'));
+      const searchText = query.get('search') ?? '';
+      const of = this.#account.findOrganization(caller, query.get('org_id'));
       return {
         name: 'list_projects',
-        projectName: search,
-        run: () => withOrganization(of, () => this.#list(search, query)),
+        projectName: searchText,
+        run: () => answerForOrganization(of, () => this.#list(searchText, query)),
       };
     }
     if (method === 'POST') {
-      const { project = {} } = body as { project?: CreateInput };
+      const { project = {} } = body as { project?: CreateProjectInput };
       const name = project.name ?? 'project';
-      const of = this.#account.organizationFor(caller, project.org_id);
+      const of = this.#account.findOrganization(caller, project.org_id);
       return {
         name: 'create_project',
         projectName: name,
-        run: (ms) => withOrganization(of, () => this.#create(name, project, ms)),
+        run: (ms) => answerForOrganization(of, () => this.#create(name, project, ms)),
       };
     }
     return undefined;
   }
 
   #list(search: string, query: URLSearchParams): ApiResponse {
-    const found = this.#projects.list().filter(({ id, name }) => name.includes(search) || id.includes(search));
-    const after = found.findIndex(({ id }) => id === query.get('cursor')) + 1;
-    const page = found.slice(after, after + Number(query.get('limit') ?? 10));
+    const foundProjects = this.#projects.list().filter(({ id, name }) => name.includes(search) || id.includes(search));
+    const firstIndex = foundProjects.findIndex(({ id }) => id === query.get('cursor')) + 1;
+    const page = foundProjects.slice(firstIndex, firstIndex + Number(query.get('limit') ?? 10));
     const last = page.at(-1);
     return makeResponse({
       projects: page.map(viewListedProject),
@@ -143,10 +147,10 @@ export class ManagementApi {
     });
   }
 
-  async #create(name: string, input: CreateInput, operationsMs: number): Promise<ApiResponse> {
-    const refusal = this.#account.refusalOf(input, this.#projects.list().length);
+  async #create(name: string, input: CreateProjectInput, operationsMs: number): Promise<ApiResponse> {
+    const refusal = this.#account.findRefusal(input, this.#projects.list().length);
     if (refusal) return makeProblem(refusal.status, refusal.code, refusal.message);
-    const wanted = {
+    const newProject = {
       name,
       database: input.branch?.database_name ?? 'neondb',
       role: input.branch?.role_name ?? 'neondb_owner',
@@ -156,24 +160,24 @@ export class ManagementApi {
       maxUnits: input.default_endpoint_settings?.autoscaling_limit_max_cu ?? DEFAULT_UNITS,
     };
     try {
-      const project = await this.#projects.create(wanted, operationsMs);
+      const project = await this.#projects.create(newProject, operationsMs);
       return { status: 201, body: viewCreatedProject(project, Date.now()) };
     } catch (error) {
-      if (error instanceof NameTaken) return makeProblem(409, 'CONFLICT', error.message);
+      if (error instanceof NameTakenError) return makeProblem(409, 'CONFLICT', error.message);
       throw error;
     }
   }
 }
 
-type CreateInput = raw.ProjectCreateRequest['project'];
+type CreateProjectInput = raw.ProjectCreateRequest['project'];
 
 const DAY_SECONDS = 24 * 60 * 60;
-/** The compute size of a project created without one. */
+/** Compute size of a project that is created without one. */
 const DEFAULT_UNITS = 0.25;
 
-/** Answers if the organization is known. */
-const withOrganization = (
-  of: OrganizationOf,
+/** Answers if the organization is found; otherwise answers the refusal. */
+const answerForOrganization = (
+  of: OrganizationResult,
   answer: () => ApiResponse | Promise<ApiResponse>,
 ): ApiResponse | Promise<ApiResponse> =>
   'organization' in of ? answer() : makeProblem(of.status, of.code, of.message);
@@ -186,13 +190,17 @@ const makeProblem = (status: number, code: string, message: string): ApiResponse
 });
 
 function makeOperation(project: NeonProject, id: string): ApiResponse {
-  const found = viewOperations(project, Date.now()).find((view) => view.id === id);
-  return found === undefined ? makeProblem(404, '', 'operation not found') : makeResponse({ operation: found });
+  const operationView = viewOperations(project, Date.now()).find((view) => view.id === id);
+  return operationView === undefined
+    ? makeProblem(404, '', 'operation not found')
+    : makeResponse({ operation: operationView });
 }
 
 function makeUri(project: NeonProject, query: URLSearchParams): ApiResponse {
-  const known = query.get('database_name') === project.database && query.get('role_name') === project.role;
-  return known ? makeResponse({ uri: makeConnectionUri(project) }) : makeProblem(404, '', 'role or database not found');
+  const isKnownDatabase = query.get('database_name') === project.database && query.get('role_name') === project.role;
+  return isKnownDatabase
+    ? makeResponse({ uri: makeConnectionUri(project) })
+    : makeProblem(404, '', 'role or database not found');
 }
 
 const sendResponse = (response: ServerResponse, { status, body }: ApiResponse): void =>

@@ -4,14 +4,14 @@ import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import { Problem } from '../../operations/problem.ts';
 import { writeSecretFile } from '../../operations/secret-file.ts';
 
-/** A stored project: a database with its owner role in the local PostgreSQL. Times in ISO 8601. */
+/** Stored project: a database with its owner role in the local PostgreSQL. Times in ISO 8601. */
 export interface NeonProject {
   id: string;
   name: string;
   regionId: string;
-  /** How far back it can be restored, in seconds. */
+  /** Seconds of history from which the project can be restored. */
   historySeconds: number;
-  /** The minimum and maximum size of its compute. */
+  /** Minimum size of the project's compute, in Neon's compute units. */
   minUnits: number;
   maxUnits: number;
   branchId: string;
@@ -25,12 +25,12 @@ export interface NeonProject {
   operations: { id: string; action: 'create_timeline' | 'start_compute'; endsAt: number }[];
 }
 
-/** Another project already uses the name: roles and databases of all projects are on one local server. */
-export class NameTaken extends Error {}
+/** Error thrown when another project already uses the name: roles and databases of all projects are on one local server. */
+export class NameTakenError extends Error {}
 
 const makeHex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
-/** The projects of the local Neon: listed in a file, with a database each in PostgreSQL. */
+/** Projects of the local Neon: listed in a file, with a database each in PostgreSQL. */
 export class NeonProjects {
   readonly #file: string;
   readonly #superuserUrl: string;
@@ -43,7 +43,7 @@ export class NeonProjects {
     this.#projects = readProjects(file);
   }
 
-  /** All projects, newest first, like Neon's list. */
+  /** Lists all projects, newest first, like Neon's list. */
   list(): NeonProject[] {
     return [...this.#projects].reverse();
   }
@@ -52,25 +52,28 @@ export class NeonProjects {
     return this.#projects.find((project) => project.id === id);
   }
 
-  atHost(host: string): NeonProject | undefined {
+  findByHost(host: string): NeonProject | undefined {
     return this.#projects.find((project) => project.host === host);
   }
 
-  /** Creates role and database, then stores the project. Its operations run for `operationsMs`. Throws `NameTaken`. */
+  /** Creates role and database, then stores the project. Its operations run for `operationsMs`. @throws NameTakenError */
   async create(
-    wanted: Pick<NeonProject, 'name' | 'database' | 'role' | 'regionId' | 'historySeconds' | 'minUnits' | 'maxUnits'>,
+    newProject: Pick<
+      NeonProject,
+      'name' | 'database' | 'role' | 'regionId' | 'historySeconds' | 'minUnits' | 'maxUnits'
+    >,
     operationsMs: number,
   ) {
     const password = `npg_${randomBytes(12).toString('base64url')}`;
     await this.#withSuperuser(async (client) => {
-      await makeRoleAndDatabase(client, wanted.role, password, wanted.database);
+      await makeRoleAndDatabase(client, newProject.role, password, newProject.database);
     });
     const suffix = makeHex(4);
     const endpointId = `ep-local-${suffix}`;
     const endsAt = Date.now() + operationsMs;
     const project: NeonProject = {
       id: `local-${suffix}`,
-      ...wanted,
+      ...newProject,
       branchId: `br-local-${suffix}`,
       endpointId,
       host: `${endpointId}.neon.localhost`,
@@ -90,12 +93,12 @@ export class NeonProjects {
   async delete(project: NeonProject): Promise<void> {
     await this.#withSuperuser(async (client) => {
       await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(project.database)} WITH (FORCE)`);
-      const made = await client.query<{ name: string }>(
+      const createdRoles = await client.query<{ name: string }>(
         `SELECT r.rolname AS name FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid
          WHERE m.member = (SELECT oid FROM pg_roles WHERE rolname = $1) AND m.admin_option`,
         [project.role],
       );
-      for (const name of [...made.rows.map((row) => row.name), project.role]) {
+      for (const name of [...createdRoles.rows.map((row) => row.name), project.role]) {
         await client.query(`DROP ROLE IF EXISTS ${escapeIdentifier(name)}`);
       }
     });
@@ -150,7 +153,7 @@ async function makeRoleAndDatabase(client: Client, role: string, password: strin
        IN ROLE neon_superuser`,
     );
   } catch (error) {
-    if (isNameTaken(error)) throw new NameTaken(`role ${role} exists`);
+    if (isNameTaken(error)) throw new NameTakenError(`role ${role} exists`);
     throw error;
   }
   try {
@@ -160,7 +163,7 @@ async function makeRoleAndDatabase(client: Client, role: string, password: strin
     );
   } catch (error) {
     await client.query(`DROP ROLE ${escapeIdentifier(role)}`);
-    if (isNameTaken(error)) throw new NameTaken(`database ${database} exists`);
+    if (isNameTaken(error)) throw new NameTakenError(`database ${database} exists`);
     throw error;
   }
 }

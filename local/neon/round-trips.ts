@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What opening a connection to Neon takes: TCP, TLS, the WebSocket. */
+/** Round trips of opening a connection to Neon: TCP, TLS, the WebSocket. */
 const OPENING_TRIPS = 3;
 
 /**
@@ -10,18 +10,18 @@ const OPENING_TRIPS = 3;
 export class RoundTrips {
   readonly #projects = new Map<string, { milliseconds: number; trips: number }>();
 
-  /** Sets the time that a round trip to a project takes, and counts from 0. */
-  setDistance(projectName: string, milliseconds: number): void {
+  /** Sets the round-trip time of a project (ms), and counts its trips from 0. */
+  setLatency(projectName: string, milliseconds: number): void {
     this.#projects.set(projectName, { milliseconds, trips: 0 });
   }
 
-  /** The longest chain of round trips since then. */
+  /** Returns the longest chain of round trips since the latency was set. */
   of(projectName: string): number {
     return this.#projects.get(projectName)?.trips ?? 0;
   }
 
-  /** Resolves when a connection is open, so far away. */
-  async open(projectName: string): Promise<void> {
+  /** Waits as long as opening a connection takes at the project's latency. */
+  async waitForOpening(projectName: string): Promise<void> {
     const project = this.#projects.get(projectName);
     if (project === undefined) return;
     const trips = project.trips + OPENING_TRIPS;
@@ -29,10 +29,10 @@ export class RoundTrips {
     project.trips = Math.max(project.trips, trips);
   }
 
-  /** Delays and counts the messages of one connection. */
-  link(projectName: string): Link {
+  /** Makes a link that delays and counts the messages of one connection. */
+  createLink(projectName: string): Link {
     const project = this.#projects.get(projectName);
-    let answered = 0;
+    let answeredTrips = 0;
     let last: Promise<void> = Promise.resolve();
     return {
       async send(forward) {
@@ -42,13 +42,13 @@ export class RoundTrips {
         // Timers may fire in another order.
         last = last.then(async () => {
           await arrival;
-          answered = trips;
+          answeredTrips = trips;
           await forward();
         });
         await last;
       },
       receive() {
-        if (project !== undefined) project.trips = Math.max(project.trips, answered);
+        if (project !== undefined) project.trips = Math.max(project.trips, answeredTrips);
       },
     };
   }

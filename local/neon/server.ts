@@ -15,19 +15,19 @@ import { runSql } from './sql.ts';
 import { type ResolveEndpoint, Tunnel } from './tunnel.ts';
 import { type TunnelFault, TunnelFaults } from './tunnel-faults.ts';
 
-/** The suffix of a pooler's host name. */
-const POOLER_SUFFIX = /-pooler(?=\.)/;
+/** Suffix of a pooler's host name. */
+const POOLER_SUFFIX_PATTERN = /-pooler(?=\.)/;
 
 export interface LocalNeonOptions {
-  /** Folder of the list of projects. */
+  /** Folder with the list of projects. */
   stateDir: string;
-  /** A person's key to the management API. */
+  /** Key of a person to the management API. */
   apiKey: string;
-  /** An additional key of the organization. */
+  /** Additional key, of the organization. */
   organizationKey?: string;
   /** The organization's plan: `scale` when left out. */
   plan?: NeonPlan;
-  /** The PostgreSQL server of all projects, as superuser. */
+  /** Address of the PostgreSQL server of all projects, as superuser. */
   postgres: { host: string; port: number; url: string };
   /**
    * Enables `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`: `GET /_test/calls`,
@@ -47,9 +47,9 @@ export interface LocalNeon {
   organization: string;
   /** WebSocket tunnel to every endpoint, for `NEON_WS_PROXY`. */
   wsProxy: string;
-  /** The address to which the driver's `neon()` posts its statements. */
+  /** Address to which the driver's `neon()` posts its statements. */
   sqlUrl: string;
-  /** Address of a project's database on the local server itself, for psql and the like. */
+  /** Finds the address of a project's database on the local server itself, for psql and the like. */
   directUrl(projectName: string): string | undefined;
   close(): Promise<void>;
 }
@@ -67,20 +67,20 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   const account = new NeonAccount(options);
   const api = new ManagementApi(projects, faults, account);
   const pooler = new Pooler(options.postgres);
-  const pooled = { host: '127.0.0.1', port: await pooler.listen() };
+  const poolerAddress = { host: '127.0.0.1', port: await pooler.listen() };
   const resolveEndpoint: ResolveEndpoint = (name) => {
-    const project = projects.atHost(name.replace(POOLER_SUFFIX, ''));
-    const ready = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
-    const isPooled = POOLER_SUFFIX.test(name);
-    const target = isPooled ? pooled : { host, port };
-    return project && ready ? { ...target, isPooled, projectName: project.name } : undefined;
+    const project = projects.findByHost(name.replace(POOLER_SUFFIX_PATTERN, ''));
+    const isReady = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
+    const isPooled = POOLER_SUFFIX_PATTERN.test(name);
+    const target = isPooled ? poolerAddress : { host, port };
+    return project && isReady ? { ...target, isPooled, projectName: project.name } : undefined;
   };
   const tunnelFaults = new TunnelFaults();
   const trips = new RoundTrips();
   const computes = new Computes();
   const tunnel = new Tunnel(resolveEndpoint, tunnelFaults, trips, computes);
 
-  const directUrl = (projectName: string) => {
+  const findDirectUrl = (projectName: string) => {
     const project = projects.list().find(({ name }) => name === projectName);
     return project && `postgresql://${project.role}:${project.password}@${host}:${port}/${project.database}`;
   };
@@ -90,7 +90,14 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
     if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint, computes);
     if (options.testInterface === true && path.startsWith('/_test/'))
-      return await handleControl(request, response, { faults, tunnelFaults, trips, tunnel, computes, directUrl });
+      return await handleControl(request, response, {
+        faults,
+        tunnelFaults,
+        trips,
+        tunnel,
+        computes,
+        directUrl: findDirectUrl,
+      });
     sendJson(response, 404, { code: '', message: 'not found' });
   };
   const server = createServer((request, response) => {
@@ -106,7 +113,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     organization: account.organization,
     wsProxy: `ws://127.0.0.1:${listening}/v2`,
     sqlUrl: `http://127.0.0.1:${listening}/sql`,
-    directUrl,
+    directUrl: findDirectUrl,
     close: async () => {
       tunnel.close();
       pooler.close();
@@ -116,8 +123,8 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   };
 }
 
-/** What tests may set and ask. */
-interface Controlled {
+/** Parts of the local Neon that tests may set and read. */
+interface TestControls {
   faults: Faults;
   tunnelFaults: TunnelFaults;
   trips: RoundTrips;
@@ -129,26 +136,26 @@ interface Controlled {
 async function handleControl(
   request: IncomingMessage,
   response: ServerResponse,
-  { faults, tunnelFaults, trips, tunnel, computes, directUrl }: Controlled,
+  { faults, tunnelFaults, trips, tunnel, computes, directUrl }: TestControls,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://neon');
   const projectName = url.searchParams.get('project_name') ?? '';
-  const answer = (body: unknown) => sendJson(response, 200, body);
-  if (url.pathname === '/_test/calls') return answer(faults.counts(projectName));
-  if (url.pathname === '/_test/connections') return answer(tunnel.opened(projectName));
-  if (url.pathname === '/_test/address') return answer({ url: directUrl(projectName) });
-  if (url.pathname === '/_test/compute') return answer(computes.told(projectName));
+  const sendAnswer = (body: unknown) => sendJson(response, 200, body);
+  if (url.pathname === '/_test/calls') return sendAnswer(faults.countCalls(projectName));
+  if (url.pathname === '/_test/connections') return sendAnswer(tunnel.countOpened(projectName));
+  if (url.pathname === '/_test/address') return sendAnswer({ url: directUrl(projectName) });
+  if (url.pathname === '/_test/compute') return sendAnswer(computes.getStatus(projectName));
   if (url.pathname === '/_test/suspend') {
-    return answer(computes.suspend(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
+    return sendAnswer(computes.suspend(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
   }
-  if (url.pathname === '/_test/held') return answer(await tunnelFaults.untilHeld(projectName).then(() => ({})));
-  if (url.pathname === '/_test/release') return answer(tunnelFaults.release(projectName) ?? {});
-  if (url.pathname === '/_test/trips') return answer({ trips: trips.of(projectName) });
+  if (url.pathname === '/_test/held') return sendAnswer(await tunnelFaults.untilHeld(projectName).then(() => ({})));
+  if (url.pathname === '/_test/release') return sendAnswer(tunnelFaults.release(projectName) ?? {});
+  if (url.pathname === '/_test/trips') return sendAnswer({ trips: trips.of(projectName) });
   if (url.pathname === '/_test/distance') {
-    return answer(trips.setDistance(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
+    return sendAnswer(trips.setLatency(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
   }
   const fault = (await json(request)) as NeonFault | TunnelFault;
   if ('effect' in fault) tunnelFaults.set(fault);
   else faults.set(fault);
-  answer({});
+  sendAnswer({});
 }

@@ -4,7 +4,7 @@ import { sendJson } from '../servers.ts';
 import type { Computes } from './computes.ts';
 import type { ResolveEndpoint } from './tunnel.ts';
 
-/** Neon's limit of a request. */
+/** Neon's limit of a request body. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 interface Statement {
@@ -12,10 +12,10 @@ interface Statement {
   params?: unknown[];
 }
 
-/** Values stay PostgreSQL's text: the driver parses them by their type. */
-const AS_TEXT = { getTypeParser: () => (value: string) => value };
+/** Type parsers that keep PostgreSQL's text: the driver parses values by their type. */
+const TEXT_TYPES = { getTypeParser: () => (value: string) => value };
 
-/** The HTTP interface of a Neon endpoint: `POST /sql` runs one statement, or several as one transaction. */
+/** Answers `POST /sql` of a Neon endpoint: runs one statement, or several as one transaction. */
 export async function runSql(
   request: IncomingMessage,
   response: ServerResponse,
@@ -26,7 +26,7 @@ export async function runSql(
   const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null;
   const target = url && resolve(url.hostname);
   if (!url || !target) return sendJson(response, 400, { message: 'no such endpoint' });
-  const { awake, end } = computes.connect(target.projectName);
+  const { wakingPromise: awake, end } = computes.connect(target.projectName);
   const client = new Client({
     host: target.host,
     port: target.port,
@@ -35,13 +35,13 @@ export async function runSql(
     database: url.pathname.slice(1),
   });
   try {
-    const sent = JSON.parse(await readBody(request)) as Statement | { queries: Statement[] };
+    const sentBody = JSON.parse(await readBody(request)) as Statement | { queries: Statement[] };
     await awake;
     await client.connect();
     const body =
-      'queries' in sent
-        ? { results: await runTransaction(client, sent.queries, request) }
-        : await runStatement(client, sent);
+      'queries' in sentBody
+        ? { results: await runTransaction(client, sentBody.queries, request) }
+        : await runStatement(client, sentBody);
     sendJson(response, 200, body);
   } catch (error) {
     const { message, code, severity, detail, hint, position, constraint, column, table } = error as DatabaseError;
@@ -58,15 +58,15 @@ async function runStatement(client: Client, { query, params = [] }: Statement) {
     text: query,
     values: params,
     rowMode: 'array',
-    types: AS_TEXT,
+    types: TEXT_TYPES,
   });
   return { command, rowCount, rows, fields, rowAsArray: true };
 }
 
 async function runTransaction(client: Client, statements: Statement[], { headers }: IncomingMessage) {
-  const level = ISOLATION_LEVELS[String(headers['neon-batch-isolation-level'])];
+  const isolationLevel = ISOLATION_LEVELS[String(headers['neon-batch-isolation-level'])];
   const readOnly = headers['neon-batch-read-only'] === 'true' ? ' READ ONLY' : '';
-  await client.query(`BEGIN${level ? ` ISOLATION LEVEL ${level}` : ''}${readOnly}`);
+  await client.query(`BEGIN${isolationLevel ? ` ISOLATION LEVEL ${isolationLevel}` : ''}${readOnly}`);
   const results = [];
   for (const statement of statements) results.push(await runStatement(client, statement));
   await client.query('COMMIT');

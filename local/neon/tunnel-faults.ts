@@ -1,7 +1,7 @@
-/** A fault of one tunnel to the database of the project of that name. */
+/** Fault of one tunnel to the database of the project with the given name. */
 export interface TunnelFault {
   project_name: string;
-  /** A regular expression for the driver's message that is affected; without it, the opening of a tunnel is. */
+  /** Regular expression for the driver's message that is affected; without it, the opening of a tunnel is affected. */
   statement?: string;
   /**
    * - `lose_answer`: PostgreSQL gets the message, and the tunnel is cut before its answer
@@ -11,10 +11,10 @@ export interface TunnelFault {
   effect: 'lose_answer' | 'fall_silent' | 'hold';
 }
 
-/** The faults set on tunnels, each for one message. For tests of the driver's users. */
+/** Faults set on tunnels, each for one message. For tests of the driver's users. */
 export class TunnelFaults {
   readonly #pending: TunnelFault[] = [];
-  /** Of each project those not released yet, in the order in which they were set. */
+  /** Unreleased holds of each project, in the order in which they were set. */
   readonly #holds = new Map<string, HoldPromises[]>();
 
   set(fault: TunnelFault): void {
@@ -54,7 +54,7 @@ export class TunnelFaults {
   }
 }
 
-/** A message that is held, or will be. */
+/** Promises of a message to hold: that it is held, and that it is released. */
 type HoldPromises = Record<'held' | 'released', PromiseWithResolvers<void>>;
 
 function matchesMessage(statement: string | undefined, message: Buffer | undefined): boolean {

@@ -6,28 +6,28 @@ import type { Computes } from './computes.ts';
 import type { Link, RoundTrips } from './round-trips.ts';
 import type { TunnelFaults } from './tunnel-faults.ts';
 
-/** The number of unsent messages to the driver from which on reading from PostgreSQL pauses. */
-const MAX_UNSENT = 16;
-/** The maximum number of bytes that are read at once, which become a message to the driver. */
+/** Number of unsent messages to the driver at which reading from PostgreSQL pauses. */
+const MAX_UNSENT_MESSAGES = 16;
+/** Maximum number of bytes of one read, which become one message to the driver. */
 const READ_BYTES = 256 * 1024;
-/** The size of a full piece: PostgreSQL has more to send. */
-const POSTGRES_BYTES = 8 * 1024;
-/** Pause after a full piece, in milliseconds, so that several are passed on together. */
+/** Size of a full chunk of PostgreSQL's, after which more is to come. */
+const FULL_CHUNK_BYTES = 8 * 1024;
+/** Pause after a full chunk in milliseconds, so that several are passed on together. */
 const PAUSE_MS = 1;
 
-/** PostgreSQL's message that a command is complete, with its tag: `INSERT 0 1`, `COMMIT`. */
+/** Pattern of PostgreSQL's message that a command is complete, with its tag: `INSERT 0 1`, `COMMIT`. */
 const COMMAND_COMPLETE_PATTERN = /C\0\0..[A-Z]+[ \0]/s;
 
-/** The server behind a host name of Neon's. */
+/** Server behind one of Neon's host names. */
 export interface Endpoint {
   host: string;
   port: number;
   projectName: string;
-  /** Whether the pooler stands before it. */
+  /** True if the connection goes through the pooler. */
   isPooled: boolean;
 }
 
-/** Resolves a host name of Neon's to its server; undefined for any other address. */
+/** Resolves one of Neon's host names to its server; undefined for any other address. */
 export type ResolveEndpoint = (host: string) => Endpoint | undefined;
 
 /**
@@ -63,23 +63,25 @@ export class Tunnel {
       this.#unanswered.push(socket);
       return;
     }
-    this.opened(target.projectName)[target.isPooled ? 'pooled' : 'direct'] += 1;
+    this.countOpened(target.projectName)[target.isPooled ? 'pooled' : 'direct'] += 1;
     const open = (webSocket: WebSocket) => {
-      const { awake, end } = this.#computes.connect(target.projectName);
+      const { wakingPromise: awake, end } = this.#computes.connect(target.projectName);
       webSocket.on('close', end);
-      joinStreams(webSocket, target, this.#faults, this.#trips.link(target.projectName), awake);
+      joinStreams(webSocket, target, this.#faults, this.#trips.createLink(target.projectName), awake);
     };
-    void this.#trips.open(target.projectName).then(() => this.#server.handleUpgrade(request, socket, head, open));
+    void this.#trips
+      .waitForOpening(target.projectName)
+      .then(() => this.#server.handleUpgrade(request, socket, head, open));
   }
 
-  /** How many connections to the project were opened: to the database itself, and to its pooler. */
-  opened(projectName: string): { direct: number; pooled: number } {
-    const opened = this.#opened.get(projectName) ?? { direct: 0, pooled: 0 };
-    this.#opened.set(projectName, opened);
-    return opened;
+  /** Counts the connections that were opened to the project: to the database itself, and to its pooler. */
+  countOpened(projectName: string): { direct: number; pooled: number } {
+    const openedCounts = this.#opened.get(projectName) ?? { direct: 0, pooled: 0 };
+    this.#opened.set(projectName, openedCounts);
+    return openedCounts;
   }
 
-  /** Cuts every open tunnel. */
+  /** Closes every open tunnel. */
   close(): void {
     for (const client of this.#server.clients) client.terminate();
     for (const socket of this.#unanswered) socket.destroy();
@@ -87,32 +89,35 @@ export class Tunnel {
   }
 }
 
-/** @param awake resolves when the compute is awake; the first messages wait for it */
+/**
+ * Joins a tunnel and its connection to PostgreSQL. @param wakingPromise resolves when the compute is awake; the first messages
+ * wait for it
+ */
 function joinStreams(
   webSocket: WebSocket,
   { host, port, projectName }: Endpoint,
   faults: TunnelFaults,
   link: Link,
-  awake: Promise<void> | undefined,
+  wakingPromise: Promise<void> | undefined,
 ): void {
   // Buffers are reused: allocating one for each message would double the garbage.
-  const free: Buffer[] = [];
+  const freeBuffers: Buffer[] = [];
   let buffer: Buffer;
   const onread = {
-    buffer: () => (buffer = free.pop() ?? Buffer.allocUnsafe(READ_BYTES)),
-    callback: (length: number) => pass(buffer, length),
+    buffer: () => (buffer = freeBuffers.pop() ?? Buffer.allocUnsafe(READ_BYTES)),
+    callback: (length: number) => passOn(buffer, length),
   };
   const postgres = connect({ host, port, noDelay: true, onread });
-  let unsent = 0;
-  let isPausing = false;
-  const mayRead = () => !isPausing && unsent < MAX_UNSENT;
-  let isSilent = false;
+  let unsentCount = 0;
+  let isReadingPaused = false;
+  const mayRead = () => !isReadingPaused && unsentCount < MAX_UNSENT_MESSAGES;
+  let isConnectionSilent = false;
   let losesAnswer = false;
   webSocket.binaryType = 'nodebuffer';
   const forward = async (data: Buffer) => {
     const fault = faults.take(projectName, data);
-    isSilent ||= fault?.effect === 'fall_silent';
-    if (isSilent) return;
+    isConnectionSilent ||= fault?.effect === 'fall_silent';
+    if (isConnectionSilent) return;
     losesAnswer ||= fault?.effect === 'lose_answer';
     if (fault?.effect === 'hold') {
       webSocket.pause();
@@ -121,33 +126,36 @@ function joinStreams(
     }
     if (!postgres.write(data)) webSocket.pause();
   };
-  webSocket.on('message', (data: Buffer) => link.send(() => (awake ? awake.then(() => forward(data)) : forward(data))));
+  webSocket.on('message', (data: Buffer) =>
+    link.send(() => (wakingPromise ? wakingPromise.then(() => forward(data)) : forward(data))),
+  );
   postgres.on('drain', () => webSocket.resume());
-  /** @returns whether to read on at once */
-  function pass(read: Buffer, length: number): boolean {
-    if (isSilent || losesAnswer) {
+  /** Passes read bytes on to the driver. @returns true to go on reading at once */
+  function passOn(readBytes: Buffer, length: number): boolean {
+    if (isConnectionSilent || losesAnswer) {
       // Other answers may come first: the driver sends its first query together with the password.
-      if (!isSilent && COMMAND_COMPLETE_PATTERN.test(read.toString('latin1', 0, length))) webSocket.terminate();
-      free.push(read);
+      if (!isConnectionSilent && COMMAND_COMPLETE_PATTERN.test(readBytes.toString('latin1', 0, length)))
+        webSocket.terminate();
+      freeBuffers.push(readBytes);
       return true;
     }
     link.receive();
-    unsent += 1;
-    webSocket.send(read.subarray(0, length), () => {
-      unsent -= 1;
-      free.push(read);
-      readOn();
+    unsentCount += 1;
+    webSocket.send(readBytes.subarray(0, length), () => {
+      unsentCount -= 1;
+      freeBuffers.push(readBytes);
+      resumeReading();
     });
-    if (length >= POSTGRES_BYTES) {
-      isPausing = true;
+    if (length >= FULL_CHUNK_BYTES) {
+      isReadingPaused = true;
       setTimeout(() => {
-        isPausing = false;
-        readOn();
+        isReadingPaused = false;
+        resumeReading();
       }, PAUSE_MS);
     }
     return mayRead();
   }
-  function readOn(): void {
+  function resumeReading(): void {
     if (mayRead()) postgres.resume();
   }
   postgres.on('close', () => webSocket.close());

@@ -10,7 +10,7 @@ const ZERO_USAGE = {
   cpu_used_sec: 0,
 };
 
-/** A project in the answer of `GET /projects/{id}`. */
+/** Makes the project in the answer of `GET /projects/{id}`. */
 export function viewProject(project: NeonProject): raw.Project {
   return {
     ...ZERO_USAGE,
@@ -38,7 +38,7 @@ export function viewProject(project: NeonProject): raw.Project {
   };
 }
 
-/** A project in the answer of `GET /projects`. */
+/** Makes the project in the answer of `GET /projects`. */
 export function viewListedProject(project: NeonProject): raw.ProjectListItem {
   const { id, platform_id, region_id, name, provisioner, pg_version, proxy_host, owner_id } = viewProject(project);
   return {
@@ -61,7 +61,7 @@ export function viewListedProject(project: NeonProject): raw.ProjectListItem {
   };
 }
 
-/** The operations of a project's creation; `running` until `operationsMs` have passed. `now` in milliseconds. */
+/** Makes the operations of a project's creation; `running` until `operationsMs` have passed. `now` in milliseconds. */
 export function viewOperations(project: NeonProject, now: number): raw.Operation[] {
   return project.operations.map((operation) => ({
     id: operation.id,
@@ -77,15 +77,15 @@ export function viewOperations(project: NeonProject, now: number): raw.Operation
   }));
 }
 
-/** The owner's connection string. */
+/** Makes the owner's connection string. */
 export function makeConnectionUri(project: NeonProject): string {
   const { role, password, host, database } = project;
   return `postgresql://${encodeURIComponent(role)}:${encodeURIComponent(password)}@${host}/${encodeURIComponent(database)}?sslmode=require`;
 }
 
-/** The answer to `POST /projects`. `now` in milliseconds. */
+/** Makes the answer to `POST /projects`. `now` in milliseconds. */
 export function viewCreatedProject(project: NeonProject, now: number): raw.CreateProjectResponses[201] {
-  const times = { created_at: project.createdAt, updated_at: project.createdAt };
+  const timestamps = { created_at: project.createdAt, updated_at: project.createdAt };
   return {
     project: viewProject(project),
     connection_uris: [
@@ -101,9 +101,11 @@ export function viewCreatedProject(project: NeonProject, now: number): raw.Creat
       },
     ],
     roles: [
-      { branch_id: project.branchId, name: project.role, password: project.password, protected: false, ...times },
+      { branch_id: project.branchId, name: project.role, password: project.password, protected: false, ...timestamps },
     ],
-    databases: [{ id: 1, branch_id: project.branchId, name: project.database, owner_name: project.role, ...times }],
+    databases: [
+      { id: 1, branch_id: project.branchId, name: project.database, owner_name: project.role, ...timestamps },
+    ],
     operations: viewOperations(project, now),
     branch: {
       ...ZERO_USAGE,
@@ -116,7 +118,7 @@ export function viewCreatedProject(project: NeonProject, now: number): raw.Creat
       primary: true,
       default: true,
       protected: false,
-      ...times,
+      ...timestamps,
     },
     endpoints: [
       {
@@ -138,7 +140,7 @@ export function viewCreatedProject(project: NeonProject, now: number): raw.Creat
         proxy_host: 'neon.localhost',
         suspend_timeout_seconds: 0,
         provisioner: 'k8s-neonvm',
-        ...times,
+        ...timestamps,
       },
     ],
   };

@@ -14,21 +14,21 @@ import { copySecrets, makeMissingSecrets } from './secrets.ts';
 
 const HEALTH_TIMEOUT_MS = 180_000;
 
-/** The input of a deployment. */
+/** Input of a deployment. */
 export interface Deployment {
   environment: Environment;
-  /** The version that `/health` answers afterwards. */
+  /** Version that `/health` answers afterwards. */
   version: string;
-  /** The environment variables with secrets that are not generated. */
+  /** Environment variables with secrets that are not generated. */
   env: NodeJS.ProcessEnv;
-  /** A file to which generated secrets are appended. */
+  /** File to which generated secrets are appended. */
   copyTo?: string;
   report(line: string): void;
   healthTimeoutMs?: number;
 }
 
 /** A step of a deployment: its purpose, and the function that does it and reports the result. */
-interface Step {
+interface DeploymentStep {
   title: string;
   run(): Promise<string>;
 }
@@ -42,11 +42,11 @@ export async function deploy(deployment: Deployment, credentials: CloudflareCred
   }
 }
 
-/** Describes what `deploy` would do, and bundles the Workers as it would, without sending any request. */
+/** Describes the steps of `deploy`, and bundles the Workers as it would, without sending any request. */
 export async function describeDeployment(deployment: Deployment): Promise<void> {
   const { environment, report } = deployment;
-  const nowhere = { baseUrl: '', token: '', accountId: '' };
-  for (const { title } of listSteps(deployment, nowhere)) report(title);
+  const noCredentials = { baseUrl: '', token: '', accountId: '' };
+  for (const { title } of listSteps(deployment, noCredentials)) report(title);
   const configs = await writeConfigs(environment, { CONTROL_DB: 'rehearsed' }, {});
   const folder = await mkdtemp(join(tmpdir(), 'data-console-rehearsal-'));
   try {
@@ -61,7 +61,7 @@ export async function describeDeployment(deployment: Deployment): Promise<void> 
   for (const problem of listPlaceholders(environment)) report(`Still to do: ${problem}`);
 }
 
-function listSteps(deployment: Deployment, credentials: CloudflareCredentials): Step[] {
+function listSteps(deployment: Deployment, credentials: CloudflareCredentials): DeploymentStep[] {
   const { environment, version, env } = deployment;
   const { workerName, workers, databaseNames, formerDatabase, bucketNames, queueNames, settings } = environment;
   const account = new CloudflareAccount(credentials);
@@ -81,15 +81,19 @@ function listSteps(deployment: Deployment, credentials: CloudflareCredentials): 
     {
       title: 'Address: find out where the API will be reached',
       async run() {
-        const host = async () => settings.domain ?? `${workerName}.${await account.subdomain()}.workers.dev`;
-        url = environment.vars.PUBLIC_URL ?? `https://${await host()}`;
+        const findHost = async () => settings.domain ?? `${workerName}.${await account.subdomain()}.workers.dev`;
+        url = environment.vars.PUBLIC_URL ?? `https://${await findHost()}`;
         return url;
       },
     },
     {
       title: 'Secrets: look which are there; generate keys that are missing, take the others from the environment',
       async run() {
-        const { toSet, notes } = makeMissingSecrets(await account.secretNames(workerName), env, Date.now());
+        const { secretsToSet: toSet, notes } = makeMissingSecrets(
+          await account.listSecretNames(workerName),
+          env,
+          Date.now(),
+        );
         secrets = toSet;
         const names = Object.keys(toSet);
         return [names.length > 0 ? `to be set: ${names.join(', ')}` : 'all are there', ...notes].join('\n    ');
@@ -102,13 +106,13 @@ function listSteps(deployment: Deployment, credentials: CloudflareCredentials): 
     ...Object.entries(databaseNames).map(([binding, name]) => ({
       title: `D1 database ${name}: create it, unless it is there, and let it have replicas`,
       async run() {
-        const known = await account.database(name);
-        if (known && known.jurisdiction !== settings.location.jurisdiction)
-          throw makeMovedProblem(name, known.jurisdiction);
-        const id = known?.id ?? (await account.createDatabase(name, settings.location));
+        const existingDatabase = await account.database(name);
+        if (existingDatabase && existingDatabase.jurisdiction !== settings.location.jurisdiction)
+          throw makeJurisdictionProblem(name, existingDatabase.jurisdiction);
+        const id = existingDatabase?.id ?? (await account.createDatabase(name, settings.location));
         ids[binding] = id;
-        await account.replicate(id);
-        return `${known ? 'is there' : 'created'}: ${id}`;
+        await account.enableReplicas(id);
+        return `${existingDatabase ? 'is there' : 'created'}: ${id}`;
       },
     })),
     ...bucketNames.map((name) => ({
@@ -122,10 +126,10 @@ function listSteps(deployment: Deployment, credentials: CloudflareCredentials): 
     {
       title: `Queues: create those that are missing of ${queueNames.join(', ')}`,
       async run() {
-        const known = await account.queueNames();
-        const missing = queueNames.filter((name) => !known.includes(name));
-        for (const name of missing) await account.createQueue(name);
-        return missing.length > 0 ? `created: ${missing.join(', ')}` : 'all are there';
+        const existingNames = await account.listQueueNames();
+        const missingNames = queueNames.filter((name) => !existingNames.includes(name));
+        for (const name of missingNames) await account.createQueue(name);
+        return missingNames.length > 0 ? `created: ${missingNames.join(', ')}` : 'all are there';
       },
     },
     {
@@ -147,8 +151,8 @@ function listSteps(deployment: Deployment, credentials: CloudflareCredentials): 
       // Until the release that divided the Worker, it was the consumer: a queue has only one. Messages wait meanwhile.
       title: `Queues: take from ${workerName} those that an earlier release gave it`,
       async run() {
-        const taken = await account.releaseQueues(workerName);
-        return taken.length > 0 ? `taken: ${taken.join(', ')}` : 'it has none';
+        const releasedNames = await account.releaseQueues(workerName);
+        return releasedNames.length > 0 ? `taken: ${releasedNames.join(', ')}` : 'it has none';
       },
     },
     // The API first: the background Worker binds its objects and its variables, and asks nothing of it that it does not
@@ -182,15 +186,15 @@ const takeLastLines = (output: string): string =>
 async function withSecretsFile(
   { copyTo }: Deployment,
   secrets: Record<string, string>,
-  work: (options: string[]) => Promise<string>,
+  runWithOptions: (options: string[]) => Promise<string>,
 ): Promise<string> {
-  if (Object.keys(secrets).length === 0) return work([]);
+  if (Object.keys(secrets).length === 0) return runWithOptions([]);
   if (copyTo !== undefined) await copySecrets(copyTo, secrets);
   const folder = await mkdtemp(join(tmpdir(), 'data-console-deploy-'));
   try {
     const file = join(folder, 'secrets.json');
     await writeFile(file, JSON.stringify(secrets), { mode: 0o600 });
-    return await work(['--secrets-file', file]);
+    return await runWithOptions(['--secrets-file', file]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -199,15 +203,15 @@ async function withSecretsFile(
 const getConfigFile = ({ name }: Environment, worker: keyof Workers): string =>
   `.deploy/wrangler.${name}.${worker}.json`;
 
-/** Writes the configuration of each Worker for wrangler, with more variables, and returns their files. */
+/** Writes the configuration of each Worker for wrangler, with additional variables. @returns the paths of the files */
 async function writeConfigs(
   environment: Environment,
   ids: Record<string, string>,
   vars: { VERSION?: string; PUBLIC_URL?: string },
 ): Promise<Record<keyof Workers, string>> {
-  const write = async (worker: keyof Workers): Promise<string> => {
+  const writeConfig = async (worker: keyof Workers): Promise<string> => {
     const config = environment.workers[worker];
-    const complete = {
+    const completeConfig = {
       ...config,
       // The background Worker asks the API's for all others.
       vars: worker === 'api' ? { ...config.vars, ...vars } : { VERSION: vars.VERSION },
@@ -215,13 +219,13 @@ async function writeConfigs(
     };
     const file = join(PROJECT, getConfigFile(environment, worker));
     await mkdir(join(file, '..'), { recursive: true });
-    await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
+    await writeFile(file, `${JSON.stringify(completeConfig, null, 2)}\n`);
     return file;
   };
-  return { api: await write('api'), background: await write('background') };
+  return { api: await writeConfig('api'), background: await writeConfig('background') };
 }
 
-const makeMovedProblem = (name: string, jurisdiction: string | null): Problem =>
+const makeJurisdictionProblem = (name: string, jurisdiction: string | null): Problem =>
   new Problem(
     `The D1 database ${name} was made in ${jurisdiction ? `the jurisdiction ${jurisdiction}` : 'no jurisdiction'} and stays ` +
       'there: say so in "location" of operations/environments.json, or rename it in wrangler.toml to begin with an empty one.',

@@ -1,6 +1,6 @@
-/** The findings of a check before a deployment. */
+/** Findings of a check before a deployment. */
 export interface Findings {
-  /** What would fail, each with its remedy. */
+  /** Problems that would make the deployment fail, each with its remedy. */
   problems: string[];
   /** Notes that need no action. */
   notes: string[];

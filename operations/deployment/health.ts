@@ -5,13 +5,13 @@ const PAUSE_MS = 2000;
 
 /** Waits until `/health` says that this version works; a new address resolves after a minute. @throws Problem */
 export async function waitForHealth(url: string, version: string, timeoutMs: number): Promise<void> {
-  const until = Date.now() + timeoutMs;
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const seen = await fetchHealth(`${url}/health`);
-    if (seen.status === 200 && seen.version === version) return;
-    if (Date.now() + PAUSE_MS > until) {
+    const healthAnswer = await fetchHealth(`${url}/health`);
+    if (healthAnswer.status === 200 && healthAnswer.version === version) return;
+    if (Date.now() + PAUSE_MS > deadline) {
       throw new Problem(
-        `${url}/health does not answer that version ${version} is well: ${seen.text}\n` +
+        `${url}/health does not answer that version ${version} is well: ${healthAnswer.text}\n` +
           'Look into the log with `npx wrangler tail`; docs/operations.md says how to roll back.',
       );
     }

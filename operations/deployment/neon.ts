@@ -12,12 +12,12 @@ import type { Environment } from '../environments.ts';
 import { Problem } from '../problem.ts';
 import { type Findings, makeNote, makeProblem } from './findings.ts';
 
-const DEFAULT_API = 'https://console.neon.tech/api/v2';
+const DEFAULT_API_URL = 'https://console.neon.tech/api/v2';
 const PROJECTS_PER_PAGE = 400;
-/** The share of the allowed projects above which the operator is told. */
+/** Share of the allowed projects above which the operator gets a note. */
 const NEARLY_FULL_SHARE = 0.8;
 
-/** The limits of an organization by its plan (https://neon.com/docs/introduction/plans). */
+/** Limits of an organization by its plan (https://neon.com/docs/introduction/plans). */
 export const NEON_PLANS = {
   free: { projects: 100, historySeconds: 6 * 60 * 60, computeUnits: 2 },
   launch: { projects: 100, historySeconds: 7 * 24 * 60 * 60, computeUnits: 16 },
@@ -27,43 +27,45 @@ export type NeonPlan = keyof typeof NEON_PLANS;
 
 const findPlan = ({ plan }: Organization) => (plan in NEON_PLANS ? NEON_PLANS[plan as NeonPlan] : undefined);
 
-/** The Worker's default (`src/config.ts`). */
+/** Default history of the Worker (`src/config.ts`). */
 const DEFAULT_HISTORY_SECONDS = 7 * 24 * 60 * 60;
 
-type Client = ReturnType<typeof createClient>;
+type NeonClient = ReturnType<typeof createClient>;
 
 /** Checks whether companies' databases can be created at Neon: key, organization, plan and its limits, region. */
 export async function checkNeon(environment: Environment, apiKey: string | undefined): Promise<Findings> {
   if (!apiKey) return makeNote('Neon: not looked at, since NEON_API_KEY is not given to this command.');
   const { name, settings, vars } = environment;
-  const baseUrl = vars.NEON_API_URL ?? DEFAULT_API;
+  const baseUrl = vars.NEON_API_URL ?? DEFAULT_API_URL;
   const client = createClient(createConfig({ baseUrl, auth: () => apiKey }));
-  const known = await getAuthDetails({ client });
-  if (known.response?.status === 401) return makeProblem('Neon does not know NEON_API_KEY: make one and set it.');
-  const caller = requireData(known, baseUrl);
+  const authAnswer = await getAuthDetails({ client });
+  if (authAnswer.response?.status === 401) return makeProblem('Neon does not know NEON_API_KEY: make one and set it.');
+  const caller = requireData(authAnswer, baseUrl);
   const isPerson = caller.auth_method !== 'api_key_org';
   const organization = vars.NEON_ORG_ID ?? (isPerson ? undefined : caller.account_id);
   if (organization === undefined) return makeProblem(await describeUnknownOrganization(client, baseUrl, name));
-  const found = await getOrganization({ client, path: { org_id: organization } });
-  if (!found.data)
-    return makeProblem(`NEON_API_KEY may not use the organization ${organization} at Neon: ${findReason(found)}`);
+  const organizationAnswer = await getOrganization({ client, path: { org_id: organization } });
+  if (!organizationAnswer.data)
+    return makeProblem(
+      `NEON_API_KEY may not use the organization ${organization} at Neon: ${findReason(organizationAnswer)}`,
+    );
 
   const problems = [
     ...(await checkRegion(client, baseUrl, settings.location.neon_region)),
-    ...checkHistory(found.data, Number(vars.NEON_HISTORY_SECONDS ?? DEFAULT_HISTORY_SECONDS), name),
+    ...checkHistory(organizationAnswer.data, Number(vars.NEON_HISTORY_SECONDS ?? DEFAULT_HISTORY_SECONDS), name),
   ];
   const notes = isPerson
     ? [`NEON_API_KEY is a person's and ends with them: ${makeOrganizationKeyHint(organization)} is better.`]
     : [];
-  const limit = await checkProjectLimit(client, baseUrl, found.data, isPerson ? organization : undefined);
+  const limit = await checkProjectLimit(client, baseUrl, organizationAnswer.data, isPerson ? organization : undefined);
   return { problems: [...problems, ...limit.problems], notes: [...notes, ...limit.notes] };
 }
 
 const makeOrganizationKeyHint = (organization: string): string =>
   `a key of the organization (https://console.neon.tech/app/${organization}/settings#api-keys)`;
 
-/** With a person's key, projects can be listed and created only for a given organization. */
-async function describeUnknownOrganization(client: Client, baseUrl: string, environment: string): Promise<string> {
+/** Describes how to name the organization: a person's key lists and creates projects only for a given organization. */
+async function describeUnknownOrganization(client: NeonClient, baseUrl: string, environment: string): Promise<string> {
   const { organizations } = requireData(await getCurrentUserOrganizations({ client }), baseUrl);
   const names = organizations.map(({ id, name }) => `${id} (${name})`).join(', ') || 'none yet';
   const [first] = organizations;
@@ -74,7 +76,7 @@ async function describeUnknownOrganization(client: Client, baseUrl: string, envi
   );
 }
 
-async function checkRegion(client: Client, baseUrl: string, region: string | null): Promise<string[]> {
+async function checkRegion(client: NeonClient, baseUrl: string, region: string | null): Promise<string[]> {
   const { regions } = requireData(await getActiveRegions({ client }), baseUrl);
   const ids = regions.map(({ region_id }) => region_id);
   if (region === null || ids.includes(region)) return [];
@@ -83,39 +85,43 @@ async function checkRegion(client: Client, baseUrl: string, region: string | nul
 
 function checkHistory(organization: Organization, seconds: number, environment: string): string[] {
   const { plan, id } = organization;
-  const most = findPlan(organization)?.historySeconds;
-  if (most === undefined || seconds <= most) return [];
+  const maxSeconds = findPlan(organization)?.historySeconds;
+  if (maxSeconds === undefined || seconds <= maxSeconds) return [];
   return [
-    `NEON_HISTORY_SECONDS is ${seconds}, and the plan ${plan} of ${id} keeps ${most} at most: every company's database would ` +
-      `be refused. Put "NEON_HISTORY_SECONDS": "${most}" into "vars" of ${environment} in operations/environments.json, or ` +
+    `NEON_HISTORY_SECONDS is ${seconds}, and the plan ${plan} of ${id} keeps ${maxSeconds} at most: every company's database would ` +
+      `be refused. Put "NEON_HISTORY_SECONDS": "${maxSeconds}" into "vars" of ${environment} in operations/environments.json, or ` +
       'change the plan.',
   ];
 }
 
-/** Each company is a project of its own. */
+/** Checks the plan's number of projects: each company is a project of its own. */
 async function checkProjectLimit(
-  client: Client,
+  client: NeonClient,
   baseUrl: string,
   organization: Organization,
-  asked: string | undefined,
+  requestedId: string | undefined,
 ): Promise<Findings> {
   const { plan, id } = organization;
-  let projects = 0;
+  let projectCount = 0;
   for (let cursor: string | undefined; ; ) {
     const page = requireData(
-      await listProjects({ client, query: { limit: PROJECTS_PER_PAGE, cursor, org_id: asked } }),
+      await listProjects({ client, query: { limit: PROJECTS_PER_PAGE, cursor, org_id: requestedId } }),
       baseUrl,
     );
-    projects += page.projects.length;
+    projectCount += page.projects.length;
     cursor = page.pagination?.cursor;
     if (cursor === undefined || page.projects.length < PROJECTS_PER_PAGE) break;
   }
-  const most = findPlan(organization)?.projects;
-  if (most === undefined) return makeNote(`Neon: ${projects} projects; what the plan ${plan} allows is not known.`);
-  const used = `Neon: ${projects} of the ${most} projects that the plan ${plan} of ${id} has`;
-  if (projects >= most)
-    return makeProblem(`${used}: no further company could get a database. Change the plan, or ask Neon.`);
-  return { problems: [], notes: projects >= most * NEARLY_FULL_SHARE ? [`Warning: ${used}.`] : [used] };
+  const maxProjects = findPlan(organization)?.projects;
+  if (maxProjects === undefined)
+    return makeNote(`Neon: ${projectCount} projects; what the plan ${plan} allows is not known.`);
+  const usedText = `Neon: ${projectCount} of the ${maxProjects} projects that the plan ${plan} of ${id} has`;
+  if (projectCount >= maxProjects)
+    return makeProblem(`${usedText}: no further company could get a database. Change the plan, or ask Neon.`);
+  return {
+    problems: [],
+    notes: projectCount >= maxProjects * NEARLY_FULL_SHARE ? [`Warning: ${usedText}.`] : [usedText],
+  };
 }
 
 interface NeonResult<T> {

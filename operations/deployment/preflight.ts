@@ -4,13 +4,13 @@ import { Problem } from '../problem.ts';
 import { type Findings, makeNote, makeProblem, NO_FINDINGS } from './findings.ts';
 import { checkNeon } from './neon.ts';
 
-/** R2 has to be enabled by hand, once per account. */
-const R2_IS_OFF = 10042;
+/** Cloudflare's error code for an account without R2, which has to be enabled by hand once. */
+const R2_DISABLED_CODE = 10042;
 
-/** The largest request that a zone accepts, by its plan. Megabytes. */
-const BODY_LIMITS: Record<string, number> = { free: 100, pro: 100, business: 200, enterprise: 500 };
-/** The largest upload (`src/modules/uploads/failures.ts`), with room for the form's overhead. */
-const UPLOAD_MB = 105;
+/** Largest request in megabytes that a zone accepts, by the zone's plan. */
+const MAX_BODY_MB: Record<string, number> = { free: 100, pro: 100, business: 200, enterprise: 500 };
+/** Largest upload (`src/modules/uploads/failures.ts`) in megabytes, with the form's overhead. */
+const MAX_UPLOAD_MB = 105;
 
 /**
  * Asks all services that the system depends on whether it would work with them, without creating anything.
@@ -28,26 +28,26 @@ export async function checkServices(
     notes: listWarnings(environment).map((it) => `Warning: ${it}`),
   };
   const checks = [checkR2, checkQueues, checkAddress, checkMail];
-  for (const find of [
+  for (const pendingCheck of [
     ...checks.map((check) => check(environment, account)),
     checkNeon(environment, env.NEON_API_KEY),
     checkModel(environment, env.AI_API_KEY),
   ]) {
-    const found = await find;
-    problems.push(...found.problems);
-    notes.push(...found.notes);
+    const findings = await pendingCheck;
+    problems.push(...findings.problems);
+    notes.push(...findings.notes);
   }
   if (problems.length === 0) return notes;
   throw new Problem(['Before anything is made:', ...problems.map((problem) => `- ${problem}`)].join('\n'));
 }
 
-/** Turns a refusal of Cloudflare into advice for the operator. */
+/** Turns a refusal by Cloudflare into advice for the operator. */
 async function adviseOnRefusal(
-  ask: () => Promise<Findings>,
-  advice: (refusal: CloudflareApiError) => string,
+  runCheck: () => Promise<Findings>,
+  makeAdvice: (refusal: CloudflareApiError) => string,
 ): Promise<Findings> {
-  return ask().catch((error: unknown) => {
-    if (error instanceof CloudflareApiError) return makeProblem(`${advice(error)} (${error.message})`);
+  return runCheck().catch((error: unknown) => {
+    if (error instanceof CloudflareApiError) return makeProblem(`${makeAdvice(error)} (${error.message})`);
     throw error;
   });
 }
@@ -55,11 +55,11 @@ async function adviseOnRefusal(
 const checkR2 = (_: Environment, account: CloudflareAccount): Promise<Findings> =>
   adviseOnRefusal(
     async () => {
-      await account.bucketNames();
+      await account.listBucketNames();
       return NO_FINDINGS;
     },
     ({ codes }) =>
-      codes.includes(R2_IS_OFF)
+      codes.includes(R2_DISABLED_CODE)
         ? 'R2 is not switched on: open R2 in the dashboard of the account once, and subscribe.'
         : 'R2 cannot be used: let CLOUDFLARE_API_TOKEN edit Workers R2 Storage.',
   );
@@ -67,7 +67,7 @@ const checkR2 = (_: Environment, account: CloudflareAccount): Promise<Findings> 
 const checkQueues = (_: Environment, account: CloudflareAccount): Promise<Findings> =>
   adviseOnRefusal(
     async () => {
-      await account.queueNames();
+      await account.listQueueNames();
       return NO_FINDINGS;
     },
     () => 'Queues cannot be used: let CLOUDFLARE_API_TOKEN edit Queues, and see that the account has Workers Paid.',
@@ -75,14 +75,14 @@ const checkQueues = (_: Environment, account: CloudflareAccount): Promise<Findin
 
 /** Checks the configured domain, and the size of requests that its zone accepts. */
 async function checkAddress({ settings: { domain } }: Environment, account: CloudflareAccount): Promise<Findings> {
-  if (domain === null) return makeNote(checkBodyLimit('an address below workers.dev', BODY_LIMITS.free as number));
+  if (domain === null) return makeNote(checkBodyLimit('an address below workers.dev', MAX_BODY_MB.free as number));
   return adviseOnRefusal(
     async () => {
-      const zone = await account.zoneOf(domain);
+      const zone = await account.findZone(domain);
       if (!zone) return makeProblem(makeNoZoneProblem('"domain"', domain));
       if (zone.status !== 'active') return makeProblem(makeInactiveProblem(zone));
-      const limit = BODY_LIMITS[zone.plan] ?? (BODY_LIMITS.free as number);
-      return limit < UPLOAD_MB
+      const limit = MAX_BODY_MB[zone.plan] ?? (MAX_BODY_MB.free as number);
+      return limit < MAX_UPLOAD_MB
         ? makeNote(checkBodyLimit(`the zone ${zone.name} (plan ${zone.plan})`, limit))
         : NO_FINDINGS;
     },
@@ -90,8 +90,8 @@ async function checkAddress({ settings: { domain } }: Environment, account: Clou
   );
 }
 
-const checkBodyLimit = (where: string, megabytes: number): string =>
-  `${where} lets bodies of ${megabytes} MB through: of an upload's 100 MiB about 95 arrive, more is Cloudflare's 413; ` +
+const checkBodyLimit = (place: string, megabytes: number): string =>
+  `${place} lets bodies of ${megabytes} MB through: of an upload's 100 MiB about 95 arrive, more is Cloudflare's 413; ` +
   'a zone on Business takes 200 MB.';
 
 /** Checks that mail comes from a domain that is set up for Email Sending, unless another service sends it. */
@@ -103,16 +103,18 @@ async function checkMail({ vars }: Environment, account: CloudflareAccount): Pro
   const provider = vars.MAIL_PROVIDER || 'cloudflare';
   if (provider !== 'cloudflare')
     return makeNote(`Mail from ${domain} is sent by ${provider}, which needs MAIL_API_KEY.`);
-  const enable = `have Cloudflare send its mail: npx wrangler email sending enable ${domain}`;
+  const enableAdvice = `have Cloudflare send its mail: npx wrangler email sending enable ${domain}`;
   return adviseOnRefusal(
     async () => {
-      const zone = await account.zoneOf(domain);
+      const zone = await account.findZone(domain);
       if (!zone) return makeProblem(makeNoZoneProblem('MAIL_FROM', domain));
       if (zone.status !== 'active') return makeProblem(makeInactiveProblem(zone));
-      const sending = await account.sendingDomains(zone.id);
-      const found = sending.find(({ name }) => name === domain || (name.startsWith('*.') && isSubdomain(domain, name)));
-      if (!found) return makeProblem(`No mail is sent from ${domain} yet: ${enable}`);
-      return found.enabled
+      const sending = await account.listSendingDomains(zone.id);
+      const sendingDomain = sending.find(
+        ({ name }) => name === domain || (name.startsWith('*.') && isSubdomain(domain, name)),
+      );
+      if (!sendingDomain) return makeProblem(`No mail is sent from ${domain} yet: ${enableAdvice}`);
+      return sendingDomain.enabled
         ? NO_FINDINGS
         : makeProblem(`Mail from ${domain} waits for its DNS records: npx wrangler email sending dns get ${domain}`);
     },
@@ -129,7 +131,7 @@ const makeNoZoneProblem = (of: string, domain: string): string =>
 const makeInactiveProblem = ({ name, status }: Zone): string =>
   `The zone ${name} is ${status}: have its registrar name Cloudflare's name servers, and wait until it is active.`;
 
-/** Only a refused key is a problem: not every provider lists its models. */
+/** Checks the model provider; only a refused key is a problem: not every provider lists its models. */
 async function checkModel({ vars }: Environment, key: string | undefined): Promise<Findings> {
   if (!key) return NO_FINDINGS;
   const base = vars.AI_BASE_URL ?? 'https://api.openai.com/v1';

@@ -21,7 +21,7 @@ export const CONTENT_TABLES = [
   'knowledge_verified_questions',
 ] as const;
 
-/** The tables that decide on access. Restoring them gives back access that was removed since then. */
+/** Tables that decide on access. Restoring them gives back access that was removed since then. */
 export const ACCESS_TABLES = [
   'accounts',
   'service_accounts',
@@ -45,20 +45,20 @@ const EXCLUDED_COLUMNS: Record<string, readonly string[]> = {
   schedule_recipients: ['unsubscribed_at', 'last_value'],
 };
 
-/** Rows that are not saved: who has unsubscribed does not come back with a schedule. */
+/** SQL conditions of rows that are not saved: recipients who unsubscribed do not come back with a schedule. */
 const EXCLUDED_ROWS: Record<string, string> = { schedule_recipients: 'unsubscribed_at IS NOT NULL' };
 
 const ROWS_PER_BATCH = 500;
-/** Rows of one statement: their JSON is one bound value, which may have 2 MB. */
-const WRITTEN_PER_BATCH = { rows: 50, characters: 500_000 };
+/** Maximum size of one statement: its rows' JSON is one bound value, which may have 2 MB. */
+const MAX_WRITE_BATCH = { rows: 50, characters: 500_000 };
 
 type Row = Record<string, unknown>;
 
-/** A line of the file: first the company's id, then rows, last the number of rows. */
-type Line = { company_id: string; exported_at: string } | { table: string; row: Row } | { end: { rows: number } };
+/** Line of the file: first the company's id, then rows, last the number of rows. */
+type FileLine = { company_id: string; exported_at: string } | { table: string; row: Row } | { end: { rows: number } };
 
-/** A row that could not be restored, and why. */
-export interface Skipped {
+/** Row that could not be restored, and the reason. */
+export interface SkippedRow {
   table: string;
   row: Row;
   reason: string;
@@ -66,8 +66,8 @@ export interface Skipped {
 
 /** Writes a company's rows to a new file that only this user may read, one JSON a line. @returns their number */
 export async function saveCompany(database: Database, companyId: string, file: string): Promise<number> {
-  const known = await database.query<{ id: string }>('SELECT id FROM companies WHERE id = ?', companyId);
-  if (known.length === 0) throw new Problem(`There is no company ${companyId}.`);
+  const knownCompanies = await database.query<{ id: string }>('SELECT id FROM companies WHERE id = ?', companyId);
+  if (knownCompanies.length === 0) throw new Problem(`There is no company ${companyId}.`);
   const output = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new Problem(error.code === 'EEXIST' ? `${file} is there already: choose another name.` : error.message);
   });
@@ -83,38 +83,38 @@ export async function saveCompany(database: Database, companyId: string, file: s
   }
 }
 
-const writeLine = (output: FileHandle, line: Line) => output.write(`${JSON.stringify(line)}\n`);
+const writeLine = (output: FileHandle, line: FileLine) => output.write(`${JSON.stringify(line)}\n`);
 
 async function saveTable(database: Database, table: string, companyId: string, output: FileHandle): Promise<number> {
   let count = 0;
-  for (let after = 0; ; ) {
-    const found = await database.query<Row & { row_number: number }>(
+  for (let lastRowNumber = 0; ; ) {
+    const foundRows = await database.query<Row & { row_number: number }>(
       `SELECT rowid AS row_number, * FROM ${table} WHERE company_id = ? AND rowid > ? AND NOT (${EXCLUDED_ROWS[table] ?? '0'}) ORDER BY rowid LIMIT ${ROWS_PER_BATCH}`,
       companyId,
-      String(after),
+      String(lastRowNumber),
     );
-    for (const { row_number, ...row } of found) {
+    for (const { row_number, ...row } of foundRows) {
       for (const column of EXCLUDED_COLUMNS[table] ?? []) delete row[column];
       await writeLine(output, { table, row });
-      after = row_number;
+      lastRowNumber = row_number;
     }
-    count += found.length;
-    if (found.length < ROWS_PER_BATCH) return count;
+    count += foundRows.length;
+    if (foundRows.length < ROWS_PER_BATCH) return count;
   }
 }
 
-/** The tables to restore: all or those named; those that decide on access only if asked for. @throws Problem */
-export function listTables(asked: readonly string[] | undefined, includesAccess: boolean): string[] {
-  const known: readonly string[] = [...ACCESS_TABLES, ...CONTENT_TABLES];
-  const tables = asked ?? (includesAccess ? known : CONTENT_TABLES);
-  const unknown = tables.filter((table) => !known.includes(table));
-  if (unknown.length > 0) {
-    throw new Problem(`Not among what can be restored: ${unknown.join(', ')}. ${known.join(', ')} are.`);
+/** Lists the tables to restore: all or the named ones; tables that decide on access only if requested. @throws Problem */
+export function listTables(requestedTables: readonly string[] | undefined, includesAccess: boolean): string[] {
+  const knownTables: readonly string[] = [...ACCESS_TABLES, ...CONTENT_TABLES];
+  const tables = requestedTables ?? (includesAccess ? knownTables : CONTENT_TABLES);
+  const unknownTables = tables.filter((table) => !knownTables.includes(table));
+  if (unknownTables.length > 0) {
+    throw new Problem(`Not among what can be restored: ${unknownTables.join(', ')}. ${knownTables.join(', ')} are.`);
   }
-  const access = tables.filter((table) => ACCESS_TABLES.some((one) => one === table));
-  if (access.length > 0 && !includesAccess) {
+  const accessTables = tables.filter((table) => ACCESS_TABLES.some((accessTable) => accessTable === table));
+  if (accessTables.length > 0 && !includesAccess) {
     throw new Problem(
-      `${access.join(', ')} say who may do and see what: what was taken from somebody since then would be theirs again. ` +
+      `${accessTables.join(', ')} say who may do and see what: what was taken from somebody since then would be theirs again. ` +
         'Say --access if that is meant.',
     );
   }
@@ -132,55 +132,56 @@ export async function putBackRows(
   database: Database,
   file: string,
   tables: readonly string[],
-): Promise<{ written: number; skipped: Skipped[] }> {
+): Promise<{ written: number; skipped: SkippedRow[] }> {
   const companyId = await readCompany(file);
-  const skipped: Skipped[] = [];
-  let written = 0;
-  let waiting: { table: string; rows: Row[]; characters: number } | undefined;
-  const flush = async () => {
-    if (!waiting) return;
-    const { table, rows } = waiting;
+  const skipped: SkippedRow[] = [];
+  let writtenCount = 0;
+  let pendingBatch: { table: string; rows: Row[]; characters: number } | undefined;
+  const writePending = async () => {
+    if (!pendingBatch) return;
+    const { table, rows } = pendingBatch;
     const conflicts = await writeRows(database, table, rows);
-    written += rows.length - conflicts.length;
+    writtenCount += rows.length - conflicts.length;
     skipped.push(...conflicts);
-    waiting = undefined;
+    pendingBatch = undefined;
   };
   for await (const text of splitLines(file)) {
-    const line = JSON.parse(text) as Line;
+    const line = JSON.parse(text) as FileLine;
     if (!('table' in line) || !tables.includes(line.table)) continue;
     const { table, row } = line;
     if (row.company_id !== companyId)
       throw new Problem(`${file} holds a row of another company: it was changed by hand.`);
     for (const column of EXCLUDED_COLUMNS[table] ?? []) delete row[column];
     const isFull =
-      waiting && (waiting.rows.length === WRITTEN_PER_BATCH.rows || waiting.characters > WRITTEN_PER_BATCH.characters);
-    if (isFull || waiting?.table !== table) await flush();
-    waiting ??= { table, rows: [], characters: 0 };
-    waiting.rows.push(row);
-    waiting.characters += text.length;
+      pendingBatch &&
+      (pendingBatch.rows.length === MAX_WRITE_BATCH.rows || pendingBatch.characters > MAX_WRITE_BATCH.characters);
+    if (isFull || pendingBatch?.table !== table) await writePending();
+    pendingBatch ??= { table, rows: [], characters: 0 };
+    pendingBatch.rows.push(row);
+    pendingBatch.characters += text.length;
   }
-  await flush();
+  await writePending();
   // A later row may have removed a conflict: a default account that moved, or two names that were exchanged.
-  for (let before = Number.POSITIVE_INFINITY; skipped.length > 0 && skipped.length < before; ) {
-    before = skipped.length;
+  for (let skippedBefore = Number.POSITIVE_INFINITY; skipped.length > 0 && skipped.length < skippedBefore; ) {
+    skippedBefore = skipped.length;
     for (const { table, row } of skipped.splice(0)) skipped.push(...(await writeRows(database, table, [row])));
-    written += before - skipped.length;
+    writtenCount += skippedBefore - skipped.length;
   }
-  return { written, skipped };
+  return { written: writtenCount, skipped };
 }
 
-/** The company of a file. @throws Problem if the file is incomplete */
+/** Reads the company's id from a file. @throws Problem if the file is incomplete */
 async function readCompany(file: string): Promise<string> {
-  let first: Line | undefined;
-  let last: Line | undefined;
+  let first: FileLine | undefined;
+  let last: FileLine | undefined;
   let rows = 0;
   for await (const text of splitLines(file)) {
     last = parseLine(text, file);
     first ??= last;
     if ('table' in last) rows += 1;
   }
-  const isWhole = last && 'end' in last && last.end.rows === rows;
-  if (!first || !('company_id' in first) || !isWhole) {
+  const isComplete = last && 'end' in last && last.end.rows === rows;
+  if (!first || !('company_id' in first) || !isComplete) {
     throw new Problem(
       `${file} is not a whole copy: it must begin with the company and end with the number of its rows.`,
     );
@@ -188,9 +189,9 @@ async function readCompany(file: string): Promise<string> {
   return first.company_id;
 }
 
-function parseLine(text: string, file: string): Line {
+function parseLine(text: string, file: string): FileLine {
   try {
-    return JSON.parse(text) as Line;
+    return JSON.parse(text) as FileLine;
   } catch {
     throw new Problem(`${file} is not a whole copy: a line of it is no JSON.`);
   }
@@ -198,17 +199,17 @@ function parseLine(text: string, file: string): Line {
 
 /** Splits lines at LF only: `node:readline` also splits at U+2028, which JSON may contain. */
 async function* splitLines(file: string): AsyncGenerator<string> {
-  let rest = '';
+  let remainder = '';
   for await (const chunk of createReadStream(file, 'utf8')) {
-    const lines = `${rest}${chunk}`.split('\n');
-    rest = lines.pop() ?? '';
+    const lines = `${remainder}${chunk}`.split('\n');
+    remainder = lines.pop() ?? '';
     yield* lines;
   }
-  if (rest !== '') yield rest;
+  if (remainder !== '') yield remainder;
 }
 
 /** Writes rows in one statement; if there is a conflict, each in its own. @returns the rows that cannot be written */
-async function writeRows(database: Database, table: string, rows: Row[]): Promise<Skipped[]> {
+async function writeRows(database: Database, table: string, rows: Row[]): Promise<SkippedRow[]> {
   try {
     await upsertRows(database, table, rows);
     return [];
@@ -218,7 +219,7 @@ async function writeRows(database: Database, table: string, rows: Row[]): Promis
     const [row, ...others] = rows;
     if (row && others.length === 0) return [{ table, row, reason }];
   }
-  const skipped: Skipped[] = [];
+  const skipped: SkippedRow[] = [];
   for (const row of rows) skipped.push(...(await writeRows(database, table, [row])));
   return skipped;
 }

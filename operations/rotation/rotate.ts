@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   formatVariable,
   KEY_NAMES,
-  type KeptVersion,
   type KeyName,
+  type KeyVersion,
   listVariableVersions,
   makeKey,
   makeVersion,
@@ -13,25 +13,27 @@ import type { SecretStore } from './secret-store.ts';
 import { findUses } from './uses.ts';
 
 /** Prints progress for the operator. */
-export type Report = (line: string) => void;
+export type ReportLine = (line: string) => void;
 
-/** The versions of a key, oldest first. */
-const listKeyVersions = async (store: SecretStore, key: KeyName): Promise<KeptVersion[]> =>
-  listVariableVersions(await store.names()).filter((kept) => kept.key === key && !kept.isNext);
+/** Lists the versions of a key that are in use, oldest first. */
+const listKeyVersions = async (store: SecretStore, key: KeyName): Promise<KeyVersion[]> =>
+  listVariableVersions(await store.names()).filter((keyVersion) => keyVersion.key === key && !keyVersion.isNext);
 
 /**
- * Adds a version of a key. It is first set as readable only, and used once every isolate knows it, so that no isolate
- * meets data that it cannot read. After any interruption the command may be repeated.
- * @param keep receives the secret before it is set, for the operator's safe
+ * Adds a version of a key. It is first set as readable only, and used once every isolate knows it, so that no isolate meets data
+ * that it cannot read. After any interruption the command may be repeated. @param keep receives the secret before it is set, for
+ * the operator's safe storage
  */
 export async function addVersion(
   store: SecretStore,
   key: KeyName,
-  options: { now: number; report: Report; keep(secret: Record<string, string>): Promise<void> },
+  options: { now: number; report: ReportLine; keep(secret: Record<string, string>): Promise<void> },
 ): Promise<void> {
   const { report } = options;
   await store.requireChangeable();
-  const left = listVariableVersions(await store.names()).filter((kept) => kept.key === key && kept.isNext);
+  const left = listVariableVersions(await store.names()).filter(
+    (keyVersion) => keyVersion.key === key && keyVersion.isNext,
+  );
   const newest = (await listKeyVersions(store, key)).at(-1)?.version ?? 0;
   const version = Math.max(makeVersion(options.now), newest + 1);
   const [next, used] = [formatVariable(key, version, { isNext: true }), formatVariable(key, version)];
@@ -46,18 +48,18 @@ export async function addVersion(
   for (const { variable } of [{ variable: next }, ...left]) await store.remove(variable);
 }
 
-/** Removes a version of a key, ending what was made under it. @throws Problem naming what needs it, unless forced */
+/** Removes a version of a key, which ends everything made under it. @throws Problem naming the uses, unless forced */
 export async function removeVersion(
   store: SecretStore,
   key: KeyName,
   version: number,
-  { now, report, isForced }: { now: number; report: Report; isForced: boolean },
+  { now, report, isForced }: { now: number; report: ReportLine; isForced: boolean },
 ): Promise<void> {
   await store.requireChangeable();
   const versions = await listKeyVersions(store, key);
-  const at = versions.findIndex((kept) => kept.version === version);
-  const kept = versions[at];
-  if (!kept) throw new Problem(`${key} has no version ${version}: npm run rotate-keys -- list`);
+  const at = versions.findIndex((keyVersion) => keyVersion.version === version);
+  const removedVersion = versions[at];
+  if (!removedVersion) throw new Problem(`${key} has no version ${version}: npm run rotate-keys -- list`);
   const successor = versions[at + 1]?.version;
   if (successor === undefined) {
     throw new Problem(`Version ${version} is what ${key} uses for all that is new: rotate it first.`);
@@ -74,15 +76,15 @@ export async function removeVersion(
       ].join('\n'),
     );
   }
-  await store.remove(kept.variable);
+  await store.remove(removedVersion.variable);
   report(`Version ${version} of ${key} is gone.`);
   for (const { what } of uses) report(`  Ended: ${what}`);
 }
 
-/** Lists the versions of all keys, and what needs them. */
+/** Lists the versions of all keys, and their remaining uses. */
 export async function listVersions(
   store: SecretStore,
-  { now, report }: { now: number; report: Report },
+  { now, report }: { now: number; report: ReportLine },
 ): Promise<void> {
   const database = await store.openControlDb();
   try {
@@ -92,8 +94,8 @@ export async function listVersions(
       for (const [at, { version }] of versions.entries()) {
         const successor = versions[at + 1]?.version;
         const uses = successor === undefined ? [] : await findUses(key, version, successor, database, now);
-        const needed = uses.map(({ what }) => what).join('; ') || 'nothing: it can be removed';
-        report(`  ${version}  ${successor === undefined ? 'used for all that is new' : `needed by ${needed}`}`);
+        const neededBy = uses.map(({ what }) => what).join('; ') || 'nothing: it can be removed';
+        report(`  ${version}  ${successor === undefined ? 'used for all that is new' : `needed by ${neededBy}`}`);
       }
     }
   } finally {

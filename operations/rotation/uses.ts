@@ -3,18 +3,18 @@ import type { KeyName } from '../keys.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** How long a token signed under a key may be valid, and a minute more. Seconds. */
+/** Seconds for which a token signed under a key may be valid, and a minute more. */
 const TOKEN_SECONDS: Partial<Record<KeyName, number>> = { jwt: 7 * DAY_SECONDS + 60, embed: 365 * DAY_SECONDS + 60 };
 
-/** Something that becomes invalid with a version of a key. */
+/** Use of a key's version: something that becomes invalid without that version. */
 export interface KeyUse {
-  /** Part of a sentence: `12 API keys, the last until 2027-01-31`. */
+  /** Description as a part of a sentence: `12 API keys, the last until 2027-01-31`. */
   what: string;
-  /** How to end its use in an orderly way. */
+  /** Advice on how to end the use in an orderly way. */
   advice: string;
 }
 
-/** Finds what still needs a version of a key, as far as that can be known. `successor` is in use since its creation. */
+/** Finds the remaining uses of a key's version, as far as known. `successor` is the version in use since its creation. */
 export async function findUses(
   key: KeyName,
   version: number,
@@ -22,20 +22,22 @@ export async function findUses(
   database: Database,
   now: number,
 ): Promise<KeyUse[]> {
-  const signedFor = TOKEN_SECONDS[key];
-  if (signedFor !== undefined) return findTokenUses(key, signedFor, successor, now);
+  const tokenSeconds = TOKEN_SECONDS[key];
+  if (tokenSeconds !== undefined) return findTokenUses(key, tokenSeconds, successor, now);
   return key === 'encryption'
     ? findEncryptionUses(version, successor, database, now)
     : findDerivationUses(version, database, now);
 }
 
-/** Tokens are not stored: the last ones were made when the successor came. */
+/** Finds uses by tokens, which are not stored: the last ones were made when the successor came into use. */
 function findTokenUses(key: KeyName, seconds: number, successor: number | undefined, now: number): KeyUse[] {
-  const until = successor === undefined ? Number.POSITIVE_INFINITY : successor * 1000 + seconds * 1000;
-  if (until <= now) return [];
-  const what = key === 'jwt' ? 'sessions of people and of the portal' : 'embed tokens';
-  const end = Number.isFinite(until) ? ` until ${formatDay(until)}` : '';
-  return [{ what: `perhaps ${what}${end}`, advice: end ? `wait until ${formatDay(until)}` : 'rotate the key first' }];
+  const expiresAt = successor === undefined ? Number.POSITIVE_INFINITY : successor * 1000 + seconds * 1000;
+  if (expiresAt <= now) return [];
+  const tokenKind = key === 'jwt' ? 'sessions of people and of the portal' : 'embed tokens';
+  const end = Number.isFinite(expiresAt) ? ` until ${formatDay(expiresAt)}` : '';
+  return [
+    { what: `perhaps ${tokenKind}${end}`, advice: end ? `wait until ${formatDay(expiresAt)}` : 'rotate the key first' },
+  ];
 }
 
 async function findDerivationUses(version: number, database: Database, now: number): Promise<KeyUse[]> {
@@ -44,25 +46,27 @@ async function findDerivationUses(version: number, database: Database, now: numb
      WHERE derivation_version = ${version} AND is_active AND expires_at > ${now}`,
   );
   if (!row?.keys) return [];
-  const what = `${row.keys} API key${row.keys === 1 ? '' : 's'}, the last until ${formatDay(row.last ?? now)}`;
-  return [{ what, advice: 'have their companies issue new keys and revoke these, or wait until they have expired' }];
+  const keysText = `${row.keys} API key${row.keys === 1 ? '' : 's'}, the last until ${formatDay(row.last ?? now)}`;
+  return [
+    { what: keysText, advice: 'have their companies issue new keys and revoke these, or wait until they have expired' },
+  ];
 }
 
-/** The condition that a column's texts were encrypted under a version, with which they begin. */
-const encryptedUnderSql = (column: string) => (version: number) => `${column} LIKE 'v${version}:%'`;
+/** Makes the SQL condition that a column's text was encrypted under a version, with which the text begins. */
+const makeEncryptedSql = (column: string) => (version: number) => `${column} LIKE 'v${version}:%'`;
 
 /** Columns that are encrypted and kept for long. */
 const ENCRYPTED_COLUMNS = [
-  { table: 'managed_databases', what: 'connections', where: encryptedUnderSql('owner_connection') },
-  { table: 'managed_databases', what: 'read-only connections', where: encryptedUnderSql('readonly_connection') },
-  { table: 'managed_databases', what: 'passwords of read-only logins', where: encryptedUnderSql('reader_password') },
-  { table: 'sso_configurations', what: 'secrets of identity providers', where: encryptedUnderSql('client_secret') },
-  { table: 'embed_signing_keys', what: 'signing keys of embeds', where: encryptedUnderSql('secret') },
-  { table: 'second_factors', what: 'secrets of authenticators', where: encryptedUnderSql('secret') },
+  { table: 'managed_databases', what: 'connections', where: makeEncryptedSql('owner_connection') },
+  { table: 'managed_databases', what: 'read-only connections', where: makeEncryptedSql('readonly_connection') },
+  { table: 'managed_databases', what: 'passwords of read-only logins', where: makeEncryptedSql('reader_password') },
+  { table: 'sso_configurations', what: 'secrets of identity providers', where: makeEncryptedSql('client_secret') },
+  { table: 'embed_signing_keys', what: 'signing keys of embeds', where: makeEncryptedSql('secret') },
+  { table: 'second_factors', what: 'secrets of authenticators', where: makeEncryptedSql('secret') },
   { table: 'backup_codes', what: 'backup codes', where: (version: number) => `key_version = ${version}` },
 ];
 
-/** The lifetime of mailed codes, and of sign-ins at identity providers. Seconds. */
+/** Seconds for which mailed codes, and sign-ins at identity providers, are valid. */
 const SHORT_LIVED_SECONDS = 15 * 60;
 
 async function findEncryptionUses(

@@ -1,7 +1,7 @@
 import type { Access } from './evaluation.ts';
 
 /** An OAuth client that a user authorized. Its permissions are limited by the scopes in `access`. */
-export interface Client {
+export interface OAuthClient {
   /** The client id. */
   id: string;
   /** The id of the grant by which the user authorized it; null for a client that authenticates with a service account's key. */
@@ -17,9 +17,9 @@ export interface UserActor {
   email: string;
   name: string;
   isOwner: boolean;
-  /** The id of the session; the id of the grant if an OAuth client acts. */
+  /** The id of the session; if an OAuth client acts, the id of its grant. */
   sessionId: string;
-  client?: Client;
+  client?: OAuthClient;
   access: Access;
 }
 
@@ -32,9 +32,9 @@ export interface ServiceAccountActor {
   accountId: string;
   name: string;
   keyId: string;
-  /** The public half of its key. */
+  /** The public half of the API key. */
   accessKey: string;
-  client?: Client;
+  client?: OAuthClient;
   access: Access;
 }
 
@@ -48,13 +48,13 @@ export interface OutsiderActor {
   sessionId: string;
 }
 
-/** The caller who holds the token of a share or of an embed. `Opened` is the data behind the token that its module found. */
+/** The caller who holds the token of a share or of an embed. `Opened` is the record that the token's module found for it. */
 export interface ViewerActor<Opened = unknown> {
   kind: 'viewer';
   companyId: string;
   /** The id under which the token's requests are counted; never the token itself. */
   tokenId: string;
-  /** Origins whose pages may use the token; none are named where all may. */
+  /** Origins whose pages may use the token; an empty list allows all. */
   allowedOrigins: readonly string[];
   opened: Opened;
 }

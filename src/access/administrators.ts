@@ -3,12 +3,12 @@ import type { ControlDb } from '../db/client.ts';
 import { groupBindings, groupPolicies, groups } from '../db/schema/groups.ts';
 import { policies } from '../db/schema/policies.ts';
 import { users } from '../db/schema/users.ts';
-import { idListSql } from '../db/statements.ts';
+import { makeIdListSql } from '../db/statements.ts';
 import { MANAGED_POLICIES } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
 import { matchesEverything } from '../permissions/wildcard.ts';
 
-/** The maximum number of administrators who are mailed. */
+/** The maximum number of administrators to whom a mail is sent. */
 const MAX_ADMINISTRATORS = 50;
 
 /** Selects the e-mail addresses of a company's active owner and administrators, by the rule of `isAdministrator`. */
@@ -21,10 +21,7 @@ export const selectAdministrators = (db: ControlDb, companyId: string) =>
         eq(users.companyId, companyId),
         eq(users.isActive, true),
         isNull(users.deletedAt),
-        or(
-          eq(users.isOwner, true),
-          sql`${isReachedByPolicy(ALLOWS_EVERYTHING)} and not ${isReachedByPolicy(DENIES_SOMETHING)}`,
-        ),
+        or(eq(users.isOwner, true), sql`${hasPolicySql(ALLOW_ALL_POLICIES)} and not ${hasPolicySql(DENYING_POLICIES)}`),
       ),
     )
     .orderBy(sql`${users.isOwner} desc`, users.id)
@@ -39,31 +36,31 @@ interface PolicyKind {
 const listManagedIds = (is: (document: PolicyDocument) => boolean): string[] =>
   MANAGED_POLICIES.filter(({ document }) => is(document)).map(({ id }) => id);
 
-const matchesEverythingIn = (field: 'actions' | 'resources'): SQL =>
+const matchesWildcardSql = (field: 'actions' | 'resources'): SQL =>
   sql`exists (select 1 from json_each(statement.value, ${`$.${field}`}) where value <> '' and trim(value, '*') = '')`;
 
-const ALLOWS_EVERYTHING: PolicyKind = {
+const ALLOW_ALL_POLICIES: PolicyKind = {
   managedIds: listManagedIds(({ statements }) =>
     statements.some(
       ({ effect, actions, resources }) =>
         effect === 'Allow' && actions.some(matchesEverything) && resources.some(matchesEverything),
     ),
   ),
-  statement: sql`statement.value ->> '$.effect' = 'Allow' and ${matchesEverythingIn('actions')} and ${matchesEverythingIn('resources')}`,
+  statement: sql`statement.value ->> '$.effect' = 'Allow' and ${matchesWildcardSql('actions')} and ${matchesWildcardSql('resources')}`,
 };
 
-const DENIES_SOMETHING: PolicyKind = {
+const DENYING_POLICIES: PolicyKind = {
   managedIds: listManagedIds(({ statements }) => statements.some(({ effect }) => effect === 'Deny')),
   statement: sql`statement.value ->> '$.effect' = 'Deny'`,
 };
 
-/** Whether a policy of this kind applies to the user of the surrounding query, through any group. */
-const isReachedByPolicy = ({ managedIds: ids, statement }: PolicyKind): SQL => sql`exists (
+/** Builds the SQL condition that a policy of this kind applies to the user of the surrounding query, through any group. */
+const hasPolicySql = ({ managedIds: ids, statement }: PolicyKind): SQL => sql`exists (
   select 1 from ${groupBindings}
   inner join ${groups} on ${groups.id} = ${groupBindings.groupId} and ${groups.deletedAt} is null
   inner join ${groupPolicies} on ${groupPolicies.groupId} = ${groups.id}
   left join ${policies} on ${policies.id} = ${groupPolicies.policyId} and ${policies.companyId} = ${users.companyId}
   where ${groupBindings.companyId} = ${users.companyId} and ${groups.companyId} = ${users.companyId}
     and ${groupBindings.principalType} = 'user' and ${groupBindings.principalId} = ${users.id}
-    and (${groupPolicies.policyId} in ${idListSql(ids)}
+    and (${groupPolicies.policyId} in ${makeIdListSql(ids)}
       or exists (select 1 from json_each(${policies.document}, '$.statements') as statement where ${statement})))`;

@@ -1,10 +1,10 @@
 import type { ControlDb } from '../db/client.ts';
 import type { ObservedQueries } from '../db/rehearsing-session.ts';
-import type { LegacyPermission, Role } from '../permissions/legacy.ts';
-import { managedPolicyById } from '../permissions/managed-policies.ts';
+import type { GroupRole, LegacyPermission } from '../permissions/legacy.ts';
+import { findManagedPolicyById } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
-import { type AccessChange, compareAccess, type Witness } from './comparison.ts';
+import { type AccessChange, type AccessWitness, compareAccess } from './comparison.ts';
 import type { GroupGrants } from './evaluation.ts';
 import {
   createAccessCompiler,
@@ -17,12 +17,12 @@ import {
 } from './population.ts';
 import { makeComparisonBudget } from './resource-languages.ts';
 
-/** An action on a resource that somebody may do only after a change, or only before it. */
-export interface PrincipalWitness extends Witness {
+/** Witness of a change for one principal: an action on a resource that is allowed only before or only after the change. */
+export interface PrincipalWitness extends AccessWitness {
   principal: NamedPrincipal;
 }
 
-/** `truncated`: there are more gains or losses than are listed. */
+/** Change of the principals' access. `truncated`: there are more gains or losses than are listed. */
 export interface PrincipalAccessChange {
   gains: PrincipalWitness[];
   losses: PrincipalWitness[];
@@ -32,12 +32,12 @@ export interface PrincipalAccessChange {
 /** The maximum number of gains, and the maximum number of losses, that are listed. */
 export const MAX_WITNESSES = 1000;
 
-/** Principals that are looked at in one go. */
+/** Number of principals that are compared in one page. */
 const PRINCIPALS_PER_PAGE = 1000;
 
 /** The result of the queries of `buildNamingQueries`. */
 interface AffectedAccess {
-  groups: Map<string, Role[]>;
+  groups: Map<string, GroupRole[]>;
   attached: { groupId: string; policyId: string }[];
   permissions: (LegacyPermission & { groupId: string })[];
   documents: Map<string, PolicyDocument>;
@@ -83,77 +83,89 @@ export async function computeAccessChange(
   const change: PrincipalAccessChange = { gains: [], losses: [], truncated: false };
   if (!before || !after) return change;
   const [was, is] = [toAffectedAccess(before), toAffectedAccess(after)];
-  const groupIds = [was, is].flatMap((naming) => [
-    ...naming.groups.keys(),
-    ...[...naming.attached, ...naming.permissions].map(({ groupId }) => groupId),
+  const groupIds = [was, is].flatMap((affectedAccess) => [
+    ...affectedAccess.groups.keys(),
+    ...[...affectedAccess.attached, ...affectedAccess.permissions].map(({ groupId }) => groupId),
   ]);
-  const concerned = { groupIds: [...new Set(groupIds)], principalIds: [...ids] };
+  const affectedIds = { groupIds: [...new Set(groupIds)], principalIds: [...ids] };
   const budget = makeComparisonBudget();
-  const known = new Map<string, AccessChange>();
+  const changesByGroups = new Map<string, AccessChange>();
   const grants = new Map<string, GroupGrants>();
   for (let page = 1; ; page += 1) {
-    const found = await readAffectedPrincipals(db, caller, concerned, { page, perPage: PRINCIPALS_PER_PAGE });
-    const later = found.map((person) => ({ isOwner: person.isOwner, groups: computeGroupsAfter(person, ids, is) }));
-    const missing = [...found, ...later].flatMap(parseGroups).filter((id) => !grants.has(id));
-    for (const [id, group] of await readGrants(db, caller.companyId, [...new Set(missing)])) grants.set(id, group);
+    const foundPrincipals = await readAffectedPrincipals(db, caller, affectedIds, {
+      page,
+      perPage: PRINCIPALS_PER_PAGE,
+    });
+    const groupSetsAfter = foundPrincipals.map((person) => ({
+      isOwner: person.isOwner,
+      groups: computeGroupsAfter(person, ids, is),
+    }));
+    const missingGroupIds = [...foundPrincipals, ...groupSetsAfter]
+      .flatMap(parseGroups)
+      .filter((id) => !grants.has(id));
+    for (const [id, group] of await readGrants(db, caller.companyId, [...new Set(missingGroupIds)]))
+      grants.set(id, group);
     const accessBefore = createAccessCompiler(caller.companyId, grants);
     const accessAfter = createAccessCompiler(caller.companyId, readGrantsAfter(grants, ids, is));
-    for (const [at, person] of found.entries()) {
-      const of = later[at] as GroupSet;
+    for (const [at, person] of foundPrincipals.entries()) {
+      const of = groupSetsAfter[at] as GroupSet;
       const key = `${makeGroupSetKey(person)} ${makeGroupSetKey(of)}`;
-      const compared = known.get(key) ?? compareAccess(accessBefore(person), accessAfter(of), budget);
-      known.set(key, compared);
+      const accessChange = changesByGroups.get(key) ?? compareAccess(accessBefore(person), accessAfter(of), budget);
+      changesByGroups.set(key, accessChange);
       const { type, id, name } = person;
       for (const side of ['gains', 'losses'] as const) {
         const left = MAX_WITNESSES - change[side].length;
-        change.truncated ||= compared[side].length > left;
+        change.truncated ||= accessChange[side].length > left;
         change[side].push(
-          ...compared[side].slice(0, left).map((witness) => ({ principal: { type, id, name }, ...witness })),
+          ...accessChange[side].slice(0, left).map((witness) => ({ principal: { type, id, name }, ...witness })),
         );
       }
     }
     const isFull = change.gains.length === MAX_WITNESSES && change.losses.length === MAX_WITNESSES;
-    if (found.length < PRINCIPALS_PER_PAGE || (isFull && change.truncated)) return change;
+    if (foundPrincipals.length < PRINCIPALS_PER_PAGE || (isFull && change.truncated)) return change;
   }
 }
 
-/** The groups of somebody after the change, as `groups` of `GroupSet`. */
+/** Computes a principal's groups after the change, in the form of `groups` of `GroupSet`. */
 function computeGroupsAfter(
   { id, groups: text }: NamedPrincipal & GroupSet,
   ids: ReadonlySet<string>,
   { bindings }: AffectedAccess,
 ): string {
   if (!ids.has(id)) return text;
-  const joined = bindings.filter(({ principalId }) => principalId === id).map(({ groupId }) => groupId);
-  return JSON.stringify([...new Set(joined)].toSorted());
+  const groupIdsAfter = bindings.filter(({ principalId }) => principalId === id).map(({ groupId }) => groupId);
+  return JSON.stringify([...new Set(groupIdsAfter)].toSorted());
 }
 
-/** The grants and denials of groups after the change; deleted groups give nothing. */
+/** Reads the grants and denials of groups after the change; deleted groups give nothing. */
 function readGrantsAfter(
   grants: ReadonlyMap<string, GroupGrants>,
   ids: ReadonlySet<string>,
-  after: AffectedAccess,
+  affectedAfter: AffectedAccess,
 ): Map<string, GroupGrants> {
-  const living = [...grants.values()].filter(({ id }) => !ids.has(id) || after.groups.has(id));
+  const remainingGroups = [...grants.values()].filter(({ id }) => !ids.has(id) || affectedAfter.groups.has(id));
   return new Map(
-    living.map((group) => {
-      const isStill = ({ id }: { id: string }): boolean => !ids.has(group.id) && !ids.has(id);
-      const policyIds = after.attached.filter(({ groupId }) => groupId === group.id).map(({ policyId }) => policyId);
-      const attached = policyIds.flatMap((id) => {
-        const own = after.documents.get(id) ?? group.policies.find((policy) => policy.id === id)?.document;
-        const document = own ?? managedPolicyById(id)?.document;
+    remainingGroups.map((group) => {
+      const isUnchanged = ({ id }: { id: string }): boolean => !ids.has(group.id) && !ids.has(id);
+      const policyIds = affectedAfter.attached
+        .filter(({ groupId }) => groupId === group.id)
+        .map(({ policyId }) => policyId);
+      const attachedPolicies = policyIds.flatMap((id) => {
+        const ownDocument =
+          affectedAfter.documents.get(id) ?? group.policies.find((policy) => policy.id === id)?.document;
+        const document = ownDocument ?? findManagedPolicyById(id)?.document;
         return document ? [{ id, document }] : [];
       });
-      const listed = after.permissions.filter(({ groupId }) => groupId === group.id);
+      const listedPermissions = affectedAfter.permissions.filter(({ groupId }) => groupId === group.id);
       return [
         group.id,
         {
           id: group.id,
-          roles: after.groups.get(group.id) ?? group.roles,
-          policies: [...group.policies.filter(isStill), ...attached],
+          roles: affectedAfter.groups.get(group.id) ?? group.roles,
+          policies: [...group.policies.filter(isUnchanged), ...attachedPolicies],
           permissions: [
-            ...group.permissions.filter(isStill),
-            ...listed.map(({ groupId: _, ...permission }) => permission),
+            ...group.permissions.filter(isUnchanged),
+            ...listedPermissions.map(({ groupId: _, ...permission }) => permission),
           ],
         },
       ];

@@ -12,7 +12,7 @@ export interface AccessChangeContext {
   changeAccess<T>(affected: AffectedPrincipals, work: () => Promise<T>): Promise<T>;
 }
 
-/** Like `commit`, for changes of access: requests that start afterwards do not go by the previous permissions. */
+/** Applies a unit by `commit` as a change of access: later requests are not authorized by the previous permissions. */
 export const commitAccess = <const U extends Unit>(
   ctx: AccessChangeContext,
   affected: AffectedPrincipals,
@@ -20,13 +20,13 @@ export const commitAccess = <const U extends Unit>(
   failures: ConstraintFailures = {},
 ): Promise<Results<U>> => ctx.changeAccess(affected, () => commit(ctx.db, unit, failures));
 
-/** Everybody in a company: the permissions of a group or a policy reach all who are bound to it. */
+/** Makes the affected principals of a change to a group or policy: everybody in the company. */
 export const makeAffectedEverybody = (companyId: string): AffectedPrincipals => ({
   companyId,
   principals: 'everybody',
 });
 
-/** Only some principals of a company; those who were just made are known to nobody yet, and need not be named. */
+/** Makes the affected principals of a change to some of a company; principals that were just created need not be named. */
 export const makeAffectedPrincipals = (companyId: string, ...principals: string[]): AffectedPrincipals => ({
   companyId,
   principals,

@@ -1,7 +1,7 @@
-import { type Action, ALL_ACTIONS, actionEntry } from '../permissions/actions.ts';
+import { type Action, ALL_ACTIONS, getActionEntry } from '../permissions/actions.ts';
 import { type Access, findRules } from './evaluation.ts';
 import {
-  type Budget,
+  type ComparisonBudget,
   findShortestDifference,
   makeComparisonBudget,
   type ResourceLanguage,
@@ -9,53 +9,65 @@ import {
 } from './resource-languages.ts';
 
 /** An action, and a shortest resource on which one access allows it and another does not. */
-export interface Witness {
+export interface AccessWitness {
   action: Action;
   resource: string;
 }
 
 /** The difference between two accesses: a witness for each action that only the later one allows, or only the earlier one. */
 export interface AccessChange {
-  gains: Witness[];
-  losses: Witness[];
+  gains: AccessWitness[];
+  losses: AccessWitness[];
 }
 
-/** The resources on which an access allows an action: as `decide` says of each of them. */
+/** Returns the resources on which an access allows an action, exactly as `decide` would for each resource. */
 export function findResources(access: Access, action: Action): ResourceLanguage {
   if (access.isOwner) return { allow: ['*'], deny: [] };
   const { deny, allow, legacy } = findRules(access, action);
-  const patterns = (rules: readonly { resource: string }[]) => rules.map(({ resource }) => resource);
-  return { allow: actionEntry(action).unlessDenied ? ['*'] : patterns([...allow, ...legacy]), deny: patterns(deny) };
+  const listPatterns = (rules: readonly { resource: string }[]) => rules.map(({ resource }) => resource);
+  return {
+    allow: getActionEntry(action).unlessDenied ? ['*'] : listPatterns([...allow, ...legacy]),
+    deny: listPatterns(deny),
+  };
 }
 
 /** Compares two accesses over the whole catalogue, exactly. @throws accessTooComplex where that takes too long */
-export function compareAccess(before: Access, after: Access, budget: Budget = makeComparisonBudget()): AccessChange {
+export function compareAccess(
+  accessBefore: Access,
+  accessAfter: Access,
+  budget: ComparisonBudget = makeComparisonBudget(),
+): AccessChange {
   const change: AccessChange = { gains: [], losses: [] };
-  if (before.isOwner && after.isOwner) return change;
+  if (accessBefore.isOwner && accessAfter.isOwner) return change;
   // What both have of the same decides nothing where all else says nothing of an action.
-  const [only, others] = [removeSharedGroups(before, after), removeSharedGroups(after, before)];
-  /** Results by patterns: most actions have the same patterns as others. */
-  const known = new Map<string, { gain: string | null; loss: string | null }>();
+  const [only, others] = [removeSharedGroups(accessBefore, accessAfter), removeSharedGroups(accessAfter, accessBefore)];
+  /** Differences by the compared patterns: many actions have the same patterns. */
+  const differencesByPatterns = new Map<string, { gain: string | null; loss: string | null }>();
   for (const action of ALL_ACTIONS) {
-    if (before.isOwner === after.isOwner && !hasRules(only, action) && !hasRules(others, action)) continue;
-    const [was, is] = [findResources(before, action), findResources(after, action)];
+    if (accessBefore.isOwner === accessAfter.isOwner && !hasRules(only, action) && !hasRules(others, action)) continue;
+    const [was, is] = [findResources(accessBefore, action), findResources(accessAfter, action)];
     spendBudget(budget, was.allow.length + was.deny.length + is.allow.length + is.deny.length);
     const key = JSON.stringify([was, is]);
-    const found = known.get(key) ?? {
+    const foundDifference = differencesByPatterns.get(key) ?? {
       gain: findShortestDifference(is, was, budget),
       loss: findShortestDifference(was, is, budget),
     };
-    known.set(key, found);
-    if (found.gain !== null) change.gains.push({ action, resource: found.gain });
-    if (found.loss !== null) change.losses.push({ action, resource: found.loss });
+    differencesByPatterns.set(key, foundDifference);
+    if (foundDifference.gain !== null) change.gains.push({ action, resource: foundDifference.gain });
+    if (foundDifference.loss !== null) change.losses.push({ action, resource: foundDifference.loss });
   }
   return change;
 }
 
 /** Returns `access` without the groups that are identical in `other`. */
 function removeSharedGroups(access: Access, other: Access): Access {
-  const known = new Set(other.groups.map(({ source }) => source));
-  return { ...access, groups: access.groups.filter(({ source }) => !known.has(source)), index: null, recent: null };
+  const otherSources = new Set(other.groups.map(({ source }) => source));
+  return {
+    ...access,
+    groups: access.groups.filter(({ source }) => !otherSources.has(source)),
+    index: null,
+    recent: null,
+  };
 }
 
 function hasRules(access: Access, action: Action): boolean {

@@ -1,15 +1,15 @@
 import type { Action } from '../permissions/actions.ts';
-import { ALL_ACTIONS, actionEntry } from '../permissions/actions.ts';
-import type { LegacyGrant, LegacyPermission, Role } from '../permissions/legacy.ts';
-import { grantOfPermission, grantOfRole } from '../permissions/legacy.ts';
+import { ALL_ACTIONS, getActionEntry } from '../permissions/actions.ts';
+import type { GroupRole, LegacyGrant, LegacyPermission } from '../permissions/legacy.ts';
+import { toPermissionGrant, toRoleGrant } from '../permissions/legacy.ts';
 import type { PolicyDocument, PolicyStatement } from '../permissions/policy-document.ts';
-import { compile, type Matcher, matchesEverything } from '../permissions/wildcard.ts';
+import { compilePattern, type Matcher, matchesEverything } from '../permissions/wildcard.ts';
 
 /** The policies, permissions and privileges of a group, which apply to its members. */
 export interface GroupGrants {
   id: string;
   policies: readonly { id: string; document: PolicyDocument }[];
-  roles: readonly Role[];
+  roles: readonly GroupRole[];
   permissions: readonly LegacyPermission[];
 }
 
@@ -24,7 +24,7 @@ export interface AccessSources extends Grants {
   isOwner: boolean;
 }
 
-/** Whether an action is allowed, and the rule that decided it. Fields that do not apply to the kind are null. */
+/** Decision on an action, and the rule that made it. Fields that do not apply to the kind of rule are null. */
 export interface Decision {
   allowed: boolean;
   decided_by: {
@@ -38,7 +38,7 @@ export interface Decision {
 /** One resource pattern on which an action is denied or allowed. */
 export interface Rule {
   resource: string;
-  fits: Matcher;
+  matches: Matcher;
   decision: Decision;
 }
 
@@ -61,7 +61,7 @@ interface CompiledStatement {
   decision: Decision;
 }
 
-/** A group's grants, compiled; shared by all principals in the group. Only `source` is public. */
+/** A group's compiled grants; shared by all principals in the group. Only `source` is public. */
 export interface CompiledGroup {
   /** The input, as text: equal texts compile to equal groups. */
   readonly source: string;
@@ -81,7 +81,7 @@ export interface Access {
   recent: IndexedRules | null;
 }
 
-/** The decisions cached per action: more than a request needs, few enough for an access that lives long. */
+/** Maximum number of cached decisions per action: more than a request needs, few enough for a long-lived access. */
 const MAX_CACHED_DECISIONS = 1024;
 
 const makeDecision = (
@@ -94,12 +94,12 @@ const makeDecision = (
   decided_by: { kind, policy_id: policyId, sid, group_id: groupId },
 });
 
-const OWNER_DECISION = makeDecision('owner');
+const OWNER_ALLOWED = makeDecision('owner');
 const NO_DECISION = makeDecision('none');
 /** The decision on an action that is allowed unless it is denied. */
 const NOT_DENIED: Decision = { ...NO_DECISION, allowed: true };
 
-/** Compiles the sources of a principal's access; rules on an action when it is first evaluated. Documents are valid. */
+/** Compiles the sources of a principal's access; rules on an action are made at its first evaluation. Documents are valid. */
 export const compileAccess = ({ companyId, isOwner, groups }: AccessSources): Access => ({
   isOwner,
   groups: groups.map((group) => compileGroup(companyId, group)),
@@ -114,26 +114,26 @@ function compileGroup(companyId: string, group: GroupGrants): CompiledGroup {
     for (const statement of policy.document.statements) {
       const kind = statement.effect === 'Deny' ? 'deny' : 'allow';
       const decision = makeDecision(kind, group.id, policy.id, statement.sid ?? null);
-      statements.push({ statement, actions: statement.actions.map(compile), decision });
+      statements.push({ statement, actions: statement.actions.map(compilePattern), decision });
     }
   }
   const grants = [
-    ...group.roles.map(grantOfRole),
-    ...group.permissions.map((permission) => grantOfPermission(permission, companyId)),
+    ...group.roles.map(toRoleGrant),
+    ...group.permissions.map((permission) => toPermissionGrant(permission, companyId)),
   ];
   const decision = makeDecision('legacy', group.id);
   const legacy = grants.flatMap((grant) => (grant ? [{ grant, decision }] : []));
   return { source: JSON.stringify([companyId, group]), statements, legacy };
 }
 
-/** The texts that an access is made of: those of two principals are equal only if they may do the same. */
+/** Lists the sources of an access as values to compare: two principals have equal ones only if they may do the same. */
 export const listSources = ({ isOwner, groups, scopes }: Access): readonly unknown[] => [
   isOwner,
   scopes,
   ...groups.map(({ source }) => source).toSorted(),
 ];
 
-/** The access of an OAuth client with scopes: an additional Allow that must match, too. */
+/** Limits an access to an OAuth client's scopes: an additional Allow that must match, too. */
 export const limitToScopes = (access: Access, scopes: readonly string[]): Access => ({
   ...access,
   scopes,
@@ -141,22 +141,22 @@ export const limitToScopes = (access: Access, scopes: readonly string[]): Access
   recent: null,
 });
 
-/** Whether the scopes allow the action at all; true if the principal acts without a client. */
+/** Returns true if the scopes allow the action at all, and always if the principal acts without a client. */
 const isInScope = ({ scopes }: Access, action: Action): boolean =>
-  scopes === null || scopes.some((pattern) => compile(pattern)(action));
+  scopes === null || scopes.some((pattern) => compilePattern(pattern)(action));
 
 /**
- * The scopes with which an OAuth client could perform an action that its scopes alone refuse: its own, so that it loses none by a new
- * consent, and the action. Null where they allow it, or its principal may not perform it either.
+ * Finds the scopes with which an OAuth client could perform an action that its scopes alone refuse: its own, so that it loses
+ * none by a new consent, and the action. Null where its scopes allow the action, or its principal may not perform it either.
  */
 export function findNeededScopes(access: Access, action: Action, resource: string): readonly string[] | null {
   const { scopes } = access;
   if (scopes === null || isInScope(access, action)) return null;
-  const ofPrincipal = { ...copyForRequest(access), scopes: null };
-  return decide(ofPrincipal, action, resource).allowed ? [...scopes, action] : null;
+  const principalAccess = { ...copyForRequest(access), scopes: null };
+  return decide(principalAccess, action, resource).allowed ? [...scopes, action] : null;
 }
 
-/** A copy of an access for one request: rules that are looked up on the way are forgotten with it. */
+/** Copies an access for one request: the index of its rules is discarded with the copy. */
 export const copyForRequest = (access: Access): Access => ({ ...access, index: null, recent: null });
 
 /**
@@ -166,29 +166,29 @@ export const copyForRequest = (access: Access): Access => ({ ...access, index: n
  * which only patterns for every resource of the type match. If several statements match, the decision names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
-  if (access.isOwner) return isInScope(access, action) ? OWNER_DECISION : NO_DECISION;
+  if (access.isOwner) return isInScope(access, action) ? OWNER_ALLOWED : NO_DECISION;
   const { recent } = access;
   const rules = recent !== null && recent.action === action ? recent : getIndexedRules(access, action);
   return rules.decided.get(resource) ?? resolveRules(rules, resource);
 }
 
-/** All rules on `action`, without the owner's privilege; for an OAuth client of the owner that privilege is a rule. */
+/** Finds all rules on `action`, without the owner's privilege; for an OAuth client of the owner that privilege is a rule. */
 export function findRules(access: Access, action: Action): ActionRules {
   if (access.isOwner && access.scopes !== null) {
-    const everything: Rule = { resource: '*', fits: () => true, decision: OWNER_DECISION };
-    return { deny: [], allow: isInScope(access, action) ? [everything] : [], legacy: [] };
+    const ownerRule: Rule = { resource: '*', matches: () => true, decision: OWNER_ALLOWED };
+    return { deny: [], allow: isInScope(access, action) ? [ownerRule] : [], legacy: [] };
   }
   return getIndexedRules(access, action);
 }
 
-/** Whether the decision on `action` may differ between resources: some rule has another pattern than `*`. */
+/** Returns true if the decision on `action` may differ between resources: some rule has another pattern than `*`. */
 export function dependsOnResource(access: Access, action: Action): boolean {
   if (access.isOwner) return false;
   const { deny, allow, legacy } = getIndexedRules(access, action);
   return [deny, allow, legacy].some((rules) => rules.some(({ resource }) => resource !== '*'));
 }
 
-/** Every action that an Allow permits on `*`, that is on all resources at once: not those that nobody needs an Allow of. */
+/** Lists the actions that an Allow permits on `*`, that is on all resources; actions that need no Allow are left out. */
 export function listAllowedActions(access: Access): Action[] {
   return ALL_ACTIONS.filter((action) => {
     const decision = decide(access, action, '*');
@@ -196,7 +196,7 @@ export function listAllowedActions(access: Access): Action[] {
   });
 }
 
-/** Whether this is an administrator: the owner, or a principal with an Allow of `*` on `*` and without any Deny. */
+/** Returns true for an administrator: the owner, or a principal with an Allow of `*` on `*` and without any Deny. */
 export function isAdministrator(access: Access): boolean {
   if (access.isOwner) return true;
   const statements = access.groups.flatMap((group) => group.statements);
@@ -208,7 +208,7 @@ export function isAdministrator(access: Access): boolean {
   );
 }
 
-/** Whether the access is unlimited: an administrator's, not limited by scopes. Its holder may grant anything. */
+/** Returns true for an administrator's access without scopes: its holder may grant anything. */
 export const isUnrestricted = (access: Access): boolean => access.scopes === null && isAdministrator(access);
 
 function getIndexedRules(access: Access, action: Action): IndexedRules {
@@ -219,15 +219,15 @@ function getIndexedRules(access: Access, action: Action): IndexedRules {
 
 function indexAction(access: Access, action: Action): IndexedRules {
   const rules: IndexedRules = { action, deny: [], allow: [], legacy: [], decided: new Map() };
-  const inScope = isInScope(access, action);
+  const isActionInScope = isInScope(access, action);
   for (const { statements, legacy } of access.groups) {
     for (const { statement, actions, decision } of statements) {
-      if (!actions.some((fits) => fits(action))) continue;
+      if (!actions.some((matchesAction) => matchesAction(action))) continue;
       if (statement.effect === 'Deny') addRules(rules.deny, statement.resources, decision);
-      else if (inScope) addRules(rules.allow, statement.resources, decision);
+      else if (isActionInScope) addRules(rules.allow, statement.resources, decision);
     }
     for (const { grant, decision } of legacy) {
-      if (inScope && grant.allows(action)) addRules(rules.legacy, grant.resources, decision);
+      if (isActionInScope && grant.allows(action)) addRules(rules.legacy, grant.resources, decision);
     }
   }
   access.index ??= new Map();
@@ -236,13 +236,17 @@ function indexAction(access: Access, action: Action): IndexedRules {
 }
 
 function addRules(to: Rule[], resources: readonly string[], decision: Decision): void {
-  for (const resource of resources) to.push({ resource, fits: compile(resource), decision });
+  for (const resource of resources) to.push({ resource, matches: compilePattern(resource), decision });
 }
 
 function resolveRules(rules: IndexedRules, resource: string): Decision {
-  const fits = (rule: Rule): boolean => rule.fits(resource);
-  const found = (rules.deny.find(fits) ?? rules.allow.find(fits) ?? rules.legacy.find(fits))?.decision;
-  const decision = found ?? (actionEntry(rules.action).unlessDenied ? NOT_DENIED : NO_DECISION);
+  const matchesResource = (rule: Rule): boolean => rule.matches(resource);
+  const foundDecision = (
+    rules.deny.find(matchesResource) ??
+    rules.allow.find(matchesResource) ??
+    rules.legacy.find(matchesResource)
+  )?.decision;
+  const decision = foundDecision ?? (getActionEntry(rules.action).unlessDenied ? NOT_DENIED : NO_DECISION);
   if (rules.decided.size >= MAX_CACHED_DECISIONS) rules.decided.clear();
   rules.decided.set(resource, decision);
   return decision;

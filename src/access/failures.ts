@@ -1,14 +1,14 @@
-import { defineFailure, everywhere } from '../kernel/failure.ts';
+import { defineFailure, makeCodeEverywhere } from '../kernel/failure.ts';
 import type { Action } from '../permissions/actions.ts';
-import type { Client } from './actors.ts';
+import type { OAuthClient } from './actors.ts';
 
-/** A credential is missing, wrong or expired: the answer is the same, so that whoever asks learns no more. */
+/** A credential is missing, wrong or expired: the answer is the same for all three, so that callers learn no more. */
 export const invalidToken = defineFailure('token.invalid', 'unauthenticated', {
   message: 'The token is missing, invalid or expired.',
   sharing: 'TOKEN_INVALID',
 });
 
-/** `resource` is the ARN that was asked about, where one was. */
+/** The action is denied. `resource` is the ARN that was checked, if any. */
 export const accessDenied = defineFailure('access.denied', 'forbidden', {
   message: 'The caller does not have the permission that this needs.',
   detail: (action: Action, resource?: string) => ({
@@ -30,10 +30,10 @@ export const peopleOnly = defineFailure('access.people_only', 'forbidden', {
   message: 'This is for people, with a session of their own. A service account has none.',
 });
 
-/** OAuth clients are rejected on routes without an action of the catalogue, because scopes are made of actions. */
+/** The route has no action of the catalogue: it rejects OAuth clients, because scopes are made of actions. */
 export const clientsRefused = defineFailure('access.programs_refused', 'forbidden', {
   message: 'A program that somebody let in may not do this: sign in yourself.',
-  detail: ({ grantId }: Client) =>
+  detail: ({ grantId }: OAuthClient) =>
     grantId === null ? { message: 'A token by OAuth may not do this: get a service token with the key.' } : {},
 });
 
@@ -47,12 +47,12 @@ export const grantExceeds = defineFailure('access.grant_exceeds', 'forbidden', {
   }),
 });
 
-/** Comparing would take longer than a request may: a few hostile patterns can need as many places as there are atoms. */
+/** Comparing would take longer than a request may: a few hostile patterns can need an enormous number of search states. */
 export const accessTooComplex = defineFailure('access.too_complex', 'invalid', {
   message: 'These policies hold patterns that are too complex to be compared. Use fewer wildcards.',
   portuguese: 'Estas políticas têm padrões complexos demais para serem comparados. Use menos curingas.',
   detail: { reason: 'too_complex' },
-  ...everywhere('ACCESS_TOO_COMPLEX'),
+  ...makeCodeEverywhere('ACCESS_TOO_COMPLEX'),
 });
 
 /** The platform's operator has suspended the company of the credential or sign-in. */

@@ -5,14 +5,14 @@ import type { Access, ActionRules, Grants, Rule } from './evaluation.ts';
 import { compileAccess, findRules, isUnrestricted } from './evaluation.ts';
 
 /** An action and a resource pattern that a grant gives and its granter lacks. */
-export interface Excess {
+export interface ExcessGrant {
   action: Action;
   resource: string;
 }
 
 const NO_RULES: ActionRules = { deny: [], allow: [], legacy: [] };
 
-/** The maximum number of comparisons of patterns, some tens of milliseconds: two hostile sets of policies could need billions. */
+/** Maximum number of pattern comparisons, some tens of milliseconds: two hostile sets of policies could need billions. */
 const MAX_COMPARISONS = 1_000_000;
 
 /**
@@ -29,24 +29,25 @@ const MAX_COMPARISONS = 1_000_000;
  * legacy grant, and must not overlap a Deny of the granter, unless the grant carries a Deny at least as wide itself.
  * Action patterns are expanded over the catalogue. If the sets have too many patterns to compare, the grant is refused.
  */
-export function findExcess(granter: Access, granted: Grants, held?: Grants): Excess | null {
+export function findExcess(granter: Access, granted: Grants, held?: Grants): ExcessGrant | null {
   if (isUnrestricted(granter)) return null;
-  const gift = compileAccess({ ...granted, isOwner: false });
-  const before = held && compileAccess({ ...held, isOwner: false });
+  const grantedAccess = compileAccess({ ...granted, isOwner: false });
+  const replacedAccess = held && compileAccess({ ...held, isOwner: false });
   const budget = { left: MAX_COMPARISONS };
   for (const action of ALL_ACTIONS) {
-    const given = findRules(gift, action);
-    const own = findRules(granter, action);
-    const had = before ? findRules(before, action) : NO_RULES;
-    for (const { resource } of [...given.allow, ...given.legacy]) {
+    const grantedRules = findRules(grantedAccess, action);
+    const granterRules = findRules(granter, action);
+    const replacedRules = replacedAccess ? findRules(replacedAccess, action) : NO_RULES;
+    for (const { resource } of [...grantedRules.allow, ...grantedRules.legacy]) {
       // A pattern that matches another pattern as text contains it (see wildcard.ts).
-      const contains = (rule: Rule): boolean => spendComparison(budget) && rule.fits(resource);
-      if (given.deny.some(contains) || had.allow.some(contains) || had.legacy.some(contains)) continue;
-      if (!own.allow.some(contains) && !own.legacy.some(contains)) return { action, resource };
-      const apart = (denied: Rule): boolean =>
+      const contains = (rule: Rule): boolean => spendComparison(budget) && rule.matches(resource);
+      if (grantedRules.deny.some(contains) || replacedRules.allow.some(contains) || replacedRules.legacy.some(contains))
+        continue;
+      if (!granterRules.allow.some(contains) && !granterRules.legacy.some(contains)) return { action, resource };
+      const isHarmlessDenial = (denied: Rule): boolean =>
         (spendComparison(budget) && !mayOverlap(denied.resource, resource)) ||
-        given.deny.some((rule) => spendComparison(budget) && rule.fits(denied.resource));
-      if (!own.deny.every(apart)) return { action, resource };
+        grantedRules.deny.some((rule) => spendComparison(budget) && rule.matches(denied.resource));
+      if (!granterRules.deny.every(isHarmlessDenial)) return { action, resource };
     }
   }
   return null;

@@ -14,7 +14,7 @@ export function requireMayGrant(granter: Principal, granted: Grants, held?: Gran
 }
 
 /**
- * Runs a write that would let the caller act as another principal; rejected if that principal has more permissions than the
+ * Runs a write that would let the caller act as another principal; refused if that principal has more permissions than the
  * caller. The write is applied only if the principal's permissions are still those that were checked.
  */
 export async function writeWithoutEscalation<T>(
@@ -23,19 +23,19 @@ export async function writeWithoutEscalation<T>(
   write: () => Promise<T>,
 ): Promise<T> {
   const { companyId } = actor;
-  const renew = async () => {
+  const readAndCheck = async () => {
     const { result, reads } = await recordReads(db, () => readTogether(db, selectAccess(db, { ...of, companyId })));
     requireMayGrant(actor, toAccessSources(companyId, false, result));
     return reads;
   };
-  return runDependentWrite(db, { reads: await renew(), renew }, write);
+  return runDependentWrite(db, { reads: await readAndCheck(), readAgain: readAndCheck }, write);
 }
 
 /**
- * The most access that anyone can gain when the groups of `grants` no longer deny anything: the actions and resources
- * of their Deny statements. It does not depend on the members and their other groups.
+ * Returns the most access that anyone can gain when the groups of `grants` no longer deny anything: the actions and resources of
+ * their Deny statements. It does not depend on the members and their other groups.
  */
-export function toGrantsOfDenials(grants: Grants): Grants {
+export function toDenialGrants(grants: Grants): Grants {
   return {
     companyId: grants.companyId,
     groups: grants.groups.map(({ id, policies }) => ({
@@ -44,7 +44,7 @@ export function toGrantsOfDenials(grants: Grants): Grants {
       permissions: [],
       policies: policies.map((policy) => ({
         id: policy.id,
-        document: { ...policy.document, statements: toAllowsOfDenies(policy.document) },
+        document: { ...policy.document, statements: invertDenials(policy.document) },
       })),
     })),
   };
@@ -64,10 +64,10 @@ export function requireMayWritePolicy(granter: Principal, document: PolicyDocume
   });
   requireMayGrant(granter, policy(document.statements), before && policy(before.statements));
   if (!before) return;
-  const stillDenied = document.statements.filter(({ effect }) => effect === 'Deny');
-  requireMayGrant(granter, policy([...toAllowsOfDenies(before), ...stillDenied]));
+  const denyStatements = document.statements.filter(({ effect }) => effect === 'Deny');
+  requireMayGrant(granter, policy([...invertDenials(before), ...denyStatements]));
 }
 
-/** A document's Deny statements as Allow statements: the access gained by removing them. */
-const toAllowsOfDenies = ({ statements }: PolicyDocument): PolicyStatement[] =>
+/** Turns a document's Deny statements into Allow statements: the access gained by removing the Denies. */
+const invertDenials = ({ statements }: PolicyDocument): PolicyStatement[] =>
   statements.filter(({ effect }) => effect === 'Deny').map((statement) => ({ ...statement, effect: 'Allow' as const }));

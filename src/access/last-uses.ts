@@ -2,26 +2,26 @@ import { type ControlDb, commit } from '../db/client.ts';
 import { type CredentialUse, recordUses, type UsedCredential } from '../db/last-uses.ts';
 import { logError } from '../platform/log.ts';
 
-/** The precision of `last_used_at`. */
+/** Precision of `last_used_at`. */
 const PRECISION_MS = 60_000;
 
-/** The last use of a credential, as an isolate knows it. It is changed as uses are recorded. */
+/** Last use of a credential, as this isolate knows it. It is updated as uses are recorded. */
 export interface LastUse {
-  used: readonly UsedCredential[];
+  usedCredentials: readonly UsedCredential[];
   recordedAt: number | null;
-  /** Whether this isolate recorded it, so that the next use may wait for the batch. */
-  isGathered: boolean;
+  /** True if this isolate recorded the last use, so that the next use may wait for the batch. */
+  isRecordedHere: boolean;
 }
 
 /** Uses that wait to be recorded together. */
 let waitingUses: CredentialUse[] = [];
 let recordedAt = 0;
 
-/** A credential that was used within this time is in constant use: its next record may wait for the batch. */
+/** Age of a use below which its credential is in constant use: its next use may wait for the batch. */
 const RECENT_MS = 5 * PRECISION_MS;
 
 /** The maximum number of uses in a batch, which bounds memory and the statement. */
-const MAX_WAITING = 5000;
+const MAX_WAITING_USES = 5000;
 
 /**
  * Records when a credential was used, at most once a minute and without delaying the request. The first use after a while is
@@ -33,16 +33,16 @@ export function recordLastUse(
 ): void {
   const at = now();
   if (last.recordedAt !== null && at - last.recordedAt < PRECISION_MS) return;
-  const isRecent = last.recordedAt !== null && at - last.recordedAt < RECENT_MS;
+  const isInConstantUse = last.recordedAt !== null && at - last.recordedAt < RECENT_MS;
   last.recordedAt = at;
-  waitingUses.push(...last.used.map((used) => ({ ...used, at })));
-  const justRecorded = recordedAt <= at && at - recordedAt < PRECISION_MS;
-  const mayWait = (last.isGathered || isRecent) && justRecorded && waitingUses.length < MAX_WAITING;
-  last.isGathered = true;
+  waitingUses.push(...last.usedCredentials.map((usedCredential) => ({ ...usedCredential, at })));
+  const isBatchRecent = recordedAt <= at && at - recordedAt < PRECISION_MS;
+  const mayWait = (last.isRecordedHere || isInConstantUse) && isBatchRecent && waitingUses.length < MAX_WAITING_USES;
+  last.isRecordedHere = true;
   if (mayWait) return;
   const uses = waitingUses;
   waitingUses = [];
   recordedAt = at;
-  const recorded = commit(db, { uses: recordUses(db, uses) });
-  defer(recorded.catch((error) => logError('last_uses_not_recorded', error)));
+  const recordedUses = commit(db, { uses: recordUses(db, uses) });
+  defer(recordedUses.catch((error) => logError('last_uses_not_recorded', error)));
 }

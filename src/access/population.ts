@@ -7,23 +7,23 @@ import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/sc
 import { policies } from '../db/schema/policies.ts';
 import { serviceAccounts } from '../db/schema/service-accounts.ts';
 import { users } from '../db/schema/users.ts';
-import { idListSql } from '../db/statements.ts';
+import { makeIdListSql } from '../db/statements.ts';
 import { splitIntoParts } from '../kernel/parts.ts';
-import { managedPolicyById } from '../permissions/managed-policies.ts';
+import { findManagedPolicyById } from '../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
 import type { Principal } from './actors.ts';
 import { findDeniedEverywhere } from './denials.ts';
 import { type Access, compileAccess, type GroupGrants } from './evaluation.ts';
 import { selectGrants, selectPermissions } from './sources.ts';
 
-/** A user or service account that may act: active, and in an active account. */
+/** An active user or service account in an active account. */
 export interface NamedPrincipal {
   type: Principal['kind'];
   id: string;
   name: string;
 }
 
-/** The groups of principals who are in the same ones: one of them is decided for all. `groups` is JSON, in order. */
+/** Set of groups that principals are in: one decision serves all principals of the same set. `groups` is sorted JSON. */
 export interface GroupSet {
   isOwner: number;
   groups: string;
@@ -31,13 +31,20 @@ export interface GroupSet {
 
 export const parseGroups = ({ groups: text }: GroupSet): string[] => JSON.parse(text);
 
-/** With their groups: people in all their accounts and service accounts, who may act and whom the caller may see. */
+/**
+ * Selects the active principals that the caller may see, with their groups: users in all their accounts, and service accounts.
+ */
 function selectActivePrincipals(caller: Principal): SQL {
   const { companyId } = caller;
   const isListedUser = isNotDenied(users.id, findDeniedEverywhere(caller, 'user'));
   const isListedAccount = isNotDenied(serviceAccounts.id, findDeniedEverywhere(caller, 'named_service_account'));
-  const ofUsers = and(eq(users.companyId, companyId), isNull(users.deletedAt), eq(users.isActive, true), isListedUser);
-  const ofServiceAccounts = and(
+  const isActiveUser = and(
+    eq(users.companyId, companyId),
+    isNull(users.deletedAt),
+    eq(users.isActive, true),
+    isListedUser,
+  );
+  const isActiveServiceAccount = and(
     eq(serviceAccounts.companyId, companyId),
     isNull(serviceAccounts.deletedAt),
     eq(serviceAccounts.isActive, true),
@@ -45,18 +52,18 @@ function selectActivePrincipals(caller: Principal): SQL {
   );
   return sql`(
     select 'user' as type, ${users.id} as id, ${users.name} as name, ${users.isOwner} as "isOwner",
-      ${groupsAsJsonSql(companyId, 'user', sql`${users.id}`)} as groups
-    from ${users} where ${ofUsers}
+      ${makeGroupsJsonSql(companyId, 'user', sql`${users.id}`)} as groups
+    from ${users} where ${isActiveUser}
     union all
     select 'service_account', ${serviceAccounts.id}, ${serviceAccounts.name}, 0,
-      ${groupsAsJsonSql(companyId, 'service_account', sql`${serviceAccounts.id}`, sql`${serviceAccounts.accountId}`)}
+      ${makeGroupsJsonSql(companyId, 'service_account', sql`${serviceAccounts.id}`, sql`${serviceAccounts.accountId}`)}
     from ${serviceAccounts}
     join ${accounts} on ${and(eq(accounts.id, serviceAccounts.accountId), eq(accounts.companyId, companyId), eq(accounts.isActive, true), isNull(accounts.deletedAt))}
-    where ${ofServiceAccounts}
+    where ${isActiveServiceAccount}
   )`;
 }
 
-const groupsAsJsonSql = (companyId: string, type: Principal['kind'], id: SQL, accountId?: SQL): SQL => sql`(
+const makeGroupsJsonSql = (companyId: string, type: Principal['kind'], id: SQL, accountId?: SQL): SQL => sql`(
   select json_group_array(id) from (
     select distinct ${groups.id} as id from ${groupBindings}
     join ${groups} on ${and(eq(groups.id, groupBindings.groupId), eq(groups.companyId, companyId), isNull(groups.deletedAt))}
@@ -68,54 +75,54 @@ const groupsAsJsonSql = (companyId: string, type: Principal['kind'], id: SQL, ac
     )}
     order by 1))`;
 
-/** Counts the principals of each set of groups, owners apart: those with the same groups may do the same. */
+/** Counts the principals of each set of groups, owners apart: principals with the same groups have the same access. */
 export const countGroupSets = (db: ControlDb, caller: Principal): Promise<(GroupSet & { count: number })[]> =>
   db.all(
     sql`select "isOwner", groups, count(*) as count from ${selectActivePrincipals(caller)} group by "isOwner", groups`,
   );
 
-/** Reads a page of the principals with such groups: people first, by name. */
+/** Reads a page of the principals with one of the sets of groups: users first, by name. */
 export const readPrincipalsOfGroupSets = (
   db: ControlDb,
   caller: Principal,
   groupSets: readonly GroupSet[],
   { page, perPage }: { page: number; perPage: number },
 ): Promise<(NamedPrincipal & GroupSet)[]> => {
-  const wanted = JSON.stringify(groupSets.map(makeGroupSetKey));
-  return db.all(sql`select * from ${selectActivePrincipals(caller)} where "isOwner" || groups in (select value from json_each(${wanted}))
+  const wantedKeys = JSON.stringify(groupSets.map(makeGroupSetKey));
+  return db.all(sql`select * from ${selectActivePrincipals(caller)} where "isOwner" || groups in (select value from json_each(${wantedKeys}))
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
-/** Reads a page of the principals who are in one of the groups, or are named themselves, in the page's own order. */
+/** Reads a page of the principals who are in one of the groups or are named by id, ordered for paging only. */
 export const readAffectedPrincipals = (
   db: ControlDb,
   caller: Principal,
   { groupIds, principalIds }: { groupIds: readonly string[]; principalIds: readonly string[] },
   { page, perPage }: { page: number; perPage: number },
 ): Promise<(NamedPrincipal & GroupSet)[]> => {
-  const ofGroups = sql`select ${groupBindings.principalId} from ${groupBindings} where ${and(
+  const groupMembers = sql`select ${groupBindings.principalId} from ${groupBindings} where ${and(
     eq(groupBindings.companyId, caller.companyId),
-    inArray(groupBindings.groupId, idListSql(groupIds)),
+    inArray(groupBindings.groupId, makeIdListSql(groupIds)),
   )}`;
-  return db.all(sql`select * from ${selectActivePrincipals(caller)} where id in (${ofGroups} union select value from ${idListSql(principalIds)})
+  return db.all(sql`select * from ${selectActivePrincipals(caller)} where id in (${groupMembers} union select value from ${makeIdListSql(principalIds)})
     order by type desc, name collate nocase, id limit ${perPage} offset ${(page - 1) * perPage}`);
 };
 
 export const makeGroupSetKey = ({ isOwner, groups: text }: GroupSet): string => `${isOwner}${text}`;
 
-/** Documents that are read in one go: a megabyte at the most. */
+/** Number of documents that are read at once: a megabyte at most. */
 const DOCUMENTS_PER_BATCH = 50;
 
-/** Reads the compiled grants and denials of groups by their ids. `keep` picks the parts to hold of documents. */
+/** Reads the grants and denials of groups by their ids. `keep` picks the parts of documents that are held in memory. */
 export async function readGrants(
   db: ControlDb,
   companyId: string,
   groupIds: readonly string[],
-  keep: (document: PolicyDocument) => PolicyDocument = (document) => document,
+  keepParts: (document: PolicyDocument) => PolicyDocument = (document) => document,
 ): Promise<Map<string, GroupGrants>> {
-  const ids = idListSql(groupIds);
+  const ids = makeIdListSql(groupIds);
   const reads = selectGrants(db, companyId, ids);
-  const found = await readTogether(db, {
+  const foundRows = await readTogether(db, {
     groups: reads.groups,
     permissions: reads.permissions,
     attached: db
@@ -123,56 +130,56 @@ export async function readGrants(
       .from(groupPolicies)
       .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, ids))),
   });
-  const policyIds = [...new Set(found.attached.map(({ policyId }) => policyId))];
-  const documents = await readDocuments(db, companyId, policyIds, keep);
-  const attached = Map.groupBy(found.attached, ({ groupId }) => groupId);
-  const permissions = Map.groupBy(found.permissions, ({ groupId }) => groupId);
+  const policyIds = [...new Set(foundRows.attached.map(({ policyId }) => policyId))];
+  const documents = await readDocuments(db, companyId, policyIds, keepParts);
+  const attached = Map.groupBy(foundRows.attached, ({ groupId }) => groupId);
+  const permissions = Map.groupBy(foundRows.permissions, ({ groupId }) => groupId);
   return new Map(
-    found.groups.map(({ id, roles }) => {
-      const ofGroup = (attached.get(id) ?? []).flatMap(({ policyId }) => {
+    foundRows.groups.map(({ id, roles }) => {
+      const groupDocuments = (attached.get(id) ?? []).flatMap(({ policyId }) => {
         const document = documents.get(policyId);
         return document ? [{ id: policyId, document }] : [];
       });
-      return [id, { id, roles, policies: ofGroup, permissions: permissions.get(id) ?? [] }];
+      return [id, { id, roles, policies: groupDocuments, permissions: permissions.get(id) ?? [] }];
     }),
   );
 }
 
-/** The documents of policies, managed ones included. */
+/** Reads the documents of policies, managed ones included. */
 async function readDocuments(
   db: ControlDb,
   companyId: string,
   ids: readonly string[],
-  keep: (document: PolicyDocument) => PolicyDocument,
+  keepParts: (document: PolicyDocument) => PolicyDocument,
 ): Promise<Map<string, PolicyDocument>> {
   const documents = new Map<string, PolicyDocument>();
-  const own = ids.filter((id) => {
-    const managed = managedPolicyById(id);
-    if (managed) documents.set(id, keep(managed.document));
+  const ownPolicyIds = ids.filter((id) => {
+    const managed = findManagedPolicyById(id);
+    if (managed) documents.set(id, keepParts(managed.document));
     return !managed;
   });
-  for (const part of splitIntoParts(own, DOCUMENTS_PER_BATCH, () => 1)) {
-    const found = await db
+  for (const part of splitIntoParts(ownPolicyIds, DOCUMENTS_PER_BATCH, () => 1)) {
+    const foundPolicies = await db
       .select({ id: policies.id, document: policies.document })
       .from(policies)
-      .where(and(eq(policies.companyId, companyId), inArray(policies.id, idListSql(part))));
-    for (const { id, document } of found) documents.set(id, keep(document));
+      .where(and(eq(policies.companyId, companyId), inArray(policies.id, makeIdListSql(part))));
+    for (const { id, document } of foundPolicies) documents.set(id, keepParts(document));
   }
   return documents;
 }
 
-/** A function that compiles a principal's access from its groups, each of which is compiled only once. */
+/** Creates a function that compiles a principal's access from its groups, each of which is compiled only once. */
 export function createAccessCompiler(
   companyId: string,
   grants: ReadonlyMap<string, GroupGrants>,
 ): (of: GroupSet) => Access {
-  const compiled = new Map<string, Access['groups']>();
+  const compiledGroups = new Map<string, Access['groups']>();
   const findGroup = (id: string): Access['groups'] => {
     const group = grants.get(id);
-    const known =
-      compiled.get(id) ?? (group ? compileAccess({ companyId, isOwner: false, groups: [group] }).groups : []);
-    compiled.set(id, known);
-    return known;
+    const knownGroup =
+      compiledGroups.get(id) ?? (group ? compileAccess({ companyId, isOwner: false, groups: [group] }).groups : []);
+    compiledGroups.set(id, knownGroup);
+    return knownGroup;
   };
   return (of) => ({
     isOwner: of.isOwner === 1,
@@ -183,33 +190,33 @@ export function createAccessCompiler(
   });
 }
 
-/** The queries for all access data of a company that names one of the ids: all that a change of these can affect. */
+/** Builds the queries for all access data of a company that names one of the ids: everything that a change of these affects. */
 export function buildNamingQueries(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
-  const named = idListSql(ids);
+  const namedIds = makeIdListSql(ids);
   const text = (column: unknown) => sql<string>`${column}`;
   const reads = [
     db
       .select({ id: groups.id, roles: text(groups.roles) })
       .from(groups)
-      .where(and(eq(groups.companyId, companyId), inArray(groups.id, named), isNull(groups.deletedAt))),
+      .where(and(eq(groups.companyId, companyId), inArray(groups.id, namedIds), isNull(groups.deletedAt))),
     db
       .select({ groupId: groupPolicies.groupId, policyId: groupPolicies.policyId })
       .from(groupPolicies)
       .where(
         and(
           eq(groupPolicies.companyId, companyId),
-          or(inArray(groupPolicies.groupId, named), inArray(groupPolicies.policyId, named)),
+          or(inArray(groupPolicies.groupId, namedIds), inArray(groupPolicies.policyId, namedIds)),
         ),
       ),
     selectPermissions(
       db,
       companyId,
-      or(inArray(groupPermissions.groupId, named), inArray(groupPermissions.permissionId, named)),
+      or(inArray(groupPermissions.groupId, namedIds), inArray(groupPermissions.permissionId, namedIds)),
     ),
     db
       .select({ id: policies.id, document: policies.document })
       .from(policies)
-      .where(and(eq(policies.companyId, companyId), inArray(policies.id, named))),
+      .where(and(eq(policies.companyId, companyId), inArray(policies.id, namedIds))),
     db
       .select({ groupId: groupBindings.groupId, principalId: groupBindings.principalId })
       .from(groupBindings)
@@ -220,21 +227,21 @@ export function buildNamingQueries(db: ControlDb, companyId: string, ids: readon
       .where(
         and(
           eq(groupBindings.companyId, companyId),
-          inArray(groupBindings.principalId, named),
+          inArray(groupBindings.principalId, namedIds),
           // A service account is a member in its own account only.
           or(isNull(serviceAccounts.id), eq(serviceAccounts.accountId, groupBindings.accountId)),
         ),
       ),
   ];
-  return reads.map((read) => {
-    const { sql: text, params } = read.toSQL();
+  return reads.map((statement) => {
+    const { sql: text, params } = statement.toSQL();
     return { sql: text, values: params };
   });
 }
 
-/** The principals whose bindings have one of these ids. */
-export const selectPrincipalsBoundBy = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+/** Selects the principals whose bindings have one of these ids. */
+export const selectBoundPrincipals = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select({ id: groupBindings.principalId })
     .from(groupBindings)
-    .where(and(eq(groupBindings.companyId, companyId), inArray(groupBindings.id, idListSql(ids))));
+    .where(and(eq(groupBindings.companyId, companyId), inArray(groupBindings.id, makeIdListSql(ids))));

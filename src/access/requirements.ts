@@ -1,6 +1,6 @@
 import { Failure } from '../kernel/failure.ts';
 import type { Action, ResourceType } from '../permissions/actions.ts';
-import { resourceArn } from '../permissions/arn.ts';
+import { makeResourceArn } from '../permissions/arn.ts';
 import type { Principal } from './actors.ts';
 import { decide, dependsOnResource, findRules, isAdministrator } from './evaluation.ts';
 import { accessDenied, administratorsOnly, ownerOnly, peopleOnly } from './failures.ts';
@@ -21,15 +21,15 @@ export function requireUserWithoutClient(actor: Principal): void {
 }
 
 /**
- * The check behind every route that names an action, for services whose requirement depends on the data.
- * @param resourceId id of the resource, or `*` for listing and creating
- * @param type where the service has several types of resources and its first is not meant
+ * Throws unless the caller is allowed the action on the resource: for services whose requirement depends on the data. @param
+ * resourceId id of the resource, or `*` for listing and creating @param type for services with several types of resources, unless
+ * it is the first
  */
 export function requireAction(actor: Principal, action: Action, resourceId: string, type?: ResourceType): void {
-  requireActionOn(actor, action, resourceArn(action, actor.companyId, resourceId, type));
+  requireActionOn(actor, action, makeResourceArn(action, actor.companyId, resourceId, type));
 }
 
-/** Requires the action on a resource whose ARN is known. */
+/** Throws unless the caller is allowed the action on a resource whose ARN is known. */
 export function requireActionOn(actor: Principal, action: Action, resource: string): void {
   if (decide(actor.access, action, resource).allowed) return;
   throw accessDenied(action, resource);
@@ -37,20 +37,20 @@ export function requireActionOn(actor: Principal, action: Action, resource: stri
 
 /** Throws if a Deny applies to the caller, for an action that needs no Allow. */
 export function requireNotDenied(actor: Principal, action: Action): void {
-  const resource = resourceArn(action, actor.companyId);
+  const resource = makeResourceArn(action, actor.companyId);
   if (decide(actor.access, action, resource).decided_by.kind === 'deny') throw accessDenied(action, resource);
 }
 
-/** Whether an action is allowed on a resource; unlike `requireAction` it does not throw. */
+/** Returns true if an action is allowed on a resource; unlike `requireAction` it does not throw. */
 export const isAllowed = (actor: Principal, action: Action, resourceId: string): boolean =>
-  decide(actor.access, action, resourceArn(action, actor.companyId, resourceId)).allowed;
+  decide(actor.access, action, makeResourceArn(action, actor.companyId, resourceId)).allowed;
 
-/** Whether an action is allowed on all resources, and denied on none. */
+/** Returns true if an action is allowed on all resources, and denied on none. */
 export const isAllowedOnAll = (actor: Principal, action: Action): boolean =>
   isAllowed(actor, action, '*') && !dependsOnResource(actor.access, action);
 
-/** Whether a requirement is met, where a refusal is not the end of the request. */
-export function isMet(requirement: () => void): boolean {
+/** Returns true if a requirement is met, where a refusal does not end the request. */
+export function isRequirementMet(requirement: () => void): boolean {
   try {
     requirement();
     return true;
@@ -60,8 +60,8 @@ export function isMet(requirement: () => void): boolean {
   }
 }
 
-/** Throws unless the caller is allowed one of the actions on some resource, before anything is told of the request. */
-export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
+/** Throws unless the caller is allowed one of the actions on some resource, before the request's content is examined. */
+export function requireAnyAction(actor: Principal, actions: readonly Action[]): void {
   if (actor.access.isOwner && actor.access.scopes === null) return;
   const [first] = actions;
   const rules = actions.map((action) => findRules(actor.access, action));

@@ -1,32 +1,36 @@
-import { compile, type Matcher, mayOverlap } from '../permissions/wildcard.ts';
+import { compilePattern, type Matcher, mayOverlap } from '../permissions/wildcard.ts';
 import { accessTooComplex } from './failures.ts';
 
-/** The resources that an action is allowed on: those that fit one of `allow`, and none of `deny`. */
+/** Set of resources that an action is allowed on: those that match a pattern of `allow`, and none of `deny`. */
 export interface ResourceLanguage {
   allow: readonly string[];
   deny: readonly string[];
 }
 
-/** The work that a comparison may still cost: places of patterns to visit. About a second; hostile patterns would need years. */
-export interface Budget {
+/** Remaining cost of a comparison, in search states to visit. About a second; hostile patterns would need years. */
+export interface ComparisonBudget {
   left: number;
 }
 
-export const makeComparisonBudget = (): Budget => ({ left: 3_000_000 });
+export const makeComparisonBudget = (): ComparisonBudget => ({ left: 3_000_000 });
 
-/** The two forms of a resource: all of them at once, or a name that begins like this. */
+/** Pattern of all resources at once; any other resource is a name that begins with `ARN_PREFIX`. */
 const ANY_RESOURCE = '*';
 const ARN_PREFIX = 'arn:svc:';
 
-/** Candidates for a character that occurs in none of the patterns: the first unused one is taken. */
+/** Characters for "any other": the first one that occurs in none of the patterns is taken. */
 const FILLER_CHARACTERS = [...'x0abcdefghijklmnopqrstuvwyz123456789_-'];
 
 /**
- * A shortest resource that is in `some` and not in `other`, or null if there is none. A pattern has one wildcard, so that it is a
- * deterministic automaton as long as itself; the product of those that matter is searched by breadth.
- * @throws accessTooComplex once the budget is used up
+ * Finds a shortest resource that is in `some` and not in `other`, or null if there is none. A pattern has one wildcard, so that
+ * it is a deterministic automaton as long as itself; the product of those that matter is searched by breadth. @throws
+ * accessTooComplex once the budget is used up
  */
-export function findShortestDifference(some: ResourceLanguage, other: ResourceLanguage, budget: Budget): string | null {
+export function findShortestDifference(
+  some: ResourceLanguage,
+  other: ResourceLanguage,
+  budget: ComparisonBudget,
+): string | null {
   if (includesResource(some, ANY_RESOURCE) && !includesResource(other, ANY_RESOURCE)) return ANY_RESOURCE;
   const [allow, deny] = [dropContainedPatterns(some.allow, budget), dropContainedPatterns(some.deny, budget)];
   const [otherAllow, otherDeny] = [
@@ -35,72 +39,86 @@ export function findShortestDifference(some: ResourceLanguage, other: ResourceLa
   ];
   const isWithin = (pattern: string, patterns: readonly string[]) => containsPattern(patterns, pattern, budget);
   // Where nothing else is denied, what both allow makes no difference.
-  const denied = otherDeny.filter((pattern) => !isWithin(pattern, deny));
+  const otherDenied = otherDeny.filter((pattern) => !isWithin(pattern, deny));
   let shortest = null as string[] | null;
   for (const pattern of allow) {
     const isAllowed = isWithin(pattern, otherAllow);
-    if (isWithin(pattern, deny) || (isAllowed && denied.every((one) => !mayOverlap(one, pattern)))) continue;
-    const near = (patterns: readonly string[]) => patterns.filter((one) => mayOverlap(one, pattern)).map(getAutomaton);
-    const unlike = { allow: isAllowed ? [getAutomaton('*')] : near(otherAllow), deny: near(denied) };
+    if (
+      isWithin(pattern, deny) ||
+      (isAllowed && otherDenied.every((otherPattern) => !mayOverlap(otherPattern, pattern)))
+    )
+      continue;
+    const findOverlapping = (patterns: readonly string[]) =>
+      patterns.filter((otherPattern) => mayOverlap(otherPattern, pattern)).map(getAutomaton);
+    const otherAutomata = {
+      allow: isAllowed ? [getAutomaton('*')] : findOverlapping(otherAllow),
+      deny: findOverlapping(otherDenied),
+    };
     shortest =
-      searchDifference(getAutomaton(pattern), near(deny), unlike, shortest?.length ?? Infinity, budget) ?? shortest;
+      searchDifference(
+        getAutomaton(pattern),
+        findOverlapping(deny),
+        otherAutomata,
+        shortest?.length ?? Infinity,
+        budget,
+      ) ?? shortest;
   }
   return shortest && ARN_PREFIX + shortest.join('');
 }
 
-/** Whether a resource is in a language. */
+/** Returns true if a resource is in a language. */
 export const includesResource = ({ allow, deny }: ResourceLanguage, resource: string): boolean => {
-  const fits = (pattern: string) => compile(pattern)(resource);
-  return allow.some(fits) && !deny.some(fits);
+  const matchesResource = (pattern: string) => compilePattern(pattern)(resource);
+  return allow.some(matchesResource) && !deny.some(matchesResource);
 };
 
-/** The patterns that are not within another one. */
-function dropContainedPatterns(patterns: readonly string[], budget: Budget): string[] {
-  const different = [...new Set(patterns.map((pattern) => pattern.replaceAll(/\*+/g, '*')))];
-  const matchers = different.map((pattern): [string, Matcher] => [pattern, compile(pattern)]);
-  return different.filter(
+/** Returns the patterns that are not contained in another one. */
+function dropContainedPatterns(patterns: readonly string[], budget: ComparisonBudget): string[] {
+  const distinctPatterns = [...new Set(patterns.map((pattern) => pattern.replaceAll(/\*+/g, '*')))];
+  const matchers = distinctPatterns.map((pattern): [string, Matcher] => [pattern, compilePattern(pattern)]);
+  return distinctPatterns.filter(
     (pattern) => !matchers.some(([wide, fits]) => wide !== pattern && spendBudget(budget) && fits(pattern)),
   );
 }
 
-/** Whether one of the patterns contains `pattern`: it does if it matches the other pattern's text. */
-const containsPattern = (patterns: readonly string[], pattern: string, budget: Budget): boolean =>
-  patterns.some((wide) => spendBudget(budget) && compile(wide)(pattern));
+/** Returns true if one of the patterns contains `pattern`: it does if it matches `pattern` as a text. */
+const containsPattern = (patterns: readonly string[], pattern: string, budget: ComparisonBudget): boolean =>
+  patterns.some((candidate) => spendBudget(budget) && compilePattern(candidate)(pattern));
 
-/** Takes from the budget. @throws accessTooComplex where it is used up */
-export function spendBudget(budget: Budget, cost = 1): true {
+/** Takes a cost from the budget. @throws accessTooComplex once the budget is used up */
+export function spendBudget(budget: ComparisonBudget, cost = 1): true {
   budget.left -= cost;
   if (budget.left < 0) throw accessTooComplex();
   return true;
 }
 
-/** The state from which nothing fits any more. */
+/** Automaton state from which nothing can match any more. */
 const DEAD_STATE = -1;
 
 /**
  * A wildcard pattern as a deterministic automaton. The state is the number of literal characters matched so far. Each part
- * between wildcards is matched at its leftmost position; `back` is the state to fall back to within such a part when the next
- * character does not match, as in Knuth–Morris–Pratt.
+ * between wildcards is matched at its leftmost position; `fallbackStates` holds the state to fall back to within such a part when
+ * the next character does not match, as in Knuth–Morris–Pratt.
  */
 interface Automaton {
   characters: readonly string[];
-  /** The length of the part before the first wildcard; of all where there is none. */
-  head: number;
-  /** For each state in a later part: the state to go on from, or the beginning of the part. */
-  back: readonly number[];
+  /** Length of the part before the first wildcard; of the whole pattern if it has none. */
+  headLength: number;
+  /** For each state in a later part: the state to fall back to, or the beginning of the part. */
+  fallbackStates: readonly number[];
   /** For each state, the state at which its part begins. */
-  begin: readonly number[];
-  /** The state from which everything fits, of a pattern that ends in a wildcard. */
+  partStarts: readonly number[];
+  /** State from which everything matches, in a pattern that ends in a wildcard; null in other patterns. */
   everything: number | null;
 }
 
 const cachedAutomata = new Map<string, Automaton>();
 
 function getAutomaton(pattern: string): Automaton {
-  const made = cachedAutomata.get(pattern) ?? buildAutomaton(pattern);
+  const cachedAutomaton = cachedAutomata.get(pattern) ?? buildAutomaton(pattern);
   if (cachedAutomata.size >= 2048) cachedAutomata.clear();
-  cachedAutomata.set(pattern, made);
-  return made;
+  cachedAutomata.set(pattern, cachedAutomaton);
+  return cachedAutomaton;
 }
 
 function buildAutomaton(pattern: string): Automaton {
@@ -112,11 +130,18 @@ function buildAutomaton(pattern: string): Automaton {
   let at = head.length;
   for (const part of parts) {
     const fallbacks = [at];
-    for (let found = 0; found < part.length; found += 1) {
-      begin[at + found] = at;
-      back[at + found] = fallbacks[found] as number;
-      if (found === 0) fallbacks[1] = at;
-      else fallbacks[found + 1] = findNextState(part, at, fallbacks, fallbacks[found] as number, part[found] as string);
+    for (let matchedCount = 0; matchedCount < part.length; matchedCount += 1) {
+      begin[at + matchedCount] = at;
+      back[at + matchedCount] = fallbacks[matchedCount] as number;
+      if (matchedCount === 0) fallbacks[1] = at;
+      else
+        fallbacks[matchedCount + 1] = findNextState(
+          part,
+          at,
+          fallbacks,
+          fallbacks[matchedCount] as number,
+          part[matchedCount] as string,
+        );
     }
     begin[at + part.length] = at;
     back[at + part.length] = fallbacks[part.length] as number;
@@ -124,14 +149,14 @@ function buildAutomaton(pattern: string): Automaton {
   }
   return {
     characters,
-    head: rest.length === 0 ? characters.length + 1 : head.length,
-    back,
-    begin,
+    headLength: rest.length === 0 ? characters.length + 1 : head.length,
+    fallbackStates: back,
+    partStarts: begin,
     everything: rest.length > 0 && pattern.endsWith('*') ? characters.length : null,
   };
 }
 
-/** The state after `character`, from a state of a part whose fallbacks are known that far. */
+/** Returns the state after `character`, within a part whose fallbacks are known up to this state. */
 function findNextState(part: string[], at: number, fallbacks: number[], from: number, character: string): number {
   for (let state = from; ; state = fallbacks[state - at] as number) {
     if (part[state - at] === character) return state + 1;
@@ -139,9 +164,9 @@ function findNextState(part: string[], at: number, fallbacks: number[], from: nu
   }
 }
 
-/** The state after one character; null stands for one that no pattern asks for. */
+/** Returns the state after one character; null stands for a character that no pattern expects. */
 function stepAutomaton(
-  { characters, head, back, begin, everything }: Automaton,
+  { characters, headLength: head, fallbackStates: back, partStarts: begin, everything }: Automaton,
   state: number,
   character: string | null,
 ): number {
@@ -153,114 +178,121 @@ function stepAutomaton(
   }
 }
 
-/** Adds the characters that a state asks for: all others lead to the same. */
+/** Adds the characters that a state expects: all other characters lead to the same next state. */
 function addExpectedCharacters(
-  { characters, head, back, begin, everything }: Automaton,
+  { characters, headLength: head, fallbackStates: back, partStarts: begin, everything }: Automaton,
   state: number,
-  into: Set<string>,
+  expected: Set<string>,
 ): void {
   if (state === everything) return;
   for (let from = state; ; from = back[from] as number) {
-    if (from < characters.length) into.add(characters[from] as string);
+    if (from < characters.length) expected.add(characters[from] as string);
     if (state < head || from === begin[from]) return;
   }
 }
 
-/** A place of the search: the states of all patterns, and how it was reached. */
-interface Place {
+/** Step of the search: the states of all automata, and the step and character that led there. */
+interface SearchStep {
   states: readonly number[];
-  from: Place | null;
+  from: SearchStep | null;
   character: string;
   length: number;
 }
 
 /**
- * Finds a shortest text, after the common prefix of all names, that matches `wanted`, none of `deny`, and either none of
- * `other.allow` or one of `other.deny`.
- * @param below only texts shorter than this
+ * Finds a shortest text, after the common prefix of all names, that matches `wantedAutomaton`, none of `deny`, and either none of
+ * `other.allow` or one of `other.deny`. @param maxLength only texts shorter than this
  */
 function searchDifference(
-  wanted: Automaton,
+  wantedAutomaton: Automaton,
   deny: readonly Automaton[],
   other: { allow: readonly Automaton[]; deny: readonly Automaton[] },
-  below: number,
-  budget: Budget,
+  maxLength: number,
+  budget: ComparisonBudget,
 ): string[] | null {
-  const all = [wanted, ...deny, ...other.allow, ...other.deny];
-  const otherAt = 1 + deny.length;
-  const otherDenyAt = otherAt + other.allow.length;
-  const isIn = (states: readonly number[], begin: number, end: number, asked: 'accepted' | 'everything') =>
+  const allAutomata = [wantedAutomaton, ...deny, ...other.allow, ...other.deny];
+  const otherAllowStart = 1 + deny.length;
+  const otherDenyStart = otherAllowStart + other.allow.length;
+  const hasState = (states: readonly number[], begin: number, end: number, condition: 'accepted' | 'everything') =>
     states.some(
       (state, at) =>
-        at >= begin && at < end && state === (asked === 'accepted' ? all[at]?.characters.length : all[at]?.everything),
+        at >= begin &&
+        at < end &&
+        state === (condition === 'accepted' ? allAutomata[at]?.characters.length : allAutomata[at]?.everything),
     );
-  /** Reduces the states to those that can still affect the result; null where no text that is searched for can follow. */
-  const deciding = (states: number[]): number[] | null => {
-    if (states[0] === DEAD_STATE || isIn(states, 1, otherAt, 'everything')) return null;
+  /** Reduces the states to those that can still affect the result; null if no wanted text can follow. */
+  const reduceStates = (states: number[]): number[] | null => {
+    if (states[0] === DEAD_STATE || hasState(states, 1, otherAllowStart, 'everything')) return null;
     // Whatever comes, the other denies it.
-    if (isIn(states, otherDenyAt, all.length, 'everything')) return states.fill(DEAD_STATE, otherAt);
-    if (isIn(states, otherAt, otherDenyAt, 'everything')) {
-      if (states.every((state, at) => at < otherDenyAt || state === DEAD_STATE)) return null;
-      const sink = states.findIndex((state, at) => at >= otherAt && at < otherDenyAt && state === all[at]?.everything);
-      return states.map((state, at) => (at < otherAt || at >= otherDenyAt || at === sink ? state : DEAD_STATE));
+    if (hasState(states, otherDenyStart, allAutomata.length, 'everything'))
+      return states.fill(DEAD_STATE, otherAllowStart);
+    if (hasState(states, otherAllowStart, otherDenyStart, 'everything')) {
+      if (states.every((state, at) => at < otherDenyStart || state === DEAD_STATE)) return null;
+      const acceptAllIndex = states.findIndex(
+        (state, at) => at >= otherAllowStart && at < otherDenyStart && state === allAutomata[at]?.everything,
+      );
+      return states.map((state, at) =>
+        at < otherAllowStart || at >= otherDenyStart || at === acceptAllIndex ? state : DEAD_STATE,
+      );
     }
     return states;
   };
-  const isFound = ({ states }: Place): boolean =>
-    isIn(states, 0, 1, 'accepted') &&
-    !isIn(states, 1, otherAt, 'accepted') &&
-    (!isIn(states, otherAt, otherDenyAt, 'accepted') || isIn(states, otherDenyAt, all.length, 'accepted'));
-  const after = (states: readonly number[], character: string | null): number[] =>
+  const isResult = ({ states }: SearchStep): boolean =>
+    hasState(states, 0, 1, 'accepted') &&
+    !hasState(states, 1, otherAllowStart, 'accepted') &&
+    (!hasState(states, otherAllowStart, otherDenyStart, 'accepted') ||
+      hasState(states, otherDenyStart, allAutomata.length, 'accepted'));
+  const stepAll = (states: readonly number[], character: string | null): number[] =>
     states.map((state, at) =>
-      state === DEAD_STATE ? DEAD_STATE : stepAutomaton(all[at] as Automaton, state, character),
+      state === DEAD_STATE ? DEAD_STATE : stepAutomaton(allAutomata[at] as Automaton, state, character),
     );
 
-  const first = deciding(
+  const first = reduceStates(
     [...ARN_PREFIX].reduce(
-      after,
-      all.map(() => 0),
+      stepAll,
+      allAutomata.map(() => 0),
     ),
   );
   if (!first) return null;
-  const seen = new Set([first.join()]);
-  let level: Place[] = [{ states: first, from: null, character: '', length: 0 }];
-  for (let length = 0; level.length > 0 && length < below; length += 1) {
-    const found = level.find(isFound);
-    if (found) return describePlace(found);
-    const next: Place[] = [];
-    for (const place of level) {
-      const asked = new Set<string>();
-      for (const [at, state] of place.states.entries())
-        if (state !== DEAD_STATE) addExpectedCharacters(all[at] as Automaton, state, asked);
-      for (const character of [null, ...asked]) {
-        spendBudget(budget, all.length);
-        const states = deciding(after(place.states, character));
-        if (!states || seen.has(states.join())) continue;
-        seen.add(states.join());
+  const visitedStates = new Set([first.join()]);
+  let currentLevel: SearchStep[] = [{ states: first, from: null, character: '', length: 0 }];
+  for (let length = 0; currentLevel.length > 0 && length < maxLength; length += 1) {
+    const foundStep = currentLevel.find(isResult);
+    if (foundStep) return listCharacters(foundStep);
+    const next: SearchStep[] = [];
+    for (const step of currentLevel) {
+      const expectedCharacters = new Set<string>();
+      for (const [at, state] of step.states.entries())
+        if (state !== DEAD_STATE) addExpectedCharacters(allAutomata[at] as Automaton, state, expectedCharacters);
+      for (const character of [null, ...expectedCharacters]) {
+        spendBudget(budget, allAutomata.length);
+        const states = reduceStates(stepAll(step.states, character));
+        if (!states || visitedStates.has(states.join())) continue;
+        visitedStates.add(states.join());
         next.push({
           states,
-          from: place,
-          character: character ?? chooseUnexpectedCharacter(asked),
+          from: step,
+          character: character ?? chooseUnexpectedCharacter(expectedCharacters),
           length: length + 1,
         });
       }
     }
-    level = next;
+    currentLevel = next;
   }
   return null;
 }
 
-/** A character that is none of these. */
-function chooseUnexpectedCharacter(asked: ReadonlySet<string>): string {
-  const usual = FILLER_CHARACTERS.find((character) => !asked.has(character));
-  if (usual !== undefined) return usual;
+/** Chooses a character that is not in the set. */
+function chooseUnexpectedCharacter(expectedCharacters: ReadonlySet<string>): string {
+  const fillerCharacter = FILLER_CHARACTERS.find((character) => !expectedCharacters.has(character));
+  if (fillerCharacter !== undefined) return fillerCharacter;
   let code = 0x4e00;
-  while (asked.has(String.fromCodePoint(code))) code += 1;
+  while (expectedCharacters.has(String.fromCodePoint(code))) code += 1;
   return String.fromCodePoint(code);
 }
 
-function describePlace(place: Place): string[] {
+function listCharacters(step: SearchStep): string[] {
   const characters: string[] = [];
-  for (let at: Place = place; at.from; at = at.from) characters.push(at.character);
+  for (let at: SearchStep = step; at.from; at = at.from) characters.push(at.character);
   return characters.reverse();
 }

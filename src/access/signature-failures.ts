@@ -11,7 +11,10 @@ export const malformedSignatureHeader = defineFailure('signature.malformed', 'un
   detail: (field: string, message: string) => ({ message, field, reason: 'malformed' }),
 });
 
-/** A token where a signature is asked for, whether the token is good or not. @param counterpart where tokens are taken for the same */
+/**
+ * A token was sent where a signature is required, whether the token is valid or not. @param counterpart route that takes tokens
+ * for the same purpose
+ */
 export const signedRequestsOnly = defineFailure('signature.token_sent', 'unauthenticated', {
   message: 'This route takes signed requests, not tokens. Tokens are taken by the routes of the console, below `/v1`.',
   detail: (counterpart: string | null) => ({
@@ -25,13 +28,13 @@ export const signedRequestsOnly = defineFailure('signature.token_sent', 'unauthe
   }),
 });
 
-/** A person's token on a route that takes a service account's token or signature. */
+/** A person's token was sent to a route that takes a service account's token or signature. */
 export const serviceAccountsOnly = defineFailure('signature.person_token_sent', 'unauthenticated', {
   message: 'This route takes signed requests or service tokens, not the tokens of people.',
   detail: { field: 'authorization', reason: 'malformed', takes: 'signature' },
 });
 
-/** @param serverTime our clock's time, where the sender can still use it */
+/** The request's date is too far from our clock. @param serverTime our clock's time, where the sender can still use it */
 export const clockSkew = defineFailure('signature.clock_skew', 'unauthenticated', {
   message: 'x-date differs from the server’s clock by more than 300 seconds.',
   detail: (serverTime?: string) => ({

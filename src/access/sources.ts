@@ -3,11 +3,11 @@ import type { ControlDb, Results } from '../db/client.ts';
 import { accounts } from '../db/schema/accounts.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
 import { permissions, policies } from '../db/schema/policies.ts';
-import { managedPolicyById } from '../permissions/managed-policies.ts';
+import { findManagedPolicyById } from '../permissions/managed-policies.ts';
 import type { Principal } from './actors.ts';
 import type { AccessSources, GroupGrants } from './evaluation.ts';
 
-/** A value, or a subquery for it in the same batch. */
+/** Value, or a subquery that finds it in the same batch. */
 type ValueOrQuery = string | SQL<string>;
 
 /** The principal whose access is read. A service account's groups count in its own account only. */
@@ -18,13 +18,13 @@ export interface AccessSubject {
   accountId?: ValueOrQuery;
 }
 
-/** The queries for a principal's access, for the batch that authenticates the request. */
+/** Selects a principal's access, for the batch that authenticates the request. */
 export function selectAccess(db: ControlDb, of: AccessSubject) {
-  const memberships = db.select({ id: groupBindings.groupId }).from(groupBindings).where(isBindingOfPrincipal(of));
-  return selectGrants(db, of.companyId, memberships);
+  const memberGroupIds = db.select({ id: groupBindings.groupId }).from(groupBindings).where(isBindingOfPrincipal(of));
+  return selectGrants(db, of.companyId, memberGroupIds);
 }
 
-/** The condition of the bindings through which a principal is in groups. */
+/** Builds the condition of the bindings through which a principal is in groups. */
 export const isBindingOfPrincipal = (of: AccessSubject): SQL =>
   and(
     eq(groupBindings.companyId, of.companyId),
@@ -33,14 +33,14 @@ export const isBindingOfPrincipal = (of: AccessSubject): SQL =>
     of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
   ) as SQL;
 
-/** A subquery for the id of a company's default account. */
+/** Builds a subquery for the id of a company's default account. */
 export const selectDefaultAccount = (companyId: string): SQL<string> =>
   sql`(select ${accounts.id} from ${accounts} where ${eq(accounts.companyId, companyId)} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null)`;
 
-/** Leaves only bindings in a default account, in a statement that joins them and compares their company. */
-export const joinDefaultAccount = sql`cross join ${accounts} on ${accounts.id} = ${groupBindings.accountId} and ${accounts.isDefault}`;
+/** Join that leaves only bindings in a default account; the statement compares the account's company itself. */
+export const DEFAULT_ACCOUNT_JOIN = sql`cross join ${accounts} on ${accounts.id} = ${groupBindings.accountId} and ${accounts.isDefault}`;
 
-/** The condition of the bindings that are a user's memberships on the console: those in the company's default account. */
+/** Builds the condition of a user's memberships on the console: bindings in the company's default account. */
 export const isMembershipOfUser = (companyId: string, userId: string): SQL =>
   isBindingOfPrincipal({
     companyId,
@@ -49,7 +49,7 @@ export const isMembershipOfUser = (companyId: string, userId: string): SQL =>
     accountId: selectDefaultAccount(companyId),
   });
 
-/** The principal of a request. */
+/** Returns the principal of a request, as the subject of `selectAccess`. */
 export const getCallerSubject = (actor: Principal): AccessSubject => ({
   companyId: actor.companyId,
   principalType: actor.kind,
@@ -57,7 +57,7 @@ export const getCallerSubject = (actor: Principal): AccessSubject => ({
   ...(actor.kind === 'service_account' && { accountId: actor.accountId }),
 });
 
-/** The queries for the grants of some groups. `groupIds` are their ids, or a subquery for them. */
+/** Selects the grants of groups. `groupIds` are their ids, or a subquery for the ids. */
 export function selectGrants(db: ControlDb, companyId: ValueOrQuery, groupIds: string[] | SQLWrapper) {
   return {
     groups: db
@@ -73,8 +73,8 @@ export function selectGrants(db: ControlDb, companyId: ValueOrQuery, groupIds: s
   };
 }
 
-/** The older permissions of groups, of those attachments that a condition is about. */
-export const selectPermissions = (db: ControlDb, companyId: ValueOrQuery, which: SQL | undefined) =>
+/** Selects the legacy permissions of groups, limited by a condition on the attachments. */
+export const selectPermissions = (db: ControlDb, companyId: ValueOrQuery, attachmentCondition: SQL | undefined) =>
   db
     .select({
       groupId: groupPermissions.groupId,
@@ -87,23 +87,23 @@ export const selectPermissions = (db: ControlDb, companyId: ValueOrQuery, which:
       permissions,
       and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, companyId)),
     )
-    .where(and(eq(groupPermissions.companyId, companyId), which));
+    .where(and(eq(groupPermissions.companyId, companyId), attachmentCondition));
 
-/** The rows that the reads of `selectAccess` found. */
+/** Rows that the reads of `selectAccess` found. */
 export type FoundAccess = Results<ReturnType<typeof selectGrants>>;
 
-/** Converts the queries' results for the evaluator. */
-export function toAccessSources(companyId: string, isOwner: boolean, found: FoundAccess): AccessSources {
-  const grants: GroupGrants[] = found.groups.map(({ id, roles }) => ({
+/** Converts the rows of `selectAccess` into the evaluator's input. */
+export function toAccessSources(companyId: string, isOwner: boolean, foundAccess: FoundAccess): AccessSources {
+  const grants: GroupGrants[] = foundAccess.groups.map(({ id, roles }) => ({
     id,
     roles,
-    policies: found.policies
+    policies: foundAccess.policies
       .filter(({ groupId }) => groupId === id)
       .flatMap(({ policyId, document }) => {
-        const known = document ?? managedPolicyById(policyId)?.document;
-        return known ? [{ id: policyId, document: known }] : [];
+        const foundDocument = document ?? findManagedPolicyById(policyId)?.document;
+        return foundDocument ? [{ id: policyId, document: foundDocument }] : [];
       }),
-    permissions: found.permissions.filter(({ groupId }) => groupId === id),
+    permissions: foundAccess.permissions.filter(({ groupId }) => groupId === id),
   }));
   return { companyId, isOwner, groups: grants };
 }

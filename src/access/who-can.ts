@@ -1,7 +1,7 @@
 import type { ControlDb } from '../db/client.ts';
 import type { Action } from '../permissions/actions.ts';
 import type { PolicyDocument } from '../permissions/policy-document.ts';
-import { compile } from '../permissions/wildcard.ts';
+import { compilePattern } from '../permissions/wildcard.ts';
 import type { Principal } from './actors.ts';
 import { compileAccess, type Decision, decide, type GroupGrants } from './evaluation.ts';
 import {
@@ -14,13 +14,13 @@ import {
   readPrincipalsOfGroupSets,
 } from './population.ts';
 
-/** A principal who may do something, and the rule that decides that. */
+/** A principal who is allowed an action, and the rule that allows it. */
 export interface AllowedPrincipal {
   principal: NamedPrincipal;
   decidedBy: Decision['decided_by'];
 }
 
-/** Everybody active of the company whom the evaluator allows an action. Those of the same groups are decided once. */
+/** Finds all active principals of the company whom the evaluator allows an action; equal sets of groups are decided once. */
 export async function findAllowedPrincipals(
   db: ControlDb,
   caller: Principal,
@@ -30,19 +30,19 @@ export async function findAllowedPrincipals(
   const groupSets = await countGroupSets(db, caller);
   const groupIds = [...new Set(groupSets.flatMap(parseGroups))];
   const grants = await readGrants(db, caller.companyId, groupIds, keepStatementsOn(action));
-  const able = decideAll(groupSets, grants, { companyId: caller.companyId, action, resource });
-  const allowed = groupSets.filter((of) => able.has(makeGroupSetKey(of)));
-  const found = await readPrincipalsOfGroupSets(db, caller, allowed, page);
+  const decisionsByKey = decideAll(groupSets, grants, { companyId: caller.companyId, action, resource });
+  const allowedSets = groupSets.filter((of) => decisionsByKey.has(makeGroupSetKey(of)));
+  const foundPrincipals = await readPrincipalsOfGroupSets(db, caller, allowedSets, page);
   return {
-    total: allowed.reduce((sum, { count }) => sum + count, 0),
-    records: found.map(({ type, id, name, ...of }) => ({
+    total: allowedSets.reduce((sum, { count }) => sum + count, 0),
+    records: foundPrincipals.map(({ type, id, name, ...of }) => ({
       principal: { type, id, name },
-      decidedBy: (able.get(makeGroupSetKey(of)) as Decision).decided_by,
+      decidedBy: (decisionsByKey.get(makeGroupSetKey(of)) as Decision).decided_by,
     })),
   };
 }
 
-/** The decisions by group set key. Each group is decided once; its Deny takes precedence, as in the evaluator. */
+/** Decides for each set of groups, by its key. Each group is decided once; its Deny takes precedence, as in the evaluator. */
 export function decideAll(
   groupSets: readonly GroupSet[],
   grants: ReadonlyMap<string, GroupGrants>,
@@ -51,25 +51,25 @@ export function decideAll(
   const decideOn = (isOwner: boolean, groups: GroupGrants[]) =>
     decide(compileAccess({ companyId, isOwner, groups }), action, resource);
   const [owner, nobody] = [decideOn(true, []), decideOn(false, [])];
-  const byGroup = new Map([...grants].map(([id, group]) => [id, decideOn(false, [group])]));
-  const able = new Map<string, Decision>();
+  const decisionsByGroup = new Map([...grants].map(([id, group]) => [id, decideOn(false, [group])]));
+  const allowedDecisions = new Map<string, Decision>();
   for (const of of groupSets) {
-    const decisions = parseGroups(of).flatMap((id) => byGroup.get(id) ?? []);
-    const first = PRINCIPAL_TYPE_ORDER.map((kind) => decisions.find(({ decided_by }) => decided_by.kind === kind)).find(
+    const decisions = parseGroups(of).flatMap((id) => decisionsByGroup.get(id) ?? []);
+    const first = RULE_KIND_ORDER.map((kind) => decisions.find(({ decided_by }) => decided_by.kind === kind)).find(
       Boolean,
     );
     const decision = of.isOwner === 1 ? owner : (first ?? nobody);
-    if (decision.allowed) able.set(makeGroupSetKey(of), decision);
+    if (decision.allowed) allowedDecisions.set(makeGroupSetKey(of), decision);
   }
-  return able;
+  return allowedDecisions;
 }
 
-const PRINCIPAL_TYPE_ORDER = ['deny', 'allow', 'legacy'] as const;
+const RULE_KIND_ORDER = ['deny', 'allow', 'legacy'] as const;
 
-/** The statements of a document that say something of an action. */
+/** Makes a function that keeps only a document's statements about one action. */
 export const keepStatementsOn =
   (action: Action) =>
   ({ statements, ...document }: PolicyDocument): PolicyDocument => ({
     ...document,
-    statements: statements.filter(({ actions }) => actions.some((pattern) => compile(pattern)(action))),
+    statements: statements.filter(({ actions }) => actions.some((pattern) => compilePattern(pattern)(action))),
   });

@@ -9,18 +9,18 @@ import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
 import { sessions } from './schema/sign-in.ts';
 import { users } from './schema/users.ts';
 
-/** The writes to a table that change data an isolate may have cached about a principal. */
+/** Writes to a table that change data an isolate may have cached about a principal. */
 interface AccessAffectingWrites {
   table: SQLiteTable;
-  /** Whether a new row changes cached data: it gives or denies somebody something. A new principal is not cached yet. */
+  /** True if inserted rows change cached data, since they grant or deny access. New principals are not cached yet. */
   insert?: true;
-  /** The columns whose updates do; `all` of a table whose every row grants something. */
+  /** Columns whose updates change cached data; `all` for a table whose every row grants something. */
   update: readonly SQLiteColumn[] | 'all';
-  /** Deletions change it, unless the statement reads like this. */
+  /** Pattern of the statements whose deletions do not change cached data; without it all deletions do. */
   deleteUnless?: RegExp;
 }
 
-/** The tables that authentication and access are read from. No other table of the control database affects either. */
+/** Tables that authentication and access are read from. No other table of the control database affects either. */
 const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
   { table: users, update: [users.isActive, users.deletedAt, users.isOwner, users.email, users.name] },
   // An expired session is known to be expired.
@@ -53,30 +53,32 @@ const ACCESS_AFFECTING_WRITES: readonly AccessAffectingWrites[] = [
   { table: groupPermissions, insert: true, update: 'all' },
 ];
 
-const writesByTable = new Map(ACCESS_AFFECTING_WRITES.map((touching) => [getTableName(touching.table), touching]));
+const writesByTable = new Map(ACCESS_AFFECTING_WRITES.map((writeRule) => [getTableName(writeRule.table), writeRule]));
 
-/** Each write in a statement, and the table that it writes. */
+/** Pattern of each write in a statement, and of the table that it writes. */
 const WRITE_PATTERN =
   /\b(insert(?: or \w+)? into|replace into|update(?! set\b)(?: or \w+)?|delete from)\s+["`]?(\w+)["`]?/gi;
 
-/** Whether a statement writes. When in doubt, it does. */
+/** Returns true if a statement writes, or may write. */
 export const isWriteStatement = (sql: string): boolean => sql.search(WRITE_PATTERN) !== -1;
 
-/** The columns that a statement sets, whatever its table. */
+/** Pattern of the columns that a statement sets, whatever its table. */
 const SET_COLUMN_PATTERN = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 
 const cachedAnswers = new Map<string, boolean>();
 
-/** Statements that are remembered: those of a Worker are some hundreds, but lists make some longer than others. */
+/** Maximum number of remembered statements: a Worker has some hundreds, but lists make some longer than others. */
 const MAX_CACHED_ANSWERS = 2000;
 
-/** Whether a statement changes permissions, or which principals exist or are active. When in doubt, true. */
+/** Returns true if a statement may change permissions, or which principals exist or are active. */
 export function touchesAccess(sql: string): boolean {
-  const remembered = cachedAnswers.get(sql);
-  if (remembered !== undefined) return remembered;
-  const touches = [...sql.matchAll(WRITE_PATTERN)].some(([, verb = '', table = '']) => affectsAccess(verb, table, sql));
-  if (cachedAnswers.size < MAX_CACHED_ANSWERS) cachedAnswers.set(sql, touches);
-  return touches;
+  const cachedAnswer = cachedAnswers.get(sql);
+  if (cachedAnswer !== undefined) return cachedAnswer;
+  const isAffecting = [...sql.matchAll(WRITE_PATTERN)].some(([, verb = '', table = '']) =>
+    affectsAccess(verb, table, sql),
+  );
+  if (cachedAnswers.size < MAX_CACHED_ANSWERS) cachedAnswers.set(sql, isAffecting);
+  return isAffecting;
 }
 
 function affectsAccess(verb: string, table: string, sql: string): boolean {
@@ -91,9 +93,9 @@ function affectsAccess(verb: string, table: string, sql: string): boolean {
 }
 
 function setsAnyColumn(sql: string, columns: readonly SQLiteColumn[]): boolean {
-  const set = new Set([...sql.matchAll(SET_COLUMN_PATTERN)].map(([, column]) => column));
-  return columns.some(({ name }) => set.has(name));
+  const setColumns = new Set([...sql.matchAll(SET_COLUMN_PATTERN)].map(([, column]) => column));
+  return columns.some(({ name }) => setColumns.has(name));
 }
 
-/** The tables that authentication and access are read from. */
+/** Names of the tables that authentication and access are read from. */
 export const ACCESS_TABLES: ReadonlySet<string> = new Set(writesByTable.keys());

@@ -8,14 +8,17 @@ import { createRehearsingSession, type ObservedQueries, type RehearsingSession }
 import { createEventWatchingSession } from './telling-session.ts';
 
 /**
- * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very
- * next request. D1 has no interactive transactions: a unit of work is one `commit`.
- * @param told is given the companies with events that wait, after what may have written some
+ * Opens the control database in one D1 session that starts at the primary, so that a revocation is seen by the very next request.
+ * D1 has no interactive transactions: a unit of work is one `commit`. @param onWaitingEvents receives the companies with waiting
+ * events, after statements that may have written some
  */
-export function openControlDb(database: D1Database, told: (companyIds: readonly string[]) => void = () => {}) {
+export function openControlDb(
+  database: D1Database,
+  onWaitingEvents: (companyIds: readonly string[]) => void = () => {},
+) {
   const session = database.withSession('first-primary');
-  const guarded = createGuardedSession(createEventWatchingSession(session, told));
-  return drizzle(createDependentSession(createRehearsingSession(guarded, session)) as unknown as D1Database);
+  const guardedSession = createGuardedSession(createEventWatchingSession(session, onWaitingEvents));
+  return drizzle(createDependentSession(createRehearsingSession(guardedSession, session)) as unknown as D1Database);
 }
 
 /** Opens the control database at the nearest replica: anonymous viewers may read data that is five seconds old. */
@@ -26,39 +29,42 @@ export const openNearestControlDb = (database: D1Database, now: () => number): C
 export const runAccessChange = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as GuardedSession).runAccessChange(deadline, work);
 
-/** Runs `work`, a read. @returns its result, and the rows that it read of the control database */
+/** Runs a read. @returns its result, and the rows that it read from the control database */
 export const recordReads = <T>(db: ControlDb, work: () => Promise<T>) =>
   (db.$client as unknown as DependentSession).recordReads(work);
 
-/** Runs `work`, whose first write is applied only while the rows that were read are unchanged. It writes by `commit`. */
+/** Runs `work`, whose first write is applied only if the rows of the dependency are unchanged. It writes by `commit`. */
 export const runDependentWrite = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as DependentSession).runDependentWrite(on, work);
 
-/** Runs `work`, which changes nothing: see `RehearsingSession`. */
+/** Runs `work` as a dry run that changes nothing: see `RehearsingSession`. */
 export const rehearse = <T>(db: ControlDb, observed: ObservedQueries, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as RehearsingSession).rehearse(observed, work);
 
 export type ControlDb = ReturnType<typeof openControlDb>;
 
-/** A write or read that can stand in a batch. */
+/** Write or read that can be part of a batch. */
 export type Statement = BatchItem<'sqlite'>;
 
-/** The failure that a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
+/** Failures that violated unique indexes mean: `table.column` (or the index's expression as SQLite names it) → failure. */
 export type ConstraintFailures = Record<string, () => Error>;
 
-/** Statements that go together, by name: some as lists, and some that another module names, as a unit of their own. */
+/** Statements of one batch, by name: some are lists, some are units of another module. */
 export interface Unit {
   readonly [name: string]: Statement | readonly Statement[] | Unit;
 }
 
-/** The result of each statement of a unit, in its place. */
+/** Results of a unit, of the same shape as the unit. */
 export type Results<Step> = Step extends Statement
   ? Step['_']['result']
   : Step extends readonly (infer One)[]
     ? Results<One>[]
     : { [Name in keyof Step]: Results<Step[Name]> };
 
-/** Applies all statements in order, or none. @returns results by name. @throws what `failures` names, else D1's own */
+/**
+ * Applies all statements in order, or none. @returns results by name. @throws the failure in `failures` that matches, else D1's
+ * error
+ */
 export async function commit<const U extends Unit>(
   db: ControlDb,
   unit: U,
@@ -71,11 +77,11 @@ export async function commit<const U extends Unit>(
   }
 }
 
-/** Reads all of these in one round trip, as of one moment, and returns the rows of each under its name. */
+/** Reads all statements in one round trip, as of one moment. @returns the rows of each under its name */
 export const readTogether = <const U extends Unit>(db: ControlDb, reads: U): Promise<Results<U>> =>
   runTogether(db, reads);
 
-/** D1 keys rows by column name: of two columns of one name one is lost and the rest shifts. Give one an alias. */
+/** Runs a batch. D1 keys rows by column name: two columns of one name collide, so one needs an alias. */
 async function runTogether<U extends Unit>(db: ControlDb, unit: U): Promise<Results<U>> {
   const statements: Statement[] = [];
   mapStatements(unit, (statement) => statements.push(statement));
@@ -83,41 +89,41 @@ async function runTogether<U extends Unit>(db: ControlDb, unit: U): Promise<Resu
   return mapStatements(unit, () => results.next().value) as Results<U>;
 }
 
-/** A copy of the unit with the result of `make` in the place of each statement, in their order. */
+/** Copies a unit with the result of `make` in place of each statement, in their order. */
 export function mapStatements(step: Unit[string], make: (statement: Statement) => unknown): unknown {
   if (isStatement(step)) return make(step);
   if (Array.isArray(step)) return step.map(make);
   return Object.fromEntries(Object.entries<Unit[string]>(step).map(([name, one]) => [name, mapStatements(one, make)]));
 }
 
-/** Whether a step is a statement: only those can be prepared by drizzle, which asks this of what it is to run in a batch. */
+/** Returns true if a step is a statement: only statements have drizzle's `_prepare`, which a batch calls. */
 const isStatement = (step: Unit[string]): step is Statement => '_prepare' in step;
 
 function findConstraintFailure(error: unknown, failures: ConstraintFailures): Error | undefined {
   const message = joinErrorMessages(error);
   if (!/constraint failed/i.test(message)) return undefined;
-  const refusal = toQuotaFailure(message);
-  if (refusal) return refusal;
+  const quotaFailure = toQuotaFailure(message);
+  if (quotaFailure) return quotaFailure;
   const name = Object.keys(failures).find((constraint) => message.includes(constraint));
   return name === undefined ? undefined : failures[name]?.();
 }
 
-/** The message of an error and of its causes: drizzle wraps D1's own. */
+/** Joins the messages of an error and of its causes: drizzle wraps D1's own error. */
 function joinErrorMessages(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause ? `${error.message} ${joinErrorMessages(error.cause)}` : error.message;
 }
 
-/** The number of rows that a write of a batch changed. */
+/** Returns the number of rows that a write of a batch changed. */
 export const countChangedRows = (result: unknown): number => (result as D1Result).meta.changes;
 
-const readings = new WeakMap<ControlDb, Map<string, Promise<unknown>>>();
+const readsByKey = new WeakMap<ControlDb, Map<string, Promise<unknown>>>();
 
-/** Reads something once for a request, by key: authorization and the handler share one query for a resource. */
-export function readOnce<T>(db: ControlDb, key: string, read: () => PromiseLike<T>): Promise<T> {
-  const known = readings.get(db) ?? new Map<string, Promise<unknown>>();
-  readings.set(db, known);
-  const found = (known.get(key) as Promise<T> | undefined) ?? Promise.resolve(read());
-  known.set(key, found);
-  return found;
+/** Reads a value once per request, by key: authorization and the handler share one query for a resource. */
+export function readOnce<T>(db: ControlDb, key: string, readValue: () => PromiseLike<T>): Promise<T> {
+  const knownReads = readsByKey.get(db) ?? new Map<string, Promise<unknown>>();
+  readsByKey.set(db, knownReads);
+  const foundRead = (knownReads.get(key) as Promise<T> | undefined) ?? Promise.resolve(readValue());
+  knownReads.set(key, foundRead);
+  return foundRead;
 }

@@ -1,135 +1,140 @@
 import { isWriteStatement } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
 import { EXECUTING_METHODS } from './guarded-session.ts';
-import { areSameRows, failUnlessUnchanged, isReadConflict, type RecordedRead } from './read-sets.ts';
+import { areSameRows, isReadConflict, makeUnchangedCheck, type RecordedRead } from './read-sets.ts';
 import type { Query, RehearsingSession } from './rehearsing-session.ts';
 
-/** The reads that writes depend on. */
+/** Reads that writes depend on. */
 export interface Dependency {
-  /** Reads of the control database with their rows. */
+  /** Recorded reads of the control database with their rows. */
   reads: readonly RecordedRead[];
-  /** Reads again after a change by others. @throws if the writes must not be applied to the new state */
-  renew(): Promise<readonly RecordedRead[]>;
+  /** Reads again after a concurrent change. @throws if the writes must not be applied to the new state */
+  readAgain(): Promise<readonly RecordedRead[]>;
 }
 
-/** A D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
+/** D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
 export interface DependentSession extends RehearsingSession {
-  /** Runs `work`, a read. What it writes, such as measurements, is applied. @returns its result and the rows it read */
+  /** Runs a read. Its own writes, such as measurements, are applied. @returns its result and the rows it read */
   recordReads<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly RecordedRead[] }>;
-  /** Runs `work`. Only its first write depends on it, and on enclosing ones: all rows that they read are unchanged. */
+  /** Runs `work`, whose first write depends on this dependency and the enclosing ones: the rows they read are unchanged. */
   runDependentWrite<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
 }
 
-/** The maximum number of tries of a write whose reads others change meanwhile. */
-const ATTEMPTS = 5;
+/** Maximum number of tries of a write whose reads are changed concurrently. */
+const MAX_ATTEMPTS = 5;
 
 const toRows = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
 
-/** Adds the methods of a `DependentSession` to a session. Without a dependency it is the same as before. */
+/** Adds the methods of a `DependentSession` to a session. Without a dependency the session behaves as before. */
 export function createDependentSession(session: RehearsingSession): DependentSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
-  let remembered: RecordedRead[] | null = null;
+  let recordedReads: RecordedRead[] | null = null;
   let dependency: Dependency | null = null;
 
   const watch = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
     queries.set(statement, query);
-    const bind = statement.bind.bind(statement);
-    statement.bind = (...values) => watch(bind(...values), { ...query, values });
+    const bindValues = statement.bind.bind(statement);
+    statement.bind = (...values) => watch(bindValues(...values), { ...query, values });
     const isWrite = isWriteStatement(query.sql);
-    if (remembered && !isWrite) recordSingleRead(statement, query, remembered);
-    if (!remembered && isWrite) for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: refuseAlone });
+    if (recordedReads && !isWrite) recordSingleRead(statement, query, recordedReads);
+    if (!recordedReads && isWrite)
+      for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: throwOutsideBatch });
     return statement;
   };
 
-  const write = async (statements: D1PreparedStatement[], { reads, renew }: Dependency): Promise<D1Result[]> => {
-    const prepare = ({ sql, values }: Query) => session.prepare(sql).bind(...values);
-    const guards = reads.map((read) => prepare(failUnlessUnchanged(read)));
-    const results = await session.batch([...guards, ...statements, ...reads.map(prepare)]);
-    const own = results.slice(guards.length, guards.length + statements.length);
-    const after = results.slice(guards.length + statements.length);
-    const next = reads.map((read, index) => ({ ...read, rows: toRows(after[index] as D1Result) }));
-    dependency = areSameRows(reads, next) ? { reads: next, renew } : null;
-    return own;
+  const writeDependently = async (
+    statements: D1PreparedStatement[],
+    { reads, readAgain: renew }: Dependency,
+  ): Promise<D1Result[]> => {
+    const prepareQuery = ({ sql, values }: Query) => session.prepare(sql).bind(...values);
+    const guardStatements = reads.map((read) => prepareQuery(makeUnchangedCheck(read)));
+    const results = await session.batch([...guardStatements, ...statements, ...reads.map(prepareQuery)]);
+    const ownResults = results.slice(guardStatements.length, guardStatements.length + statements.length);
+    const resultsAfter = results.slice(guardStatements.length + statements.length);
+    const next = reads.map((read, index) => ({ ...read, rows: toRows(resultsAfter[index] as D1Result) }));
+    dependency = areSameRows(reads, next) ? { reads: next, readAgain: renew } : null;
+    return ownResults;
   };
 
   return {
     ...session,
     prepare(sql) {
       const statement = session.prepare(sql);
-      return remembered || dependency ? watch(statement, { sql, values: [] }) : statement;
+      return recordedReads || dependency ? watch(statement, { sql, values: [] }) : statement;
     },
     async batch(statements) {
-      if (remembered) {
-        const into = remembered;
+      if (recordedReads) {
+        const currentReads = recordedReads;
         const results = await session.batch(statements);
         for (const [index, statement] of statements.entries()) {
           const query = queries.get(statement);
-          if (query && !isWriteStatement(query.sql)) into.push({ ...query, rows: toRows(results[index] as D1Result) });
+          if (query && !isWriteStatement(query.sql))
+            currentReads.push({ ...query, rows: toRows(results[index] as D1Result) });
         }
         return results;
       }
       const isWrite = (statement: D1PreparedStatement) => isWriteStatement(queries.get(statement)?.sql ?? '');
       if (!dependency || !statements.some(isWrite)) return session.batch(statements);
-      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
         try {
-          return await write(statements, dependency);
+          return await writeDependently(statements, dependency);
         } catch (error) {
           if (!isReadConflict(error)) throw error;
-          dependency = { ...dependency, reads: await dependency.renew() };
+          dependency = { ...dependency, reads: await dependency.readAgain() };
         }
       }
       throw concurrentChange();
     },
     async recordReads(work) {
       const reads: RecordedRead[] = [];
-      remembered = reads;
+      recordedReads = reads;
       try {
         return { result: await work(), reads };
       } finally {
-        remembered = null;
+        recordedReads = null;
       }
     },
     async runDependentWrite(on, work) {
-      const around = dependency;
-      dependency = around ? combineDependencies(around, on) : on;
+      const outerDependency = dependency;
+      dependency = outerDependency ? combineDependencies(outerDependency, on) : on;
       try {
         return await work();
       } finally {
         // A change of what was read has ended both.
-        dependency &&= around;
+        dependency &&= outerDependency;
       }
     },
   };
 }
 
-const combineDependencies = (one: Dependency, other: Dependency): Dependency => ({
-  reads: [...one.reads, ...other.reads],
-  renew: async () => [...(await one.renew()), ...(await other.renew())],
+const combineDependencies = (firstDependency: Dependency, other: Dependency): Dependency => ({
+  reads: [...firstDependency.reads, ...other.reads],
+  readAgain: async () => [...(await firstDependency.readAgain()), ...(await other.readAgain())],
 });
 
-/** Remembers a read that is no part of a batch. */
-function recordSingleRead(statement: D1PreparedStatement, query: Query, into: RecordedRead[]): void {
+/** Makes a read outside of a batch record its rows. */
+function recordSingleRead(statement: D1PreparedStatement, query: Query, recordedReads: RecordedRead[]): void {
   const raw = statement.raw.bind(statement) as () => Promise<unknown[][]>;
-  const all = statement.all.bind(statement);
-  const note = <R>(result: R, rows: unknown[][]): R => {
-    into.push({ ...query, rows });
+  const allRows = statement.all.bind(statement);
+  const recordRows = <R>(result: R, rows: unknown[][]): R => {
+    recordedReads.push({ ...query, rows });
     return result;
   };
   Object.assign(statement, {
     raw: async () => {
       const rows = await raw();
-      return note(rows, rows);
+      return recordRows(rows, rows);
     },
     all: async () => {
-      const result = await all();
-      return note(result, toRows(result));
+      const result = await allRows();
+      return recordRows(result, toRows(result));
     },
     run: throwUnsupportedRead,
     first: throwUnsupportedRead,
   });
 }
 
-function refuseAlone(): never {
+function throwOutsideBatch(): never {
   throw new Error('This depends on what was read: use `commit`.');
 }
 

@@ -6,7 +6,7 @@ import { sessions } from './schema/sign-in.ts';
 
 const CREDENTIAL_TABLES = { session: sessions, grant: oauthGrants, key: apiKeys, service_account: serviceAccounts };
 
-/** A record whose last use is noted: a session, grant, key or service account. */
+/** Record whose last use is stored: a session, grant, key or service account. */
 export interface UsedCredential {
   kind: keyof typeof CREDENTIAL_TABLES;
   companyId: string;
@@ -15,22 +15,22 @@ export interface UsedCredential {
 
 export type CredentialUse = UsedCredential & { at: number };
 
-/** The statements that record uses, one for each kind. An earlier use than is recorded changes nothing. */
+/** Makes the statements that record uses, one for each kind. A use before the recorded one changes nothing. */
 export const recordUses = (db: ControlDb, uses: readonly CredentialUse[]) =>
-  Object.keys(CREDENTIAL_TABLES).flatMap((kind) => recordUsesOf(db, kind as UsedCredential['kind'], uses));
+  Object.keys(CREDENTIAL_TABLES).flatMap((kind) => recordUsesByKind(db, kind as UsedCredential['kind'], uses));
 
-function recordUsesOf(db: ControlDb, kind: UsedCredential['kind'], all: readonly CredentialUse[]) {
-  const uses = all.filter((use) => use.kind === kind);
+function recordUsesByKind(db: ControlDb, kind: UsedCredential['kind'], allUses: readonly CredentialUse[]) {
+  const uses = allUses.filter((use) => use.kind === kind);
   if (uses.length === 0) return [];
   const table = CREDENTIAL_TABLES[kind];
-  const used = sql`(
+  const usedRows = sql`(
     select value ->> 'id' as id, value ->> 'companyId' as company_id, max(value ->> 'at') as at
     from json_each(${JSON.stringify(uses)}) group by 1, 2) as used`;
   return [
     db
       .update(table as typeof sessions)
       .set({ lastUsedAt: sql`max(coalesce(last_used_at, 0), used.at)` })
-      .from(used)
+      .from(usedRows)
       .where(sql`${table.id} = used.id and ${table.companyId} = used.company_id`),
   ];
 }

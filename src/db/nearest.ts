@@ -1,49 +1,50 @@
 import { EXECUTING_METHODS } from './guarded-session.ts';
 
-/** The greatest age of the data in a replica's answer. */
+/** Maximum age of the data in a replica's answer. */
 const MAX_AGE_MS = 5_000;
 
-/** A state of the database that a replica must have reached, and when (ms) it was the newest one. */
+/** State of the database that a replica must have reached, and the time (ms) at which it was the newest one. */
 interface ReachedState {
   bookmark: string;
   at: number;
 }
 
-/** For each database, the newest state of its primary that this isolate knows. */
+/** Newest state of the primary that this isolate knows, for each database. */
 const latestStates = new WeakMap<D1Database, ReachedState>();
 
 /**
  * Opens a session at the nearest replica, whose data is at most five seconds old: the replica must have reached the state that
- * the primary had then. Where this isolate knows of no such state the primary answers, and tells it.
+ * the primary had then. If this isolate knows no such state, the primary answers and reports its state.
  */
 export function openNearestSession(database: D1Database, now: () => number): D1DatabaseSession {
-  const known = latestStates.get(database);
+  const latestState = latestStates.get(database);
   const openedAt = now();
-  if (known && openedAt >= known.at && openedAt - known.at < MAX_AGE_MS) return database.withSession(known.bookmark);
+  if (latestState && openedAt >= latestState.at && openedAt - latestState.at < MAX_AGE_MS)
+    return database.withSession(latestState.bookmark);
   const session = database.withSession('first-primary');
   return trackBookmarks(session, (bookmark) => latestStates.set(database, { bookmark, at: openedAt }));
 }
 
-/** A session that tells its bookmark after each query. */
-function trackBookmarks(session: D1DatabaseSession, tell: (bookmark: string) => void): D1DatabaseSession {
-  const told = async <T>(work: Promise<T>): Promise<T> => {
+/** Makes a session report its bookmark after each query. */
+function trackBookmarks(session: D1DatabaseSession, onBookmark: (bookmark: string) => void): D1DatabaseSession {
+  const reportAfter = async <T>(work: Promise<T>): Promise<T> => {
     const result = await work;
     const bookmark = session.getBookmark();
-    if (bookmark) tell(bookmark);
+    if (bookmark) onBookmark(bookmark);
     return result;
   };
-  const watched = (statement: D1PreparedStatement): D1PreparedStatement => {
-    const bind = statement.bind.bind(statement);
-    statement.bind = (...values) => watched(bind(...values));
+  const watchStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const bindValues = statement.bind.bind(statement);
+    statement.bind = (...values) => watchStatement(bindValues(...values));
     for (const name of EXECUTING_METHODS) {
-      const run = (statement[name] as (...given: unknown[]) => Promise<unknown>).bind(statement);
-      Object.assign(statement, { [name]: (...given: unknown[]) => told(run(...given)) });
+      const runStatement = (statement[name] as (...args: unknown[]) => Promise<unknown>).bind(statement);
+      Object.assign(statement, { [name]: (...args: unknown[]) => reportAfter(runStatement(...args)) });
     }
     return statement;
   };
   return {
-    prepare: (sql: string) => watched(session.prepare(sql)),
-    batch: <T>(statements: D1PreparedStatement[]) => told(session.batch<T>(statements)),
+    prepare: (sql: string) => watchStatement(session.prepare(sql)),
+    batch: <T>(statements: D1PreparedStatement[]) => reportAfter(session.batch<T>(statements)),
     getBookmark: () => session.getBookmark(),
   } as D1DatabaseSession;
 }

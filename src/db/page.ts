@@ -3,64 +3,66 @@ import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Denials } from '../permissions/denials.ts';
 import type { ControlDb } from './client.ts';
 import { isNotDenied } from './denials.ts';
-import { containsSql } from './search.ts';
+import { makeContainsSql } from './search.ts';
 
-/** A table whose rows are listed. */
-type Listed = SQLiteTable & { id: SQLiteColumn };
+/** Table whose rows are listed. */
+type ListedTable = SQLiteTable & { id: SQLiteColumn };
 
-/** The records of a list. Each ordering of a long list needs an index that begins with the filter's columns, or holds them. */
-export interface Listing<T extends Listed, Extra extends Extras> {
+/** Records of a list. Each ordering of a long list needs an index that begins with the filter's columns, or holds them. */
+export interface ListSource<T extends ListedTable, Extra extends ExtraFields> {
   table: T;
   filter: SQL;
-  /** The exact number of rows that `filter` lets through, where that is known more cheaply than by counting them. */
+  /** Exact number of rows that `filter` accepts, if known more cheaply than by counting the rows. */
   total?: SQL;
-  /** A further table in which the ids are found, ordered by a column of its own; then `filter` is about that one. */
+  /** Another table in which the ids are found, ordered by a column of its own; `filter` is then on that table. */
   via?: { table: SQLiteTable; id: SQLiteColumn; by: SQLiteColumn };
   /** Fields to read besides the table's own columns: subqueries about the row. */
   extra?: Extra;
 }
 
-/** The page of a list that is asked for, from 1. Rows that tie in `by` are ordered by id, so pages are stable. */
+/** Requested page of a list, from 1. Rows that tie in `by` are ordered by id, so pages are stable. */
 export interface PageRequest<By = SQLiteColumn | SQL> {
   by: By;
   descending: boolean;
   page: number;
   perPage: number;
-  /** The number of rows before the page, where pages are not all of one size. */
+  /** Number of rows before the page, if pages differ in size. */
   skipped?: number;
 }
 
-/** The page that is asked for of the records that contain a text; empty for all. */
+/** Requested page of the records that contain a text; an empty text accepts all. */
 export interface SearchRequest<By> extends PageRequest<By> {
   search: string;
 }
 
-type Extras = Record<string, SQL.Aliased>;
-type Selected<Extra extends Extras> = { [K in keyof Extra]: Extra[K] extends SQL.Aliased<infer V> ? V : never };
+type ExtraFields = Record<string, SQL.Aliased>;
+type SelectedExtras<Extra extends ExtraFields> = {
+  [K in keyof Extra]: Extra[K] extends SQL.Aliased<infer V> ? V : never;
+};
 
 /**
- * One page of a list with the exact number of all its rows, in one statement, so that both are of the same moment.
- * The ids of a page are found in the ordering's index alone, counted from the nearer end of the list; only then are the
- * page's rows read.
+ * Reads one page of a list with the exact number of all its rows, in one statement, so that both are of the same moment. The ids
+ * of a page are found in the ordering's index alone, counted from the nearer end of the list; only then are the page's rows read.
  */
-export async function readPage<T extends Listed, Extra extends Extras = Record<never, SQL.Aliased>>(
+export async function readPage<T extends ListedTable, Extra extends ExtraFields = Record<never, SQL.Aliased>>(
   db: ControlDb,
-  { table, filter, total, via, extra }: Listing<T, Extra>,
+  { table, filter, total, via, extra }: ListSource<T, Extra>,
   { by, descending, page, perPage, skipped = (page - 1) * perPage }: PageRequest,
-): Promise<{ total: number; page: number; perPage: number; records: (T['$inferSelect'] & Selected<Extra>)[] }> {
+): Promise<{ total: number; page: number; perPage: number; records: (T['$inferSelect'] & SelectedExtras<Extra>)[] }> {
   const source = via ?? { table, id: table.id, by };
-  const counted = total ?? sql`select count(*) from ${source.table} where ${filter}`;
+  const countSql = total ?? sql`select count(*) from ${source.table} where ${filter}`;
   const size = db
     .$with('size')
-    .as(db.select({ total: sql<number>`coalesce((${counted}), 0)`.as('total') }).from(sql`(select 1)`));
-  const order = (column: SQLiteColumn | SQL, down: boolean): SQL => (down ? desc(column) : asc(column));
-  const ids = (down: boolean, limit: SQL, offset: SQL): SQL =>
-    sql`select id from (select ${source.id} as id from ${source.table} where ${filter} order by ${order(source.by, down)}, ${order(source.id, down)} limit ${limit} offset ${offset})`;
+    .as(db.select({ total: sql<number>`coalesce((${countSql}), 0)`.as('total') }).from(sql`(select 1)`));
+  const orderBy = (column: SQLiteColumn | SQL, isDescending: boolean): SQL =>
+    isDescending ? desc(column) : asc(column);
+  const ids = (isDescending: boolean, limit: SQL, offset: SQL): SQL =>
+    sql`select id from (select ${source.id} as id from ${source.table} where ${filter} order by ${orderBy(source.by, isDescending)}, ${orderBy(source.id, isDescending)} limit ${limit} offset ${offset})`;
 
   const left = sql`(select total - ${skipped} from size)`;
   const isNearStart = sql`${left} >= ${skipped + perPage}`;
-  const fromStart = ids(descending, sql`${perPage}`, sql`${skipped}`);
-  const fromNearerEnd = sql`${ids(descending, sql`iif(${isNearStart}, ${perPage}, 0)`, sql`${skipped}`)} union all ${ids(
+  const idsFromStart = ids(descending, sql`${perPage}`, sql`${skipped}`);
+  const idsFromNearerEnd = sql`${ids(descending, sql`iif(${isNearStart}, ${perPage}, 0)`, sql`${skipped}`)} union all ${ids(
     !descending,
     sql`iif(${isNearStart}, 0, max(0, min(${perPage}, ${left})))`,
     sql`max(0, ${left} - ${perPage})`,
@@ -70,8 +72,8 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
     .with(size)
     .select({ total: size.total, record: { ...getTableColumns(table), ...extra } as unknown as { id: SQLiteColumn } })
     .from(size)
-    .leftJoin(table, sql`${table.id} in (${skipped === 0 ? fromStart : fromNearerEnd})`)
-    .orderBy(order(by, descending), order(table.id, descending));
+    .leftJoin(table, sql`${table.id} in (${skipped === 0 ? idsFromStart : idsFromNearerEnd})`)
+    .orderBy(orderBy(by, descending), orderBy(table.id, descending));
   return {
     total: rows[0]?.total ?? 0,
     page,
@@ -80,7 +82,7 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
   };
 }
 
-/** The page of a list of named records, without those denied. `search` is a part of the name; empty for all. */
+/** Requested page of a list of named records, without denied ones. `search` is a part of the name; empty for all. */
 export interface ListRequest {
   page: number;
   perPage: number;
@@ -88,8 +90,8 @@ export interface ListRequest {
   denied: Denials;
 }
 
-/** A page of a company's records of a table, newest first. */
-export function readNewest<T extends Listed & Record<'companyId' | 'name' | 'createdAt', SQLiteColumn>>(
+/** Reads a page of a company's records of a table, newest first. */
+export function readNewest<T extends ListedTable & Record<'companyId' | 'name' | 'createdAt', SQLiteColumn>>(
   db: ControlDb,
   table: T,
   companyId: string,
@@ -97,13 +99,13 @@ export function readNewest<T extends Listed & Record<'companyId' | 'name' | 'cre
 ) {
   const filter = and(
     eq(table.companyId, companyId),
-    containsSql([table.name], search),
+    makeContainsSql([table.name], search),
     isNotDenied(table.id, denied),
   ) as SQL;
   return readPage(db, { table, filter }, { by: table.createdAt, descending: true, page, perPage });
 }
 
-/** A page of records with the exact number of all that match. */
+/** Page of records with the exact number of all matching records. */
 export interface Page<T> {
   total: number;
   page: number;

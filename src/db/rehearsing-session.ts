@@ -1,16 +1,16 @@
 import { isWriteStatement } from './access-changes.ts';
 import { EXECUTING_METHODS, type GuardedSession } from './guarded-session.ts';
 
-/** A query with its values. */
+/** SQL statement with its values. */
 export interface Query {
   sql: string;
   values: readonly unknown[];
 }
 
-/** Queries to be read before a rehearsed batch, and as if it had been applied. */
+/** Queries that are read before a rehearsed batch, and as if it had been applied. */
 export interface ObservedQueries {
   queries: readonly Query[];
-  /** For each query, its rows before the latest batch and after it; null where there was none. */
+  /** Rows of each query before the latest batch (`before`) and after it (`after`); null if there was no batch. */
   before: unknown[][][] | null;
   after: unknown[][][] | null;
 }
@@ -18,9 +18,9 @@ export interface ObservedQueries {
 /** A D1 session whose batches can be rehearsed. */
 export interface RehearsingSession extends GuardedSession {
   /**
-   * Runs `work` as a dry run: each batch is executed by the database, constraints and triggers included, and rolled back.
-   * `work` gets the results that it would have got, except that rows returned by writes are empty.
-   * @param observed receives the rows of its queries before the batch and after it
+   * Runs `work` as a dry run: each batch is executed by the database, constraints and triggers included, and rolled back. `work`
+   * receives the results that it would have received, except that rows returned by writes are empty. @param observed receives the
+   * rows of its queries before the batch and after it
    */
   rehearse<T>(observed: ObservedQueries, work: () => Promise<T>): Promise<T>;
 }
@@ -36,33 +36,33 @@ const REPORT_PATTERN = /rehearsed:((?:[0-9A-F]{2})+)/;
 /** Always fails, so that the batch is rolled back even if the statement before it unexpectedly succeeds. */
 const FAILING_SQL = 'select abs(-9223372036854775808)';
 
-/** More columns than any statement returns. */
+/** Placeholder row with more columns than any statement returns. */
 const EMPTY_ROW = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, null]));
 
-/** Adds `rehearse` to a session. The rehearsed batches go to `database`, without the checks of the session. */
+/** Adds `rehearse` to a session. The rehearsed batches go to `database`, without the session's checks. */
 export function createRehearsingSession(session: GuardedSession, database: D1DatabaseSession): RehearsingSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
-  let rehearsed: ObservedQueries | null = null;
+  let currentRehearsal: ObservedQueries | null = null;
 
   const watch = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
     queries.set(statement, query);
-    const bind = statement.bind.bind(statement);
-    statement.bind = (...values) => watch(bind(...values), { ...query, values });
+    const bindValues = statement.bind.bind(statement);
+    statement.bind = (...values) => watch(bindValues(...values), { ...query, values });
     if (isWriteStatement(query.sql))
-      for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: refuseAlone });
+      for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: throwOutsideBatch });
     return statement;
   };
-  const prepared = ({ sql, values }: Query) => database.prepare(sql).bind(...values);
+  const prepareQuery = ({ sql, values }: Query) => database.prepare(sql).bind(...values);
 
-  /** Runs the queries and these reads after them, and undoes it all. @returns the rows of the reads */
+  /** Runs the queries and then these reads, and rolls everything back. @returns the rows of the reads */
   const readAfter = async (before: readonly Query[], reads: readonly Query[]): Promise<unknown[][][]> => {
-    const told = await Promise.all(reads.map((read) => toJsonQuery(database, read)));
-    const tell = {
-      sql: `${REPORT_SQL}${told.map(({ sql }) => `json((${sql}))`).join(', ')})))`,
-      values: told.flatMap(({ values }) => values),
+    const jsonReads = await Promise.all(reads.map((read) => toJsonQuery(database, read)));
+    const reportQuery = {
+      sql: `${REPORT_SQL}${jsonReads.map(({ sql }) => `json((${sql}))`).join(', ')})))`,
+      values: jsonReads.flatMap(({ values }) => values),
     };
     try {
-      await database.batch([...before, tell, { sql: FAILING_SQL, values: [] }].map(prepared));
+      await database.batch([...before, reportQuery, { sql: FAILING_SQL, values: [] }].map(prepareQuery));
     } catch (error) {
       const [, hex] = REPORT_PATTERN.exec(String(error)) ?? [];
       if (hex === undefined) throw error;
@@ -71,9 +71,9 @@ export function createRehearsingSession(session: GuardedSession, database: D1Dat
     throw new Error('What was rehearsed was not undone.');
   };
 
-  const rehearse = async (batch: readonly Query[], observed: ObservedQueries): Promise<D1Result[]> => {
+  const rehearseBatch = async (batch: readonly Query[], observed: ObservedQueries): Promise<D1Result[]> => {
     const first = batch.findIndex(({ sql }) => isWriteStatement(sql));
-    const results = first > 0 ? await database.batch(batch.slice(0, first).map(prepared)) : [];
+    const results = first > 0 ? await database.batch(batch.slice(0, first).map(prepareQuery)) : [];
     for (const [at, query] of batch.entries()) {
       if (at < first) continue;
       if (!isWriteStatement(query.sql)) {
@@ -86,8 +86,8 @@ export function createRehearsingSession(session: GuardedSession, database: D1Dat
       const [[[changes] = []] = []] = await readAfter(batch.slice(0, at + 1), [
         { sql: 'select changes()', values: [] },
       ]);
-      const returned = / returning /i.test(query.sql) ? Number(changes) : 0;
-      results.push(makeResult(Array(returned).fill(EMPTY_ROW), Number(changes)));
+      const returnedRows = / returning /i.test(query.sql) ? Number(changes) : 0;
+      results.push(makeResult(Array(returnedRows).fill(EMPTY_ROW), Number(changes)));
     }
     observed.before = await readAfter([], observed.queries);
     observed.after = await readAfter(batch, observed.queries);
@@ -96,21 +96,21 @@ export function createRehearsingSession(session: GuardedSession, database: D1Dat
 
   return {
     ...session,
-    prepare: (sql) => (rehearsed ? watch(database.prepare(sql), { sql, values: [] }) : session.prepare(sql)),
+    prepare: (sql) => (currentRehearsal ? watch(database.prepare(sql), { sql, values: [] }) : session.prepare(sql)),
     batch(statements) {
       const batch = statements.flatMap((statement) => queries.get(statement) ?? []);
-      if (!rehearsed) return session.batch(statements);
+      if (!currentRehearsal) return session.batch(statements);
       // Of what was prepared before, nobody knows whether it writes.
       if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');
       if (!batch.some(({ sql }) => isWriteStatement(sql))) return session.batch(statements);
-      return rehearse(batch, rehearsed);
+      return rehearseBatch(batch, currentRehearsal);
     },
     async rehearse(observed, work) {
-      rehearsed = observed;
+      currentRehearsal = observed;
       try {
         return await work();
       } finally {
-        rehearsed = null;
+        currentRehearsal = null;
       }
     },
   };
@@ -134,6 +134,6 @@ async function toJsonQuery(database: D1DatabaseSession, { sql, values }: Query):
   };
 }
 
-function refuseAlone(): never {
+function throwOutsideBatch(): never {
   throw new Error('What is rehearsed is written by `commit`.');
 }

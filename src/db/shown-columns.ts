@@ -45,7 +45,7 @@ import { visualizations } from './schema/visualizations.ts';
 import { vizApiEndpoints } from './schema/viz-api-endpoints.ts';
 import { webhookEndpoints } from './schema/webhooks.ts';
 
-/** The reasons why a column is not exported. */
+/** Reasons for not exporting a column. */
 const HIDING_REASONS = {
   secret: 'a secret, or what secrets are made of or known by',
   work: 'of work under way, without meaning afterwards',
@@ -53,89 +53,92 @@ const HIDING_REASONS = {
 };
 type HidingReason = keyof typeof HIDING_REASONS;
 
-/** A table of the control database, and of each column whether it is exported, or why not. */
-export interface Kind {
+/** Table of the control database; for each column it says whether the column is exported, or why not. */
+export interface TableKind {
   table: SQLiteTable;
   columns: Readonly<Record<string, true | string>>;
-  /** For a table that is not exported: the columns that are disclosed to the person whom a row is about. */
+  /** Columns of a table without export that are disclosed to the person whom a row is about. */
   personal?: readonly string[];
 }
 
-/** The names in a text, which stand with a space between them. */
+/** Names in a text that is separated by spaces. */
 type Names<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Names<Rest> : Text;
 
 /** Declares an exported table. It does not compile until every column is listed, either as shown or as hidden for a reason. */
-function declareKind<T extends SQLiteTable, Shown extends string, Hidden extends string = never>(
+function declareExportedTable<T extends SQLiteTable, Shown extends string, Hidden extends string = never>(
   table: T,
-  shown: [keyof T['_']['columns']] extends [Names<Shown | Hidden>] ? Shown : `${Shown} and which more?`,
-  hidden: { [Reason in HidingReason]?: Hidden } = {},
-): Kind {
-  const entries = Object.entries<string>(hidden).flatMap(([reason, names]) =>
+  shownNames: [keyof T['_']['columns']] extends [Names<Shown | Hidden>] ? Shown : `${Shown} and which more?`,
+  hiddenNames: { [Reason in HidingReason]?: Hidden } = {},
+): TableKind {
+  const entries = Object.entries<string>(hiddenNames).flatMap(([reason, names]) =>
     names.split(' ').map((name) => [name, HIDING_REASONS[reason as HidingReason]] as const),
   );
-  const isShown = Object.fromEntries(shown.split(' ').map((name) => [name, true as const]));
+  const isShown = Object.fromEntries(shownNames.split(' ').map((name) => [name, true as const]));
   return { table, columns: { ...isShown, ...Object.fromEntries(entries) } };
 }
 
-const declareNotExported = <T extends SQLiteTable>(
+const declareHiddenTable = <T extends SQLiteTable>(
   table: T,
-  because: string,
-  ...personal: (keyof T['_']['columns'] & string)[]
-): Kind => ({
+  exclusionReason: string,
+  ...personalColumns: (keyof T['_']['columns'] & string)[]
+): TableKind => ({
   table,
-  columns: Object.fromEntries(Object.keys(getTableColumns(table)).map((name) => [name, because])),
-  personal,
+  columns: Object.fromEntries(Object.keys(getTableColumns(table)).map((name) => [name, exclusionReason])),
+  personal: personalColumns,
 });
 
-/** Every table of the control database; a test fails where one is missing. */
-export const TABLE_KINDS: readonly Kind[] = [
-  declareKind(
+/** Kinds of all tables of the control database; a test fails if one is missing. */
+export const TABLE_KINDS: readonly TableKind[] = [
+  declareExportedTable(
     companies,
     'id slug name require2fa ssoOnly locale branding logo quotas suspendedAt endRequestedAt deletesAt createdAt updatedAt',
   ),
-  declareKind(accounts, 'id companyId name isDefault isActive metadata createdAt updatedAt deletedAt'),
-  declareKind(companyExports, 'id companyId forOperator status bytes error expiresAt createdAt updatedAt', {
+  declareExportedTable(accounts, 'id companyId name isDefault isActive metadata createdAt updatedAt deletedAt'),
+  declareExportedTable(companyExports, 'id companyId forOperator status bytes error expiresAt createdAt updatedAt', {
     work: 'attempt tries checkpoint dueAt',
   }),
-  declareKind(
+  declareExportedTable(
     dashboards,
     'id companyId name slug description cacheSeconds layout filters embeddedUntil version createdByUserId createdAt updatedAt',
   ),
-  declareKind(dashboardVisualizations, 'companyId dashboardId visualizationId'),
-  declareKind(
+  declareExportedTable(dashboardVisualizations, 'companyId dashboardId visualizationId'),
+  declareExportedTable(
     groups,
     'id companyId name slug description isGlobal roles externalId membersChangedAt createdAt updatedAt deletedAt',
   ),
-  declareKind(groupBindings, 'id companyId groupId principalType principalId accountId createdAt'),
-  declareKind(groupPolicies, 'companyId groupId policyId'),
-  declareKind(groupPermissions, 'companyId groupId permissionId'),
-  declareKind(
+  declareExportedTable(groupBindings, 'id companyId groupId principalType principalId accountId createdAt'),
+  declareExportedTable(groupPolicies, 'companyId groupId policyId'),
+  declareExportedTable(groupPermissions, 'companyId groupId permissionId'),
+  declareExportedTable(
     jobs,
     'id companyId type targetType targetIds status processedCount totalCount suggestionCount rejectedCount conceptsNotSent usage lastError requestId createdByUserId endedAt createdAt updatedAt',
     { work: 'input leasedUntil attempts' },
   ),
-  declareKind(
+  declareExportedTable(
     verifiedQuestions,
     'id companyId question query status staleReason version verifiedBy verifiedAt lastCheckedAt createdAt updatedAt',
     { derived: 'questionKey' },
   ),
-  declareKind(
+  declareExportedTable(
     askedQuestions,
     'id companyId number question askedBy askedAt kind query explanation verifiedQuestionId acceptedAs model usage',
   ),
-  declareKind(
+  declareExportedTable(
     resources,
     'id companyId resourceType subjectId objectId status content validationErrors version suggestionId createdByUserId updatedByUserId createdAt updatedAt',
     { derived: 'uniqueKey facet searchText' },
   ),
-  declareKind(versions, 'id companyId resourceId version change status content changedByUserId suggestionId changedAt'),
-  declareKind(businessDomains, 'companyId domains updatedAt'),
-  declareKind(
+  declareExportedTable(
+    versions,
+    'id companyId resourceId version change status content changedByUserId suggestionId changedAt',
+  ),
+  declareExportedTable(businessDomains, 'companyId domains updatedAt'),
+  declareExportedTable(
     suggestions,
     'id companyId targetType targetId targetVersion targetName conceptId conceptName payload explanation evidence confidence model promptVersion status requestId jobId reviewNote reviewedByUserId reviewedAt resourceId createdByUserId createdAt updatedAt',
     { derived: 'candidateKey' },
   ),
-  declareKind(
+  declareExportedTable(
     managedDatabases,
     'id companyId status neonProjectId tables rows tableBytes fileBytes createdAt updatedAt',
     {
@@ -143,83 +146,89 @@ export const TABLE_KINDS: readonly Kind[] = [
       secret: 'ownerConnection readonlyConnection readerPassword',
     },
   ),
-  declareKind(webhookEndpoints, 'id companyId url description eventTypes status disabledReason createdAt updatedAt', {
-    work: 'pauses',
-    secret: 'secrets',
-  }),
-  declareKind(usageDays, 'companyId day mails modelCalls executions'),
-  declareKind(policies, 'id companyId name description document createdAt updatedAt'),
-  declareKind(permissions, 'id companyId name description target actions createdAt updatedAt'),
-  declareKind(
+  declareExportedTable(
+    webhookEndpoints,
+    'id companyId url description eventTypes status disabledReason createdAt updatedAt',
+    {
+      work: 'pauses',
+      secret: 'secrets',
+    },
+  ),
+  declareExportedTable(usageDays, 'companyId day mails modelCalls executions'),
+  declareExportedTable(policies, 'id companyId name description document createdAt updatedAt'),
+  declareExportedTable(permissions, 'id companyId name description target actions createdAt updatedAt'),
+  declareExportedTable(
     schedules,
     'id companyId name targetType targetId parameters cron timeZone format condition status nextRunAt failures lastRun apiUrl version createdByUserId createdAt updatedAt',
   ),
-  declareKind(scheduleRecipients, 'companyId scheduleId kind subject position unsubscribedAt', {
+  declareExportedTable(scheduleRecipients, 'companyId scheduleId kind subject position unsubscribedAt', {
     derived: 'lastValue',
   }),
-  declareKind(scheduleRuns, 'id companyId scheduleId kind occurrence status createdAt', { work: 'attempt dueAt' }),
-  declareKind(scheduleDeliveries, 'companyId runId kind subject status problem'),
-  declareKind(mailConsents, 'id companyId email askedAt agreedAt endedAt'),
-  declareKind(scheduledMails, 'companyId runId email sentAt'),
-  declareKind(
+  declareExportedTable(scheduleRuns, 'id companyId scheduleId kind occurrence status createdAt', {
+    work: 'attempt dueAt',
+  }),
+  declareExportedTable(scheduleDeliveries, 'companyId runId kind subject status problem'),
+  declareExportedTable(mailConsents, 'id companyId email askedAt agreedAt endedAt'),
+  declareExportedTable(scheduledMails, 'companyId runId email sentAt'),
+  declareExportedTable(
     serviceAccounts,
     'id companyId accountId name description isActive metadata lastUsedAt createdAt updatedAt deletedAt',
   ),
-  declareKind(
+  declareExportedTable(
     apiKeys,
     'id companyId serviceAccountId accessKey description expiresAt isActive lastUsedAt createdAt updatedAt',
     { secret: 'salt derivationVersion secretDigest' },
   ),
-  declareKind(shareContexts, 'id companyId name slug description version createdAt updatedAt'),
-  declareKind(shareGrants, 'companyId contextId targetType targetId position filterPolicies'),
-  declareKind(shareMembers, 'id companyId contextId memberType subject attributes createdAt'),
-  declareKind(outsiders, 'id companyId email status createdAt lastLoginAt'),
-  declareKind(
+  declareExportedTable(shareContexts, 'id companyId name slug description version createdAt updatedAt'),
+  declareExportedTable(shareGrants, 'companyId contextId targetType targetId position filterPolicies'),
+  declareExportedTable(shareMembers, 'id companyId contextId memberType subject attributes createdAt'),
+  declareExportedTable(outsiders, 'id companyId email status createdAt lastLoginAt'),
+  declareExportedTable(
     dashboardShares,
     'id companyId dashboardId name shareType shareContextId embedOptions filterPolicies createdByUserId createdAt updatedAt expiresAt revokedAt',
     { secret: 'tokenDigest' },
   ),
-  declareKind(embedSigningKeys, 'id companyId createdAt', { secret: 'encryptedSecret' }),
-  declareKind(oauthClients, 'id companyId name redirectUris createdAt'),
-  declareKind(
+  declareExportedTable(embedSigningKeys, 'id companyId createdAt', { secret: 'encryptedSecret' }),
+  declareExportedTable(oauthClients, 'id companyId name redirectUris createdAt'),
+  declareExportedTable(
     oauthGrants,
     'id companyId userId clientId clientName clientHost scopes resource redirectUri begunAt lastUsedAt createdAt expiresAt endedAt',
     {
       secret: 'requestId codeDigest codeChallenge codeExpiresAt codeUsedAt refreshDigest previousDigest previousUntil',
     },
   ),
-  declareKind(sessions, 'id companyId userId ip userAgent lastUsedAt createdAt expiresAt endedAt', {
+  declareExportedTable(sessions, 'id companyId userId ip userAgent lastUsedAt createdAt expiresAt endedAt', {
     secret: 'refreshDigest previousDigest',
     work: 'previousUntil',
   }),
-  declareKind(signInNetworks, 'companyId userId network signedInAt'),
-  declareKind(secondFactors, 'id companyId userId confirmedAt createdAt', { secret: 'secret' }),
-  declareKind(passkeys, 'id companyId userId name transports isSyncable isBackedUp lastUsedAt createdAt', {
+  declareExportedTable(signInNetworks, 'companyId userId network signedInAt'),
+  declareExportedTable(secondFactors, 'id companyId userId confirmedAt createdAt', { secret: 'secret' }),
+  declareExportedTable(passkeys, 'id companyId userId name transports isSyncable isBackedUp lastUsedAt createdAt', {
     secret: 'credentialId publicKey',
     work: 'counter',
   }),
-  declareKind(ssoConfigurations, 'companyId provider redirectUris jitProvisioning createdAt updatedAt', {
+  declareExportedTable(ssoConfigurations, 'companyId provider redirectUris jitProvisioning createdAt updatedAt', {
     secret: 'clientSecret',
   }),
-  declareKind(socialConfigurations, 'companyId providers updatedAt'),
-  declareKind(userIdentities, 'userId companyId issuer subject createdAt'),
-  declareKind(
+  declareExportedTable(socialConfigurations, 'companyId providers updatedAt'),
+  declareExportedTable(userIdentities, 'userId companyId issuer subject createdAt'),
+  declareExportedTable(
     users,
     'id companyId email name externalId isOwner isActive isVerified mfaEnabled activatedAt teams metadata lastLoginAt createdAt updatedAt deletedAt',
     { secret: 'passwordHash', work: 'sessionEpoch' },
   ),
-  declareKind(invitations, 'userId companyId inviter expiresAt', { secret: 'digest' }),
-  declareKind(
+  declareExportedTable(invitations, 'userId companyId inviter expiresAt', { secret: 'digest' }),
+  declareExportedTable(
     visualizations,
     'id companyId name slug description sql chart parameters embeddedUntil version createdByUserId createdAt updatedAt',
   ),
-  declareKind(
+  declareExportedTable(
     vizApiEndpoints,
     'id companyId name slug description visualizationId cacheSeconds status version createdAt updatedAt',
   ),
-  declareNotExported(companyErasures, HIDING_REASONS.work),
-  declareNotExported(dataJobs, HIDING_REASONS.work),
-  declareNotExported(
+  declareHiddenTable(companyErasures, HIDING_REASONS.work),
+  declareHiddenTable(dataJobs, HIDING_REASONS.work),
+  declareHiddenTable(
     mailRequests,
     HIDING_REASONS.work,
     'id',
@@ -230,14 +239,14 @@ export const TABLE_KINDS: readonly Kind[] = [
     'about',
     'requestedAt',
   ),
-  declareNotExported(outbox, HIDING_REASONS.work),
-  declareNotExported(events, HIDING_REASONS.work),
-  declareNotExported(embedKeys, HIDING_REASONS.secret),
-  declareNotExported(embedRevocations, HIDING_REASONS.work),
-  declareNotExported(passwordlessCodes, HIDING_REASONS.secret, 'companyId', 'purpose', 'email', 'expiresAt', 'usedAt'),
-  declareNotExported(usedTotpSteps, HIDING_REASONS.work, 'companyId', 'factorId', 'step'),
-  declareNotExported(backupCodes, HIDING_REASONS.secret, 'companyId', 'factorId'),
-  declareNotExported(
+  declareHiddenTable(outbox, HIDING_REASONS.work),
+  declareHiddenTable(events, HIDING_REASONS.work),
+  declareHiddenTable(embedKeys, HIDING_REASONS.secret),
+  declareHiddenTable(embedRevocations, HIDING_REASONS.work),
+  declareHiddenTable(passwordlessCodes, HIDING_REASONS.secret, 'companyId', 'purpose', 'email', 'expiresAt', 'usedAt'),
+  declareHiddenTable(usedTotpSteps, HIDING_REASONS.work, 'companyId', 'factorId', 'step'),
+  declareHiddenTable(backupCodes, HIDING_REASONS.secret, 'companyId', 'factorId'),
+  declareHiddenTable(
     pendingSecondFactors,
     HIDING_REASONS.secret,
     'companyId',
@@ -246,16 +255,16 @@ export const TABLE_KINDS: readonly Kind[] = [
     'createdAt',
     'expiresAt',
   ),
-  declareNotExported(passwordResets, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt', 'usedAt'),
-  declareNotExported(ssoLogins, HIDING_REASONS.secret),
-  declareNotExported(ssoAssertions, HIDING_REASONS.work),
-  declareNotExported(ssoCodes, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt'),
-  declareNotExported(spentPasskeyChallenges, 'of no company'),
-  declareNotExported(spentSocialTokens, 'of no company'),
-  declareNotExported(oauthPublicClients, 'of no company'),
-  declareNotExported(oauthDevices, 'of no company'),
-  declareNotExported(userCounts, HIDING_REASONS.derived),
-  declareNotExported(
+  declareHiddenTable(passwordResets, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt', 'usedAt'),
+  declareHiddenTable(ssoLogins, HIDING_REASONS.secret),
+  declareHiddenTable(ssoAssertions, HIDING_REASONS.work),
+  declareHiddenTable(ssoCodes, HIDING_REASONS.secret, 'companyId', 'userId', 'expiresAt'),
+  declareHiddenTable(spentPasskeyChallenges, 'of no company'),
+  declareHiddenTable(spentSocialTokens, 'of no company'),
+  declareHiddenTable(oauthPublicClients, 'of no company'),
+  declareHiddenTable(oauthDevices, 'of no company'),
+  declareHiddenTable(userCounts, HIDING_REASONS.derived),
+  declareHiddenTable(
     accountUsers,
     HIDING_REASONS.derived,
     'companyId',
@@ -266,23 +275,23 @@ export const TABLE_KINDS: readonly Kind[] = [
     'updatedAt',
     'lastLoginAt',
   ),
-  declareNotExported(accountUserCounts, HIDING_REASONS.derived),
+  declareHiddenTable(accountUserCounts, HIDING_REASONS.derived),
 ];
 
-export const selectColumns = (table: SQLiteTable, isMeant: (name: string) => boolean): SQLiteColumn[] =>
-  Object.entries(getTableColumns(table)).flatMap(([name, column]) => (isMeant(name) ? column : []));
+export const selectColumns = (table: SQLiteTable, isSelected: (name: string) => boolean): SQLiteColumn[] =>
+  Object.entries(getTableColumns(table)).flatMap(([name, column]) => (isSelected(name) ? column : []));
 
 const KIND_BY_TABLE = new Map(TABLE_KINDS.map((each) => [each.table, each]));
 
-/** The columns of a table that are shown to a person whom a row is about, or to whoever asks for them. */
+/** Lists the columns of a table that are disclosed to the person whom a row is about, or who requests them. */
 export function listPersonalColumns(table: SQLiteTable): SQLiteColumn[] {
   const { columns = {}, personal = [] } = KIND_BY_TABLE.get(table) ?? {};
   return selectColumns(table, (name) => columns[name] === true || personal.includes(name));
 }
 
-/** The names of columns whose number is a time. */
+/** Pattern of the names of columns whose number is a time. */
 const TIME_COLUMN_PATTERN = /_(?:at|until)$|^occurrence$/;
 
-/** A value of a column as exports have it: times in ISO 8601. */
+/** Converts a column's value for exports: times become ISO 8601. */
 export const viewValue = ({ name }: SQLiteColumn, value: unknown): unknown =>
   typeof value === 'number' && TIME_COLUMN_PATTERN.test(name) ? new Date(value).toISOString() : value;

@@ -3,60 +3,63 @@ import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { splitIntoParts } from '../kernel/parts.ts';
 import type { ControlDb } from './client.ts';
 
-type Owned = { companyId: SQLiteColumn; id: SQLiteColumn };
+type OwnedTable = { companyId: SQLiteColumn; id: SQLiteColumn };
 
-/** A value, or the subquery that finds it. */
+/** Value, or a subquery that finds it. */
 type ValueOrSubquery = string | SQL;
 
-/** A condition that must hold at the moment of a write. */
+/** Condition that must hold at the moment of a write. */
 export type Condition = SQL;
 
-/** The row of an id, if it is the company's. */
-export const byId = (table: Owned, companyId: ValueOrSubquery, id: ValueOrSubquery): SQL =>
+/** Builds the condition of a company's row by its id. */
+export const matchesId = (table: OwnedTable, companyId: ValueOrSubquery, id: ValueOrSubquery): SQL =>
   and(eq(table.companyId, companyId), eq(table.id, id)) as SQL;
 
-/** The same, unless it is deleted. */
-export const livingById = (table: Owned & { deletedAt: SQLiteColumn }, companyId: string, id: string): SQL =>
-  and(byId(table, companyId, id), isNull(table.deletedAt)) as SQL;
+/** Builds the condition of a company's row by its id, unless the row is deleted. */
+export const matchesUndeletedId = (
+  table: OwnedTable & { deletedAt: SQLiteColumn },
+  companyId: string,
+  id: string,
+): SQL => and(matchesId(table, companyId, id), isNull(table.deletedAt)) as SQL;
 
-/** The records of a table that a list shows. */
+/** Choice of a list's records by their deletion. */
 export type DeletionFilter = 'living' | 'deleted' | 'all';
 
-/** The condition of those records; none for all. */
-export const matchesDeletion = ({ deletedAt }: { deletedAt: SQLiteColumn }, which: DeletionFilter): SQL | undefined =>
-  which === 'all' ? undefined : which === 'living' ? isNull(deletedAt) : isNotNull(deletedAt);
+/** Builds the condition of a deletion filter; undefined for `all`. */
+export const matchesDeletion = ({ deletedAt }: { deletedAt: SQLiteColumn }, filter: DeletionFilter): SQL | undefined =>
+  filter === 'all' ? undefined : filter === 'living' ? isNull(deletedAt) : isNotNull(deletedAt);
 
-/** SQL condition, true while the table has a row that meets the conditions: for the WHERE of a write that depends on it. */
-export const exists = (table: SQLiteTable, ...conditions: (SQL | undefined)[]): SQL =>
+/** Builds a condition, true while the table has a row that meets the conditions: for the WHERE of a dependent write. */
+export const existsSql = (table: SQLiteTable, ...conditions: (SQL | undefined)[]): SQL =>
   sql`exists (select 1 from ${table} where ${and(...conditions)})`;
 
-/** SQL condition, true if the statement before it in the batch changed a row. */
-export const afterChange = sql`changes() > 0`;
+/** Condition that is true if the preceding statement of the batch changed a row. */
+export const AFTER_CHANGE = sql`changes() > 0`;
 
-/** Ids as a subquery for `in`: one bound parameter, however many (D1 takes 100 in a statement). */
-export const idListSql = (ids: readonly string[]) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
+/** Builds a subquery of ids for `in`: one bound parameter for any number of ids (D1 takes 100 in a statement). */
+export const makeIdListSql = (ids: readonly string[]) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
 
-/** The slug of a new row; with a suffix where a row of the company has it at the moment of the write. */
-export const slugOrSuffixedSql = (
+/** Builds the slug of a new row; it gets a suffix if another row of the company has the slug at the moment of the write. */
+export const makeUniqueSlugSql = (
   table: SQLiteTable & { companyId: SQLiteColumn; slug: SQLiteColumn; deletedAt?: SQLiteColumn },
   { companyId, slug, id }: { companyId: string; slug: string; id: string },
 ): SQL => {
-  const isLiving = table.deletedAt && isNull(table.deletedAt);
-  const isTaken = exists(table, eq(table.companyId, companyId), eq(table.slug, slug), isLiving);
+  const isUndeleted = table.deletedAt && isNull(table.deletedAt);
+  const isTaken = existsSql(table, eq(table.companyId, companyId), eq(table.slug, slug), isUndeleted);
   return sql`iif(${isTaken}, ${`${slug}-${id.slice(-8)}`}, ${slug})`;
 };
 
-/** The maximum number of characters of values in one bound parameter: D1 takes two million bytes. */
-const MAX_PARAMETER = 500_000;
+/** Maximum number of characters of values in one bound parameter: D1 takes two million bytes. */
+const MAX_PARAMETER_CHARACTERS = 500_000;
 
-/** Values in as few parts as possible, each of which fits into one bound parameter as JSON. */
+/** Splits values into as few parts as possible, each of which fits into one bound parameter as JSON. */
 export const splitIntoParameters = <T>(values: readonly T[]): T[][] =>
-  splitIntoParts(values, MAX_PARAMETER, (value) => JSON.stringify(value).length + 1);
+  splitIntoParts(values, MAX_PARAMETER_CHARACTERS, (value) => JSON.stringify(value).length + 1);
 
-/** A record of which some fields are found by the database itself, at the moment of the write. */
+/** Record with some fields that the database itself computes at the moment of the write. */
 type Insertable<T extends SQLiteTable> = { [K in keyof InferSelectModel<T>]: InferSelectModel<T>[K] | SQL };
 
-/** An insert that happens only if `condition` holds at that moment. Append `.returning()` to see whether it did. */
+/** Inserts a row only if `condition` holds at that moment. Append `.returning()` to see whether it was inserted. */
 export function insertWhen<T extends SQLiteTable>(db: ControlDb, table: T, record: Insertable<T>, condition: SQL) {
   const values = Object.entries(getTableColumns(table)).map(([field, column]) => {
     const value = record[field as keyof Insertable<T>];

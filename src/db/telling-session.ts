@@ -1,6 +1,6 @@
 import { EXECUTING_METHODS } from './guarded-session.ts';
 
-/** The tables whose triggers write events. A test holds them against the migrations. */
+/** Tables whose triggers write events. A test compares the list with the migrations. */
 export const EVENT_TABLES = [
   'users',
   'invitations',
@@ -24,7 +24,7 @@ const EVENT_WRITE_PATTERN = new RegExp(
   'i',
 );
 
-/** Active companies with waiting events: a seek for each, so that no write reads another's. It tells `company_id`. */
+/** SQL of the active companies with waiting events: one index seek for each company. It selects `company_id`. */
 export const COMPANIES_WITH_EVENTS = `
   with recursive waiting (company_id) as (
     select min(company_id) from events
@@ -35,26 +35,26 @@ export const COMPANIES_WITH_EVENTS = `
   select company_id from waiting
   where exists (select 1 from companies where companies.id = waiting.company_id and suspended_at is null)`;
 
-/** Says which companies' events a session may have written. A miss does no harm: the scheduled run looks for itself. */
+/** Creates a session that reports which companies' events it may have written. The scheduled run finds any that it misses. */
 export function createEventWatchingSession(
   session: D1DatabaseSession,
-  told: (companyIds: readonly string[]) => void,
+  onEvents: (companyIds: readonly string[]) => void,
 ): D1DatabaseSession {
-  const telling = new WeakSet<D1PreparedStatement>();
-  const look = async () => {
+  const eventStatements = new WeakSet<D1PreparedStatement>();
+  const reportCompanies = async () => {
     const { results } = await session.prepare(COMPANIES_WITH_EVENTS).all<{ company_id: string }>();
-    if (results.length > 0) told(results.map(({ company_id: companyId }) => companyId));
+    if (results.length > 0) onEvents(results.map(({ company_id: companyId }) => companyId));
   };
   const watch = (statement: D1PreparedStatement): D1PreparedStatement => {
-    telling.add(statement);
-    const bind = statement.bind.bind(statement);
-    statement.bind = (...values) => watch(bind(...values));
+    eventStatements.add(statement);
+    const bindValues = statement.bind.bind(statement);
+    statement.bind = (...values) => watch(bindValues(...values));
     for (const name of EXECUTING_METHODS) {
-      const run = statement[name].bind(statement) as (...values: unknown[]) => Promise<unknown>;
+      const runStatement = statement[name].bind(statement) as (...values: unknown[]) => Promise<unknown>;
       Object.assign(statement, {
         [name]: async (...values: unknown[]) => {
-          const result = await run(...values);
-          await look();
+          const result = await runStatement(...values);
+          await reportCompanies();
           return result;
         },
       });
@@ -67,10 +67,10 @@ export function createEventWatchingSession(
       return EVENT_WRITE_PATTERN.test(sql) ? watch(statement) : statement;
     },
     async batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
-      if (!statements.some((statement) => telling.has(statement))) return session.batch<T>(statements);
+      if (!statements.some((statement) => eventStatements.has(statement))) return session.batch<T>(statements);
       const results = await session.batch<T>([...statements, session.prepare(COMPANIES_WITH_EVENTS)]);
-      const waiting = (results.pop() as unknown as D1Result<{ company_id: string }>).results;
-      if (waiting.length > 0) told(waiting.map(({ company_id: companyId }) => companyId));
+      const waitingCompanies = (results.pop() as unknown as D1Result<{ company_id: string }>).results;
+      if (waitingCompanies.length > 0) onEvents(waitingCompanies.map(({ company_id: companyId }) => companyId));
       return results;
     },
     getBookmark: () => session.getBookmark(),

@@ -2,10 +2,10 @@ import { and, eq } from 'drizzle-orm';
 import type { ControlDb } from './client.ts';
 import { companies } from './schema/companies.ts';
 import { type DISABLED_REASONS, webhookEndpoints } from './schema/webhooks.ts';
-import { byId } from './statements.ts';
+import { matchesId } from './statements.ts';
 
-/** An endpoint as far as sending needs it, and since when its company is suspended. */
-export const selectEndpointToSendTo = (db: ControlDb, companyId: string, id: string) =>
+/** Selects the fields of an endpoint that sending needs, and the time of its company's suspension. */
+export const selectSendingEndpoint = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({
       url: webhookEndpoints.url,
@@ -15,9 +15,9 @@ export const selectEndpointToSendTo = (db: ControlDb, companyId: string, id: str
     })
     .from(webhookEndpoints)
     .innerJoin(companies, eq(companies.id, webhookEndpoints.companyId))
-    .where(byId(webhookEndpoints, companyId, id));
+    .where(matchesId(webhookEndpoints, companyId, id));
 
-/** Disables an endpoint, unless it has another address by now, or does not send. A trigger has the administrators mailed. */
+/** Disables an endpoint, unless its address has changed or it does not send. A trigger mails the administrators. */
 export const disableEndpoint = (
   db: ControlDb,
   { companyId, endpointId, url }: { companyId: string; endpointId: string; url: string },
@@ -29,7 +29,7 @@ export const disableEndpoint = (
     .set({ status: 'disabled', disabledReason: reason, updatedAt: now })
     .where(
       and(
-        byId(webhookEndpoints, companyId, endpointId),
+        matchesId(webhookEndpoints, companyId, endpointId),
         eq(webhookEndpoints.status, 'active'),
         eq(webhookEndpoints.url, url),
       ),

@@ -1,5 +1,5 @@
-/** The beginnings of a text that a spreadsheet takes for a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** Pattern of the beginnings of a text that spreadsheets take for a formula. */
+const FORMULA_PATTERN = /^[=+\-@\t\r]/;
 
-/** A text that no spreadsheet takes for a formula. */
-export const withoutFormula = (text: string): string => (FORMULA.test(text) ? `'${text}` : text);
+/** Makes a text that no spreadsheet takes for a formula. */
+export const escapeFormula = (text: string): string => (FORMULA_PATTERN.test(text) ? `'${text}` : text);

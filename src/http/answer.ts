@@ -1,21 +1,21 @@
 import type { Context as HonoContext } from 'hono';
 import type { Failure } from '../kernel/failure.ts';
-import { wellFormed } from '../kernel/text.ts';
-import { tryAgainIn } from '../texts/errors/say.ts';
+import { replaceLoneSurrogates } from '../kernel/text.ts';
+import { formatTryAgain } from '../texts/errors/say.ts';
 import { DEFAULT_LOCALE, type Locale } from '../texts/locales.ts';
 import { getMediaType, getSecondsToWait, type Surface, wordFailure, wordMessage } from './surface.ts';
 
-/** The headers that tell the language of an answer, and that it depends on the languages the caller accepts. */
+/** Makes the headers that name an answer's language, and say that it depends on the languages the caller accepts. */
 export const makeLanguageHeaders = (locale: Locale) => ({ 'Content-Language': locale, Vary: 'Accept-Language' });
 
-/** The answer to a failure in the wording of its surface. @param locale the caller's language */
+/** Answers a failure in the wording of its surface. @param locale the caller's language */
 export function makeFailureResponse(surface: Surface, failure: Failure, locale: Locale = surface.language): Response {
   if (failure.kind === 'too_many' && !surface.mediaType)
     return makeTooManyRequestsResponse(failure, wordMessage(surface, failure, locale), locale, surface.codeField);
   const { status, body } = wordFailure(surface, failure, locale);
   const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
-  return new Response(JSON.stringify(body, wellFormed), {
+  return new Response(JSON.stringify(body, replaceLoneSurrogates), {
     status,
     headers: {
       'Content-Type': getMediaType(surface),
@@ -27,13 +27,13 @@ export function makeFailureResponse(surface: Surface, failure: Failure, locale: 
 }
 
 /**
- * Answers 429 with one shape of body for all surfaces: clients that wait and try again need not know which they called.
- * @param message the message, and when to try again
- * @param codeField the field in which the surface has its codes: where that is not `error`, the code stands in both
+ * Answers 429 with one shape of body for all surfaces: clients that wait and try again need not know which surface they called.
+ * @param message the message, and the time of the next try @param codeField the field in which the surface has its codes: if that
+ * is not `error`, both fields hold the code
  */
 export function makeTooManyRequestsResponse(
   failure: Failure,
-  message = `${failure.message} ${tryAgainIn(getSecondsToWait(failure), DEFAULT_LOCALE)}`,
+  message = `${failure.message} ${formatTryAgain(getSecondsToWait(failure), DEFAULT_LOCALE)}`,
   locale: Locale = DEFAULT_LOCALE,
   codeField = 'error',
 ): Response {
@@ -46,7 +46,7 @@ export function makeTooManyRequestsResponse(
   });
 }
 
-/** Sets headers of the answer. Hono's `c.header` copies it for each of them; this once, only where it must. */
+/** Sets headers of the answer, copying it at most once: Hono's `c.header` copies it for each header. */
 export function setHeaders(c: HonoContext, headers: readonly (readonly [name: string, value: string])[]): void {
   try {
     for (const [name, value] of headers) c.res.headers.set(name, value);

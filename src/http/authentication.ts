@@ -13,16 +13,16 @@ import type { Context } from '../context.ts';
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
-import { withinTime } from '../kernel/time-limit.ts';
+import { awaitWithinTime } from '../kernel/time-limit.ts';
 import type { KeyedRequest } from '../objects/idempotency-keys.ts';
-import type { Admission, Admittance, OrganizationGate } from '../objects/organization-gate.ts';
+import type { AdmissionRequest, AdmissionResult, OrganizationGate } from '../objects/organization-gate.ts';
 import { logError } from '../platform/log.ts';
 import { callObject } from '../platform/objects.ts';
 import { repetitionUnknown, replayUnknown } from './failures.ts';
-import { giveUpKey, type HeldKey, openHeldKey } from './idempotency.ts';
+import { giveUpKey, type HeldKey, makeHeldKey } from './idempotency.ts';
 import { makeRateLimitFailure } from './rate-limits.ts';
 
-/** The caller of a request, the idempotency key it holds, and `uncount`, which takes back the count and the key. */
+/** Caller of a request, its idempotency key, and `uncount`, which undoes the count and the use of the key. */
 export interface AuthenticatedPrincipal {
   actor: Principal;
   key: HeldKey | null;
@@ -41,41 +41,43 @@ export async function authenticatePrincipal(
   ctx: Context,
   presented: PresentedCredential,
   limits: LimitState[],
-  once: KeyedRequest | null = null,
+  keyedRequest: KeyedRequest | null = null,
 ): Promise<AuthenticatedPrincipal> {
   const { credential, nonce } = presented;
-  const remembered = getCachedPrincipal(credential);
+  const cachedPrincipal = getCachedPrincipal(credential);
   const isUsable =
-    remembered !== undefined && remembered.known.expiresAt > ctx.now() && (await presented.fits(remembered.known));
-  const claims = isUsable ? toClaims(remembered.known) : presented.claims;
+    cachedPrincipal !== undefined &&
+    cachedPrincipal.knownPrincipal.expiresAt > ctx.now() &&
+    (await presented.matchesPrincipal(cachedPrincipal.knownPrincipal));
+  const claims = isUsable ? toClaims(cachedPrincipal.knownPrincipal) : presented.claims;
   if (claims === null) {
-    const known = await presented.read();
-    const answer = await askGate(ctx, toClaims(known), { nonce, once }, limits);
-    cachePrincipal(credential, known, null);
-    return toAuthenticatedPrincipal(presented, known, answer);
+    const readPrincipal = await presented.read();
+    const gateResult = await askGate(ctx, toClaims(readPrincipal), { nonce, once: keyedRequest }, limits);
+    cachePrincipal(credential, readPrincipal, null);
+    return toAuthenticatedPrincipal(presented, readPrincipal, gateResult);
   }
 
-  const answer = await askGate(ctx, claims, { nonce, once }, limits);
-  if (isUsable && answer.access !== null && answer.access === remembered.stamp) {
-    return toAuthenticatedPrincipal(presented, remembered.known, answer);
+  const gateResult = await askGate(ctx, claims, { nonce, once: keyedRequest }, limits);
+  if (isUsable && gateResult.access !== null && gateResult.access === cachedPrincipal.gateVersion) {
+    return toAuthenticatedPrincipal(presented, cachedPrincipal.knownPrincipal, gateResult);
   }
   try {
-    const known = await presented.read();
-    cachePrincipal(credential, known, answer.access);
-    return toAuthenticatedPrincipal(presented, known, answer);
+    const readPrincipal = await presented.read();
+    cachePrincipal(credential, readPrincipal, gateResult.access);
+    return toAuthenticatedPrincipal(presented, readPrincipal, gateResult);
   } catch (error) {
-    await giveUpKey(answer.key);
+    await giveUpKey(gateResult.key);
     throw error;
   }
 }
 
 function toAuthenticatedPrincipal(
   presented: PresentedCredential,
-  known: KnownPrincipal,
+  knownPrincipal: KnownPrincipal,
   { key, uncount }: GateResult,
 ): AuthenticatedPrincipal {
-  presented.recordUse(known);
-  const actor = { ...known.actor, access: copyForRequest(known.actor.access) };
+  presented.recordUse(knownPrincipal);
+  const actor = { ...knownPrincipal.actor, access: copyForRequest(knownPrincipal.actor.access) };
   return { actor, key: key && { ...key, readSender: () => authenticateAgain(presented) }, uncount };
 }
 
@@ -86,21 +88,21 @@ export async function authenticateAgain(presented: PresentedCredential): Promise
 }
 
 interface GateResult {
-  /** The version of the principal's access; null where nobody knows it. */
+  /** Version of the principal's access; null if the gate did not answer. */
   access: string | null;
   key: HeldKey | null;
   uncount(): Promise<void>;
 }
 
-/** The time that a company's gate has to answer. After that, a request goes on without it. */
+/** Milliseconds in which a company's gate has to answer. After that, a request continues without it. */
 const GATE_TIMEOUT_MS = 3_000;
 
 /** Asks the company's gate, which counts the request and checks its nonce, date and key. */
 async function askGate(
   ctx: Context,
   claims: CredentialClaims,
-  { nonce, once }: { nonce: Admission['nonce']; once: KeyedRequest | null },
-  counted: LimitState[],
+  { nonce, once }: { nonce: AdmissionRequest['nonce']; once: KeyedRequest | null },
+  countedLimits: LimitState[],
 ): Promise<GateResult> {
   const { companyId, principalId } = claims;
   const { config, bindings, correlationId: requestId } = ctx;
@@ -108,14 +110,14 @@ async function askGate(
     organization: config.RATE_LIMIT_ORGANIZATION_PER_MINUTE,
     principal: config.RATE_LIMIT_PRINCIPAL_PER_MINUTE,
   };
-  const admission: Admission = { principalId, requestId, limits, nonce, ...(once && { once }) };
-  const ask = <T>(call: (gate: DurableObjectStub<OrganizationGate>) => Promise<T>) =>
+  const admission: AdmissionRequest = { principalId, requestId, limits, nonce, ...(once && { once }) };
+  const callGate = <T>(call: (gate: DurableObjectStub<OrganizationGate>) => Promise<T>) =>
     callObject(bindings.ORGANIZATION_GATE, companyId, call);
-  const verdict = await withinTime(
+  const verdict = await awaitWithinTime(
     GATE_TIMEOUT_MS,
-    ask(async (gate) => await gate.admit(admission)),
+    callGate(async (gate) => await gate.admit(admission)),
   ).catch((error) => admitWithoutGate(companyId, admission, error));
-  const refusal = toRefusal(verdict, counted, ctx.now());
+  const refusal = toRefusal(verdict, countedLimits, ctx.now());
   if (refusal) {
     ctx.setOwner(companyId, { type: claims.type, id: principalId, credential: claims.credentialId });
     throw refusal;
@@ -123,32 +125,34 @@ async function askGate(
   const { access, key } = verdict.refused === null ? verdict : { access: null, key: null };
   return {
     access,
-    key: once && key && openHeldKey(key, { ...once, senderId: principalId, requestId }, ask),
+    key: once && key && makeHeldKey(key, { ...once, senderId: principalId, requestId }, callGate),
     uncount: () =>
-      ask(async (gate) => await gate.withdraw(admission)).catch((error) => logError('admission_not_withdrawn', error)),
+      callGate(async (gate) => await gate.withdraw(admission)).catch((error) =>
+        logError('admission_not_withdrawn', error),
+      ),
   };
 }
 
-function toRefusal(verdict: Admittance, counted: LimitState[], now: number): Failure | undefined {
+function toRefusal(verdict: AdmissionResult, countedLimits: LimitState[], now: number): Failure | undefined {
   if (verdict.refused !== null) return verdict.refused === 'nonce_reused' ? nonceReused() : clockSkew();
   const states = [verdict.organization, verdict.principal];
-  counted.push(...states);
+  countedLimits.push(...states);
   const exceeded = states.find((state) => !state.allowed);
   return exceeded && makeRateLimitFailure(exceeded, now);
 }
 
-/** Requests counted by this isolate alone, while gates do not respond. */
+/** Counters of this isolate alone, used while gates do not respond. */
 const isolateCounters = new FixedWindows(MINUTE_MS);
 
-/** Decides for a gate that does not respond, counting in this isolate. @throws for nonces and idempotency keys */
+/** Decides instead of a gate that does not respond, counting in this isolate. @throws for nonces and idempotency keys */
 function admitWithoutGate(
   companyId: string,
-  { principalId, limits, nonce, once }: Admission,
+  { principalId, limits, nonce, once }: AdmissionRequest,
   error: unknown,
-): Admittance {
+): AdmissionResult {
   logError('gate_unavailable', error, { company_id: companyId });
-  if (nonce) throw replayUnknown().because(error);
-  if (once) throw repetitionUnknown().because(error);
+  if (nonce) throw replayUnknown().addCause(error);
+  if (once) throw repetitionUnknown().addCause(error);
   const now = clock.now();
   return {
     refused: null,

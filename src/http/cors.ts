@@ -2,22 +2,22 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { readConfig } from '../config.ts';
 import { openContext } from '../context.ts';
 import { makeTooManyRequestsResponse, setHeaders } from './answer.ts';
-import type { Contract, Protocol } from './endpoint.ts';
+import type { Contract, HeaderProtocol } from './endpoint.ts';
 import { type HttpEnv, readOrigin } from './mount.ts';
 import { matchesPath } from './paths.ts';
 import { countPreflight, makeRateLimitFailure } from './rate-limits.ts';
 
 export type Header = readonly [name: string, value: string];
 
-/** Headers of ours that pages of other origins may read. */
+/** Our response headers that pages of other origins may read. */
 export const EXPOSED_HEADERS: Header = [
   'Access-Control-Expose-Headers',
   'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After,Location,ETag,Idempotency-Replayed,X-Truncated,Content-Disposition,WWW-Authenticate',
 ];
 
-const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+const HTTP_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** Headers that callers of any route may send. */
+/** Request headers that callers of any route may send. */
 const REQUEST_HEADERS = [
   'Authorization',
   'Content-Type',
@@ -32,9 +32,9 @@ const REQUEST_HEADERS = [
   'Mcp-Name',
 ];
 
-/** The CORS headers that answer a preflight for these routes. Browsers keep them for two hours at most. */
+/** Makes the CORS headers that answer a preflight for these routes. Browsers cache them for two hours at most. */
 export function makePreflight(contracts: readonly Contract[], headers: readonly string[] = REQUEST_HEADERS): Header[] {
-  const methods = METHODS.filter((method) => contracts.some((contract) => contract.method === method));
+  const methods = HTTP_METHODS.filter((method) => contracts.some((contract) => contract.method === method));
   return [
     ['Access-Control-Allow-Methods', methods.join(',').toUpperCase()],
     ['Access-Control-Allow-Headers', headers.join(',')],
@@ -42,12 +42,12 @@ export function makePreflight(contracts: readonly Contract[], headers: readonly 
   ];
 }
 
-/** The headers that the protocols of a path's routes read and send, besides those of all routes. */
+/** Finds the headers that the protocols of a path's routes read and send, in addition to those of all routes. */
 function findProtocolHeaders(contracts: readonly Contract[], path: string) {
-  const protocols = contracts.flatMap(({ protocol, path: own }) =>
-    protocol && matchesPath(own, path) ? [protocol] : [],
+  const protocols = contracts.flatMap(({ protocol, path: contractPath }) =>
+    protocol && matchesPath(contractPath, path) ? [protocol] : [],
   );
-  const listHeaderNames = (part: keyof Protocol) => [
+  const listHeaderNames = (part: keyof HeaderProtocol) => [
     ...new Set(protocols.flatMap((protocol) => Object.keys(protocol[part]))),
   ];
   const [first] = protocols;
@@ -62,33 +62,33 @@ function findProtocolHeaders(contracts: readonly Contract[], path: string) {
   };
 }
 
-/** Cross-origin rules of document 1: only the origins are configured. Never cookies: tokens travel in headers. */
+/** Applies the cross-origin rules of document 1: only the origins are configured. Never cookies: tokens are in headers. */
 export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
-  const forAnybody = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
-  const withProtocol = contracts.filter(({ protocol }) => protocol);
+  const openPaths = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
+  const protocolContracts = contracts.filter(({ protocol }) => protocol);
   return async (c, next) => {
-    const { ALLOWED_ORIGINS: allowed } = readConfig(c.env);
+    const { ALLOWED_ORIGINS: allowedOrigins } = readConfig(c.env);
     const origin = c.req.header('origin');
-    const isOpen = allowed.includes('*');
-    const { reads, exposed, options } = findProtocolHeaders(withProtocol, c.req.path);
+    const areAllAllowed = allowedOrigins.includes('*');
+    const { reads, exposed, options } = findProtocolHeaders(protocolContracts, c.req.path);
     if (c.req.method === 'OPTIONS') {
       c.res = await respondToPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
     } else await next();
-    const reader = isOpen || forAnybody.has(c.req.path) ? '*' : allowed.find((each) => each === origin);
+    const reader = areAllAllowed || openPaths.has(c.req.path) ? '*' : allowedOrigins.find((each) => each === origin);
     setHeaders(c, [
       [EXPOSED_HEADERS[0], [EXPOSED_HEADERS[1], ...exposed].join(',')],
       ...(reader === undefined ? [] : [['Access-Control-Allow-Origin', reader] as const]),
     ]);
     // Caches must not give one origin the answer made for another.
-    if (!isOpen) c.res.headers.append('Vary', 'Origin');
+    if (!areAllAllowed) c.res.headers.append('Vary', 'Origin');
   };
 }
 
-/** The answer to a preflight, which counts against a limit of its own of its address. */
+/** Answers a preflight, which counts against a limit of its own for the caller's address. */
 export async function respondToPreflight(c: HonoContext<HttpEnv>, headers: readonly Header[]): Promise<Response> {
   const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
-  const byIp = await countPreflight(context);
-  c.get('facts').limits.push(byIp);
-  if (!byIp.allowed) return makeTooManyRequestsResponse(makeRateLimitFailure(byIp, context.now()));
+  const ipLimit = await countPreflight(context);
+  c.get('facts').limits.push(ipLimit);
+  if (!ipLimit.allowed) return makeTooManyRequestsResponse(makeRateLimitFailure(ipLimit, context.now()));
   return new Response(null, { status: 204, headers: Object.fromEntries(headers) });
 }

@@ -3,7 +3,7 @@ import { ExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import { invalid } from '../kernel/failure.ts';
 import { shorten } from '../kernel/text.ts';
 
-/** One parameter `name[a][b]=value` of a deep object. */
+/** Parameter `name[a][b]=value` of a deep object. */
 export interface DeepParameter {
   column: string;
   operator: string;
@@ -13,48 +13,51 @@ export interface DeepParameter {
 const PARAMETER_PATTERN = /^([^[\]]+)\[([^[\]]*)\]\[([^[\]]*)\]$/;
 
 /**
- * Returns a function that gathers the parameters of a query that belong to its deep objects, which the schema names by
- * `param: { style: 'deepObject' }`: `filter[a][eq]=1&filter[b][in]=2` become a list under `filter`, one element for each
- * parameter, however often it comes. The same as one parameter is JSON: `filter={"a":{"eq":1},"b":{"in":[2]}}`. Both fit
- * together. Those of a deep object in another form are refused.
+ * Makes a function that gathers a query's parameters of deep objects, which the schema names by `param: { style: 'deepObject' }`:
+ * `filter[a][eq]=1&filter[b][in]=2` become a list under `filter`, one element for each parameter, however often it comes. The
+ * JSON form of one parameter means the same: `filter={"a":{"eq":1},"b":{"in":[2]}}`. Both forms may be combined. Parameters of a
+ * deep object in any other form are refused.
  */
-export function gatherDeepObjects(schema: z.ZodType): (query: unknown) => unknown {
+export function makeDeepObjectGatherer(schema: z.ZodType): (query: unknown) => unknown {
   const names = schema instanceof z.ZodObject ? listDeepObjects(schema.shape) : [];
   if (names.length === 0) return (query) => query;
-  return (query) => gather(names, query as Record<string, SentParameter | SentParameter[]>);
+  return (query) => gatherParameters(names, query as Record<string, SentParameter | SentParameter[]>);
 }
 
 const listDeepObjects = (shape: Record<string, z.ZodType>): string[] =>
   Object.keys(shape).filter((name) => shape[name]?.meta()?.param?.style === 'deepObject');
 
-/** A parameter's text; of a tool, which has read it, its parts. */
+/** Sent parameter: a text, or its parts if a tool has already parsed it. */
 type SentParameter = string | DeepParameter;
 
-/** @throws invalid */
-function gather(names: string[], query: Record<string, SentParameter | SentParameter[]>): Record<string, unknown> {
-  const gathered = new Map<string, DeepParameter[]>();
-  const rest: [string, unknown][] = [];
+/** Gathers the parameters of the named deep objects. @throws invalid */
+function gatherParameters(
+  names: string[],
+  query: Record<string, SentParameter | SentParameter[]>,
+): Record<string, unknown> {
+  const gatheredParameters = new Map<string, DeepParameter[]>();
+  const otherParameters: [string, unknown][] = [];
   for (const [key, values] of Object.entries(query)) {
     const [, named, column = '', operator = ''] = PARAMETER_PATTERN.exec(key) ?? [];
     const name = named ?? key;
-    const meant = names.find((each) => key.startsWith(`${each}[`));
-    if (meant !== undefined && named === undefined)
-      throw invalid([{ field: shorten(key, MAX_SHOWN_NAME_LENGTH), message: describeSyntax(meant) }]);
+    const objectName = names.find((each) => key.startsWith(`${each}[`));
+    if (objectName !== undefined && named === undefined)
+      throw invalid([{ field: shorten(key, MAX_SHOWN_NAME_LENGTH), message: describeSyntax(objectName) }]);
     if (!names.includes(name)) {
-      rest.push([key, values]);
+      otherParameters.push([key, values]);
       continue;
     }
-    const parameters = gathered.get(name) ?? [];
+    const parameters = gatheredParameters.get(name) ?? [];
     for (const value of [values].flat()) {
       if (typeof value !== 'string') parameters.push(value);
       else parameters.push(...(named === undefined ? parseJsonParameters(name, value) : [{ column, operator, value }]));
     }
-    gathered.set(name, parameters);
+    gatheredParameters.set(name, parameters);
   }
-  return Object.fromEntries([...gathered, ...rest]);
+  return Object.fromEntries([...gatheredParameters, ...otherParameters]);
 }
 
-/** @throws invalid */
+/** Parses a deep object that was sent as JSON. @throws invalid */
 function parseJsonParameters(name: string, text: string): DeepParameter[] {
   let value: unknown;
   try {
@@ -68,13 +71,13 @@ function parseJsonParameters(name: string, text: string): DeepParameter[] {
 const describeSyntax = (name: string): string =>
   `must be written as ${name}[column][operator]=value, or as JSON: ${name}={"column":{"operator":value}}`;
 
-/** The maximum number of parameters that are made of one object; every schema takes fewer. */
+/** Maximum number of parameters that one object may contain; every schema takes fewer. */
 const MAX_PARAMETERS = 1000;
 
-/** Characters of a name that an answer repeats. */
+/** Maximum number of characters of a name that an answer repeats. */
 const MAX_SHOWN_NAME_LENGTH = 80;
 
-/** Writes `{ column: { operator: value } }` as parameters: one list for `in` and `nin`, else several. */
+/** Lists `{ column: { operator: value } }` as parameters: one list for `in` and `nin`, else several. */
 export function toDeepParameters(name: string, object: unknown): DeepParameter[] {
   if (!isObject(object)) throw invalid([{ field: name, message: describeSyntax(name) }]);
   const parameters = Object.entries(object).flatMap(([column, operators]) => {
@@ -95,10 +98,10 @@ function toTexts(field: string, operator: string, value: unknown): string[] {
   if (!Array.isArray(value)) return [toText(field, value)];
   if (value.length === 0) throw invalid([{ field, message: 'must hold at least one value' }]);
   const texts = value.map((each) => toText(field, each));
-  return operator === 'in' || operator === 'nin' ? [texts.map(quoteWhereNeeded).join(',')] : texts;
+  return operator === 'in' || operator === 'nin' ? [texts.map(quoteIfNeeded).join(',')] : texts;
 }
 
-const quoteWhereNeeded = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const quoteIfNeeded = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 function toText(field: string, value: unknown): string {
   if (typeof value === 'string') return value;

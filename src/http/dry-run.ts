@@ -2,37 +2,37 @@ import type { HonoRequest } from 'hono';
 import { z } from 'zod';
 import { computeAccessChange, MAX_WITNESSES, type PrincipalAccessChange } from '../access/change-of-access.ts';
 import type { AffectedPrincipals } from '../access/commit-access.ts';
-import { buildNamingQueries, selectPrincipalsBoundBy } from '../access/population.ts';
+import { buildNamingQueries, selectBoundPrincipals } from '../access/population.ts';
 import type { PrincipalContext } from '../context.ts';
 import { rehearse } from '../db/client.ts';
 import type { Contract } from './endpoint.ts';
 
-/** Whether a request is a dry run of a change of access. Its query is not validated yet. */
+/** Returns true if a request is a dry run of a change of access. Its query is not validated yet. */
 export const isDryRun = (request: HonoRequest, { dryRun }: Contract): boolean =>
   dryRun === true && (request.queries('dry_run') ?? []).includes('true');
 
-/** A user or service account that may act. */
+/** Schema of a user or service account that may act. */
 export const principalView = z
   .object({ type: z.enum(['user', 'service_account']), id: z.string(), name: z.string() })
   .meta({ id: 'ActivePrincipal' });
 
-const witness = z.object({
+const witnessView = z.object({
   principal: principalView,
   action: z.string(),
   resource: z.string().meta({ description: 'A shortest of the resources on which it changes.' }),
 });
 
-/** The permissions that a change of access would give and take away. */
+/** Schema of the permissions that a change of access would give and take away. */
 export const changeOfAccessView = z
   .object({
-    gains: z.array(witness).max(MAX_WITNESSES),
-    losses: z.array(witness).max(MAX_WITNESSES),
+    gains: z.array(witnessView).max(MAX_WITNESSES),
+    losses: z.array(witnessView).max(MAX_WITNESSES),
     truncated: z.boolean().meta({ description: 'Whether there are more than are listed.' }),
   })
   .meta({ id: 'ChangeOfAccess' });
 
-/** Runs a write to its last check, undoes it, and tells who would gain and lose what. @throws as the write does */
-export async function dryRun(
+/** Runs a write to its last check, rolls it back, and answers who would gain and lose what. @throws as the write does */
+export async function performDryRun(
   ctx: PrincipalContext,
   params: Record<string, string>,
   write: (ctx: PrincipalContext) => Promise<unknown>,
@@ -40,16 +40,16 @@ export async function dryRun(
   const { db, actor } = ctx;
   const { companyId } = actor;
   const ids = new Set(Object.values(params));
-  for (const { id } of await selectPrincipalsBoundBy(db, companyId, [...ids])) ids.add(id);
-  const observe = () => buildNamingQueries(db, companyId, [...ids]);
-  const observed = { queries: observe(), before: null, after: null };
+  for (const { id } of await selectBoundPrincipals(db, companyId, [...ids])) ids.add(id);
+  const makeObservedQueries = () => buildNamingQueries(db, companyId, [...ids]);
+  const observedQueries = { queries: makeObservedQueries(), before: null, after: null };
   const changeAccess = <T>({ principals }: AffectedPrincipals, work: () => Promise<T>): Promise<T> => {
     if (principals !== 'everybody') for (const id of principals) ids.add(id);
-    observed.queries = observe();
+    observedQueries.queries = makeObservedQueries();
     return work();
   };
   // Nothing is announced, sent or put into a queue.
   const jobs = { send: async () => {}, sendAll: async () => {} };
-  await rehearse(db, observed, () => write({ ...ctx, changeAccess, jobs }));
-  return computeAccessChange(db, actor, ids, observed);
+  await rehearse(db, observedQueries, () => write({ ...ctx, changeAccess, jobs }));
+  return computeAccessChange(db, actor, ids, observedQueries);
 }

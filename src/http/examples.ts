@@ -7,18 +7,18 @@ import oauth from '../generated/examples/oauth.json' with { type: 'json' };
 import organization from '../generated/examples/organization.json' with { type: 'json' };
 import sharing from '../generated/examples/sharing.json' with { type: 'json' };
 
-/** A request and its answer, without secrets, as they really were. */
+/** Recorded request and its answer, without secrets. */
 export interface Example {
-  /** The parameters of the path. */
+  /** Parameters of the path. */
   params?: Record<string, unknown>;
   query?: Record<string, unknown>;
-  /** Sent as JSON. */
+  /** Body that was sent as JSON. */
   body?: unknown;
-  /** Empty text where the answer has no body. Long lists are cut. */
+  /** Answer; an empty text if it has no body. Long lists are cut. */
   answer: unknown;
 }
 
-/** The recorded examples by method and path, `GET /accounts/{id}`; `test/contract/walk` records and checks them. */
+/** Recorded examples by method and path, `GET /accounts/{id}`; `test/contract/walk` records and checks them. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   ...organization,
   ...console,

@@ -10,7 +10,7 @@ import {
 } from '../access/failures.ts';
 import { serviceAccountsOnly, signedRequestsOnly } from '../access/signature-failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
-import { defineFailure, everywhere, type FailureType, invalid } from '../kernel/failure.ts';
+import { defineFailure, type FailureType, invalid, makeCodeEverywhere } from '../kernel/failure.ts';
 import { acceptsOAuthClients, type Contract, getAction, type RouteAccess, takesNoBody } from './endpoint.ts';
 import type { Credential } from './surface.ts';
 
@@ -55,14 +55,14 @@ export const preconditionFailed = defineFailure('request.other_version', 'confli
   portuguese:
     'O recurso mudou desde que foi lido: `If-Match` indica outra versão. Nada foi alterado. Leia-o novamente.',
   detail: { field: 'If-Match' },
-  ...everywhere('PRECONDITION_FAILED', 412),
+  ...makeCodeEverywhere('PRECONDITION_FAILED', 412),
 });
 
 export const wrongMethod = defineFailure('request.wrong_method', 'missing', {
   message: 'This method is not available on this route.',
   portuguese: 'Método não permitido nesta rota.',
   detail: (allowed: string[]) => ({ allowed }),
-  ...everywhere('METHOD_NOT_ALLOWED', 405),
+  ...makeCodeEverywhere('METHOD_NOT_ALLOWED', 405),
 });
 
 export const rateLimitExceeded = defineFailure('rate_limit.exceeded', 'too_many', {
@@ -70,7 +70,7 @@ export const rateLimitExceeded = defineFailure('rate_limit.exceeded', 'too_many'
   detail: (retryAfter: number) => ({ retryAfter }),
 });
 
-/** The gate that remembers nonces cannot be asked. */
+/** The gate that stores nonces did not respond. */
 export const replayUnknown = defineFailure('signature.replay_unknown', 'unavailable', {
   message:
     'The server cannot check at the moment whether this request was sent before. Sign it again with a new nonce and resend it.',
@@ -81,7 +81,7 @@ export const idempotencyKeyReused = defineFailure('idempotency.key_reused', 'inv
   message: 'This idempotency key was already used for another request. Use a new key.',
   portuguese: 'Esta chave de idempotência já foi usada em outra requisição. Use uma nova chave.',
   detail: { field: 'Idempotency-Key' },
-  ...everywhere('IDEMPOTENCY_KEY_REUSED'),
+  ...makeCodeEverywhere('IDEMPOTENCY_KEY_REUSED'),
 });
 
 export const idempotencyKeyInUse = defineFailure('idempotency.key_in_use', 'conflict', {
@@ -93,7 +93,7 @@ export const idempotencyKeyInUse = defineFailure('idempotency.key_in_use', 'conf
     message: 'The first request under this idempotency key is still at work. Send the request again later.',
     retryAfter,
   }),
-  ...everywhere('IDEMPOTENCY_KEY_IN_USE'),
+  ...makeCodeEverywhere('IDEMPOTENCY_KEY_IN_USE'),
 });
 
 export const idempotencyAccessChanged = defineFailure('idempotency.access_changed', 'conflict', {
@@ -102,25 +102,25 @@ export const idempotencyAccessChanged = defineFailure('idempotency.access_change
   portuguese:
     'Esta requisição já foi executada. Suas permissões mudaram desde então e a resposta não é mostrada de novo. Nada foi feito.',
   detail: { field: 'Idempotency-Key' },
-  ...everywhere('IDEMPOTENCY_ACCESS_CHANGED'),
+  ...makeCodeEverywhere('IDEMPOTENCY_ACCESS_CHANGED'),
 });
 
 export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_large', 'conflict', {
   message: 'This request was already carried out. Its answer was not kept, usually because it was too large.',
   portuguese: 'Esta requisição já foi executada. A resposta era grande demais para ser repetida.',
   detail: { field: 'Idempotency-Key' },
-  ...everywhere('IDEMPOTENCY_ANSWER_TOO_LARGE'),
+  ...makeCodeEverywhere('IDEMPOTENCY_ANSWER_TOO_LARGE'),
 });
 
-/** The object that stores idempotency keys does not respond. */
+/** The object that stores idempotency keys did not respond. */
 export const repetitionUnknown = defineFailure('idempotency.unknown', 'unavailable', {
   message:
     'The server cannot check at the moment whether this request was made before. Send it again with the same key.',
   detail: { retryAfter: 5 },
 });
 
-/** The failures that every route with such declarations can answer, besides those that its contract lists. */
-export function impliedFailures(contract: Contract, surfaceCredential: Credential): FailureType[] {
+/** Lists the failures that a route can answer by its declarations, in addition to those that its contract lists. */
+export function listImpliedFailures(contract: Contract, surfaceCredential: Credential): FailureType[] {
   const { access, body, query, openQuery, only, administratorsWith } = contract;
   const credential = contract.credential ?? surfaceCredential;
   const isSigned = needsCredential(access) && (credential === 'signature' || credential === 'machine');
@@ -150,12 +150,12 @@ export function impliedFailures(contract: Contract, surfaceCredential: Credentia
       : []),
     ...(only === 'people' ? [peopleOnly] : []),
     ...(only === 'owner' ? [ownerOnly] : []),
-    ...(asksForAction(access) || contract.unlessDenied ? [accessDenied] : []),
+    ...(requiresAction(access) || contract.unlessDenied ? [accessDenied] : []),
     ...(access === 'administrator' || only === 'administrators' || administratorsWith ? [administratorsOnly] : []),
   ];
 }
 
-/** Whether its callers may say, by an idempotency key, that a request is to be done once. */
+/** Returns true if callers may send an idempotency key, so that a request is executed once. */
 export const takesIdempotencyKey = ({ method, access, safe }: Contract): boolean =>
   method === 'post' &&
   !safe &&
@@ -168,9 +168,9 @@ const needsCredential = (access: RouteAccess): boolean =>
   access !== 'pending' &&
   !(typeof access === 'object' && 'token' in access);
 
-/** Whether a principal may be who calls. */
+/** Returns true if the caller may be a principal. */
 const isForPrincipals = (access: RouteAccess): boolean =>
   access === 'optional' || access === 'pending' || (access !== 'operator' && needsCredential(access));
 
-const asksForAction = (access: RouteAccess): boolean =>
+const requiresAction = (access: RouteAccess): boolean =>
   getAction(access) !== null || (typeof access === 'object' && 'decidedBy' in access);

@@ -2,23 +2,22 @@ import type { Failure } from '../kernel/failure.ts';
 import { readBounded } from '../platform/bounded.ts';
 import { bodyTooLarge } from './failures.ts';
 
-export const FORM = 'application/x-www-form-urlencoded';
+export const FORM_MEDIA_TYPE = 'application/x-www-form-urlencoded';
 const MAX_FORM_BYTES = 64 * 1024;
 
-/** The fields of a form, by name; an empty field counts as absent. */
-export type Form = Readonly<Partial<Record<string, string>>>;
+/** Fields of a form, by name; an empty field counts as absent. */
+export type FormFields = Readonly<Partial<Record<string, string>>>;
 
 /**
- * Reads the body of a route whose bodies are forms, as the RFCs have them.
- * @param refuse the failures of a body that is no form, and of a parameter that stands there twice, beside those that stand
- * there once
+ * Reads the body of a route whose bodies are forms, as the RFCs have them. @param refuse the failures of a body that is no form,
+ * and of a parameter that was sent twice, with the parameters that were sent once
  */
 export async function readForm(
   request: Request,
-  refuse: { notForm(): Failure; twice(name: string, single: Form): Failure | Promise<Failure> },
-): Promise<Form> {
+  refuse: { notForm(): Failure; twice(name: string, singleFields: FormFields): Failure | Promise<Failure> },
+): Promise<FormFields> {
   const type = request.headers.get('content-type') ?? '';
-  if (type.split(';')[0]?.trim().toLowerCase() !== FORM) throw refuse.notForm();
+  if (type.split(';')[0]?.trim().toLowerCase() !== FORM_MEDIA_TYPE) throw refuse.notForm();
   const bytes = await readBounded(request.body, MAX_FORM_BYTES, { leavesRest: true });
   if (bytes === null) throw bodyTooLarge(MAX_FORM_BYTES);
   const form = new Map<string, string>();

@@ -7,10 +7,10 @@ import type { Context, PrincipalContext } from '../context.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { type KeyEnd, type KeyedRequest, type KeyState, type KeyUse, LEASE_MS } from '../objects/idempotency-keys.ts';
 import { decrypt, encrypt } from '../platform/cipher.ts';
-import { keyedDigest, keyedDigests } from '../platform/keyed-digest.ts';
+import { computeKeyedDigest, computeKeyedDigests } from '../platform/keyed-digest.ts';
 import { logError } from '../platform/log.ts';
-import { sha256Hex } from '../platform/secrets.ts';
-import { boundBody } from './body-limit.ts';
+import { computeSha256Hex } from '../platform/secrets.ts';
+import { requireBoundedBody } from './body-limit.ts';
 import { isDryRun } from './dry-run.ts';
 import { type Contract, getBodyLimit } from './endpoint.ts';
 import {
@@ -24,49 +24,46 @@ import { isForm } from './json-body.ts';
 import type { HttpEnv } from './mount.ts';
 import type { RequestFacts } from './request-checks.ts';
 
-/** Larger answers are not kept. */
+/** Maximum size of stored answers; larger ones are not stored. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
-/** The idempotency key of a request whose sender is known, with functions that notify the object that stores the key. */
+/** Idempotency key of an identified sender's request, with functions that notify the object that stores the key. */
 export interface HeldKey {
   state: KeyState;
   use: KeyUse;
   extend(): Promise<void>;
-  end(how: KeyEnd): Promise<void>;
-  /**
-   * Reads the sender again, with their present access; absent for an outsider.
-   * @throws where the credential is no longer good
-   */
+  end(outcome: KeyEnd): Promise<void>;
+  /** Reads the sender again, with their current access; absent for an outsider. @throws if the credential is no longer valid */
   readSender?(): Promise<Actor>;
 }
 
-/** The idempotency key of a request, if any; a failure in place of a key that cannot be taken. */
+/** Idempotency key of a request, if any; a failure for a key that cannot be accepted. */
 export type RequestKey = HeldKey | Failure | null;
 
-/** A place that keeps idempotency keys. */
+/** Durable Object that stores idempotency keys. */
 interface KeyKeeper {
   extendKey(use: KeyUse): Promise<void>;
   endKey(use: KeyUse, end: KeyEnd): Promise<void>;
 }
 
-/** A key as the object that stores it knows it. Calls never throw: a key becomes free by itself later. */
-export function openHeldKey(
+/** Makes a key with the object's state of it. Calls never throw: a key becomes free by itself later. */
+export function makeHeldKey(
   state: KeyState,
   use: KeyUse,
-  tell: (what: (keeper: KeyKeeper) => Promise<void>) => Promise<void>,
+  notifyKeeper: (notification: (keeper: KeyKeeper) => Promise<void>) => Promise<void>,
 ): HeldKey {
-  const logged = (error: unknown) => logError('idempotency_key_not_changed', error);
+  const logFailure = (error: unknown) => logError('idempotency_key_not_changed', error);
   return {
     state,
     use,
-    extend: () => tell(async (keeper) => await keeper.extendKey(use)).catch(logged),
-    end: (how) => tell(async (keeper) => await keeper.endKey(use, how)).catch(logged),
+    extend: () => notifyKeeper(async (keeper) => await keeper.extendKey(use)).catch(logFailure),
+    end: (outcome) => notifyKeeper(async (keeper) => await keeper.endKey(use, outcome)).catch(logFailure),
   };
 }
 
 /**
- * Reads the idempotency key of a request, and its body for that, up to the route's limit.
- * @returns null where it carries no key, or the route takes none; a failure for what cannot be a key, or not of this request
+ * Reads a request's idempotency key, and for it the body, up to the route's limit. @returns null if the request carries no key,
+ * or the route takes none; a failure for an invalid key, or one that does not fit the request
  */
 export async function readKeyedRequest(
   c: HonoContext<HttpEnv>,
@@ -78,15 +75,19 @@ export async function readKeyedRequest(
     return makeInvalidKeyFailure('must be 1 to 255 visible ASCII characters, without spaces');
   if (isForm(c.req)) return makeInvalidKeyFailure('cannot be used with a form: send the request without it');
   try {
-    await boundBody(c.req, getBodyLimit(contract));
+    await requireBoundedBody(c.req, getBodyLimit(contract));
     const { url } = c.req.raw;
     const request = `${contract.method} ${url.slice(url.indexOf('/', 'https://'.length))}\n`;
     const body = c.req.raw.body === null ? new ArrayBuffer() : await c.req.arrayBuffer();
     if (contract.raw) restoreBody(c, body);
-    const said = Object.keys(contract.protocol?.requestHeaders ?? {}).map(
+    const protocolHeaders = Object.keys(contract.protocol?.requestHeaders ?? {}).map(
       (name) => `${name}: ${c.req.header(name) ?? ''}\n`,
     );
-    const hash = createHash('sha256').update(request).update(said.join('')).update(new Uint8Array(body)).digest('hex');
+    const hash = createHash('sha256')
+      .update(request)
+      .update(protocolHeaders.join(''))
+      .update(new Uint8Array(body))
+      .digest('hex');
     return { key, digests: await computeDigests(readConfig(c.env), hash) };
   } catch (error) {
     if (error instanceof Failure) return error;
@@ -94,16 +95,16 @@ export async function readKeyedRequest(
   }
 }
 
-/** Lets the handler read a body that was read before: a stream allows that once. */
+/** Lets the handler read a body that was already read: a stream can be read only once. */
 function restoreBody(c: HonoContext<HttpEnv>, body: ArrayBuffer): void {
   const { url, method, headers, signal } = c.req.raw;
   c.req.raw = new Request(url, { method, headers, signal, body });
 }
 
-/** Digests of a request, whose body may hold a password: a plain hash could be tried out by whoever gets it. */
+/** Computes keyed digests of a request, whose body may hold a password: a plain hash could be guessed from by trial. */
 async function computeDigests({ KEY_DERIVATION_SECRETS }: Config, hash: string): Promise<string[]> {
   const [keys, purpose] = [KEY_DERIVATION_SECRETS, 'idempotency key'];
-  return [await keyedDigest(keys, purpose, hash), ...(await keyedDigests(keys, purpose, hash))];
+  return [await computeKeyedDigest(keys, purpose, hash), ...(await computeKeyedDigests(keys, purpose, hash))];
 }
 
 const makeInvalidKeyFailure = (message: string): Failure => invalid([{ field: 'Idempotency-Key', message }]);
@@ -114,17 +115,17 @@ export async function giveUpKey(key: RequestKey): Promise<void> {
 }
 
 /** Executes a request with an idempotency key only once: its response is stored, and replayed if it is repeated. */
-export const runOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
+export const runUnderKey: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const key = c.get('key');
   if (key === null) return next();
   if (key instanceof Failure) throw key;
   if (key.state.state !== 'begun') return replayResponse(c, key);
 
-  const atWork = setInterval(() => void key.extend(), LEASE_MS / 3);
+  const extensionTimer = setInterval(() => void key.extend(), LEASE_MS / 3);
   try {
     await next();
   } finally {
-    clearInterval(atWork);
+    clearInterval(extensionTimer);
   }
   await storeResponse(c, key);
 };
@@ -151,25 +152,25 @@ async function replayResponse(c: HonoContext<HttpEnv>, { state, use }: HeldKey):
   });
 }
 
-/** An answer as it is kept; the body in base64. */
+/** Answer in its stored form; the body in base64. */
 interface StoredResponse {
   status: number;
   headers: [string, string][];
   body: string | null;
   resourceIds: string[];
-  /** The action that its handler recorded it as, if any. */
+  /** Action under which the handler recorded the request, if any. */
   recordedAs?: RequestFacts['recordedAs'];
-  /** The digest of its sender's access, see `describeAccess`. */
+  /** Digest of the sender's access, see `describeAccess`. */
   access: string | null;
 }
 
-/** A digest of a principal's permissions; null for outsiders, whom records let in: they are not answered again. */
+/** Computes a digest of a principal's permissions; null for outsiders, whose answers are not repeated. */
 const describeAccess = async (actor: Actor): Promise<string | null> =>
-  'access' in actor ? sha256Hex(JSON.stringify(listSources(actor.access))) : null;
+  'access' in actor ? computeSha256Hex(JSON.stringify(listSources(actor.access))) : null;
 
 /**
- * The same of a request's sender, once it is done. What it has changed itself is no change since its answer; what others
- * change while it runs counts as one, wherever it leaves its sender's access alone.
+ * Computes the digest of the sender's access after the request. Its own changes do not count as a change since its answer;
+ * concurrent changes by others count, if they affect the sender's access.
  */
 async function describeSenderAccess(c: HonoContext<HttpEnv>, { readSender }: HeldKey): Promise<string | null> {
   if (!c.get('facts').changedOwnAccess || !readSender) return describeAccess(c.var.context.actor);
@@ -177,7 +178,7 @@ async function describeSenderAccess(c: HonoContext<HttpEnv>, { readSender }: Hel
   return readSender().then(describeAccess, () => null);
 }
 
-/** Stores the answer before it leaves: whoever got no answer can ask for it again at once. */
+/** Stores the answer before it is sent: a caller who received no answer can ask for it again at once. */
 async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {
   const { status, headers, body } = c.res;
   if (status >= 500 || status === 429) return key.end({ state: 'undone' });
@@ -186,7 +187,7 @@ async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<voi
   if (!whole) return key.end({ state: 'not_kept' });
   const { resourceIds, recordedAs } = c.get('facts');
   const { context } = c.var;
-  const kept = {
+  const storedResponse = {
     status,
     headers: [...headers],
     body: beginning && (beginning as Uint8Array).toBase64(),
@@ -194,7 +195,7 @@ async function storeResponse(c: HonoContext<HttpEnv>, key: HeldKey): Promise<voi
     ...(recordedAs && { recordedAs }),
     access: await describeSenderAccess(c, key),
   };
-  await key.end({ state: 'kept', answer: await encryptResponse(context, key.use, kept) });
+  await key.end({ state: 'kept', answer: await encryptResponse(context, key.use, storedResponse) });
 }
 
 const makeContext = ({ senderId, key }: KeyUse) => `idempotency:${senderId}:${key}`;
@@ -205,12 +206,12 @@ const encryptResponse = ({ config }: Context, use: KeyUse, answer: StoredRespons
 async function decryptResponse({ config }: Context, use: KeyUse, answer: string): Promise<StoredResponse> {
   const text = await decrypt(config.ENCRYPTION_KEYS, answer, makeContext(use)).catch((error) => {
     // Its key is gone; what is sure is that the request was done.
-    throw idempotencyAnswerTooLarge().because(error);
+    throw idempotencyAnswerTooLarge().addCause(error);
   });
   return JSON.parse(text);
 }
 
-/** The whole body if it is small enough to be stored; otherwise a stream of it, after reading the maximum size. */
+/** Reads the whole body if it is small enough to be stored; otherwise returns a stream of it, after the maximum size. */
 async function readBeginning(
   body: ReadableStream<Uint8Array>,
 ): Promise<{ beginning: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>; whole: boolean }> {
@@ -227,14 +228,14 @@ async function readBeginning(
 
 function continueStream(
   chunks: Uint8Array[],
-  rest: ReadableStreamDefaultReader<Uint8Array>,
+  streamReader: ReadableStreamDefaultReader<Uint8Array>,
 ): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
-      const chunk = chunks.length > 0 ? { done: false, value: chunks.shift() } : await rest.read();
+      const chunk = chunks.length > 0 ? { done: false, value: chunks.shift() } : await streamReader.read();
       if (chunk.done) controller.close();
       else controller.enqueue(chunk.value as Uint8Array);
     },
-    cancel: (reason) => rest.cancel(reason),
+    cancel: (reason) => streamReader.cancel(reason),
   });
 }

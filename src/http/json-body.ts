@@ -4,100 +4,109 @@ import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, type FieldProblem, invalid, MAX_PROBLEMS } from '../kernel/failure.ts';
 import { isRecord } from '../kernel/fields.ts';
 import { NestedTooDeep } from '../kernel/json-walk.ts';
-import { UNKNOWN_FIELD } from '../kernel/members.ts';
+import { UNKNOWN_FIELD_MESSAGE } from '../kernel/members.ts';
 import { findIllFormedText, shorten } from '../kernel/text.ts';
 import { readUnread, type UnreadList } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep, tooManyNames, tooManyValues } from './failures.ts';
-import { REPORT_INPUT_VALUES, sayIssue, selectFirstProblems } from './field-words.ts';
+import { makeIssueText, REPORT_INPUT_VALUES, selectFirstProblems } from './field-words.ts';
 import { findExcess, type JsonBounds } from './json-bounds.ts';
 import type { HttpEnv } from './mount.ts';
 
 /**
- * The limits of a JSON body: a depth above any sensible value and far below that at which a parser or a database runs out of
- * stack; one value for eight bytes of the largest body; and more different names than any schema has or any sensible
- * user-defined object needs.
+ * Limits of a JSON body: a depth above any sensible value and far below that at which a parser or a database runs out of stack;
+ * one value for eight bytes of the largest body; and more different names than any schema has or any sensible user-defined object
+ * needs.
  */
 export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_000 };
 
-/** The maximum number of characters of a problem's field, and of its message. */
-const MAX_WORDS = 1000;
+/** Maximum number of characters of a problem's field, and of its message. */
+const MAX_PROBLEM_CHARACTERS = 1000;
 
-/** Compares bodies with the record of the path. */
-export interface CompareRecord {
-  /** Returns the problems of members of a body that its schema does not know. */
-  unknownProblems(c: HonoContext<HttpEnv>, body: unknown): Promise<FieldProblem[]>;
-  /** Returns a body without those of the named members whose values equal the record's; null where there are none. */
-  withoutKept(c: HonoContext<HttpEnv>, body: unknown, names: readonly string[]): Promise<unknown>;
+/** Functions that compare bodies with the record of the path. */
+export interface RecordComparison {
+  /** Returns the problems of a body's members that its schema does not define. */
+  findUnknownProblems(c: HonoContext<HttpEnv>, body: unknown): Promise<FieldProblem[]>;
+  /** Returns a body without the named members whose values equal the record's; null if there are none. */
+  removeUnchanged(c: HonoContext<HttpEnv>, body: unknown, names: readonly string[]): Promise<unknown>;
 }
 
-/** Reads and validates JSON bodies as the context's `body`. None is accepted wherever no field is required. */
+/** Reads and validates JSON bodies as the context's `body`. A missing body is accepted if no field is required. */
 export function readJson(
   { method, body: schema, exactNumbers, unread }: Contract,
-  record: CompareRecord,
+  record: RecordComparison,
 ): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const value = unread
       ? await receiveUnread(c.req, unread)
       : await receiveJson(c.req, exactNumbers ? parseExactJson : parseText);
-    const unknown = await record.unknownProblems(c, value);
+    const unknownMembersProblems = await record.findUnknownProblems(c, value);
     const changes = method === 'put' || method === 'patch';
-    const parsed =
-      schema && (await parseBody(schema, value, changes ? (names) => record.withoutKept(c, value, names) : null));
-    if (parsed?.error && value === undefined && saysJson(c.req)) throw malformedJson();
-    if (parsed?.error || unknown.length > 0) throw invalidBody(parsed?.error, unknown);
-    c.set('body', parsed?.data);
+    const parsedBody =
+      schema && (await parseBody(schema, value, changes ? (names) => record.removeUnchanged(c, value, names) : null));
+    if (parsedBody?.error && value === undefined && isJson(c.req)) throw malformedJson();
+    if (parsedBody?.error || unknownMembersProblems.length > 0)
+      throw makeInvalidBody(parsedBody?.error, unknownMembersProblems);
+    c.set('body', parsedBody?.data);
     await next();
   };
 }
 
-/** Parses a body; of a change, without members that are as the record has them already, which need not fit. */
+/** Parses a body; for a change, members that equal the record's are removed first, since they need not be valid. */
 async function parseBody(
   schema: z.ZodType,
   value: unknown,
-  withoutKept: ((names: readonly string[]) => Promise<unknown>) | null,
+  removeUnchanged: ((names: readonly string[]) => Promise<unknown>) | null,
 ) {
-  const parsed = await schema.safeParseAsync(value === undefined ? {} : value, REPORT_INPUT_VALUES);
-  const names = new Set(parsed.error?.issues.map(({ path: [name] }) => String(name)));
-  if (!withoutKept || !isRecord(value) || names.size === 0) return parsed;
-  const rest = await withoutKept([...names]);
-  return rest === null ? parsed : schema.safeParseAsync(rest, REPORT_INPUT_VALUES);
+  const parsedResult = await schema.safeParseAsync(value === undefined ? {} : value, REPORT_INPUT_VALUES);
+  const names = new Set(parsedResult.error?.issues.map(({ path: [name] }) => String(name)));
+  if (!removeUnchanged || !isRecord(value) || names.size === 0) return parsedResult;
+  const changedBody = await removeUnchanged([...names]);
+  return changedBody === null ? parsedResult : schema.safeParseAsync(changedBody, REPORT_INPUT_VALUES);
 }
 
-/** The failure of a body. A message can list names that were sent, and a path is made of them. */
-export const invalidBody = (refused: Pick<z.ZodError, 'issues'> | undefined, unknown: FieldProblem[] = []): Failure =>
+/** Makes the failure of a body. A message can list names that were sent, and a path is made of them. */
+export const makeInvalidBody = (
+  validationError: Pick<z.ZodError, 'issues'> | undefined,
+  unknownFieldProblems: FieldProblem[] = [],
+): Failure =>
   invalid(
-    selectFirstProblems(listProblems(refused?.issues ?? [], unknown), MAX_PROBLEMS).map(({ field, message }) => ({
-      field: shorten(field, MAX_WORDS),
-      message: shorten(message, MAX_WORDS),
-    })),
+    selectFirstProblems(listProblems(validationError?.issues ?? [], unknownFieldProblems), MAX_PROBLEMS).map(
+      ({ field, message }) => ({
+        field: shorten(field, MAX_PROBLEM_CHARACTERS),
+        message: shorten(message, MAX_PROBLEM_CHARACTERS),
+      }),
+    ),
   );
 
-/** One by one: a body of a mebibyte may be wrong in some hundred thousand places. */
-function* listProblems(issues: readonly z.core.$ZodIssue[], unknown: readonly FieldProblem[]): Generator<FieldProblem> {
-  yield* unknown;
+/** Yields the problems one by one: a body of a mebibyte may be wrong in some hundred thousand places. */
+function* listProblems(
+  issues: readonly z.core.$ZodIssue[],
+  unknownFieldProblems: readonly FieldProblem[],
+): Generator<FieldProblem> {
+  yield* unknownFieldProblems;
   for (const issue of issues) yield* findProblems(issue);
 }
 
 function* findProblems(issue: z.core.$ZodIssue): Generator<FieldProblem> {
-  const meant = issue.code === 'invalid_union' ? findMeantForm(issue) : undefined;
-  if (meant) {
-    for (const inner of meant) yield* findProblems({ ...inner, path: [...issue.path, ...inner.path] });
+  const matchingForm = issue.code === 'invalid_union' ? findMatchingForm(issue) : undefined;
+  if (matchingForm) {
+    for (const inner of matchingForm) yield* findProblems({ ...inner, path: [...issue.path, ...inner.path] });
     return;
   }
-  const message = issue.code === 'unrecognized_keys' ? UNKNOWN_FIELD : sayIssue(issue);
+  const message = issue.code === 'unrecognized_keys' ? UNKNOWN_FIELD_MESSAGE : makeIssueText(issue);
   for (const path of listFields(issue)) yield { field: path.join('.'), message };
 }
 
-/** The issues of the one form of a union that is of the value's own type; undefined where several are, or none. */
-function findMeantForm({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
-  const isOther = (issues: z.core.$ZodIssue[]) =>
+/** Finds the issues of the only form of a union with the value's own type; undefined if there are several or none. */
+function findMatchingForm({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
+  const isOtherType = (issues: z.core.$ZodIssue[]) =>
     issues.some(({ code, path }) => path.length === 0 && (code === 'invalid_type' || code === 'invalid_value'));
-  const [meant, ...others] = errors.filter((issues) => issues.length > 0 && !isOther(issues));
+  const [meant, ...others] = errors.filter((issues) => issues.length > 0 && !isOtherType(issues));
   return others.length === 0 ? meant : undefined;
 }
 
-/** The paths of the fields that an issue is about: one, or each of those that the schema does not know. */
+/** Lists the paths of an issue's fields: one, or each field that the schema does not define. */
 const listFields = (issue: z.core.$ZodIssue): PropertyKey[][] =>
   issue.code === 'unrecognized_keys'
     ? issue.keys.slice(0, MAX_PROBLEMS).map((key) => [...issue.path, key])
@@ -105,7 +114,7 @@ const listFields = (issue: z.core.$ZodIssue): PropertyKey[][] =>
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
-/** The value that a body holds; undefined where there is none. */
+/** Reads the value of a JSON body; undefined if there is none. */
 async function receiveJson(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {
   const bytes = await receiveBytes(request);
   if (bytes.byteLength === 0) return undefined;
@@ -131,14 +140,14 @@ function requireBounded(text: string): void {
   }
 }
 
-/** Reads a body whose objects are left unread; undefined where there is none. */
+/** Reads a body whose listed objects stay unparsed; undefined if there is none. */
 async function receiveUnread(request: HonoRequest, unread: UnreadList): Promise<unknown> {
   const bytes = new Uint8Array(await receiveBytes(request));
   return bytes.length === 0 ? undefined : parseRequestBody(request, () => readUnread(bytes, unread, JSON_BOUNDS.depth));
 }
 
 function parseRequestBody(request: HonoRequest, parse: () => unknown): unknown {
-  if (!saysJson(request)) throw notJson();
+  if (!isJson(request)) throw notJson();
   try {
     return parse();
   } catch (error) {
@@ -147,22 +156,24 @@ function parseRequestBody(request: HonoRequest, parse: () => unknown): unknown {
   }
 }
 
-/** Parses JSON and refuses half surrogate pairs, which nothing can store. Table rows are checked elsewhere. */
+/** Parses JSON and refuses half surrogate pairs, which cannot be stored. Table rows are checked elsewhere. */
 function parseText(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const path = SURROGATE_ESCAPE_PATTERN.test(text) ? findIllFormedText(value) : null;
   if (path)
-    throw invalid([{ field: shorten(path.join('.').toWellFormed(), MAX_WORDS), message: 'must be Unicode text' }]);
+    throw invalid([
+      { field: shorten(path.join('.').toWellFormed(), MAX_PROBLEM_CHARACTERS), message: 'must be Unicode text' },
+    ]);
   return value;
 }
 
-/** The beginning of an escaped surrogate. Without one, no text can hold half a surrogate pair. */
+/** Pattern of the beginning of an escaped surrogate. Without one, no text can hold half a surrogate pair. */
 const SURROGATE_ESCAPE_PATTERN = /\\u[dD][89a-fA-F]/;
 
-/** Whether a request says that its body is a form. */
+/** Returns true if the request's content type says that its body is a form. */
 export const isForm = (request: HonoRequest): boolean =>
   /^multipart\/form-data\b/i.test(request.header('content-type') ?? '');
 
-/** Whether a request says that its body is JSON. */
-export const saysJson = (request: HonoRequest): boolean =>
+/** Returns true if the request's content type says that its body is JSON. */
+export const isJson = (request: HonoRequest): boolean =>
   /^application\/([\w.+-]+\+)?json\b/i.test(request.header('content-type') ?? '');

@@ -3,20 +3,20 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** The limits of a JSON text, apart from its length. */
+/** Limits of a JSON text, apart from its length. */
 export interface JsonBounds {
-  /** The deepest nesting of arrays and objects: code that works through nested values is usually recursive. */
+  /** Maximum nesting of arrays and objects: code that works through nested values is usually recursive. */
   depth: number;
-  /** Commas and opening brackets: behind each begins a value, and even an empty one takes memory. */
+  /** Maximum number of commas and opening brackets: each may precede a value, and even an empty value takes memory. */
   signs: number;
-  /** Names of members that differ. An object of many is a dictionary, which costs ten times what its text does. */
+  /** Maximum number of different member names. An object of many names costs ten times what its text does. */
   names: number;
 }
 
-/** The limit that a JSON text exceeds, null for none, found before it is parsed. Means nothing for other texts. */
+/** Finds the limit that a JSON text exceeds, before it is parsed; null for none. Meaningless for other texts. */
 export function findExcess(
   text: string,
-  { depth: deepest, signs: most, names: mostNames }: JsonBounds,
+  { depth: deepest, signs: maxSigns, names: mostNames }: JsonBounds,
 ): keyof JsonBounds | null {
   let depth = 0;
   let signs = 0;
@@ -32,13 +32,13 @@ export function findExcess(
       signs += 1;
     } else if ((code | 0x20) === 0x7d) depth -= 1;
     if (depth > deepest) return 'depth';
-    if (signs > most) return 'signs';
+    if (signs > maxSigns) return 'signs';
   }
   return members > mostNames && hasMoreNames(text, mostNames) ? 'names' : null;
 }
 
-/** Whether more names differ, as they are written. */
-function hasMoreNames(text: string, most: number): boolean {
+/** Returns true if the text has more different member names than the limit, compared as they are written. */
+function hasMoreNames(text: string, maxNames: number): boolean {
   const names = new Set<string>();
   let start = 0;
   let end = 0;
@@ -50,13 +50,13 @@ function hasMoreNames(text: string, most: number): boolean {
       at = end;
     } else if (code === COLON) {
       names.add(text.slice(start, end));
-      if (names.size > most) return true;
+      if (names.size > maxNames) return true;
     }
   }
   return false;
 }
 
-/** The position at which the string that begins at `start` ends: its closing quote, or the end of the text. */
+/** Finds the position at which the string that begins at `start` ends: its closing quote, or the end of the text. */
 function findStringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

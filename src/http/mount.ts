@@ -5,10 +5,10 @@ import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, readConfig } from '../config.ts';
 import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
 import { PreparedResponse } from '../kernel/files.ts';
-import { cut } from '../kernel/text.ts';
+import { truncateText } from '../kernel/text.ts';
 import { collectIds, listResourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
-import { dryRun, isDryRun } from './dry-run.ts';
+import { isDryRun, performDryRun } from './dry-run.ts';
 import {
   type Contract,
   type Endpoint,
@@ -16,12 +16,12 @@ import {
   type Route,
   type RouteInput,
   takesNoBody,
-  type Versioned,
+  type VersionDeclaration,
 } from './endpoint.ts';
 import { takesIdempotencyKey } from './failures.ts';
 import { REPORT_INPUT_VALUES } from './field-words.ts';
-import { type RequestKey, readKeyedRequest, runOnce } from './idempotency.ts';
-import { type CompareRecord, isForm, readJson, saysJson } from './json-body.ts';
+import { type RequestKey, readKeyedRequest, runUnderKey } from './idempotency.ts';
+import { isForm, isJson, type RecordComparison, readJson } from './json-body.ts';
 import { compareSpecificity, listParameters, toHonoPath } from './paths.ts';
 import { performRoute } from './perform.ts';
 import { getDeclaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
@@ -33,12 +33,12 @@ import {
   recheckRequest,
 } from './request-checks.ts';
 import { getMediaType, type Surface } from './surface.ts';
-import { findNamedRecord, findUnknownProblems, removeUnchangedMembers } from './unknown-members.ts';
-import { type Call, computeVersion, findVersionedGet, isKnownVersion, runForVersion } from './versions.ts';
-import { getSeconds, type ReadStamps, respondWhenChanged } from './waiting.ts';
+import { findPathRecord, findUnknownProblems, removeUnchangedMembers } from './unknown-members.ts';
+import { computeVersion, findVersionedGet, type HandlerCall, isKnownVersion, runForVersion } from './versions.ts';
+import { getWaitSeconds, type ReadRecordVersions, respondWhenChanged } from './waiting.ts';
 import { findReaders, makeWrittenAnswer } from './written-records.ts';
 
-/** The bindings and variables that the Worker's Hono apps share between middlewares. */
+/** Bindings and variables that the Worker's Hono apps share between middlewares. */
 export interface HttpEnv {
   Bindings: Bindings;
   Variables: {
@@ -46,9 +46,9 @@ export interface HttpEnv {
     facts: RequestFacts;
     context: ReturnType<typeof openContext<AnonymousActor>>['context'];
     key: RequestKey;
-    /** Closes the connections that the context has open by now. */
+    /** Closes the connections that the context has opened so far. */
     release: () => Promise<void>;
-    /** The JSON body, validated; undefined where none was sent. */
+    /** Validated JSON body; undefined if none was sent. */
     body: unknown;
   };
 }
@@ -62,19 +62,19 @@ export function mount(
 ): void {
   for (const endpoint of endpoints.toSorted((a, b) => compareSpecificity(a.contract.path, b.contract.path))) {
     const { contract } = endpoint;
-    const isRead = isReadUnderPath(contract, endpoints);
-    const reading = findVersionedGet(contract, endpoints);
+    const isReadable = isReadUnderPath(contract, endpoints);
+    const versionedGet = findVersionedGet(contract, endpoints);
     const readers = findReaders(contract, endpoints);
     app.on(
       contract.method.toUpperCase(),
       [toHonoPath(contract.path)],
       ...listMiddlewares(contract, surface, authentication, endpoints),
-      (c) => handleRequest(c, endpoint, { surface, authentication, isRead, reading, readers }),
+      (c) => handleRequest(c, endpoint, { surface, authentication, isReadable, versionedGet, readers }),
     );
   }
 }
 
-/** Whether the resource that a route makes is read at the route's own path, followed by the id. */
+/** Returns true if the resource that a route creates is read at the route's own path, followed by the id. */
 function isReadUnderPath({ path }: Contract, endpoints: Endpoint[]): boolean {
   return endpoints.some(
     ({ contract }) =>
@@ -88,45 +88,56 @@ function listMiddlewares(
   authentication: Authentication,
   endpoints: Endpoint[],
 ): MiddlewareHandler<HttpEnv>[] {
-  const bounded = limitBody(getBodyLimit(contract));
+  const limitMiddleware = limitBody(getBodyLimit(contract));
   const accessCheck = checkAccess(contract, surface, authentication);
   const hasNoBody = takesNoBody(contract);
-  const read = hasNoBody ? { ...contract, body: NO_MEMBERS } : contract;
-  const ofJson = contract.form ? skipForms : hasNoBody ? skipUnlessJson : (middleware: MiddlewareHandler) => middleware;
+  const readContract = hasNoBody ? { ...contract, body: EMPTY_BODY_SCHEMA } : contract;
+  const wrapForJson = contract.form
+    ? skipForms
+    : hasNoBody
+      ? skipUnlessJson
+      : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
-  const checks = takesIdempotencyKey(contract) ? [accessCheck, runOnce] : [accessCheck];
+  const checks = takesIdempotencyKey(contract) ? [accessCheck, runUnderKey] : [accessCheck];
   const credentialAndBody =
-    surface.credential === 'signature' ? [bounded, ...checks] : read.body ? [...checks, ofJson(bounded)] : checks;
+    surface.credential === 'signature'
+      ? [limitMiddleware, ...checks]
+      : readContract.body
+        ? [...checks, wrapForJson(limitMiddleware)]
+        : checks;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   // What others append to an address is theirs, however they write it.
   if (!contract.openQuery) chain.push(refuseUnreadable);
   if (getDeclaredQuery(contract) || !contract.openQuery)
     chain.push(zValidator('query', getQuerySchema(contract), requireValid, BODY_PARSERS) as MiddlewareHandler);
-  if (read.body) chain.push(ofJson(receiveBody(read, readJson(read, makeRecordComparison(read, endpoints)))));
+  if (readContract.body)
+    chain.push(
+      wrapForJson(receiveBody(readContract, readJson(readContract, makeRecordComparison(readContract, endpoints)))),
+    );
   return chain;
 }
 
-/** The body of a route that has none, where JSON is sent all the same. */
-const NO_MEMBERS = z.object({});
+/** Schema of the body of a route that has none, for the case that JSON is sent. */
+const EMPTY_BODY_SCHEMA = z.object({});
 
 const BODY_PARSERS = {
   validationFunction: (schema: ZodType, query: unknown) => schema.safeParseAsync(query, REPORT_INPUT_VALUES),
 };
 
-function receiveBody({ wrapBodyRead }: Contract, read: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> {
-  if (!wrapBodyRead) return read;
+function receiveBody({ wrapBodyRead }: Contract, readBody: MiddlewareHandler<HttpEnv>): MiddlewareHandler<HttpEnv> {
+  if (!wrapBodyRead) return readBody;
   return async (c, next) => {
-    await wrapBodyRead(c.get('context'), () => read(c, async () => {}));
+    await wrapBodyRead(c.get('context'), () => readBody(c, async () => {}));
     await next();
   };
 }
 
-/** Compares bodies of a route with the record of its path. */
-function makeRecordComparison(contract: Contract, endpoints: Endpoint[]): CompareRecord {
-  const record = findNamedRecord(contract, endpoints);
+/** Makes the comparison of a route's bodies with the record of its path. */
+function makeRecordComparison(contract: Contract, endpoints: Endpoint[]): RecordComparison {
+  const record = findPathRecord(contract, endpoints);
   return {
-    unknownProblems: (c, body) => findUnknownProblems(body, contract, record, toCall(c)),
-    withoutKept: (c, body, names) => removeUnchangedMembers(body, names, contract, record, toCall(c)),
+    findUnknownProblems: (c, body) => findUnknownProblems(body, contract, record, toCall(c)),
+    removeUnchanged: (c, body, names) => removeUnchangedMembers(body, names, contract, record, toCall(c)),
   };
 }
 
@@ -136,7 +147,7 @@ const refuseUnreadable: MiddlewareHandler<HttpEnv> = async (c, next) => {
   await next();
 };
 
-/** Records which route was taken, before anything can refuse the request. */
+/** Records the route of a request, before anything can refuse the request. */
 function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
   const parameters = listResourceParameters(contract.path);
   return async (c, next) => {
@@ -147,7 +158,7 @@ function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
   };
 }
 
-/** Opens the context, lets the caller in or throws, and closes the context when the handler is done. */
+/** Opens the context, authorizes the caller or throws, and closes the context when the handler is done. */
 function checkAccess(contract: Contract, surface: Surface, authentication: Authentication): MiddlewareHandler<HttpEnv> {
   const options = { nearest: isTokenAccess(contract.access) };
   return async (c, next) => {
@@ -172,24 +183,24 @@ function checkAccess(contract: Contract, surface: Surface, authentication: Authe
   };
 }
 
-/** Data about an endpoint that its answers depend on. */
-interface Mounted {
+/** Facts about an endpoint that its answers depend on. */
+interface MountedFacts {
   surface: Surface;
   authentication: Authentication;
-  isRead: boolean;
-  reading: Endpoint | undefined;
+  isReadable: boolean;
+  versionedGet: Endpoint | undefined;
   readers: readonly Contract[];
 }
 
-async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: Mounted): Promise<Response> {
+async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: MountedFacts): Promise<Response> {
   const { contract, handle } = endpoint;
-  const { isRead, reading, readers } = mounted;
+  const { isReadable: isRead, versionedGet: reading, readers } = mounted;
   const facts = c.get('facts');
-  const named = facts.resourceIds;
-  const attached = contract.attachedIdField ? collectIds(Object(c.get('body'))[contract.attachedIdField]) : [];
-  facts.resourceIds = [...named, ...attached];
-  const valid = c.req as unknown as { valid(target: 'query'): unknown };
-  const query = contract.query ? valid.valid('query') : undefined;
+  const pathIds = facts.resourceIds;
+  const attachedIds = contract.attachedIdField ? collectIds(Object(c.get('body'))[contract.attachedIdField]) : [];
+  facts.resourceIds = [...pathIds, ...attachedIds];
+  const validatedRequest = c.req as unknown as { valid(target: 'query'): unknown };
+  const query = contract.query ? validatedRequest.valid('query') : undefined;
   const call = { ...toCall(c), query, body: c.get('body') };
   if (isDryRun(c.req, contract)) {
     facts.isDryRun = true;
@@ -197,7 +208,7 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
       reading
         ? runForVersion(c.req.header('if-match'), contract, reading, { ...call, ctx }, handle)
         : handle({ ...call, ctx });
-    return c.json(await dryRun(call.ctx, call.params, write), 200);
+    return c.json(await performDryRun(call.ctx, call.params, write), 200);
   }
   const result = await (reading
     ? runForVersion(c.req.header('if-match'), contract, reading, call, handle)
@@ -206,21 +217,22 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
       : handle(call));
   if (result instanceof Response) {
     // A tool has said by itself what it was about.
-    if (result.status === 201 && named.length === 0)
+    if (result.status === 201 && pathIds.length === 0)
       facts.resourceIds = collectIds(result.headers.get('location')?.split('/').at(-1));
     return result;
   }
   if (result instanceof PreparedResponse) return new Response(result.body, { headers: result.headers });
   if (contract.versioned) {
-    const tag = await computeVersion(result as object, contract.versioned);
-    c.header('ETag', tag);
-    if (isKnownVersion(c.req.header('if-none-match'), tag)) return c.body(null, 304);
+    const versionTag = await computeVersion(result as object, contract.versioned);
+    c.header('ETag', versionTag);
+    if (isKnownVersion(c.req.header('if-none-match'), versionTag)) return c.body(null, 304);
   }
   if (contract.returns.status === 204) return c.body(null, 204);
-  const made = readCreatedIds(result);
-  if (named.length === 0) facts.resourceIds = [...made, ...attached];
-  const under = contract.createdUnder ?? (isRead ? c.req.path : undefined);
-  if (contract.returns.status === 201 && under && made.length > 0) c.header('Location', `${under}/${made[0]}`);
+  const createdIds = readCreatedIds(result);
+  if (pathIds.length === 0) facts.resourceIds = [...createdIds, ...attachedIds];
+  const parentPath = contract.createdUnder ?? (isRead ? c.req.path : undefined);
+  if (contract.returns.status === 201 && parentPath && createdIds.length > 0)
+    c.header('Location', `${parentPath}/${createdIds[0]}`);
   const { surface } = mounted;
   for (const [name, value] of Object.entries(surface.repeats?.(result as object) ?? {})) c.header(name, value);
   const shown = await makeWrittenAnswer(
@@ -231,7 +243,7 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   return c.json(shown, contract.returns.status as 200, { 'Content-Type': getMediaType(surface) });
 }
 
-/** The arguments of a handler, except for the query and the body. */
+/** Makes the arguments of a handler, except for the query and the body. */
 const toCall = (c: HonoContext<HttpEnv>) => ({
   ctx: c.get('context') as unknown as PrincipalContext,
   params: c.req.param() as Record<string, string>,
@@ -239,37 +251,48 @@ const toCall = (c: HonoContext<HttpEnv>) => ({
   perform: (route: Route, ask: () => RouteInput) => performRoute(c.var, c.req.raw, route, ask),
 });
 
-/** Whether the caller waits for another version than those that it knows: who knows them all has nothing to wait for. */
-function isWaiting(c: HonoContext<HttpEnv>, { readStamps }: Contract, { query }: Call): boolean {
-  const known = c.req.header('if-none-match');
-  return readStamps !== undefined && getSeconds(query) !== undefined && known !== undefined && known.trim() !== '*';
+/**
+ * Returns true if the caller waits for a version other than the ones it knows; `*` names all, so that there is nothing to wait
+ * for.
+ */
+function isWaiting(c: HonoContext<HttpEnv>, { readStamps }: Contract, { query }: HandlerCall): boolean {
+  const knownTags = c.req.header('if-none-match');
+  return (
+    readStamps !== undefined &&
+    getWaitSeconds(query) !== undefined &&
+    knownTags !== undefined &&
+    knownTags.trim() !== '*'
+  );
 }
 
 function handleWhenChanged(
   c: HonoContext<HttpEnv>,
   { contract, handle }: Endpoint,
-  { surface, authentication }: Mounted,
-  call: Call,
+  { surface, authentication }: MountedFacts,
+  call: HandlerCall,
 ): Promise<object> {
-  const handleFor = async (ctx: Call['ctx']) => (await handle({ ...call, ctx })) as object;
+  const handleInContext = async (ctx: HandlerCall['ctx']) => (await handle({ ...call, ctx })) as object;
   const parameters = listParameters(contract.path).map((name) => c.req.param(name) as string);
   // What the operator waits for is of the company that the path names.
   const [companyId = ''] = parameters;
   const ctx = contract.access === 'operator' ? { ...call.ctx, actor: { kind: 'system', companyId } } : call.ctx;
   return respondWhenChanged({
-    stamps: contract.readStamps as ReadStamps,
+    stamps: contract.readStamps as ReadRecordVersions,
     ctx: ctx as CompanyContext,
     id: parameters.at(-1) as string,
-    seconds: getSeconds(call.query) as number,
-    release: c.get('release'),
-    isKnown: async (shown) =>
-      isKnownVersion(c.req.header('if-none-match'), await computeVersion(shown, contract.versioned as Versioned)),
-    show: () => handleFor(call.ctx),
-    async showAnew() {
+    seconds: getWaitSeconds(call.query) as number,
+    releaseConnections: c.get('release'),
+    isKnownVersion: async (shown) =>
+      isKnownVersion(
+        c.req.header('if-none-match'),
+        await computeVersion(shown, contract.versioned as VersionDeclaration),
+      ),
+    respond: () => handleInContext(call.ctx),
+    async respondAfterRecheck() {
       const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' });
       try {
         const returning = { contract, surfaceCredential: surface.credential, authentication, request: c.req };
-        return await handleFor(await recheckRequest({ ...returning, ctx: context }));
+        return await handleInContext(await recheckRequest({ ...returning, ctx: context }));
       } finally {
         await close();
       }
@@ -277,13 +300,13 @@ function handleWhenChanged(
   });
 }
 
-/** The id of the record in an answer, under the name its surface gives it. */
+/** Reads the id of the record in an answer, under the name its surface gives it. */
 function readCreatedIds(result: unknown): string[] {
   const { id, _id, job_id, export_id, organization } = Object(result);
   return collectIds(id ?? _id ?? job_id ?? export_id ?? organization?.id);
 }
 
-/** The origin of a request, for its context: bindings, correlation id, address and base URL. */
+/** Reads the origin of a request, for its context: bindings, correlation id, address and base URL. */
 export function readOrigin(c: HonoContext<HttpEnv>): Origin {
   return {
     env: c.env,
@@ -309,33 +332,33 @@ export function readOrigin(c: HonoContext<HttpEnv>): Origin {
   };
 }
 
-/** The caller's country, which the edge tells beside the request; without an edge in front, the client's header counts. */
+/** Reads the caller's country, which the edge adds to the request; without an edge, the client's header counts. */
 const readCountry = ({ req }: HonoContext<HttpEnv>): string | undefined =>
   (req.raw.cf as { country?: string } | undefined)?.country ?? req.header('cf-ipcountry');
 
-const AGENT_LENGTH = 256;
-const ORIGIN_LENGTH = 256;
+const MAX_AGENT_LENGTH = 256;
+const MAX_ORIGIN_LENGTH = 256;
 
 function readCaller(c: HonoContext<HttpEnv>): Caller {
-  const origin = cut(c.req.header('origin') ?? '', ORIGIN_LENGTH) || null;
+  const origin = truncateText(c.req.header('origin') ?? '', MAX_ORIGIN_LENGTH) || null;
   const { PUBLIC_URL } = readConfig(c.env);
-  const own = [c.req.url, ...(PUBLIC_URL === undefined ? [] : [PUBLIC_URL])].map((url) => new URL(url).origin);
+  const ownOrigins = [c.req.url, ...(PUBLIC_URL === undefined ? [] : [PUBLIC_URL])].map((url) => new URL(url).origin);
   return {
     country: /^[A-Z0-9]{2}$/.exec(readCountry(c) ?? '')?.[0] ?? null,
-    userAgent: cut(c.req.header('user-agent') ?? '', AGENT_LENGTH) || null,
+    userAgent: truncateText(c.req.header('user-agent') ?? '', MAX_AGENT_LENGTH) || null,
     origin,
-    fromOwnPage: origin === null || own.includes(origin),
+    isFromOwnPage: origin === null || ownOrigins.includes(origin),
   };
 }
 
-/** For routes that take JSON or a form: a form passes, and its handler reads it. */
+/** Wraps a middleware of routes that take JSON or a form: a form is passed on, and its handler reads it. */
 const skipForms =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
     isForm(c.req) ? next() : middleware(c, next);
 
-/** For routes without a body: what is no JSON passes, and nobody reads it. */
+/** Wraps a middleware of routes without a body: bodies other than JSON are passed on unread. */
 const skipUnlessJson =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
-    saysJson(c.req) ? middleware(c, next) : next();
+    isJson(c.req) ? middleware(c, next) : next();

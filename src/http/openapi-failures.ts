@@ -2,17 +2,19 @@ import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import type { FailureType } from '../kernel/failure.ts';
 import type { Contract } from './endpoint.ts';
-import { impliedFailures } from './failures.ts';
+import { listImpliedFailures } from './failures.ts';
 import { findWording, getMediaType, JSON_TYPE, type Surface } from './surface.ts';
 
-/** A response for each status that a route can fail with, with its codes. @param more failures that nothing implies */
+/**
+ * Makes a response for each status that a route can fail with, with its codes. @param furtherTypes failures that nothing implies
+ */
 export function makeFailureResponses(
   surface: Surface,
   contract: Contract,
-  more: readonly FailureType[],
+  furtherTypes: readonly FailureType[],
 ): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(
-    [...impliedFailures(contract, surface.credential), ...(contract.fails ?? []), ...more].filter(
+    [...listImpliedFailures(contract, surface.credential), ...(contract.fails ?? []), ...furtherTypes].filter(
       ({ kind }) => kind !== 'too_many',
     ),
     (type) => findWording(surface, type).status,
@@ -22,7 +24,7 @@ export function makeFailureResponses(
     ...Object.fromEntries(
       Object.entries(contract.otherAnswers ?? {}).map(([status, schema]) => [
         status,
-        'raw' in schema ? rawResponse(schema) : { description: 'A failure.', content: { [JSON_TYPE]: { schema } } },
+        'raw' in schema ? makeRawResponse(schema) : { description: 'A failure.', content: { [JSON_TYPE]: { schema } } },
       ]),
     ),
     '429': describeTooManyRequests(surface),
@@ -30,7 +32,7 @@ export function makeFailureResponses(
   };
 }
 
-const rawResponse = ({ raw: description, mediaTypes }: { raw: string; mediaTypes: readonly string[] }) => ({
+const makeRawResponse = ({ raw: description, mediaTypes }: { raw: string; mediaTypes: readonly string[] }) => ({
   description,
   ...(mediaTypes.length > 0 && {
     content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: z.string() }])),
@@ -42,34 +44,39 @@ function describeFailures(surface: Surface, status: number, types: FailureType[]
     a.reason < b.reason ? -1 : 1,
   );
   const codes = failures.map((type) => findWording(surface, type).code);
-  const make = () => ({
+  const makeResponse = () => ({
     description: [...new Set(failures.map((type) => describeLine(surface, type)))].join('\n'),
-    content: { [getMediaType(surface)]: { schema: makeBody(surface, codes) } },
+    content: { [getMediaType(surface)]: { schema: makeErrorSchema(surface, codes) } },
   });
-  return failures.length > MAX_FAILURES_IN_NAME ? make() : shareResponse(formatName(surface, status, failures), make);
+  return failures.length > MAX_FAILURES_IN_NAME
+    ? makeResponse()
+    : shareResponse(formatName(surface, status, failures), makeResponse);
 }
 
 const sharedResponses = new Map<string, ZodOpenApiResponseObject>();
 
-/** An answer that many routes share: it stands once in the description, under its name. */
-function shareResponse(id: string, make: () => ZodOpenApiResponseObject): ZodOpenApiResponseObject {
-  const response = sharedResponses.get(id) ?? { id, ...make() };
+/** Registers an answer that many routes share: the description holds it once, under its name. */
+function shareResponse(id: string, makeResponse: () => ZodOpenApiResponseObject): ZodOpenApiResponseObject {
+  const response = sharedResponses.get(id) ?? { id, ...makeResponse() };
   sharedResponses.set(id, response);
   return response;
 }
 
-/** The maximum number of failures in a name: more make no readable one, and hardly two routes have the same. */
+/** Maximum number of failures in a response's name: more are not readable, and hardly two routes share them. */
 const MAX_FAILURES_IN_NAME = 3;
 
-/** `console-404-group-not-found` */
+/** Formats the name of a shared response: `console-404-group-not-found`. */
 const formatName = ({ name }: Surface, status: number, failures: FailureType[]): string =>
   [name, status, ...failures.map(({ reason }) => reason.replaceAll(/[._]/g, '-'))].join('-');
 
-/** The body of an error with the codes it can hold. Where a failure has no code, the code may be absent. */
-function makeBody({ errorBody, codeField }: Pick<Surface, 'errorBody' | 'codeField'>, codes: (string | undefined)[]) {
-  const named = [...new Set(codes.flatMap((code) => code || []))];
-  if (named.length === 0) return errorBody;
-  const code = z.enum(named);
+/** Makes the schema of an error body with its possible codes. If a failure has no code, the code may be absent. */
+function makeErrorSchema(
+  { errorBody, codeField }: Pick<Surface, 'errorBody' | 'codeField'>,
+  codes: (string | undefined)[],
+) {
+  const namedCodes = [...new Set(codes.flatMap((code) => code || []))];
+  if (namedCodes.length === 0) return errorBody;
+  const code = z.enum(namedCodes);
   return errorBody.extend({ [codeField]: codes.every(Boolean) ? code : code.optional() }).meta({ id: undefined });
 }
 
@@ -78,7 +85,7 @@ function describeLine(surface: Surface, type: FailureType): string {
   return `- ${[code && `\`${code}\``, message].filter(Boolean).join(': ')}`;
 }
 
-/** Most surfaces share one shape: see `makeTooManyRequestsResponse` of `answer.ts`. */
+/** Describes the 429, whose shape most surfaces share: see `makeTooManyRequestsResponse` of `answer.ts`. */
 function describeTooManyRequests(surface: Surface): ZodOpenApiResponseObject {
   const { name, mediaType, codeField, errorBody } = surface;
   const code = z.literal('RateLimitExceeded');
@@ -93,5 +100,5 @@ function describeTooManyRequests(surface: Surface): ZodOpenApiResponseObject {
 const describeInternalError = (surface: Surface): ZodOpenApiResponseObject =>
   shareResponse(`${surface.name}-500`, () => ({
     description: 'Something went wrong on our side. To report it, send the `x-correlation-id` of the answer.',
-    content: { [getMediaType(surface)]: { schema: makeBody(surface, [surface.internalError.code]) } },
+    content: { [getMediaType(surface)]: { schema: makeErrorSchema(surface, [surface.internalError.code]) } },
   }));

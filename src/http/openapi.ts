@@ -6,7 +6,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { invalid } from '../kernel/failure.ts';
-import { actionEntry } from '../permissions/actions.ts';
+import { getActionEntry } from '../permissions/actions.ts';
 import { changeOfAccessView } from './dry-run.ts';
 import { type Contract, type Endpoint, getAction, type RouteAccess } from './endpoint.ts';
 import { EXAMPLES, type Example } from './examples.ts';
@@ -19,15 +19,18 @@ import { type Credential, getMediaType, type Surface } from './surface.ts';
 import { findVersionedGet } from './versions.ts';
 import { findReaders, makeResponseSchema } from './written-records.ts';
 
-/** A surface with the endpoints that are mounted on it. */
+/** Surface with the endpoints that are mounted on it. */
 export interface SurfaceEndpoints {
   surface: Surface;
   endpoints: Endpoint[];
-  /** The endpoints by concept, such as `Users`. */
+  /** Endpoints by concept, such as `Users`. */
   concepts: Readonly<Record<string, Endpoint[]>>;
 }
 
-export const addConcepts = (surface: Surface, concepts: Readonly<Record<string, Endpoint[]>>): SurfaceEndpoints => ({
+export const makeSurfaceEndpoints = (
+  surface: Surface,
+  concepts: Readonly<Record<string, Endpoint[]>>,
+): SurfaceEndpoints => ({
   surface,
   concepts,
   endpoints: Object.values(concepts).flat(),
@@ -67,39 +70,41 @@ const API_INTRODUCTION =
   'limit with the fewest requests left. Errors are worded in English, Portuguese or Spanish, by `Accept-Language`; programs tell ' +
   'them apart by their codes, and what is wrong with a field by `reason` and `limits`. The examples are requests that were really made; secrets in them are not shown, and long lists are cut.';
 
-const E_TAG = z.string().meta({ description: 'The version of the resource. It changes whenever the resource does.' });
-const IF_NONE_MATCH = z.string().optional().meta({
+const E_TAG_SCHEMA = z
+  .string()
+  .meta({ description: 'The version of the resource. It changes whenever the resource does.' });
+const IF_NONE_MATCH_SCHEMA = z.string().optional().meta({
   description: 'Versions that the client already has. If the resource still has one of them, the answer is 304.',
 });
-const IF_MATCH = z.string().optional().meta({
+const IF_MATCH_SCHEMA = z.string().optional().meta({
   description:
     'The version that the change is based on, from the `ETag` of the GET. If the resource has changed since, the answer is 412.',
 });
-const NOT_MODIFIED = {
+const NOT_MODIFIED_RESPONSE = {
   id: 'not-modified',
   description: 'The resource still has a version that `If-None-Match` names; there is no body.',
-  headers: z.object({ ETag: E_TAG }),
+  headers: z.object({ ETag: E_TAG_SCHEMA }),
 };
 
-/** The deployment that a description is for. */
+/** Facts about the deployment that a description is for. */
 interface Deployment {
   version: string;
-  /** The console's address, where people who use the API find those who run it. */
+  /** Address of the console, where users of the API find its operators. */
   consoleUrl: string;
 }
 
-/** An event that is sent to addresses of a company. */
+/** Event that is sent to webhook endpoints of a company. */
 export interface SentEvent {
   type: string;
   description: string;
   payload: z.ZodType;
-  /** An example of the event's `data`. */
+  /** Example of the event's `data`. */
   example: object;
 }
 
 const EVENT_TAG = 'Webhook events';
 
-/** The OpenAPI 3.1 description of every endpoint and event, from the same declarations that route, validate and authorize. */
+/** Describes every endpoint and event by OpenAPI 3.1, from the declarations that route, validate and authorize. */
 export function describeApi(
   surfaces: SurfaceEndpoints[],
   events: readonly SentEvent[],
@@ -156,7 +161,7 @@ export function describeApi(
   return document;
 }
 
-const EVENT_HEADERS = z.object({
+const EVENT_HEADERS_SCHEMA = z.object({
   'webhook-id': z.string().meta({ description: 'The same at each try: what comes twice has it, too.' }),
   'webhook-timestamp': z.string().meta({ description: 'When this try was made, in seconds since the epoch.' }),
   'webhook-signature': z.string().meta({
@@ -165,7 +170,7 @@ const EVENT_HEADERS = z.object({
   }),
 });
 
-/** The request that an event is sent by. */
+/** Describes the request by which an event is sent. */
 function describeEventRequest({ type, description, payload, example }: SentEvent): ZodOpenApiOperationObject {
   const name = type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return {
@@ -174,7 +179,7 @@ function describeEventRequest({ type, description, payload, example }: SentEvent
     summary: `Receive ${type}`,
     description,
     security: [],
-    requestParams: { header: EVENT_HEADERS },
+    requestParams: { header: EVENT_HEADERS_SCHEMA },
     requestBody: {
       required: true,
       content: {
@@ -191,12 +196,12 @@ function describeEventRequest({ type, description, payload, example }: SentEvent
   };
 }
 
-/** The tag of a concept on a surface: two surfaces can be about the same concept. */
+/** Formats the tag of a concept on a surface: two surfaces can have the same concept. */
 const formatTag = ({ title }: Surface, concept: string): string => `${title}: ${concept}`;
 
 type Override = NonNullable<Extract<CreateDocumentOptions['override'], (context: never) => void>>;
 
-/** Adapts zod's schemas for those who generate clients from the description. */
+/** Makes an override that adapts zod's schemas for generators of clients. */
 function makeGeneratorOverride(): Override {
   const defaults = new Map<string, string>();
   return (context) => {
@@ -211,27 +216,27 @@ function makeGeneratorOverride(): Override {
 }
 
 /**
- * Says the default of a member in its description. A schema around another comes after it, with a description of its own.
- * @param defaults the sentences so far, by place
+ * Adds the default of a member to its description. A schema around another comes later, with a description of its own. @param
+ * defaults the sentences so far, by path
  */
 function describeDefault(
   schema: Parameters<Override>[0]['jsonSchema'],
-  place: string,
+  memberPath: string,
   defaults: Map<string, string>,
 ): void {
   if (schema.default !== undefined) {
-    if (!isNothing(schema.default)) defaults.set(place, `\`${toText(schema.default)}\` when not sent.`);
+    if (!isEmptyDefault(schema.default)) defaults.set(memberPath, `\`${toText(schema.default)}\` when not sent.`);
     delete schema.default;
   }
-  const said = defaults.get(place);
-  if (said === undefined || schema.description?.endsWith(said)) return;
-  schema.description = [schema.description, said].filter(Boolean).join(' ');
+  const earlierSentence = defaults.get(memberPath);
+  if (earlierSentence === undefined || schema.description?.endsWith(earlierSentence)) return;
+  schema.description = [schema.description, earlierSentence].filter(Boolean).join(' ');
 }
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Whether leaving a member out can hardly mean anything else. */
-const isNothing = (value: unknown): boolean => ['null', 'false', '""', '[]', '{}'].includes(JSON.stringify(value));
+/** Returns true if the default means the same as leaving the member out. */
+const isEmptyDefault = (value: unknown): boolean => ['null', 'false', '""', '[]', '{}'].includes(JSON.stringify(value));
 
 interface Parameter {
   name: string;
@@ -239,26 +244,26 @@ interface Parameter {
   schema?: object;
 }
 
-/** The value of a parameter in a recorded request. An address has texts alone, of numbers too. */
-function findExample(contract: Contract, { name, in: place, schema }: Parameter): { example?: unknown } {
+/** Finds the value of a parameter in a recorded request. An address has texts only, for numbers too. */
+function findExample(contract: Contract, { name, in: location, schema }: Parameter): { example?: unknown } {
   const { params, query } = findRecordedExample(contract) ?? {};
-  const said = place === 'path' ? params?.[name] : query?.[name];
-  if (said === undefined) return {};
-  return { example: schema && 'type' in schema && schema.type === 'integer' ? Number(said) : said };
+  const recordedValue = location === 'path' ? params?.[name] : query?.[name];
+  if (recordedValue === undefined) return {};
+  return { example: schema && 'type' in schema && schema.type === 'integer' ? Number(recordedValue) : recordedValue };
 }
 
 const findRecordedExample = ({ method, path }: Contract): Example | undefined =>
   EXAMPLES[`${method.toUpperCase()} ${path}`];
 
-/** @param endpoints all of the surface */
+/** Describes an operation. @param endpoints all endpoints of the surface */
 function describeOperation(
   surface: Surface,
   tag: string,
   contract: Contract,
   endpoints: readonly Endpoint[],
 ): ZodOpenApiOperationObject {
-  const forVersion = findVersionedGet(contract, endpoints) !== undefined;
-  const { body: sent, answer } = findRecordedExample(contract) ?? {};
+  const takesVersion = findVersionedGet(contract, endpoints) !== undefined;
+  const { body: sentBody, answer } = findRecordedExample(contract) ?? {};
   const query = getDeclaredQuery(contract);
   const parameters = listParameters(contract.path).map((name) => [name, z.string()] as const);
   return {
@@ -273,10 +278,10 @@ function describeOperation(
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
       ...(query && { query: addOpenParameters(query as z.ZodObject) }),
       ...describeHeaders({
-        ...(takesIdempotencyKey(contract) && IDEMPOTENCY_KEY.shape),
-        ...(contract.versioned && { 'If-None-Match': IF_NONE_MATCH }),
-        ...(forVersion && { 'If-Match': IF_MATCH }),
-        ...described(contract.protocol?.requestHeaders),
+        ...(takesIdempotencyKey(contract) && IDEMPOTENCY_KEY_SCHEMA.shape),
+        ...(contract.versioned && { 'If-None-Match': IF_NONE_MATCH_SCHEMA }),
+        ...(takesVersion && { 'If-Match': IF_MATCH_SCHEMA }),
+        ...describeHeaderSchemas(contract.protocol?.requestHeaders),
       }),
     },
     ...((contract.body ?? contract.form ?? contract.raw) && {
@@ -285,7 +290,7 @@ function describeOperation(
         required: !contract.body?.safeParse({}).success,
         content: {
           ...(contract.body && {
-            [getMediaType(surface)]: { schema: contract.body, ...(sent !== undefined && { example: sent }) },
+            [getMediaType(surface)]: { schema: contract.body, ...(sentBody !== undefined && { example: sentBody }) },
           }),
           ...(contract.form && { 'multipart/form-data': { schema: contract.form } }),
           ...Object.fromEntries(Object.entries(contract.raw ?? {}).map(([type, schema]) => [type, { schema }])),
@@ -293,15 +298,15 @@ function describeOperation(
       },
     }),
     responses: {
-      ...(contract.dryRun && { '200': DRY_RUN }),
+      ...(contract.dryRun && { '200': DRY_RUN_PARAMETER }),
       [String(contract.returns.status)]: {
         ...describeSuccess(getMediaType(surface), contract, findReaders(contract, endpoints), answer),
-        ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
-        ...(contract.protocol && { headers: z.object(described(contract.protocol.successHeaders)) }),
+        ...(contract.versioned && { headers: z.object({ ETag: E_TAG_SCHEMA }) }),
+        ...(contract.protocol && { headers: z.object(describeHeaderSchemas(contract.protocol.successHeaders)) }),
       },
       ...(contract.acknowledgedRequests && { '202': { description: contract.acknowledgedRequests } }),
-      ...(contract.versioned && { '304': NOT_MODIFIED }),
-      ...makeFailureResponses(surface, contract, forVersion ? [preconditionFailed, invalid] : []),
+      ...(contract.versioned && { '304': NOT_MODIFIED_RESPONSE }),
+      ...makeFailureResponses(surface, contract, takesVersion ? [preconditionFailed, invalid] : []),
     },
   };
 }
@@ -309,12 +314,12 @@ function describeOperation(
 const describeHeaders = (headers: Record<string, z.ZodType>) =>
   Object.keys(headers).length > 0 ? { header: z.object(headers) } : {};
 
-const described = (headers: Readonly<Record<string, string>> = {}): Record<string, z.ZodType> =>
+const describeHeaderSchemas = (headers: Readonly<Record<string, string>> = {}): Record<string, z.ZodType> =>
   Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, z.string().optional().meta({ description })]),
   );
 
-/** Parameters whose names depend on the data: OpenAPI's form for them is the fields of an object. */
+/** Adds parameters whose names depend on the data: OpenAPI describes them as the fields of an object. */
 function addOpenParameters(query: z.ZodObject): z.ZodObject {
   const catchall = query.def.catchall as z.ZodType | undefined;
   if (catchall === undefined || catchall instanceof z.ZodNever) return query;
@@ -323,7 +328,7 @@ function addOpenParameters(query: z.ZodObject): z.ZodObject {
   return query.extend({ parameters: fields.meta({ description, param: { style: 'form', explode: true } }) });
 }
 
-const IDEMPOTENCY_KEY = z.object({
+const IDEMPOTENCY_KEY_SCHEMA = z.object({
   'Idempotency-Key': z
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/)
@@ -336,47 +341,50 @@ const IDEMPOTENCY_KEY = z.object({
     }),
 });
 
-const DRY_RUN = {
+const DRY_RUN_PARAMETER = {
   description: 'What it would change, where `dry_run=true` asks for that.',
   content: { 'application/json': { schema: changeOfAccessView } },
 };
 
-/** The schema of a `raw` answer: text, JSON of a shape that others decide, else bytes. */
-const rawSchema = (mediaType: string): z.ZodType =>
-  mediaType.startsWith('text/') ? z.string() : mediaType === 'application/json' ? z.unknown() : BYTES;
+/** Makes the schema of a `raw` answer: text, JSON of an external shape, else bytes. */
+const makeRawSchema = (mediaType: string): z.ZodType =>
+  mediaType.startsWith('text/') ? z.string() : mediaType === 'application/json' ? z.unknown() : BYTES_SCHEMA;
 
-const BYTES = z.string().meta({ format: 'binary' });
+const BYTES_SCHEMA = z.string().meta({ format: 'binary' });
 
 function describeSuccess(mediaType: string, contract: Contract, readers: readonly Contract[], example: unknown) {
   const { returns } = contract;
-  const whole = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
-  if (whole) {
-    const own = makeResponseSchema(whole, contract, readers);
-    const schema = contract.dryRun && returns.status === 200 ? z.union([own, changeOfAccessView]) : own;
-    const others = 'json' in returns ? returns.mediaTypes : [];
-    const content = { [mediaType]: { schema, ...(example !== undefined && { example }) }, ...rawContent(others) };
+  const wholeSchema = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
+  if (wholeSchema) {
+    const ownSchema = makeResponseSchema(wholeSchema, contract, readers);
+    const schema = contract.dryRun && returns.status === 200 ? z.union([ownSchema, changeOfAccessView]) : ownSchema;
+    const otherMediaTypes = 'json' in returns ? returns.mediaTypes : [];
+    const content = {
+      [mediaType]: { schema, ...(example !== undefined && { example }) },
+      ...makeRawContent(otherMediaTypes),
+    };
     return { description: 'Success.', content };
   }
   if (!('raw' in returns)) return { description: 'Done; there is no body.' };
   const { raw: description, mediaTypes } = returns;
-  return { description, ...(mediaTypes.length > 0 && { content: rawContent(mediaTypes) }) };
+  return { description, ...(mediaTypes.length > 0 && { content: makeRawContent(mediaTypes) }) };
 }
 
-const rawContent = (mediaTypes: readonly string[]) =>
-  Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: rawSchema(mediaType) }]));
+const makeRawContent = (mediaTypes: readonly string[]) =>
+  Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: makeRawSchema(mediaType) }]));
 
-/** The permission that a caller needs, and the legacy permission of document 2 that allows it too. */
+/** Describes the permission that a caller needs, and the legacy permission of document 2 that allows it too. */
 function describePermission(access: RouteAccess): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
   if (typeof access === 'object' && 'decidedBy' in access) return { 'x-permission': access.decidedBy };
   if (access === 'administrator') return { 'x-permission': access };
   const action = getAction(access);
   if (action === null) return {};
-  const { legacy, types } = actionEntry(action);
+  const { legacy, types } = getActionEntry(action);
   const alias = legacy?.map((verb) => `${types[0]}:${verb}`).join(' + ');
   return { 'x-permission': action, ...(alias && { 'x-legacy-permission': alias }) };
 }
 
-/** The schemes that a credential may be sent by. */
+/** Security schemes by which each kind of credential may be sent. */
 const SCHEMES_BY_CREDENTIAL: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
   signature: ['signature'],
   bearer: ['bearer'],
@@ -389,6 +397,6 @@ const SCHEMES_BY_CREDENTIAL: Record<Credential, (keyof typeof SECURITY_SCHEMES)[
 function describeSecurity(access: RouteAccess, credential: Credential): Record<string, string[]>[] {
   if (access === 'public' || isTokenAccess(access)) return [];
   if (access === 'operator') return [{ operator: [] }];
-  const ways = SCHEMES_BY_CREDENTIAL[credential].map((way) => ({ [way]: [] }));
-  return access === 'optional' || access === 'pending' ? [...ways, {}] : ways;
+  const schemeRequirements = SCHEMES_BY_CREDENTIAL[credential].map((schemeName) => ({ [schemeName]: [] }));
+  return access === 'optional' || access === 'pending' ? [...schemeRequirements, {}] : schemeRequirements;
 }

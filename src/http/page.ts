@@ -1,54 +1,57 @@
 import { parseAccept } from 'hono/utils/accept';
 import { escapeHtml } from '../kernel/text.ts';
 import type { FrameAncestors, ViewBranding } from '../presentation/viewing.ts';
-import { acceptedLocale, DEFAULT_LOCALE, type Locale, parseLocale } from '../texts/locales.ts';
+import { chooseAcceptedLocale, DEFAULT_LOCALE, type Locale, parseLocale } from '../texts/locales.ts';
 
-/** The pages that `src/web` builds. */
+/** Name of a page that `src/web` builds. */
 export type PageName = 'view' | 'portal' | 'accept-invitation' | 'reset-password' | 'let-in' | 'plain' | 'docs';
 
-/** The headers and data with which a page is served. */
+/** Headers and data with which a page is served. */
 export interface ServedPage {
   frames: FrameAncestors;
   locale: Locale;
-  /** The brand of a page that shows one before its first request. */
+  /** Brand of a page that shows one before its first request. */
   branding?: ViewBranding;
-  /** Data for the page, as JSON. It is about one person, so that no cache keeps such a page. */
+  /** Data for the page, as JSON. It is about one person, so no cache stores such a page. */
   told?: unknown;
-  /** The status; 200 by default. */
+  /** Status of the answer; 200 by default. */
   status?: 400;
-  /** The content of a plain page. */
+  /** Content of a plain page. */
   plain?: PlainContent;
 }
 
-/** A page of text, of links, and of forms whose buttons post to the page's own path. */
+/** Content of a page of text, links, and forms whose buttons post to the page's own path. */
 export interface PlainContent {
   title: string;
   text: string;
   links?: { href: string; title: string; text: string }[];
-  /** A note in small type at the end. */
+  /** Note in small type at the end. */
   note?: string;
-  /** The first is the one that most want. `query` goes to the address that is posted to. */
+  /** Forms, the most usual one first. `query` is added to the address that is posted to. */
   forms: { button: string; query?: Record<string, string> }[];
 }
 
-/** Whether a caller would rather have a page than JSON, or as gladly (RFC 9110, section 12.5.1). */
+/** Returns true if a caller prefers a page to JSON, or accepts both equally (RFC 9110, section 12.5.1). */
 export function prefersPage({ headers }: Request): boolean {
   const ranges = parseAccept(headers.get('Accept') ?? '');
-  const weigh = (range: string): number | undefined => ranges.find(({ type }) => type.toLowerCase() === range)?.q;
-  const ofPage = weigh('text/html') ?? 0;
-  return ofPage > 0 && ofPage >= (weigh('application/json') ?? weigh('application/*') ?? weigh('*/*') ?? 0);
+  const findQuality = (range: string): number | undefined => ranges.find(({ type }) => type.toLowerCase() === range)?.q;
+  const pageQuality = findQuality('text/html') ?? 0;
+  return (
+    pageQuality > 0 &&
+    pageQuality >= (findQuality('application/json') ?? findQuality('application/*') ?? findQuality('*/*') ?? 0)
+  );
 }
 
-/** The language of a page: of its address, else of its token, else of the reader's browser, else English. */
-export function choosePageLocale({ url, headers }: Request, ofToken?: Locale): Locale {
-  const asked = parseLocale(new URL(url).searchParams.get('locale'));
-  return asked ?? ofToken ?? acceptedLocale(headers.get('Accept-Language')) ?? DEFAULT_LOCALE;
+/** Chooses the language of a page: of its address, else of its token, else of the reader's browser, else English. */
+export function choosePageLocale({ url, headers }: Request, tokenLocale?: Locale): Locale {
+  const requestedLocale = parseLocale(new URL(url).searchParams.get('locale'));
+  return requestedLocale ?? tokenLocale ?? chooseAcceptedLocale(headers.get('Accept-Language')) ?? DEFAULT_LOCALE;
 }
 
 /**
- * A built page, with the headers that make it safe to open: nothing runs or loads on it but what this API itself serves,
- * no address that holds a token is passed on, and no cache that others share keeps it.
- * @param assets the binding that holds what `src/web/build.ts` wrote
+ * Serves a built page, with the headers that make it safe to open: it runs and loads only what this API itself serves, passes on
+ * no address that holds a token, and is stored in no shared cache. @param assets the binding that holds the output of
+ * `src/web/build.ts`
  */
 export async function makePageResponse(
   assets: Fetcher,
@@ -73,7 +76,7 @@ export async function makePageResponse(
   });
 }
 
-/** Puts values into a page, each under its name, as data that is no script. */
+/** Inserts values into a page, each under its name, as data that is not executed. */
 function insertData(html: string, values: Record<string, unknown>): string {
   const scripts = Object.entries(values).flatMap(([id, value]) =>
     value === undefined
@@ -83,20 +86,20 @@ function insertData(html: string, values: Record<string, unknown>): string {
   return html.replace('<!--data-->', () => scripts.join('\n'));
 }
 
-/** Puts the content into a plain page. */
+/** Inserts the content into a plain page. */
 function insertContent(html: string, { title, text, links = [], note, forms }: PlainContent, locale: Locale): string {
   const buttons = forms.map(({ button, query }, at) => {
     const action = escapeHtml(`?${new URLSearchParams({ ...query, locale })}`);
     return `<form method="post" action="${action}"><button class="${at === 0 ? 'primary' : ''}">${escapeHtml(button)}</button></form>`;
   });
-  const places = links.map(
+  const linkItems = links.map(
     (link) =>
       `<li><a href="${escapeHtml(link.href)}"><strong>${escapeHtml(link.title)}</strong><span>${escapeHtml(link.text)}</span></a></li>`,
   );
   const content = [
     `<h1>${escapeHtml(title)}</h1>`,
     `<p role="status">${escapeHtml(text)}</p>`,
-    ...(places.length > 0 ? [`<ul class="places">\n${places.join('\n')}\n</ul>`] : []),
+    ...(linkItems.length > 0 ? [`<ul class="places">\n${linkItems.join('\n')}\n</ul>`] : []),
     ...buttons,
     ...(note === undefined ? [] : [`<p class="small">${escapeHtml(note)}</p>`]),
   ].join('\n');
@@ -108,12 +111,12 @@ function insertContent(html: string, { title, text, links = [], note, forms }: P
     );
 }
 
-/** An origin as CSP can name it: no separator that would end the directive, no wildcard. */
-const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
+/** Pattern of an origin that CSP can name: no separator that would end the directive, no wildcard. */
+const ORIGIN_PATTERN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
 
-/** The policy of a page. `frame-ancestors` names only valid origins: anything else allows nobody. */
+/** Makes the policy of a page. `frame-ancestors` names only valid origins: anything else allows nobody. */
 function makeContentSecurityPolicy(name: PageName, frames: FrameAncestors): string {
-  const origins = frames === 'anywhere' ? ['*'] : frames.filter((origin) => ORIGIN.test(origin));
+  const origins = frames === 'anywhere' ? ['*'] : frames.filter((origin) => ORIGIN_PATTERN.test(origin));
   return [
     `default-src 'none'`,
     `script-src 'self'`,

@@ -1,17 +1,17 @@
-const PARAMETER = /\{(\w+)\}/g;
+const PARAMETER_PATTERN = /\{(\w+)\}/g;
 
-/** A template such as `/accounts/{id}` as Hono writes it: `/accounts/:id`. */
-export const toHonoPath = (template: string): string => template.replaceAll(PARAMETER, ':$1');
+/** Converts a template such as `/accounts/{id}` to Hono's form: `/accounts/:id`. */
+export const toHonoPath = (template: string): string => template.replaceAll(PARAMETER_PATTERN, ':$1');
 
-/** The parameters of a template, in order. */
+/** Lists the parameters of a template, in order. */
 export const listParameters = (template: string): string[] =>
-  [...template.matchAll(PARAMETER)].map(([, name]) => name as string);
+  [...template.matchAll(PARAMETER_PATTERN)].map(([, name]) => name as string);
 
-/** A template with its parameters filled in. */
+/** Fills in the parameters of a template. */
 export const fillPath = (template: string, value: (name: string) => string): string =>
-  template.replaceAll(PARAMETER, (_, name) => value(name));
+  template.replaceAll(PARAMETER_PATTERN, (_, name) => value(name));
 
-/** Whether a path, without its query, is one of a template's. */
+/** Returns true if a path, without its query, fits a template. */
 export function matchesPath(template: string, path: string): boolean {
   const segments = path.split('/');
   const expected = template.split('/');
@@ -21,7 +21,7 @@ export function matchesPath(template: string, path: string): boolean {
   );
 }
 
-/** Orders templates so that a literal segment comes before a parameter in the same place. */
+/** Compares templates so that a literal segment comes before a parameter in the same position. */
 export const compareSpecificity = (a: string, b: string): number =>
   measureSpecificity(b).localeCompare(measureSpecificity(a));
 

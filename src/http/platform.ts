@@ -1,17 +1,20 @@
 import { z } from 'zod';
 import { DEFAULT_LOCALE } from '../texts/locales.ts';
-import { aboutResponse, aboutView } from './about.ts';
+import { aboutView, respondToAbout } from './about.ts';
 import { prepared, raw } from './endpoint.ts';
 import { findBrokenParts } from './health.ts';
 import { describeApi, type SentEvent, type SurfaceEndpoints } from './openapi.ts';
 import { makePageResponse } from './page.ts';
 import { endpoint } from './surfaces/organization.ts';
 
-/** The description as JSON, without the address it is served at: the same for as long as an isolate lives. */
+/** Description as JSON, without the address it is served at: the same for as long as an isolate lives. */
 let description: string | undefined;
 
-/** Routes about the API itself. `surfaces` is asked for when the description is first read; `events` are what it sends by itself. */
-export const platformEndpoints = (surfaces: () => SurfaceEndpoints[], events: readonly SentEvent[]) => [
+/**
+ * Makes the routes about the API itself. `surfaces` is called when the description is first read; `events` are the webhook
+ * events.
+ */
+export const makePlatformEndpoints = (surfaces: () => SurfaceEndpoints[], events: readonly SentEvent[]) => [
   endpoint(
     {
       method: 'get',
@@ -24,7 +27,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[], events: re
       returns: prepared(aboutView, 'text/html'),
       fails: [],
     },
-    ({ ctx, request }) => aboutResponse(ctx.bindings.PAGES, ctx.config.VERSION, request),
+    ({ ctx, request }) => respondToAbout(ctx.bindings.PAGES, ctx.config.VERSION, request),
   ),
   endpoint(
     {
@@ -43,9 +46,9 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[], events: re
     },
     async ({ ctx }) => {
       const version = ctx.config.VERSION;
-      const broken = await findBrokenParts(ctx.bindings);
-      if (broken.length === 0) return Response.json({ status: 'ok', version });
-      return Response.json({ status: 'broken', version, broken }, { status: 503 });
+      const brokenParts = await findBrokenParts(ctx.bindings);
+      if (brokenParts.length === 0) return Response.json({ status: 'ok', version });
+      return Response.json({ status: 'broken', version, broken: brokenParts }, { status: 503 });
     },
   ),
   endpoint(

@@ -1,42 +1,42 @@
 import { z } from 'zod';
 import { type FieldProblem, invalid } from '../kernel/failure.ts';
 import { shorten } from '../kernel/text.ts';
-import { gatherDeepObjects } from './deep-object.ts';
+import { makeDeepObjectGatherer } from './deep-object.ts';
 import type { Contract } from './endpoint.ts';
-import { sayIssue, selectFirstProblems } from './field-words.ts';
+import { makeIssueText, selectFirstProblems } from './field-words.ts';
 import { queryFlag } from './list-query.ts';
 
-/** The schema of a route's query. Parameters that the route does not know are refused, unless it says otherwise. */
+/** Makes the schema of a route's query. Undeclared parameters are refused, unless the contract says otherwise. */
 export function getQuerySchema(contract: Contract): z.ZodType {
   const { openQuery } = contract;
-  const known = getDeclaredQuery(contract) ?? z.object({});
-  return z.preprocess(gatherDeepObjects(known), openQuery ? known : closeQuery(known));
+  const declaredQuery = getDeclaredQuery(contract) ?? z.object({});
+  return z.preprocess(makeDeepObjectGatherer(declaredQuery), openQuery ? declaredQuery : closeQuery(declaredQuery));
 }
 
-/** The query that a route is declared with, and the parameters that its other declarations add to it. */
+/** Returns the query that a route declares, and the parameters that its other declarations add to it. */
 export const getDeclaredQuery = ({ query, dryRun }: Contract): z.ZodType | undefined =>
-  dryRun ? ((query ?? z.object({})) as z.ZodObject).extend(DRY_RUN) : query;
+  dryRun ? ((query ?? z.object({})) as z.ZodObject).extend(DRY_RUN_PARAMETER) : query;
 
-const DRY_RUN = {
+const DRY_RUN_PARAMETER = {
   dry_run: queryFlag.meta({
     description:
       '`true`: changes nothing, and answers 200 with who would gain and who would lose what. Refused as the change itself would be.',
   }),
 };
 
-/** A query that refuses parameters which it does not know, unless its schema has a rule for those. */
+/** Makes a query refuse undeclared parameters, unless its schema has a rule for them. */
 const closeQuery = (query: z.ZodType): z.ZodType =>
   query instanceof z.ZodObject && query.def.catchall === undefined ? query.strict() : query;
 
-/** @throws invalid naming each wrong parameter */
+/** Throws unless a query is valid. @throws invalid naming each wrong parameter */
 export function requireValid(result: { success: boolean; error?: { issues: readonly z.core.$ZodIssue[] } }): void {
   if (result.success) return;
   throw invalid(selectFirstProblems(result.error?.issues.flatMap(findProblems) ?? []));
 }
 
-/** Refuses parameters without a name, which the router leaves out of what it reads. */
+/** Refuses parameters without a name, which the router ignores. */
 export function refuseNameless(url: string): void {
-  if (new URLSearchParams(readQueryText(url)).has('')) throw invalid([{ field: '', message: NO_PARAMETER }]);
+  if (new URLSearchParams(readQueryText(url)).has('')) throw invalid([{ field: '', message: UNKNOWN_PARAMETER_TEXT }]);
 }
 
 function readQueryText(url: string): string {
@@ -44,15 +44,15 @@ function readQueryText(url: string): string {
   return mark < 0 ? '' : url.slice(mark + 1);
 }
 
-/** A run of percent-encoded bytes. */
+/** Pattern of a run of percent-encoded bytes. */
 const ENCODED_PATTERN = /(?:%[\da-f]{2})+/gi;
 
-/** Refuses percent-encoding that is no UTF-8: it would be taken as the text it was sent in, `%ED%A0%80`. */
+/** Refuses percent-encoding that is no UTF-8: the router would take it literally, as `%ED%A0%80`. */
 export function refuseBrokenText(url: string): void {
   const query = readQueryText(url);
-  const broken = query.split('&').filter((parameter) => parameter.match(ENCODED_PATTERN)?.some(isBroken));
-  if (broken.length === 0) return;
-  const names = new Set(broken.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));
+  const brokenParameters = query.split('&').filter((parameter) => parameter.match(ENCODED_PATTERN)?.some(isBroken));
+  if (brokenParameters.length === 0) return;
+  const names = new Set(brokenParameters.flatMap((parameter) => [...new URLSearchParams(parameter).keys()]));
   throw invalid([...names].slice(0, MAX_REPORTED_UNKNOWN.names).map((name) => makeProblem(name, 'must be UTF-8')));
 }
 
@@ -65,7 +65,7 @@ function isBroken(encoded: string): boolean {
   }
 }
 
-/** The maximum number of parameters that an answer says are unknown, and the maximum number of characters of their names. */
+/** Maximum number of unknown parameters that an answer names, and maximum number of characters of their names. */
 const MAX_REPORTED_UNKNOWN = { names: 20, characters: 80 };
 
 const makeProblem = (name: string, message: string): FieldProblem => ({
@@ -73,19 +73,19 @@ const makeProblem = (name: string, message: string): FieldProblem => ({
   message,
 });
 
-const NO_PARAMETER = 'is not a parameter of this route';
+const UNKNOWN_PARAMETER_TEXT = 'is not a parameter of this route';
 
 const findProblems = (issue: z.core.$ZodIssue): FieldProblem[] =>
   issue.code === 'unrecognized_keys'
-    ? issue.keys.slice(0, MAX_REPORTED_UNKNOWN.names).map((key) => makeProblem(key, NO_PARAMETER))
-    : [{ field: issue.path.join('.'), message: sayParameter(issue) }];
+    ? issue.keys.slice(0, MAX_REPORTED_UNKNOWN.names).map((key) => makeProblem(key, UNKNOWN_PARAMETER_TEXT))
+    : [{ field: issue.path.join('.'), message: makeParameterText(issue) }];
 
-/** A parameter's limits are told for an empty value, too: most are numbers. */
-function sayParameter(issue: z.core.$ZodIssue): string {
+/** Makes the message of a parameter. An empty value is told the parameter's limits, too: most are numbers. */
+function makeParameterText(issue: z.core.$ZodIssue): string {
   if (isRepeated(issue)) return 'must be sent once';
-  return issue.input === '' ? issue.message : sayIssue(issue);
+  return issue.input === '' ? issue.message : makeIssueText(issue);
 }
 
-/** Whether a parameter was sent several times where one value is taken. */
+/** Returns true if a parameter was sent several times but accepts one value. */
 const isRepeated = ({ code, input }: z.core.$ZodIssue): boolean =>
   Array.isArray(input) && (code === 'invalid_type' || code === 'invalid_value');

@@ -6,7 +6,7 @@ import { formatLimiterName } from '../objects/ip-limiter.ts';
 import { callObject } from '../platform/objects.ts';
 import { rateLimitExceeded } from './failures.ts';
 
-/** The failure of a request that a limit refuses. */
+/** Makes the failure of a request that a limit refuses. */
 export const makeRateLimitFailure = (state: LimitState, now: number): Failure =>
   rateLimitExceeded(Math.ceil((state.resetAt - now) / 1000));
 
@@ -16,10 +16,10 @@ export async function countByIp({ config, bindings, ip }: Context): Promise<Limi
   return callObject(bindings.IP_LIMITER, formatLimiterName(ip), async (limiter) => await limiter.take(limit));
 }
 
-/** The number of preflights that an address may send for each request it may. */
+/** Number of preflights that an address may send for each allowed request. */
 const PREFLIGHTS_PER_REQUEST = 10;
 
-/** Counts a preflight. Browsers send them by themselves, so they neither use up the limit of requests nor meet it. */
+/** Counts a preflight. Browsers send them by themselves, so they have a limit apart from that of requests. */
 export async function countPreflight({ config, bindings, ip }: Context): Promise<LimitState> {
   const limit = config.RATE_LIMIT_IP_PER_SECOND * PREFLIGHTS_PER_REQUEST;
   const name = formatLimiterName(ip);
@@ -32,11 +32,11 @@ export async function countByToken(
   tokenId: string,
   use?: KeyUse,
 ): Promise<{ limit: LimitState; key: KeyState | null }> {
-  const most = config.RATE_LIMIT_TOKEN_PER_MINUTE;
-  return callObject(bindings.TOKEN_LIMITER, tokenId, async (limiter) => await limiter.take(most, use));
+  const maxRequests = config.RATE_LIMIT_TOKEN_PER_MINUTE;
+  return callObject(bindings.TOKEN_LIMITER, tokenId, async (limiter) => await limiter.take(maxRequests, use));
 }
 
-/** The headers of the limit that has the fewest requests left. */
+/** Makes the headers of the limit that has the fewest requests left. */
 export function makeLimitHeaders(states: LimitState[]): [name: string, value: string][] {
   const [tightest] = states.toSorted((a, b) => a.remaining - b.remaining);
   if (!tightest) return [];

@@ -6,7 +6,7 @@ import {
   requireAction,
   requireActionOn,
   requireAdministrator,
-  requireAnyOf,
+  requireAnyAction,
   requireNotDenied,
   requireOwner,
   requireUserWithoutClient,
@@ -25,40 +25,40 @@ import type { Meter } from '../kernel/meter.ts';
 import type { KeyedRequest, KeyState, KeyUse } from '../objects/idempotency-keys.ts';
 import type { TokenLimiter } from '../objects/token-limiter.ts';
 import type { Action } from '../permissions/actions.ts';
-import { resourceArn } from '../permissions/arn.ts';
+import { makeResourceArn } from '../permissions/arn.ts';
 import { callObject } from '../platform/objects.ts';
 import { authenticateAgain, authenticatePrincipal, isPrincipal } from './authentication.ts';
 import { acceptsOAuthClients, type Contract, getAction, type RouteAccess, type TokenKind } from './endpoint.ts';
-import { giveUpKey, openHeldKey, type RequestKey } from './idempotency.ts';
+import { giveUpKey, makeHeldKey, type RequestKey } from './idempotency.ts';
 import { listParameters } from './paths.ts';
 import { countByIp, countByToken, makeRateLimitFailure } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
 
-/** Facts about a request, for the limits' headers, the log and the audit trail, wherever it ends. */
+/** Facts about a request, for the limits' headers, the log and the audit trail, collected until it ends anywhere. */
 export interface RequestFacts {
-  /** The limits counted for it; they become headers of the answer. */
+  /** Limits that the request was counted against; they become headers of the answer. */
   limits: LimitState[];
-  /** The route it took. */
+  /** Contract of the request's route. */
   contract: Contract | null;
-  /** The sender, once authenticated. */
+  /** Sender of the request, once authenticated. */
   actor: Actor | null;
-  /** The company that it belongs to, where it came without a credential. */
+  /** Company of a request that came without a credential. */
   owner: RequestOwner | null;
-  /** The ids of its path, or of the resource it made where the path names none; then those that its body attaches. */
+  /** Ids in the path, or of the created resource if the path has none; then ids that the body attaches. */
   resourceIds: string[];
-  /** The route that this request performed (`Perform`), and the status that it would have returned. */
+  /** Route that this request performed (`Perform`), and the status that it would have returned. */
   performed: { contract: Contract; status: number } | null;
-  /** The action that its handler recorded it as, and the ids of others that it is about. */
+  /** Action under which the handler recorded the request, and ids of further affected records. */
   recordedAs?: { action: Action; ids: readonly string[] };
-  /** Set once it may have changed what its sender may do. */
+  /** True once the request may have changed its sender's permissions. */
   changedOwnAccess?: true;
-  /** Set for a dry run, which reports what its route would change and changes nothing. */
+  /** True for a dry run, which reports what its route would change and changes nothing. */
   isDryRun?: true;
-  /** Counts its use of resources. */
+  /** Meter of the request's use of resources. */
   meter: Meter;
 }
 
-/** The check of each kind of credential; given by the modules that own them. */
+/** Authentication functions by kind of credential; provided by the modules of the credentials. */
 export type Authenticators = Record<Credential, Authenticate>;
 
 export interface Authentication {
@@ -67,33 +67,33 @@ export interface Authentication {
   operator: AuthenticateOperator;
 }
 
-/** The caller of a request and its idempotency key. */
+/** Caller of a request and its idempotency key. */
 export interface CheckedRequest {
   actor: Actor;
   key: RequestKey;
 }
 
-/** A request before its checks. */
+/** Request before its checks. */
 export interface RequestToCheck {
   contract: Contract;
-  /** The kind of credential that callers of the surface send. */
+  /** Kind of credential that callers of the surface send. */
   surfaceCredential: Credential;
   authentication: Authentication;
   ctx: Context<AnonymousActor>;
   request: HonoRequest;
-  /** Filled on the way, so that a refused request too answers with the limits' headers and leaves a record of who sent it. */
+  /** Facts that the checks fill in, so that a refused request too has the limits' headers and an audit record of its sender. */
   facts: RequestFacts;
   /** Reads the request's idempotency key. */
   readKeyedRequest(): Promise<KeyedRequest | Failure | null>;
 }
 
-/** Rate limits, authentication, authorization, in this order. A refused request leaves its idempotency key alone. */
-export async function checkRequest(asked: RequestToCheck): Promise<CheckedRequest> {
-  const { contract, ctx, request, facts } = asked;
+/** Checks rate limits, authentication and authorization, in this order. A refused request does not use up its idempotency key. */
+export async function checkRequest(requestToCheck: RequestToCheck): Promise<CheckedRequest> {
+  const { contract, ctx, request, facts } = requestToCheck;
   // The address is counted beside the rest, not before it; its refusal comes first all the same.
-  const [byIp, identified] = await Promise.allSettled([countByIp(ctx), authenticateAndCount(asked)]);
-  const isAddressIn = byIp.status === 'fulfilled' && byIp.value.allowed;
-  if (!isAddressIn && identified.status === 'fulfilled') await identified.value.uncount();
+  const [byIp, identified] = await Promise.allSettled([countByIp(ctx), authenticateAndCount(requestToCheck)]);
+  const isAddressAllowed = byIp.status === 'fulfilled' && byIp.value.allowed;
+  if (!isAddressAllowed && identified.status === 'fulfilled') await identified.value.uncount();
   if (byIp.status === 'rejected') throw byIp.reason;
   if (!byIp.value.allowed) {
     facts.limits = [byIp.value];
@@ -115,42 +115,46 @@ export async function checkRequest(asked: RequestToCheck): Promise<CheckedReques
   return { actor, key };
 }
 
-/** The caller of a request that was counted. `uncount` takes back its count, and the use of its idempotency key. */
+/** Caller of a counted request. `uncount` undoes its count, and the use of its idempotency key. */
 interface CountedCaller extends CheckedRequest {
   uncount(): Promise<void>;
 }
 
-const removeKey = (actor: Actor): CountedCaller => ({ actor, key: null, uncount: async () => {} });
+const makeKeylessCaller = (actor: Actor): CountedCaller => ({ actor, key: null, uncount: async () => {} });
 
-/** Finds out who is calling, and counts the request by that. */
-async function authenticateAndCount(asked: RequestToCheck): Promise<CountedCaller> {
-  const { contract, authentication, ctx, request, facts } = asked;
+/** Authenticates the caller, and counts the request by the caller. */
+async function authenticateAndCount(requestToCheck: RequestToCheck): Promise<CountedCaller> {
+  const { contract, authentication, ctx, request, facts } = requestToCheck;
   const { access } = contract;
-  if (access === 'public') return removeKey(ctx.actor);
+  if (access === 'public') return makeKeylessCaller(ctx.actor);
   if (isTokenAccess(access)) {
     const token = request.param('token') ?? '';
-    const open = authentication.tokens[access.token];
-    return removeKey(await open(ctx, token, async (tokenId) => void (await countRequest(ctx, facts, tokenId))));
+    const openToken = authentication.tokens[access.token];
+    return makeKeylessCaller(
+      await openToken(ctx, token, async (tokenId) => void (await countRequest(ctx, facts, tokenId))),
+    );
   }
   if (access === 'operator') {
     await authentication.operator(ctx, request);
-    return removeKey({ kind: 'operator' });
+    return makeKeylessCaller({ kind: 'operator' });
   }
-  const authenticated = authenticateCaller(asked);
-  if (access !== 'optional' && access !== 'pending') return authenticated;
-  return authenticated.catch((error) => {
+  const pendingCaller = authenticateCaller(requestToCheck);
+  if (access !== 'optional' && access !== 'pending') return pendingCaller;
+  return pendingCaller.catch((error) => {
     // Only a credential that is not good is as none; an outage is not.
-    if (error instanceof Failure && error.kind === 'unauthenticated') return removeKey(ctx.actor);
+    if (error instanceof Failure && error.kind === 'unauthenticated') return makeKeylessCaller(ctx.actor);
     throw error;
   });
 }
 
-/** A principal's request that was checked before. */
+/** Request of a principal that was checked before. */
 type RequestToRecheck = Omit<RequestToCheck, 'facts' | 'readKeyedRequest'>;
 
-/** Authenticates and authorizes again, over a new `ctx` with present data. @throws as `checkRequest` does */
-export async function recheckRequest(returning: RequestToRecheck): Promise<PrincipalContext | Context<OperatorActor>> {
-  const { contract, surfaceCredential, authentication, ctx, request } = returning;
+/** Authenticates and authorizes again, in a new `ctx` with current data. @throws as `checkRequest` does */
+export async function recheckRequest(
+  requestToRecheck: RequestToRecheck,
+): Promise<PrincipalContext | Context<OperatorActor>> {
+  const { contract, surfaceCredential, authentication, ctx, request } = requestToRecheck;
   if (contract.access === 'operator') {
     await authentication.operator(ctx, request);
     return { ...ctx, actor: { kind: 'operator' } };
@@ -163,18 +167,18 @@ export async function recheckRequest(returning: RequestToRecheck): Promise<Princ
   return checked;
 }
 
-/** Checks the credential of a principal or an outsider. */
-async function authenticateCaller(asked: RequestToCheck): Promise<CountedCaller> {
-  const { contract, surfaceCredential, authentication, ctx, request, facts } = asked;
+/** Authenticates a principal or an outsider by the credential. */
+async function authenticateCaller(requestToCheck: RequestToCheck): Promise<CountedCaller> {
+  const { contract, surfaceCredential, authentication, ctx, request, facts } = requestToCheck;
   const authenticate = authentication.authenticators[contract.credential ?? surfaceCredential];
   const presented = await authenticate(ctx, request);
-  const keyed = await asked.readKeyedRequest();
-  const once = keyed instanceof Failure ? null : keyed;
-  const identified =
+  const keyedRequest = await requestToCheck.readKeyedRequest();
+  const usableKey = keyedRequest instanceof Failure ? null : keyedRequest;
+  const identifiedCaller =
     'actor' in presented
-      ? countOutsider(ctx, presented.actor, facts, once)
-      : authenticatePrincipal(ctx, presented, facts.limits, once);
-  return keyed instanceof Failure ? { ...(await identified), key: keyed } : identified;
+      ? countOutsider(ctx, presented.actor, facts, usableKey)
+      : authenticatePrincipal(ctx, presented, facts.limits, usableKey);
+  return keyedRequest instanceof Failure ? { ...(await identifiedCaller), key: keyedRequest } : identifiedCaller;
 }
 
 /** Counts a request of an outsider, and begins to use its idempotency key. */
@@ -182,22 +186,22 @@ async function countOutsider(
   ctx: Context,
   actor: OutsiderActor,
   facts: RequestFacts,
-  once: KeyedRequest | null,
+  keyedRequest: KeyedRequest | null,
 ): Promise<CountedCaller> {
-  const use = once && { ...once, senderId: actor.id, requestId: ctx.correlationId };
+  const use = keyedRequest && { ...keyedRequest, senderId: actor.id, requestId: ctx.correlationId };
   const state = await countRequest(ctx, facts, actor.id, use ?? undefined);
-  if (use === null || state === null) return removeKey(actor);
-  const call = (ask: (limiter: DurableObjectStub<TokenLimiter>) => Promise<void>) =>
-    callObject(ctx.bindings.TOKEN_LIMITER, actor.id, ask);
-  const key = openHeldKey(state, use, call);
+  if (use === null || state === null) return makeKeylessCaller(actor);
+  const callLimiter = (callback: (limiter: DurableObjectStub<TokenLimiter>) => Promise<void>) =>
+    callObject(ctx.bindings.TOKEN_LIMITER, actor.id, callback);
+  const key = makeHeldKey(state, use, callLimiter);
   return { actor, key, uncount: () => giveUpKey(key) };
 }
 
-/** Whether a route is opened by the token in its path. */
+/** Returns true if a route is opened by the token in its path. */
 export const isTokenAccess = (access: RouteAccess): access is { token: TokenKind } =>
   typeof access === 'object' && 'token' in access;
 
-/** Counts a request of a token or of an outsider. They have a limit of their own, so that none uses up the company's. */
+/** Counts a request by its token or outsider. They have a limit of their own, so that none uses up the company's. */
 async function countRequest(
   ctx: Context,
   facts: RequestFacts,
@@ -210,44 +214,48 @@ async function countRequest(
   return key;
 }
 
-/** The value of a parameter of the path. */
-type Parameter = (name: string) => string | undefined;
+/** Function that returns the value of a path parameter. */
+type ReadParameter = (name: string) => string | undefined;
 
-/** Checks that the caller may call a route on the resource that its path names. @throws where they may not */
-export async function authorize(contract: Contract, ctx: PrincipalContext, parameter: Parameter): Promise<void> {
+/** Checks that the caller may call a route on the resource that its path names. @throws if they may not */
+export async function authorize(
+  contract: Contract,
+  ctx: PrincipalContext,
+  readParameter: ReadParameter,
+): Promise<void> {
   if (ctx.actor.client && !acceptsOAuthClients(contract)) throw clientsRefused(ctx.actor.client);
   const { unlessDenied } = contract;
   if (unlessDenied) requireNotDenied(ctx.actor, unlessDenied);
-  await authorizeAccess(contract, ctx, parameter);
+  await authorizeAccess(contract, ctx, readParameter);
   if (contract.only === 'administrators') requireAdministrator(ctx.actor);
   if (contract.only === 'people') requireUserWithoutClient(ctx.actor);
   if (contract.only === 'owner') requireOwner(ctx.actor);
 }
 
-/** Checks that the caller may send these parameters, before they are validated. @throws where they may not */
+/** Checks that the caller may send these parameters, before they are validated. @throws if they may not */
 export function authorizeQuery(
   { administratorsWith: name }: Contract,
   actor: Principal,
-  sent: (name: string) => unknown,
+  readParameter: (name: string) => unknown,
 ): void {
-  if (name !== undefined && [sent(name)].flat().includes('true')) requireAdministrator(actor);
+  if (name !== undefined && [readParameter(name)].flat().includes('true')) requireAdministrator(actor);
 }
 
 async function authorizeAccess(
   { access, resource, resourceIdParameter = 'id', path }: Contract,
   ctx: PrincipalContext,
-  parameter: Parameter,
+  readParameter: ReadParameter,
 ): Promise<void> {
   const { actor } = ctx;
   if (access === 'administrator') return requireAdministrator(actor);
-  if (typeof access === 'object' && 'anyOf' in access && access.anyOf) return requireAnyOf(actor, access.anyOf);
+  if (typeof access === 'object' && 'anyOf' in access && access.anyOf) return requireAnyAction(actor, access.anyOf);
   const action = getAction(access);
   if (action === null) return;
   if (resource === 'none') return requireAction(actor, action, '*');
   if (typeof access !== 'object' || !('on' in access))
-    return requireAction(actor, action, parameter(resourceIdParameter) ?? '*', resource);
+    return requireAction(actor, action, readParameter(resourceIdParameter) ?? '*', resource);
   // Most access is the same for all resources: then there is nothing to look up.
-  const id = parameter(listParameters(path)[0] ?? '');
-  const isLocated = id !== undefined && dependsOnResource(actor.access, action);
-  requireActionOn(actor, action, isLocated ? await access.on(ctx, id) : resourceArn(action, actor.companyId));
+  const id = readParameter(listParameters(path)[0] ?? '');
+  const needsLocation = id !== undefined && dependsOnResource(actor.access, action);
+  requireActionOn(actor, action, needsLocation ? await access.on(ctx, id) : makeResourceArn(action, actor.companyId));
 }

@@ -1,17 +1,17 @@
 import { type ZodObject, z } from 'zod';
 import type { Failure, FailureKind, FailureType, SurfaceName, Wording } from '../kernel/failure.ts';
 import { FIELD_REASONS } from '../texts/errors/fields.ts';
-import { explainField, translate, tryAgainIn } from '../texts/errors/say.ts';
-import { acceptedLocale, type Locale } from '../texts/locales.ts';
+import { explainField, formatTryAgain, translate } from '../texts/errors/say.ts';
+import { chooseAcceptedLocale, type Locale } from '../texts/locales.ts';
 
 /**
- * The kind of credential that callers of a surface send. `bearer` is a session token or a service token, `external` these or the
+ * Kind of credential that callers of a surface send. `bearer` is a session token or a service token, `external` these or the
  * token of an outsider, `machine` a signature or a service token, `agent` what `bearer` is or an API key with its secret,
  * `directory` a service token or an API key with its secret.
  */
 export type Credential = 'signature' | 'bearer' | 'external' | 'machine' | 'agent' | 'directory';
 
-const fieldProblem = z
+const fieldProblemSchema = z
   .object({
     field: z.string(),
     reason: z.enum(FIELD_REASONS),
@@ -25,66 +25,66 @@ const fieldProblem = z
   .loose()
   .meta({ id: 'FieldProblem' });
 
-/** The `details` of an error: the problem of each field, or other data about the failure. */
-export const errorDetails = z.union([z.array(fieldProblem), z.record(z.string(), z.unknown())]);
+/** Schema of an error's `details`: the problem of each field, or other data about the failure. */
+export const errorDetailsSchema = z.union([z.array(fieldProblemSchema), z.record(z.string(), z.unknown())]);
 
-/** The parts of an error body. */
-export interface ErrorWords {
+/** Parts of an error body. */
+export interface ErrorParts {
   status: number;
   code: string;
-  /** The fact without its concept: `not_found`. */
+  /** Fact of the failure without its concept: `not_found`. */
   reason: string;
-  /** The message in the language of the caller, and in that of the surface. */
+  /** Message in the language of the caller; `ownMessage` is in the language of the surface. */
   message: string;
   ownMessage: string;
   details?: unknown;
 }
 
-/** A surface's wording for all failures of a family without their own. An empty code means that none is sent. */
+/** Surface's wording for all failures of a family without wordings of their own. An empty code means that none is sent. */
 export type FamilyWording = Wording & { code: string };
 
-/** One of the API's surfaces, for its callers, with its own wording of failures. */
+/** Surface of the API: the part for one kind of callers, with its own wording of failures. */
 export interface Surface {
   name: string;
   title: string;
-  /** For the reader of the API's description: who calls, and what it is for. */
+  /** Description for readers of the API's documentation: its callers and its purpose. */
   description: string;
   credential: Credential;
-  /** The beginnings of its paths; empty for all paths that belong to no other surface. */
+  /** Beginnings of the surface's paths; empty for the surface of all other paths. */
   bases: readonly string[];
-  /** The name under which failures define its wording. */
+  /** Name under which failures define the surface's wording. */
   wordedAs: SurfaceName;
-  /** Its wording for the families of failures, for failures that have none of their own. */
+  /** Wording for the families of failures, for failures that have none of their own. */
   families: Families;
-  /** Its language for callers that ask for none. */
+  /** Language for callers that request none. */
   language: Locale;
-  /** Set where every caller gets that language: callers are programs whose protocol has no other. */
+  /** True if every caller gets that language: callers are programs whose protocol has no other. */
   hasOneLanguage?: true;
-  /** Schema of an error body, for the API's description, and the field of it that holds the code. */
+  /** Schema of an error body, for the API's description; `codeField` is its field that holds the code. */
   errorBody: ZodObject;
   codeField: string;
-  /** The body of an error. */
-  errorOf(words: ErrorWords): unknown;
-  /** The `WWW-Authenticate` of every 401, at this address of the API. */
-  challenge(baseUrl: string): string;
-  /** The media type of its bodies, where that is not `application/json`. Its 429 is in its own words, too. */
+  /** Makes the body of an error. */
+  makeErrorBody(words: ErrorParts): unknown;
+  /** Makes the `WWW-Authenticate` of every 401, for this address of the API. */
+  formatChallenge(baseUrl: string): string;
+  /** Media type of the surface's bodies, if it is not `application/json`. Its 429 is in its own words, too. */
   mediaType?: string;
-  /** Headers that repeat parts of an answer's body. */
+  /** Makes the headers that repeat parts of an answer's body. */
   repeats?(shown: object): Readonly<Record<string, string>>;
-  /** Its wording of a 500, which tells nothing about the cause. */
-  internalError: Pick<ErrorWords, 'code' | 'message'>;
+  /** Wording of a 500, which does not reveal the cause. */
+  internalError: Pick<ErrorParts, 'code' | 'message'>;
 }
 
-/** The message of a 500, in English. */
+/** Message of a 500, in English. */
 export const INTERNAL_ERROR = 'Something went wrong on our side. Try again later.';
 
 export const JSON_TYPE = 'application/json';
 
-/** The media type of a surface's bodies. */
+/** Returns the media type of a surface's bodies. */
 export const getMediaType = ({ mediaType = JSON_TYPE }: Pick<Surface, 'mediaType'>): string => mediaType;
 
-/** The status of a failure, by its family, where a surface does not say otherwise. */
-const STATUS: Record<FailureKind, number> = {
+/** Status of a failure by its family, unless a surface differs. */
+const STATUS_BY_KIND: Record<FailureKind, number> = {
   invalid: 422,
   unauthenticated: 401,
   forbidden: 403,
@@ -98,11 +98,11 @@ const STATUS: Record<FailureKind, number> = {
 
 type Families = Record<FailureKind, FamilyWording>;
 
-const addCodes = (codes: Record<FailureKind, string>): Families =>
+const makeFamilies = (codes: Record<FailureKind, string>): Families =>
   Object.fromEntries(Object.entries(codes).map(([kind, code]) => [kind, { code }])) as Families;
 
-/** The families of failures in the words of the organization API. */
-export const ORGANIZATION_FAMILIES = addCodes({
+/** Wordings of the families of failures on the organization API. */
+export const ORGANIZATION_FAMILIES = makeFamilies({
   invalid: 'ValidationError',
   unauthenticated: 'Unauthorized',
   forbidden: 'Forbidden',
@@ -114,8 +114,8 @@ export const ORGANIZATION_FAMILIES = addCodes({
   unavailable: 'ServiceUnavailable',
 });
 
-/** The families of failures in the words that console and sharing share. */
-export const CONSOLE_FAMILIES = addCodes({
+/** Wordings of the families of failures that console and sharing share. */
+export const CONSOLE_FAMILIES = makeFamilies({
   invalid: 'VALIDATION_ERROR',
   unauthenticated: 'UNAUTHORIZED',
   forbidden: 'FORBIDDEN',
@@ -127,16 +127,20 @@ export const CONSOLE_FAMILIES = addCodes({
   unavailable: 'SERVICE_UNAVAILABLE',
 });
 
-/** The words of a surface for a failure or a type: status, code and the parts that replace its own words. */
+/** Finds a surface's wording of a failure or a type: status, code and the parts that replace the failure's own. */
 export function findWording(
   { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
   { kind, says }: Pick<FailureType, 'kind' | 'says'>,
 ): Wording & { status: number; code: string } {
-  const own = says[wordedAs];
-  return { status: STATUS[kind], ...families[kind], ...(typeof own === 'string' ? { code: own } : own) };
+  const ownWording = says[wordedAs];
+  return {
+    status: STATUS_BY_KIND[kind],
+    ...families[kind],
+    ...(typeof ownWording === 'string' ? { code: ownWording } : ownWording),
+  };
 }
 
-/** A failure in the words of a surface. @param locale the caller's language */
+/** Words a failure for a surface. @param locale the caller's language */
 export function wordFailure(
   surface: Surface,
   failure: Failure,
@@ -146,37 +150,37 @@ export function wordFailure(
   const ownMessage = wordMessage(surface, failure);
   const message = locale === surface.language ? ownMessage : wordMessage(surface, failure, locale);
   const reason = failure.reason.slice(failure.reason.indexOf('.') + 1);
-  return { status, body: surface.errorOf({ status, code, reason, message, ownMessage, details }) };
+  return { status, body: surface.makeErrorBody({ status, code, reason, message, ownMessage, details }) };
 }
 
-/** The message of a failure on a surface. For too many requests it also says when to try again, in the same language. */
+/** Words the message of a failure for a surface. For too many requests it also says when to try again. */
 export function wordMessage(surface: Surface, failure: Failure, locale: Locale = surface.language): string {
   const sentence = wordSentence(surface, failure, locale);
-  return failure.kind === 'too_many' ? `${sentence} ${tryAgainIn(getSecondsToWait(failure), locale)}` : sentence;
+  return failure.kind === 'too_many' ? `${sentence} ${formatTryAgain(getSecondsToWait(failure), locale)}` : sentence;
 }
 
-/** Failures are written in English; some have a sentence of their own where the surface speaks another language. */
+/** Words the sentence of a failure: in English, or in the failure's own sentence for a surface of another language. */
 function wordSentence(surface: Surface, failure: Failure, locale: Locale): string {
   const { message } = findWording(surface, failure);
   if (message !== undefined && locale === surface.language) return message;
   return translate(surface.language === 'en' ? (message ?? failure.message) : failure.message, locale);
 }
 
-/** The body of a 500 in the words of a surface, which tells nothing of the cause. */
+/** Makes the body of a 500 in the words of a surface, without the cause. */
 export function makeInternalError(surface: Surface, locale: Locale): unknown {
   const { code, message: ownMessage } = surface.internalError;
   const message = locale === surface.language ? ownMessage : translate(INTERNAL_ERROR, locale);
-  return surface.errorOf({ status: 500, code, reason: 'internal_error', message, ownMessage });
+  return surface.makeErrorBody({ status: 500, code, reason: 'internal_error', message, ownMessage });
 }
 
-/** The language of an answer: the caller's favourite among ours, or that of the surface. */
+/** Chooses the language of an answer: the caller's favourite among ours, or that of the surface. */
 export const chooseLanguage = ({ language, hasOneLanguage }: Surface, headers: Headers): Locale =>
-  hasOneLanguage ? language : (acceptedLocale(headers.get('Accept-Language'), language) ?? language);
+  hasOneLanguage ? language : (chooseAcceptedLocale(headers.get('Accept-Language'), language) ?? language);
 
-/** The seconds to wait before a request that was one of too many is made again. */
+/** Returns the seconds to wait before a request that was one of too many is sent again. */
 export const getSecondsToWait = ({ detail }: Failure): number => Math.max(1, Math.ceil(detail.retryAfter ?? 1));
 
-/** The answer's `details`: the fields at fault, or other data about the failure; undefined for none. */
+/** Words an answer's `details`: the fields at fault, or other data about the failure; undefined for none. */
 function wordDetails(failure: Failure, locale: Locale): unknown {
   const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;
   if (problems)

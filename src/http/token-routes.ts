@@ -9,42 +9,44 @@ import { type HttpEnv, readOrigin } from './mount.ts';
 import { type Authentication, isTokenAccess } from './request-checks.ts';
 
 const NO_STORE_HEADER: Header = ['Cache-Control', 'private, no-store'];
-const NO_REFERRER: Header = ['Referrer-Policy', 'no-referrer'];
-const ANY_PAGE: Header = ['Access-Control-Allow-Origin', '*'];
+const NO_REFERRER_HEADER: Header = ['Referrer-Policy', 'no-referrer'];
+const ANY_ORIGIN_HEADER: Header = ['Access-Control-Allow-Origin', '*'];
 
 /**
- * Cross-origin rules, and the headers of answers to outsiders: no cache keeps them for others, and an address that holds a token
- * is told to no other site. A token names the origins that may call with it; everywhere else the configuration does.
+ * Applies cross-origin rules, and sets the headers of answers to outsiders: shared caches do not store them, and an address that
+ * holds a token is passed on to no other site. A token names the origins that may call with it; for all other paths the
+ * configuration does.
  */
 export function allowCrossOrigin(
   contracts: readonly Contract[],
   tokens: Authentication['tokens'],
 ): MiddlewareHandler<HttpEnv> {
-  const opened = contracts.filter(({ access }) => isTokenAccess(access));
-  const ofTokens = makePreflight(opened, ['Content-Type']);
-  const ofAll = applyCors(contracts);
-  const openerByKind = listTokenOpeners(opened, tokens);
+  const tokenContracts = contracts.filter(({ access }) => isTokenAccess(access));
+  const tokenPreflightHeaders = makePreflight(tokenContracts, ['Content-Type']);
+  const applyGeneralRules = applyCors(contracts);
+  const findOpener = makeOpenerFinder(tokenContracts, tokens);
   return async (c, next) => {
-    const asked = openerByKind(c.req.path);
-    if (asked === null) {
-      await ofAll(c, next);
+    const foundToken = findOpener(c.req.path);
+    if (foundToken === null) {
+      await applyGeneralRules(c, next);
       if (c.get('facts').contract?.credential === 'external') setHeaders(c, [NO_STORE_HEADER]);
       return;
     }
     const isPreflight = c.req.method === 'OPTIONS';
-    if (isPreflight) c.res = await respondToPreflight(c, ofTokens);
+    if (isPreflight) c.res = await respondToPreflight(c, tokenPreflightHeaders);
     else await next();
-    const viewer = isPreflight && c.res.ok ? await readViewer(c, asked.open, asked.token) : findKnownViewer(c);
+    const viewer =
+      isPreflight && c.res.ok ? await readViewer(c, foundToken.open, foundToken.token) : findKnownViewer(c);
     // Too many requests are refused before it is known whose pages the token names. Any page may read so: it shows nothing.
     const reader =
-      viewer === null && c.res.status === 429 ? [ANY_PAGE] : findAllowedReader(viewer, c.req.header('origin'));
-    setHeaders(c, [EXPOSED_HEADERS, NO_STORE_HEADER, NO_REFERRER, ...reader]);
+      viewer === null && c.res.status === 429 ? [ANY_ORIGIN_HEADER] : makeReaderHeaders(viewer, c.req.header('origin'));
+    setHeaders(c, [EXPOSED_HEADERS, NO_STORE_HEADER, NO_REFERRER_HEADER, ...reader]);
     c.res.headers.append('Vary', 'Origin');
   };
 }
 
-/** Finds the token in a path that begins as a route of tokens does, and the function that opens such tokens. */
-function listTokenOpeners(contracts: readonly Contract[], tokens: Authentication['tokens']) {
+/** Makes a function that finds the token in a path which begins like a token route, and the function that opens the token. */
+function makeOpenerFinder(contracts: readonly Contract[], tokens: Authentication['tokens']) {
   const openers = new Map<string, OpenToken>();
   for (const { path, access } of contracts) {
     if (isTokenAccess(access)) openers.set(path.slice(0, path.indexOf('{token}')), tokens[access.token]);
@@ -59,10 +61,10 @@ function listTokenOpeners(contracts: readonly Contract[], tokens: Authentication
   };
 }
 
-/** The header that lets a page read the answer: any page where the token names none, else the pages it names. */
-function findAllowedReader(viewer: ViewerActor | null, origin: string | undefined): Header[] {
+/** Makes the header that lets a page read the answer: any page if the token names no origins, else the named ones. */
+function makeReaderHeaders(viewer: ViewerActor | null, origin: string | undefined): Header[] {
   if (viewer === null || origin === undefined) return [];
-  if (viewer.allowedOrigins.length === 0) return [ANY_PAGE];
+  if (viewer.allowedOrigins.length === 0) return [ANY_ORIGIN_HEADER];
   return viewer.allowedOrigins.includes(origin) ? [['Access-Control-Allow-Origin', origin]] : [];
 }
 
@@ -71,7 +73,7 @@ function findKnownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
   return actor?.kind === 'viewer' ? actor : null;
 }
 
-/** The viewer whose token is in the path of a preflight; null when there is no such token. */
+/** Reads the viewer whose token is in the path of a preflight; null if there is no such token. */
 async function readViewer(c: HonoContext<HttpEnv>, open: OpenToken, token: string): Promise<ViewerActor | null> {
   const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' }, { nearest: true });
   try {

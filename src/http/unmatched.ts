@@ -5,7 +5,7 @@ import type { SurfaceEndpoints } from './openapi.ts';
 import { matchesPath } from './paths.ts';
 import type { Surface } from './surface.ts';
 
-/** The failure of a request that no endpoint takes: its path is unknown, or only its method is. */
+/** Finds the failure of a request that fits no endpoint: its path is unknown, or only its method is. */
 export function findUnmatchedFailure(surfaces: SurfaceEndpoints[], path: string): Failure {
   const methods = surfaces
     .flatMap(({ endpoints }) => endpoints)
@@ -14,24 +14,24 @@ export function findUnmatchedFailure(surfaces: SurfaceEndpoints[], path: string)
   return methods.length === 0 ? unknownRoute() : wrongMethod([...new Set(methods)]);
 }
 
-/** The path of the console for the same resource as a path of the organization API; null where there is none. */
+/** Finds the console's path for the same resource as a path of the organization API; null if there is none. */
 export function findCounterpart(surfaces: readonly SurfaceEndpoints[], path: string): string | null {
-  const onConsole = `/v1${path.replace(/^\/admin(?=\/)/, '')}`;
-  const bearing = surfaces
+  const consolePath = `/v1${path.replace(/^\/admin(?=\/)/, '')}`;
+  const bearerContracts = surfaces
     .filter(({ surface }) => surface.credential === 'bearer')
     .flatMap(({ endpoints }) => endpoints);
-  return bearing.find(({ contract }) => matchesPath(contract.path, onConsole))?.contract.path ?? null;
+  return bearerContracts.find(({ contract }) => matchesPath(contract.path, consolePath))?.contract.path ?? null;
 }
 
-/** The surface that a path belongs to, whether or not an endpoint takes it: the one with the longest base above it. */
+/** Finds the surface that a path belongs to, whether or not an endpoint accepts it: the one with the longest base above it. */
 export function findSurface(surfaces: readonly SurfaceEndpoints[], path: string): Surface {
-  const fitting = surfaces.flatMap(({ surface }) =>
+  const matchingBases = surfaces.flatMap(({ surface }) =>
     surface.bases.filter((base) => isUnderPath(path, base)).map((base) => ({ base, surface })),
   );
-  const [longest] = fitting.toSorted((a, b) => b.base.length - a.base.length);
+  const [longest] = matchingBases.toSorted((a, b) => b.base.length - a.base.length);
   if (!longest) throw new Error('No surface has the base of all paths.');
   return longest.surface;
 }
 
-/** Whether a path is at a base or below it. The empty base is that of all paths. */
+/** Returns true if a path is at a base or below it. The empty base contains all paths. */
 const isUnderPath = (path: string, base: string): boolean => path === base || path.startsWith(`${base}/`);

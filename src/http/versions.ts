@@ -1,12 +1,12 @@
 import type { Context } from '../context.ts';
 import { recordReads, runDependentWrite } from '../db/client.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
-import { sha256Hex } from '../platform/secrets.ts';
-import type { Contract, Endpoint, Versioned } from './endpoint.ts';
+import { computeSha256Hex } from '../platform/secrets.ts';
+import type { Contract, Endpoint, VersionDeclaration } from './endpoint.ts';
 import { preconditionFailed } from './failures.ts';
 
-/** The arguments of a handler. */
-export interface Call {
+/** Arguments of a handler. */
+export interface HandlerCall {
   ctx: Context;
   params: Record<string, string>;
   query: unknown;
@@ -14,16 +14,16 @@ export interface Call {
   request: Request;
 }
 
-/** Versions that a header names: these, or whichever there is. */
+/** Versions that a header names: a list, or `*` for any version. */
 type EntityTags = '*' | readonly string[];
 
-/** An entity tag; weak ones count as strong ones, because edges weaken them when they compress. */
+/** Pattern of an entity tag; weak tags count as strong ones, because edges weaken them when they compress. */
 const ENTITY_TAG_PATTERN = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
-/** The sign that replaces a tag where the rest of a header is looked at. No header holds it. */
+/** Character that replaces a tag while the rest of a header is examined. No header contains it. */
 const TAG_MARK = '\0';
 
-/** The versions that `If-Match` or `If-None-Match` names; null for a malformed header. */
+/** Parses the versions that `If-Match` or `If-None-Match` names; null for a malformed header. */
 function parseTags(header: string): EntityTags | null {
   if (header.trim() === '*') return '*';
   const tags = [...header.matchAll(ENTITY_TAG_PATTERN)].map(([, tag]) => tag as string);
@@ -34,38 +34,40 @@ function parseTags(header: string): EntityTags | null {
 
 const matchesTag = (tags: EntityTags, tag: string): boolean => tags === '*' || tags.includes(tag);
 
-/** The version of a GET's answer, as an entity tag: of the record, and after a point of the fields that are shown besides. */
+/** Computes the version of a GET's answer, as an entity tag: of the record, and after a point of the optional fields. */
 export async function computeVersion(
   shown: object,
-  { ignoredFields, optionalFields = [], readVersion }: Versioned,
+  { ignoredFields, optionalFields = [], readVersion }: VersionDeclaration,
 ): Promise<string> {
-  const own = readVersion?.(shown);
-  if (own !== undefined) return own;
-  const leftOut = [...ignoredFields, ...optionalFields];
+  const ownVersion = readVersion?.(shown);
+  if (ownVersion !== undefined) return ownVersion;
+  const uncountedFields = [...ignoredFields, ...optionalFields];
   // A row may have any columns, `__proto__` too: it is only copied where something is left out.
-  const counted =
-    leftOut.length === 0
+  const countedRecord =
+    uncountedFields.length === 0
       ? shown
-      : Object.fromEntries(Object.entries(shown).filter(([name]) => !leftOut.includes(name)));
-  const extra = Object.entries(shown).filter(([name]) => optionalFields.includes(name));
-  const parts = await Promise.all([counted, ...(extra.length > 0 ? [extra] : [])].map(computeDigest));
+      : Object.fromEntries(Object.entries(shown).filter(([name]) => !uncountedFields.includes(name)));
+  const optionalEntries = Object.entries(shown).filter(([name]) => optionalFields.includes(name));
+  const parts = await Promise.all(
+    [countedRecord, ...(optionalEntries.length > 0 ? [optionalEntries] : [])].map(computeDigest),
+  );
   return `"${parts.join('.')}"`;
 }
 
 const computeDigest = async (shown: object): Promise<string> =>
-  (await sha256Hex(JSON.stringify(shown))).slice(0, VERSION_LENGTH);
+  (await computeSha256Hex(JSON.stringify(shown))).slice(0, DIGEST_LENGTH);
 
-/** The version of the record alone. */
+/** Reduces an entity tag to the version of the record alone. */
 const toRecordTag = (tag: string): string => tag.replace(/\.[0-9a-f]+"$/, '"');
 
-/** The length of the digest in an entity tag, in hexadecimal digits: 128 bits. */
-const VERSION_LENGTH = 32;
+/** Length of the digest in an entity tag, in hexadecimal digits: 128 bits. */
+const DIGEST_LENGTH = 32;
 
-/** Whether the caller has this version already. A header that is not in form names none. */
+/** Returns true if the caller has this version already. A malformed header names none. */
 export const isKnownVersion = (ifNoneMatch: string | undefined, tag: string): boolean =>
   ifNoneMatch !== undefined && matchesTag(parseTags(ifNoneMatch) ?? [], tag);
 
-/** The GET that tells the version that a write can be made for. */
+/** Finds the GET that answers the version for which a write can be made. */
 export function findVersionedGet(
   { method, path, versionPath: other = path }: Contract,
   endpoints: readonly Endpoint[],
@@ -83,32 +85,34 @@ export function findVersionedGet(
 export async function runForVersion(
   ifMatch: string | undefined,
   { method }: Pick<Contract, 'method'>,
-  reading: Endpoint,
-  call: Call,
-  write: (call: Call) => Promise<unknown>,
+  versionedGet: Endpoint,
+  call: HandlerCall,
+  handle: (call: HandlerCall) => Promise<unknown>,
 ): Promise<unknown> {
-  if (ifMatch === undefined) return write(call);
+  if (ifMatch === undefined) return handle(call);
   const tags = parseTags(ifMatch);
   if (tags === null) {
     throw invalid([{ field: 'If-Match', message: 'must be `*`, or a list of entity tags in double quotes' }]);
   }
   // Whether there is any is what the write finds out anyway.
-  if (tags === '*') return write(call);
-  const versioned = reading.contract.versioned as Versioned;
+  if (tags === '*') return handle(call);
+  const versionDeclaration = versionedGet.contract.versioned as VersionDeclaration;
   const requireVersion = async (shown: object): Promise<void> => {
-    if (!matchesTag(tags.map(toRecordTag), await computeVersion(shown, versioned))) throw preconditionFailed();
+    if (!matchesTag(tags.map(toRecordTag), await computeVersion(shown, versionDeclaration))) throw preconditionFailed();
   };
-  if (versioned.checkedBy === 'service') return write({ ...call, ctx: { ...call.ctx, requireVersion } });
+  if (versionDeclaration.checkedBy === 'service') return handle({ ...call, ctx: { ...call.ctx, requireVersion } });
   const { db } = call.ctx;
-  const renew = async () => {
+  const readAndCheck = async () => {
     const { result, reads } = await recordReads(db, () =>
-      reading.handle({ ...call, query: reading.contract.query?.parse({}), body: undefined }).catch((error: unknown) => {
-        if (method === 'delete' && error instanceof Failure && error.kind === 'missing') return null;
-        throw error;
-      }),
+      versionedGet
+        .handle({ ...call, query: versionedGet.contract.query?.parse({}), body: undefined })
+        .catch((error: unknown) => {
+          if (method === 'delete' && error instanceof Failure && error.kind === 'missing') return null;
+          throw error;
+        }),
     );
     if (result !== null) await requireVersion(result as object);
     return reads;
   };
-  return runDependentWrite(db, { reads: await renew(), renew }, () => write(call));
+  return runDependentWrite(db, { reads: await readAndCheck(), readAgain: readAndCheck }, () => handle(call));
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { CompanyContext } from '../context.ts';
 import { ID_PATTERN } from '../kernel/ids.ts';
-import { type Versioned, versioned } from './endpoint.ts';
+import { declareVersion, type VersionDeclaration } from './endpoint.ts';
 
-/** The maximum time that a request waits, in seconds. */
+/** Maximum time that a request waits, in seconds. */
 const MAX_WAIT_SECONDS = 25;
 
-const seconds = z
+const secondsSchema = z
   .string()
   .regex(/^-?\d+$/, `must be a whole number from 1 to ${MAX_WAIT_SECONDS}`)
   .transform(Number)
@@ -21,102 +21,105 @@ const seconds = z
     },
   });
 
-/** The query of a GET that waits. */
-const waitQuery = z.object({ wait: seconds });
+/** Schema of the query of a GET that waits. */
+const waitQuery = z.object({ wait: secondsSchema });
 
-/** Reads a stamp of each record, a text that differs after a change. May be called after the context was closed. */
-export type ReadStamps = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+/** Reads a version of each record, a text that differs after a change. May be called after the context was closed. */
+export type ReadRecordVersions = (ctx: CompanyContext, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
-/** The declarations of a GET whose caller can wait for another version, which these fields do not count for. */
-export const declareWaiting = (readStamps: ReadStamps, ...without: string[]): Waiter => ({
+/** Declares a GET whose caller can wait for another version, which does not count these fields. */
+export const declareWaiting = (
+  readRecordVersions: ReadRecordVersions,
+  ...ignoredFields: string[]
+): WaitingDeclaration => ({
   query: waitQuery,
-  versioned: versioned(...without),
-  readStamps,
+  versioned: declareVersion(...ignoredFields),
+  readRecordVersions,
 });
 
-interface Waiter {
+interface WaitingDeclaration {
   query: typeof waitQuery;
-  versioned: Versioned;
-  readStamps: ReadStamps;
+  versioned: VersionDeclaration;
+  readRecordVersions: ReadRecordVersions;
 }
 
-/** The seconds that a validated query asks to wait for. */
-export const getSeconds = (query: unknown): number | undefined => (query as z.output<typeof waitQuery>).wait;
+/** Returns the seconds that a validated query requests to wait for. */
+export const getWaitSeconds = (query: unknown): number | undefined => (query as z.output<typeof waitQuery>).wait;
 
-/** A request of this isolate that waits, and when its time is over. */
-interface Wait {
+/** Waiting request of this isolate, and the end of its wait. */
+interface PendingWait {
   id: string;
   endsAt: number;
 }
 
-/** The requests of one company that wait for records of one kind. One of them polls for all. */
-interface Watch {
-  waits: Set<Wait>;
-  /** The stamp of each record at the last look: null for a record that was not there. */
-  seen: ReadonlyMap<string, string | null>;
-  /** When the last poll began. */
-  seenAt: number;
-  nextLookAt: number;
+/** Requests of one company that wait for records of one kind. One of them polls for all. */
+interface CompanyWatch {
+  waits: Set<PendingWait>;
+  /** Version of each record at the last poll: null for a record that did not exist. */
+  polledVersions: ReadonlyMap<string, string | null>;
+  /** Time at which the last finished poll began. */
+  polledAt: number;
+  nextPollAt: number;
 }
 
-/** Companies' watches, by kind of record. A request can be cut off, so each wait expires by itself at its `endsAt`. */
-const watches = new Map<ReadStamps, Map<string, Watch>>();
+/** Watches of companies, by kind of record. A request can be cut off, so each wait expires by itself at its `endsAt`. */
+const watches = new Map<ReadRecordVersions, Map<string, CompanyWatch>>();
 
-/** The time between two polls of the database. Milliseconds. */
+/** Milliseconds between two polls of the database. */
 const POLL_INTERVAL_MS = 1_000;
-/** The time between a waiting request's looks for what another's poll has found; they cost no query. Milliseconds. */
+/** Milliseconds between a waiting request's checks of the result of another request's poll; they cost no query. */
 const RECHECK_INTERVAL_MS = 250;
-/** The time after which another request polls because the one that was polling did not finish. Milliseconds. */
+/** Milliseconds after which another request polls because the polling one did not finish. */
 const RESUME_AFTER_MS = 10_000;
 
-function openWatch(stamps: ReadStamps, companyId: string): Watch {
-  const companies = watches.get(stamps) ?? new Map<string, Watch>();
-  watches.set(stamps, companies);
-  for (const [id, watch] of companies) if (!isAwaited(watch)) companies.delete(id);
-  const watch = companies.get(companyId) ?? {
+function openWatch(readVersions: ReadRecordVersions, companyId: string): CompanyWatch {
+  const watchesByCompany = watches.get(readVersions) ?? new Map<string, CompanyWatch>();
+  watches.set(readVersions, watchesByCompany);
+  for (const [id, watch] of watchesByCompany) if (!isAwaited(watch)) watchesByCompany.delete(id);
+  const watch = watchesByCompany.get(companyId) ?? {
     waits: new Set(),
-    seen: new Map(),
-    seenAt: 0,
-    nextLookAt: performance.now() + POLL_INTERVAL_MS,
+    polledVersions: new Map(),
+    polledAt: 0,
+    nextPollAt: performance.now() + POLL_INTERVAL_MS,
   };
-  companies.set(companyId, watch);
+  watchesByCompany.set(companyId, watch);
   return watch;
 }
 
-function isAwaited({ waits }: Watch): boolean {
+function isAwaited({ waits }: CompanyWatch): boolean {
   const now = performance.now();
   for (const wait of waits) if (wait.endsAt <= now) waits.delete(wait);
   return waits.size > 0;
 }
 
-async function readWatchedStamps(watch: Watch, stamps: ReadStamps, ctx: CompanyContext): Promise<void> {
+async function pollVersions(watch: CompanyWatch, readVersions: ReadRecordVersions, ctx: CompanyContext): Promise<void> {
   const beganAt = performance.now();
-  watch.nextLookAt = beganAt + RESUME_AFTER_MS;
+  watch.nextPollAt = beganAt + RESUME_AFTER_MS;
   try {
     const ids = isAwaited(watch) ? [...new Set([...watch.waits].map(({ id }) => id))] : [];
-    const found = await stamps(ctx, ids);
-    watch.seen = new Map(ids.map((id) => [id, found.get(id) ?? null]));
-    watch.seenAt = beganAt;
+    const foundVersions = await readVersions(ctx, ids);
+    watch.polledVersions = new Map(ids.map((id) => [id, foundVersions.get(id) ?? null]));
+    watch.polledAt = beganAt;
   } finally {
-    watch.nextLookAt = beganAt + POLL_INTERVAL_MS;
+    watch.nextPollAt = beganAt + POLL_INTERVAL_MS;
   }
 }
 
-const waitFor = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The input of `respondWhenChanged`. */
+/** Input of `respondWhenChanged`. */
 export interface WaitingRequest {
-  stamps: ReadStamps;
-  /** The context of the request, which has what it opens closed by `release`. */
+  stamps: ReadRecordVersions;
+  /** Context of the request; `releaseConnections` closes its connections. */
   ctx: CompanyContext;
   id: string;
   seconds: number;
-  release(): Promise<void>;
-  isKnown(shown: object): Promise<boolean>;
-  /** The response for the caller as authenticated when the request arrived. */
-  show(): Promise<object>;
-  /** The response after the caller has been authenticated again with current data. */
-  showAnew(): Promise<object>;
+  releaseConnections(): Promise<void>;
+  isKnownVersion(shown: object): Promise<boolean>;
+  /** Makes the response for the caller as authenticated when the request arrived. */
+  respond(): Promise<object>;
+  /** Makes the response after the caller has been authenticated again with current data. */
+  respondAfterRecheck(): Promise<object>;
 }
 
 /**
@@ -124,34 +127,43 @@ export interface WaitingRequest {
  * While a request waits it holds no connection and no slot. All requests of this isolate that wait for records of one kind and
  * company poll together, by one query a second; a changed record is shown only after its caller has been authorized again.
  */
-export async function respondWhenChanged(awaited: WaitingRequest): Promise<object> {
-  const { stamps, ctx, id, seconds, release, isKnown, show, showAnew } = awaited;
+export async function respondWhenChanged(waitingRequest: WaitingRequest): Promise<object> {
+  const {
+    stamps,
+    ctx,
+    id,
+    seconds,
+    releaseConnections: release,
+    isKnownVersion: isKnown,
+    respond: show,
+    respondAfterRecheck: showAnew,
+  } = waitingRequest;
   if (!ID_PATTERN.test(id)) return show();
-  const since = performance.now();
-  const endsAt = since + seconds * 1_000;
+  const startedAt = performance.now();
+  const endsAt = startedAt + seconds * 1_000;
   // Before the record itself: a change in between is seen as one.
-  let known = (await stamps(ctx, [id])).get(id) ?? null;
+  let knownVersion = (await stamps(ctx, [id])).get(id) ?? null;
   const first = await show();
   if (!(await isKnown(first))) return first;
   await release();
 
-  const wait: Wait = { id, endsAt };
+  const pendingWait: PendingWait = { id, endsAt };
   const watch = openWatch(stamps, ctx.actor.companyId);
-  watch.waits.add(wait);
+  watch.waits.add(pendingWait);
   try {
     for (;;) {
       const now = performance.now();
       if (now >= endsAt) return await showAnew();
-      if (now >= watch.nextLookAt) await readWatchedStamps(watch, stamps, ctx).finally(release);
-      const seen = watch.seenAt >= since ? watch.seen.get(id) : undefined;
-      if (seen !== undefined && seen !== known) {
-        known = seen;
-        const shown = await showAnew();
-        if (!(await isKnown(shown))) return shown;
+      if (now >= watch.nextPollAt) await pollVersions(watch, stamps, ctx).finally(release);
+      const polledVersion = watch.polledAt >= startedAt ? watch.polledVersions.get(id) : undefined;
+      if (polledVersion !== undefined && polledVersion !== knownVersion) {
+        knownVersion = polledVersion;
+        const changedAnswer = await showAnew();
+        if (!(await isKnown(changedAnswer))) return changedAnswer;
       }
-      await waitFor(Math.min(RECHECK_INTERVAL_MS, endsAt - performance.now()));
+      await sleep(Math.min(RECHECK_INTERVAL_MS, endsAt - performance.now()));
     }
   } finally {
-    watch.waits.delete(wait);
+    watch.waits.delete(pendingWait);
   }
 }

@@ -7,29 +7,29 @@ import { authorize } from './request-checks.ts';
 const getShape = ({ returns }: Contract): z.ZodRawShape =>
   'body' in returns && returns.body instanceof z.ZodObject ? returns.body.shape : {};
 
-/** The name under which a record has its id. */
+/** Finds the name under which a record has its id. */
 const findIdField = (record: object): '_id' | 'id' | undefined =>
   '_id' in record ? '_id' : 'id' in record ? 'id' : undefined;
 
-/** The answer to a write for a caller who may not read the record: its id alone. */
-export const writtenRecord = {
+/** Schema of a write's answer for a caller who may not read the record: its id alone. */
+export const writtenRecordSchema = {
   _id: z.object({ _id: z.string() }).meta({ id: 'WrittenRecord' }),
   id: z.object({ id: z.string() }).meta({ id: 'OrganizationWrittenRecord' }),
 };
 
 /**
- * Returns the GETs that show the record which a write returns: those with the same response schema, and the one that its
- * contract names. GETs whose service decides who may read are omitted: the same rule applies to the caller of the write.
+ * Returns the GETs that show the record which a write returns: those with the same response schema, and the one that its contract
+ * names. GETs whose service decides who may read are omitted: the same rule applies to the caller of the write.
  */
 export function findReaders(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
   if (contract.method === 'get' || !findIdField(getShape(contract))) return [];
   return endpoints
     .map((endpoint) => endpoint.contract)
     .filter(({ method, path, returns, access }) => {
-      const shows =
+      const showsRecord =
         path === contract.shownPath ||
         ('body' in returns && 'body' in contract.returns && returns.body === contract.returns.body);
-      return method === 'get' && shows && !(typeof access === 'object' && 'decidedBy' in access);
+      return method === 'get' && showsRecord && !(typeof access === 'object' && 'decidedBy' in access);
     });
 }
 
@@ -53,8 +53,8 @@ export async function makeWrittenAnswer(
   return { [field]: id };
 }
 
-/** The schema of a write's answer. */
+/** Makes the schema of a write's answer. */
 export function makeResponseSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
   const field = findIdField(getShape(contract));
-  return readers.length === 0 || !field ? schema : z.union([schema, writtenRecord[field]]);
+  return readers.length === 0 || !field ? schema : z.union([schema, writtenRecordSchema[field]]);
 }

@@ -10,45 +10,51 @@ import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckQuestions } from '../modules/knowledge/questions/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
 import { countExecutions } from '../modules/managed-database/service.ts';
-import { keepMessage } from '../modules/outbox/service.ts';
+import { postponeMessage } from '../modules/outbox/service.ts';
 import { runSchedules } from '../modules/schedules/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
-import { backfillAudit, collectEvents, deliverEvents, mailDisabled, streamLog } from '../modules/webhooks/jobs.ts';
-import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
-import { log, logError, withCorrelationId } from '../platform/log.ts';
-import { shareEvent } from '../sharing/share-event.ts';
+import {
+  backfillAudit,
+  collectEvents,
+  deliverEvents,
+  mailEndpointDisabled,
+  streamLog,
+} from '../modules/webhooks/jobs.ts';
+import { type JobMessage, queuedJobSchema } from '../platform/job-messages.ts';
+import { log, logError, runWithCorrelationId } from '../platform/log.ts';
+import { shareEventSchema } from '../sharing/share-event.ts';
 import { databaseUnavailable } from '../tenant-sql/failures.ts';
-import { retryDelay } from './keep-batch.ts';
+import { computeRetryDelay } from './keep-batch.ts';
 
 const RETRY_SECONDS = 2;
-/** The pause before a message of unknown type is tried again: five tries take longer than a deployment. */
+/** Seconds before a message of unknown type is tried again: five tries take longer than a deployment. */
 const UNKNOWN_RETRY_SECONDS = 60;
 
-/** Hands each message of the queue to the module that owns its work. One that fails is tried again, later each time. */
-export async function dispatch(batch: MessageBatch, env: Bindings, execution: ExecutionContext): Promise<void> {
+/** Passes each message of the queue to the module that handles it. A failed message is tried again, later each time. */
+export async function dispatchBatch(batch: MessageBatch, env: Bindings, execution: ExecutionContext): Promise<void> {
   for (const message of batch.messages) {
-    const parsed = queuedJob.safeParse(message.body);
-    if (!parsed.success) {
+    const parsedJob = queuedJobSchema.safeParse(message.body);
+    if (!parsedJob.success) {
       // A newer version of the API may have sent it, while this version is still being replaced.
       logError('job_message_unknown', new Error('unknown message'), { message_id: message.id });
       message.retry({ delaySeconds: UNKNOWN_RETRY_SECONDS });
       continue;
     }
-    const { correlationId = message.id, ...job } = parsed.data;
-    await withCorrelationId(correlationId, async () => {
+    const { correlationId = message.id, ...job } = parsedJob.data;
+    await runWithCorrelationId(correlationId, async () => {
       try {
-        await run(job, correlationId, env, execution);
+        await runJob(job, correlationId, env, execution);
         message.ack();
       } catch (error) {
         const { id, attempts } = message;
         logError('job_failed', error, { type: job.type, company_id: job.companyId, message_id: id, attempts });
-        message.retry({ delaySeconds: retryDelay(attempts, RETRY_SECONDS) });
+        message.retry({ delaySeconds: computeRetryDelay(attempts, RETRY_SECONDS) });
       }
     });
   }
 }
 
-async function run(
+async function runJob(
   message: JobMessage,
   correlationId: string,
   env: Bindings,
@@ -59,13 +65,13 @@ async function run(
   const waitUntil = (work: Promise<unknown>) => execution.waitUntil(work);
   const { context, close } = openContext({ env, waitUntil, correlationId, baseUrl: '', ip: null }, actor);
   try {
-    const standing = await readCompanyState(context);
-    if (standing === 'gone') return log('job_of_nobody', { type: message.type, company_id: message.companyId });
+    const companyState = await readCompanyState(context);
+    if (companyState === 'gone') return log('job_of_nobody', { type: message.type, company_id: message.companyId });
     // An export decides by itself: the operator's is made all the same.
     if (message.type === 'company.export') return await continueExport(context, message.exportId);
     // Events are there as long as they wait; the scheduled run tells those of a company that is active again.
-    if (standing === 'suspended')
-      return message.type === 'webhooks.tell' ? undefined : await keepMessage(context, message);
+    if (companyState === 'suspended')
+      return message.type === 'webhooks.tell' ? undefined : await postponeMessage(context, message);
     switch (message.type) {
       case 'upload.analyse':
         return await collectEventsAfter(context, analyseUpload(context, message.jobId));
@@ -90,9 +96,9 @@ async function run(
       case 'webhooks.backfill':
         return await backfillAudit(context, message);
       case 'share.keep':
-        return await storeInLog(env, 'share', shareEvent.parse(message.event));
+        return await storeInLog(env, 'share', shareEventSchema.parse(message.event));
       case 'webhooks.disabled':
-        return await mailDisabled(context, message.endpointId);
+        return await mailEndpointDisabled(context, message.endpointId);
     }
   } finally {
     await countExecutions(context, context.meter.executions).catch((error) =>
@@ -104,8 +110,8 @@ async function run(
 }
 
 /**
- * Tells webhook endpoints what happened in the company's Postgres: these messages come after its changes, and again until they are
- * handled, so that nothing is forgotten. Work that is done is not done again because its events cannot be read.
+ * Collects events of the company's Postgres for webhook endpoints after the work: messages repeat until they are handled, so no
+ * event is lost. Finished work is not repeated because its events cannot be read.
  */
 async function collectEventsAfter(context: CompanyContext, work: Promise<void>): Promise<void> {
   await work;

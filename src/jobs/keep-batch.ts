@@ -7,38 +7,38 @@ import { logError } from '../platform/log.ts';
 const RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
-/** The time that a message waits after a number of attempts: twice as long each time. In seconds. */
-export const retryDelay = (attempts: number, seconds: number): number =>
-  Math.min(seconds * 2 ** attempts, MAX_RETRY_SECONDS);
+/** Computes the seconds that a message waits after a number of attempts: twice as long each time. */
+export const computeRetryDelay = (attempts: number, firstDelaySeconds: number): number =>
+  Math.min(firstDelaySeconds * 2 ** attempts, MAX_RETRY_SECONDS);
 
 /**
- * Brings the records of a batch into their logs; those of a log that is away are tried again, later each time, and so are
- * those that this version does not know. A record that comes twice, late or out of order is kept once.
+ * Stores the records of a batch in their logs; records of an unavailable log or of an unknown form are tried again, later each
+ * time. A record that arrives twice, late or out of order is stored once.
  */
-export async function keepBatch<K extends LogKind>(
+export async function storeBatch<K extends LogKind>(
   kind: K,
   batch: MessageBatch,
   schema: ZodType<LogRecords[K]>,
   env: Bindings,
 ): Promise<void> {
   const records = batch.messages.flatMap((message) => {
-    const parsed = schema.safeParse(message.body);
-    if (parsed.success) return [{ message, record: parsed.data }];
+    const parsedRecord = schema.safeParse(message.body);
+    if (parsedRecord.success) return [{ message, record: parsedRecord.data }];
     // A newer version of the API may have sent it, while this version is still being replaced.
     logError('log_record_unknown', new Error('unknown record'), { kind, message_id: message.id });
     message.retry({ delaySeconds: MAX_RETRY_SECONDS });
     return [];
   });
-  const byCompany = Map.groupBy(records, ({ record }) => record.companyId);
+  const recordsByCompany = Map.groupBy(records, ({ record }) => record.companyId);
   await Promise.all(
-    [...byCompany].map(async ([companyId, ofOne]) => {
+    [...recordsByCompany].map(async ([companyId, ofOne]) => {
       try {
         await appendToLog(env, { [kind]: ofOne.map(({ record }) => record) });
         for (const { message } of ofOne) message.ack();
       } catch (error) {
         const attempts = Math.max(...ofOne.map(({ message }) => message.attempts));
         logError('log_records_not_kept', error, { kind, company_id: companyId, records: ofOne.length, attempts });
-        const delaySeconds = retryDelay(attempts, RETRY_SECONDS);
+        const delaySeconds = computeRetryDelay(attempts, RETRY_SECONDS);
         for (const { message } of ofOne) message.retry({ delaySeconds });
       }
     }),

@@ -1,45 +1,45 @@
 import type { Bindings } from '../config.ts';
 import { clock } from '../kernel/clock.ts';
 import { auditRecord } from '../logs/audit-record.ts';
-import { type Resend, storeDeadLetters } from '../modules/dead-letters/service.ts';
+import { type ResendMessage, storeDeadLetters } from '../modules/dead-letters/service.ts';
 import { log } from '../platform/log.ts';
-import { shareEvent } from '../sharing/share-event.ts';
-import { dispatch } from './dispatch.ts';
-import { keepBatch } from './keep-batch.ts';
+import { shareEventSchema } from '../sharing/share-event.ts';
+import { dispatchBatch } from './dispatch.ts';
+import { storeBatch } from './keep-batch.ts';
 
 type Consumer = (batch: MessageBatch, env: Bindings, execution: ExecutionContext) => Promise<void>;
 
-/** Every queue of wrangler.toml, by the end of its name: who handles its messages, and where they are sent. */
-const QUEUES: Record<string, { consume: Consumer; producer(env: Bindings): Queue }> = {
-  jobs: { consume: dispatch, producer: ({ JOBS }) => JOBS },
-  'model-jobs': { consume: dispatch, producer: ({ MODEL_JOBS }) => MODEL_JOBS },
-  'data-jobs': { consume: dispatch, producer: ({ DATA_JOBS }) => DATA_JOBS },
-  schedules: { consume: dispatch, producer: ({ SCHEDULES }) => SCHEDULES },
-  webhooks: { consume: dispatch, producer: ({ WEBHOOKS }) => WEBHOOKS },
-  rechecks: { consume: dispatch, producer: ({ RECHECKS }) => RECHECKS },
+/** All queues of wrangler.toml, by the end of the name: the consumer of its messages, and its producer. */
+const QUEUES: Record<string, { consume: Consumer; getProducer(env: Bindings): Queue }> = {
+  jobs: { consume: dispatchBatch, getProducer: ({ JOBS }) => JOBS },
+  'model-jobs': { consume: dispatchBatch, getProducer: ({ MODEL_JOBS }) => MODEL_JOBS },
+  'data-jobs': { consume: dispatchBatch, getProducer: ({ DATA_JOBS }) => DATA_JOBS },
+  schedules: { consume: dispatchBatch, getProducer: ({ SCHEDULES }) => SCHEDULES },
+  webhooks: { consume: dispatchBatch, getProducer: ({ WEBHOOKS }) => WEBHOOKS },
+  rechecks: { consume: dispatchBatch, getProducer: ({ RECHECKS }) => RECHECKS },
   // What a log did not take at once.
-  audit: { consume: (batch, env) => keepBatch('audit', batch, auditRecord, env), producer: ({ AUDIT }) => AUDIT },
+  audit: { consume: (batch, env) => storeBatch('audit', batch, auditRecord, env), getProducer: ({ AUDIT }) => AUDIT },
   'share-events': {
-    consume: (batch, env) => keepBatch('share', batch, shareEvent, env),
-    producer: ({ SHARE_EVENTS }) => SHARE_EVENTS,
+    consume: (batch, env) => storeBatch('share', batch, shareEventSchema, env),
+    getProducer: ({ SHARE_EVENTS }) => SHARE_EVENTS,
   },
 };
 
-/** `data-console-jobs`, or `data-console-staging-jobs` in that environment; `-dead` is the queue of dead letters. */
-const QUEUE_NAME = /^(?<live>data-console-(?:staging-)?(?<kind>[a-z-]+?))(?<dead>-dead)?$/;
+/** Pattern of queue names: `data-console-jobs`, or `data-console-staging-jobs` in staging; `-dead` is for dead letters. */
+const QUEUE_NAME_PATTERN = /^(?<live>data-console-(?:staging-)?(?<kind>[a-z-]+?))(?<dead>-dead)?$/;
 
-/** Hands a batch to the consumer of its queue. */
-export const consume: Consumer = async (batch, env, execution) => {
+/** Passes a batch to the consumer of its queue. */
+export const consumeBatch: Consumer = async (batch, env, execution) => {
   const { live, dead } = parseQueueName(batch.queue);
-  if (dead) return keepDead(live, batch, env);
+  if (dead) return storeDeadBatch(live, batch, env);
   await findQueue(batch.queue).consume(batch, env, execution);
 };
 
-/** Sends a message again to the queue it died in. */
-export const resend =
-  (env: Bindings): Resend =>
+/** Makes a function that sends a message again to the queue in which it died. */
+export const makeResend =
+  (env: Bindings): ResendMessage =>
   async (queue, body) => {
-    await findQueue(queue).producer(env).send(body);
+    await findQueue(queue).getProducer(env).send(body);
   };
 
 function findQueue(name: string) {
@@ -49,12 +49,12 @@ function findQueue(name: string) {
 }
 
 function parseQueueName(name: string): { live: string; kind: string; dead: boolean } {
-  const { live = name, kind = '', dead } = QUEUE_NAME.exec(name)?.groups ?? {};
+  const { live = name, kind = '', dead } = QUEUE_NAME_PATTERN.exec(name)?.groups ?? {};
   return { live, kind, dead: dead !== undefined };
 }
 
-/** Keeps messages that were tried too often, until someone has looked into it and has them sent again. */
-async function keepDead(queue: string, batch: MessageBatch, env: Bindings): Promise<void> {
+/** Stores messages that were tried too often, until an operator examines them and has them sent again. */
+async function storeDeadBatch(queue: string, batch: MessageBatch, env: Bindings): Promise<void> {
   const diedAt = clock.now();
   const letters = batch.messages.map(({ id, body, attempts, timestamp }) => {
     return { id, queue, body, attempts, sentAt: timestamp.getTime(), diedAt };

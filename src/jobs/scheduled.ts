@@ -10,13 +10,19 @@ import { mailInvitation, purgeInvitations } from '../modules/invitations/service
 import { purgeAskedQuestions } from '../modules/knowledge/ask/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
-import { renewConnections } from '../modules/managed-database/service.ts';
+import { reencryptConnections } from '../modules/managed-database/service.ts';
 import { purgeGrants, sendFirstUseMail } from '../modules/oauth/service.ts';
-import { eraseEnded } from '../modules/organizations/end/service.ts';
+import { eraseDueCompanies } from '../modules/organizations/end/service.ts';
 import { sendDueMessages } from '../modules/outbox/service.ts';
 import { purgeChallenges } from '../modules/passkeys/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
-import { createDueRuns, mailConsent, mailPaused, purgeRuns, resumeRuns } from '../modules/schedules/jobs.ts';
+import {
+  createDueRuns,
+  mailConsentRequest,
+  mailPausedSchedule,
+  purgeRuns,
+  resumeRuns,
+} from '../modules/schedules/jobs.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
@@ -25,10 +31,10 @@ import { sweepUploads } from '../modules/uploads/jobs.ts';
 import { mailWebhookDisabled, queueWaitingEvents } from '../modules/webhooks/jobs.ts';
 import { reencryptWebhookSecrets } from '../modules/webhooks/service.ts';
 import { runConcurrently } from '../platform/concurrency.ts';
-import { log, withCorrelationId } from '../platform/log.ts';
-import { resend } from './queues.ts';
+import { log, runWithCorrelationId } from '../platform/log.ts';
+import { makeResend } from './queues.ts';
 
-/** The scheduled run, once a minute: finishes interrupted work and deletes what has expired. */
+/** Runs the scheduled work, once a minute: finishes interrupted work and deletes expired data. */
 export async function runScheduled(
   controller: ScheduledController,
   env: Bindings,
@@ -36,7 +42,7 @@ export async function runScheduled(
 ): Promise<void> {
   const correlationId = `scheduled-${controller.scheduledTime}`;
   const waitUntil = (work: Promise<unknown>) => execution.waitUntil(work);
-  await withCorrelationId(correlationId, async () => {
+  await runWithCorrelationId(correlationId, async () => {
     await runParts({ env, waitUntil, correlationId, baseUrl: '', ip: null });
     // Where this line is missing, the background Worker is away: nothing else tells.
     log('scheduled_ran', { scheduled_at: new Date(controller.scheduledTime).toISOString() });
@@ -47,7 +53,7 @@ async function runParts(origin: Origin): Promise<void> {
   const { env } = origin;
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
-    await runEach({
+    await runAllParts({
       schedules: () => createDueRuns(context),
       mails: () =>
         sendDueMails(context, {
@@ -64,8 +70,8 @@ async function runParts(origin: Origin): Promise<void> {
           passkey_added: mailSecurityChange,
           passkey_renamed: mailSecurityChange,
           passkey_removed: mailSecurityChange,
-          schedule_paused: mailPaused,
-          schedule_consent: mailConsent,
+          schedule_paused: mailPausedSchedule,
+          schedule_consent: mailConsentRequest,
           webhook_disabled: mailWebhookDisabled,
           program_let_in: sendFirstUseMail,
         }),
@@ -89,21 +95,21 @@ async function runParts(origin: Origin): Promise<void> {
       embed_revocations: () => purgeRevocations(context),
       programs_let_in: () => purgeGrants(context),
       social_sign_in: () => purgeUsedTokens(context),
-      connections_under_old_keys: () => ifKeysRotate(context, renewConnections),
-      second_factors_under_old_keys: () => ifKeysRotate(context, reencryptSecondFactors),
-      client_secrets_under_old_keys: () => ifKeysRotate(context, reencryptClientSecrets),
-      signing_keys_under_old_keys: () => ifKeysRotate(context, reencryptSigningSecrets),
-      webhook_secrets_under_old_keys: () => ifKeysRotate(context, reencryptWebhookSecrets),
-      dead_letters: () => replayDeadLetters(context, resend(env)),
+      connections_under_old_keys: () => reencryptIfRotating(context, reencryptConnections),
+      second_factors_under_old_keys: () => reencryptIfRotating(context, reencryptSecondFactors),
+      client_secrets_under_old_keys: () => reencryptIfRotating(context, reencryptClientSecrets),
+      signing_keys_under_old_keys: () => reencryptIfRotating(context, reencryptSigningSecrets),
+      webhook_secrets_under_old_keys: () => reencryptIfRotating(context, reencryptWebhookSecrets),
+      dead_letters: () => replayDeadLetters(context, makeResend(env)),
       old_dead_letters: () => purgeDeadLetters(context),
       undelivered_records: () => deliverStoredRecords(context),
       ended_companies: () =>
-        eraseEnded(context, async (companyId, work) => {
-          const opened = openContext(origin, { kind: 'system', companyId });
+        eraseDueCompanies(context, async (companyId, work) => {
+          const openedContext = openContext(origin, { kind: 'system', companyId });
           try {
-            return await work(opened.context);
+            return await work(openedContext.context);
           } finally {
-            await opened.close();
+            await openedContext.close();
           }
         }),
     });
@@ -112,16 +118,16 @@ async function runParts(origin: Origin): Promise<void> {
   }
 }
 
-/** Encrypts again where there is more than one encryption key: with one, nothing is encrypted under an older one. */
-async function ifKeysRotate(context: Context, reencrypt: (context: Context) => Promise<number>): Promise<void> {
+/** Encrypts data again if there is more than one encryption key: with one, nothing is encrypted under an older one. */
+async function reencryptIfRotating(context: Context, reencrypt: (context: Context) => Promise<number>): Promise<void> {
   if (Object.keys(context.config.ENCRYPTION_KEYS).length > 1) await reencrypt(context);
 }
 
-/** A part that fails or hangs keeps no other from running. */
-async function runEach(parts: Record<string, () => Promise<unknown>>): Promise<void> {
-  const toFacts = ([part]: [string, unknown]) => ({ part });
-  await runConcurrently(Object.entries(parts), PARTS, toFacts, ([, run]) => run());
+/** Runs parts so that one that fails or hangs keeps no other from running. */
+async function runAllParts(parts: Record<string, () => Promise<unknown>>): Promise<void> {
+  const toLogFields = ([part]: [string, unknown]) => ({ part });
+  await runConcurrently(Object.entries(parts), PART_LIMITS, toLogFields, ([, run]) => run());
 }
 
-/** A run may take fifteen minutes on the platform. */
-const PARTS = { concurrency: 4, timeoutMs: 4 * MINUTE_MS, failureEvent: 'scheduled_part_failed' };
+/** Limits of the parts: a run may take fifteen minutes on the platform. */
+const PART_LIMITS = { concurrency: 4, timeoutMs: 4 * MINUTE_MS, failureEvent: 'scheduled_part_failed' };

@@ -1,4 +1,4 @@
-/** The clock of the isolate, so that a test can move it. Milliseconds since the epoch. */
+/** Clock of the isolate, which tests can move. Milliseconds since the epoch. */
 export const clock = { now: (): number => Date.now() };
 
 export const MINUTE_MS = 60_000;

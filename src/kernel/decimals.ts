@@ -1,23 +1,23 @@
-/** Whether two decimal notations (`-1.50`, `.5`, `1e-7`) mean the same number, digit for digit. */
-export const sameDecimal = (a: string, b: string): boolean => compareDecimals(a, b) === 0;
+/** Returns true if two decimal notations (`-1.50`, `.5`, `1e-7`) mean the same number, digit for digit. */
+export const isSameDecimal = (a: string, b: string): boolean => compareDecimals(a, b) === 0;
 
 /** Compares two decimal notations digit for digit, for sorting. */
 export function compareDecimals(a: string, b: string): number {
-  const [left, right] = [normalized(a), normalized(b)];
+  const [left, right] = [normalizeDecimal(a), normalizeDecimal(b)];
   if (left.sign !== right.sign) return left.sign - right.sign;
   if (left.exponent !== right.exponent) return left.sign * (left.exponent - right.exponent);
   return left.digits === right.digits ? 0 : left.digits < right.digits ? -left.sign : left.sign;
 }
 
-/** `sign 0.digits × 10^exponent`, without zeros at either end of the digits. */
-function normalized(text: string): { sign: -1 | 0 | 1; digits: string; exponent: number } {
+/** Parses a decimal notation to `sign 0.digits × 10^exponent`, without zeros at either end of the digits. */
+function normalizeDecimal(text: string): { sign: -1 | 0 | 1; digits: string; exponent: number } {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().replace(/^[+-]/, '').split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
-  const all = whole + fraction;
-  const leading = all.length - all.replace(/^0+/, '').length;
-  const digits = trimTrailingZeros(all.slice(leading));
+  const allDigits = whole + fraction;
+  const leadingZeros = allDigits.length - allDigits.replace(/^0+/, '').length;
+  const digits = trimTrailingZeros(allDigits.slice(leadingZeros));
   if (digits === '') return { sign: 0, digits, exponent: 0 };
-  return { sign: text.startsWith('-') ? -1 : 1, digits, exponent: whole.length - leading + Number(exponent) };
+  return { sign: text.startsWith('-') ? -1 : 1, digits, exponent: whole.length - leadingZeros + Number(exponent) };
 }
 
 function trimTrailingZeros(digits: string): string {

@@ -16,82 +16,82 @@ export type FailureKind =
   | 'malformed'
   | 'unavailable';
 
-/** The maximum number of problems of a body that are reported. */
+/** Maximum number of a body's problems that are reported. */
 export const MAX_PROBLEMS = 100;
 
-/** A problem of the input: the field's path and what was expected of it. */
+/** Problem of the input: the field's path and what was expected of it. */
 export interface FieldProblem {
   field: string;
   message: string;
-  /** 0-based row of a row batch, where the input is a list of rows. */
+  /** Index of the row in a row batch, from 0, if the input is a list of rows. */
   row?: number;
 }
 
-/** Data of a failure beyond its reason. Everything here may be shown to the caller. */
+/** Data of a failure in addition to its reason. Everything here may be shown to the caller. */
 export interface FailureDetail {
-  /** English sentence: what is wrong and what was expected. */
+  /** Sentence in English: what is wrong and what was expected. */
   message?: string;
-  /** The single field at fault. */
+  /** Name of the single field at fault. */
   field?: string;
-  /** Every field at fault, for validation failures. */
+  /** Problems of all fields at fault, for validation failures. */
   problems?: FieldProblem[];
   /** Seconds until a new try makes sense. */
   retryAfter?: number;
-  /** Further members of the answer's `details`. */
+  /** Additional members of the answer's `details`. */
   [extra: string]: unknown;
 }
 
-/** The surfaces that word failures in their own way. Domain knowledge words them as the console does. */
+/** Name of a surface that words failures in its own way. Domain knowledge words them as the console does. */
 export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing' | 'directory' | 'oauth';
 
-/** A surface's wording of a failure. Where a part is left out, the wording of the failure's family applies. */
+/** Surface's wording of a failure. If a part is left out, the wording of the failure's family applies. */
 export interface Wording {
   status?: number;
   code?: string;
-  /** The message in place of the failure's own. */
+  /** Message that replaces the failure's own. */
   message?: string;
-  /** The `details` in place of the failure's own. */
+  /** `details` that replace the failure's own. */
   details?: Readonly<Record<string, unknown>>;
 }
 
-/** The wording on surfaces that do not use that of the failure's family: the code, or the parts that differ. */
-export type Words = { readonly [Surface in SurfaceName]?: string | Wording };
+/** Wordings on surfaces that differ from the wording of the failure's family: the code, or the parts that differ. */
+export type SurfaceWordings = { readonly [Surface in SurfaceName]?: string | Wording };
 
-/** A failure of the domain as its module defines it, and the function that makes one to throw. */
+/** Type of failures as its module defines it: a function that makes a failure to throw. */
 // biome-ignore lint/suspicious/noExplicitAny: each failure is made from arguments of its own.
 export interface FailureType<Arguments extends any[] = any[]> {
   (...about: Arguments): Failure;
   readonly kind: FailureKind;
-  /** `concept.fact`, such as `user.email_taken`; no other failure has it. */
+  /** Reason `concept.fact`, such as `user.email_taken`; unique among the failures. */
   readonly reason: string;
-  readonly says: Words;
-  /** The failure's meaning, whatever it is made from: for the description of the API. */
+  readonly says: SurfaceWordings;
+  /** Meaning of the failure, whatever its arguments: for the description of the API. */
   readonly describes: string;
-  /** Whether an error is a failure of this type. */
+  /** Returns true if an error is a failure of this type. */
   matches(error: unknown): error is Failure;
 }
 
-/** The data of a failure besides its sentence: always the same, or made from arguments. */
+/** Data of a failure in addition to its sentence: constant, or made from arguments. */
 // biome-ignore lint/suspicious/noExplicitAny: each failure is made from arguments of its own.
-type Detail = FailureDetail | ((...about: any[]) => FailureDetail);
-type ArgumentsOf<D extends Detail> = D extends (...about: infer Arguments) => FailureDetail ? Arguments : [];
+type DetailSource = FailureDetail | ((...about: any[]) => FailureDetail);
+type ArgumentsOf<D extends DetailSource> = D extends (...about: infer Arguments) => FailureDetail ? Arguments : [];
 
-interface Definition<D extends Detail> extends Words {
-  /** The problem and what was expected, in English. A `detail` that is made from arguments may say it better. */
+interface FailureDefinition<D extends DetailSource> extends SurfaceWordings {
+  /** Problem and expectation, in English. A `detail` that is made from arguments may say it better. */
   message: string;
-  /** The message in Portuguese, for managed tables: in place of the sentence of the family. */
+  /** Message in Portuguese, for managed tables: replaces the sentence of the family. */
   portuguese?: string;
   detail?: D;
 }
 
-/** The parts of a definition that differ from its rule. */
-type Exceptions<D extends Detail = FailureDetail> = Partial<Definition<D>>;
+/** Parts of a definition that differ from its rule. */
+type DefinitionOverrides<D extends DetailSource = FailureDetail> = Partial<FailureDefinition<D>>;
 
 /** Defines a failure (`concept.fact`, once in the project), with surfaces' own wording: a text is a code. */
-export function defineFailure<const D extends Detail = FailureDetail>(
+export function defineFailure<const D extends DetailSource = FailureDetail>(
   reason: string,
   kind: FailureKind,
-  { message, portuguese, detail, ...words }: Definition<D>,
+  { message, portuguese, detail, ...words }: FailureDefinition<D>,
 ): FailureType<ArgumentsOf<D>> {
   // Its name is what stack traces show.
   const makeFailure = (...about: ArgumentsOf<D>) =>
@@ -99,30 +99,36 @@ export function defineFailure<const D extends Detail = FailureDetail>(
   const type: FailureType<ArgumentsOf<D>> = Object.assign(makeFailure, {
     kind,
     reason,
-    says: portuguese === undefined ? words : inPortuguese(words, portuguese),
+    says: portuguese === undefined ? words : addPortuguese(words, portuguese),
     describes: message,
     matches: (error: unknown): error is Failure => error instanceof Failure && error.reason === reason,
   });
   return type;
 }
 
-function inPortuguese(words: Words, message: string): Words {
-  const own = words['managed-tables'];
-  return { ...words, 'managed-tables': { ...(typeof own === 'string' ? { code: own } : own), message } };
+function addPortuguese(words: SurfaceWordings, message: string): SurfaceWordings {
+  const ownWording = words['managed-tables'];
+  return {
+    ...words,
+    'managed-tables': { ...(typeof ownWording === 'string' ? { code: ownWording } : ownWording), message },
+  };
 }
 
-/** A code of its own on every surface; the organization API writes `METHOD_NOT_ALLOWED` as `MethodNotAllowed`, OAuth as `method_not_allowed`. */
-export function everywhere(code: string, status?: number): Words {
-  const withStatus = (own: string) => (status === undefined ? own : { status, code: own });
-  const organization = code.replaceAll(/([A-Z])([A-Z]*)_?/g, (_, first, rest) => first + rest.toLowerCase());
-  const own = withStatus(code);
+/**
+ * Makes a code of its own on every surface; the organization API writes `METHOD_NOT_ALLOWED` as `MethodNotAllowed`, OAuth as
+ * `method_not_allowed`.
+ */
+export function makeCodeEverywhere(code: string, status?: number): SurfaceWordings {
+  const addStatus = (ownCode: string) => (status === undefined ? ownCode : { status, code: ownCode });
+  const organizationCode = code.replaceAll(/([A-Z])([A-Z]*)_?/g, (_, first, rest) => first + rest.toLowerCase());
+  const ownWording = addStatus(code);
   const directory = status === undefined ? {} : { directory: { status } };
-  const oauth = withStatus(code.toLowerCase());
+  const oauth = addStatus(code.toLowerCase());
   return {
-    organization: withStatus(organization),
-    console: own,
-    sharing: own,
-    'managed-tables': own,
+    organization: addStatus(organizationCode),
+    console: ownWording,
+    sharing: ownWording,
+    'managed-tables': ownWording,
     oauth,
     ...directory,
   };
@@ -130,37 +136,40 @@ export function everywhere(code: string, status?: number): Words {
 
 const toNoun = (concept: string): string => concept.replaceAll('_', ' ');
 
-/** A resource does not exist: `SIGNING_KEY_NOT_FOUND` on the console. */
-export const notFound = <const D extends Detail = FailureDetail>(concept: string, exceptions: Exceptions<D> = {}) =>
+/** Defines the failure that a resource does not exist: `SIGNING_KEY_NOT_FOUND` on the console. */
+export const defineNotFound = <const D extends DetailSource = FailureDetail>(
+  concept: string,
+  overrides: DefinitionOverrides<D> = {},
+) =>
   defineFailure<D>(`${concept}.not_found`, 'missing', {
     message: `There is no such ${toNoun(concept)}.`,
     console: `${concept.toUpperCase()}_NOT_FOUND`,
-    ...exceptions,
+    ...overrides,
   });
 
-/** Like `notFound`, where answers tell the field that names the resource (the first, by default), and unknown ids. */
-export const notFoundBy = <const Field extends string>(
+/** Defines a `defineNotFound` failure whose answers name the field of the resource (by default the first) and the unknown ids. */
+export const defineNotFoundBy = <const Field extends string>(
   concept: string,
   fields: readonly [Field, ...Field[]],
-  exceptions: Omit<Exceptions, 'detail'> = {},
+  overrides: Omit<DefinitionOverrides, 'detail'> = {},
 ) =>
-  notFound(concept, {
-    ...exceptions,
+  defineNotFound(concept, {
+    ...overrides,
     detail: (field: Field = fields[0], ids?: string[]) => ({ field, reason: 'not_found', ...(ids && { ids }) }),
   });
 
-/** Another record has the same value of a field that is to be unique: `GROUP_NAME_DUPLICATE` on the console. */
-export const defineTaken = (concept: string, field: string, exceptions: Exceptions = {}) =>
+/** Defines the failure that another record has the same value of a unique field: `GROUP_NAME_DUPLICATE` on the console. */
+export const defineTaken = (concept: string, field: string, overrides: DefinitionOverrides = {}) =>
   defineFailure(`${concept}.${field}_taken`, 'conflict', {
     message: `Another ${toNoun(concept)} has this ${field}.`,
     detail: { field, reason: 'taken' },
     console: `${concept.toUpperCase()}_${field.toUpperCase()}_DUPLICATE`,
     directory: 'uniqueness',
-    ...exceptions,
+    ...overrides,
   });
 
-/** The resource is deleted already, and cannot be deleted again. On the console it is as if it had never been there. */
-export const alreadyDeleted = (concept: string, exceptions: Exceptions = {}) =>
+/** Defines the failure that the resource is already deleted. On the console it is as if it had never existed. */
+export const defineAlreadyDeleted = (concept: string, overrides: DefinitionOverrides = {}) =>
   defineFailure(`${concept}.already_deleted`, 'missing', {
     message: `This ${toNoun(concept)} is already deleted.`,
     detail: { field: 'id', reason: 'already_deleted' },
@@ -170,17 +179,17 @@ export const alreadyDeleted = (concept: string, exceptions: Exceptions = {}) =>
       message: `There is no such ${toNoun(concept)}.`,
       details: { field: 'id', reason: 'not_found' },
     },
-    ...exceptions,
+    ...overrides,
   });
 
-/** A fact of the domain that ends the request: thrown by services, worded by the surface that was called. */
+/** Failure of the domain that ends the request: thrown by services, worded by the surface that was called. */
 export class Failure extends Error {
   readonly kind: FailureKind;
   readonly reason: string;
   readonly detail: FailureDetail;
-  readonly says: Words;
+  readonly says: SurfaceWordings;
 
-  /** Called only by `defineFailure`. */
+  /** Makes a failure; called only by `defineFailure`. */
   constructor({ kind, reason, says }: FailureType, detail: FailureDetail) {
     super(detail.message ?? reason);
     this.name = 'Failure';
@@ -190,17 +199,18 @@ export class Failure extends Error {
     this.says = says;
   }
 
-  /** Adds the error that led to the failure, for logs: callers are not told. */
-  because(cause: unknown): this {
+  /** Adds the error that led to the failure, for logs; callers do not see it. */
+  addCause(cause: unknown): this {
     this.cause = cause;
     return this;
   }
 }
 
-/** Whether an error says that the input is not valid. */
-export const isInvalid = (error: unknown): error is Failure => error instanceof Failure && error.kind === 'invalid';
+/** Returns true if an error says that the input is not valid. */
+export const isInvalidInput = (error: unknown): error is Failure =>
+  error instanceof Failure && error.kind === 'invalid';
 
-/** Input that is not valid, with the problem of each field. Every route that takes input can answer it. */
+/** The input is not valid, with the problem of each field. Every route that takes input can answer this failure. */
 export const invalid = defineFailure('request.invalid', 'invalid', {
   message: 'The request is not valid.',
   detail: (problems: FieldProblem[], message?: string) => ({ problems, ...(message !== undefined && { message }) }),

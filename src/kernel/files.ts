@@ -1,4 +1,4 @@
-/** An answer that is sent as it is: its bytes, and the headers that describe them. */
+/** Answer that is sent unchanged: its bytes, and the headers that describe them. */
 export class PreparedResponse {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,22 +9,22 @@ export class PreparedResponse {
   }
 }
 
-/** A body as it is sent: read as it comes, by the type and the length that its sender says. */
+/** Body as it is sent: read as it arrives, with the type and the length that its sender states. */
 export interface SentBody {
   stream: ReadableStream<Uint8Array> | null;
   type: string | null;
   length: number | null;
 }
 
-/** JSON that is written already. */
-export const preparedJson = (body: PreparedResponse['body']): PreparedResponse =>
+/** Makes an answer of JSON that is already written. */
+export const makePreparedJson = (body: PreparedResponse['body']): PreparedResponse =>
   new PreparedResponse(body, { 'Content-Type': MEDIA_TYPES.json });
 
-/** Pieces of text that are handed on together. */
+/** Number of pieces of text that are sent together. */
 const PIECES_PER_CHUNK = 200;
 
-/** An answer that is written while its pieces are made: as fast as it is taken, and no further. */
-export function streamedText(pieces: AsyncGenerator<string>, headers: PreparedResponse['headers']): PreparedResponse {
+/** Makes an answer that is written while its pieces are made: no faster than the client reads. */
+export function streamText(pieces: AsyncGenerator<string>, headers: PreparedResponse['headers']): PreparedResponse {
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>(
     {
@@ -47,7 +47,7 @@ export function streamedText(pieces: AsyncGenerator<string>, headers: PreparedRe
   return new PreparedResponse(body, headers);
 }
 
-/** The media types of downloadable files, by extension. */
+/** Media types of downloadable files, by extension. */
 export const MEDIA_TYPES = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
@@ -59,27 +59,30 @@ export const MEDIA_TYPES = {
 
 export type FileExtension = keyof typeof MEDIA_TYPES;
 
-/** The media type of a file, with its encoding. */
-export const contentType = (ending: FileExtension): string =>
-  BINARY.has(ending) ? MEDIA_TYPES[ending] : `${MEDIA_TYPES[ending]}; charset=utf-8`;
+/** Returns the media type of a file, with its encoding. */
+export const getContentType = (extension: FileExtension): string =>
+  BINARY_EXTENSIONS.has(extension) ? MEDIA_TYPES[extension] : `${MEDIA_TYPES[extension]}; charset=utf-8`;
 
-const BINARY: ReadonlySet<FileExtension> = new Set(['xlsx', 'parquet', 'zip']);
+const BINARY_EXTENSIONS: ReadonlySet<FileExtension> = new Set(['xlsx', 'parquet', 'zip']);
 
-/** Characters that a system refuses in the name of a file, or that have a meaning there. */
-const FORBIDDEN_IN_FILE_NAMES = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;
-const MAX_NAME = 150;
+/** Pattern of characters that some system refuses in the name of a file, or that have a meaning there. */
+const FORBIDDEN_CHARACTERS_PATTERN = /[\p{Cc}\p{Cf}\p{Cs}\\/:*?"<>|]/gu;
+const MAX_NAME_LENGTH = 150;
 
-/** The name of a file, in Unicode, as every system takes it. */
-export const fileName = (name: string, ending: string): string =>
-  `${[...name.replace(FORBIDDEN_IN_FILE_NAMES, '_')].slice(0, MAX_NAME).join('')}.${ending}`;
+/** Makes the name of a file, in Unicode, that every system accepts. */
+export const makeFileName = (name: string, extension: string): string =>
+  `${[...name.replace(FORBIDDEN_CHARACTERS_PATTERN, '_')].slice(0, MAX_NAME_LENGTH).join('')}.${extension}`;
 
-/** The headers of a file that is made to be taken away. RFC 6266: a name for all, and one in Unicode. */
-export function fileHeaders(name: string, ending: FileExtension): Record<string, string> {
-  const whole = fileName(name, ending);
-  const plain = whole.replace(/[^\x20-\x7e]/g, '_');
-  const encoded = encodeURIComponent(whole).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
+/** Makes the headers of a file to download. RFC 6266: a name for all, and one in Unicode. */
+export function makeFileHeaders(name: string, extension: FileExtension): Record<string, string> {
+  const unicodeName = makeFileName(name, extension);
+  const asciiName = unicodeName.replace(/[^\x20-\x7e]/g, '_');
+  const encodedName = encodeURIComponent(unicodeName).replace(
+    /['()*]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16)}`,
+  );
   return {
-    'Content-Type': contentType(ending),
-    'Content-Disposition': `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`,
+    'Content-Type': getContentType(extension),
+    'Content-Disposition': `attachment; filename="${asciiName}"; filename*=UTF-8''${encodedName}`,
   };
 }

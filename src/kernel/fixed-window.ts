@@ -1,12 +1,12 @@
-/** The state of a limit after a request was counted, or refused. */
+/** The state of a rate limit after a request was counted or refused. */
 export interface LimitState {
   /** Requests allowed in a window. */
   limit: number;
-  /** Requests left in the present window. */
+  /** Requests left in the current window. */
   remaining: number;
-  /** When the present window ends, in milliseconds since the epoch. */
+  /** The end of the current window, in milliseconds since the epoch. */
   resetAt: number;
-  /** False when this request is one too many. */
+  /** False when this request exceeds the limit. */
   allowed: boolean;
 }
 
@@ -15,8 +15,8 @@ interface Window {
   endsAt: number;
 }
 
-/** More keys than this and windows that have ended are thrown away. */
-const SWEEP_AT = 10_000;
+/** The number of keys above which windows that have ended are removed. */
+const SWEEP_KEY_COUNT = 10_000;
 
 /** Counts requests in fixed windows that start with the first request counted in them. Lives in memory. */
 export class FixedWindows {
@@ -27,7 +27,7 @@ export class FixedWindows {
     this.#lengthMs = lengthMs;
   }
 
-  /** The answer that `take` would give for this key, without counting. */
+  /** Returns the state that `take` would return for this key, without counting a request. */
   peek(key: string, limit: number, now: number): LimitState {
     const { count, endsAt } = this.#openWindow(key, now);
     return { limit, remaining: Math.max(0, limit - count), resetAt: endsAt, allowed: count < limit };
@@ -43,21 +43,21 @@ export class FixedWindows {
     return { ...state, remaining: state.remaining - 1 };
   }
 
-  /** Takes back one request of `key` that was counted. */
+  /** Takes back one request of `key` that was counted before. */
   giveBack(key: string, now: number): void {
     const window = this.#openWindow(key, now);
     window.count = Math.max(0, window.count - 1);
   }
 
   #openWindow(key: string, now: number): Window {
-    const known = this.#windows.get(key);
-    if (known && known.endsAt > now) return known;
+    const storedWindow = this.#windows.get(key);
+    if (storedWindow && storedWindow.endsAt > now) return storedWindow;
     this.#windows.delete(key);
     return { count: 0, endsAt: now + this.#lengthMs };
   }
 
   #store(key: string, window: Window, now: number): void {
-    if (this.#windows.size >= SWEEP_AT) {
+    if (this.#windows.size >= SWEEP_KEY_COUNT) {
       for (const [name, { endsAt }] of this.#windows) if (endsAt <= now) this.#windows.delete(name);
     }
     this.#windows.set(key, window);

@@ -1,7 +1,7 @@
-/** Arrays and objects stand in one another deeper than is allowed. */
+/** The error for JSON whose arrays and objects are nested deeper than allowed. */
 export class NestedTooDeep extends Error {}
 
-/** The first byte of a value: an object, an array, a string. */
+/** The first byte of a JSON value of each kind: an object, an array, a string. */
 export const OBJECT = 0x7b;
 export const ARRAY = 0x5b;
 export const STRING = 0x22;
@@ -15,22 +15,22 @@ const MINUS = 0x2d;
 const ZERO = 0x30;
 
 /**
- * Walks through JSON in UTF-8, checking all of its grammar, without making a value of it: the caller decides which parts become
- * values. Every method begins at `at` and moves it behind the part it went over.
+ * Walks through JSON in UTF-8 and checks its whole grammar without building values: the caller decides which parts become values.
+ * Every method begins at `at` and moves it behind the part that it went over.
  */
 export class JsonWalk {
   readonly bytes: Uint8Array;
   readonly #deepest: number;
   at: number;
 
-  /** @param at where to begin @param deepest how deep arrays and objects may stand in one another */
-  constructor(bytes: Uint8Array, at: number, deepest: number) {
+  /** @param at the offset to begin at @param maxDepth the maximum nesting of arrays and objects */
+  constructor(bytes: Uint8Array, at: number, maxDepth: number) {
     this.bytes = bytes;
     this.at = at;
-    this.#deepest = deepest;
+    this.#deepest = maxDepth;
   }
 
-  /** The next byte that is no space; 0 at the end. */
+  /** Returns the next byte that is not whitespace; 0 at the end. */
   next(): number {
     const { bytes } = this;
     for (let byte = bytes[this.at]; byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09; )
@@ -64,7 +64,9 @@ export class JsonWalk {
     }
   }
 
-  /** Goes over an object. @param value goes over the value of the member whose name, in quotes, lies from `start` to `end` */
+  /**
+   * Goes over an object. @param value called to go over each member's value; the member's quoted name lies from `start` to `end`
+   */
   members(value: (start: number, end: number) => void, depth: number): void {
     this.#list(END_OF_OBJECT, depth, () => {
       if (this.next() !== STRING) throw new SyntaxError();
@@ -77,7 +79,7 @@ export class JsonWalk {
     });
   }
 
-  /** Goes over an array. @param value goes over one of its values */
+  /** Goes over an array. @param value called to go over each of its values */
   elements(value: () => void, depth: number): void {
     this.#list(END_OF_ARRAY, depth, value);
   }
@@ -107,7 +109,7 @@ export class JsonWalk {
         this.at = at + 1;
         return;
       }
-      if (byte === BACKSLASH) at = endOfEscape(bytes, at + 1);
+      if (byte === BACKSLASH) at = findEscapeEnd(bytes, at + 1);
     }
     throw new SyntaxError();
   }
@@ -143,13 +145,13 @@ export class JsonWalk {
 const isDigit = (byte = 0): boolean => byte >= ZERO && byte <= 0x39;
 const isHex = (byte = 0): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
-/** The bytes that may follow a backslash, besides `u`. */
-const ESCAPED = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
+/** The bytes that may follow a backslash, except `u`. */
+const ESCAPABLE_BYTES = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
 
-/** The last byte of the escape whose backslash stands before `at`. */
-function endOfEscape(bytes: Uint8Array, at: number): number {
-  if (ESCAPED.has(bytes[at] ?? 0)) return at;
-  const isCode = bytes[at] === 0x75 && [1, 2, 3, 4].every((index) => isHex(bytes[at + index]));
-  if (!isCode) throw new SyntaxError();
+/** Returns the offset of the last byte of the escape whose backslash stands before `at`. */
+function findEscapeEnd(bytes: Uint8Array, at: number): number {
+  if (ESCAPABLE_BYTES.has(bytes[at] ?? 0)) return at;
+  const isUnicodeEscape = bytes[at] === 0x75 && [1, 2, 3, 4].every((index) => isHex(bytes[at + index]));
+  if (!isUnicodeEscape) throw new SyntaxError();
   return at + 4;
 }

@@ -6,30 +6,30 @@ import { shorten } from './text.ts';
 type Schema = z.core.$ZodType;
 type Members = Readonly<Record<string, unknown>>;
 
-/** The message for each member that a schema does not know. */
-export const UNKNOWN_FIELD = 'is not a field of this request';
+/** The message for each member that a schema does not define. */
+export const UNKNOWN_FIELD_MESSAGE = 'is not a field of this request';
 
-/** The maximum number of unknown fields that an answer names, and of characters of each. */
+/** The maximum number of unknown fields that a response names, and of characters of each name. */
 export const MAX_UNKNOWN = { names: 20, characters: 80 };
 
-/** The problems of a form's fields that its route does not know. */
+/** Returns the problems for a form's fields that its route does not define. */
 export const describeUnknownFields = (names: readonly string[]): FieldProblem[] =>
   [...new Set(names)]
     .slice(0, MAX_UNKNOWN.names)
-    .map((name) => ({ field: shorten(name, MAX_UNKNOWN.characters), message: UNKNOWN_FIELD }));
+    .map((name) => ({ field: shorten(name, MAX_UNKNOWN.characters), message: UNKNOWN_FIELD_MESSAGE }));
 
-/** A member of a JSON value that its schema does not know. */
+/** A member of a JSON value that its schema does not define. */
 export interface UnknownMember {
   path: string[];
   value: unknown;
-  /** The objects of the record that may stand where this member's object does. */
-  within: Members[];
+  /** The objects of the stored record that may correspond to the object holding this member. */
+  counterpartObjects: Members[];
 }
 
-/** A schema without its wrappers: `optional`, `nullable`, defaults, transformations. */
+/** Returns a schema without its wrappers: `optional`, `nullable`, defaults, transformations. */
 export function unwrapSchema(schema: Schema): z.core.$ZodTypes {
-  const typed = schema as z.core.$ZodTypes;
-  const { def } = typed._zod;
+  const typedSchema = schema as z.core.$ZodTypes;
+  const { def } = typedSchema._zod;
   switch (def.type) {
     case 'optional':
     case 'nullable':
@@ -44,26 +44,25 @@ export function unwrapSchema(schema: Schema): z.core.$ZodTypes {
     case 'pipe':
       return unwrapSchema((def.in as z.core.$ZodTypes)._zod.def.type === 'transform' ? def.out : def.in);
     default:
-      return typed;
+      return typedSchema;
   }
 }
 
-/** The members of an object that a schema knows; null where the schema takes any, or is of no object. */
-export function knownMembers(schema: Schema): Readonly<Record<string, Schema>> | null {
+/** Returns the members of an object that a schema defines; null where it accepts any member or is not an object schema. */
+export function getKnownMembers(schema: Schema): Readonly<Record<string, Schema>> | null {
   const { def } = unwrapSchema(schema)._zod;
   if (def.type !== 'object') return null;
-  const isOpen = def.catchall && (def.catchall as z.core.$ZodTypes)._zod.def.type !== 'never';
-  return isOpen ? null : def.shape;
+  const acceptsAnyMember = def.catchall && (def.catchall as z.core.$ZodTypes)._zod.def.type !== 'never';
+  return acceptsAnyMember ? null : def.shape;
 }
 
 /**
- * The members that a schema does not know, however deep, one after the other: of a body that has many, no more are made than are
- * asked for.
- * @param records forms in which the same record is shown. Objects of a list are found in them by the members that identify them,
- * and by their place: either can have been changed
- * @param path the place of the value; it is the caller's again once all members are made
+ * Yields the members of a value that its schema does not define, at any depth; no more are computed than the caller asks for.
+ * @param records forms in which the same record is shown. Objects of a list are matched in them by their identifying members and
+ * by their index: either can have been changed @param path the path to the value; the caller may use it again once all members
+ * were yielded
  */
-export function* unknownMembers(
+export function* findUnknownMembers(
   schema: Schema,
   value: unknown,
   records: readonly unknown[] = [],
@@ -71,31 +70,32 @@ export function* unknownMembers(
 ): Generator<UnknownMember, undefined> {
   const { def } = unwrapSchema(schema)._zod;
   if (def.type === 'union') {
-    const meant = isNested(value) ? findClosestOption(def.options, value) : undefined;
-    if (meant) yield* unknownMembers(meant, value, records, path);
+    const closestOption = isNested(value) ? findClosestOption(def.options, value) : undefined;
+    if (closestOption) yield* findUnknownMembers(closestOption, value, records, path);
   } else if (def.type === 'array' && Array.isArray(value)) {
     // It is refused for its length, whatever its entries are.
     if (value.length > getMaxItems(def)) return;
-    const counterparts = counterpartsIn(records.filter(Array.isArray));
+    const findCounterparts = makeCounterpartFinder(records.filter(Array.isArray));
     for (const [index, item] of value.entries()) {
-      if (isNested(item)) yield* findUnknownWithin(String(index), def.element, item, counterparts(item, index), path);
+      if (isNested(item))
+        yield* findUnknownWithin(String(index), def.element, item, findCounterparts(item, index), path);
     }
   } else if (isRecord(value)) {
-    const known = knownMembers(schema);
+    const known = getKnownMembers(schema);
     if (def.type !== 'record' && !known) return;
-    const within = records.filter(isRecord);
+    const counterpartRecords = records.filter(isRecord);
     for (const [name, member] of Object.entries(value)) {
       // A record of zod drops this name without a word.
       const isDropped = name === '__proto__';
-      const inner = def.type !== 'record' ? ownMember(known, name) : isDropped ? undefined : def.valueType;
-      const shown = within.filter((each) => Object.hasOwn(each, name));
-      if (!inner) yield { path: [...path, name], value: member, within: shown };
+      const memberSchema = def.type !== 'record' ? getOwnMember(known, name) : isDropped ? undefined : def.valueType;
+      const recordsWithMember = counterpartRecords.filter((each) => Object.hasOwn(each, name));
+      if (!memberSchema) yield { path: [...path, name], value: member, counterpartObjects: recordsWithMember };
       else if (isNested(member))
         yield* findUnknownWithin(
           name,
-          inner,
+          memberSchema,
           member,
-          shown.map((each) => each[name]),
+          recordsWithMember.map((each) => each[name]),
           path,
         );
     }
@@ -112,36 +112,38 @@ const getMaxItems = ({ checks = [] }: z.core.$ZodArrayDef): number =>
 
 function* findUnknownWithin(name: string, schema: Schema, value: object, records: readonly unknown[], path: string[]) {
   path.push(name);
-  yield* unknownMembers(schema, value, records, path);
+  yield* findUnknownMembers(schema, value, records, path);
   path.pop();
 }
 
 const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** A member of an object, unless it is inherited. */
-export const ownMember = <T>(members: Readonly<Record<string, T>> | null | undefined, name: string): T | undefined =>
-  members && Object.hasOwn(members, name) ? members[name] : undefined;
+/** Returns an object's own member; undefined if it is inherited or absent. */
+export const getOwnMember = <T>(
+  members: Readonly<Record<string, T>> | null | undefined,
+  name: string,
+): T | undefined => (members && Object.hasOwn(members, name) ? members[name] : undefined);
 
-/** The form of a union that a value is probably meant in; undefined where it can be none of them. */
+/** Returns the union option that a value was probably written for; undefined where it matches none. */
 function findClosestOption(options: readonly Schema[], value: object): Schema | undefined {
   const distances = options.map((option) => measureDistance(option, value));
-  const least = Math.min(...distances);
-  return least === Number.MAX_VALUE ? undefined : options[distances.indexOf(least)];
+  const leastDistance = Math.min(...distances);
+  return leastDistance === Number.MAX_VALUE ? undefined : options[distances.indexOf(leastDistance)];
 }
 
-/** The distance of a value from a form: the members that it does not know, the maximum for another form. */
+/** Returns how far a value is from a union option: the number of unknown members, or the maximum if it is another option. */
 function measureDistance(option: Schema, value: object): number {
   const { def } = unwrapSchema(option)._zod;
   if (Array.isArray(value)) return def.type === 'array' ? 0 : Number.MAX_VALUE;
-  const known = knownMembers(option);
+  const known = getKnownMembers(option);
   if (!known) return def.type === 'array' ? Number.MAX_VALUE : 0;
-  const sent = Object.entries(value);
-  const isOther = sent.some(([name, member]) => contradicts(ownMember(known, name), member));
-  return isOther ? Number.MAX_VALUE : sent.filter(([name]) => !Object.hasOwn(known, name)).length;
+  const sentMembers = Object.entries(value);
+  const isOtherOption = sentMembers.some(([name, member]) => contradictsSchema(getOwnMember(known, name), member));
+  return isOtherOption ? Number.MAX_VALUE : sentMembers.filter(([name]) => !Object.hasOwn(known, name)).length;
 }
 
-/** Whether a member that tells forms apart says that it is another form. */
-function contradicts(schema: Schema | undefined, value: unknown): boolean {
+/** Tells whether the value of a discriminating member contradicts this union option. */
+function contradictsSchema(schema: Schema | undefined, value: unknown): boolean {
   const values = schema && unwrapSchema(schema)._zod.values;
   return values !== undefined && !values.has(value as z.core.util.Literal);
 }
@@ -151,17 +153,17 @@ const IDENTIFYING_MEMBERS = ['id', '_id', 'source_index', 'slug', 'name'];
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
 
-/** Finds the objects of a record's lists that an object of a body's list may have been read from. */
-function counterpartsIn(lists: readonly unknown[][]): (item: unknown, index: number) => unknown[] {
+/** Returns a function that finds the objects of a record's lists that correspond to an object of a request's list. */
+function makeCounterpartFinder(lists: readonly unknown[][]): (item: unknown, index: number) => unknown[] {
   if (lists.length === 0) return () => [];
   const maps = new Map<string, Map<unknown, unknown>>();
-  const found = (key: string) => {
-    const known = maps.get(key) ?? new Map(lists.flat().map((item) => [ownMember(Object(item), key), item]));
+  const getItemsByKey = (key: string) => {
+    const known = maps.get(key) ?? new Map(lists.flat().map((item) => [getOwnMember(Object(item), key), item]));
     maps.set(key, known);
     return known;
   };
   return (item, index) => {
-    const keys = IDENTIFYING_MEMBERS.filter((name) => isScalar(ownMember(Object(item), name)));
-    return [...keys.map((key) => found(key).get(Object(item)[key])), ...lists.map((list) => list[index])];
+    const keys = IDENTIFYING_MEMBERS.filter((name) => isScalar(getOwnMember(Object(item), name)));
+    return [...keys.map((key) => getItemsByKey(key).get(Object(item)[key])), ...lists.map((list) => list[index])];
   };
 }

@@ -1,6 +1,6 @@
-/** Counts the resources that one request, message or run has used, for whoever records them when it ends. */
+/** Counts the resources used by one request, message or run; they are recorded when it ends. */
 export class Meter {
   executions = 0;
-  /** Whether the use was recorded already: use after that must be recorded separately. */
-  isTold = false;
+  /** Whether the usage was recorded already: later usage must be recorded separately. */
+  isRecorded = false;
 }

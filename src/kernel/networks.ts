@@ -1,6 +1,6 @@
 /**
- * The network that an address is counted under: an IPv4 address itself, or the /64 of an IPv6 one, all of which belongs to
- * whoever has one address of it. A text that is no address stands for itself.
+ * Returns the network that an address is counted under: an IPv4 address itself, or the /64 network of an IPv6 address, which
+ * belongs to one client. A text that is not an address is returned as it is.
  */
 export function toNetwork(address: string): string {
   const url = `http://[${address}]`;
@@ -8,7 +8,7 @@ export function toNetwork(address: string): string {
   const [left = [], right = []] = new URL(url).hostname
     .slice(1, -1)
     .split('::')
-    .map((side) => (side === '' ? [] : side.split(':')));
+    .map((groupList) => (groupList === '' ? [] : groupList.split(':')));
   const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right];
   const [sixth, high = '0', low = '0'] = groups.slice(5);
   if (sixth === 'ffff' && groups.slice(0, 5).every((group) => group === '0')) {
@@ -19,35 +19,37 @@ export function toNetwork(address: string): string {
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
 
-/** Not public by IANA, and multicast: https://www.iana.org/assignments/iana-ipv4-special-registry */
+/** Networks that are not public according to IANA, and multicast: https://www.iana.org/assignments/iana-ipv4-special-registry */
 const SPECIAL_IPV4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16', '192.175.48.0/24'],
   ...['198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
-].map((text) => network(text, ipv4Bits, 32));
+].map((text) => parseNetwork(text, parseIpv4Bits, 32));
 
-/** Handed out to the public; all others are not: https://www.iana.org/assignments/ipv6-unicast-address-assignments */
+/** Networks allocated to the public, all others are not: https://www.iana.org/assignments/ipv6-unicast-address-assignments */
 const PUBLIC_IPV6 = [
   ...['2001::/16', '2003::/18', '2400::/12', '2410::/12', '2600::/12', '2610::/23', '2620::/23', '2630::/12'],
   ...['2800::/12', '2a00::/12', '2a10::/12', '2c00::/12'],
-].map((text) => network(text, ipv6Bits, 128));
+].map((text) => parseNetwork(text, parseIpv6Bits, 128));
 
-/** Networks of special use among those: https://www.iana.org/assignments/iana-ipv6-special-registry */
-const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48'].map((text) => network(text, ipv6Bits, 128));
+/** Special-use networks within the public ones: https://www.iana.org/assignments/iana-ipv6-special-registry */
+const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48'].map((text) =>
+  parseNetwork(text, parseIpv6Bits, 128),
+);
 
 /** @param address in dotted decimal */
 export const isPublicIpv4 = (address: string): boolean =>
-  !SPECIAL_IPV4.some((special) => contains(special, ipv4Bits(address)));
+  !SPECIAL_IPV4.some((specialNetwork) => containsAddress(specialNetwork, parseIpv4Bits(address)));
 
 /** @param address in hexadecimal groups, without brackets; `::` may stand once */
 export function isPublicIpv6(address: string): boolean {
-  const bits = ipv6Bits(address);
-  const isIn = (networks: Network[]) => networks.some((candidate) => contains(candidate, bits));
-  return isIn(PUBLIC_IPV6) && !isIn(SPECIAL_IPV6);
+  const bits = parseIpv6Bits(address);
+  const isInAny = (networks: Network[]) => networks.some((candidate) => containsAddress(candidate, bits));
+  return isInAny(PUBLIC_IPV6) && !isInAny(SPECIAL_IPV6);
 }
 
-/** The IPv4 addresses that are written in a name, with dots or hyphens, as services read them that resolve such names. */
-export function embeddedIpv4(name: string): string[] {
+/** Returns the IPv4 addresses written in a host name, with dots or hyphens, as wildcard DNS services read them. */
+export function findEmbeddedIpv4(name: string): string[] {
   // Looked for from every place: in `1.10.0.0.1` two stand, one over the other.
   return [...name.matchAll(/(?<!\d)(?=(\d{1,3})([.-])(\d{1,3})\2(\d{1,3})\2(\d{1,3})(?!\d))/g)]
     .map(([, first, , second, third, fourth]) => [first, second, third, fourth])
@@ -57,22 +59,22 @@ export function embeddedIpv4(name: string): string[] {
 
 interface Network {
   first: bigint;
-  /** The number of an address's bits behind the network's. */
-  rest: bigint;
+  /** The number of host bits: those of an address after the network prefix. */
+  hostBits: bigint;
 }
 
-const contains = ({ first, rest }: Network, bits: bigint): boolean => bits >> rest === first >> rest;
+const containsAddress = ({ first, hostBits: rest }: Network, bits: bigint): boolean => bits >> rest === first >> rest;
 
-function network(text: string, bitsOf: (address: string) => bigint, size: number): Network {
+function parseNetwork(text: string, parseBits: (address: string) => bigint, size: number): Network {
   const [address, length] = text.split('/') as [string, string];
-  return { first: bitsOf(address), rest: BigInt(size - Number(length)) };
+  return { first: parseBits(address), hostBits: BigInt(size - Number(length)) };
 }
 
-function ipv4Bits(address: string): bigint {
+function parseIpv4Bits(address: string): bigint {
   return address.split('.').reduce((bits, part) => (bits << 8n) | BigInt(part), 0n);
 }
 
-function ipv6Bits(address: string): bigint {
+function parseIpv6Bits(address: string): bigint {
   const [head = '', tail = ''] = address.split('::');
   const [before, after] = [head, tail].map((part) => (part === '' ? [] : part.split(':'))) as [string[], string[]];
   const zeros = Array<string>(8 - before.length - after.length).fill('0');

@@ -1,12 +1,12 @@
-import { embeddedIpv4, isPublicIpv4, isPublicIpv6 } from './networks.ts';
+import { findEmbeddedIpv4, isPublicIpv4, isPublicIpv6 } from './networks.ts';
 
-/** Names that mean something inside a network only, or nothing at all (RFC 6761 and the IANA registry that continues it). */
+/** Host names valid only within a network, or nowhere (RFC 6761 and the IANA registry that continues it). */
 const PRIVATE_SUFFIXES = [
   ...['localhost', 'local', 'localdomain', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'arpa'],
   ...['onion', 'alt'],
 ];
 
-/** Names that are kept for examples and tests. */
+/** Host names reserved for examples and tests. */
 const EXAMPLE_SUFFIXES = ['test', 'example', 'invalid'];
 
 const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]'];
@@ -30,28 +30,27 @@ const REBINDING_DOMAINS = [
 const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * The problem of an address that this service is told to fetch from, or null for none.
- * It must be https on a public host. The host is judged as the URL standard reads it, so `127.1`, `0x7f000001` and `2130706433`
- * are 127.0.0.1 here as they are for fetch. A name is judged by its text; the address that it leads to is looked up when it is
- * called.
- * @param allowPrivate for development: this machine is good too, also by plain http, and so are names that are kept for examples
+ * Returns the problem with a URL that this service is asked to fetch from, or null for none. It must be https on a public host.
+ * The host is judged as the URL standard reads it, so `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1 here as they are for
+ * fetch. A host name is judged by its text; the address that it resolves to is looked up when it is called. @param allowPrivate
+ * for development: this machine is allowed too, also by plain http, and so are names reserved for examples
  */
-export function addressProblem(address: string, allowPrivate: boolean): string | null {
+export function findAddressProblem(address: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(address)) return 'must be an absolute URL';
   const url = new URL(address);
-  const isNear = allowPrivate && isThisMachine(url.hostname);
-  if (url.protocol !== 'https:' && !(isNear && url.protocol === 'http:')) return 'must be an https URL';
+  const isAllowedLocalHost = allowPrivate && isThisMachine(url.hostname);
+  if (url.protocol !== 'https:' && !(isAllowedLocalHost && url.protocol === 'http:')) return 'must be an https URL';
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
-  if (isNear) return null;
+  if (isAllowedLocalHost) return null;
   if (!isPublicHost(url.hostname, allowPrivate)) return 'must be on a public host';
   const port = url.port === '' ? 443 : Number(url.port);
   return port === 443 || port >= 1024 ? null : 'must use port 443, or a port from 1024 up';
 }
 
-/** Whether a host, as `URL.hostname` gives it, is the machine that asks. */
+/** Tells whether a host, as `URL.hostname` gives it, is the machine that asks. */
 export const isThisMachine = (hostname: string): boolean => THIS_MACHINE.includes(hostname);
 
-/** Whether a host, as `URL.hostname` gives it, is an IP address and no name. */
+/** Tells whether a host, as `URL.hostname` gives it, is an IP address and not a name. */
 export const isIpAddress = (hostname: string): boolean =>
   hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
 
@@ -72,6 +71,6 @@ function isPublicName(name: string, allowExamples: boolean): boolean {
     !PRIVATE_SUFFIXES.includes(topLevel) &&
     (allowExamples || !EXAMPLE_SUFFIXES.includes(topLevel)) &&
     !REBINDING_DOMAINS.some((domain) => name === domain || name.endsWith(`.${domain}`)) &&
-    embeddedIpv4(name).every(isPublicIpv4)
+    findEmbeddedIpv4(name).every(isPublicIpv4)
   );
 }

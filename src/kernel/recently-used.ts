@@ -1,4 +1,4 @@
-/** A map that forgets the entries that were longest not read, as soon as its entries together weigh more than it may hold. */
+/** A least-recently-used cache: it drops the entries read longest ago once the total weight exceeds its capacity. */
 export class RecentlyUsed<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
@@ -6,11 +6,18 @@ export class RecentlyUsed<Key, Value> {
   readonly #forgotten: (key: Key, value: Value) => number;
   #weight = 0;
 
-  /** @param added an entry's weight, by default 1. @param forgotten what is freed where entries have parts in common */
-  constructor(capacity: number, added: (key: Key, value: Value) => number = () => 1, forgotten = added) {
+  /**
+   * @param measureAdded returns an entry's weight, by default 1. @param measureRemoved returns the weight freed on removal, where
+   * entries have parts in common
+   */
+  constructor(
+    capacity: number,
+    measureAdded: (key: Key, value: Value) => number = () => 1,
+    measureRemoved = measureAdded,
+  ) {
     this.#capacity = capacity;
-    this.#added = added;
-    this.#forgotten = forgotten;
+    this.#added = measureAdded;
+    this.#forgotten = measureRemoved;
   }
 
   get(key: Key): Value | undefined {
@@ -26,9 +33,9 @@ export class RecentlyUsed<Key, Value> {
     this.delete(key);
     this.#entries.set(key, value);
     this.#weight += this.#added(key, value);
-    for (const oldest of this.#entries.keys()) {
+    for (const oldestKey of this.#entries.keys()) {
       if (this.#weight <= this.#capacity) return;
-      this.delete(oldest);
+      this.delete(oldestKey);
     }
   }
 

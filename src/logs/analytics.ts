@@ -1,11 +1,11 @@
 import { selectRows } from '../platform/objects.ts';
-import { type DayTable, listTablesIn } from './day-tables.ts';
+import { type DayTable, listTablesInRange } from './day-tables.ts';
 import { intersectRanges, type LogFieldFilter, type LogKey, type LogRange } from './log.ts';
 import type { ListedPart } from './parts.ts';
 import { makeConditions } from './rows.ts';
 import { formatLateTable } from './tables.ts';
 
-/** Counts of one part of the analytics. */
+/** The event counts of one part of the analytics. */
 export interface Counts {
   resolved: number;
   executed: number;
@@ -15,35 +15,35 @@ export interface Counts {
 
 export interface TopEntry {
   key: string;
-  /** A label for the key that the events themselves have. */
+  /** The label stored in the events for the key. */
   label: string | null;
   count: number;
 }
 
-/** Totals, the series and the lists of the most frequent, all as of one moment. Intervals without events are left out. */
+/** Totals, time series and top lists at one moment. Intervals without events are left out. */
 export interface LogAnalytics {
   totals: Counts;
   series: (Counts & { start: number })[];
   top: Record<keyof typeof TOP_LISTS, TopEntry[]>;
 }
 
-/** The analytics of events that are still in the object, and the files with older events, which have to be added. */
-export interface OwnAnalytics extends LogAnalytics {
+/** The analytics of the events still in the Durable Object, and the files with older events, which have to be added. */
+export interface StoredAnalytics extends LogAnalytics {
   parts: ListedPart[];
-  /** The last event that was moved into a file: all of the object's own are newer. */
+  /** The last event that was moved into a file: all events in the Durable Object are newer. */
   moved: LogKey | null;
 }
 
-/** A viewer who opened or executed something. */
+/** A viewer who opened or executed a dashboard. */
 export interface SeenViewer {
   viewer: string;
   executed: number;
   label: string | null;
-  /** 1 for one who was seen before a certain time. */
+  /** 1 for a viewer seen before a certain time, else 0. */
   early: number;
 }
 
-/** SQL for the outcome of an event: a dashboard resolved, executed or denied, in the words of analytics. */
+/** SQL for the outcome of an event: a dashboard resolved, executed or denied, as the analytics name it. */
 const OUTCOME_SQL = `CASE
   WHEN type IN ('share.executed', 'embed.executed') THEN 'executed'
   WHEN type IN ('share.denied', 'embed.denied') THEN 'denied'
@@ -63,29 +63,29 @@ const TOP_LISTS = {
 
 /** The maximum number of entries in a top list. */
 export const MAX_TOP_ENTRIES = 10;
-/** The limit that SQLite takes for none. */
+/** The limit by which SQLite means no limit. */
 const NO_LIMIT = -1;
 
 /** The maximum number of days that are counted: SQLite compiles no larger statement. */
 const MAX_DAYS = 500;
 
-/** SQLite as workerd has it takes five selects at once. */
+/** The maximum number of SELECTs in one UNION that workerd's SQLite accepts. */
 const MAX_UNIONS = 5;
 
 /**
- * @param starts where the intervals of the series begin, ascending, in milliseconds
- * @param isPart older events will be added: the most frequent of these are not known yet, so that all are named but viewers
+ * Reads the analytics of a range. @param starts where the intervals of the series begin, ascending, in milliseconds @param isPart
+ * older events will be added: the most frequent keys are not known yet, so that all keys except viewers are listed
  */
 export function readAnalytics(
   sql: SqlStorage,
   range: LogRange,
-  wanted: LogFieldFilter,
+  fieldFilter: LogFieldFilter,
   starts: readonly number[],
   isPart: boolean,
 ): LogAnalytics {
-  const tables = listTablesIn(sql, 'share', range).slice(-MAX_DAYS);
-  const { text, given } = eventsSql(tables, wanted);
-  const top = ({ key, label }: { key: string; label: string }, limit = isPart ? NO_LIMIT : MAX_TOP_ENTRIES) =>
+  const tables = listTablesInRange(sql, 'share', range).slice(-MAX_DAYS);
+  const { text, boundValues: given } = makeEventsSql(tables, fieldFilter);
+  const selectTop = ({ key, label }: { key: string; label: string }, limit = isPart ? NO_LIMIT : MAX_TOP_ENTRIES) =>
     selectRows<TopEntry>(
       sql,
       `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${text}
@@ -93,30 +93,33 @@ export function readAnalytics(
       ...given,
     );
   return {
-    totals: countInTables(sql, tables, wanted),
+    totals: countInTables(sql, tables, fieldFilter),
     // Records stand in the order of their times: each is read once for all intervals together.
     series: starts.flatMap((start, n) => {
       const end = starts[n + 1] ?? Number.MAX_SAFE_INTEGER;
       const parts = clipToRange(tables, { lower: { at: start, id: '' }, upper: { at: end, id: '' } });
-      return parts.length > 0 ? [{ start, ...countInTables(sql, parts, wanted) }] : [];
+      return parts.length > 0 ? [{ start, ...countInTables(sql, parts, fieldFilter) }] : [];
     }),
     top: {
-      shares: top(TOP_LISTS.shares),
-      dashboards: top(TOP_LISTS.dashboards),
-      viewers: top(TOP_LISTS.viewers, MAX_TOP_ENTRIES),
-      countries: top(TOP_LISTS.countries),
+      shares: selectTop(TOP_LISTS.shares),
+      dashboards: selectTop(TOP_LISTS.dashboards),
+      viewers: selectTop(TOP_LISTS.viewers, MAX_TOP_ENTRIES),
+      countries: selectTop(TOP_LISTS.countries),
     },
   };
 }
 
-/** Viewers in the order of their ids, from the first after one on; before `end` (ms), one is seen early. */
+/** Reads viewers in the order of their ids, starting after one; a viewer seen before `end` (ms) counts as early. */
 export function readViewers(
   sql: SqlStorage,
   range: LogRange,
-  wanted: LogFieldFilter,
+  fieldFilter: LogFieldFilter,
   { end, after, limit }: { end: number; after: string; limit: number },
 ): SeenViewer[] {
-  const { text, given } = eventsSql(listTablesIn(sql, 'share', range).slice(-MAX_DAYS), wanted);
+  const { text, boundValues: given } = makeEventsSql(
+    listTablesInRange(sql, 'share', range).slice(-MAX_DAYS),
+    fieldFilter,
+  );
   return selectRows<SeenViewer>(
     sql,
     `SELECT viewer, sum(outcome = 'executed') AS executed, max(occurredAt < ?) AS early,
@@ -127,21 +130,24 @@ export function readViewers(
   );
 }
 
-function countInTables(sql: SqlStorage, tables: readonly DayTable[], wanted: LogFieldFilter): Counts {
-  const { text, given } = eventsSql(tables, wanted);
+function countInTables(sql: SqlStorage, tables: readonly DayTable[], fieldFilter: LogFieldFilter): Counts {
+  const { text, boundValues: given } = makeEventsSql(tables, fieldFilter);
   type Row = Counts & Record<string, SqlStorageValue>;
   return sql.exec<Row>(`SELECT ${COUNTS_SQL} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one();
 }
 
-/** The parts of a range that the tables cover. */
+/** Returns the parts of a range that the tables cover. */
 const clipToRange = (tables: readonly DayTable[], range: LogRange): DayTable[] =>
   tables.flatMap(({ name, ...own }) => {
     const common = intersectRanges(own, range);
     return common ? [{ name, ...common }] : [];
   });
 
-/** The events of some tables, with their outcome: SQL, and its bound values. */
-function eventsSql(tables: readonly DayTable[], wanted: LogFieldFilter): { text: string; given: SqlStorageValue[] } {
+/** Returns SQL for the events of some tables with their outcome, and its bound values. */
+function makeEventsSql(
+  tables: readonly DayTable[],
+  fieldFilter: LogFieldFilter,
+): { text: string; boundValues: SqlStorageValue[] } {
   const given: SqlStorageValue[] = [];
   const selects = tables.map(({ name, lower, upper }, n) => {
     // What a range cuts is at its ends: of the days between, all events are meant.
@@ -150,11 +156,11 @@ function eventsSql(tables: readonly DayTable[], wanted: LogFieldFilter): { text:
     return `SELECT * FROM ${name} WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)`;
   });
   if (tables.length === 0) selects.push(`SELECT * FROM ${formatLateTable('share')} WHERE false`);
-  const conditions = makeConditions(wanted);
-  given.push(...conditions.given);
+  const conditions = makeConditions(fieldFilter);
+  given.push(...conditions.boundValues);
   return {
     text: `(SELECT *, ${OUTCOME_SQL} AS outcome FROM (${uniteSelects(selects)}) WHERE true${conditions.text})`,
-    given,
+    boundValues: given,
   };
 }
 

@@ -1,36 +1,36 @@
-import type { LogFilter, Logged, LogKind } from './log.ts';
+import type { LogFilter, LogKind, LogRecord } from './log.ts';
 import { LOG_TABLES } from './tables.ts';
 
 /**
- * A summary of a file, which often spares reading it: for each field that lists are narrowed by, the number of records with each
- * value; where there are too many values, a Bloom filter, which only tells that a value is absent.
+ * A summary of a file, which often spares reading it: for each filterable field, the number of records with each value; where
+ * there are too many values, a Bloom filter, which only tells that a value is absent.
  */
 type Contents = Record<string, { counts: Record<string, number> } | { bloom: string }> & {
   [COMBINATIONS_KEY]?: CombinationCounts;
 };
 
-/** The number of records with the same values of all counted fields: for a filter by several fields. */
+/** The number of records for each combination of values of the counted fields: for a filter by several fields. */
 interface CombinationCounts {
-  /** The fields, under the name that stored contents have for them. */
+  /** The field names as they stand in stored contents. */
   members: string[];
-  /** The values, and after them how many records have these. */
+  /** The values, followed by the number of records that have them. */
   rows: (string | number | null)[][];
 }
 
-/** A name that no field has. */
+/** A key that no field name can equal. */
 const COMBINATIONS_KEY = '';
 
-/** The maximum number of values of a field, and most of their combinations, that are counted. */
+/** The maximum number of a field's values, and of their combinations, that are counted. */
 const MAX_COUNTED_VALUES = 1000;
 const MAX_COUNTED_COMBINATIONS = 2000;
 
-/** Ten bits and seven hashes a value let one in a hundred through. */
+/** Ten bits and seven hashes per value give one false positive in a hundred. */
 const BITS_PER_VALUE = 10;
 const HASH_COUNT = 7;
 
-export function summarizeContents(kind: LogKind, records: readonly Logged[]): string {
+export function summarizeContents(kind: LogKind, records: readonly LogRecord[]): string {
   const contents: Contents = {};
-  const counted: string[] = [];
+  const countedFields: string[] = [];
   for (const field of LOG_TABLES[kind].filters) {
     const counts = new Map<string, number>();
     for (const record of records) {
@@ -38,16 +38,16 @@ export function summarizeContents(kind: LogKind, records: readonly Logged[]): st
       if (value != null) counts.set(value, (counts.get(value) ?? 0) + 1);
     }
     const isCounted = counts.size <= MAX_COUNTED_VALUES;
-    if (isCounted) counted.push(field);
+    if (isCounted) countedFields.push(field);
     contents[field] = isCounted
       ? { counts: Object.fromEntries(counts) }
       : { bloom: makeBloomFilter([...counts.keys()]) };
   }
-  const together = counted.length > 1 ? countCombinations(counted, records) : null;
-  return JSON.stringify({ ...contents, ...(together && { [COMBINATIONS_KEY]: together }) });
+  const combinations = countedFields.length > 1 ? countCombinations(countedFields, records) : null;
+  return JSON.stringify({ ...contents, ...(combinations && { [COMBINATIONS_KEY]: combinations }) });
 }
 
-function countCombinations(fields: string[], records: readonly Logged[]): CombinationCounts | null {
+function countCombinations(fields: string[], records: readonly LogRecord[]): CombinationCounts | null {
   const counts = new Map<string, number>();
   for (const record of records) {
     const values = JSON.stringify(fields.map((field) => (record as unknown as Record<string, unknown>)[field] ?? null));
@@ -57,30 +57,32 @@ function countCombinations(fields: string[], records: readonly Logged[]): Combin
   return { members: fields, rows: [...counts].map(([values, count]) => [...JSON.parse(values), count]) };
 }
 
-/** Counts a file's records that have all these values by its contents; null where the file has to be read. */
+/** Counts a file's records that have all these values from its contents; null where the file has to be read. */
 export function readCount(text: string, values: LogFilter['values']): number | null {
-  const asked = Object.entries(values);
+  const filterEntries = Object.entries(values);
   const contents = JSON.parse(text) as Contents;
-  const known = asked.map(([field, value]) => {
+  const knownCounts = filterEntries.map(([field, value]) => {
     const of = contents[field];
     if (of === undefined) return null;
     if ('counts' in of) return Object.hasOwn(of.counts, value) ? (of.counts[value] as number) : 0;
     return mayContain(of.bloom, value) ? null : 0;
   });
-  if (known.includes(0)) return 0;
-  return known.length === 1 ? (known[0] as number | null) : readCombinedCount(contents[COMBINATIONS_KEY], asked);
+  if (knownCounts.includes(0)) return 0;
+  return knownCounts.length === 1
+    ? (knownCounts[0] as number | null)
+    : readCombinedCount(contents[COMBINATIONS_KEY], filterEntries);
 }
 
 function readCombinedCount(
-  together: CombinationCounts | undefined,
-  asked: [field: string, value: string][],
+  combinations: CombinationCounts | undefined,
+  filterEntries: [field: string, value: string][],
 ): number | null {
-  if (!together) return null;
-  const { members, rows } = together;
-  const places = asked.map(([field, value]) => [members.indexOf(field), value] as const);
-  if (places.some(([place]) => place === -1)) return null;
+  if (!combinations) return null;
+  const { members, rows } = combinations;
+  const fieldPositions = filterEntries.map(([field, value]) => [members.indexOf(field), value] as const);
+  if (fieldPositions.some(([place]) => place === -1)) return null;
   return rows
-    .filter((row) => places.every(([place, value]) => row[place] === value))
+    .filter((row) => fieldPositions.every(([place, value]) => row[place] === value))
     .reduce((sum, row) => sum + Number(row.at(-1)), 0);
 }
 
@@ -98,14 +100,14 @@ function mayContain(bloom: string, value: string): boolean {
   return chooseBits(value, bytes.length * 8).every((bit) => ((bytes[bit >> 3] as number) >> (bit & 7)) & 1);
 }
 
-/** The bits that stand for a value: combinations of two hashes (FNV-1a, of two beginnings). */
-function chooseBits(value: string, bits: number): number[] {
+/** Returns the bits that stand for a value: combinations of two hashes (FNV-1a, with two offset bases). */
+function chooseBits(value: string, bitCount: number): number[] {
   const [first, second] = [computeHash(value, 0x811c9dc5), computeHash(value, 0x9747b28c) | 1];
-  return Array.from({ length: HASH_COUNT }, (_, n) => ((first + Math.imul(n, second)) >>> 0) % bits);
+  return Array.from({ length: HASH_COUNT }, (_, n) => ((first + Math.imul(n, second)) >>> 0) % bitCount);
 }
 
-function computeHash(value: string, beginning: number): number {
-  let hash = beginning;
+function computeHash(value: string, offsetBasis: number): number {
+  let hash = offsetBasis;
   for (let at = 0; at < value.length; at += 1) hash = Math.imul(hash ^ value.charCodeAt(at), 0x01000193);
   hash ^= hash >>> 15;
   return Math.imul(hash, 0x2c1b3c6d) >>> 0;

@@ -13,12 +13,12 @@ import {
 import { readLastMoved } from './parts.ts';
 import { createTable, LOG_TABLES, listColumns, listTableNames } from './tables.ts';
 
-/** A table, and the range whose records stand in it. */
+/** A table of records, and the range of records stored in it. */
 export interface DayTable extends LogRange {
   name: string;
 }
 
-/** The days that have a table, in order, and the end of the days in the table of the version before. */
+/** The days that have a table, in order, and the end of the days in the table of the previous version. */
 interface DayTables {
   days: number[];
   formerEnd: number;
@@ -26,30 +26,30 @@ interface DayTables {
 
 const NO_DAY = Number.MIN_SAFE_INTEGER;
 
-/** The tables of each database, cached. Code that makes or drops one notes it here, or forgets all. */
+/** The cached tables of each database. Code that creates or drops a table updates or clears this. */
 const cachedDayTables = new WeakMap<SqlStorage, Record<LogKind, DayTables>>();
 
 const formatTableName = (kind: LogKind, day: number): string => `"${LOG_TABLES[kind].name}_${day}"`;
 
 function getDayTables(sql: SqlStorage): Record<LogKind, DayTables> {
-  const found = cachedDayTables.get(sql);
-  if (found) return found;
+  const cachedTables = cachedDayTables.get(sql);
+  if (cachedTables) return cachedTables;
   const names = listTableNames(sql);
-  const read = {} as Record<LogKind, DayTables>;
+  const tablesByKind = {} as Record<LogKind, DayTables>;
   for (const kind of LOG_KINDS) {
-    const { name: former } = LOG_TABLES[kind];
-    const beginning = `${former}_`;
+    const { name: formerName } = LOG_TABLES[kind];
+    const beginning = `${formerName}_`;
     const days = names.filter((name) => name.startsWith(beginning)).map((name) => Number(name.slice(beginning.length)));
-    const [end] = names.includes(former)
+    const [end] = names.includes(formerName)
       ? sql.exec<{ at: number }>('SELECT endAt AS at FROM former_tables WHERE kind = ?', kind).toArray()
       : [];
-    read[kind] = { days: days.sort((a, b) => a - b), formerEnd: end?.at ?? NO_DAY };
+    tablesByKind[kind] = { days: days.sort((a, b) => a - b), formerEnd: end?.at ?? NO_DAY };
   }
-  cachedDayTables.set(sql, read);
-  return read;
+  cachedDayTables.set(sql, tablesByKind);
+  return tablesByKind;
 }
 
-/** The table in which a record of a time stands. It is made where there is none. */
+/** Returns the table for a record of this time, creating it where there is none. */
 export function ensureTable(sql: SqlStorage, kind: LogKind, at: number): string {
   const { days, formerEnd } = getDayTables(sql)[kind];
   if (at < formerEnd) return LOG_TABLES[kind].name;
@@ -64,46 +64,51 @@ export function ensureTable(sql: SqlStorage, kind: LogKind, at: number): string 
 
 function listTables(sql: SqlStorage, kind: LogKind): DayTable[] {
   const { days, formerEnd } = getDayTables(sql)[kind];
-  const former = { name: LOG_TABLES[kind].name, lower: toRange({}).lower, upper: { at: formerEnd, id: '' } };
-  return [former, ...days.map((day) => ({ name: formatTableName(kind, day), ...getDayRange(day * DAY_MS) }))];
+  const formerTable = { name: LOG_TABLES[kind].name, lower: toRange({}).lower, upper: { at: formerEnd, id: '' } };
+  return [formerTable, ...days.map((day) => ({ name: formatTableName(kind, day), ...getDayRange(day * DAY_MS) }))];
 }
 
-/** The tables that have records of a range, the oldest first, each with its part of the range; without moved records. */
-export function listTablesIn(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
-  const moved = readLastMoved(sql, kind);
-  const kept = moved ? { lower: getKeyAfter(moved), upper: toRange({}).upper } : toRange({});
-  const asked = intersectRanges(range, kept);
+/** Lists the tables with records of a range, the oldest first, each with its part of the range; without moved records. */
+export function listTablesInRange(sql: SqlStorage, kind: LogKind, range: LogRange): DayTable[] {
+  const lastMoved = readLastMoved(sql, kind);
+  const unmovedRange = lastMoved ? { lower: getKeyAfter(lastMoved), upper: toRange({}).upper } : toRange({});
+  const requestedRange = intersectRanges(range, unmovedRange);
   return listTables(sql, kind).flatMap(({ name, ...own }) => {
-    const common = asked && intersectRanges(own, asked);
+    const common = requestedRange && intersectRanges(own, requestedRange);
     return common ? [{ name, ...common }] : [];
   });
 }
 
-/** Frees moved records' space: dropping a table writes no row, deleting rows each. @param isUrgent needed at once */
+/** Drops the tables of moved records: this writes no row, unlike deleting. @param isUrgent space is needed at once */
 export function dropMovedTables(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
-  const moved = readLastMoved(sql, kind);
-  if (!moved) return;
+  const lastMoved = readLastMoved(sql, kind);
+  if (!lastMoved) return;
   for (const { name, upper, lower } of listTables(sql, kind)) {
-    if (compareKeys(lower, moved) > 0 || upper.at === NO_DAY) continue;
-    const [left] = selectRows(sql, `SELECT 1 FROM ${name} WHERE (occurredAt, id) > (?, ?) LIMIT 1`, moved.at, moved.id);
-    const isFormer = name === LOG_TABLES[kind].name;
+    if (compareKeys(lower, lastMoved) > 0 || upper.at === NO_DAY) continue;
+    const [left] = selectRows(
+      sql,
+      `SELECT 1 FROM ${name} WHERE (occurredAt, id) > (?, ?) LIMIT 1`,
+      lastMoved.at,
+      lastMoved.id,
+    );
+    const isFormerTable = name === LOG_TABLES[kind].name;
     if (!left) {
       sql.exec(`DROP TABLE ${name}`);
-      if (isFormer) sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NO_DAY, kind);
+      if (isFormerTable) sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NO_DAY, kind);
       cachedDayTables.delete(sql);
-    } else if (isFormer || (isUrgent && upper.at > now)) {
-      sql.exec(`DELETE FROM ${name} WHERE (occurredAt, id) <= (?, ?)`, moved.at, moved.id);
+    } else if (isFormerTable || (isUrgent && upper.at > now)) {
+      sql.exec(`DELETE FROM ${name} WHERE (occurredAt, id) <= (?, ?)`, lastMoved.at, lastMoved.id);
     }
   }
 }
 
-/** Forgets the cached tables, so that they are looked up anew, where a transaction may have been undone. */
-export const forgetTables = (sql: SqlStorage): boolean => cachedDayTables.delete(sql);
+/** Clears the cached tables, so that they are read again, where a transaction may have been rolled back. */
+export const clearCachedTables = (sql: SqlStorage): boolean => cachedDayTables.delete(sql);
 
 /**
- * Takes over the single table for all days of the previous version of the service. It remains the table of the days that it
- * covers, until they are moved: nothing is copied. If the previous version runs again after a rollback, the records that it
- * adds go into the tables of their days. May be repeated.
+ * Takes over the single table for all days from the previous version of the service. It remains the table of the days that it
+ * covers, until they are moved: nothing is copied. If the previous version runs again after a rollback, the records that it adds
+ * go into the tables of their days. May be repeated.
  */
 export function takeOverFormerTables(sql: SqlStorage): void {
   sql.exec('CREATE TABLE IF NOT EXISTS former_tables (kind TEXT PRIMARY KEY, endAt INTEGER NOT NULL) WITHOUT ROWID');
@@ -112,8 +117,8 @@ export function takeOverFormerTables(sql: SqlStorage): void {
     if (sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).toArray().length === 0)
       continue;
     const { newest } = sql.exec<{ newest: number | null }>(`SELECT max(occurredAt) AS newest FROM ${name}`).one();
-    const isFirst = newest !== null && getDayTables(sql)[kind].days.length === 0;
-    const end = isFirst ? getDayRange(newest).upper.at : NO_DAY;
+    const isFirstTakeover = newest !== null && getDayTables(sql)[kind].days.length === 0;
+    const end = isFirstTakeover ? getDayRange(newest).upper.at : NO_DAY;
     sql.exec('INSERT OR IGNORE INTO former_tables (kind, endAt) VALUES (?, ?)', kind, end);
     cachedDayTables.delete(sql);
     const { formerEnd } = getDayTables(sql)[kind];
@@ -122,14 +127,14 @@ export function takeOverFormerTables(sql: SqlStorage): void {
       const [added] = sql.exec<{ at: number }>(next, formerEnd).toArray();
       if (!added) break;
       const { lower, upper } = getDayRange(added.at);
-      const ofDay = 'WHERE occurredAt >= ? AND occurredAt < ?';
+      const dayCondition = 'WHERE occurredAt >= ? AND occurredAt < ?';
       sql.exec(
         `INSERT OR IGNORE INTO ${ensureTable(sql, kind, added.at)} (${listColumns(kind)})
-         SELECT ${listColumns(kind)} FROM ${name} ${ofDay}`,
+         SELECT ${listColumns(kind)} FROM ${name} ${dayCondition}`,
         lower.at,
         upper.at,
       );
-      sql.exec(`DELETE FROM ${name} ${ofDay}`, lower.at, upper.at);
+      sql.exec(`DELETE FROM ${name} ${dayCondition}`, lower.at, upper.at);
     }
     if (sql.exec(`SELECT 1 FROM ${name} LIMIT 1`).toArray().length > 0) continue;
     sql.exec(`DROP TABLE ${name}`);

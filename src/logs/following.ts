@@ -3,44 +3,44 @@ import {
   compareKeys,
   getDayRange,
   getKeyAfter,
-  type Logged,
   type LogKey,
   type LogKind,
+  type LogRecord,
   toKey,
   toRange,
 } from './log.ts';
 import { readPart } from './part-file.ts';
 import { findPart, findPartAfter, readLastMoved } from './parts.ts';
-import { hasRecord, readNewestOrOldest, readRecordsIn } from './rows.ts';
+import { hasRecord, readNewestOrOldest, readRecordsInRange } from './rows.ts';
 
 /**
- * The next records for a follower of a log, which reads it in the log's order from a cursor on, including the files of days
- * that were moved meanwhile. If a record arrives late, with a time before the cursor or on a moved day, its key alone is noted,
- * so that it is delivered too without being written twice.
+ * The next records for a follower of a log, which reads it in order from a cursor, including the files of days that were moved
+ * meanwhile. If a record arrives late, with a time before the cursor or on a moved day, only its key is stored, so that it is
+ * delivered too without being written twice.
  */
 export interface FollowedRecords {
-  /** The number of times that somebody has begun to follow. */
+  /** The number of times that following has begun. */
   follows: number;
-  records: Logged[];
-  /** The key of the last record told: the next ones come after it. */
+  records: LogRecord[];
+  /** The key of the last record delivered: the next ones come after it. */
   upTo: LogKey;
-  /** Records of before the cursor, and their keys. */
-  lateRecords: Logged[];
+  /** Records from before the cursor, and their keys. */
+  lateRecords: LogRecord[];
   late: LogKey[];
-  /** The number of persons who were taken out of the log: records that were read before must not be kept anywhere. */
+  /** The number of persons erased from the log: records read before must not be stored anywhere. */
   redactions: number;
 }
 
 interface Cursor extends Record<string, SqlStorageValue> {
   at: number;
   id: string;
-  /** The key of the last record that was handed out and is not known to be kept. */
+  /** The key of the last record that was handed out but not yet confirmed as stored. */
   upToAt: number | null;
   upToId: string | null;
   follows: number;
 }
 
-export function createFollowing(sql: SqlStorage): void {
+export function createFollowingTables(sql: SqlStorage): void {
   sql.exec(`
     CREATE TABLE IF NOT EXISTS followed (
       kind TEXT PRIMARY KEY, at INTEGER NOT NULL, id TEXT NOT NULL, upToAt INTEGER, upToId TEXT, follows INTEGER NOT NULL
@@ -51,7 +51,7 @@ export function createFollowing(sql: SqlStorage): void {
   `);
 }
 
-/** Begins to follow at a place in the log; where it is followed already, it only counts. */
+/** Begins to follow a log at a key; where it is followed already, only counts the start. */
 export function startFollowing(sql: SqlStorage, kinds: readonly LogKind[], { at, id }: LogKey): void {
   for (const kind of kinds) {
     sql.exec(
@@ -61,10 +61,12 @@ export function startFollowing(sql: SqlStorage, kinds: readonly LogKind[], { at,
   }
 }
 
-export function stopFollowing(sql: SqlStorage, kinds: readonly LogKind[], follows: number): void {
+export function stopFollowing(sql: SqlStorage, kinds: readonly LogKind[], followCount: number): void {
   for (const kind of kinds) {
-    const ended = sql.exec('DELETE FROM followed WHERE kind = ? AND follows = ? RETURNING 1', kind, follows).toArray();
-    if (ended.length > 0) sql.exec('DELETE FROM followed_late WHERE kind = ?', kind);
+    const endedFollows = sql
+      .exec('DELETE FROM followed WHERE kind = ? AND follows = ? RETURNING 1', kind, followCount)
+      .toArray();
+    if (endedFollows.length > 0) sql.exec('DELETE FROM followed_late WHERE kind = ?', kind);
   }
 }
 
@@ -77,42 +79,43 @@ const readCursor = (sql: SqlStorage, kind: LogKind): Cursor | undefined =>
 const getReachedKey = ({ at, id, upToAt, upToId }: Cursor): LogKey =>
   upToAt === null ? { at, id } : { at: upToAt, id: upToId ?? '' };
 
-/** Notes which of the records that are about to be kept are new, and of before the cursor or of a day in files. */
-export function recordLate(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
+/** Stores the keys of new records from before the cursor, or of a moved day, before the records are stored. */
+export function recordLateKeys(sql: SqlStorage, kind: LogKind, records: readonly LogRecord[]): void {
   const cursor = readCursor(sql, kind);
   if (!cursor) return;
   const [until, moved] = [getReachedKey(cursor), readLastMoved(sql, kind)];
-  const isPassed = (key: LogKey) =>
+  const isBehindCursor = (key: LogKey) =>
     compareKeys(key, until) <= 0 || (moved !== undefined && compareKeys(key, moved) <= 0);
   for (const record of records) {
     const key = toKey(record);
-    if (!isPassed(key) || hasRecord(sql, kind, record)) continue;
+    if (!isBehindCursor(key) || hasRecord(sql, kind, record)) continue;
     sql.exec('INSERT OR IGNORE INTO followed_late (kind, at, id) VALUES (?, ?, ?)', kind, key.at, key.id);
   }
 }
 
-/** Whether there is something that was not told. */
+/** Tells whether records remain that were not delivered to the follower. */
 export function hasUnreadRecords(sql: SqlStorage, kind: LogKind): boolean {
   const cursor = readCursor(sql, kind);
   if (!cursor) return false;
   const range = { ...toRange({}), lower: getKeyAfter(cursor) };
-  const late = () => sql.exec('SELECT 1 FROM followed_late WHERE kind = ? LIMIT 1', kind).toArray().length > 0;
+  const hasLateRecords = () =>
+    sql.exec('SELECT 1 FROM followed_late WHERE kind = ? LIMIT 1', kind).toArray().length > 0;
   return (
     findPartAfter(sql, kind, cursor) !== undefined ||
     readNewestOrOldest(sql, kind, range, 'oldest') !== undefined ||
-    late()
+    hasLateRecords()
   );
 }
 
 /** The storage and files from which a follower reads a company's log. */
-interface Followable {
+interface FollowedLog {
   sql: SqlStorage;
   files: R2Bucket;
 }
 
-/** The next records after the cursor and late ones: the same until they are kept. No file may change meanwhile. */
-export async function readFollowing(
-  { sql, files }: Followable,
+/** Reads the next and late records for the follower: the same until confirmed. No file may change meanwhile. */
+export async function readFollowedRecords(
+  { sql, files }: FollowedLog,
   kind: LogKind,
   limit: number,
 ): Promise<Omit<FollowedRecords, 'redactions'> | undefined> {
@@ -120,7 +123,7 @@ export async function readFollowing(
   if (!cursor) return undefined;
   const { at, id, upToAt, upToId, follows } = cursor;
   const { upper } = upToAt === null ? toRange({}) : { upper: getKeyAfter({ at: upToAt, id: upToId ?? '' }) };
-  const records: Logged[] = [];
+  const records: LogRecord[] = [];
   let after: LogKey = { at, id };
   while (records.length < limit) {
     const part = findPartAfter(sql, kind, after);
@@ -130,7 +133,7 @@ export async function readFollowing(
   }
   // What a file has is before all that is in the object.
   const range = { lower: getKeyAfter(after), upper };
-  records.push(...readRecordsIn(sql, kind, range, { limit: limit - records.length }));
+  records.push(...readRecordsInRange(sql, kind, range, { limit: limit - records.length }));
   const last = records.at(-1);
   const upTo = last ? toKey(last) : { at, id };
   if (last) sql.exec('UPDATE followed SET upToAt = ?, upToId = ? WHERE kind = ?', upTo.at, upTo.id, kind);
@@ -142,45 +145,45 @@ export async function readFollowing(
   return { follows, records, upTo, lateRecords: await readRecords({ sql, files }, kind, late), late };
 }
 
-/** The oldest records of a file after a key, the oldest first. The file has the newest first. */
+/** Returns the oldest records of a file after a key, the oldest first. The file has the newest first. */
 async function findOldest(
   files: R2Bucket,
   file: string,
   { after, upper }: { after: LogKey; upper: LogKey },
   limit: number,
-): Promise<Logged[]> {
-  const found: Logged[] = [];
+): Promise<LogRecord[]> {
+  const foundRecords: LogRecord[] = [];
   for await (const record of readPart(files, file)) {
     const key = toKey(record);
     if (compareKeys(key, upper) >= 0) continue;
     if (compareKeys(key, after) <= 0) break;
-    found.push(record);
-    if (found.length > limit) found.shift();
+    foundRecords.push(record);
+    if (foundRecords.length > limit) foundRecords.shift();
   }
-  return found.reverse();
+  return foundRecords.reverse();
 }
 
-/** The records of keys, wherever they are by now. */
-async function readRecords({ sql, files }: Followable, kind: LogKind, keys: readonly LogKey[]): Promise<Logged[]> {
-  const found: Logged[] = [];
-  const inFiles = new Map<string, LogKey[]>();
+/** Reads the records of keys, wherever they are stored by now. */
+async function readRecords({ sql, files }: FollowedLog, kind: LogKind, keys: readonly LogKey[]): Promise<LogRecord[]> {
+  const foundRecords: LogRecord[] = [];
+  const keysByFile = new Map<string, LogKey[]>();
   for (const key of keys) {
     const range = { lower: key, upper: getKeyAfter(key) };
-    const [own] = [...readRecordsIn(sql, kind, range), ...readRecordsIn(sql, kind, range, { late: true })];
-    if (own) found.push(own);
+    const [own] = [...readRecordsInRange(sql, kind, range), ...readRecordsInRange(sql, kind, range, { late: true })];
+    if (own) foundRecords.push(own);
     else {
       const file = findPart(sql, kind, key, getDayRange(key.at))?.file;
-      if (file !== undefined) inFiles.set(file, [...(inFiles.get(file) ?? []), key]);
+      if (file !== undefined) keysByFile.set(file, [...(keysByFile.get(file) ?? []), key]);
     }
   }
-  for (const [file, wanted] of inFiles) {
+  for (const [file, wanted] of keysByFile) {
     const [from, to] = [wanted[0]?.at, wanted.at(-1)?.at];
     const isWanted = new Set(wanted.map(({ at, id }) => `${at} ${id}`));
     for await (const record of readPart(files, file, { ...(from !== undefined && { from, to }), values: {} })) {
-      if (isWanted.has(`${record.occurredAt} ${record.id}`)) found.push(record);
+      if (isWanted.has(`${record.occurredAt} ${record.id}`)) foundRecords.push(record);
     }
   }
-  return found.sort((one, other) => compareKeys(toKey(one), toKey(other)));
+  return foundRecords.sort((one, other) => compareKeys(toKey(one), toKey(other)));
 }
 
 export function advanceCursor(

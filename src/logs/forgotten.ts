@@ -2,65 +2,76 @@ import { createHmac } from 'node:crypto';
 import { DAY_MS } from '../kernel/clock.ts';
 import { newSecretToken } from '../kernel/ids.ts';
 import { selectRows } from '../platform/objects.ts';
-import type { Logged } from './log.ts';
+import type { LogRecord } from './log.ts';
 import { type Person, redactValue } from './redaction.ts';
 
-/** The longest time that a queue keeps a message. */
-const RETENTION_MS = 14 * DAY_MS;
+/** The longest time for which a queue keeps a message. */
+const QUEUE_RETENTION_MS = 14 * DAY_MS;
 const SECRET_KEY = 'forgotten_secret';
 
-/** Texts that may identify a person: ids and addresses. */
+/** Matches texts that may identify a person: ids and addresses. */
 const PERSON_ID_PATTERN = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
 
-/** The table of persons taken out of a log, as keyed digests: earlier records may still come, and are redacted then. */
-export function createForgotten(sql: SqlStorage): void {
+/** Creates the table of erased persons, as keyed digests: records that still arrive are redacted by it. */
+export function createErasedPersonsTable(sql: SqlStorage): void {
   sql.exec(
     'CREATE TABLE IF NOT EXISTS forgotten (digest TEXT PRIMARY KEY, pseudonym TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID',
   );
 }
 
-/** Remembers that a person was forgotten. @param now milliseconds */
-export function rememberForgotten({ sql, kv }: DurableObjectStorage, person: Person, now: number): void {
+/** Stores that a person was erased. @param now milliseconds */
+export function recordErasedPerson({ sql, kv }: DurableObjectStorage, person: Person, now: number): void {
   const secret = kv.get<string>(SECRET_KEY) ?? newSecretToken();
   kv.put(SECRET_KEY, secret);
-  for (const mark of [...person.ids, person.email, ...person.ips])
-    sql.exec('INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?)', computeDigest(secret, mark), person.pseudonym, now);
+  for (const identifier of [...person.ids, person.email, ...person.ips])
+    sql.exec(
+      'INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?)',
+      computeDigest(secret, identifier),
+      person.pseudonym,
+      now,
+    );
 }
 
-/** Forgets whom no message can name any more. */
-export function purgeForgotten(sql: SqlStorage, now: number): void {
-  sql.exec('DELETE FROM forgotten WHERE at <= ?', now - RETENTION_MS);
+/** Deletes erased persons whom no queued message can name any more. */
+export function purgeErasedPersons(sql: SqlStorage, now: number): void {
+  sql.exec('DELETE FROM forgotten WHERE at <= ?', now - QUEUE_RETENTION_MS);
 }
 
-/** The records with a pseudonym in the place of everybody who was forgotten after the record's time. */
-export function redactForgotten({ sql, kv }: DurableObjectStorage, records: readonly Logged[]): readonly Logged[] {
+/** Returns the records with pseudonyms in place of persons erased after the record's time. */
+export function redactErasedPersons(
+  { sql, kv }: DurableObjectStorage,
+  records: readonly LogRecord[],
+): readonly LogRecord[] {
   const secret = kv.get<string>(SECRET_KEY);
   if (secret === undefined || sql.exec('SELECT 1 FROM forgotten LIMIT 1').toArray().length === 0) return records;
-  return records.map((record) => findForgottenPersons(sql, secret, record).reduce<Logged>(redactRecord, record));
+  return records.map((record) => findErasedPersons(sql, secret, record).reduce<LogRecord>(redactRecord, record));
 }
 
-const redactRecord = (record: Logged, person: Person): Logged => redactValue(record, person) as Logged;
+const redactRecord = (record: LogRecord, person: Person): LogRecord => redactValue(record, person) as LogRecord;
 
-const computeDigest = (secret: string, mark: string): string => createHmac('sha256', secret).update(mark).digest('hex');
+const computeDigest = (secret: string, identifier: string): string =>
+  createHmac('sha256', secret).update(identifier).digest('hex');
 
-/** Returns the forgotten persons that a record names. */
-function findForgottenPersons(sql: SqlStorage, secret: string, record: Logged): Person[] {
-  const marks = new Set(JSON.stringify(record).toLowerCase().match(PERSON_ID_PATTERN));
+/** Returns the erased persons that a record names. */
+function findErasedPersons(sql: SqlStorage, secret: string, record: LogRecord): Person[] {
+  const identifiers = new Set(JSON.stringify(record).toLowerCase().match(PERSON_ID_PATTERN));
   const ip = 'ip' in record && typeof record.ip === 'string' ? [record.ip] : [];
-  const byDigest = new Map([...marks, ...ip].map((mark) => [computeDigest(secret, mark), mark]));
-  const found = selectRows<{ digest: string; pseudonym: string }>(
+  const byDigest = new Map(
+    [...identifiers, ...ip].map((identifier) => [computeDigest(secret, identifier), identifier]),
+  );
+  const erasedRows = selectRows<{ digest: string; pseudonym: string }>(
     sql,
     'SELECT digest, pseudonym FROM forgotten WHERE at >= ? AND digest IN (SELECT value FROM json_each(?))',
     record.occurredAt,
     JSON.stringify([...byDigest.keys()]),
   );
-  return [...Map.groupBy(found, ({ pseudonym }) => pseudonym)].map(([pseudonym, rows]) => {
-    const known = rows.map(({ digest }) => byDigest.get(digest) as string);
+  return [...Map.groupBy(erasedRows, ({ pseudonym }) => pseudonym)].map(([pseudonym, rows]) => {
+    const personIdentifiers = rows.map(({ digest }) => byDigest.get(digest) as string);
     return {
-      ids: known.filter((mark) => !mark.includes('@') && !ip.includes(mark)),
-      email: known.find((mark) => mark.includes('@')) ?? '',
+      ids: personIdentifiers.filter((identifier) => !identifier.includes('@') && !ip.includes(identifier)),
+      email: personIdentifiers.find((identifier) => identifier.includes('@')) ?? '',
       pseudonym,
-      ips: known.filter((mark) => ip.includes(mark)),
+      ips: personIdentifiers.filter((identifier) => ip.includes(identifier)),
     };
   });
 }

@@ -1,9 +1,9 @@
 import { DAY_MS } from '../kernel/clock.ts';
-import { type Denials, deniedBy } from '../permissions/denials.ts';
+import { type Denials, makeDenialCheck } from '../permissions/denials.ts';
 import type { ShareEvent } from '../sharing/share-event.ts';
 import type { AuditRecord } from './audit-record.ts';
 
-/** The kinds of records in the log of a company: its requests, and the events of its shares. */
+/** The kinds of records in a company's log: its requests, and the events of its shares. */
 export interface LogRecords {
   audit: AuditRecord;
   share: ShareEvent;
@@ -13,8 +13,8 @@ export type LogKind = keyof LogRecords;
 
 export const LOG_KINDS = ['audit', 'share'] as const satisfies LogKind[];
 
-/** A record as its company's log has it: its company is the one of the log. */
-export type Logged<K extends LogKind = LogKind> = Omit<LogRecords[K], 'companyId'>;
+/** A record as stored in its company's log, without the company's id. */
+export type LogRecord<K extends LogKind = LogKind> = Omit<LogRecords[K], 'companyId'>;
 
 /** The fields of a record by which a list may be narrowed. */
 export interface LogFilterField {
@@ -22,14 +22,14 @@ export interface LogFilterField {
   share: 'type' | 'targetType' | 'shareId' | 'shareContextId';
 }
 
-/** Records with something denied in one field and a value in another. `details.member_id` is a field of `details`. */
+/** Records with denied ids in one field and, if given, a value in another. `details.member_id` is a field of `details`. */
 export interface DeniedRecords {
   field: string;
   denied: Denials;
   where?: { field: string; value: string };
 }
 
-/** The records of a log that a query is for. Times in milliseconds, both ends included. */
+/** The records of a log that a query selects. Times in milliseconds, both ends included. */
 export interface LogFilter {
   from?: number;
   to?: number;
@@ -41,7 +41,7 @@ export interface LogFilter {
 /** A filter without its times. */
 export type LogFieldFilter = Pick<LogFilter, 'values' | 'denied'>;
 
-/** The place of a record in its log: those of one time are ordered by id. */
+/** The position of a record in its log: records of one time are ordered by id. */
 export interface LogKey {
   at: number;
   id: string;
@@ -53,18 +53,18 @@ export interface LogRange {
   upper: LogKey;
 }
 
-/** The name of the log for records of no company: requests of strangers and of the operator. */
+/** The name of the log for records of no company: anonymous requests and the operator's. */
 export const PLATFORM_LOG = 'platform';
 
-/** Days that records stay in their object when the configuration does not say. */
+/** Days that records stay in their Durable Object when the configuration does not say. */
 export const DEFAULT_RETENTION_DAYS = 90;
 
-/** Compares keys, for sorting. */
+/** Compares two keys, for sorting. */
 export const compareKeys = (a: LogKey, b: LogKey): number => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 export const toKey = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
 
-/** The smallest key that is greater than this one. */
+/** Returns the smallest key that is greater than this one. */
 export const getKeyAfter = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });
 
 /** Returns the range that two ranges share; null for none. */
@@ -74,34 +74,34 @@ export function intersectRanges(one: LogRange, other: LogRange): LogRange | null
   return compareKeys(lower, upper) < 0 ? { lower, upper } : null;
 }
 
-/** The day of a time. */
+/** Returns the range of the day that contains a time. */
 export function getDayRange(at: number): LogRange {
   const start = Math.floor(at / DAY_MS) * DAY_MS;
   return { lower: { at: start, id: '' }, upper: { at: start + DAY_MS, id: '' } };
 }
 
-/** All records that the times of a filter let through. */
+/** Returns the range of all records that a filter's times allow. */
 export const toRange = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange => ({
   lower: { at: from ?? Number.MIN_SAFE_INTEGER, id: '' },
   upper: { at: to === undefined ? Number.MAX_SAFE_INTEGER : to + 1, id: '' },
 });
 
-/** `2026-01-31`, of a time. */
+/** Formats the day of a time, as in `2026-01-31`. */
 export const formatDay = (at: number): string => new Date(at).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
-/** Tells of one record after another whether a filter means it, whenever it is of. */
+/** Returns a function that tells whether a record matches a filter, at any time. */
 export function makeRecordMatcher({ values, denied = [] }: LogFieldFilter): (record: object) => boolean {
-  const read = (record: object, field: string): unknown =>
+  const readField = (record: object, field: string): unknown =>
     field.split('.').reduce<unknown>((value, name) => Object(value)[name], record);
-  const has = (record: object, field: string, value: string) => read(record, field) === value;
-  const refusals = denied.map(({ field, where, denied: ids }) => {
-    const isDenied = deniedBy(ids);
+  const hasValue = (record: object, field: string, value: string) => readField(record, field) === value;
+  const denialMatchers = denied.map(({ field, where, denied: ids }) => {
+    const isDenied = makeDenialCheck(ids);
     return (record: object) => {
-      const id = read(record, field);
-      return typeof id === 'string' && (!where || has(record, where.field, where.value)) && isDenied(id);
+      const id = readField(record, field);
+      return typeof id === 'string' && (!where || hasValue(record, where.field, where.value)) && isDenied(id);
     };
   });
   return (record) =>
-    Object.entries(values).every(([field, value]) => has(record, field, value)) &&
-    !refusals.some((refuses) => refuses(record));
+    Object.entries(values).every(([field, value]) => hasValue(record, field, value)) &&
+    !denialMatchers.some((isRefused) => isRefused(record));
 }

@@ -2,7 +2,7 @@ import { selectRows } from '../platform/objects.ts';
 import { readCount } from './contents.ts';
 import type { LogFilter, LogKey, LogKind, LogRange } from './log.ts';
 
-/** The range of a file's records: those of one day from the first to the last. */
+/** The range of a file's records: the records of one day from the first to the last. */
 interface PartRange {
   file: string;
   first: LogKey;
@@ -12,24 +12,24 @@ interface PartRange {
 
 /** A file of R2 with records of one day. */
 export interface Part extends PartRange {
-  /** Counts how often its records were written anew, with late ones among them: no name of a file comes twice. */
+  /** Counts how often the file was rewritten with late records: no file name is used twice. */
   version: number;
   contents: string;
 }
 
-/** A file as a list needs it. */
+/** A file as listing records needs it. */
 export interface ListedPart {
   file: string;
   /** The key of the file's oldest record. */
   first: LogKey;
-  /** The number of its records that the filter lets through; null where it has to be read to know. */
+  /** The number of its records that match the filter; null where the file has to be read to know. */
   matching: number | null;
 }
 
-type RangeRow = { file: string; firstAt: number; firstId: string; lastAt: number; lastId: string; records: number };
-type Row = RangeRow & { version: number; contents: string };
+type PartRangeRow = { file: string; firstAt: number; firstId: string; lastAt: number; lastId: string; records: number };
+type PartRow = PartRangeRow & { version: number; contents: string };
 
-const toPart = <R extends RangeRow>({ firstAt, firstId, lastAt, lastId, ...rest }: R) => ({
+const toPart = <R extends PartRangeRow>({ firstAt, firstId, lastAt, lastId, ...rest }: R) => ({
   ...rest,
   first: { at: firstAt, id: firstId },
   last: { at: lastAt, id: lastId },
@@ -51,24 +51,24 @@ export function deletePart(sql: SqlStorage, kind: LogKind, { last }: Part): void
   sql.exec('DELETE FROM parts WHERE kind = ? AND lastAt = ? AND lastId = ?', kind, last.at, last.id);
 }
 
-/** The parts that reach into a range, the newest first, without their contents. Those of a kind do not overlap. */
-export function listPartsIn(sql: SqlStorage, kind: LogKind, { lower, upper }: LogRange): PartRange[] {
-  const found = sql.exec<RangeRow>(
+/** Lists the parts that overlap a range, the newest first, without their contents. Parts of a kind do not overlap. */
+export function listPartsInRange(sql: SqlStorage, kind: LogKind, { lower, upper }: LogRange): PartRange[] {
+  const rangeRows = sql.exec<PartRangeRow>(
     `SELECT file, firstAt, firstId, lastAt, lastId, records FROM parts
      WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (firstAt, firstId) < (?, ?)
      ORDER BY lastAt DESC, lastId DESC`,
     ...[kind, lower.at, lower.id, upper.at, upper.id],
   );
-  return [...found].map(toPart);
+  return [...rangeRows].map(toPart);
 }
 
-/** Contents that are read before others get a turn: each is of 100 KB, and takes a millisecond. */
+/** The number of contents read before yielding: each is of 100 KB, and takes a millisecond. */
 const CONTENTS_PER_BATCH = 20;
 
 /**
- * Finds out how many records of each part a filter lets through, as far as that is known. Contents are read only where the filter
- * asks for them, and one at a time: those of all files of an old log are more than an object can hold.
- * @param pause lets others have a turn
+ * Counts the records of each part that match a filter, as far as that is known. Contents are read only where the filter needs
+ * them, and one at a time: those of all files of an old log are more than a Durable Object can hold. @param pause yields to other
+ * requests
  */
 export async function countParts(
   sql: SqlStorage,
@@ -77,24 +77,24 @@ export async function countParts(
   { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values, denied }: LogFilter,
   pause: () => Promise<void>,
 ): Promise<ListedPart[]> {
-  const counted: ListedPart[] = [];
-  let read = 0;
+  const countedParts: ListedPart[] = [];
+  let contentsRead = 0;
   for (const part of parts) {
     const { file, first, last, records } = part;
     let matching: number | null = records;
     if (Object.keys(values).length > 0) {
-      if (read > 0 && read % CONTENTS_PER_BATCH === 0) await pause();
-      read += 1;
+      if (contentsRead > 0 && contentsRead % CONTENTS_PER_BATCH === 0) await pause();
+      contentsRead += 1;
       const contents = readPartContents(sql, kind, part);
       matching = contents === undefined ? null : readCount(contents, values);
     }
-    const isPartly = first.at < from || last.at > to || denied !== undefined;
-    counted.push({ file, first, matching: isPartly && matching !== 0 ? null : matching });
+    const isPartlyMatching = first.at < from || last.at > to || denied !== undefined;
+    countedParts.push({ file, first, matching: isPartlyMatching && matching !== 0 ? null : matching });
   }
-  return counted;
+  return countedParts;
 }
 
-/** Undefined where the file was written anew meanwhile. It is kept long enough to be read. */
+/** Reads a part's contents; undefined where the file was rewritten meanwhile. The file stays long enough to be read. */
 const readPartContents = (sql: SqlStorage, kind: LogKind, { file, last }: PartRange): string | undefined =>
   selectRows<{ contents: string }>(
     sql,
@@ -102,23 +102,23 @@ const readPartContents = (sql: SqlStorage, kind: LogKind, { file, last }: PartRa
     ...[kind, last.at, last.id, file],
   )[0]?.contents;
 
-/** The part that a late record goes into: of its day the first one that does not end before it, else the day's last. */
+/** Finds the part for a late record: its day's first part that does not end before it, else the day's last part. */
 export function findPart(sql: SqlStorage, kind: LogKind, key: LogKey, day: LogRange): Part | undefined {
-  const orderByEnd = (lower: LogKey, order: 'ASC' | 'DESC') =>
-    selectRows<Row>(
+  const selectByEnd = (lower: LogKey, order: 'ASC' | 'DESC') =>
+    selectRows<PartRow>(
       sql,
       `SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) >= (?, ?) AND (lastAt, lastId) < (?, ?)
          ORDER BY lastAt ${order}, lastId ${order} LIMIT 1`,
       ...[kind, lower.at, lower.id, day.upper.at, day.upper.id],
     )[0];
-  const row = orderByEnd(key, 'ASC') ?? orderByEnd(day.lower, 'DESC');
+  const row = selectByEnd(key, 'ASC') ?? selectByEnd(day.lower, 'DESC');
   return row && toPart(row);
 }
 
-/** The part that comes after a record, or the first one. */
+/** Finds the part that comes after a record, or the first one. */
 export function findPartAfter(sql: SqlStorage, kind: LogKind, after: LogKey | null): Part | undefined {
   const { at, id } = after ?? { at: Number.MIN_SAFE_INTEGER, id: '' };
-  const [row] = selectRows<Row>(
+  const [row] = selectRows<PartRow>(
     sql,
     'SELECT * FROM parts WHERE kind = ? AND (lastAt, lastId) > (?, ?) ORDER BY lastAt, lastId LIMIT 1',
     ...[kind, at, id],
@@ -129,7 +129,7 @@ export function findPartAfter(sql: SqlStorage, kind: LogKind, after: LogKey | nu
 export const isPartNamed = (sql: SqlStorage, file: string): boolean =>
   sql.exec('SELECT 1 FROM parts WHERE file = ?', file).toArray().length > 0;
 
-/** The last record that was moved to R2, if any was. */
+/** Returns the key of the last record that was moved to R2, if any was. */
 export const readLastMoved = (sql: SqlStorage, kind: LogKind): LogKey | undefined =>
   sql.exec<{ at: number; id: string }>('SELECT at, id FROM moved WHERE kind = ?', kind).toArray()[0];
 

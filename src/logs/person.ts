@@ -1,26 +1,26 @@
 import { clock } from '../kernel/clock.ts';
 import { selectRows } from '../platform/objects.ts';
 import { deleteObjects } from '../platform/stored-files.ts';
-import { LOG_KINDS, type Logged, type LogKey, type LogKind } from './log.ts';
+import { LOG_KINDS, type LogKey, type LogKind, type LogRecord } from './log.ts';
 import { type Mover, writeParts } from './mover.ts';
 import { readPart } from './part-file.ts';
 import { deletePart, findPartAfter, insertPart } from './parts.ts';
 import { type Person, redactValue } from './redaction.ts';
 import { formatLateTable, LOG_TABLES, listColumns, listTableNames } from './tables.ts';
 
-/** Rows that are looked at before others get a turn. */
+/** The number of rows processed before yielding to other requests. */
 const ROWS_PER_BATCH = 1000;
 
-/** Redacts the object's records, with those moved and not dropped yet. @returns how many named the person */
+/** Redacts the Durable Object's records, including moved ones not dropped yet. @returns how many named the person */
 export async function redactRows(sql: SqlStorage, person: Person, pause: () => Promise<void>): Promise<number> {
-  let changed = 0;
+  let changedCount = 0;
   for (const kind of LOG_KINDS) {
-    for (const table of listTables(sql, kind)) changed += await redactTable(sql, kind, table, person, pause);
+    for (const table of listRecordTables(sql, kind)) changedCount += await redactTable(sql, kind, table, person, pause);
   }
-  return changed;
+  return changedCount;
 }
 
-function listTables(sql: SqlStorage, kind: LogKind): string[] {
+function listRecordTables(sql: SqlStorage, kind: LogKind): string[] {
   const { name } = LOG_TABLES[kind];
   return listTableNames(sql).filter(
     (table) => table === name || table.startsWith(`${name}_`) || table === formatLateTable(kind),
@@ -36,7 +36,7 @@ async function redactTable(
 ): Promise<number> {
   const fields = LOG_TABLES[kind].fields as readonly string[];
   const text = fields.map((field) => `coalesce(${field}, '')`).join(` || ' ' || `);
-  let changed = 0;
+  let changedCount = 0;
   for (let after: LogKey = { at: Number.MIN_SAFE_INTEGER, id: '' }; ; await pause()) {
     const rows = selectRows<Record<string, SqlStorageValue>>(
       sql,
@@ -47,26 +47,26 @@ async function redactTable(
     );
     for (const row of rows) {
       const { occurredAt, id, ...present } = row;
-      const rest = redactValue(present, person) as Record<string, SqlStorageValue>;
-      if (isSame(present, rest)) continue;
-      const sets = Object.keys(rest).map((field) => `${field} = ?`);
+      const redactedFields = redactValue(present, person) as Record<string, SqlStorageValue>;
+      if (isUnchanged(present, redactedFields)) continue;
+      const sets = Object.keys(redactedFields).map((field) => `${field} = ?`);
       sql.exec(
         `UPDATE "${table}" SET ${sets.join(', ')} WHERE occurredAt = ? AND id = ?`,
-        ...Object.values(rest),
+        ...Object.values(redactedFields),
         ...[occurredAt, id],
       );
-      changed += 1;
+      changedCount += 1;
     }
     const last = rows.at(-1);
-    if (last === undefined || rows.length < ROWS_PER_BATCH) return changed;
+    if (last === undefined || rows.length < ROWS_PER_BATCH) return changedCount;
     after = { at: Number(last.occurredAt), id: String(last.id) };
   }
 }
 
-const isSame = (row: Record<string, unknown>, rest: Record<string, unknown>): boolean =>
+const isUnchanged = (row: Record<string, unknown>, rest: Record<string, unknown>): boolean =>
   Object.entries(rest).every(([field, value]) => row[field] === value);
 
-/** Redacts the file after `after`. @returns how many records named them, and the next file; null after the last */
+/** Redacts the file after `after`. @returns how many records named the person, and the next file; null after the last */
 export async function redactPart(
   mover: Mover,
   kind: LogKind,
@@ -76,24 +76,24 @@ export async function redactPart(
   const { sql } = mover.storage;
   const part = findPartAfter(sql, kind, after);
   if (!part) return { changed: 0, next: null };
-  const records: Logged[] = [];
-  let changed = 0;
+  const records: LogRecord[] = [];
+  let changedCount = 0;
   for await (const record of readPart(mover.files, part.file)) {
-    const without = redactValue(record, person) as Logged;
-    if (JSON.stringify(without) !== JSON.stringify(record)) changed += 1;
-    records.push(without);
+    const redactedRecord = redactValue(record, person) as LogRecord;
+    if (JSON.stringify(redactedRecord) !== JSON.stringify(record)) changedCount += 1;
+    records.push(redactedRecord);
   }
-  if (changed > 0) {
-    const written = await writeParts(mover, kind, records.reverse(), part.version + 1);
+  if (changedCount > 0) {
+    const writtenParts = await writeParts(mover, kind, records.reverse(), part.version + 1);
     mover.storage.transactionSync(() => {
       deletePart(sql, kind, part);
       // Should the deletion fail, the object deletes it later.
       sql.exec('INSERT OR REPLACE INTO leftovers (file, deleteAt) VALUES (?, ?)', part.file, clock.now());
-      for (const each of written) insertPart(sql, kind, each);
+      for (const each of writtenParts) insertPart(sql, kind, each);
       mover.changed();
     });
     await deleteObjects(mover.files, [part.file]);
     sql.exec('DELETE FROM leftovers WHERE file = ?', part.file);
   }
-  return { changed, next: part.last };
+  return { changed: changedCount, next: part.last };
 }

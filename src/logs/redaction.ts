@@ -1,18 +1,18 @@
-/** A person whom a company wants forgotten: their ids and addresses, and the pseudonym that takes their place. */
+/** A person whom a company wants erased: their ids and addresses, and the pseudonym that replaces them. */
 export interface Person {
-  /** Ids of the user and of the outsider, of each time that there was one. */
+  /** Ids of the person as a user and as an outsider, each time there was one. */
   ids: readonly string[];
-  /** Lower-case; '' where only others of these are known. */
+  /** The email address, lower-case; '' where only the other identifiers are known. */
   email: string;
   pseudonym: string;
-  /** The addresses from which they are known to have come. */
+  /** The IP addresses from which the person is known to have come. */
   ips: readonly string[];
 }
 
-/** Members of a record that name who did something, and those that tell the address and browser. */
+/** Members of a record that name its actor, and those with the actor's address and browser. */
 const ACTOR_MEMBERS = ['principalId', 'actorId', 'actorEmail'];
 const ORIGIN_MEMBERS = ['ip', 'ipCountry', 'userAgent'];
-/** The personal members of a record that a person's own id names, with the values that replace them. */
+/** Returns replacements for the personal members of a person's own record. */
 const makeOwnReplacements = (pseudonym: string): Record<string, unknown> => ({
   name: pseudonym,
   teams: [],
@@ -21,38 +21,38 @@ const makeOwnReplacements = (pseudonym: string): Record<string, unknown> => ({
 
 const escapeRegExp = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The text with the pseudonym in the place of the person: of an address only where it is one by itself. */
+/** Returns the text with the pseudonym in place of the person; an email address is replaced only where it stands alone. */
 export function redactText(text: string, { ids, email, pseudonym }: Person): string {
   const withoutIds = ids.reduce((rest, id) => rest.replaceAll(id, pseudonym), text);
   if (email === '' || !withoutIds.toLowerCase().includes(email)) return withoutIds;
   return withoutIds.replaceAll(new RegExp(`(?<![\\w.+-])${escapeRegExp(email)}(?![\\w-]|\\.\\w)`, 'gi'), pseudonym);
 }
 
-/** Whether the person did it: it names them as the actor, or no actor and comes from one of their addresses. */
-function isActionOf(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
-  const who = ACTOR_MEMBERS.map((name) => record[name]).filter((each) => typeof each === 'string');
-  if (who.length === 0) return typeof record.ip === 'string' && ips.includes(record.ip);
-  return who.some((each) => ids.includes(each) || (email !== '' && each.toLowerCase() === email));
+/** Tells whether a record is the person's action: it names them as actor, or no actor and one of their addresses. */
+function isActionOfPerson(record: Record<string, unknown>, { ids, email, ips }: Person): boolean {
+  const actors = ACTOR_MEMBERS.map((name) => record[name]).filter((each) => typeof each === 'string');
+  if (actors.length === 0) return typeof record.ip === 'string' && ips.includes(record.ip);
+  return actors.some((each) => ids.includes(each) || (email !== '' && each.toLowerCase() === email));
 }
 
-/** Puts the pseudonym throughout a JSON value. What the person did loses address and browser. */
+/** Replaces the person by the pseudonym throughout a JSON value. Their own actions lose address and browser. */
 export function redactValue(value: unknown, person: Person): unknown {
   if (typeof value === 'string') return redactText(value, person);
   if (Array.isArray(value)) return value.map((each) => redactValue(each, person));
   if (typeof value !== 'object' || value === null) return value;
   const record = value as Record<string, unknown>;
-  const withoutTraces = isActionOf(record, person);
-  const isAbout = [record.id, record._id].some((id) => typeof id === 'string' && person.ids.includes(id));
-  const own = isAbout ? makeOwnReplacements(person.pseudonym) : {};
+  const isOwnAction = isActionOfPerson(record, person);
+  const isAboutPerson = [record.id, record._id].some((id) => typeof id === 'string' && person.ids.includes(id));
+  const ownReplacements = isAboutPerson ? makeOwnReplacements(person.pseudonym) : {};
   return Object.fromEntries(
     Object.entries(record).map(([name, member]) => {
-      if (withoutTraces && ORIGIN_MEMBERS.includes(name)) return [name, null];
-      return [name, name in own ? own[name] : redactValue(member, person)];
+      if (isOwnAction && ORIGIN_MEMBERS.includes(name)) return [name, null];
+      return [name, name in ownReplacements ? ownReplacements[name] : redactValue(member, person)];
     }),
   );
 }
 
-/** Redacts a text that is JSON; other text as far as it is. */
+/** Redacts a text that is JSON as JSON, and any other text as plain text. */
 export function redactJson(text: string, person: Person): string {
   if (!isPersonNamedIn(text, person)) return text;
   try {
@@ -62,5 +62,5 @@ export function redactJson(text: string, person: Person): string {
   }
 }
 
-/** Whether something of a person stands in a text. */
+/** Tells whether a text names the person. */
 export const isPersonNamedIn = (text: string, person: Person): boolean => redactText(text, person) !== text;

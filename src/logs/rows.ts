@@ -1,104 +1,105 @@
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { getCreatedAt } from '../kernel/ids.ts';
 import { selectRows } from '../platform/objects.ts';
-import { type DayTable, ensureTable, listTablesIn } from './day-tables.ts';
+import { type DayTable, ensureTable, listTablesInRange } from './day-tables.ts';
 import {
   compareKeys,
   getDayRange,
   getKeyAfter,
   intersectRanges,
   type LogFieldFilter,
-  type Logged,
   type LogKey,
   type LogKind,
   type LogRange,
+  type LogRecord,
   toKey,
 } from './log.ts';
 import { formatLateTable, LOG_TABLES, listColumns } from './tables.ts';
 
-/** Limits of one piece of work; an object, so that tests can lower them. */
-export const logSizes = {
-  /** Rows read before others get a turn. */
+/** Limits of one step; an object, so that tests can lower them. */
+export const logLimits = {
+  /** The number of rows read before yielding to other requests. */
   slice: 20_000,
   /** The maximum number of rows and bytes of one file. */
   partRows: 20_000,
   partBytes: 8 * 1024 * 1024,
-  /** The size from which on the oldest days move early. An object holds 10 GB. */
+  /** The database size from which the oldest days move early. A Durable Object holds 10 GB. */
   fullBytes: 9_000_000_000,
 };
 
-/** Whether the object has so little room left that its oldest days move early. */
-export const isFull = (sql: SqlStorage): boolean => sql.databaseSize >= logSizes.fullBytes;
+/** Tells whether the Durable Object has so little space left that its oldest days move early. */
+export const isDatabaseFull = (sql: SqlStorage): boolean => sql.databaseSize >= logLimits.fullBytes;
 
-/** Rows that are read at once: no cursor stays open, which would keep its table from being dropped. */
+/** The number of rows read at once: no cursor stays open, which would keep its table from being dropped. */
 const ROWS_PER_BATCH = 1000;
 
-/** Longest JSON of one statement. A value that is bound may have 2 MB. */
-const STATEMENT_LENGTH = 500_000;
+/** The maximum length of one statement's JSON. A bound value may have 2 MB. */
+const MAX_STATEMENT_LENGTH = 500_000;
 
-const IN_RANGE = '(occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)';
+const RANGE_CONDITION = '(occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)';
 const toBoundValues = ({ lower, upper }: LogRange) => [lower.at, lower.id, upper.at, upper.id];
 
-/** Stores records that are not there yet. @returns how many were new */
-export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly Logged[], late = false): number {
-  if (late) return insertInto(sql, kind, formatLateTable(kind), records);
+/** Stores records that are not stored yet. @returns how many were new */
+export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly LogRecord[], isLate = false): number {
+  if (isLate) return insertIntoTable(sql, kind, formatLateTable(kind), records);
   const byTable = Map.groupBy(records, ({ occurredAt }) => ensureTable(sql, kind, occurredAt));
-  return [...byTable].reduce((sum, [table, ofOne]) => sum + insertInto(sql, kind, table, ofOne), 0);
+  return [...byTable].reduce((sum, [table, ofOne]) => sum + insertIntoTable(sql, kind, table, ofOne), 0);
 }
 
-function insertInto(sql: SqlStorage, kind: LogKind, table: string, records: readonly Logged[]): number {
+function insertIntoTable(sql: SqlStorage, kind: LogKind, table: string, records: readonly LogRecord[]): number {
   const { fields, json } = LOG_TABLES[kind];
   const extract = (field: string) => `value ${json.includes(field) ? '->' : '->>'} '${field}'`;
   const statement = `INSERT OR IGNORE INTO ${table} (${listColumns(kind)})
     SELECT ${['occurredAt', 'id', ...fields].map(extract).join(', ')} FROM json_each(?)`;
   // In their order they fill pages to the end; in any other, pages are split, and half of them stays empty.
-  const ordered = records.toSorted((a, b) => compareKeys(toKey(a), toKey(b)));
-  let written = 0;
-  for (let from = 0; from < ordered.length; ) {
+  const orderedRecords = records.toSorted((a, b) => compareKeys(toKey(a), toKey(b)));
+  let insertedCount = 0;
+  for (let from = 0; from < orderedRecords.length; ) {
     const texts: string[] = [];
-    for (let length = 0; from < ordered.length && length < STATEMENT_LENGTH; from += 1) {
-      const text = JSON.stringify(ordered[from]);
+    for (let length = 0; from < orderedRecords.length && length < MAX_STATEMENT_LENGTH; from += 1) {
+      const text = JSON.stringify(orderedRecords[from]);
       texts.push(text);
       length += text.length;
     }
-    written += sql.exec(statement, `[${texts.join()}]`).rowsWritten;
+    insertedCount += sql.exec(statement, `[${texts.join()}]`).rowsWritten;
   }
-  return written;
+  return insertedCount;
 }
 
-/** Whether a record of this id, from the same minute, is stored: anybody's events have one id a minute. */
-export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id }: Logged): boolean {
+/** Tells whether a record of this id, from the same minute, is stored: anonymous events have one id a minute. */
+export function isStoredInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id }: LogRecord): boolean {
   const madeAt = getCreatedAt(id);
   // Other ids are made when what they stand for happens.
   if (kind !== 'share' || madeAt % MINUTE_MS !== 0 || occurredAt < madeAt || occurredAt >= madeAt + MINUTE_MS)
     return false;
   const range = { lower: { at: madeAt, id: '' }, upper: { at: madeAt + MINUTE_MS, id: '' } };
-  return hasRecordOfId(sql, kind, range, id);
+  return hasRecordWithId(sql, kind, range, id);
 }
 
-/** Whether a record of this key is there. @param late among those that wait to be put in their place */
-export const hasRecord = (sql: SqlStorage, kind: LogKind, record: Logged, late = false): boolean =>
-  hasRecordOfId(sql, kind, { lower: toKey(record), upper: getKeyAfter(toKey(record)) }, record.id, late);
+/** Tells whether a record of this key is stored. @param isLate among late records, which are not merged yet */
+export const hasRecord = (sql: SqlStorage, kind: LogKind, record: LogRecord, isLate = false): boolean =>
+  hasRecordWithId(sql, kind, { lower: toKey(record), upper: getKeyAfter(toKey(record)) }, record.id, isLate);
 
-const hasRecordOfId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string, late = false): boolean =>
-  listTablesToRead(sql, kind, range, { newestFirst: false, late }).some(
+const hasRecordWithId = (sql: SqlStorage, kind: LogKind, range: LogRange, id: string, isLate = false): boolean =>
+  listTablesToRead(sql, kind, range, { newestFirst: false, late: isLate }).some(
     ({ name, ...own }) =>
-      sql.exec(`SELECT 1 FROM ${name} WHERE ${IN_RANGE} AND id = ?`, ...toBoundValues(own), id).toArray().length > 0,
+      sql.exec(`SELECT 1 FROM ${name} WHERE ${RANGE_CONDITION} AND id = ?`, ...toBoundValues(own), id).toArray()
+        .length > 0,
   );
 
-/** The newest record of a range, or the oldest. */
+/** Returns the newest or the oldest record of a range. */
 export function readNewestOrOldest(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
   end: 'newest' | 'oldest',
-  late = false,
+  isLate = false,
 ) {
-  const newestFirst = end === 'newest';
-  const order = newestFirst ? 'DESC' : 'ASC';
-  for (const { name, ...own } of listTablesToRead(sql, kind, range, { newestFirst, late })) {
+  const isNewestFirst = end === 'newest';
+  const order = isNewestFirst ? 'DESC' : 'ASC';
+  for (const { name, ...own } of listTablesToRead(sql, kind, range, { newestFirst: isNewestFirst, late: isLate })) {
     const found = sql.exec<{ at: number; id: string }>(
-      `SELECT occurredAt AS at, id FROM ${name} WHERE ${IN_RANGE}
+      `SELECT occurredAt AS at, id FROM ${name} WHERE ${RANGE_CONDITION}
        ORDER BY occurredAt ${order}, id ${order} LIMIT 1`,
       ...toBoundValues(own),
     );
@@ -108,13 +109,13 @@ export function readNewestOrOldest(
   return undefined;
 }
 
-/** The records of a range, one after another. */
-export function* readRecordsIn(
+/** Yields the records of a range, one after another. */
+export function* readRecordsInRange(
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
-  selection: Selection = {},
-): Generator<Logged> {
+  selection: RecordSelection = {},
+): Generator<LogRecord> {
   const { wanted = ALL_RECORDS, late = false, newestFirst = false } = selection;
   let { limit = Number.POSITIVE_INFINITY, offset = 0 } = selection;
   for (const table of listTablesToRead(sql, kind, range, { newestFirst, late })) {
@@ -134,28 +135,28 @@ function* readRecords(
   sql: SqlStorage,
   kind: LogKind,
   { name, ...range }: DayTable,
-  { wanted, newestFirst, limit, offset }: Required<Omit<Selection, 'late'>>,
-): Generator<Logged> {
+  { wanted, newestFirst, limit, offset }: Required<Omit<RecordSelection, 'late'>>,
+): Generator<LogRecord> {
   const order = newestFirst ? 'DESC' : 'ASC';
   const { json } = LOG_TABLES[kind];
-  const { text, given } = makeConditions(wanted);
+  const { text, boundValues: given } = makeConditions(wanted);
   for (let { lower, upper } = range, left = limit, skip = offset; left > 0; skip = 0) {
-    const atOnce = Math.min(left, ROWS_PER_BATCH);
+    const batchSize = Math.min(left, ROWS_PER_BATCH);
     const rows = selectRows<Record<string, string | number | null>>(
       sql,
-      `SELECT ${listColumns(kind)} FROM ${name} WHERE ${IN_RANGE}${text}
+      `SELECT ${listColumns(kind)} FROM ${name} WHERE ${RANGE_CONDITION}${text}
          ORDER BY occurredAt ${order}, id ${order} LIMIT ? OFFSET ?`,
       ...toBoundValues({ lower, upper }),
       ...given,
-      atOnce,
+      batchSize,
       skip,
     );
     for (const row of rows) {
       for (const field of json) row[field] = JSON.parse(row[field] as string);
-      yield row as unknown as Logged;
+      yield row as unknown as LogRecord;
     }
-    const last = rows.at(-1) as unknown as Logged | undefined;
-    if (last === undefined || rows.length < atOnce) return;
+    const last = rows.at(-1) as unknown as LogRecord | undefined;
+    if (last === undefined || rows.length < batchSize) return;
     left -= rows.length;
     if (newestFirst) upper = toKey(last);
     else lower = getKeyAfter(toKey(last));
@@ -169,12 +170,12 @@ function listTablesToRead(
   { newestFirst, late }: { newestFirst: boolean; late: boolean },
 ): DayTable[] {
   if (late) return [{ name: formatLateTable(kind), ...range }];
-  const tables = listTablesIn(sql, kind, range);
+  const tables = listTablesInRange(sql, kind, range);
   return newestFirst ? tables.reverse() : tables;
 }
 
-/** The records of a range to read, and their order: the oldest first by default. */
-export interface Selection {
+/** The selection of a range's records, and their order: the oldest first by default. */
+export interface RecordSelection {
   wanted?: LogFieldFilter;
   newestFirst?: boolean;
   late?: boolean;
@@ -182,23 +183,26 @@ export interface Selection {
   offset?: number;
 }
 
-export const countRecordsIn = (
+export const countRecordsInRange = (
   sql: SqlStorage,
   kind: LogKind,
   range: LogRange,
-  wanted: LogFieldFilter = ALL_RECORDS,
-): number => listTablesIn(sql, kind, range).reduce((sum, table) => sum + countRows(sql, table, wanted), 0);
+  fieldFilter: LogFieldFilter = ALL_RECORDS,
+): number => listTablesInRange(sql, kind, range).reduce((sum, table) => sum + countRows(sql, table, fieldFilter), 0);
 
-function countRows(sql: SqlStorage, { name, ...range }: DayTable, wanted: LogFieldFilter): number {
-  const { text, given } = makeConditions(wanted);
-  const statement = `SELECT count(*) AS n FROM ${name} WHERE ${IN_RANGE}${text}`;
+function countRows(sql: SqlStorage, { name, ...range }: DayTable, fieldFilter: LogFieldFilter): number {
+  const { text, boundValues: given } = makeConditions(fieldFilter);
+  const statement = `SELECT count(*) AS n FROM ${name} WHERE ${RANGE_CONDITION}${text}`;
   return sql.exec<{ n: number }>(statement, ...toBoundValues(range), ...given).one().n;
 }
 
-/** The fields are those of `TABLES`: who hands in the filter has made sure. */
-export function makeConditions({ values, denied = [] }: LogFieldFilter): { text: string; given: string[] } {
-  const asked = Object.entries(values).map(([field, value]) => ({ text: ` AND ${field} = ?`, given: [value] }));
-  const refused = denied.map(({ field, where, denied: { everything, ids, patterns } }) => {
+/** Makes SQL conditions from a filter. The caller has checked that the fields are those of `LOG_TABLES`. */
+export function makeConditions({ values, denied = [] }: LogFieldFilter): { text: string; boundValues: string[] } {
+  const valueConditions = Object.entries(values).map(([field, value]) => ({
+    text: ` AND ${field} = ?`,
+    given: [value],
+  }));
+  const denialConditions = denied.map(({ field, where, denied: { everything, ids, patterns } }) => {
     const id = toColumn(field);
     return {
       text: ` AND NOT (${id} IS NOT NULL${where ? ` AND ${toColumn(where.field)} IS ?` : ''} AND (
@@ -207,11 +211,14 @@ export function makeConditions({ values, denied = [] }: LogFieldFilter): { text:
       given: [...(where ? [where.value] : []), JSON.stringify(ids), JSON.stringify(everything ? ['*'] : patterns)],
     };
   });
-  const all = [...asked, ...refused];
-  return { text: all.map(({ text }) => text).join(''), given: all.flatMap(({ given }) => given) };
+  const allConditions = [...valueConditions, ...denialConditions];
+  return {
+    text: allConditions.map(({ text }) => text).join(''),
+    boundValues: allConditions.flatMap(({ given }) => given),
+  };
 }
 
-/** The SQL for a field, or for one of `details`. */
+/** Returns the SQL for a field, or for a field of `details`. */
 function toColumn(field: string): string {
   const [column, member] = field.split('.');
   return member === undefined ? field : `(${column} ->> '$.${member}')`;
@@ -219,8 +226,12 @@ function toColumn(field: string): string {
 
 const ALL_RECORDS: LogFieldFilter = { values: {} };
 
-/** The days of a range that have records, the newest first, each as far as it lies within the range. */
-export function* listDaysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange & { day: number }> {
+/** Yields the days of a range that have records, the newest first, each clipped to the range. */
+export function* listDaysInRange(
+  sql: SqlStorage,
+  kind: LogKind,
+  range: LogRange,
+): Generator<LogRange & { day: number }> {
   for (let { upper } = range; ; ) {
     const newest = readNewestOrOldest(sql, kind, { ...range, upper }, 'newest');
     if (!newest) return;
@@ -231,14 +242,14 @@ export function* listDaysIn(sql: SqlStorage, kind: LogKind, range: LogRange): Ge
   }
 }
 
-/** A range in slices of few enough rows that others need not wait, the newest first. */
+/** Splits a range into slices with few enough rows not to delay other requests, the newest first. */
 export function* splitRange(sql: SqlStorage, kind: LogKind, range: LogRange): Generator<LogRange> {
   for (let { upper } = range; compareKeys(range.lower, upper) < 0; ) {
-    const [first] = readRecordsIn(
+    const [first] = readRecordsInRange(
       sql,
       kind,
       { ...range, upper },
-      { newestFirst: true, limit: 1, offset: logSizes.slice - 1 },
+      { newestFirst: true, limit: 1, offset: logLimits.slice - 1 },
     );
     const lower: LogKey = first ? toKey(first) : range.lower;
     yield { lower, upper };

@@ -1,21 +1,21 @@
 import { selectRows } from '../platform/objects.ts';
-import { LOG_KINDS, type LogFilterField, type Logged, type LogKind } from './log.ts';
+import { LOG_KINDS, type LogFilterField, type LogKind, type LogRecord } from './log.ts';
 
 /** The tables, folder and fields for one kind of records in a company's log. */
-interface Table<K extends LogKind> {
-  /** The beginning of the names of its tables. */
+interface LogTable<K extends LogKind> {
+  /** The prefix of the names of the kind's tables. */
   name: string;
-  /** The folder in R2, within the company's. */
+  /** The folder in R2, within the company's folder. */
   folder: string;
-  /** The fields of a record beside its key, each a column of its name. */
-  fields: readonly Exclude<keyof Logged<K>, 'id' | 'occurredAt' | 'used'>[];
-  /** The fields by which a list may be narrowed. */
+  /** The fields of a record besides its key, each a column of the same name. */
+  fields: readonly Exclude<keyof LogRecord<K>, 'id' | 'occurredAt' | 'used'>[];
+  /** The fields by which a list may be filtered. */
   filters: readonly LogFilterField[K][];
-  /** The fields that are kept as JSON. */
+  /** The fields that are stored as JSON. */
   json: readonly string[];
 }
 
-export const LOG_TABLES: { [K in LogKind]: Table<K> } = {
+export const LOG_TABLES: { [K in LogKind]: LogTable<K> } = {
   audit: {
     name: 'audit_records',
     folder: 'audit-events',
@@ -60,23 +60,23 @@ export const LOG_TABLES: { [K in LogKind]: Table<K> } = {
   },
 };
 
-/** The columns of a kind, its key first: SQL. */
+/** Returns the columns of a kind as SQL, its key first. */
 export const listColumns = (kind: LogKind): string => ['occurredAt', 'id', ...LOG_TABLES[kind].fields].join(', ');
 
-/** The names of all tables of a database. */
+/** Returns the names of all tables of a database. */
 export const listTableNames = (sql: SqlStorage): string[] =>
   selectRows<{ name: string }>(sql, "SELECT name FROM sqlite_master WHERE type = 'table'").map(({ name }) => name);
 
-/** Holds records of times that were moved already, until they are put among those. */
+/** Returns the name of the table for late records of days already moved, until they are merged into the files. */
 export const formatLateTable = (kind: LogKind): string => `late_${LOG_TABLES[kind].name}`;
 
-/** Makes a table of records, clustered by time and id; without a second index, keeping one writes one row. */
+/** Creates a table of records, clustered by time and id; without a second index, storing a record writes one row. */
 export function createTable(sql: SqlStorage, kind: LogKind, name: string): void {
   sql.exec(`CREATE TABLE IF NOT EXISTS ${name} (occurredAt INTEGER NOT NULL, id TEXT NOT NULL,
     ${LOG_TABLES[kind].fields.join(', ')}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);
 }
 
-/** Makes all tables but those of days (`day-tables.ts`). */
+/** Creates all tables except those of days (`day-tables.ts`). */
 export function createTables(sql: SqlStorage): void {
   for (const kind of LOG_KINDS) createTable(sql, kind, formatLateTable(kind));
   // What was moved to R2: a part is a file with records of one day, which lie between its first and its last.

@@ -1,14 +1,14 @@
 import { clock, MINUTE_MS } from '../kernel/clock.ts';
-import { listTablesIn } from './day-tables.ts';
-import { compareKeys, getKeyAfter, type Logged, type LogKey, toKey, toRange } from './log.ts';
-import { hasRecord, logSizes, readNewestOrOldest, readRecordsIn } from './rows.ts';
+import { listTablesInRange } from './day-tables.ts';
+import { compareKeys, getKeyAfter, type LogKey, type LogRecord, toKey, toRange } from './log.ts';
+import { hasRecord, logLimits, readNewestOrOldest, readRecordsInRange } from './rows.ts';
 import { addViews } from './views.ts';
 
-/** Events that were old when their log was made have been counted by the version before. */
+/** Events older than this when their log was created have been counted by the previous version. */
 const COUNTED_BEFORE_MS = MINUTE_MS;
 
-/** The last event of shares that is in their counts. Events before `since` are not counted here. */
-type Mark = LogKey & { since: number };
+/** The last share event included in the view counts. Events before `since` are not counted here. */
+type ViewsMark = LogKey & { since: number };
 
 export function createViewsMark(sql: SqlStorage): void {
   sql.exec('CREATE TABLE IF NOT EXISTS views_counted (since INTEGER NOT NULL, at INTEGER NOT NULL, id TEXT NOT NULL)');
@@ -16,20 +16,20 @@ export function createViewsMark(sql: SqlStorage): void {
   sql.exec("INSERT INTO views_counted SELECT ?, ?, '' WHERE NOT EXISTS (SELECT 1 FROM views_counted)", since, since);
 }
 
-const readMark = (sql: SqlStorage): Mark =>
-  sql.exec<Mark & Record<string, number | string>>('SELECT since, at, id FROM views_counted').one();
+const readViewsMark = (sql: SqlStorage): ViewsMark =>
+  sql.exec<ViewsMark & Record<string, number | string>>('SELECT since, at, id FROM views_counted').one();
 
-/** The events that stand for one share seen: they name it. Events that stand for several are counted by `addViews` alone. */
+/** The events that stand for one view of the share that they name. Events for several views are counted by `addViews` alone. */
 const VIEW_EVENT_TYPES = ['share.resolved', 'share.executed'];
 
-/** Adds a slice of events to the counts: on request, daily, and before they move. @returns whether more are left */
+/** Adds a slice of events to the counts: on request, daily, and before events move. @returns whether more are left */
 export function countViews(sql: SqlStorage): boolean {
-  const { at, id } = readMark(sql);
+  const { at, id } = readViewsMark(sql);
   const range = { lower: getKeyAfter({ at, id }), upper: toRange({}).upper };
-  const [full] = readRecordsIn(sql, 'share', range, { limit: 1, offset: logSizes.slice - 1 });
+  const [full] = readRecordsInRange(sql, 'share', range, { limit: 1, offset: logLimits.slice - 1 });
   const last = full ? toKey(full) : readNewestOrOldest(sql, 'share', range, 'newest');
   if (!last) return false;
-  for (const { name, lower, upper } of listTablesIn(sql, 'share', { ...range, upper: getKeyAfter(last) })) {
+  for (const { name, lower, upper } of listTablesInRange(sql, 'share', { ...range, upper: getKeyAfter(last) })) {
     sql.exec(
       `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt)
          SELECT shareId, sum(type = 'share.executed'), 0, max(occurredAt) FROM ${name}
@@ -45,15 +45,15 @@ export function countViews(sql: SqlStorage): boolean {
   return full !== undefined;
 }
 
-/** The events that come behind the mark's time and are not there yet: `countLate` counts them. */
-export function findLateViews(sql: SqlStorage, events: readonly Logged<'share'>[]): Logged<'share'>[] {
-  const mark = readMark(sql);
+/** Returns new events with a key up to the mark, which `countLateViews` counts. */
+export function findLateViews(sql: SqlStorage, events: readonly LogRecord<'share'>[]): LogRecord<'share'>[] {
+  const mark = readViewsMark(sql);
   return events.filter((event) => compareKeys(toKey(event), mark) <= 0 && !hasRecord(sql, 'share', event));
 }
 
-/** Counts events, each of which is kept now for the first time, and which `countViews` will not come by any more. */
-export function countLate(sql: SqlStorage, events: readonly Logged<'share'>[]): void {
-  const { since } = readMark(sql);
+/** Counts late events, each stored now for the first time, that `countViews` has passed already. */
+export function countLateViews(sql: SqlStorage, events: readonly LogRecord<'share'>[]): void {
+  const { since } = readViewsMark(sql);
   for (const { shareId, type, occurredAt } of events) {
     if (shareId === null || !VIEW_EVENT_TYPES.includes(type) || occurredAt < since) continue;
     addViews(sql, { shareId, viewCount: type === 'share.executed' ? 1 : 0, lastAccessedAt: occurredAt });

@@ -16,8 +16,8 @@ export function addViews(sql: SqlStorage, { shareId, viewCount, lastAccessedAt }
   );
 }
 
-/** Sets the counts from before this log: they are added to its own, once. */
-export function putViewsBefore(sql: SqlStorage, { shareId, viewCount, lastAccessedAt }: ShareViews): void {
+/** Sets a share's counts from before this log: they are added to the log's own, once. */
+export function setViewsBefore(sql: SqlStorage, { shareId, viewCount, lastAccessedAt }: ShareViews): void {
   sql.exec(
     `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt) VALUES (?, 0, ?, ?)
      ON CONFLICT DO UPDATE SET before = max(before, excluded.before),
@@ -29,10 +29,10 @@ export function putViewsBefore(sql: SqlStorage, { shareId, viewCount, lastAccess
 }
 
 export function readViews(sql: SqlStorage, shareIds: readonly string[]): ShareViews[] {
-  const found = sql.exec<{ shareId: string; viewCount: number; lastAccessedAt: number }>(
+  const viewRows = sql.exec<{ shareId: string; viewCount: number; lastAccessedAt: number }>(
     `SELECT shareId, viewCount + before AS viewCount, lastAccessedAt FROM share_views
      WHERE shareId IN (SELECT value FROM json_each(?))`,
     JSON.stringify(shareIds),
   );
-  return found.toArray();
+  return viewRows.toArray();
 }

@@ -1,19 +1,19 @@
 import type { AffectedPrincipals } from '../access/commit-access.ts';
 import { MINUTE_MS } from '../kernel/clock.ts';
 
-/** A change of access that is under way, or was when whoever made it was lost. */
+/** A change of access in progress, or one whose maker was lost before it ended. */
 export interface AnnouncedChange {
   id: string;
   affected: AffectedPrincipals['principals'];
 }
 
-/** The time after which a change that nobody ended is taken to be over. */
-export const CHANGE_MS = MINUTE_MS;
+/** The time after which a change that was never ended counts as over. */
+export const MAX_CHANGE_MS = MINUTE_MS;
 
-/** Principals with a version of their own. Beyond that everybody's version changes. */
-const CAPACITY = 5_000;
+/** The maximum number of principals with a version of their own. Beyond it, everybody's version changes. */
+const MAX_PRINCIPALS = 5_000;
 
-const EVERYBODY = '';
+const EVERYBODY_KEY = '';
 
 /**
  * The version of each principal's access, and whether it is being changed. Data that was read under a version while no change
@@ -33,33 +33,33 @@ export class AccessVersions {
     this.#load();
   }
 
-  /** The version under which data about a principal may be cached; null while their access is being changed. */
-  getStamp(principal: string, now: number): string | null {
+  /** Returns the version under which data about a principal may be cached; null while their access is being changed. */
+  getVersion(principal: string, now: number): string | null {
     this.#expire(now);
     for (const { affected } of this.#changes.values()) {
       if (affected === 'everybody' || affected.includes(principal)) return null;
     }
-    return `${this.#epoch}.${this.#versions.get(EVERYBODY) ?? 0}.${this.#versions.get(principal) ?? 0}`;
+    return `${this.#epoch}.${this.#versions.get(EVERYBODY_KEY) ?? 0}.${this.#versions.get(principal) ?? 0}`;
   }
 
   /** Begins a change: until it ends, cached data about the affected principals is invalid. */
   begin({ id, affected }: AnnouncedChange, now: number): void {
-    this.#changes.set(id, { affected, until: now + CHANGE_MS });
+    this.#changes.set(id, { affected, until: now + MAX_CHANGE_MS });
     this.#sql.exec(
       'INSERT OR REPLACE INTO access_changes VALUES (?, ?, ?)',
       id,
       JSON.stringify(affected),
-      now + CHANGE_MS,
+      now + MAX_CHANGE_MS,
     );
   }
 
-  /** Ends a change, done or not: data that was read before does not hold any more. */
+  /** Ends a change, whether it was made or not: data that was read before is no longer valid. */
   end({ id, affected }: AnnouncedChange): void {
     this.#renew(affected);
     this.#forget(id);
   }
 
-  /** Ends changes that nobody ended in time. Their version changes once more, as if they had ended now. */
+  /** Ends changes that were not ended in time. Their version changes once more, as if they had ended now. */
   #expire(now: number): void {
     for (const [id, { affected, until }] of this.#changes) if (until <= now) this.end({ id, affected });
   }
@@ -70,12 +70,12 @@ export class AccessVersions {
   }
 
   #renew(affected: AffectedPrincipals['principals']): void {
-    const isMany = affected === 'everybody' || this.#versions.size + affected.length > CAPACITY;
-    if (isMany) {
-      const version = (this.#versions.get(EVERYBODY) ?? 0) + 1;
+    const affectsEverybody = affected === 'everybody' || this.#versions.size + affected.length > MAX_PRINCIPALS;
+    if (affectsEverybody) {
+      const version = (this.#versions.get(EVERYBODY_KEY) ?? 0) + 1;
       this.#versions.clear();
       this.#sql.exec("DELETE FROM access_versions WHERE principal NOT IN ('', 'epoch')");
-      this.#write(EVERYBODY, version);
+      this.#write(EVERYBODY_KEY, version);
       return;
     }
     for (const principal of affected) this.#write(principal, (this.#versions.get(principal) ?? 0) + 1);

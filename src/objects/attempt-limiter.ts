@@ -1,25 +1,23 @@
 import { DurableObject } from 'cloudflare:workers';
 
-/** An attempt that is not settled within this time counts as failed until it is settled. */
+/** The time after which an unsettled attempt counts as failed, until it is settled. */
 const LEASE_MS = 15_000;
 
-const WINDOW = 'window';
+const WINDOW_KEY = 'window';
 
-/** The number of failures since the first one, and when that was (ms). A window's failures are forgotten together. */
-interface Window {
+/** The number of failures since the first one, and when their window ends (ms). A window's failures are deleted together. */
+interface FailureWindow {
   failures: number;
   endsAt: number;
 }
 
-export type Attempt = { allowed: true } | { allowed: false; retryAfterMs: number };
+export type AttemptPermission = { allowed: true } | { allowed: false; retryAfterMs: number };
 
 /**
- * Limits the attempts at one secret (an email's password, a code): as many may run as may still fail. Attempts in
- * flight count as failures until they are settled, so that guessing in parallel gains nothing; an attempt that exceeds
- * the limit only because of others in flight waits for them.
- *
- * Callers may name secrets that do not exist, so nothing is stored before a failure, and nothing is left after its
- * window.
+ * Limits the attempts at one secret (an email's password, a code): as many may run as may still fail. Attempts in flight count as
+ * failures until they are settled, so that guessing in parallel gains nothing; an attempt that exceeds the limit only because of
+ * other attempts in flight waits for them. Callers may name secrets that do not exist, so nothing is stored before a failure, and
+ * nothing remains after its window.
  */
 export class AttemptLimiter extends DurableObject {
   readonly #inFlight = new Map<string, ReturnType<typeof setTimeout>>();
@@ -28,10 +26,10 @@ export class AttemptLimiter extends DurableObject {
   #waiting: (() => void)[] = [];
 
   /**
-   * Asks for permission to try once. `limit` failures are allowed within `windowMs` of the first of them.
-   * @param attemptId chosen by the caller, who repeats it after a lost answer: it is then the same attempt
+   * Asks for permission to try once. `limit` failures are allowed within `windowMs` of the first failure. @param attemptId chosen
+   * by the caller, who sends it again after a lost answer: it is then the same attempt
    */
-  async begin(attemptId: string, limit: number, windowMs: number): Promise<Attempt> {
+  async begin(attemptId: string, limit: number, windowMs: number): Promise<AttemptPermission> {
     while (!this.#inFlight.has(attemptId)) {
       const { failures, endsAt } = this.#window(Date.now());
       if (failures >= limit) return { allowed: false, retryAfterMs: endsAt - Date.now() };
@@ -43,14 +41,14 @@ export class AttemptLimiter extends DurableObject {
     return { allowed: true };
   }
 
-  /** Reports the result of an allowed attempt. An attempt that a restart forgot counts if it failed. */
-  async settle(attemptId: string, failed: boolean, windowMs: number): Promise<void> {
+  /** Reports the result of an allowed attempt. An attempt that was lost in a restart counts if it failed. */
+  async settle(attemptId: string, hasFailed: boolean, windowMs: number): Promise<void> {
     clearTimeout(this.#inFlight.get(attemptId));
     if (this.#inFlight.delete(attemptId)) {
-      if (failed) await this.#count(1, windowMs);
+      if (hasFailed) await this.#count(1, windowMs);
     } else if (this.#overdue.delete(attemptId)) {
-      if (!failed) await this.#count(-1, windowMs);
-    } else if (failed) {
+      if (!hasFailed) await this.#count(-1, windowMs);
+    } else if (hasFailed) {
       await this.#count(1, windowMs);
     }
     for (const wake of this.#waiting.splice(0)) wake();
@@ -70,8 +68,8 @@ export class AttemptLimiter extends DurableObject {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  #window(now: number): Window {
-    const window = this.ctx.storage.kv.get<Window>(WINDOW);
+  #window(now: number): FailureWindow {
+    const window = this.ctx.storage.kv.get<FailureWindow>(WINDOW_KEY);
     return window && window.endsAt > now ? window : { failures: 0, endsAt: 0 };
   }
 
@@ -80,7 +78,7 @@ export class AttemptLimiter extends DurableObject {
     const { failures, endsAt } = this.#window(now);
     if (failures + change < 0) return;
     const window = { failures: failures + change, endsAt: failures > 0 ? endsAt : now + windowMs };
-    this.ctx.storage.kv.put(WINDOW, window);
+    this.ctx.storage.kv.put(WINDOW_KEY, window);
     await this.ctx.storage.setAlarm(window.endsAt + 1);
   }
 }

@@ -1,4 +1,4 @@
-/** Deletes all that an object has on disk, its alarm too. An object without any is none. */
+/** Deletes everything that a Durable Object has stored, including its alarm. An object without stored data ceases to exist. */
 export async function eraseStorage(storage: DurableObjectStorage): Promise<void> {
   await storage.deleteAlarm();
   await storage.deleteAll();

@@ -1,23 +1,24 @@
 import { DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
 import { selectRows } from '../platform/objects.ts';
-/** A request that is to be done once: under a key of its sender's choice. */
+/** A request that is to be done once, under a key that its sender chose. */
 export interface KeyedRequest {
   key: string;
-  /** Digests of its method, path, query and body: the first is stored, each may stand there of an equal request. */
+  /**
+   * Digests of the request's method, path, query and body: the first is stored, any of them may be stored for an equal request.
+   */
   digests: readonly string[];
 }
 
-/** The use of an idempotency key: by a principal or outsider, and by the id of the one request that holds it. */
+/** The use of an idempotency key by a principal or outsider, and by the one request that holds the key. */
 export interface KeyUse extends KeyedRequest {
   senderId: string;
   requestId: string;
 }
 
 /**
- * The state of an idempotency key:
- * - `begun` by this request, which is to be done
- * - `in_use` by another one, until then at the latest (ms) · `reused` for a request that differs
- * - `kept` with the answer that was given, encrypted · `not_kept` because the answer was too large
+ * The state of an idempotency key: - `begun` by this request, which is to be done - `in_use` by another request, until `until` at
+ * the latest (ms) · `reused` for a different request - `kept` with the answer that was given, encrypted · `not_kept` because the
+ * answer was too large
  */
 export type KeyState =
   | { state: 'begun' | 'reused' | 'not_kept' }
@@ -27,16 +28,19 @@ export type KeyState =
 /** The end of a request that began to use a key. */
 export type KeyEnd = { state: 'undone' | 'not_kept' } | { state: 'kept'; answer: string };
 
-/** The time for which an answer is kept. */
+/** The time for which an answer is stored. */
 const RETENTION_MS = DAY_MS;
 
-/** The time for which a request holds its key unless it extends that. */
+/** The time for which a request holds its key unless it extends the lease. */
 export const LEASE_MS = MINUTE_MS;
 
-/** An object may hold 10 GB. Beyond this, answers are not kept any more; that requests were done still is. */
+/**
+ * The size of the object's storage beyond which answers are no longer stored, only that requests were done. An object may hold 10
+ * GB.
+ */
 const MAX_STORAGE_BYTES = 4 * 1024 ** 3;
 
-interface Row extends Record<string, SqlStorageValue> {
+interface KeyRow extends Record<string, SqlStorageValue> {
   digest: string;
   request_id: string;
   /** The time until which the key is in use; null once its request is done. */
@@ -47,31 +51,31 @@ interface Row extends Record<string, SqlStorageValue> {
 const getDay = (now: number): number => Math.floor(now / DAY_MS);
 
 /**
- * The keys under which requests were made in the last day, with the answers. Those of a day stand in a table of their own, which
- * is dropped as a whole: that writes no row. Nothing here awaits, so no other request comes in between.
+ * The idempotency keys of requests of the last day, with the answers. The keys of a day are in a table of their own, which is
+ * dropped as a whole: that writes no row. No method awaits, so that no other request comes in between.
  */
 export class IdempotencyKeys {
   readonly #sql: SqlStorage;
   readonly #roomBytes: number;
   readonly #days: Set<number>;
 
-  constructor(sql: SqlStorage, roomBytes = MAX_STORAGE_BYTES) {
+  constructor(sql: SqlStorage, maxStorageBytes = MAX_STORAGE_BYTES) {
     this.#sql = sql;
-    this.#roomBytes = roomBytes;
+    this.#roomBytes = maxStorageBytes;
     const tables = sql.exec<{ name: string }>(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'idempotency_keys_*' ORDER BY name",
     );
     this.#days = new Set(tables.toArray().map(({ name }) => Number(name.slice('idempotency_keys_'.length))));
   }
 
-  /** Begins to use a key, unless it is known already. A request that asks again is answered as before. */
+  /** Begins to use a key, unless it is in use or has an answer. A request that asks again gets the same state again. */
   begin({ senderId, key, digests, requestId }: KeyUse, now: number): KeyState {
-    const known = this.#find(senderId, key, now);
-    if (known) {
-      const { in_use_until: until, answer } = known;
-      if (!digests.includes(known.digest)) return { state: 'reused' };
+    const keyRow = this.#find(senderId, key, now);
+    if (keyRow) {
+      const { in_use_until: until, answer } = keyRow;
+      if (!digests.includes(keyRow.digest)) return { state: 'reused' };
       if (until === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };
-      if (until > now && known.request_id !== requestId) return { state: 'in_use', until };
+      if (until > now && keyRow.request_id !== requestId) return { state: 'in_use', until };
     }
     this.#sql.exec(
       `INSERT OR REPLACE INTO ${this.#openTable(getDay(now))} VALUES (?, ?, ?, ?, ?, ?, NULL)`,
@@ -85,31 +89,31 @@ export class IdempotencyKeys {
     return { state: 'begun' };
   }
 
-  /** The request is still at work. */
+  /** Extends the lease of a request that is still in progress. */
   extend(use: KeyUse, now: number): void {
     this.#change(use, (table) => `UPDATE ${table} SET in_use_until = ?`, now + LEASE_MS);
   }
 
-  /** The request has ended, with an answer that is to be given again, or undone: then another one may use the key. */
+  /** Ends a request, with an answer to be given again, or undone: then another request may use the key. */
   end(use: KeyUse, end: KeyEnd): void {
     if (end.state === 'undone') {
       this.#change(use, (table) => `DELETE FROM ${table}`);
       return;
     }
-    const answer = end.state === 'kept' && this.#sql.databaseSize < this.#roomBytes ? end.answer : null;
-    this.#change(use, (table) => `UPDATE ${table} SET in_use_until = NULL, answer = ?`, answer);
+    const storedAnswer = end.state === 'kept' && this.#sql.databaseSize < this.#roomBytes ? end.answer : null;
+    this.#change(use, (table) => `UPDATE ${table} SET in_use_until = NULL, answer = ?`, storedAnswer);
   }
 
-  /** Forgets all keys of these senders. */
-  forget(senders: readonly string[]): void {
+  /** Deletes all keys of these senders. */
+  deleteKeysOfSenders(senders: readonly string[]): void {
     for (const day of this.#days) {
-      const theirs = 'sender_id IN (SELECT value FROM json_each(?))';
-      this.#sql.exec(`DELETE FROM ${formatTableName(day)} WHERE ${theirs}`, JSON.stringify(senders));
+      const isOfSendersSql = 'sender_id IN (SELECT value FROM json_each(?))';
+      this.#sql.exec(`DELETE FROM ${formatTableName(day)} WHERE ${isOfSendersSql}`, JSON.stringify(senders));
     }
   }
 
   /** Drops the days before yesterday. */
-  dropOld(now: number): void {
+  dropOldDays(now: number): void {
     for (const day of this.#days) {
       if (day >= getDay(now) - 1) continue;
       this.#sql.exec(`DROP TABLE ${formatTableName(day)}`);
@@ -117,7 +121,7 @@ export class IdempotencyKeys {
     }
   }
 
-  /** The time at which the next day can be dropped (ms); null if there is none. */
+  /** Returns the time at which the next day can be dropped (ms); null if there is none. */
   get nextEnd(): number | null {
     return this.#days.size === 0 ? null : (Math.min(...this.#days) + 2) * DAY_MS;
   }
@@ -135,9 +139,9 @@ export class IdempotencyKeys {
     return formatTableName(day);
   }
 
-  #find(senderId: string, key: string, now: number): Row | undefined {
-    const found = [...this.#days].flatMap((day) =>
-      selectRows<Row>(
+  #find(senderId: string, key: string, now: number): KeyRow | undefined {
+    const keyRows = [...this.#days].flatMap((day) =>
+      selectRows<KeyRow>(
         this.#sql,
         `SELECT digest, request_id, in_use_until, answer FROM ${formatTableName(day)}
            WHERE sender_id = ? AND key = ? AND kept_until > ?`,
@@ -147,10 +151,10 @@ export class IdempotencyKeys {
       ),
     );
     // One that was begun anew the day after it was lost stands in both.
-    return found.at(-1);
+    return keyRows.at(-1);
   }
 
-  /** Changes a key that this request still uses: one whose lease has ended may be another's by now. */
+  /** Changes a key that this request still uses: a key whose lease has ended may be another request's by now. */
   #change({ senderId, key, requestId }: KeyUse, change: (table: string) => string, ...values: SqlStorageValue[]): void {
     for (const day of this.#days) {
       this.#sql.exec(

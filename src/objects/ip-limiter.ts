@@ -8,46 +8,48 @@ import { logError } from '../platform/log.ts';
 
 const WINDOW_MS = 1000;
 
-/** The storage key of this minute's record of requests without a company. */
-const STRANGERS = 'strangers';
+/** The storage key of the current minute's record of requests without a company. */
+const STRANGERS_KEY = 'strangers';
 
 export const formatLimiterName = (ip: string | null): string => (ip === null ? 'unknown' : toNetwork(ip));
 
-/** Counts the requests of one address (an IPv6 address stands for its /64) in windows of a second. */
+/** Counts the requests of one IP address (an IPv6 address stands for its /64) in windows of a second. */
 export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
   readonly #windows = new FixedWindows(WINDOW_MS);
 
-  /** Counts one request, or one preflight apart from them. `limit` is how many of these a second may have. */
-  take(limit: number, what: 'request' | 'preflight' = 'request'): LimitState {
-    return this.#windows.take(what, limit, clock.now());
+  /** Counts one request, or one preflight separately. `limit` is the maximum per second. */
+  take(limit: number, requestKind: 'request' | 'preflight' = 'request'): LimitState {
+    return this.#windows.take(requestKind, limit, clock.now());
   }
 
-  /** Counts a request that belongs to no company. The first of a minute stands for all of them in the audit trail. */
+  /**
+   * Counts a request that belongs to no company. The first such request of a minute represents all of them in the audit trail.
+   */
   async countStranger(record: AuditRecord): Promise<void> {
     const { storage } = this.ctx;
-    const first = await storage.get<AuditRecord>(STRANGERS);
-    if (first) return storage.put(STRANGERS, { ...first, count: first.count + 1 });
-    await storage.put(STRANGERS, { ...record, ip: record.ip && toNetwork(record.ip) });
+    const first = await storage.get<AuditRecord>(STRANGERS_KEY);
+    if (first) return storage.put(STRANGERS_KEY, { ...first, count: first.count + 1 });
+    await storage.put(STRANGERS_KEY, { ...record, ip: record.ip && toNetwork(record.ip) });
     await storage.setAlarm(Date.now() + MINUTE_MS);
   }
 
-  /** Sends the record of the minute that ended to the audit queue. */
+  /** Sends the record of the ended minute to the audit queue. */
   override async alarm(): Promise<void> {
     const { storage } = this.ctx;
-    const sent = await storage.get<AuditRecord>(STRANGERS);
-    if (!sent) return;
+    const minuteRecord = await storage.get<AuditRecord>(STRANGERS_KEY);
+    if (!minuteRecord) return;
     try {
-      await this.env.AUDIT.send(sent);
+      await this.env.AUDIT.send(minuteRecord);
     } catch (error) {
       // The platform repeats a failed alarm only a few times: this one is set until the queue takes the record.
       logError('strangers_not_queued', error);
       return storage.setAlarm(Date.now() + MINUTE_MS);
     }
-    const { count, ...record } = (await storage.get<AuditRecord>(STRANGERS)) ?? sent;
-    if (count === sent.count) return storage.deleteAll();
+    const { count, ...record } = (await storage.get<AuditRecord>(STRANGERS_KEY)) ?? minuteRecord;
+    if (count === minuteRecord.count) return storage.deleteAll();
     // Requests that were counted during the sending belong to the next minute.
     const now = Date.now();
-    await storage.put(STRANGERS, { ...record, id: newId(now), occurredAt: now, count: count - sent.count });
+    await storage.put(STRANGERS_KEY, { ...record, id: newId(now), occurredAt: now, count: count - minuteRecord.count });
     await storage.setAlarm(now + MINUTE_MS);
   }
 }

@@ -1,7 +1,7 @@
 type Jurisdiction = 'eu' | 'fedramp';
 
-/** The bindings of Durable Objects. */
-export const OBJECT_NAMES = [
+/** The names of the Durable Object bindings. */
+export const OBJECT_BINDING_NAMES = [
   'ORGANIZATION_GATE',
   'IP_LIMITER',
   'TOKEN_LIMITER',
@@ -11,27 +11,30 @@ export const OBJECT_NAMES = [
   'WEBHOOK_SENDER',
 ] as const;
 
-type Objects = Record<(typeof OBJECT_NAMES)[number], DurableObjectNamespace>;
+type ObjectBindings = Record<(typeof OBJECT_BINDING_NAMES)[number], DurableObjectNamespace>;
 
-const cachedNamespaces = new WeakMap<Objects, Objects>();
+const cachedNamespaces = new WeakMap<ObjectBindings, ObjectBindings>();
 
 /**
- * Limits the Durable Objects of the bindings to a jurisdiction, which their data does not leave; without a jurisdiction
- * the bindings are unchanged. An object of the same name outside it is another object.
+ * Limits the Durable Objects of the bindings to a jurisdiction, which their data does not leave; without a jurisdiction the
+ * bindings are unchanged. The object of the same name outside the jurisdiction is another object.
  */
-export function withinJurisdiction<B extends Objects>(bindings: B, jurisdiction: Jurisdiction | undefined): B {
+export function limitToJurisdiction<B extends ObjectBindings>(bindings: B, jurisdiction: Jurisdiction | undefined): B {
   if (jurisdiction === undefined) return bindings;
-  const within = cachedNamespaces.get(bindings) ?? limited(bindings, jurisdiction);
-  cachedNamespaces.set(bindings, within);
+  const limitedBindings = cachedNamespaces.get(bindings) ?? createLimitedBindings(bindings, jurisdiction);
+  cachedNamespaces.set(bindings, limitedBindings);
   // Bindings that are limited already stay as they are.
-  cachedNamespaces.set(within, within);
-  return within as B;
+  cachedNamespaces.set(limitedBindings, limitedBindings);
+  return limitedBindings as B;
 }
 
-function limited(bindings: Objects, jurisdiction: Jurisdiction): Objects {
-  const within = { ...bindings };
-  for (const name of OBJECT_NAMES) {
-    Object.defineProperty(within, name, { enumerable: true, get: () => bindings[name].jurisdiction(jurisdiction) });
+function createLimitedBindings(bindings: ObjectBindings, jurisdiction: Jurisdiction): ObjectBindings {
+  const limitedBindings = { ...bindings };
+  for (const name of OBJECT_BINDING_NAMES) {
+    Object.defineProperty(limitedBindings, name, {
+      enumerable: true,
+      get: () => bindings[name].jurisdiction(jurisdiction),
+    });
   }
-  return within;
+  return limitedBindings;
 }

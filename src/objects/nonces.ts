@@ -4,15 +4,15 @@ import { selectRows } from '../platform/objects.ts';
 
 export type Nonce = NonNullable<PresentedCredential['nonce']>;
 
-/** The time for which a nonce is remembered after its request is no longer acceptable: clocks differ, and answers get lost. */
-const MARGIN_MS = 15 * MINUTE_MS;
+/** The time for which a nonce is stored after its request is no longer acceptable: clocks differ, and answers get lost. */
+const RETENTION_MARGIN_MS = 15 * MINUTE_MS;
 
-/** The hour in which a nonce runs out: those of one hour stand in a table of their own. */
-const getHour = (time: number): number => Math.floor(time / HOUR_MS);
+/** Returns the hour in which a nonce expires: the nonces of one hour are in a table of their own. */
+const toHourNumber = (time: number): number => Math.floor(time / HOUR_MS);
 
 /**
- * The request that used each nonce, on disk. A table goes as a whole when the last of its nonces has run out: dropping a table
- * writes no row, while each row that is deleted, and each entry of an index, costs as much as one that is written.
+ * The request that used each nonce, on disk. A table is dropped as a whole when the last of its nonces has expired: dropping a
+ * table writes no row, while each row that is deleted, and each entry of an index, costs as much as one that is written.
  */
 export class Nonces {
   readonly #sql: SqlStorage;
@@ -28,8 +28,8 @@ export class Nonces {
     if (names.includes('nonces')) this.#takeOver(now);
   }
 
-  /** The request that used the nonce; undefined if it is new. */
-  usedBy({ accessKey, value }: Nonce): string | null | undefined {
+  /** Finds the id of the request that used a nonce; undefined if the nonce is new. */
+  findUsingRequest({ accessKey, value }: Nonce): string | null | undefined {
     for (const hour of this.#hours) {
       const [found] = selectRows<{ request_id: string | null }>(
         this.#sql,
@@ -42,29 +42,29 @@ export class Nonces {
     return undefined;
   }
 
-  /** Remembers a nonce that is new. */
-  remember({ accessKey, value, goodUntil }: Nonce, requestId: string): void {
-    const hour = getHour(goodUntil + MARGIN_MS);
+  /** Stores a new nonce. */
+  storeNonce({ accessKey, value, goodUntil }: Nonce, requestId: string): void {
+    const hour = toHourNumber(goodUntil + RETENTION_MARGIN_MS);
     this.#add(hour);
     this.#sql.exec(`INSERT INTO nonces_${hour} VALUES (?, ?, ?)`, accessKey, value, requestId);
   }
 
-  forget({ accessKey, value }: Nonce): void {
+  deleteNonce({ accessKey, value }: Nonce): void {
     for (const hour of this.#hours) {
       this.#sql.exec(`DELETE FROM nonces_${hour} WHERE access_key = ? AND nonce = ?`, accessKey, value);
     }
   }
 
-  /** Drops nonces that have run out. */
-  dropOld(now: number): void {
+  /** Drops expired nonces. */
+  dropExpired(now: number): void {
     for (const hour of this.#hours) {
-      if (hour >= getHour(now)) continue;
+      if (hour >= toHourNumber(now)) continue;
       this.#sql.exec(`DROP TABLE nonces_${hour}`);
       this.#hours.delete(hour);
     }
   }
 
-  /** The time at which the next of them run out (ms); null if there are none. */
+  /** Returns the time at which the next nonces expire (ms); null if there are none. */
   get nextEnd(): number | null {
     return this.#hours.size === 0 ? null : (Math.min(...this.#hours) + 1) * HOUR_MS;
   }
@@ -78,9 +78,9 @@ export class Nonces {
     this.#hours.add(hour);
   }
 
-  /** The version before had one table for all, whose nonces have run out in an hour. */
+  /** Moves the nonces of the previous version's single table, which expire within an hour. */
   #takeOver(now: number): void {
-    const hour = getHour(now + HOUR_MS);
+    const hour = toHourNumber(now + HOUR_MS);
     this.#add(hour);
     const columns = this.#sql.exec("SELECT 1 FROM pragma_table_info('nonces') WHERE name = 'request_id'");
     const request = columns.next().done ? 'NULL' : 'request_id';

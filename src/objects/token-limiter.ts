@@ -7,14 +7,17 @@ import { IdempotencyKeys, type KeyEnd, type KeyState, type KeyUse } from './idem
 const WINDOW_MS = MINUTE_MS;
 
 /**
- * Counts the requests of one token of a share or an embed, or of one outsider, in windows of a minute. It also keeps the
- * idempotency keys of an outsider, so that a request of theirs asks one place.
+ * Counts the requests of one token of a share or an embed, or of one outsider, in windows of a minute. It also stores the
+ * idempotency keys of an outsider, so that an outsider's request needs only one object.
  */
 export class TokenLimiter extends DurableObject {
   readonly #windows = new FixedWindows(WINDOW_MS);
   #opened: IdempotencyKeys | undefined;
 
-  /** Counts one request, and begins to use its key. @returns its state; null without one, or where it is refused */
+  /**
+   * Counts one request, and begins to use its idempotency key. @returns the key's state; null without a key, or where the request
+   * is rejected
+   */
   async take(perMinute: number, use?: KeyUse): Promise<{ limit: LimitState; key: KeyState | null }> {
     const limit = this.#windows.take('token', perMinute, Date.now());
     if (!use || !limit.allowed) return { limit, key: null };
@@ -24,31 +27,31 @@ export class TokenLimiter extends DurableObject {
     return { limit, key };
   }
 
-  /** Opened when they are needed: the token of a share or an embed has none, and asks no disk. */
+  /** Returns the idempotency keys, opened when they are needed: the token of a share or an embed has none, and reads no disk. */
   get #keys(): IdempotencyKeys {
     this.#opened ??= new IdempotencyKeys(this.ctx.storage.sql);
     return this.#opened;
   }
 
-  /** Deletes all that it keeps. */
+  /** Deletes everything that the limiter stores. */
   async erase(): Promise<void> {
     this.#opened = undefined;
     await eraseStorage(this.ctx.storage);
   }
 
-  /** The request is still at work under its key. */
+  /** Extends the lease of a request that is still in progress under its key. */
   extendKey(use: KeyUse): void {
     this.#keys.extend(use, clock.now());
   }
 
-  /** The request that used a key has ended. */
+  /** Ends the use of a key by a request. */
   endKey(use: KeyUse, end: KeyEnd): void {
     this.#keys.end(use, end);
   }
 
   /** Deletes keys of the days before yesterday. */
   override async alarm(): Promise<void> {
-    this.#keys.dropOld(clock.now());
+    this.#keys.dropOldDays(clock.now());
     const next = this.#keys.nextEnd;
     if (next !== null) await this.ctx.storage.setAlarm(next);
   }

@@ -1,47 +1,55 @@
 import { DurableObject } from 'cloudflare:workers';
 
-/** The executions at once for a company's viewers, and for one: two connections each, of the reader's forty. */
-const CONCURRENCY = { company: 12, viewer: 8 };
-/** The time that a viewer waits for a slot, and the number that may wait, of a company and of one viewer. */
+/**
+ * The maximum numbers of concurrent executions for a company's viewers together, and for one viewer: each uses two of the
+ * reader's forty connections.
+ */
+const MAX_EXECUTIONS = { company: 12, viewer: 8 };
+/** The time that a viewer waits for a slot, and the maximum numbers of waiting requests, of a company and of one viewer. */
 const MAX_WAIT_MS = 12_000;
 const MAX_WAITING = { company: 500, viewer: 250 };
-/** A slot that is not released ends after this time, which is longer than any execution. */
+/** The time after which a slot that was not released ends, longer than any execution. */
 const MAX_SLOT_MS = 45_000;
 
-/** A database that does not answer for so long is not waking. */
+/** The time after which a database that has not answered no longer counts as waking. */
 const MAX_WAKING_MS = 15_000;
 
-interface Slot {
+interface ExecutionSlot {
   id: string;
   viewer: string;
 }
 
-interface WaitingViewer extends Slot {
+interface WaitingViewer extends ExecutionSlot {
   begin(admitted: boolean): void;
 }
 
-/** Gives viewers slots at their company's database, in the order they came; one that is forgotten ends by itself. */
+/**
+ * Gives viewers slots at their company's database, in the order of their requests; a slot that is never released ends by itself.
+ */
 export class ViewerGate extends DurableObject {
-  readonly #running = new Map<string, Slot & { endsAt: number }>();
+  readonly #running = new Map<string, ExecutionSlot & { endsAt: number }>();
   readonly #waiting: WaitingViewer[] = [];
   /** The time until which the company's database is believed to be waking. */
   #wakingUntil = 0;
 
-  /** Waits for a slot, which `leave` frees. @returns whether in time; a call repeated by its id has the same slot */
-  async enter(slot: Slot): Promise<boolean> {
+  /**
+   * Waits for a slot, which `leave` releases. @returns whether the slot came in time; a repeated call with the same id has the
+   * same slot
+   */
+  async enter(slot: ExecutionSlot): Promise<boolean> {
     if (this.#running.has(slot.id)) return true;
     this.#forget(slot.id);
-    const ofViewer = this.#waiting.filter(({ viewer }) => viewer === slot.viewer).length;
-    if (this.#waiting.length >= MAX_WAITING.company || ofViewer >= MAX_WAITING.viewer) return false;
+    const viewerWaitingCount = this.#waiting.filter(({ viewer }) => viewer === slot.viewer).length;
+    if (this.#waiting.length >= MAX_WAITING.company || viewerWaitingCount >= MAX_WAITING.viewer) return false;
     const admitted = new Promise<boolean>((begin) => this.#waiting.push({ ...slot, begin }));
     this.#admit();
     const timer = setTimeout(() => {
       this.#admit();
       this.#forget(slot.id);
     }, MAX_WAIT_MS);
-    const outcome = await admitted;
+    const isAdmitted = await admitted;
     clearTimeout(timer);
-    return outcome;
+    return isAdmitted;
   }
 
   /** Releases a slot, or ends the wait for it. */
@@ -51,7 +59,7 @@ export class ViewerGate extends DurableObject {
     this.#admit();
   }
 
-  /** Takes note that the company's database is waking, or awake. */
+  /** Records that the company's database is waking, or awake. */
   noteWaking(isWaking: boolean): void {
     this.#wakingUntil = isWaking ? Date.now() + MAX_WAKING_MS : 0;
   }
@@ -63,8 +71,8 @@ export class ViewerGate extends DurableObject {
   #admit(): void {
     const now = Date.now();
     for (const [id, { endsAt }] of this.#running) if (endsAt <= now) this.#running.delete(id);
-    while (this.#running.size < CONCURRENCY.company) {
-      const next = this.#waiting.findIndex(({ viewer }) => this.#countRunning(viewer) < CONCURRENCY.viewer);
+    while (this.#running.size < MAX_EXECUTIONS.company) {
+      const next = this.#waiting.findIndex(({ viewer }) => this.#countRunning(viewer) < MAX_EXECUTIONS.viewer);
       const [slot] = next < 0 ? [] : this.#waiting.splice(next, 1);
       if (!slot) return;
       const { id, viewer, begin } = slot;
@@ -78,7 +86,7 @@ export class ViewerGate extends DurableObject {
   }
 
   #forget(id: string): void {
-    const place = this.#waiting.findIndex((slot) => slot.id === id);
-    if (place >= 0) this.#waiting.splice(place, 1)[0]?.begin(false);
+    const index = this.#waiting.findIndex((slot) => slot.id === id);
+    if (index >= 0) this.#waiting.splice(index, 1)[0]?.begin(false);
   }
 }

@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { type ControlDb, openControlDb } from '../db/client.ts';
 import type { DISABLED_REASONS } from '../db/schema/webhooks.ts';
-import { disableEndpoint, selectEndpointToSendTo } from '../db/webhook-endpoints.ts';
+import { disableEndpoint, selectSendingEndpoint } from '../db/webhook-endpoints.ts';
 import { clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { isPersonNamedIn, type Person, redactValue } from '../logs/redaction.ts';
@@ -10,72 +10,74 @@ import { gatherVersions } from '../platform/key-versions.ts';
 import { log, logError } from '../platform/log.ts';
 import { selectRows } from '../platform/objects.ts';
 import {
+  type AttemptError,
+  type AttemptResult,
   DEFAULT_DISABLE_AFTER_SECONDS,
   DEFAULT_RETRY_SECONDS,
+  makeWebhookHeaders,
   postWebhook,
-  type TryError,
-  type TryResult,
-  webhookHeaders,
 } from '../platform/webhooks.ts';
 
-/** The time for which deliveries are kept. */
+/** The time for which deliveries are stored. */
 const RETENTION_MS = 30 * DAY_MS;
-/** Bodies that are looked through in one call: of the audit stream they are large. */
+/** The number of bodies that one call searches: those of the audit stream are large. */
 const BODIES_PER_BATCH = 50;
-/** Tries that are told of one delivery: the latest. */
-const MAX_SHOWN_TRIES = 50;
-/** A Worker has six connections open at most; one is for the control database. */
-const CONCURRENCY = 5;
+/** The maximum number of attempts shown of one delivery: the latest ones. */
+const MAX_SHOWN_ATTEMPTS = 50;
+/** The maximum number of concurrent deliveries: a Worker has six connections open at most; one is for the control database. */
+const MAX_CONCURRENT_DELIVERIES = 5;
 /** The maximum duration and number of attempts of a run that sends deliveries. */
-const RUN_MS = MINUTE_MS;
-const RUN_TRIES = 900;
+const MAX_RUN_MS = MINUTE_MS;
+const MAX_RUN_ATTEMPTS = 900;
 /** The time for which the endpoint's settings are cached, unless a change is announced. Milliseconds. */
 const ENDPOINT_CACHE_MS = 1_000;
-/** The time after which an object that may not send checks again; a resumed endpoint is notified, too. */
+/**
+ * The time after which an object that may not send checks again whether it may; it is also notified when its endpoint is resumed.
+ */
 const SUSPENDED_RECHECK_MS = MINUTE_MS;
 const PAUSED_RECHECK_MS = HOUR_MS;
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** A try to deliver. `at` in milliseconds. */
-export interface Attempt {
+/** An attempt to deliver. `at` in milliseconds. */
+export interface DeliveryAttempt {
   at: number;
   status: number | null;
   duration_ms: number;
-  error: TryError | null;
+  error: AttemptError | null;
 }
 
-/** An event that is sent to the endpoint. */
+/** An event that is sent to the endpoint, with its status and attempts. */
 export interface Delivery {
   id: string;
   eventId: string;
   eventType: string;
   status: DeliveryStatus;
-  attempts: Attempt[];
-  /** Milliseconds; null where none is to come. */
+  attempts: DeliveryAttempt[];
+  /** The time of the next attempt in milliseconds; null where there will be none. */
   nextAttemptAt: number | null;
   createdAt: number;
 }
 
-/** An event that is to be sent to an endpoint. */
+/** An event to be sent to an endpoint. */
 export interface DeliveryInput {
-  /** The `webhook-id`: an event that is known already is not sent again. */
+  /** The id of the event, sent as `webhook-id`; an event whose id is known already is not sent again. */
   id: string;
   type: string;
   body: string;
-  /** Whether all other deliveries go before it. */
+  /** Whether all other deliveries go before this one. */
   later?: boolean;
 }
 
-/** An endpoint as far as sending needs it, and whether it may send now. */
-interface Endpoint {
+/** The data of an endpoint that sending needs, and whether it may send now. */
+interface SendingEndpoint {
   url: string;
   status: 'active' | 'paused' | 'disabled' | 'suspended';
   secrets: string[];
 }
 
-interface Due extends Record<string, SqlStorageValue> {
+interface DueDelivery extends Record<string, SqlStorageValue> {
   id: string;
   eventId: string;
   eventType: string;
@@ -84,7 +86,7 @@ interface Due extends Record<string, SqlStorageValue> {
   tries: number;
 }
 
-interface Environment {
+interface SenderBindings {
   CONTROL_DB: D1Database;
   WEBHOOK_RETRY_SECONDS?: string;
   WEBHOOK_DISABLE_AFTER_SECONDS?: string;
@@ -92,32 +94,33 @@ interface Environment {
 }
 
 /** The endpoint that the object sends to, and its company. */
-interface Owner {
+interface SenderOwner {
   companyId: string;
   endpointId: string;
 }
 
-const OWNER = 'owner';
-const FAILING_SINCE = 'failing_since';
+const OWNER_KEY = 'owner';
+const FAILING_SINCE_KEY = 'failing_since';
 
 const DELIVERY_COLUMNS = 'id, eventId, eventType, status, attempts, nextAttemptAt, createdAt';
 
-/** The context that an endpoint's secret is encrypted for, and decrypted by. */
-export const secretContext = (endpointId: string): string => `webhook-endpoint:${endpointId}`;
+/** Makes the context to which the encryption of an endpoint's secret is bound. */
+export const makeSecretContext = (endpointId: string): string => `webhook-endpoint:${endpointId}`;
 
 /**
- * Sends the deliveries of one endpoint, with the tries, by the endpoint's id. So a slow or dead receiver delays nobody else.
- * Alarms drive it, which come again until a run has ended, so that a try may be made twice, but none is forgotten.
+ * Sends the deliveries of one endpoint, with retries; one object per endpoint id, so that a slow or dead receiver delays no other
+ * endpoint. It is driven by alarms, which are repeated until a run has ended, so that an attempt may be made twice, but none is
+ * lost.
  */
-export class WebhookSender extends DurableObject<Environment> {
+export class WebhookSender extends DurableObject<SenderBindings> {
   readonly #sql = this.ctx.storage.sql;
   readonly #underWay = new Map<string, Promise<void>>();
-  /** Tries that the present run may still make. */
+  /** The number of attempts that the current run may still make. */
   #left = 0;
   #poke = Promise.withResolvers<void>();
-  #endpoint: { read: Promise<Endpoint | null>; at: number } | null = null;
+  #endpoint: { read: Promise<SendingEndpoint | null>; at: number } | null = null;
 
-  constructor(state: DurableObjectState, env: Environment) {
+  constructor(state: DurableObjectState, env: SenderBindings) {
     super(state, env);
     this.#createTables();
   }
@@ -132,13 +135,16 @@ export class WebhookSender extends DurableObject<Environment> {
     `);
   }
 
-  /** Takes events, once by id; a body that comes again replaces, since a person may be gone. @returns new deliveries */
-  async take(owner: Owner, sendings: readonly DeliveryInput[]): Promise<string[]> {
-    this.ctx.storage.kv.put(OWNER, owner);
+  /**
+   * Stores events, each once by its id; the body of a known event is replaced, as a person may have been redacted from it.
+   * @returns the ids of new deliveries
+   */
+  async take(owner: SenderOwner, deliveries: readonly DeliveryInput[]): Promise<string[]> {
+    this.ctx.storage.kv.put(OWNER_KEY, owner);
     const now = clock.now();
-    for (const { id, body } of sendings)
+    for (const { id, body } of deliveries)
       this.#sql.exec('UPDATE deliveries SET body = ?1 WHERE eventId = ?2 AND body <> ?1', body, id);
-    const taken = sendings.flatMap(({ id, type, body, later = false }) =>
+    const newDeliveryIds = deliveries.flatMap(({ id, type, body, later = false }) =>
       selectRows<{ id: string }>(
         this.#sql,
         `INSERT OR IGNORE INTO deliveries (id, eventId, eventType, body, status, attempts, tries, nextAttemptAt, later, createdAt)
@@ -146,18 +152,18 @@ export class WebhookSender extends DurableObject<Environment> {
         ...[newId(now), id, type, body, now, later ? 1 : 0, now],
       ).map((row) => row.id),
     );
-    if (taken.length > 0) await this.#wake(now);
-    return taken;
+    if (newDeliveryIds.length > 0) await this.#wake(now);
+    return newDeliveryIds;
   }
 
-  /** Called when the endpoint was changed; `resumed`, it sends again and begins anew to count failures. */
+  /** Called when the endpoint was changed; if `resumed`, sends again and restarts the count of failures. */
   async changed({ resumed }: { resumed: boolean }): Promise<void> {
     this.#endpoint = null;
-    if (resumed) this.ctx.storage.kv.delete(FAILING_SINCE);
+    if (resumed) this.ctx.storage.kv.delete(FAILING_SINCE_KEY);
     await this.#wake(clock.now());
   }
 
-  /** The endpoint was deleted. */
+  /** Called when the endpoint was deleted: deletes all data of the object. */
   async end(): Promise<void> {
     this.#endpoint = null;
     await this.ctx.storage.deleteAlarm();
@@ -165,23 +171,26 @@ export class WebhookSender extends DurableObject<Environment> {
     this.#createTables();
   }
 
-  /** Returns bodies of sent and waiting deliveries that name a person. @param after where the page before ended; '' at first */
+  /**
+   * Returns bodies of sent and waiting deliveries that name a person. @param after the id with which the previous page ended; ''
+   * at first
+   */
   naming(person: Person, after: string): { bodies: string[]; next: string | null } {
     const { rows, next } = this.#bodiesAfter(after);
     return { bodies: rows.flatMap(({ body }) => (isPersonNamedIn(body, person) ? body : [])), next };
   }
 
-  /** Puts the pseudonym of a person in their place, wherever they are named. */
+  /** Replaces a person by a pseudonym in the bodies of a page of deliveries. */
   redact(person: Person, after: string): { changed: number; next: string | null } {
     const { rows, next } = this.#bodiesAfter(after);
-    const named = rows.filter(({ body }) => isPersonNamedIn(body, person));
-    for (const { id, body } of named)
+    const namingRows = rows.filter(({ body }) => isPersonNamedIn(body, person));
+    for (const { id, body } of namingRows)
       this.#sql.exec(
         'UPDATE deliveries SET body = ? WHERE id = ?',
         JSON.stringify(redactValue(JSON.parse(body), person)),
         id,
       );
-    return { changed: named.length, next };
+    return { changed: namingRows.length, next };
   }
 
   #bodiesAfter(after: string): { rows: { id: string; body: string }[]; next: string | null } {
@@ -193,20 +202,20 @@ export class WebhookSender extends DurableObject<Environment> {
     return { rows, next: rows.length < BODIES_PER_BATCH ? null : (rows.at(-1)?.id ?? null) };
   }
 
-  /** A page of the deliveries, the newest first, with the exact number of all. */
+  /** Lists a page of the deliveries, the newest first, with the exact number of all. */
   list(
     { status, eventType }: { status?: DeliveryStatus | undefined; eventType?: string | undefined },
     { page, perPage }: { page: number; perPage: number },
   ): { total: number; records: Delivery[] } {
-    const wanted = 'createdAt > ? AND (? IS NULL OR status = ?) AND (? IS NULL OR eventType = ?)';
+    const conditionSql = 'createdAt > ? AND (? IS NULL OR status = ?) AND (? IS NULL OR eventType = ?)';
     const [by, type] = [status ?? null, eventType ?? null];
-    const given = [clock.now() - RETENTION_MS, by, by, type, type];
+    const parameters = [clock.now() - RETENTION_MS, by, by, type, type];
     const { total } = this.#sql
-      .exec<{ total: number }>(`SELECT count(*) AS total FROM deliveries WHERE ${wanted}`, ...given)
+      .exec<{ total: number }>(`SELECT count(*) AS total FROM deliveries WHERE ${conditionSql}`, ...parameters)
       .one();
     const rows = this.#sql.exec(
-      `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${wanted} ORDER BY rowid DESC LIMIT ? OFFSET ?`,
-      ...[...given, perPage, (page - 1) * perPage],
+      `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${conditionSql} ORDER BY rowid DESC LIMIT ? OFFSET ?`,
+      ...[...parameters, perPage, (page - 1) * perPage],
     );
     return { total, records: rows.toArray().map(toDelivery) };
   }
@@ -218,20 +227,20 @@ export class WebhookSender extends DurableObject<Environment> {
     return row ? { ...toDelivery(row), body: String(row.body) } : null;
   }
 
-  /** Sends a delivery again, from its first try on. @returns whether there is one */
+  /** Sends a delivery again, beginning with its first attempt. @returns whether the delivery exists */
   async resend(id: string): Promise<boolean> {
     const now = clock.now();
-    const found = this.#sql.exec(
+    const updatedRows = this.#sql.exec(
       `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ?1, later = 0 WHERE id = ?2 AND createdAt > ?3
        RETURNING id`,
       ...[now, id, now - RETENTION_MS],
     );
-    if (found.toArray().length === 0) return false;
+    if (updatedRows.toArray().length === 0) return false;
     await this.#wake(now);
     return true;
   }
 
-  /** Sends deliveries again that failed, of all that were made since a time (ms). @returns how many */
+  /** Sends failed deliveries again, of all deliveries created since a time (ms). @returns how many */
   async resendFailed(since: number): Promise<number> {
     const now = clock.now();
     const count = selectRows(
@@ -244,23 +253,24 @@ export class WebhookSender extends DurableObject<Environment> {
     return count;
   }
 
-  /** Sends due deliveries, as far as a run goes, and sleeps until the next is due. */
+  /** Sends due deliveries until the limits of a run, and sets the alarm for the next due one. */
   override async alarm(): Promise<void> {
-    const until = clock.now() + RUN_MS;
-    this.#left = RUN_TRIES;
+    const deadline = clock.now() + MAX_RUN_MS;
+    this.#left = MAX_RUN_ATTEMPTS;
     try {
       this.#purge();
-      const waits = await this.#getSendingDelay();
-      if (waits === 'ended') return await this.end();
-      if (waits === null) await Promise.all(Array.from({ length: CONCURRENCY }, () => this.#send(until)));
-      await this.#setNextAlarm(waits ?? (await this.#getSendingDelay()));
+      const sendingDelay = await this.#getSendingDelay();
+      if (sendingDelay === 'ended') return await this.end();
+      if (sendingDelay === null)
+        await Promise.all(Array.from({ length: MAX_CONCURRENT_DELIVERIES }, () => this.#send(deadline)));
+      await this.#setNextAlarm(sendingDelay ?? (await this.#getSendingDelay()));
     } catch (error) {
       logError('webhook_sender_failed', error, { endpoint_id: this.#owner.endpointId });
       await this.ctx.storage.setAlarm(clock.now() + MINUTE_MS);
     }
   }
 
-  /** Rows stand in the order of their times, so that one index less is written. */
+  /** Deletes old deliveries. Rows are in the order of their times, which saves an index. */
   #purge(): void {
     this.#sql.exec(
       `DELETE FROM deliveries WHERE rowid <
@@ -269,11 +279,11 @@ export class WebhookSender extends DurableObject<Environment> {
     );
   }
 
-  get #owner(): Owner {
-    return this.ctx.storage.kv.get<Owner>(OWNER) ?? { companyId: '', endpointId: '' };
+  get #owner(): SenderOwner {
+    return this.ctx.storage.kv.get<SenderOwner>(OWNER_KEY) ?? { companyId: '', endpointId: '' };
   }
 
-  /** Lets a run that waits for an answer go on with due deliveries, and makes sure that there is a run. */
+  /** Lets a run that waits for an answer go on with due deliveries, and ensures that a run is scheduled. */
   async #wake(at: number): Promise<void> {
     this.#poke.resolve();
     this.#poke = Promise.withResolvers();
@@ -281,7 +291,7 @@ export class WebhookSender extends DurableObject<Environment> {
     if (alarm === null || alarm > at) await this.ctx.storage.setAlarm(at);
   }
 
-  /** Milliseconds until it should be asked again; null where it may. */
+  /** Returns the milliseconds until sending should be checked again; null where the object may send now. */
   async #getSendingDelay(): Promise<number | 'ended' | null> {
     const endpoint = await this.#readEndpoint();
     if (endpoint === null) return 'ended';
@@ -292,40 +302,46 @@ export class WebhookSender extends DurableObject<Environment> {
     return endpoint.status === 'suspended' ? SUSPENDED_RECHECK_MS : PAUSED_RECHECK_MS;
   }
 
-  async #setNextAlarm(waits: number | 'ended' | null): Promise<void> {
+  async #setNextAlarm(sendingDelay: number | 'ended' | null): Promise<void> {
     const now = clock.now();
     const next = this.#readNumber("SELECT min(nextAttemptAt) AS at FROM deliveries WHERE status = 'pending'");
-    const oldest = this.#readNumber('SELECT (SELECT createdAt FROM deliveries ORDER BY rowid LIMIT 1) AS at');
-    if (next === null && oldest === null) return;
-    const purge = (oldest ?? now) + RETENTION_MS + 1;
-    const due = next === null ? purge : Math.min(purge, Math.max(next, now + (typeof waits === 'number' ? waits : 0)));
+    const oldestCreatedAt = this.#readNumber('SELECT (SELECT createdAt FROM deliveries ORDER BY rowid LIMIT 1) AS at');
+    if (next === null && oldestCreatedAt === null) return;
+    const purgeAt = (oldestCreatedAt ?? now) + RETENTION_MS + 1;
+    const alarmAt =
+      next === null
+        ? purgeAt
+        : Math.min(purgeAt, Math.max(next, now + (typeof sendingDelay === 'number' ? sendingDelay : 0)));
     const alarm = await this.ctx.storage.getAlarm();
-    if (alarm === null || alarm > due) await this.ctx.storage.setAlarm(Math.max(due, now + 1));
+    if (alarm === null || alarm > alarmAt) await this.ctx.storage.setAlarm(Math.max(alarmAt, now + 1));
   }
 
   #readNumber(query: string): number | null {
     return this.#sql.exec<{ at: number | null }>(query).one().at;
   }
 
-  /** Sends due deliveries, beside others that do the same, until none is due, and none is under way that may become due again. */
-  async #send(until: number): Promise<void> {
-    while (clock.now() < until && this.#left > 0) {
-      const due = this.#nextDue();
-      if (due) {
+  /**
+   * Sends due deliveries, concurrently with other calls of this method, until none is due, and none is in flight that may become
+   * due again.
+   */
+  async #send(deadline: number): Promise<void> {
+    while (clock.now() < deadline && this.#left > 0) {
+      const dueDelivery = this.#nextDue();
+      if (dueDelivery) {
         this.#left -= 1;
-        const sent = this.#deliver(due).finally(() => this.#underWay.delete(due.id));
-        this.#underWay.set(due.id, sent);
-        await sent;
+        const inFlight = this.#deliver(dueDelivery).finally(() => this.#underWay.delete(dueDelivery.id));
+        this.#underWay.set(dueDelivery.id, inFlight);
+        await inFlight;
       } else if (this.#underWay.size > 0) {
-        const left = new Promise((resolve) => setTimeout(resolve, Math.max(0, until - clock.now())));
+        const left = new Promise((resolve) => setTimeout(resolve, Math.max(0, deadline - clock.now())));
         await Promise.race([this.#poke.promise, left, ...this.#underWay.values()]);
       } else return;
       if ((await this.#getSendingDelay()) !== null) return;
     }
   }
 
-  #nextDue(): Due | undefined {
-    return selectRows<Due>(
+  #nextDue(): DueDelivery | undefined {
+    return selectRows<DueDelivery>(
       this.#sql,
       `SELECT id, eventId, eventType, body, attempts, tries FROM deliveries
          WHERE status = 'pending' AND nextAttemptAt <= ? AND id NOT IN (SELECT value FROM json_each(?))
@@ -334,59 +350,62 @@ export class WebhookSender extends DurableObject<Environment> {
     )[0];
   }
 
-  async #deliver(due: Due): Promise<void> {
+  async #deliver(dueDelivery: DueDelivery): Promise<void> {
     const endpoint = await this.#readEndpoint();
     if (endpoint === null) return;
     if (endpoint.status !== 'active') return;
     const at = clock.now();
-    const headers = await webhookHeaders({ id: due.eventId, body: due.body }, endpoint.secrets, at);
+    const headers = await makeWebhookHeaders({ id: dueDelivery.eventId, body: dueDelivery.body }, endpoint.secrets, at);
     const allowPrivate = this.env.ALLOW_PRIVATE_ISSUERS === 'true';
-    const result = await postWebhook(endpoint.url, headers, due.body, { allowPrivate, now: at });
+    const result = await postWebhook(endpoint.url, headers, dueDelivery.body, { allowPrivate, now: at });
     const { status, error } = result;
-    const attempt: Attempt = { at, status, duration_ms: clock.now() - at, error };
-    const attempts = [...(JSON.parse(due.attempts) as Attempt[]), attempt].slice(-MAX_SHOWN_TRIES);
+    const attempt: DeliveryAttempt = { at, status, duration_ms: clock.now() - at, error };
+    const attempts = [...(JSON.parse(dueDelivery.attempts) as DeliveryAttempt[]), attempt].slice(-MAX_SHOWN_ATTEMPTS);
     const isDelivered = status !== null && status >= 200 && status < 300;
-    const wait = isDelivered || status === 410 ? undefined : this.#waitAfter(due.tries, result);
+    const waitSeconds = isDelivered || status === 410 ? undefined : this.#waitAfter(dueDelivery.tries, result);
     // One that was asked for again meanwhile is tried again.
     this.#sql.exec(
       `UPDATE deliveries SET attempts = ?1, tries = tries + 1, status = ?2, nextAttemptAt = ?3 WHERE id = ?4 AND tries = ?5`,
       ...[
         JSON.stringify(attempts),
-        isDelivered ? 'delivered' : wait === undefined ? 'failed' : 'pending',
-        wait === undefined ? null : clock.now() + wait * 1000,
-        due.id,
-        due.tries,
+        isDelivered ? 'delivered' : waitSeconds === undefined ? 'failed' : 'pending',
+        waitSeconds === undefined ? null : clock.now() + waitSeconds * 1000,
+        dueDelivery.id,
+        dueDelivery.tries,
       ],
     );
     log('webhook_sent', {
       endpoint_id: this.#owner.endpointId,
-      type: due.eventType,
+      type: dueDelivery.eventType,
       status,
       error,
       duration_ms: attempt.duration_ms,
     });
-    if (isDelivered) this.ctx.storage.kv.delete(FAILING_SINCE);
+    if (isDelivered) this.ctx.storage.kv.delete(FAILING_SINCE_KEY);
     else await this.#countFailure(at, endpoint, status);
   }
 
-  /** Seconds until the next try; undefined where that was the last. */
-  #waitAfter(tries: number, { retryAfter }: TryResult): number | undefined {
-    const waits = (this.env.WEBHOOK_RETRY_SECONDS || DEFAULT_RETRY_SECONDS).split(',').map(Number);
-    const wait = waits[tries];
-    return wait === undefined ? undefined : Math.max(wait, retryAfter);
+  /** Returns the seconds until the next attempt; undefined where the last attempt was made. */
+  #waitAfter(attemptCount: number, { retryAfter }: AttemptResult): number | undefined {
+    const waitsInSeconds = (this.env.WEBHOOK_RETRY_SECONDS || DEFAULT_RETRY_SECONDS).split(',').map(Number);
+    const waitSeconds = waitsInSeconds[attemptCount];
+    return waitSeconds === undefined ? undefined : Math.max(waitSeconds, retryAfter);
   }
 
-  async #countFailure(at: number, endpoint: Endpoint, status: number | null): Promise<void> {
+  async #countFailure(at: number, endpoint: SendingEndpoint, status: number | null): Promise<void> {
     const { kv } = this.ctx.storage;
-    const since = kv.get<number>(FAILING_SINCE) ?? at;
-    kv.put(FAILING_SINCE, since);
-    const longest = Number(this.env.WEBHOOK_DISABLE_AFTER_SECONDS || DEFAULT_DISABLE_AFTER_SECONDS) * 1000;
+    const failingSince = kv.get<number>(FAILING_SINCE_KEY) ?? at;
+    kv.put(FAILING_SINCE_KEY, failingSince);
+    const maxFailingMs = Number(this.env.WEBHOOK_DISABLE_AFTER_SECONDS || DEFAULT_DISABLE_AFTER_SECONDS) * 1000;
     if (status === 410) await this.#disable(endpoint, 'gone');
-    else if (clock.now() - since >= longest) await this.#disable(endpoint, 'failing');
+    else if (clock.now() - failingSince >= maxFailingMs) await this.#disable(endpoint, 'failing');
   }
 
-  /** Disables the endpoint, unless it has another address by now, or does not send. A trigger has the administrators mailed. */
-  async #disable({ url }: Endpoint, reason: (typeof DISABLED_REASONS)[number]): Promise<void> {
+  /**
+   * Disables the endpoint, unless its URL was changed meanwhile, or it does not send. A database trigger causes the mail to the
+   * administrators.
+   */
+  async #disable({ url }: SendingEndpoint, reason: (typeof DISABLED_REASONS)[number]): Promise<void> {
     await disableEndpoint(this.#db(), { ...this.#owner, url }, reason, clock.now());
     this.#endpoint = null;
   }
@@ -395,26 +414,28 @@ export class WebhookSender extends DurableObject<Environment> {
     return openControlDb(this.env.CONTROL_DB);
   }
 
-  #readEndpoint(): Promise<Endpoint | null> {
+  #readEndpoint(): Promise<SendingEndpoint | null> {
     const [known, now] = [this.#endpoint, Date.now()];
     if (known && known.at >= now - ENDPOINT_CACHE_MS) return known.read;
-    const read = this.#readFresh();
-    this.#endpoint = { read, at: now };
-    read.catch(() => {
+    const endpointRead = this.#readFresh();
+    this.#endpoint = { read: endpointRead, at: now };
+    endpointRead.catch(() => {
       this.#endpoint = null;
     });
-    return read;
+    return endpointRead;
   }
 
-  /** Null where there is no such endpoint any more. */
-  async #readFresh(): Promise<Endpoint | null> {
+  /** Reads the endpoint from the control database; null where it does not exist any more. */
+  async #readFresh(): Promise<SendingEndpoint | null> {
     const { companyId, endpointId } = this.#owner;
-    const [found] = await selectEndpointToSendTo(this.#db(), companyId, endpointId);
+    const [found] = await selectSendingEndpoint(this.#db(), companyId, endpointId);
     if (!found) return null;
     const keys = JSON.parse(String(gatherVersions(this.env).ENCRYPTION_KEYS)) as Record<string, string>;
     const now = clock.now();
-    const live = found.secrets.filter(({ until }) => until === null || until > now);
-    const secrets = await Promise.all(live.map(({ secret }) => decrypt(keys, secret, secretContext(endpointId))));
+    const liveSecrets = found.secrets.filter(({ until }) => until === null || until > now);
+    const secrets = await Promise.all(
+      liveSecrets.map(({ secret }) => decrypt(keys, secret, makeSecretContext(endpointId))),
+    );
     return { url: found.url, status: found.suspendedAt === null ? found.status : 'suspended', secrets };
   }
 }

@@ -2,15 +2,15 @@
 export type LegacyVerb = 'read' | 'create' | 'update' | 'delete';
 
 /**
- * A service: the resource types it guards, and its actions under the legacy verb that also grants them.
- * `read` lists, gets and reads · `update` changes an existing thing, its attachments and members included · `create_and_update`
- * may do either, so it takes both verbs · `unlisted` no verb grants it, only the legacy `*`: it runs user SQL, reaches outsiders,
- * or decides who may sign in · `unless_denied` is allowed where no Deny reaches it: nobody needs an Allow.
+ * A service: the resource types it guards, and its actions, grouped by the legacy verb that also grants them. `read` lists, gets
+ * and reads · `update` changes an existing resource, its attachments and members included · `create_and_update` may do either, so
+ * it takes both verbs · `unlisted` no verb grants it, only the legacy `*`: it runs user SQL, reaches outsiders, or decides who
+ * may sign in · `unless_denied` is allowed unless a Deny applies: nobody needs an Allow.
  */
 interface ServiceRow {
-  /** Resource types of the service's ARNs; the first is the one meant when none is named. */
+  /** Resource types of the service's ARNs; the first is the default when none is named. */
   types: readonly [string, ...string[]];
-  /** Service segment of the ARNs, where it differs from the service's name. */
+  /** The service segment of the ARNs, where it differs from the service's name. */
   arnService?: string;
   read?: readonly string[];
   create?: readonly string[];
@@ -21,8 +21,8 @@ interface ServiceRow {
   unless_denied?: readonly string[];
 }
 
-const RECORD = { read: ['list', 'get'], create: ['create'], update: ['update'], delete: ['delete'] } as const;
-const WITHOUT_GET = { ...RECORD, read: ['list'] } as const;
+const RECORD_ACTIONS = { read: ['list', 'get'], create: ['create'], update: ['update'], delete: ['delete'] } as const;
+const RECORD_ACTIONS_WITHOUT_GET = { ...RECORD_ACTIONS, read: ['list'] } as const;
 
 const SERVICES = {
   accounts: {
@@ -63,12 +63,12 @@ const SERVICES = {
     ],
     delete: ['delete', 'DeleteGroup'],
   },
-  permissions: { types: ['permission'], ...RECORD },
-  policies: { types: ['policy'], arnService: 'iam', ...RECORD },
+  permissions: { types: ['permission'], ...RECORD_ACTIONS },
+  policies: { types: ['policy'], arnService: 'iam', ...RECORD_ACTIONS },
   company: { types: ['company'], read: ['get'], update: ['update'], unlisted: ['update_sso'] },
   api_keys: { types: ['api-key'], read: ['list', 'get'], create: ['create'], delete: ['delete'] },
-  connections: { types: ['connection'], ...RECORD },
-  vpn_profiles: { types: ['vpn-profile'], ...RECORD },
+  connections: { types: ['connection'], ...RECORD_ACTIONS },
+  vpn_profiles: { types: ['vpn-profile'], ...RECORD_ACTIONS },
   metadata: { types: ['asset'], read: ['read'] },
   'managed-tables': {
     types: ['table'],
@@ -78,52 +78,52 @@ const SERVICES = {
     delete: ['delete'],
     create_and_update: ['upload'],
   },
-  visualizations: { types: ['visualization'], ...RECORD, unlisted: ['execute', 'schedule', 'share'] },
-  dashboards: { types: ['dashboard'], ...RECORD, unlisted: ['schedule', 'share'] },
-  'analysis-folders': { types: ['folder'], ...RECORD },
-  share_tags: { types: ['tag'], ...RECORD },
-  viz_api_endpoints: { types: ['endpoint'], ...RECORD },
+  visualizations: { types: ['visualization'], ...RECORD_ACTIONS, unlisted: ['execute', 'schedule', 'share'] },
+  dashboards: { types: ['dashboard'], ...RECORD_ACTIONS, unlisted: ['schedule', 'share'] },
+  'analysis-folders': { types: ['folder'], ...RECORD_ACTIONS },
+  share_tags: { types: ['tag'], ...RECORD_ACTIONS },
+  viz_api_endpoints: { types: ['endpoint'], ...RECORD_ACTIONS },
   data_api: { types: ['endpoint'], read: ['get_job'], unlisted: ['execute'] },
-  concepts: { types: ['concept'], ...RECORD },
-  semantic: { types: ['item'], ...WITHOUT_GET },
-  ontology: { types: ['node', 'relation'], ...WITHOUT_GET },
-  webhooks: { types: ['webhook-endpoint'], ...RECORD },
+  concepts: { types: ['concept'], ...RECORD_ACTIONS },
+  semantic: { types: ['item'], ...RECORD_ACTIONS_WITHOUT_GET },
+  ontology: { types: ['node', 'relation'], ...RECORD_ACTIONS_WITHOUT_GET },
+  webhooks: { types: ['webhook-endpoint'], ...RECORD_ACTIONS },
   mcp: { types: ['server'], unless_denied: ['connect'] },
   knowledge_reviews: { types: ['suggestion'], read: ['list'], create: ['generate'], update: ['review'] },
 } as const satisfies Record<string, ServiceRow>;
 
-type Rows = typeof SERVICES;
-type Column = Exclude<keyof ServiceRow, 'types' | 'arnService'>;
-type NamesOf<Row> = {
-  [C in keyof Row & Column]: Row[C] extends readonly (infer Name)[] ? Name & string : never;
-}[keyof Row & Column];
+type ServiceRows = typeof SERVICES;
+type ActionColumn = Exclude<keyof ServiceRow, 'types' | 'arnService'>;
+type ActionNames<Row> = {
+  [C in keyof Row & ActionColumn]: Row[C] extends readonly (infer Name)[] ? Name & string : never;
+}[keyof Row & ActionColumn];
 
-/** A service of the catalogue. A role's `target` and a legacy permission's `service_name` name one, too. */
-export type Service = keyof Rows;
+/** The name of a service of the catalogue. A role's `target` and a legacy permission's `service_name` are such names, too. */
+export type Service = keyof ServiceRows;
 
-/** An action of the catalogue, `service:name`. Anything else does not compile. */
-export type Action = { [S in Service]: `${S}:${NamesOf<Rows[S]>}` }[Service];
+/** An action of the catalogue, `service:name`. Any other text does not compile. */
+export type Action = { [S in Service]: `${S}:${ActionNames<ServiceRows[S]>}` }[Service];
 
 /** The resource types that an action may be about. */
 export type ResourceType<A extends Action = Action> = A extends `${infer S extends Service}:${string}`
-  ? Rows[S]['types'][number]
+  ? ServiceRows[S]['types'][number]
   : never;
 
-/** The catalogue's entry of an action. */
+/** The entry of an action in the catalogue. */
 export interface ActionEntry {
   action: Action;
   service: Service;
-  /** Service segment of the ARNs this action is checked on. */
+  /** The service segment of the ARNs on which the action is checked. */
   arnService: string;
-  /** Resource types of those ARNs; the first is the default. */
+  /** The resource types of these ARNs; the first is the default. */
   types: readonly [string, ...string[]];
   /** Legacy verbs that together grant the action; null when only the legacy `*` does. */
   legacy: readonly LegacyVerb[] | null;
-  /** Whether it is allowed where no Deny reaches it. */
+  /** Whether the action is allowed unless a Deny applies. */
   unlessDenied: boolean;
 }
 
-const VERBS: Record<Column, readonly LegacyVerb[] | null> = {
+const LEGACY_VERBS: Record<ActionColumn, readonly LegacyVerb[] | null> = {
   read: ['read'],
   create: ['create'],
   update: ['update'],
@@ -133,50 +133,50 @@ const VERBS: Record<Column, readonly LegacyVerb[] | null> = {
   unless_denied: null,
 };
 
-function listEntries(service: Service): ActionEntry[] {
+function listActionEntries(service: Service): ActionEntry[] {
   const row: ServiceRow = SERVICES[service];
-  const place = { service, arnService: row.arnService ?? service, types: row.types };
-  return (Object.keys(VERBS) as Column[]).flatMap((column) =>
+  const arnParts = { service, arnService: row.arnService ?? service, types: row.types };
+  return (Object.keys(LEGACY_VERBS) as ActionColumn[]).flatMap((column) =>
     (row[column] ?? []).map((name) => ({
-      ...place,
+      ...arnParts,
       action: `${service}:${name}` as Action,
-      legacy: VERBS[column],
+      legacy: LEGACY_VERBS[column],
       unlessDenied: column === 'unless_denied',
     })),
   );
 }
 
-/** Every service of the catalogue. */
+/** All services of the catalogue. */
 export const ALL_SERVICES: readonly Service[] = Object.keys(SERVICES) as Service[];
 
-const ENTRIES: ReadonlyMap<string, ActionEntry> = new Map(
-  ALL_SERVICES.flatMap(listEntries).map((entry) => [entry.action, entry]),
+const ENTRIES_BY_ACTION: ReadonlyMap<string, ActionEntry> = new Map(
+  ALL_SERVICES.flatMap(listActionEntries).map((entry) => [entry.action, entry]),
 );
 
-/** Every action of the catalogue: of every route, every managed policy, and of the organization API. */
-export const ALL_ACTIONS: readonly Action[] = [...ENTRIES.values()].map((entry) => entry.action);
+/** All actions of the catalogue: of every route, every managed policy, and of the organization API. */
+export const ALL_ACTIONS: readonly Action[] = [...ENTRIES_BY_ACTION.values()].map((entry) => entry.action);
 
-/** Whether `text` is an action of the catalogue. */
-export const isAction = (text: string): text is Action => ENTRIES.has(text);
+/** Tells whether `text` is an action of the catalogue. */
+export const isAction = (text: string): text is Action => ENTRIES_BY_ACTION.has(text);
 
-/** Whether `text` is a service of the catalogue. */
+/** Tells whether `text` is a service of the catalogue. */
 export const isService = (text: string): text is Service => Object.hasOwn(SERVICES, text);
 
 /** Returns the catalogue's entry of `action`. */
-export function actionEntry(action: Action): ActionEntry {
-  const entry = ENTRIES.get(action);
+export function getActionEntry(action: Action): ActionEntry {
+  const entry = ENTRIES_BY_ACTION.get(action);
   if (!entry) throw new TypeError(`${action} is not an action of the catalogue`);
   return entry;
 }
 
-/** The ARN place of a service: its ARN segment and resource types. */
-export function servicePlace(service: Service): Pick<ActionEntry, 'arnService' | 'types'> {
+/** Returns the parts of a service's ARNs: their service segment and resource types. */
+export function getServiceArnParts(service: Service): Pick<ActionEntry, 'arnService' | 'types'> {
   const row: ServiceRow = SERVICES[service];
   return { arnService: row.arnService ?? service, types: row.types };
 }
 
-/** The catalogue as people read it: whole action strings by service, and all of them. */
-export function catalogue(): { services: Record<Service, Action[]>; all: Action[] } {
-  const services = Object.groupBy(ALL_ACTIONS, (action) => actionEntry(action).service);
+/** Lists the whole action strings of the catalogue, by service and all together. */
+export function listCatalogue(): { services: Record<Service, Action[]>; all: Action[] } {
+  const services = Object.groupBy(ALL_ACTIONS, (action) => getActionEntry(action).service);
   return { services: services as Record<Service, Action[]>, all: [...ALL_ACTIONS] };
 }

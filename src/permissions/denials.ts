@@ -1,6 +1,6 @@
-import { compile } from './wildcard.ts';
+import { compilePattern } from './wildcard.ts';
 
-/** The ids that somebody is denied. A pattern stands for ids of 24 hexadecimal digits, `*` for any run of them. */
+/** The ids that a caller is denied. A pattern matches ids of 24 hexadecimal digits, `*` in it any run of digits. */
 export interface Denials {
   everything: boolean;
   ids: readonly string[];
@@ -9,14 +9,14 @@ export interface Denials {
 
 export const NOTHING_DENIED: Denials = { everything: false, ids: [], patterns: [] };
 
-/** Whether nothing is denied, so that nothing needs to ask. */
+/** Tells whether nothing is denied, so that no id needs to be checked. */
 export const isNothingDenied = ({ everything, ids, patterns }: Denials): boolean =>
   !everything && ids.length === 0 && patterns.length === 0;
 
-/** Tells of one id after another whether it is denied. */
-export function deniedBy({ everything, ids, patterns }: Denials): (id: string) => boolean {
+/** Makes a function that tells whether an id is denied. */
+export function makeDenialCheck({ everything, ids, patterns }: Denials): (id: string) => boolean {
   if (everything) return () => true;
-  const known = new Set(ids);
-  const matchers = patterns.map(compile);
-  return (id) => known.has(id) || matchers.some((fits) => fits(id));
+  const deniedIds = new Set(ids);
+  const matchers = patterns.map(compilePattern);
+  return (id) => deniedIds.has(id) || matchers.some((matches) => matches(id));
 }

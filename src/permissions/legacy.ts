@@ -1,7 +1,7 @@
 import { ID_PATTERN } from '../kernel/ids.ts';
 import type { Action, LegacyVerb, Service } from './actions.ts';
-import { actionEntry, isService, servicePlace } from './actions.ts';
-import { arn } from './arn.ts';
+import { getActionEntry, getServiceArnParts, isService } from './actions.ts';
+import { makeArn } from './arn.ts';
 
 /** The actions that roles and legacy permissions may allow. `*` is all actions. */
 export const LEGACY_ACTIONS = ['read', 'create', 'update', 'delete', '*'] as const satisfies readonly (
@@ -11,7 +11,7 @@ export const LEGACY_ACTIONS = ['read', 'create', 'update', 'delete', '*'] as con
 export type LegacyAction = (typeof LEGACY_ACTIONS)[number];
 
 /** A role inside a group. `target` is `*` or a service of the catalogue; any other target allows nothing. */
-export interface Role {
+export interface GroupRole {
   name: string;
   target: string;
   actions: readonly LegacyAction[];
@@ -19,7 +19,7 @@ export interface Role {
 
 /** The scope of a legacy permission (document 2). */
 export interface LegacyTarget {
-  /** Id of a company, or `*` for all of them. */
+  /** The id of a company, or `*` for all of them. */
   company_id: string;
   /** A service of the catalogue; left out means all of them. */
   service_name?: string | null;
@@ -33,36 +33,40 @@ export interface LegacyPermission {
   actions: readonly LegacyAction[];
 }
 
-/** A role or permission in the terms of a policy statement: these actions on these resource patterns. */
+/** A role or permission converted to the terms of a policy statement: these actions on these resource patterns. */
 export interface LegacyGrant {
   allows(action: Action): boolean;
   resources: readonly string[];
 }
 
-/** The actions that a role allows within its company, or null for none. */
-export function grantOfRole(role: Role): LegacyGrant | null {
-  if (role.target === '*') return grant(null, role.actions, ['*']);
-  return isService(role.target) ? grant(role.target, role.actions, ['*']) : null;
+/** Converts a role to the grant within its company; null for none. */
+export function toRoleGrant(role: GroupRole): LegacyGrant | null {
+  if (role.target === '*') return makeGrant(null, role.actions, ['*']);
+  return isService(role.target) ? makeGrant(role.target, role.actions, ['*']) : null;
 }
 
-/** The actions that a permission allows a company's members; null for a target or service that no policy reaches. */
-export function grantOfPermission(permission: LegacyPermission, companyId: string): LegacyGrant | null {
+/** Converts a permission to the grant for a company's members; null for a target or service that no policy reaches. */
+export function toPermissionGrant(permission: LegacyPermission, companyId: string): LegacyGrant | null {
   const { company_id, service_name, service_id } = permission.target;
   if (company_id !== '*' && company_id !== companyId) return null;
-  if (service_name == null) return service_id == null ? grant(null, permission.actions, ['*']) : null;
+  if (service_name == null) return service_id == null ? makeGrant(null, permission.actions, ['*']) : null;
   if (!isService(service_name)) return null;
-  if (service_id == null || service_id === '*') return grant(service_name, permission.actions, ['*']);
+  if (service_id == null || service_id === '*') return makeGrant(service_name, permission.actions, ['*']);
   if (!ID_PATTERN.test(service_id) || service_name === 'policies') return null;
-  const { arnService, types } = servicePlace(service_name);
-  const resources = types.map((type) => arn(arnService, companyId, type, service_id));
-  return grant(service_name, permission.actions, resources);
+  const { arnService, types } = getServiceArnParts(service_name);
+  const resources = types.map((type) => makeArn(arnService, companyId, type, service_id));
+  return makeGrant(service_name, permission.actions, resources);
 }
 
-function grant(service: Service | null, actions: readonly LegacyAction[], resources: readonly string[]): LegacyGrant {
+function makeGrant(
+  service: Service | null,
+  actions: readonly LegacyAction[],
+  resources: readonly string[],
+): LegacyGrant {
   return {
     resources,
     allows(action) {
-      const entry = actionEntry(action);
+      const entry = getActionEntry(action);
       if (service !== null && entry.service !== service) return false;
       return actions.includes('*') || (entry.legacy?.every((verb) => actions.includes(verb)) ?? false);
     },

@@ -1,10 +1,10 @@
-import { policyArn } from './arn.ts';
+import { makePolicyArn } from './arn.ts';
 import type { PolicyDocument } from './policy-document.ts';
 import { POLICY_VERSION } from './policy-document.ts';
 
 /** A policy that every company has and nobody can change. */
 export interface ManagedPolicy {
-  /** Stable for ever, stored wherever the policy is attached: a zero time, then its number. */
+  /** The id, stable for ever and stored wherever the policy is attached: a zero time, then the policy's number. */
   id: string;
   arn: string;
   name: string;
@@ -12,13 +12,13 @@ export interface ManagedPolicy {
   document: PolicyDocument;
 }
 
-const listActions = (service: string, ...names: string[]): string[] => names.map((name) => `${service}:${name}`);
+const toActionStrings = (service: string, ...names: string[]): string[] => names.map((name) => `${service}:${name}`);
 
-const DATA_SOURCES = ['connections:*', 'vpn_profiles:*', 'managed-tables:*', 'metadata:read'];
-const DATA_API = listActions('data_api', 'execute', 'get_job');
+const DATA_SOURCE_ACTIONS = ['connections:*', 'vpn_profiles:*', 'managed-tables:*', 'metadata:read'];
+const DATA_API_ACTIONS = toActionStrings('data_api', 'execute', 'get_job');
 
-/** Number, name, description, and allowed actions, as document 2 lists them. Numbers are never reused. */
-const TABLE: readonly [number: number, name: string, description: string, actions: readonly string[]][] = [
+/** The number, name, description, and allowed actions of each policy in document 2. Numbers are never reused. */
+const POLICY_TABLE: readonly [number: number, name: string, description: string, actions: readonly string[]][] = [
   [1, 'FullAdmin', 'Everything on every resource.', ['*']],
   [
     2,
@@ -30,41 +30,63 @@ const TABLE: readonly [number: number, name: string, description: string, action
     3,
     'UserManager',
     'Invites and manages users and their groups.',
-    listActions('users', 'list', 'get', 'invite', 'update', 'activate', 'deactivate', 'assign_groups', 'remove_groups'),
+    toActionStrings(
+      'users',
+      'list',
+      'get',
+      'invite',
+      'update',
+      'activate',
+      'deactivate',
+      'assign_groups',
+      'remove_groups',
+    ),
   ],
-  [4, 'GroupManager', 'Manages groups, sees policies.', ['groups:*', ...listActions('policies', 'list', 'get')]],
+  [4, 'GroupManager', 'Manages groups, sees policies.', ['groups:*', ...toActionStrings('policies', 'list', 'get')]],
   [
     5,
     'ApiKeyManager',
     'Manages integration users and API keys.',
     [
-      ...listActions('users', 'list_integration_users', 'create_integration_user', 'delete_integration_user'),
+      ...toActionStrings('users', 'list_integration_users', 'create_integration_user', 'delete_integration_user'),
       'api_keys:*',
     ],
   ],
-  [6, 'ConnectionManager', 'Manages connections, VPN profiles and managed tables.', DATA_SOURCES],
-  [7, 'DataEngineer', 'Builds data sources: connections, VPN profiles and managed tables.', DATA_SOURCES],
+  [6, 'ConnectionManager', 'Manages connections, VPN profiles and managed tables.', DATA_SOURCE_ACTIONS],
+  [7, 'DataEngineer', 'Builds data sources: connections, VPN profiles and managed tables.', DATA_SOURCE_ACTIONS],
   [
     8,
     'VisualizationViewer',
     'Sees, runs and schedules dashboards and visualizations.',
     [
-      ...listActions('dashboards', 'list', 'get', 'schedule'),
-      ...listActions('visualizations', 'list', 'get', 'execute', 'schedule'),
-      ...DATA_API,
+      ...toActionStrings('dashboards', 'list', 'get', 'schedule'),
+      ...toActionStrings('visualizations', 'list', 'get', 'execute', 'schedule'),
+      ...DATA_API_ACTIONS,
     ],
   ],
   [
     9,
     'VisualizationManager',
     'Manages visualizations and their folders, shares dashboards.',
-    ['visualizations:*', ...listActions('dashboards', 'share', 'schedule'), 'analysis-folders:*', ...DATA_API],
+    [
+      'visualizations:*',
+      ...toActionStrings('dashboards', 'share', 'schedule'),
+      'analysis-folders:*',
+      ...DATA_API_ACTIONS,
+    ],
   ],
   [
     10,
     'AnalyticsAuthor',
     'Makes and publishes dashboards and visualizations.',
-    ['visualizations:*', 'dashboards:*', 'analysis-folders:*', 'share_tags:*', 'viz_api_endpoints:*', ...DATA_API],
+    [
+      'visualizations:*',
+      'dashboards:*',
+      'analysis-folders:*',
+      'share_tags:*',
+      'viz_api_endpoints:*',
+      ...DATA_API_ACTIONS,
+    ],
   ],
   [
     11,
@@ -74,27 +96,27 @@ const TABLE: readonly [number: number, name: string, description: string, action
   ],
   [12, 'PolicyManager', 'Manages policies.', ['policies:*']],
   [13, 'CompanyAdmin', 'Manages the company and its sign-in.', ['company:*']],
-  [14, 'DataAPIConsumer', 'Calls the data API.', DATA_API],
+  [14, 'DataAPIConsumer', 'Calls the data API.', DATA_API_ACTIONS],
 ];
 
 /** The managed policies, in the order of document 2. */
-export const MANAGED_POLICIES: readonly ManagedPolicy[] = TABLE.map(([number, name, description, actions]) => ({
+export const MANAGED_POLICIES: readonly ManagedPolicy[] = POLICY_TABLE.map(([number, name, description, actions]) => ({
   id: number.toString(16).padStart(24, '0'),
-  arn: policyArn(null, 'managed', name),
+  arn: makePolicyArn(null, 'managed', name),
   name,
   description,
   document: { version: POLICY_VERSION, statements: [{ effect: 'Allow', actions: [...actions], resources: ['*'] }] },
 }));
 
-const BY_ID = new Map(MANAGED_POLICIES.map((policy) => [policy.id, policy]));
-const BY_NAME = new Map(MANAGED_POLICIES.map((policy) => [policy.name, policy]));
+const POLICIES_BY_ID = new Map(MANAGED_POLICIES.map((policy) => [policy.id, policy]));
+const POLICIES_BY_NAME = new Map(MANAGED_POLICIES.map((policy) => [policy.name, policy]));
 
-/** The managed policy of this id, or undefined. */
-export const managedPolicyById = (id: string): ManagedPolicy | undefined => BY_ID.get(id);
+/** Finds the managed policy of an id; undefined if there is none. */
+export const findManagedPolicyById = (id: string): ManagedPolicy | undefined => POLICIES_BY_ID.get(id);
 
-/** The managed policy of this name, for those that the system itself attaches (`FullAdmin`, `ReadOnly`). */
-export function managedPolicyNamed(name: string): ManagedPolicy {
-  const policy = BY_NAME.get(name);
+/** Returns the managed policy of a name, for policies that the system itself attaches (`FullAdmin`, `ReadOnly`). */
+export function getManagedPolicyByName(name: string): ManagedPolicy {
+  const policy = POLICIES_BY_NAME.get(name);
   if (!policy) throw new TypeError(`${name} is not a managed policy`);
   return policy;
 }

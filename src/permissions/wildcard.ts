@@ -1,58 +1,61 @@
-/** A compiled pattern: whether the whole of `text` fits it. */
+/** A compiled pattern: a function that tells whether the whole of `text` matches it. */
 export type Matcher = (text: string) => boolean;
 
-/** Patterns kept compiled. Enough for the policies of many companies at once, and at 512 characters each a few MB. */
+/**
+ * The number of compiled patterns that are cached: enough for the policies of many companies at a time, and at 512 characters
+ * each a few MB.
+ */
 const CACHE_SIZE = 2048;
-const cache = new Map<string, Matcher>();
+const compiledPatterns = new Map<string, Matcher>();
 
 /**
- * Compiles a pattern in which `*` stands for any run of characters, the empty run and a literal `*` included.
- * Everything else stands for itself; case counts. Matching looks for each literal part once, from left to right, and never
- * goes back: with only this one wildcard the leftmost place of a part is always as good as any later one.
+ * Compiles a pattern in which `*` matches any run of characters, also the empty run and a literal `*`. Every other character
+ * matches itself; case counts. Matching looks for each literal part once, from left to right, and never backtracks: with only
+ * this one wildcard the leftmost match of a part is always as good as any later one.
  */
-export function compile(pattern: string): Matcher {
-  const known = cache.get(pattern);
-  if (known) return known;
-  const matcher = build(pattern);
-  if (cache.size >= CACHE_SIZE) cache.delete(cache.keys().next().value as string);
-  cache.set(pattern, matcher);
+export function compilePattern(pattern: string): Matcher {
+  const cachedMatcher = compiledPatterns.get(pattern);
+  if (cachedMatcher) return cachedMatcher;
+  const matcher = buildMatcher(pattern);
+  if (compiledPatterns.size >= CACHE_SIZE) compiledPatterns.delete(compiledPatterns.keys().next().value as string);
+  compiledPatterns.set(pattern, matcher);
   return matcher;
 }
 
-/** Whether the whole of `text` fits `pattern`. */
-export const matches = (pattern: string, text: string): boolean => compile(pattern)(text);
+/** Tells whether the whole of `text` matches `pattern`. */
+export const matchesPattern = (pattern: string, text: string): boolean => compilePattern(pattern)(text);
 
-/** Whether a pattern fits every text. */
+/** Tells whether a pattern matches every text. */
 export const matchesEverything = (pattern: string): boolean => /^\*+$/.test(pattern);
 
-function build(pattern: string): Matcher {
+function buildMatcher(pattern: string): Matcher {
   const parts = pattern.split('*');
   if (parts.length === 1) return (text) => text === pattern;
 
   const head = parts[0] as string;
   const tail = parts.at(-1) as string;
   const middle = parts.slice(1, -1).filter((part) => part !== '');
-  const shortest = parts.reduce((sum, part) => sum + part.length, 0);
-  if (shortest === 0) return () => true;
+  const minLength = parts.reduce((sum, part) => sum + part.length, 0);
+  if (minLength === 0) return () => true;
   if (middle.length === 0 && tail === '') return (text) => text.startsWith(head);
 
   return (text) => {
-    if (text.length < shortest || !text.startsWith(head) || !text.endsWith(tail)) return false;
+    if (text.length < minLength || !text.startsWith(head) || !text.endsWith(tail)) return false;
     const end = text.length - tail.length;
     let at = head.length;
     for (const part of middle) {
-      const found = text.indexOf(part, at);
-      if (found < 0) return false;
-      at = found + part.length;
+      const foundAt = text.indexOf(part, at);
+      if (foundAt < 0) return false;
+      at = foundAt + part.length;
     }
     return at <= end;
   };
 }
 
-/** Whether some text may fit both patterns, by their literal ends alone: it may say yes where the answer is no. */
+/** Tells whether some text may match both patterns, judged by their literal ends alone: it may say yes where no text does. */
 export function mayOverlap(a: string, b: string): boolean {
-  if (!a.includes('*')) return matches(b, a);
-  if (!b.includes('*')) return matches(a, b);
+  if (!a.includes('*')) return matchesPattern(b, a);
+  if (!b.includes('*')) return matchesPattern(a, b);
   const headA = a.slice(0, a.indexOf('*'));
   const headB = b.slice(0, b.indexOf('*'));
   const tailA = a.slice(a.lastIndexOf('*') + 1);

@@ -1,36 +1,36 @@
 import OpenAI from 'openai';
 import { z } from 'zod';
 import type { Failure } from '../kernel/failure.ts';
-import { cut, wellFormed } from '../kernel/text.ts';
+import { replaceLoneSurrogates, truncateText } from '../kernel/text.ts';
 import { aiInvalidOutput, aiRefused, aiUnavailable } from './ai-failures.ts';
 import { readBounded } from './bounded.ts';
 
-/** The address, key and name of a model: of any provider with OpenAI's chat completions and JSON schemas. */
+/** The URL, key and name of a model: of any provider with OpenAI's chat completions and JSON schemas. */
 export interface AiSettings {
   apiKey: string;
-  /** The address of the provider's API, which ends in `/v1`. */
+  /** The URL of the provider's API, which ends in `/v1`. */
   baseUrl: string;
   model: string;
   /** The longest time for one attempt. */
   timeoutMs: number;
-  /** Pause before the second attempt; the one before the third is four times as long. */
+  /** The pause before the second attempt; the pause before the third is four times as long. */
   backoffMs: number;
-  /** Called before each attempt. An error that it throws is thrown as it is, and the model is not asked. */
+  /** Called before each attempt. If it throws, the error is passed on, and the model is not asked. */
   beforeCall(): Promise<void>;
 }
 
-export interface Question<T> {
-  /** Name of the schema: letters, digits and `_`. */
+export interface AiQuestion<T> {
+  /** The name of the schema: letters, digits and `_`. */
   name: string;
   system: string;
   user: string;
   /** The schema that the model must answer in. */
   shape: z.ZodType;
-  /** Reads an answer, which may hold anything. An answer for which it throws is invalid. */
+  /** Reads an answer, which may hold anything. If it throws, the answer is invalid. */
   read(answer: unknown): T;
-  /** The maximum number of attempts; three when not said. */
+  /** The maximum number of attempts; three by default. */
   attempts?: number;
-  /** An answer that is invalid is not asked for again. */
+  /** Set if an invalid answer is not asked for again. */
   takesInvalid?: true;
 }
 
@@ -43,47 +43,51 @@ export interface AiUsage {
 
 export interface AiAnswer<T> {
   value: T;
-  /** The model that answered, as the provider names it. */
+  /** The provider's name of the model that answered. */
   model: string;
 }
 
 const MAX_ATTEMPTS = 3;
-/** The longest pause before a retry that a provider may ask for. */
+/** The longest pause before a retry that a provider may request. */
 const MAX_PAUSE_MS = 30_000;
 /** The maximum length of a response in tokens, and in bytes. */
-const MAX_TOKENS = 8192;
+const MAX_ANSWER_TOKENS = 8192;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 export const makeNoUsage = (): AiUsage => ({ requests: 0, prompt_tokens: 0, completion_tokens: 0 });
 
-/** The maximum time for a call of `askModel`. */
+/** Computes the maximum time for a call of `askModel`. */
 export const computeMaxAskMs = ({ timeoutMs, backoffMs }: AiSettings): number =>
   MAX_ATTEMPTS * timeoutMs + Math.max(backoffMs, MAX_PAUSE_MS) + Math.max(4 * backoffMs, MAX_PAUSE_MS);
 
 /**
- * Asks a model, up to three times while it is slow, fails or answers something invalid. Before a retry it waits as the
- * provider's `Retry-After` says, at most half a minute. No failure repeats what the provider said.
- * @param usage is increased by every attempt, failed ones too
+ * Asks a model, up to three times while it is slow, fails or gives an invalid answer. Before a retry it waits as long as the
+ * provider's `Retry-After` says, at most half a minute. No failure repeats the provider's own message. @param usage is increased
+ * by every attempt, also failed ones
  */
-export async function askModel<T>(settings: AiSettings, question: Question<T>, usage: AiUsage): Promise<AiAnswer<T>> {
+export async function askModel<T>(settings: AiSettings, question: AiQuestion<T>, usage: AiUsage): Promise<AiAnswer<T>> {
   for (let attempt = 1; ; attempt += 1) {
     await settings.beforeCall();
     try {
       return await askOnce(settings, question, usage);
     } catch (error) {
       const failure = toFailure(error);
-      const isTaken = question.takesInvalid === true && aiInvalidOutput.matches(failure);
-      if (attempt === (question.attempts ?? MAX_ATTEMPTS) || isTaken || aiRefused.matches(failure)) throw failure;
-      const pause = Math.max(settings.backoffMs * 4 ** (attempt - 1), Math.min(readRetryAfterMs(error), MAX_PAUSE_MS));
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      const isInvalidAccepted = question.takesInvalid === true && aiInvalidOutput.matches(failure);
+      if (attempt === (question.attempts ?? MAX_ATTEMPTS) || isInvalidAccepted || aiRefused.matches(failure))
+        throw failure;
+      const pauseMs = Math.max(
+        settings.backoffMs * 4 ** (attempt - 1),
+        Math.min(readRetryAfterMs(error), MAX_PAUSE_MS),
+      );
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 }
 
-async function askOnce<T>(settings: AiSettings, question: Question<T>, usage: AiUsage): Promise<AiAnswer<T>> {
+async function askOnce<T>(settings: AiSettings, question: AiQuestion<T>, usage: AiUsage): Promise<AiAnswer<T>> {
   const { apiKey, baseUrl, model, timeoutMs } = settings;
   // The client's own timeout ends with the headers; the signal covers the body as well.
-  const client = new OpenAI({ apiKey, baseURL: baseUrl, maxRetries: 0, timeout: timeoutMs, fetch: boundedFetch });
+  const client = new OpenAI({ apiKey, baseURL: baseUrl, maxRetries: 0, timeout: timeoutMs, fetch: fetchBounded });
   usage.requests += 1;
   const completion = await client.chat.completions.create(
     {
@@ -96,7 +100,7 @@ async function askOnce<T>(settings: AiSettings, question: Question<T>, usage: Ai
         type: 'json_schema',
         json_schema: { name: question.name, strict: true, schema: z.toJSONSchema(question.shape) },
       },
-      max_completion_tokens: MAX_TOKENS,
+      max_completion_tokens: MAX_ANSWER_TOKENS,
     },
     { signal: AbortSignal.timeout(timeoutMs) },
   );
@@ -108,22 +112,22 @@ async function askOnce<T>(settings: AiSettings, question: Question<T>, usage: Ai
   };
 }
 
-/** The number of tokens; 0 where a provider leaves it out. */
+/** Reads the number of tokens; 0 where a provider leaves it out. */
 const readTokenCount = (count: unknown): number =>
   Number.isSafeInteger(count) && (count as number) > 0 ? (count as number) : 0;
 const readModelName = (name: unknown): string | undefined =>
-  typeof name === 'string' && name !== '' ? cut(name, 200) : undefined;
+  typeof name === 'string' && name !== '' ? truncateText(name, 200) : undefined;
 
 function parseChoice(choice: OpenAI.Chat.Completions.ChatCompletion.Choice | undefined): unknown {
   const content = choice?.message?.content;
   if (typeof content !== 'string' || choice?.finish_reason === 'length') throw new InvalidAnswer();
   // Models sometimes cut an emoji in half.
-  return JSON.parse(content, wellFormed);
+  return JSON.parse(content, replaceLoneSurrogates);
 }
 
 class InvalidAnswer extends Error {}
 
-const boundedFetch: typeof fetch = async (input, init) => {
+const fetchBounded: typeof fetch = async (input, init) => {
   const response = await fetch(input, { ...init, redirect: 'manual' });
   const body = await readBounded(response.body, MAX_ANSWER_BYTES);
   if (body === null) throw new InvalidAnswer('The answer is too large.');
@@ -133,20 +137,20 @@ const boundedFetch: typeof fetch = async (input, init) => {
   return new Response(body.length > 0 ? body : null, { status: response.status, headers });
 };
 
-/** The pause that a provider asks for, in seconds or as a date; 0 when it asks for none. */
+/** Reads the pause that a provider requests, in seconds or as a date; 0 when it requests none. */
 function readRetryAfterMs(error: unknown): number {
   const text = error instanceof OpenAI.APIError ? error.headers?.get('retry-after') : undefined;
   if (!text) return 0;
-  const pause =
+  const pauseMs =
     /^\s*\d/.test(text) && Number.isFinite(Number(text)) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isFinite(pause) ? Math.max(0, pause) : 0;
+  return Number.isFinite(pauseMs) ? Math.max(0, pauseMs) : 0;
 }
 
 function toFailure(error: unknown): Failure {
   // The client takes whatever its `fetch` throws for a broken connection.
   const isTooLarge = error instanceof OpenAI.APIConnectionError && error.cause instanceof InvalidAnswer;
-  if (isTooLarge || !(error instanceof OpenAI.APIError)) return aiInvalidOutput().because(error);
-  return (isConnectionError(error) ? aiUnavailable() : toStatusFailure(error.status)).because(error);
+  if (isTooLarge || !(error instanceof OpenAI.APIError)) return aiInvalidOutput().addCause(error);
+  return (isConnectionError(error) ? aiUnavailable() : toStatusFailure(error.status)).addCause(error);
 }
 
 const isConnectionError = (error: unknown): boolean =>

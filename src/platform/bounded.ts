@@ -1,6 +1,9 @@
 import { concatBytes } from '../kernel/bytes.ts';
 
-/** Reads a stream up to `limit` bytes, or null. @param options `leavesRest` of a longer one: else it is cancelled */
+/**
+ * Reads a stream up to `limit` bytes; null if it is longer. @param options `leavesRest` leaves the rest of a longer stream
+ * unread; else the stream is cancelled
+ */
 export async function readBounded(
   stream: ReadableStream<Uint8Array> | null,
   limit: number,
@@ -24,9 +27,9 @@ export async function readBounded(
   return concatBytes(chunks);
 }
 
-/** All of a stream that ours wrote, which has its bounds already. */
+/** Reads all of a stream that our own code wrote, which is bounded already. */
 export const readAll = (stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> =>
   new Response(stream).bytes() as Promise<Uint8Array<ArrayBuffer>>;
 
-/** The whole text of a body of ours, which may come as a stream. */
+/** Reads the whole text of a body of our own, which may be a stream. */
 export const readText = (body: BodyInit | null): Promise<string> => new Response(body).text();

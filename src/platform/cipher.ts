@@ -1,59 +1,60 @@
-import { base64Url } from '../kernel/bytes.ts';
+import { encodeBase64Url } from '../kernel/bytes.ts';
 import { logError } from './log.ts';
-import { findSecret, newestSecret } from './secrets.ts';
+import { findSecret, getNewestSecret } from './secrets.ts';
 
 const IV_BYTES = 12;
 
 /**
- * Encrypts a text with AES-256-GCM under the newest of `keys` (a map from version to secret, `ENCRYPTION_KEYS`).
- *
- * @param context what the text belongs to, such as `tenant-sql:{companyId}`: copied to another place, the result does not
- *   decrypt
- * @returns `v{version}:{iv}:{ciphertext}`, both parts base64url
+ * Encrypts a text with AES-256-GCM under the newest of `keys` (a map from version to secret, `ENCRYPTION_KEYS`). @param context
+ * the owner of the text, such as `tenant-sql:{companyId}`: copied to another owner, the result does not decrypt @returns
+ * `v{version}:{iv}:{ciphertext}`, both parts base64url
  */
 export async function encrypt(keys: Record<string, string>, plaintext: string, context: string): Promise<string> {
-  const { version, secret } = newestSecret(keys);
+  const { version, secret } = getNewestSecret(keys);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const algorithm = { name: 'AES-GCM', iv, additionalData: bytes(context) };
   const ciphertext = await crypto.subtle.encrypt(algorithm, await deriveKey(secret), bytes(plaintext));
-  return `v${version}:${base64Url(iv)}:${base64Url(new Uint8Array(ciphertext))}`;
+  return `v${version}:${encodeBase64Url(iv)}:${encodeBase64Url(new Uint8Array(ciphertext))}`;
 }
 
-/** Decrypts under any version. Throws when that is unknown, the context differs, or the ciphertext was changed. */
-export async function decrypt(keys: Record<string, string>, encrypted: string, context: string): Promise<string> {
-  const match = /^v(\d+):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/.exec(encrypted);
+/** Decrypts a text under any version. Throws when the version is unknown, the context differs, or the ciphertext was changed. */
+export async function decrypt(keys: Record<string, string>, encryptedText: string, context: string): Promise<string> {
+  const match = /^v(\d+):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/.exec(encryptedText);
   if (match === null) throw new Error('not an encrypted text');
   const [, version, iv, ciphertext] = match as unknown as [string, string, string, string];
   const secret = findSecret(keys, version);
   if (secret === undefined) throw new Error(`encryption key version ${version} is not configured`);
-  const algorithm = { name: 'AES-GCM', iv: fromBase64url(iv), additionalData: bytes(context) };
-  const plaintext = await crypto.subtle.decrypt(algorithm, await deriveKey(secret), fromBase64url(ciphertext));
+  const algorithm = { name: 'AES-GCM', iv: decodeBase64Url(iv), additionalData: bytes(context) };
+  const plaintext = await crypto.subtle.decrypt(algorithm, await deriveKey(secret), decodeBase64Url(ciphertext));
   return new TextDecoder().decode(plaintext);
 }
 
-/** The prefix of texts that are encrypted under the newest version. */
-export const newestPrefix = (keys: Record<string, string>): string => `v${newestSecret(keys).version}:`;
+/** Returns the prefix of texts that are encrypted under the newest version. */
+export const getNewestPrefix = (keys: Record<string, string>): string => `v${getNewestSecret(keys).version}:`;
 
-/** Encrypts under the newest version. What cannot be decrypted is logged and stays: it must hold up no other. */
+/**
+ * Encrypts a text again under the newest version. A text that cannot be decrypted is logged and stays unchanged, so that it does
+ * not stop the others.
+ */
 export async function reencrypt<T extends string | null>(
   keys: Record<string, string>,
-  encrypted: T,
+  encryptedText: T,
   context: string,
 ): Promise<T | string> {
-  if (encrypted === null || encrypted.startsWith(newestPrefix(keys))) return encrypted;
+  if (encryptedText === null || encryptedText.startsWith(getNewestPrefix(keys))) return encryptedText;
   try {
-    return await encrypt(keys, await decrypt(keys, encrypted, context), context);
+    return await encrypt(keys, await decrypt(keys, encryptedText, context), context);
   } catch (error) {
     logError('reencryption_failed', error, { context });
-    return encrypted;
+    return encryptedText;
   }
 }
 
-/** Secrets are texts of any length; HKDF makes a key of the right size of each. */
+/** Derives an encryption key from a secret: secrets are texts of any length; HKDF makes a key of the right size from each. */
 async function deriveKey(secret: string): Promise<CryptoKey> {
-  const material = await crypto.subtle.importKey('raw', bytes(secret), 'HKDF', false, ['deriveKey']);
+  const secretMaterial = await crypto.subtle.importKey('raw', bytes(secret), 'HKDF', false, ['deriveKey']);
   const derivation = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: bytes('data-console encryption') };
-  return await crypto.subtle.deriveKey(derivation, material, { name: 'AES-GCM', length: 256 }, false, [
+  return await crypto.subtle.deriveKey(derivation, secretMaterial, { name: 'AES-GCM', length: 256 }, false, [
     'encrypt',
     'decrypt',
   ]);
@@ -61,5 +62,5 @@ async function deriveKey(secret: string): Promise<CryptoKey> {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-const fromBase64url = (text: string): Uint8Array<ArrayBuffer> =>
+const decodeBase64Url = (text: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Uint8Array.fromBase64(text, { alphabet: 'base64url' }));

@@ -7,15 +7,15 @@ export interface CachedText {
   about: string;
 }
 
-/** @param address under our own host: Cloudflare caches nothing under others */
+/** Finds a cached text. @param address a URL under our own host: Cloudflare caches nothing under other hosts */
 export async function findCached(cache: string, address: string): Promise<CachedText | undefined> {
-  const found = await (await caches.open(cache)).match(address);
+  const cachedResponse = await (await caches.open(cache)).match(address);
   // Another version of this program may have kept it in another form.
-  const about = found?.headers.get(METADATA_HEADER) ?? null;
-  return found && about !== null ? { body: found.body, about: decodeURIComponent(about) } : undefined;
+  const about = cachedResponse?.headers.get(METADATA_HEADER) ?? null;
+  return cachedResponse && about !== null ? { body: cachedResponse.body, about: decodeURIComponent(about) } : undefined;
 }
 
-/** Keeps a text for so many seconds, at the longest. */
+/** Caches a text for at most `seconds`. */
 export async function putCached(
   cache: string,
   address: string,

@@ -1,7 +1,7 @@
 import { defineFailure } from '../kernel/failure.ts';
-import { withinTime } from '../kernel/time-limit.ts';
+import { awaitWithinTime } from '../kernel/time-limit.ts';
 
-/** The store of files failed, or did not answer in time. */
+/** The file storage failed, or did not answer in time. */
 export const storageUnavailable = defineFailure('storage.unavailable', 'unavailable', {
   message: 'Files cannot be stored at the moment. Nothing was stored; try again later.',
   portuguese: 'Não é possível armazenar arquivos no momento. Nada foi armazenado.',
@@ -10,11 +10,11 @@ export const storageUnavailable = defineFailure('storage.unavailable', 'unavaila
   'managed-tables': 'STORAGE_UNAVAILABLE',
 });
 
-/** The longest time for one call while somebody waits for the answer. Milliseconds. */
-const STORING_MS = 15_000;
+/** The longest time for one storage call of a request. Milliseconds. */
+const MAX_STORING_MS = 15_000;
 
 /** Waits for a call that stores a file of a request. @throws storageUnavailable */
-export const storing = <T>(call: Promise<T>): Promise<T> =>
-  withinTime(STORING_MS, call).catch((error: unknown) => {
-    throw storageUnavailable().because(error);
+export const waitForStorage = <T>(call: Promise<T>): Promise<T> =>
+  awaitWithinTime(MAX_STORING_MS, call).catch((error: unknown) => {
+    throw storageUnavailable().addCause(error);
   });

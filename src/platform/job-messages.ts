@@ -3,8 +3,8 @@ import { splitIntoParts } from '../kernel/parts.ts';
 
 const upload = { companyId: z.string(), jobId: z.string() };
 
-/** Every message of the queues. Delivery is at least once and in no order: consumers have checkpoints of their own. */
-export const jobMessage = z.discriminatedUnion('type', [
+/** All messages of the queues. Delivery is at least once and in no order: consumers save their own progress. */
+export const jobMessageSchema = z.discriminatedUnion('type', [
   /** Continue to infer the schema of an upload job's files. */
   z.object({ type: z.literal('upload.analyse'), ...upload }),
   /** Continue to load the rows of a confirmed upload job. */
@@ -57,10 +57,10 @@ export const jobMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('webhooks.disabled'), companyId: z.string(), endpointId: z.string() }),
 ]);
 
-export type JobMessage = z.output<typeof jobMessage>;
+export type JobMessage = z.output<typeof jobMessageSchema>;
 
 /** A message in the queue, with the id of the request or run that sent it. */
-export const queuedJob = z.intersection(jobMessage, z.object({ correlationId: z.string().optional() }));
+export const queuedJobSchema = z.intersection(jobMessageSchema, z.object({ correlationId: z.string().optional() }));
 
 export interface JobQueue {
   /** Sends a message; it is stored once this resolves. */
@@ -69,18 +69,21 @@ export interface JobQueue {
   sendAll(messages: readonly JobMessage[]): Promise<void>;
 }
 
-/** A queue takes at most so many messages at once, and so many bytes with its own about each. */
+/**
+ * The limits of a queue: the maximum number of messages sent together, and of their bytes, with the queue's own bytes for each.
+ */
 const [BATCH_SIZE, BATCH_BYTES, OWN_BYTES] = [100, 250_000, 100];
 
-/** The part of a batch that a message takes, in bytes. */
-const sizeOf = (message: JobMessage): number =>
+/** Measures the part of a batch that a message takes, in bytes. */
+const measureMessage = (message: JobMessage): number =>
   Math.max(new TextEncoder().encode(JSON.stringify(message)).length + OWN_BYTES, BATCH_BYTES / BATCH_SIZE);
 
 /**
- * Messages that wait for a model, results that are written for minutes, checks of which a company's changes make many,
- * mails of schedules, and events for webhook endpoints have queues of their own: they delay no others.
+ * The queue of each type of message. Messages that wait for a model, results that are written for minutes, checks that a
+ * company's changes cause in large numbers, mails of schedules, and events for webhook endpoints have queues of their own, so
+ * that they delay no other messages.
  */
-const QUEUE_OF = {
+const QUEUE_BY_TYPE = {
   'upload.analyse': 'JOBS',
   'upload.load': 'JOBS',
   'knowledge.recheck': 'RECHECKS',
@@ -97,22 +100,22 @@ const QUEUE_OF = {
   'webhooks.disabled': 'WEBHOOKS',
 } as const satisfies Record<JobMessage['type'], string>;
 
-export function jobQueue(
-  bindings: Record<(typeof QUEUE_OF)[JobMessage['type']], Queue>,
+export function createJobQueue(
+  bindings: Record<(typeof QUEUE_BY_TYPE)[JobMessage['type']], Queue>,
   correlationId: string,
 ): JobQueue {
   return {
     async send(message, delaySeconds) {
-      await bindings[QUEUE_OF[message.type]].send(
+      await bindings[QUEUE_BY_TYPE[message.type]].send(
         { ...message, correlationId },
         delaySeconds === undefined ? {} : { delaySeconds },
       );
     },
     async sendAll(messages) {
       const bodies = messages.map((message) => ({ ...message, correlationId }));
-      for (const batch of splitIntoParts(bodies, BATCH_BYTES, sizeOf)) {
+      for (const batch of splitIntoParts(bodies, BATCH_BYTES, measureMessage)) {
         const { type } = batch[0] as JobMessage;
-        await bindings[QUEUE_OF[type]].sendBatch(batch.map((body) => ({ body })));
+        await bindings[QUEUE_BY_TYPE[type]].sendBatch(batch.map((body) => ({ body })));
       }
     },
   };

@@ -1,21 +1,19 @@
-import { hmacSha256, newestSecret, toHex } from './secrets.ts';
+import { computeHmacSha256, getNewestSecret, toHex } from './secrets.ts';
 
 /**
- * An HMAC, which is how short secrets (typed codes) are stored: all values of a plain hash could be tried by whoever steals
- * the database. The key is derived from the newest of `keys` (`ENCRYPTION_KEYS`).
- *
- * @param purpose what the secret is for, so that a digest means nothing elsewhere
- * @param data the secret, together with what it belongs to
+ * Computes an HMAC, the form in which short secrets (typed codes) are stored: from a plain hash, whoever steals the database
+ * could find the secret by trying all values. The key is derived from the newest of `keys` (`ENCRYPTION_KEYS`). @param purpose
+ * the use of the secret, so that a digest is worthless elsewhere @param data the secret, together with the record it belongs to
  * @returns lower-case hex
  */
-export const keyedDigest = (keys: Record<string, string>, purpose: string, data: string): Promise<string> =>
-  digest(newestSecret(keys).secret, purpose, data);
+export const computeKeyedDigest = (keys: Record<string, string>, purpose: string, data: string): Promise<string> =>
+  computeHmac(getNewestSecret(keys).secret, purpose, data);
 
-/** The digests under every version of the keys, to find one that was stored under an older one. */
-export const keyedDigests = (keys: Record<string, string>, purpose: string, data: string): Promise<string[]> =>
-  Promise.all(Object.values(keys).map((secret) => digest(secret, purpose, data)));
+/** Computes the digests under every version of the keys, to find a digest that was stored under an older version. */
+export const computeKeyedDigests = (keys: Record<string, string>, purpose: string, data: string): Promise<string[]> =>
+  Promise.all(Object.values(keys).map((secret) => computeHmac(secret, purpose, data)));
 
-async function digest(secret: string, purpose: string, data: string): Promise<string> {
-  const key = toHex(await hmacSha256(secret, `data-console digest: ${purpose}`));
-  return toHex(await hmacSha256(key, data));
+async function computeHmac(secret: string, purpose: string, data: string): Promise<string> {
+  const key = toHex(await computeHmacSha256(secret, `data-console digest: ${purpose}`));
+  return toHex(await computeHmacSha256(key, data));
 }

@@ -1,7 +1,10 @@
 import { type Mailer, MailRefused, type Sender } from './mail.ts';
 
-/** Not worth a retry: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes */
-const PERMANENT = new Set([
+/**
+ * The error codes after which a retry is pointless:
+ * https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes
+ */
+const PERMANENT_ERROR_CODES = new Set([
   'E_VALIDATION_ERROR',
   'E_FIELD_MISSING',
   'E_TOO_MANY_RECIPIENTS',
@@ -19,11 +22,14 @@ const PERMANENT = new Set([
   'E_HEADERS_TOO_MANY',
 ]);
 
-/** 5 MiB, in base64. https://developers.cloudflare.com/email-service/platform/limits/ */
+/**
+ * The maximum number of bytes of all files of one mail: 5 MiB in base64.
+ * https://developers.cloudflare.com/email-service/platform/limits/
+ */
 const MAX_FILE_BYTES = 3.5 * 1024 * 1024;
 
-/** Sends through Cloudflare's `send_email` binding. */
-export function cloudflareMailer(binding: SendEmail, sender: Sender): Mailer {
+/** Creates a mailer that sends through Cloudflare's `send_email` binding. */
+export function createCloudflareMailer(binding: SendEmail, sender: Sender): Mailer {
   return {
     maxFileBytes: MAX_FILE_BYTES,
     async send({ pictures = [], files = [], ...mail }) {
@@ -37,7 +43,7 @@ export function cloudflareMailer(binding: SendEmail, sender: Sender): Mailer {
         const code = (error as { code?: unknown } | null)?.code;
         if (typeof code !== 'string') throw error;
         const message = `Cloudflare did not take the mail: ${code}.`;
-        throw new MailRefused(message, { code, permanent: PERMANENT.has(code), cause: error });
+        throw new MailRefused(message, { code, permanent: PERMANENT_ERROR_CODES.has(code), cause: error });
       }
     },
   };

@@ -1,4 +1,4 @@
-/** A picture that the HTML shows as `cid:{contentId}`: mails load nothing from elsewhere. */
+/** A picture that the HTML shows as `cid:{contentId}`: mails load nothing from other servers. */
 export interface InlinePicture {
   contentId: string;
   filename: string;
@@ -6,14 +6,14 @@ export interface InlinePicture {
   content: Uint8Array<ArrayBuffer>;
 }
 
-/** A file that comes with a mail. */
+/** A file attached to a mail. */
 export interface AttachedFile {
   filename: string;
   type: string;
   content: Uint8Array<ArrayBuffer>;
 }
 
-/** Always both in plain text and in HTML. */
+/** A mail, always both in plain text and in HTML. */
 export interface Mail {
   to: string;
   subject: string;
@@ -27,7 +27,7 @@ export interface Mail {
 export interface Mailer {
   /** The maximum number of bytes of all files of one mail together. */
   readonly maxFileBytes: number;
-  /** @throws MailRefused when the service refuses the mail; any other error when it cannot be reached */
+  /** Sends a mail. @throws MailRefused when the service rejects the mail; any other error when it cannot be reached */
   send(mail: Mail): Promise<void>;
 }
 
@@ -36,11 +36,11 @@ export interface Sender {
   email: string;
 }
 
-/** The mail service refuses a mail. */
+/** Thrown when the mail service rejects a mail. */
 export class MailRefused extends Error {
-  /** The service's own. */
+  /** The error code of the mail service. */
   readonly code: string;
-  /** Whether a retry is pointless. */
+  /** True if a retry is pointless. */
   readonly permanent: boolean;
 
   constructor(message: string, { code, permanent, cause }: { code: string; permanent: boolean; cause?: unknown }) {
@@ -51,8 +51,10 @@ export class MailRefused extends Error {
   }
 }
 
-/** @param from an address, or `Name <address>` */
+/** Parses the sender of mails. @param from an address, or `Name <address>` */
 export function parseSender(from: string): Sender {
-  const named = /^(.*)<(.+)>$/.exec(from);
-  return named ? { name: named[1]?.trim() ?? '', email: named[2] ?? '' } : { name: '', email: from };
+  const nameAndAddress = /^(.*)<(.+)>$/.exec(from);
+  return nameAndAddress
+    ? { name: nameAndAddress[1]?.trim() ?? '', email: nameAndAddress[2] ?? '' }
+    : { name: '', email: from };
 }

@@ -10,15 +10,15 @@ import {
   type ProjectListItem,
 } from '@neon/sdk/raw';
 
-/** Access to Neon's management API. */
+/** The settings for access to Neon's management API. */
 export interface NeonConfig {
-  /** `NEON_API_URL`, e.g. `https://console.neon.tech/api/v2`. */
+  /** The base URL of the API, from `NEON_API_URL`, e.g. `https://console.neon.tech/api/v2`. */
   apiUrl: string;
-  /** `NEON_API_KEY`, sent as bearer token. */
+  /** The API key from `NEON_API_KEY`, sent as bearer token. */
   apiKey: string;
-  /** `NEON_ORG_ID`: the organization that owns the projects; not needed with a key of an organization. */
+  /** The organization that owns the projects, from `NEON_ORG_ID`; not needed with a key of an organization. */
   organization?: string | undefined;
-  /** `NEON_REGION`, e.g. `aws-us-east-1`; Neon's choice when left out. */
+  /** The region of new projects, from `NEON_REGION`, e.g. `aws-us-east-1`; Neon chooses when it is left out. */
   region?: string | undefined;
   /** The time for which a project can be restored, in seconds; Neon's default when left out. */
   historySeconds?: number | undefined;
@@ -26,7 +26,7 @@ export interface NeonConfig {
   computeUnits?: { min: number; max: number } | undefined;
 }
 
-/** The calls of the management API that are made. Every call gives up at `deadline` (Unix milliseconds). */
+/** The calls of the management API that this program makes. Every call gives up at `deadline` (Unix milliseconds). */
 export interface NeonApi {
   /** Finds the project of exactly that name, the oldest of several; null if there is none. */
   findProject(name: string, deadline: number): Promise<string | null>;
@@ -34,17 +34,17 @@ export interface NeonApi {
   createProject(wanted: { name: string; database: string; role: string }, deadline: number): Promise<string>;
   /** Waits until no operation of the project is unfinished. */
   waitUntilReady(projectId: string, deadline: number): Promise<void>;
-  /** The role's connection string for a direct connection, without a pooler. */
+  /** Returns the role's connection string for a direct connection, without a pooler. */
   connectionString(projectId: string, database: string, role: string, deadline: number): Promise<string>;
-  /** Deletes the project with its branches and computes. @returns false where it is gone already */
+  /** Deletes the project with its branches and computes. @returns false where it is deleted already */
   deleteProject(projectId: string, deadline: number): Promise<boolean>;
 }
 
-/** A call of the management API failed. */
+/** Thrown when a call of the management API fails. */
 export class NeonProblem extends Error {
-  /** Whether the request may have been carried out although no proper answer came. */
+  /** Whether the request may have been carried out although no proper answer arrived. */
   readonly unclear: boolean;
-  /** The status of the answer; undefined where none came. */
+  /** The status of the answer; undefined where no answer arrived. */
   readonly status: number | undefined;
 
   constructor(message: string, unclear: boolean, cause?: unknown, status?: number) {
@@ -55,31 +55,33 @@ export class NeonProblem extends Error {
   }
 }
 
-/** Major version of PostgreSQL: the first with `uuidv7()`. */
+/** The major version of PostgreSQL: the first with `uuidv7()`. */
 const PG_VERSION = 18;
 const ATTEMPT_TIMEOUT_MS = 30_000;
-const POLL_MS = 500;
+const POLL_INTERVAL_MS = 500;
 const MAX_BACKOFF_MS = 4_000;
-/** Statuses after which Neon allows any request to be repeated: locked, too many requests, unavailable. */
-const REPEATABLE = new Set([423, 429, 503]);
-const UNFINISHED: Operation['status'][] = ['scheduling', 'running', 'cancelling'];
-const PAGE = 400;
+/** The statuses after which Neon allows any request to be repeated: locked, too many requests, unavailable. */
+const REPEATABLE_STATUSES = new Set([423, 429, 503]);
+const UNFINISHED_STATUSES: Operation['status'][] = ['scheduling', 'running', 'cancelling'];
+const PROJECTS_PER_PAGE = 400;
 
-export function neonApi(config: NeonConfig): NeonApi {
+export function buildNeonApi(config: NeonConfig): NeonApi {
   const client = createClient(createConfig({ baseUrl: config.apiUrl, auth: () => config.apiKey }));
   return {
     findProject: async (name, deadline) => {
-      const found: ProjectListItem[] = [];
+      const foundProjects: ProjectListItem[] = [];
       for (let cursor: string | undefined; ; ) {
-        const query = { search: name, limit: PAGE, cursor, org_id: config.organization };
-        const page = await call('list projects', deadline, (signal) => listProjects({ client, query, signal }));
+        const query = { search: name, limit: PROJECTS_PER_PAGE, cursor, org_id: config.organization };
+        const page = await callNeon('list projects', deadline, (signal) => listProjects({ client, query, signal }));
         // Neon answers an incomplete list when it is slow; a project that is not listed may exist all the same.
         if ((page.unavailable_project_ids ?? []).length > 0) throw new NeonProblem('list projects: incomplete', false);
-        found.push(...page.projects.filter((project) => project.name === name));
+        foundProjects.push(...page.projects.filter((project) => project.name === name));
         cursor = page.pagination?.cursor;
-        if (cursor === undefined || page.projects.length < PAGE) break;
+        if (cursor === undefined || page.projects.length < PROJECTS_PER_PAGE) break;
       }
-      const [oldest] = found.sort((a, b) => compare(a.created_at, b.created_at) || compare(a.id, b.id));
+      const [oldest] = foundProjects.sort(
+        (a, b) => compareTexts(a.created_at, b.created_at) || compareTexts(a.id, b.id),
+      );
       return oldest?.id ?? null;
     },
 
@@ -96,27 +98,27 @@ export function neonApi(config: NeonConfig): NeonApi {
         },
         branch: { database_name: database, role_name: role },
       };
-      const made = await call('create project', deadline, (signal) =>
+      const createdProject = await callNeon('create project', deadline, (signal) =>
         createProject({ client, body: { project }, signal }),
       );
-      return made.project.id;
+      return createdProject.project.id;
     },
 
     waitUntilReady: async (projectId, deadline) => {
       const path = { project_id: projectId };
       for (;;) {
-        const { operations } = await call('list operations', deadline, (signal) =>
+        const { operations } = await callNeon('list operations', deadline, (signal) =>
           listProjectOperations({ client, path, signal }),
         );
-        if (!operations.some(({ status }) => UNFINISHED.includes(status))) return;
-        await waitBefore(deadline, POLL_MS, 'wait for operations');
+        if (!operations.some(({ status }) => UNFINISHED_STATUSES.includes(status))) return;
+        await waitWithinDeadline(deadline, POLL_INTERVAL_MS, 'wait for operations');
       }
     },
 
     connectionString: async (projectId, database, role, deadline) => {
       const path = { project_id: projectId };
       const query = { database_name: database, role_name: role, pooled: false };
-      const answer = await call('get connection string', deadline, (signal) =>
+      const answer = await callNeon('get connection string', deadline, (signal) =>
         getConnectionUri({ client, path, query, signal }),
       );
       return answer.uri;
@@ -125,7 +127,7 @@ export function neonApi(config: NeonConfig): NeonApi {
     deleteProject: async (projectId, deadline) => {
       const path = { project_id: projectId };
       try {
-        await call('delete project', deadline, (signal) => deleteProject({ client, path, signal }));
+        await callNeon('delete project', deadline, (signal) => deleteProject({ client, path, signal }));
         return true;
       } catch (error) {
         if (error instanceof NeonProblem && error.status === 404) return false;
@@ -142,35 +144,39 @@ interface NeonResult<T> {
 }
 
 /** Sends a request, and repeats it while Neon allows it and time is left. */
-async function call<T>(
-  what: string,
+async function callNeon<T>(
+  action: string,
   deadline: number,
   send: (signal: AbortSignal) => Promise<NeonResult<T>>,
 ): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     const left = deadline - Date.now();
-    if (left <= 0) throw new NeonProblem(`${what}: no time left`, false);
+    if (left <= 0) throw new NeonProblem(`${action}: no time left`, false);
     const { data, error, response } = await send(AbortSignal.timeout(Math.min(left, ATTEMPT_TIMEOUT_MS)));
     if (data !== undefined) return data;
     const status = response?.status;
-    if (status === undefined || !REPEATABLE.has(status)) {
-      const unclear = status === undefined || status >= 500 || response?.ok === true;
-      throw new NeonProblem(`${what}: ${status ?? 'no answer'} ${error?.message ?? ''}`, unclear, error, status);
+    if (status === undefined || !REPEATABLE_STATUSES.has(status)) {
+      const isUnclear = status === undefined || status >= 500 || response?.ok === true;
+      throw new NeonProblem(`${action}: ${status ?? 'no answer'} ${error?.message ?? ''}`, isUnclear, error, status);
     }
-    await waitBefore(deadline, retryDelay(response?.headers.get('retry-after') ?? null, attempt), `${what}: ${status}`);
+    await waitWithinDeadline(
+      deadline,
+      computeRetryDelay(response?.headers.get('retry-after') ?? null, attempt),
+      `${action}: ${status}`,
+    );
   }
 }
 
-/** The delay before the next attempt in milliseconds: the server's, else exponential with jitter. */
-function retryDelay(retryAfter: string | null, attempt: number): number {
-  const asked = retryAfter === null ? Number.NaN : Number(retryAfter) * 1000;
-  if (Number.isFinite(asked) && asked >= 0) return asked;
+/** Computes the delay before the next attempt in milliseconds: the server's, else exponential with jitter. */
+function computeRetryDelay(retryAfter: string | null, attempt: number): number {
+  const requestedMs = retryAfter === null ? Number.NaN : Number(retryAfter) * 1000;
+  if (Number.isFinite(requestedMs) && requestedMs >= 0) return requestedMs;
   return Math.min(MAX_BACKOFF_MS, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
 }
 
-async function waitBefore(deadline: number, milliseconds: number, what: string): Promise<void> {
-  if (Date.now() + milliseconds >= deadline) throw new NeonProblem(`${what}: no time left`, false);
+async function waitWithinDeadline(deadline: number, milliseconds: number, action: string): Promise<void> {
+  if (Date.now() + milliseconds >= deadline) throw new NeonProblem(`${action}: no time left`, false);
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,4 +1,4 @@
-/** The platform's properties of an error on its side. */
+/** The properties of an error that the platform sets for its own failures. */
 interface PlatformError {
   retryable?: boolean;
   overloaded?: boolean;
@@ -20,6 +20,6 @@ export async function callObject<T extends Rpc.DurableObjectBranded | undefined,
   }
 }
 
-/** The rows of a query in an object, read at once: no cursor stays open. */
-export const selectRows = <R extends object>(sql: SqlStorage, query: string, ...given: SqlStorageValue[]): R[] =>
-  sql.exec<R & Record<string, SqlStorageValue>>(query, ...given).toArray();
+/** Reads all rows of a query in a Durable Object at once: no cursor stays open. */
+export const selectRows = <R extends object>(sql: SqlStorage, query: string, ...parameters: SqlStorageValue[]): R[] =>
+  sql.exec<R & Record<string, SqlStorageValue>>(query, ...parameters).toArray();

@@ -7,88 +7,91 @@ import {
 } from 'oauth4webapi';
 import { MINUTE_MS } from '../kernel/clock.ts';
 import { defineFailure, Failure } from '../kernel/failure.ts';
-import { addressProblem } from '../kernel/public-address.ts';
+import { findAddressProblem } from '../kernel/public-address.ts';
 import { RecentlyUsed } from '../kernel/recently-used.ts';
-import { outboundFailed, outboundFetch, outboundRefused } from './outbound.ts';
+import { createOutboundFetch, outboundFailed, outboundRefused } from './outbound.ts';
 
-const FRESH_MS = 5 * MINUTE_MS;
+const DISCOVERY_CACHE_MS = 5 * MINUTE_MS;
 const MAX_ISSUERS = 200;
 
-const discovered = new RecentlyUsed<string, { server: AuthorizationServer; readAt: number }>(MAX_ISSUERS);
+const discoveredServers = new RecentlyUsed<string, { server: AuthorizationServer; readAt: number }>(MAX_ISSUERS);
 
 const discoveryFailed = defineFailure('openid.discovery_failed', 'unavailable', {
   message: 'The identity provider’s discovery document is not valid.',
 });
 
-/** The failures of a route that asks an OpenID Provider. */
+/** The failures of a route that calls an OpenID Provider. */
 export const openIdFailures = [outboundRefused, outboundFailed, discoveryFailed] as const;
 
-/** The options with which oauth4webapi calls a provider that a customer chose. Not to be shared between requests. */
-export const providerRequestOptions = (allowPrivate: boolean) => ({
-  [customFetch]: outboundFetch(allowPrivate) as typeof fetch,
+/** Makes the options with which oauth4webapi calls a provider that a customer chose. Do not share them between requests. */
+export const makeProviderRequestOptions = (allowPrivate: boolean) => ({
+  [customFetch]: createOutboundFetch(allowPrivate) as typeof fetch,
   [allowInsecureRequests]: allowPrivate,
   // With a signal the library does not share a pending fetch between requests, which Workers forbid.
   signal: new AbortController().signal,
 });
 
-/** A provider's discovery document, whose `issuer` is verified. The isolate remembers it for five minutes. */
-export async function discover(issuer: string, allowPrivate: boolean): Promise<AuthorizationServer> {
+/** Reads a provider's discovery document, whose `issuer` is verified. The isolate caches it for five minutes. */
+export async function discoverProvider(issuer: string, allowPrivate: boolean): Promise<AuthorizationServer> {
   const key = `${allowPrivate} ${issuer}`;
-  const known = discovered.get(key);
-  if (known && Date.now() - known.readAt < FRESH_MS) return known.server;
+  const cachedServer = discoveredServers.get(key);
+  if (cachedServer && Date.now() - cachedServer.readAt < DISCOVERY_CACHE_MS) return cachedServer.server;
   const server = await readDiscovery(new URL(issuer), allowPrivate);
-  discovered.set(key, { server, readAt: Date.now() });
+  discoveredServers.set(key, { server, readAt: Date.now() });
   return server;
 }
 
 async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<AuthorizationServer> {
   try {
-    const response = await discoveryRequest(identifier, { algorithm: 'oidc', ...providerRequestOptions(allowPrivate) });
+    const response = await discoveryRequest(identifier, {
+      algorithm: 'oidc',
+      ...makeProviderRequestOptions(allowPrivate),
+    });
     return await processDiscoveryResponse(identifier, response);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    throw discoveryFailed().because(error);
+    throw discoveryFailed().addCause(error);
   }
 }
 
-/** The address at which a provider signs people in. */
-export function authorizationEndpoint(server: AuthorizationServer, allowPrivate: boolean): URL {
+/** Returns the URL at which a provider signs users in. @throws where the URL is missing or not allowed */
+export function getAuthorizationEndpoint(server: AuthorizationServer, allowPrivate: boolean): URL {
   const address = server.authorization_endpoint ?? '';
-  const problem = addressProblem(address, allowPrivate);
+  const problem = findAddressProblem(address, allowPrivate);
   if (problem !== null) {
-    throw discoveryFailed().because(new Error(`The provider's authorization_endpoint ${problem}.`));
+    throw discoveryFailed().addCause(new Error(`The provider's authorization_endpoint ${problem}.`));
   }
   return new URL(address);
 }
 
-/** Whether a claim says yes or no; undefined where it is not sent. Some providers write booleans as texts or numbers. */
+/** Parses a claim that says yes or no; undefined where it is missing. Some providers write booleans as texts or numbers. */
 const parseBooleanClaim = (claim: unknown): boolean | undefined =>
   claim === undefined || claim === null ? undefined : [true, 'true', 1, '1'].includes(claim as boolean);
 
-/** Whether a provider says that an address is verified; undefined where it says nothing. */
+/** Tells whether a provider says that an email address is verified; undefined where it says nothing. */
 export const isEmailVerified = ({ email_verified }: Record<string, unknown>): boolean | undefined =>
   parseBooleanClaim(email_verified);
 
-/** Whether Entra ID says that the organization owns the address's domain; undefined where it says nothing. */
+/** Tells whether Entra ID says that the organization owns the email address's domain; undefined where it says nothing. */
 export const isDomainOwnerVerified = ({ xms_edov }: Record<string, unknown>): boolean | undefined =>
   parseBooleanClaim(xms_edov);
 
-/** Issuers that anybody can have an account of, or organizations that do not know each other. */
+/** The hosts of issuers where anybody can have an account, or which unrelated organizations share. */
 const SHARED_HOSTS = [
   ...['accounts.google.com', 'appleid.apple.com', 'login.live.com', 'login.yahoo.com', 'www.facebook.com'],
   ...['www.linkedin.com', 'github.com', 'gitlab.com', 'slack.com', 'discord.com', 'id.twitch.tv', 'www.amazon.com'],
   ...['www.paypal.com', 'login.salesforce.com', 'access.line.me', 'kauth.kakao.com'],
   'token.actions.githubusercontent.com',
 ];
-/** Tenants of Entra ID that are none: of any organization, and of personal accounts. */
-const SHARED_TENANTS = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad'];
+/** The names in Entra ID that stand for no single tenant: for any organization, and for personal accounts. */
+const SHARED_TENANT_NAMES = ['common', 'organizations', 'consumers', '9188040d-6c67-4c5b-b112-36a304b66dad'];
 
-/** The problem with trusting the addresses of an issuer; null for none. */
-export function trustProblem(issuer: string, isTrusted: boolean): string | null {
+/** Finds the problem with trusting the email addresses of an issuer; null if there is none. */
+export function findTrustProblem(issuer: string, isTrusted: boolean): string | null {
   const { hostname, pathname } = new URL(issuer);
   const tenants = decodeURIComponent(pathname).toLowerCase().split('/');
   const isShared =
-    SHARED_HOSTS.includes(hostname) || tenants.some((part) => SHARED_TENANTS.includes(part) || part.includes('{'));
+    SHARED_HOSTS.includes(hostname) || tenants.some((part) => SHARED_TENANT_NAMES.includes(part) || part.includes('{'));
   return isTrusted && isShared
     ? 'cannot be true for an issuer of more than one organization: its people could claim any address'
     : null;

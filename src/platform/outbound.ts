@@ -3,7 +3,7 @@ import { readBounded } from './bounded.ts';
 import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
 const TIMEOUT_MS = 8000;
-/** Metadata, key sets and token answers are a few kilobytes. */
+/** The maximum size of a response in bytes. Metadata, key sets and token answers are a few kilobytes. */
 const MAX_RESPONSE_BYTES = 512 * 1024;
 
 export const outboundRefused = defineFailure('outbound.refused', 'unavailable', {
@@ -16,11 +16,10 @@ export const outboundFailed = defineFailure('outbound.failed', 'unavailable', {
 });
 
 /**
- * A fetch from identity providers that customers choose, with limits of time and size.
- * @param allowPrivate as {@link fetchOutside} has it
- * @returns a function like `fetch`, whose answer has been read whole
+ * Creates a function that fetches from identity providers that customers choose, with limits of time and size. @param
+ * allowPrivate the same as in {@link fetchOutside} @returns a function like `fetch`, whose response has been read completely
  */
-export function outboundFetch(allowPrivate: boolean) {
+export function createOutboundFetch(allowPrivate: boolean) {
   return async (address: string, init: RequestInit = {}): Promise<Response> => {
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
@@ -32,7 +31,7 @@ export function outboundFetch(allowPrivate: boolean) {
     } catch (error) {
       if (error instanceof AddressRefused) throw outboundRefused(error.problem);
       // The cause tells of our network: it is for the log, not for the caller.
-      throw outboundFailed().because(error);
+      throw outboundFailed().addCause(error);
     }
   };
 }

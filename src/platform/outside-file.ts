@@ -1,14 +1,17 @@
-import { withinTime } from '../kernel/time-limit.ts';
+import { awaitWithinTime } from '../kernel/time-limit.ts';
 import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
 /** The maximum number of redirects that are followed. */
 export const MAX_REDIRECTS = 5;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
-/** Why nothing more comes: the address may not be called, redirects too often, says nothing, or was lost. */
+/**
+ * The reason why no more bytes come: the URL may not be called, it redirects too often, the server is silent, or the connection
+ * was lost.
+ */
 export type OutsideProblem = 'refused' | 'redirects' | 'silent' | 'lost';
 
-/** Tells nothing of the address, so that it can be logged. */
+/** Thrown when a file from outside cannot be read. It contains no URL, so that it can be logged. */
 export class OutsideFailed extends Error {
   readonly problem: OutsideProblem;
 
@@ -19,21 +22,20 @@ export class OutsideFailed extends Error {
   }
 }
 
-/** An answer whose body is read piece by piece. */
+/** A response whose body is read piece by piece. */
 export interface OutsideResponse {
   status: number;
   headers: Headers;
-  /** The next bytes; null at the end. @throws OutsideFailed where none come in time, or the connection is lost */
+  /** Reads the next bytes; null at the end. @throws OutsideFailed where none come in time, or the connection is lost */
   read(): Promise<Uint8Array | null>;
   /** Ends the connection. */
   close(): void;
 }
 
 /**
- * Opens a file at an address that customers choose, of any size: each address on the way is held against the rules for
- * outside addresses, and nothing of ours is sent along.
- * @param limits `allowPrivate` as {@link fetchOutside} has it; `silenceMs` how long nothing may come
- * @throws OutsideFailed
+ * Opens a file of any size at a URL that customers choose: each URL of the redirects is checked by the rules for outside
+ * addresses, and no credentials of ours are sent. @param limits `allowPrivate` the same as in {@link fetchOutside}; `silenceMs`
+ * the longest time without bytes @throws OutsideFailed
  */
 export async function openOutside(
   address: string,
@@ -43,9 +45,9 @@ export async function openOutside(
   let next = address;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const abort = new AbortController();
-    const asked = fetchOutside(next, { headers, signal: abort.signal }, allowPrivate);
-    const response = await inTime(silenceMs, asked, abort);
-    const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
+    const pendingResponse = fetchOutside(next, { headers, signal: abort.signal }, allowPrivate);
+    const response = await waitWithinTime(silenceMs, pendingResponse, abort);
+    const location = REDIRECT_STATUSES.has(response.status) ? response.headers.get('location') : null;
     if (location === null) return toOutsideResponse(response, abort, silenceMs);
     abort.abort();
     if (!URL.canParse(location, next)) throw new OutsideFailed('refused');
@@ -65,17 +67,20 @@ function toOutsideResponse(
     headers,
     async read() {
       if (!reader) return null;
-      const { value, done } = await inTime(silenceMs, reader.read(), abort);
+      const { value, done } = await waitWithinTime(silenceMs, reader.read(), abort);
       return done ? null : value;
     },
     close: () => abort.abort(),
   };
 }
 
-/** The cause of a lost connection tells of our network, and may name the address: it goes no further. */
-async function inTime<T>(ms: number, work: Promise<T>, abort: AbortController): Promise<T> {
+/**
+ * Waits for `work` within a time. The cause of a lost connection reveals details of our network, and may name the URL, so it is
+ * not passed on.
+ */
+async function waitWithinTime<T>(ms: number, work: Promise<T>, abort: AbortController): Promise<T> {
   try {
-    return await withinTime(ms, work, () => new OutsideFailed('silent'));
+    return await awaitWithinTime(ms, work, () => new OutsideFailed('silent'));
   } catch (error) {
     work.catch(() => {});
     abort.abort();

@@ -1,15 +1,15 @@
 import { concatBytes } from '../kernel/bytes.ts';
-/** A piece of a file, or of a text made for a job: each is an object, so that the work can stop after any of them. */
+/** A piece of a file, or of a text made for a job: each is an R2 object, so that the work can stop after any of them. */
 export interface Segment {
   /** The segment's key in R2. */
   key: string;
   bytes: number;
 }
 
-/** The size of one object; so much is held in memory while it is written. */
+/** The size of one object; this much is held in memory while it is written. */
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 
-/** Writes a stream of bytes as objects of R2, each under a new key of `newKey`. */
+/** A writer of bytes to objects of R2, each under a new key of `newKey`. */
 export class SegmentWriter {
   readonly segments: Segment[] = [];
   readonly #bucket: R2Bucket;
@@ -22,18 +22,18 @@ export class SegmentWriter {
     this.#newKey = newKey;
   }
 
-  /** Copies the bytes: they may be changed afterwards. */
+  /** Writes bytes, which are copied, so that the caller may change them afterwards. */
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
-      const room = Math.min(SEGMENT_BYTES - this.#length, bytes.length - at);
-      this.#buffer.set(bytes.subarray(at, at + room), this.#length);
-      this.#length += room;
-      at += room;
+      const copiedBytes = Math.min(SEGMENT_BYTES - this.#length, bytes.length - at);
+      this.#buffer.set(bytes.subarray(at, at + copiedBytes), this.#length);
+      this.#length += copiedBytes;
+      at += copiedBytes;
       if (this.#length === SEGMENT_BYTES) await this.flush();
     }
   }
 
-  /** Writes the buffered bytes; to be called at the end. */
+  /** Writes the buffered bytes; must be called at the end. */
   async flush(): Promise<void> {
     if (this.#length === 0) return;
     const key = this.#newKey();
@@ -43,7 +43,7 @@ export class SegmentWriter {
   }
 }
 
-/** Reads `length` bytes from `offset` on, of segments in a row; fewer at the end, null when an object is gone. */
+/** Reads `length` bytes from `offset` on, across consecutive segments; fewer at the end, null when an object does not exist. */
 export async function readSegments(
   bucket: R2Bucket,
   segments: Segment[],
@@ -59,7 +59,7 @@ export async function readSegments(
     start += bytes;
   }
   const pieces = await Promise.all(reads);
-  return pieces.every((piece) => piece !== null) ? joined(pieces) : null;
+  return pieces.every((piece) => piece !== null) ? joinPieces(pieces) : null;
 }
 
 async function readRange(bucket: R2Bucket, key: string, offset: number, length: number): Promise<Uint8Array | null> {
@@ -67,10 +67,10 @@ async function readRange(bucket: R2Bucket, key: string, offset: number, length: 
   return object && new Uint8Array(await object.arrayBuffer());
 }
 
-function joined(pieces: Uint8Array[]): Uint8Array {
+function joinPieces(pieces: Uint8Array[]): Uint8Array {
   const [only] = pieces;
   return only && pieces.length === 1 ? only : concatBytes(pieces);
 }
 
-/** The size of all segments together. */
-export const bytesIn = (segments: Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);
+/** Sums the sizes of all segments. */
+export const sumSegmentBytes = (segments: Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);

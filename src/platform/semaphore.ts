@@ -1,5 +1,5 @@
-/** Gives a permit back; more than once is once. */
-export type Release = () => void;
+/** A function that releases a permit; repeated calls have no effect. */
+export type ReleasePermit = () => void;
 
 export interface SemaphoreLimits {
   /** The number of permits. */
@@ -8,39 +8,39 @@ export interface SemaphoreLimits {
   maxWaiting: number;
   /** The longest time that a caller waits. Milliseconds. */
   waitMs: number;
-  /** The time after which a permit that is never released is free again: its holder may be gone without a word. Milliseconds. */
+  /** The time after which a permit that is never released is free again: its holder may have died. Milliseconds. */
   holdMs: number;
 }
 
-/** A semaphore that is fair and has a bounded queue: whoever comes beyond it is turned away at once. */
+/** A semaphore that is fair and has a bounded queue: callers beyond the bound are rejected at once. */
 export class Semaphore {
   readonly #limits: SemaphoreLimits;
   /** The time at which each held permit ends by itself, by its holder. */
   readonly #held = new Map<object, number>();
-  readonly #waiting: { begin(release: Release | null): void }[] = [];
+  readonly #waiting: { begin(release: ReleasePermit | null): void }[] = [];
 
   constructor(limits: SemaphoreLimits) {
     this.#limits = limits;
   }
 
-  /** Whether nobody holds a permit or waits for one. */
+  /** True if nobody holds a permit or waits for one. */
   get isIdle(): boolean {
     return this.#held.size === 0 && this.#waiting.length === 0;
   }
 
   /** Waits for a permit. @returns the function that releases it; null when too many wait, or the wait was too long */
-  async acquire(): Promise<Release | null> {
+  async acquire(): Promise<ReleasePermit | null> {
     this.#expire(Date.now());
     if (this.#held.size < this.#limits.permits) return this.#grant();
     if (this.#waiting.length >= this.#limits.maxWaiting) return null;
-    const { promise, resolve } = Promise.withResolvers<Release | null>();
+    const { promise, resolve } = Promise.withResolvers<ReleasePermit | null>();
     const waiter = { begin: resolve };
     this.#waiting.push(waiter);
     // A timer of its own: whoever releases a permit belongs to another request, and may never do so.
     const timer = setTimeout(() => {
       this.#expire(Date.now());
-      const place = this.#waiting.indexOf(waiter);
-      if (place >= 0) this.#waiting.splice(place, 1);
+      const index = this.#waiting.indexOf(waiter);
+      if (index >= 0) this.#waiting.splice(index, 1);
       resolve(null);
     }, this.#limits.waitMs);
     const release = await promise;
@@ -48,16 +48,16 @@ export class Semaphore {
     return release;
   }
 
-  /** Takes a permit that nobody waits for, if there is one. */
-  tryAcquire(): Release | null {
+  /** Acquires a permit at once, if one is free. */
+  tryAcquire(): ReleasePermit | null {
     this.#expire(Date.now());
     return this.#held.size < this.#limits.permits ? this.#grant() : null;
   }
 
-  /** Runs `work` under a permit. @throws what `full` makes, where too many wait or the wait was too long */
-  async run<T>(work: () => Promise<T>, full: () => Error): Promise<T> {
+  /** Runs `work` under a permit. @throws the error that `createFullError` makes, where too many wait or the wait was too long */
+  async run<T>(work: () => Promise<T>, createFullError: () => Error): Promise<T> {
     const release = await this.acquire();
-    if (!release) throw full();
+    if (!release) throw createFullError();
     try {
       return await work();
     } finally {
@@ -65,7 +65,7 @@ export class Semaphore {
     }
   }
 
-  #grant(): Release {
+  #grant(): ReleasePermit {
     const holder = {};
     this.#held.set(holder, Date.now() + this.#limits.holdMs);
     return () => {
@@ -73,7 +73,7 @@ export class Semaphore {
     };
   }
 
-  /** Ends permits that ran out, and grants free ones to those who wait. */
+  /** Ends expired permits, and grants free permits to waiting callers. */
   #expire(now: number): void {
     for (const [holder, endsAt] of this.#held) if (endsAt <= now) this.#held.delete(holder);
     while (this.#held.size < this.#limits.permits) {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { AddressRefused, fetchOutside } from './outside-fetch.ts';
 
-/** Standard Webhooks: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h. */
+/**
+ * The default delays between attempts, in seconds, from Standard Webhooks: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h.
+ */
 export const DEFAULT_RETRY_SECONDS = '5,300,1800,7200,18000,36000,50400,72000,86400';
-/** Five days. */
+/** The default time of failures after which an endpoint is disabled: five days. */
 export const DEFAULT_DISABLE_AFTER_SECONDS = 432_000;
 
-/** Seconds between tries, separated by commas, as a list of them. */
-export const retrySeconds = z
+/** The schema of the delays between attempts: seconds separated by commas, parsed to a list. */
+export const retrySecondsField = z
   .string()
   .regex(/^\d{1,7}(,\d{1,7}){0,19}$/, 'must be up to 20 whole numbers of seconds, separated by commas');
 
@@ -15,30 +17,30 @@ export const retrySeconds = z
 const RESPONSE_TIMEOUT_MS = 15_000;
 const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
-const PREFIX = 'whsec_';
+const SECRET_PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** A secret as Standard Webhooks has them. */
-export const newWebhookSecret = (): string =>
-  `${PREFIX}${crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64()}`;
+/** Creates a secret in the form of Standard Webhooks. */
+export const createWebhookSecret = (): string =>
+  `${SECRET_PREFIX}${crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64()}`;
 
-/** A message to an endpoint. */
+/** A message to be sent to an endpoint. */
 export interface WebhookMessage {
-  /** The id of the message, the same at each try. */
+  /** The id of the message, the same in each attempt. */
   id: string;
-  /** `{ type, timestamp, data }` as JSON. */
+  /** The body, `{ type, timestamp, data }` as JSON. */
   body: string;
 }
 
-/** The headers of a try, signed with each of the secrets. @param now milliseconds */
-export async function webhookHeaders(
+/** Makes the headers of an attempt, signed with each of the secrets. @param now milliseconds */
+export async function makeWebhookHeaders(
   { id, body }: WebhookMessage,
   secrets: readonly string[],
   now: number,
 ): Promise<Record<string, string>> {
   const timestamp = String(Math.floor(now / 1000));
-  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
-  const signatures = await Promise.all(secrets.map((secret) => sign(secret, signed)));
+  const signedBytes = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
+  const signatures = await Promise.all(secrets.map((secret) => signBytes(secret, signedBytes)));
   return {
     'content-type': 'application/json',
     'user-agent': 'data-console-webhooks/1',
@@ -48,32 +50,35 @@ export async function webhookHeaders(
   };
 }
 
-async function sign(secret: string, signed: Uint8Array): Promise<string> {
-  const bytes = new Uint8Array(Uint8Array.fromBase64(secret.slice(PREFIX.length)));
+async function signBytes(secret: string, signedBytes: Uint8Array): Promise<string> {
+  const bytes = new Uint8Array(Uint8Array.fromBase64(secret.slice(SECRET_PREFIX.length)));
   const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
-  return `v1,${new Uint8Array(await crypto.subtle.sign('HMAC', key, new Uint8Array(signed))).toBase64()}`;
+  return `v1,${new Uint8Array(await crypto.subtle.sign('HMAC', key, new Uint8Array(signedBytes))).toBase64()}`;
 }
 
-/** The reasons why a try got no answer: the address may not be called, no answer came in time, or there was no connection. */
-export const TRY_ERRORS = ['address_refused', 'timeout', 'connection_failed', 'redirect'] as const;
-export type TryError = (typeof TRY_ERRORS)[number];
+/**
+ * The reasons why an attempt failed without a usable answer: the URL may not be called, no answer came in time, there was no
+ * connection, or the answer was a redirect.
+ */
+export const ATTEMPT_ERRORS = ['address_refused', 'timeout', 'connection_failed', 'redirect'] as const;
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-/** The result of a try. */
-export interface TryResult {
-  /** Null where none came. */
+/** The result of an attempt. */
+export interface AttemptResult {
+  /** The status of the answer; null where none came. */
   status: number | null;
-  error: TryError | null;
-  /** Seconds that the receiver asks to be left alone, up to a day; 0 where it does not. */
+  error: AttemptError | null;
+  /** The seconds that the receiver asks to wait before the next attempt, up to a day; 0 where it asks for none. */
   retryAfter: number;
 }
 
-/** Posts to an address that customers choose, reading only the status of the answer, which may be long. */
+/** Posts to a URL that customers choose, and reads only the status of the answer, which may be long. */
 export async function postWebhook(
   address: string,
   headers: Record<string, string>,
   body: string,
   { allowPrivate, now }: { allowPrivate: boolean; now: number },
-): Promise<TryResult> {
+): Promise<AttemptResult> {
   const abort = new AbortController();
   let isLate = false;
   const timer = setTimeout(() => {
@@ -82,23 +87,23 @@ export async function postWebhook(
   }, RESPONSE_TIMEOUT_MS);
   try {
     const request = { method: 'POST', headers, body, signal: abort.signal };
-    const { status, headers: answered } = await fetchOutside(address, request, allowPrivate);
+    const { status, headers: responseHeaders } = await fetchOutside(address, request, allowPrivate);
     const isRedirect = status >= 300 && status < 400;
-    const retryAfter = parseRetryAfter(answered.get('retry-after'), now);
+    const retryAfter = parseRetryAfter(responseHeaders.get('retry-after'), now);
     return { status, error: isRedirect ? 'redirect' : null, retryAfter };
   } catch (error) {
-    if (error instanceof AddressRefused) return failed('address_refused');
+    if (error instanceof AddressRefused) return makeFailedResult('address_refused');
     // The cause tells of our network.
-    return failed(isLate ? 'timeout' : 'connection_failed');
+    return makeFailedResult(isLate ? 'timeout' : 'connection_failed');
   } finally {
     clearTimeout(timer);
     abort.abort();
   }
 }
 
-const failed = (error: TryError): TryResult => ({ status: null, error, retryAfter: 0 });
+const makeFailedResult = (error: AttemptError): AttemptResult => ({ status: null, error, retryAfter: 0 });
 
-/** @param value seconds, or a date */
+/** Parses a `Retry-After` header to seconds; 0 where it is missing or invalid. @param value seconds, or a date */
 function parseRetryAfter(value: string | null, now: number): number {
   if (value === null) return 0;
   const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - now) / 1000;

@@ -1,9 +1,9 @@
-import { type Colour, contrast, GRAPHIC_CONTRAST, TEXT_CONTRAST } from '../kernel/colours.ts';
+import { type Colour, computeContrast, MIN_GRAPHIC_CONTRAST, MIN_TEXT_CONTRAST } from '../kernel/colours.ts';
 import type { FieldProblem } from '../kernel/failure.ts';
 
 export const FONTS = ['system', 'serif', 'mono'] as const;
 
-/** The look of a company's pages and mails; a part that is left out is as without a brand. Fields as they travel. */
+/** The brand of a company's pages and mails; a missing part has the standard look. Fields are named as in the API. */
 export interface Branding {
   /** The company's name for outsiders. */
   name?: string;
@@ -18,26 +18,31 @@ export interface Branding {
   chart_palette?: Colour[];
 }
 
-/** The colours of a page without a brand, in daylight. */
+/** The colours of a page without a brand, in light mode. */
 export const STANDARD_COLOURS = { primary_color: '#1d5bd8', background: '#ffffff', text_color: '#172033' } as const;
 
-/** The pairs of colours that are given and do not have the contrast of WCAG AA. */
-export function contrastProblems({ background, text_color, primary_color, chart_palette }: Branding): FieldProblem[] {
+/** Finds the pairs of given colours that do not have the contrast of WCAG AA. */
+export function findContrastProblems({
+  background,
+  text_color,
+  primary_color,
+  chart_palette,
+}: Branding): FieldProblem[] {
   if (background === undefined) return [];
   const pairs: [field: string, colour: Colour | undefined, least: number][] = [
-    ['text_color', text_color, TEXT_CONTRAST],
-    ['primary_color', primary_color, TEXT_CONTRAST],
+    ['text_color', text_color, MIN_TEXT_CONTRAST],
+    ['primary_color', primary_color, MIN_TEXT_CONTRAST],
     ...(chart_palette ?? []).map((colour, at): [string, Colour, number] => [
       `chart_palette.${at}`,
       colour,
-      GRAPHIC_CONTRAST,
+      MIN_GRAPHIC_CONTRAST,
     ]),
   ];
   return pairs.flatMap(([field, colour, least]) => {
-    const ratio = colour === undefined ? least : contrast(colour, background);
+    const ratio = colour === undefined ? least : computeContrast(colour, background);
     if (ratio >= least) return [];
-    const shown = (Math.floor(ratio * 100) / 100).toFixed(2);
-    const message = `${colour} on the background ${background} has a contrast of ${shown}; WCAG AA asks for ${least}`;
+    const shownRatio = (Math.floor(ratio * 100) / 100).toFixed(2);
+    const message = `${colour} on the background ${background} has a contrast of ${shownRatio}; WCAG AA asks for ${least}`;
     return [{ field, message }];
   });
 }

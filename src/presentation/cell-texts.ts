@@ -1,10 +1,10 @@
 import type { Locale } from '../texts/locales.ts';
 import type { ViewCell, ViewChart, ViewColumn } from './viewing.ts';
 
-/** The format of a visualization's numbers: fields of its `chart.options`. */
+/** The format of a visualization's numbers, read from its `chart.options`. */
 export interface NumberStyle {
   format?: 'number' | 'percent' | 'currency';
-  /** ISO 4217, for `currency`. */
+  /** The currency code of ISO 4217, for the format `currency`. */
   currency?: string;
   decimals?: number;
   prefix?: string;
@@ -14,103 +14,108 @@ export interface NumberStyle {
 /** Reads the number style from a chart's options; invalid values are left out. */
 export function parseNumberStyle(options: Record<string, unknown>): NumberStyle {
   const { format, currency, decimals, prefix, suffix } = options;
-  const known = typeof currency === 'string' && /^[A-Z]{3}$/.test(currency);
+  const isCurrencyCode = typeof currency === 'string' && /^[A-Z]{3}$/.test(currency);
   return {
-    format: format === 'percent' || (format === 'currency' && known) ? format : 'number',
-    ...(known && { currency: currency as string }),
+    format: format === 'percent' || (format === 'currency' && isCurrencyCode) ? format : 'number',
+    ...(isCurrencyCode && { currency: currency as string }),
     ...(Number.isInteger(decimals) && { decimals: Math.min(20, Math.max(0, decimals as number)) }),
     prefix: typeof prefix === 'string' ? prefix : '',
     suffix: typeof suffix === 'string' ? suffix : '',
   };
 }
 
-/** Large numbers get two decimals, small ones four digits; integers keep all digits. */
+/** The standard digits of each format: large numbers get two decimals, small ones four digits; integers keep all digits. */
 const STANDARD_DIGITS: Record<'number' | 'percent' | 'currency', Intl.NumberFormatOptions> = {
   number: { maximumFractionDigits: 2, maximumSignificantDigits: 4, roundingPriority: 'morePrecision' },
   percent: { maximumFractionDigits: 1 },
   currency: {},
 };
 
-/** Formats a cell of one column. */
-export type CellText = (cell: ViewCell) => string;
+/** A function that formats a cell of one column. */
+export type FormatCell = (cell: ViewCell) => string;
 
-/** The texts of cells in a language. */
-export interface CellTexts {
-  /** A number that a double would round may come as text. */
+/** Functions that format cells in a language. */
+export interface CellFormatters {
+  /** Formats a number, given as text where a double would round it. */
   numberText(value: number | string, style?: NumberStyle, grouping?: boolean): string;
-  /** The format of a column's cells: UTC, days alone if all are midnights; years and ids without separators. */
-  cellTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
-  /** The format of a column's cells in a chart: months or years, if all cells are first days of these. */
-  periodTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText;
-  /** The formats of a result's columns in a table: of rows, or of the points that its chart draws. */
-  columnTextsOf(result: Result, chart: Pick<ViewChart['chart'], 'type' | 'options'>): CellText[];
+  /**
+   * Makes the format function of a column's cells: times in UTC, only the day if all cells are midnights; years and ids without
+   * separators.
+   */
+  cellTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): FormatCell;
+  /**
+   * Makes the format function of a column's cells in a chart: months or years, if all cells are first days of months or years.
+   */
+  periodTextOf(column: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): FormatCell;
+  /** Makes the format functions of a result's columns in a table: of its rows, or of the points that its chart draws. */
+  columnTextsOf(result: ResultTable, chart: Pick<ViewChart['chart'], 'type' | 'options'>): FormatCell[];
 }
 
-interface Result {
+interface ResultTable {
   columns: readonly ViewColumn[];
   rows: readonly (readonly ViewCell[])[];
 }
 
-const DAYS = /^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/;
-const MONTHS = /^\d{4}-\d\d-01(T00:00:00(\.0+)?Z)?$/;
-const YEARS = /^\d{4}-01-01(T00:00:00(\.0+)?Z)?$/;
+const DAY_PATTERN = /^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/;
+const MONTH_PATTERN = /^\d{4}-\d\d-01(T00:00:00(\.0+)?Z)?$/;
+const YEAR_PATTERN = /^\d{4}-01-01(T00:00:00(\.0+)?Z)?$/;
 
-const areAll = (pattern: RegExp, cells: readonly ViewCell[]): boolean =>
+const doAllMatch = (pattern: RegExp, cells: readonly ViewCell[]): boolean =>
   cells.every((cell) => cell === null || pattern.test(String(cell)));
 
-/** @param words for booleans */
-export function cellTextsIn(locale: Locale, words: { yes: string; no: string }): CellTexts {
+/** Creates the functions that format cells in a language. @param words the words for booleans */
+export function createCellFormatters(locale: Locale, words: { yes: string; no: string }): CellFormatters {
   const formats = new Map<string, Intl.NumberFormat>();
   const dayFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
   const timeFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
   const monthFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', month: 'short', timeZone: 'UTC' });
   const yearFormat = new Intl.DateTimeFormat(locale, { year: 'numeric', timeZone: 'UTC' });
 
-  const numberText: CellTexts['numberText'] = (value, style = {}, grouping = true) => {
+  const formatNumber: CellFormatters['numberText'] = (value, style = {}, grouping = true) => {
     const { format = 'number', currency, decimals, prefix = '', suffix = '' } = style;
     const key = `${format} ${currency} ${decimals} ${grouping}`;
-    const known = formats.get(key) ?? numberFormat(locale, format, currency, decimals, grouping);
-    formats.set(key, known);
-    return `${prefix}${known.format(value as number)}${suffix}`;
+    const numberFormatter = formats.get(key) ?? createNumberFormat(locale, format, currency, decimals, grouping);
+    formats.set(key, numberFormatter);
+    return `${prefix}${numberFormatter.format(value as number)}${suffix}`;
   };
 
-  const filled =
-    (text: (cell: NonNullable<ViewCell>) => string): CellText =>
+  const skipNull =
+    (text: (cell: NonNullable<ViewCell>) => string): FormatCell =>
     (cell) =>
       cell === null ? '' : text(cell);
 
-  const cellTextOf: CellTexts['cellTextOf'] = ({ name, type }, cells, style) => {
+  const makeCellFormat: CellFormatters['cellTextOf'] = ({ name, type }, cells, style) => {
     switch (type) {
       case 'integer':
       case 'decimal': {
         const grouping = !(type === 'integer' && /(^|_)(year|ano|id|code|codigo)$/i.test(name));
-        return filled((cell) => (isNumeric(cell) ? numberText(cell, style, grouping) : String(cell)));
+        return skipNull((cell) => (isNumeric(cell) ? formatNumber(cell, style, grouping) : String(cell)));
       }
       case 'date':
       case 'datetime': {
-        const format = areAll(DAYS, cells) ? dayFormat : timeFormat;
-        return filled((cell) => timestampText(String(cell), format));
+        const format = doAllMatch(DAY_PATTERN, cells) ? dayFormat : timeFormat;
+        return skipNull((cell) => formatTimestamp(String(cell), format));
       }
       case 'boolean':
-        return filled((cell) => (cell === true ? words.yes : cell === false ? words.no : String(cell)));
+        return skipNull((cell) => (cell === true ? words.yes : cell === false ? words.no : String(cell)));
       default:
-        return filled(String);
+        return skipNull(String);
     }
   };
 
-  const periodTextOf: CellTexts['periodTextOf'] = (column, cells, style) => {
+  const makePeriodFormat: CellFormatters['periodTextOf'] = (column, cells, style) => {
     const isTime = column.type === 'date' || column.type === 'datetime';
-    if (!isTime || !areAll(MONTHS, cells)) return cellTextOf(column, cells, style);
-    const format = areAll(YEARS, cells) ? yearFormat : monthFormat;
-    return filled((cell) => timestampText(String(cell), format));
+    if (!isTime || !doAllMatch(MONTH_PATTERN, cells)) return makeCellFormat(column, cells, style);
+    const format = doAllMatch(YEAR_PATTERN, cells) ? yearFormat : monthFormat;
+    return skipNull((cell) => formatTimestamp(String(cell), format));
   };
 
   return {
-    numberText,
-    cellTextOf,
-    periodTextOf,
+    numberText: formatNumber,
+    cellTextOf: makeCellFormat,
+    periodTextOf: makePeriodFormat,
     columnTextsOf({ columns, rows }, { type, options }) {
-      const [textOf, style] = [type === 'table' ? cellTextOf : periodTextOf, parseNumberStyle(options)];
+      const [textOf, style] = [type === 'table' ? makeCellFormat : makePeriodFormat, parseNumberStyle(options)];
       return columns.map((column, at) =>
         textOf(
           column,
@@ -122,7 +127,7 @@ export function cellTextsIn(locale: Locale, words: { yes: string; no: string }):
   };
 }
 
-function numberFormat(
+function createNumberFormat(
   locale: Locale,
   format: 'number' | 'percent' | 'currency',
   currency: string | undefined,
@@ -139,12 +144,12 @@ function numberFormat(
   });
 }
 
-/** A date or a time of the API, as a format writes it. */
-export function timestampText(cell: string, format: Intl.DateTimeFormat): string {
+/** Formats a date or time of the API. */
+export function formatTimestamp(cell: string, format: Intl.DateTimeFormat): string {
   const timestamp = new Date(cell);
   return Number.isNaN(timestamp.getTime()) ? cell : format.format(timestamp);
 }
 
-/** Whether a cell is a number, or a number as text because a double would round it. */
+/** Tells whether a cell is a number, or a number as text because a double would round it. */
 export const isNumeric = (cell: ViewCell): cell is number | string =>
   typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell));

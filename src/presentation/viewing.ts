@@ -1,14 +1,14 @@
 import type { ParameterKind } from '../sql-templates/parameters.ts';
 import type { Branding } from './branding.ts';
 
-/** The data of a dashboard or visualization for a viewer's page, and the results that come back. JSON, as it travels. */
+/** The data of a dashboard or visualization for a viewer's page, and the results that are returned, in the JSON that is sent. */
 
 /** A filter that the viewer may use. */
 export interface ViewFilter {
   slug: string;
   label: string;
   kind: ParameterKind;
-  /** As a caller would send it; null for none. */
+  /** The default in the form in which a caller sends a value; null for none. */
   default: unknown;
   required: boolean;
 }
@@ -20,7 +20,7 @@ export interface ViewChart {
   description: string;
   chart: {
     type: 'table' | 'line' | 'bar' | 'area' | 'pie' | 'number' | 'scatter';
-    /** Names of columns; one that is null or empty is chosen from the result. */
+    /** The names of columns; a name that is null or empty is chosen from the result. */
     x: string | null;
     y: string[];
     series: string | null;
@@ -37,7 +37,7 @@ export interface ViewPlace {
   h: number;
 }
 
-/** A dashboard, or a visualization alone (whose layout has one place). */
+/** A dashboard, or a single visualization, whose layout has one place. */
 export interface SharedItemView {
   id: string;
   name: string;
@@ -60,7 +60,7 @@ export interface ViewBranding extends Branding {
   logo_url?: string;
 }
 
-/** The answer of resolve and embed info to a token. */
+/** The response of `resolve`, and of the embed info, to a token. */
 export type TokenView =
   | { requires_auth: true; company_slug: string }
   | {
@@ -79,31 +79,31 @@ export interface ViewColumn {
   type: 'text' | 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
 }
 
-/** The result of one visualization: columns and rows, or why there are none. */
+/** The result of one visualization: columns and rows, or the reason why there are none. */
 export interface ViewResult {
   visualization_id: string;
   columns?: ViewColumn[];
   rows?: ViewCell[][];
   row_count?: number;
-  /** Whether there are more rows than the limits let through. */
+  /** Whether the query had more rows than the limit. */
   truncated?: boolean;
   error?: { error_code: string; message: string };
 }
 
-/** The answer to an execution: of a dashboard, or of a single visualization. */
+/** The response to an execution of a dashboard, or of a single visualization. */
 export type ViewResponse = ({ results: ViewResult[] } | { result: ViewResult }) & {
-  /** When the results were computed, where that was before the request. */
+  /** The time when the results were computed, where it was before the request. */
   as_of?: string;
-  /** Set for the last results, while the database is waking; there are new ones in a moment. */
+  /** Set for older results, while the database is waking; new ones will be available in a moment. */
   waking?: true;
 };
 
-/** Options of a select or multi_select. */
+/** The options of a filter of kind select or multi_select. */
 export interface ViewOptions {
   filter_slug: string;
   options: { label: string; value: string }[];
   source: 'static' | 'dynamic' | 'policy';
 }
 
-/** The origins that may show a page in a frame: any, or those of a list. None may where it is empty. */
+/** The origins that may show a page in a frame: any, or those of a list. With an empty list no origin may. */
 export type FrameAncestors = 'anywhere' | readonly string[];

@@ -1,6 +1,9 @@
 import { defineFailure } from '../kernel/failure.ts';
 
-/** @param slug only one that the viewer sent: others may be names that the viewer must not learn */
+/**
+ * The failure where a viewer sends a filter or value that they may not choose. @param slug only a slug that the viewer sent:
+ * other slugs may be names that the viewer must not learn
+ */
 export const policyViolation = defineFailure('sharing.policy_violation', 'forbidden', {
   message: 'The viewer may not choose this filter or value.',
   detail: (slug?: string) => ({ ...(slug !== undefined && { filter_slug: slug }) }),

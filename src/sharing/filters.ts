@@ -1,30 +1,30 @@
-import { type BoundValues, coerceParameter, isChoice, isNoValue } from '../sql-templates/parameters.ts';
+import { type BoundValues, coerceParameter, isChoiceKind, isNoValue } from '../sql-templates/parameters.ts';
 import { filterDisabled, filterNotFound } from './failures.ts';
 import type { ViewerRules } from './rules.ts';
 import type { Input } from './terms.ts';
 
-/** A filter as its viewer sees it. */
+/** A filter in the form that its viewer may see. */
 export interface UsableFilter {
   input: Input;
   allowed: readonly string[] | null;
-  /** The default as a caller would send it, where the viewer may choose it; else null. */
+  /** The default in the form in which a caller sends a value, where the viewer may choose it; else null. */
   default: unknown;
   required: boolean;
 }
 
-/** The inputs that a viewer may use, in their order. */
-export function usableFilters({ rules }: ViewerRules): UsableFilter[] {
+/** Lists the inputs that a viewer may use, in their order. */
+export function listUsableFilters({ rules }: ViewerRules): UsableFilter[] {
   return [...rules.values()]
     .filter(({ access }) => access === 'open')
     .map(({ input, allowed, required, mustSend }) => ({
       input,
       allowed,
       required: required || mustSend,
-      default: allowedDefault(input, allowed),
+      default: chooseAllowedDefault(input, allowed),
     }));
 }
 
-function allowedDefault({ kind, default: value }: Input, allowed: readonly string[] | null): unknown {
+function chooseAllowedDefault({ kind, default: value }: Input, allowed: readonly string[] | null): unknown {
   if (isNoValue(value)) return null;
   if (allowed === null) return value;
   const coerced = coerceParameter(kind, value);
@@ -35,33 +35,34 @@ function allowedDefault({ kind, default: value }: Input, allowed: readonly strin
   return isAllowed ? value : null;
 }
 
-/** The options of a filter that a viewer may see. */
+/** The rule for the options of a filter that a viewer may see. */
 export interface OptionsRule {
-  /** The values that are left; null for all. */
+  /** The values among which the viewer may choose; null for all. */
   allowed: readonly string[] | null;
-  /** The values of other filters for the SQL of the options, by slug; null when it may not run for this viewer. */
+  /** The values of other filters to bind in the SQL of the options, by slug; null when it may not run for this viewer. */
   bound: BoundValues | null;
 }
 
 /**
- * Returns the rule for the options of a filter that a viewer may see. Their SQL must use every value that is enforced on other
- * filters, or it would show what those hide: SQL that does not is not run. Values that a policy names are shown all the same.
- * @param uses the slugs that the SQL of the options uses with these values; null where there is none
+ * Makes the rule for the options of a filter that a viewer may see. Their SQL must use every value that is enforced on other
+ * filters, or it would show what those hide: SQL that does not use them is not run. Values that a policy names are always shown.
+ * @param listUsedSlugs the slugs that the SQL of the options uses with these values; null where there is no SQL
  */
-export function optionsRule(
+export function makeOptionsRule(
   { rules, enforced, allowedOnly, unenforceable }: ViewerRules,
   slug: string,
-  uses: ((values: BoundValues) => ReadonlySet<string>) | null,
+  listUsedSlugs: ((values: BoundValues) => ReadonlySet<string>) | null,
 ): OptionsRule {
   const rule = rules.get(slug);
   if (allowedOnly && rule?.access !== 'open') throw filterDisabled();
-  if (!rule || !isChoice(rule.input.kind)) throw filterNotFound();
-  const others = [...enforced].filter(([other]) => other !== slug);
-  const bound = new Map(others.map(([other, value]) => [other, value ?? null]));
-  const used = uses?.(bound);
-  const isBound = !used || others.every(([other, value]) => value !== undefined && used.has(other));
-  if (rule.access === 'closed' || unenforceable.length > 0 || (!isBound && rule.allowed === null)) {
+  if (!rule || !isChoiceKind(rule.input.kind)) throw filterNotFound();
+  const otherEnforced = [...enforced].filter(([other]) => other !== slug);
+  const boundValues = new Map(otherEnforced.map(([other, value]) => [other, value ?? null]));
+  const usedSlugs = listUsedSlugs?.(boundValues);
+  const usesAllEnforced =
+    !usedSlugs || otherEnforced.every(([other, value]) => value !== undefined && usedSlugs.has(other));
+  if (rule.access === 'closed' || unenforceable.length > 0 || (!usesAllEnforced && rule.allowed === null)) {
     throw filterDisabled();
   }
-  return { allowed: rule.allowed, bound: isBound ? bound : null };
+  return { allowed: rule.allowed, bound: usesAllEnforced ? boundValues : null };
 }

@@ -30,23 +30,26 @@ export const SHARE_EVENT_TYPES = [
 
 export type ShareEventType = (typeof SHARE_EVENT_TYPES)[number];
 
-/** The kinds of things that are shared. */
+/** The types of items that can be shared. */
 export const TARGET_TYPES = ['dashboard', 'visualization'] as const;
 
 export type TargetType = (typeof TARGET_TYPES)[number];
 
-/** Who caused the event: the company's `user` or `service_account`, somebody `external`, or a token's `viewer`. */
+/**
+ * The kinds of actors that cause an event: the company's `user` or `service_account`, an `external` person, or a token's
+ * `viewer`.
+ */
 export const SHARE_ACTOR_KINDS = ['user', 'service_account', 'external', 'viewer', 'anonymous'] as const;
 
 export type ShareActorKind = (typeof SHARE_ACTOR_KINDS)[number];
 
-/** A stored event. It never holds a token, a code or a value of a parameter. */
-export const shareEvent = z.object({
-  /** Generated with the event: an event that is delivered twice is stored once. */
+/** The schema of a stored event. It never holds a token, a code or a value of a parameter. */
+export const shareEventSchema = z.object({
+  /** The id, generated with the event: an event that is delivered twice is stored once. */
   id: z.string(),
   companyId: z.string(),
   type: z.enum(SHARE_EVENT_TYPES),
-  /** Milliseconds since the epoch. */
+  /** The time of the event in milliseconds since the epoch. */
   occurredAt: z.int(),
   actorKind: z.enum(SHARE_ACTOR_KINDS),
   actorId: z.string().nullable(),
@@ -55,13 +58,13 @@ export const shareEvent = z.object({
   targetId: z.string().nullable(),
   shareId: z.string().nullable(),
   shareContextId: z.string().nullable(),
-  /** ISO 3166 code. */
+  /** The country, as an ISO 3166 code. */
   ipCountry: z.string().nullable(),
   userAgent: z.string().nullable(),
   origin: z.string().nullable(),
   correlationId: z.string(),
-  /** An id that is the same for all events of one person, as far as that can be told; not shown. */
+  /** An id that is the same for all events of one person, as far as persons can be distinguished; not shown. */
   viewer: z.string(),
   details: z.record(z.string(), z.unknown()),
 });
-export type ShareEvent = z.output<typeof shareEvent>;
+export type ShareEvent = z.output<typeof shareEventSchema>;

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../kernel/failure.ts';
 import {
   coerceParameter,
-  isChoice,
+  isChoiceKind,
   isNoValue,
   type Parameter,
   type ParameterKind,
@@ -11,36 +11,36 @@ import type { ViewerAttributes } from './viewer-attributes.ts';
 /** A filter or parameter that can be given a value. Slugs are unique within a dashboard or visualization. */
 export interface Input extends Parameter {
   /**
-   * `filter`: the viewer may use it unless something says otherwise (also the parameters of a visualization shown alone) ·
-   * `parameter`: of a visualization on a dashboard, set by no filter of the dashboard; an embed may open it.
+   * Where the input comes from: a `filter`, or the parameter of a visualization shown alone, which the viewer may use unless a
+   * rule forbids it; or a `parameter` of a visualization on a dashboard that no filter sets, which an embed may open.
    */
   origin: 'filter' | 'parameter';
-  /** Whether its SQL can be given any number of values: every use is `= ANY ({{slug}})`. */
+  /** Whether the input's SQL accepts any number of values: every use is `= ANY ({{slug}})`. */
   takesList: boolean;
-  /** Ids of the visualizations whose parameter of this slug is given the value. */
+  /** The ids of the visualizations whose parameter of this slug gets the value. */
   appliesTo: readonly string[];
-  /** Ids of those that have such a parameter and are not given the value: the filter is not for them. */
+  /** The ids of visualizations that have such a parameter but do not get the value: the filter is not for them. */
   skips: readonly string[];
-  /** The viewer attributes that set its value for viewers: it is always what all of them allow. */
+  /** The viewer attributes that set the input's value for viewers: the value is always the intersection of all of them. */
   viewerAttributes: readonly string[];
-  /** Ids of those among `skips` whose own parameter is bound to an attribute: they cannot be shown to viewers. */
+  /** The ids among `skips` whose own parameter is bound to an attribute: these visualizations cannot be shown to viewers. */
   unbound: readonly string[];
 }
 
-/** The attribute that a filter or parameter names, if any. */
+/** Lists the attribute that a filter or parameter names, if any. */
 export const listAttributes = ({ viewer_attribute }: Pick<Parameter, 'viewer_attribute'>): string[] =>
   viewer_attribute === undefined ? [] : [viewer_attribute];
 
 /**
- * - `selectable` the viewer chooses among `allowed_values`; choosing nothing means all of them
- * - `locked` always all of `allowed_values`; the viewer does not see the filter
- * - `hidden` the filter does not exist for the viewer, and has no value
+ * The modes of a policy: - `selectable` the viewer chooses among `allowed_values`; choosing nothing means all of them - `locked`
+ * always all of `allowed_values`; the viewer does not see the filter - `hidden` the filter does not exist for the viewer, and has
+ * no value
  */
 export const POLICY_MODES = ['selectable', 'locked', 'hidden'] as const;
 
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
-/** A policy of a context's grant or of a share, as it is stored and shown. */
+/** A policy of a context's grant or of a share, in the form that is stored and shown. */
 export interface FilterPolicy {
   filter_slug: string;
   filter_kind: ParameterKind;
@@ -50,55 +50,57 @@ export interface FilterPolicy {
 
 /** The parameters of an embed token. */
 export interface EmbedTerms {
-  /** Values as they were given, by slug. */
+  /** The fixed values of the token, by slug. */
   fixed: Readonly<Record<string, unknown>>;
-  /** Slugs that the viewer may send. */
+  /** The slugs that the viewer may send. */
   allowed: readonly string[];
-  /** Slugs among the allowed ones that the viewer must send. */
+  /** The slugs among the allowed ones that the viewer must send. */
   required: readonly string[];
 }
 
-/** The terms that narrow one viewer. More terms never show more. */
+/** The terms that restrict one viewer. Additional terms never show more. */
 export interface ViewerTerms {
-  /** Whether results may be downloaded; where several things share, the answer of each. None is no. */
+  /** Whether results may be downloaded, for each share that shows the item: all must allow it. None means no. */
   downloads?: readonly boolean[];
   /** The policies of the context's grant and of every active share of that context and dashboard. */
   policies?: readonly FilterPolicy[];
   embed?: EmbedTerms;
-  /** The attributes of the viewer; none where left out. */
+  /** The attributes of the viewer; none if missing. */
   attributes?: ViewerAttributes;
-  /** Whether the viewer is of the company: they set parameters that no filter sets, and what attributes decide. */
+  /**
+   * Whether the viewer belongs to the company: such a viewer sets parameters that no filter sets, and values that attributes
+   * decide for others.
+   */
   isInsider?: boolean;
 }
 
 /**
- * Returns the problems of policies for a dashboard with these inputs: unknown or repeated filters, a kind that is not the
- * filter's, nothing to allow, several values for SQL that compares one.
- * @param field the field of the body that holds the list
+ * Finds the problems of policies for a dashboard with these inputs: unknown or repeated filters, a kind that is not the filter's,
+ * no allowed value, several values for SQL that compares with one. @param field the field of the body that holds the list
  */
-export function policyProblems(
+export function findPolicyProblems(
   inputs: readonly Input[],
   policies: readonly FilterPolicy[],
   field: string,
 ): FieldProblem[] {
   const filters = new Map(inputs.filter(({ origin }) => origin === 'filter').map((each) => [each.slug, each]));
-  const seen = new Set<string>();
+  const seenSlugs = new Set<string>();
   return policies.flatMap((policy, index) => {
     const { filter_slug: slug } = policy;
-    const [part, message] = policyProblem(filters.get(slug), policy, seen.has(slug)) ?? [];
-    seen.add(slug);
+    const [part, message] = findPolicyProblem(filters.get(slug), policy, seenSlugs.has(slug)) ?? [];
+    seenSlugs.add(slug);
     return message === undefined ? [] : [{ field: `${field}.${index}.${part}`, message }];
   });
 }
 
-function policyProblem(
+function findPolicyProblem(
   filter: Input | undefined,
   policy: FilterPolicy,
-  repeated: boolean,
+  isRepeated: boolean,
 ): [string, string] | undefined {
-  if (repeated) return ['filter_slug', 'has a policy already'];
+  if (isRepeated) return ['filter_slug', 'has a policy already'];
   if (!filter) return ['filter_slug', 'is not a filter of the dashboard'];
-  if (!isChoice(filter.kind)) return ['filter_slug', 'must be a filter of kind select or multi_select'];
+  if (!isChoiceKind(filter.kind)) return ['filter_slug', 'must be a filter of kind select or multi_select'];
   if (filter.kind !== policy.filter_kind) return ['filter_kind', `must be ${filter.kind}, the kind of the filter`];
   if (policy.mode === 'hidden')
     return filter.required ? ['mode', 'cannot be hidden: the filter is required'] : undefined;
@@ -109,16 +111,17 @@ function policyProblem(
   return undefined;
 }
 
-/** Returns the problems of an embed's terms for these inputs. */
-export function embedProblems(inputs: readonly Input[], { fixed, allowed, required }: EmbedTerms): FieldProblem[] {
+/** Finds the problems of an embed's terms for these inputs. */
+export function findEmbedProblems(inputs: readonly Input[], { fixed, allowed, required }: EmbedTerms): FieldProblem[] {
   const bySlug = new Map(inputs.map((input) => [input.slug, input]));
-  const known = (slug: string) => {
+  const findSlugProblem = (slug: string) => {
     const input = bySlug.get(slug);
     if (!input) return 'is not a parameter of this dashboard or visualization';
     return input.viewerAttributes.length > 0 ? 'is always set from an attribute of the viewer' : undefined;
   };
-  const problem = (field: string, message: string | undefined) => (message === undefined ? [] : [{ field, message }]);
-  const unset = inputs.filter(
+  const toProblems = (field: string, message: string | undefined) =>
+    message === undefined ? [] : [{ field, message }];
+  const unsetInputs = inputs.filter(
     (each) =>
       each.origin === 'filter' &&
       each.required &&
@@ -129,20 +132,23 @@ export function embedProblems(inputs: readonly Input[], { fixed, allowed, requir
   return [
     ...Object.entries(fixed).flatMap(([slug, value]) => {
       const input = bySlug.get(slug);
-      const coerced = input && coerceParameter(input.kind, value);
-      return problem(`fixed_params.${slug}`, coerced && 'problem' in coerced ? coerced.problem : known(slug));
+      const coercedValue = input && coerceParameter(input.kind, value);
+      return toProblems(
+        `fixed_params.${slug}`,
+        coercedValue && 'problem' in coercedValue ? coercedValue.problem : findSlugProblem(slug),
+      );
     }),
-    ...unset.flatMap(({ slug }) =>
-      problem(
+    ...unsetInputs.flatMap(({ slug }) =>
+      toProblems(
         'allowed_params',
         isNoValue(fixed[slug]) ? `must include ${slug}: it is required and has no fixed value` : undefined,
       ),
     ),
     ...allowed.flatMap((slug, index) =>
-      problem(`allowed_params.${index}`, Object.hasOwn(fixed, slug) ? 'is fixed already' : known(slug)),
+      toProblems(`allowed_params.${index}`, Object.hasOwn(fixed, slug) ? 'is fixed already' : findSlugProblem(slug)),
     ),
     ...required.flatMap((slug, index) =>
-      problem(`required_params.${index}`, allowed.includes(slug) ? undefined : 'must be in allowed_params'),
+      toProblems(`required_params.${index}`, allowed.includes(slug) ? undefined : 'must be in allowed_params'),
     ),
   ];
 }

@@ -5,33 +5,33 @@ export const PARAMETER_KINDS = ['select', 'multi_select', 'text', 'number', 'dat
 
 export type ParameterKind = (typeof PARAMETER_KINDS)[number];
 
-/** Kinds whose values are chosen among options; share policies are about them alone. */
-export const isChoice = (kind: ParameterKind): boolean => kind === 'select' || kind === 'multi_select';
+/** Tells whether values of a kind are chosen among options; share policies are only about these kinds. */
+export const isChoiceKind = (kind: ParameterKind): boolean => kind === 'select' || kind === 'multi_select';
 
-/** Slugs of filters and parameters: lower-case letters, digits and `_`, hyphens between them. */
+/** The pattern of slugs of filters and parameters: lower-case letters, digits and `_`, hyphens between them. */
 export const PARAMETER_SLUG_PATTERN = /^[a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*$/;
 export const MAX_SLUG_LENGTH = 63;
 
-/** A parameter as its author defined it. */
+/** A parameter in its author's definition. */
 export interface Parameter {
   slug: string;
   label: string;
   kind: ParameterKind;
-  /** A value as a caller would send it; null for none. */
+  /** The default in the form in which a caller sends a value; null for none. */
   default: unknown;
   required: boolean;
-  /** For viewers its value is always this attribute of theirs. */
+  /** The viewer attribute that always sets the parameter's value for viewers. */
   viewer_attribute?: string | undefined;
 }
 
-/** A value to bind, null for none. A choice is a list, empty where a viewer may see nothing. */
+/** A value to bind, null for none. The value of a choice is a list, empty where a viewer may see nothing. */
 export type BoundValue =
   | null
   | { type: 'text' | 'number' | 'date'; value: string }
   | { type: 'list'; values: string[] }
   | { type: 'range'; from: string | null; to: string | null };
 
-/** Bound values by slug. */
+/** The bound values by slug. */
 export type BoundValues = ReadonlyMap<string, BoundValue>;
 
 export const MAX_TEXT_LENGTH = 1000;
@@ -39,48 +39,51 @@ export const MAX_LIST_LENGTH = 1000;
 /** The maximum number of parameters that one call may send. */
 export const MAX_PARAMETERS = 100;
 
-/** A coerced value, or the problem: the value that was expected. */
+/** A coerced value, or the problem, which names the expected value. */
 export type CoercedValue = { value: BoundValue } | { problem: string };
 
 /**
- * A JSON value as a value of its kind. Absent, null, `""` and `[]` are no value, and so is a date range without ends.
- * Nothing nested deeper than the kind needs is looked into.
+ * Coerces a JSON value to a value of a kind. Absent, null, `""` and `[]` are no value, and so is a date range without ends. Parts
+ * nested deeper than the kind needs are not read.
  */
 export function coerceParameter(kind: ParameterKind, input: unknown): CoercedValue {
   if (isNoValue(input)) return { value: null };
   return COERCIONS[kind](input);
 }
 
-/** Whether a caller sent nothing: absent, null, `""` or `[]`. */
+/** Tells whether a caller sent no value: absent, null, `""` or `[]`. */
 export const isNoValue = (input: unknown): boolean =>
   input === undefined || input === null || input === '' || (Array.isArray(input) && input.length === 0);
 
 const makeProblem = (problem: string): CoercedValue => ({ problem });
 
-const TEXT = `must be text of at most ${MAX_TEXT_LENGTH} characters`;
-const NUMBER = 'must be a number';
-const DATE = 'must be a date such as "2024-01-31"';
+const TEXT_PROBLEM = `must be text of at most ${MAX_TEXT_LENGTH} characters`;
+const NUMBER_PROBLEM = 'must be a number';
+const DATE_PROBLEM = 'must be a date such as "2024-01-31"';
 
 const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
   text: (input) => {
-    const text = scalarText(input);
-    return text === undefined ? makeProblem(TEXT) : { value: { type: 'text', value: text } };
+    const text = toScalarText(input);
+    return text === undefined ? makeProblem(TEXT_PROBLEM) : { value: { type: 'text', value: text } };
   },
   select: (input) => {
-    const text = scalarText(input);
+    const text = toScalarText(input);
     return text === undefined ? makeProblem('must be one value') : { value: { type: 'list', values: [text] } };
   },
-  multi_select: listOfTexts,
+  multi_select: coerceTextList,
   number: (input) => {
-    const text = numberText(input);
-    return text === undefined ? makeProblem(NUMBER) : { value: { type: 'number', value: text } };
+    const text = toNumberText(input);
+    return text === undefined ? makeProblem(NUMBER_PROBLEM) : { value: { type: 'number', value: text } };
   },
-  date: (input) => (isDate(input) ? { value: { type: 'date', value: input } } : makeProblem(DATE)),
-  date_range: dateRange,
+  date: (input) => (isDate(input) ? { value: { type: 'date', value: input } } : makeProblem(DATE_PROBLEM)),
+  date_range: coerceDateRange,
 };
 
-/** Strings as they are; numbers and booleans as in JSON. Undefined for all else and for what no text can hold. */
-function scalarText(input: unknown): string | undefined {
+/**
+ * Converts a scalar to text: strings unchanged; numbers and booleans as in JSON. Undefined for any other value and for a text
+ * that Postgres cannot hold.
+ */
+function toScalarText(input: unknown): string | undefined {
   const text =
     typeof input === 'number' || typeof input === 'boolean'
       ? String(input)
@@ -91,21 +94,21 @@ function scalarText(input: unknown): string | undefined {
   return text.includes('\0') || !text.isWellFormed() ? undefined : text;
 }
 
-function listOfTexts(input: unknown): CoercedValue {
+function coerceTextList(input: unknown): CoercedValue {
   const list = Array.isArray(input) ? input : [input];
   if (list.length > MAX_LIST_LENGTH) return makeProblem(`must hold at most ${MAX_LIST_LENGTH} values`);
-  const values = list.map(scalarText);
+  const values = list.map(toScalarText);
   if (values.some((value) => value === undefined)) return makeProblem('must be a list of values');
   return { value: { type: 'list', values: [...new Set(values as string[])] } };
 }
 
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
+const DECIMAL_PATTERN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
 const MAX_NUMBER_LENGTH = 100;
 
-function numberText(input: unknown): string | undefined {
-  const text = scalarText(input);
+function toNumberText(input: unknown): string | undefined {
+  const text = toScalarText(input);
   if (text === undefined || typeof input === 'boolean') return undefined;
-  return text.length <= MAX_NUMBER_LENGTH && DECIMAL.test(text) ? text : undefined;
+  return text.length <= MAX_NUMBER_LENGTH && DECIMAL_PATTERN.test(text) ? text : undefined;
 }
 
 function isDate(input: unknown): input is string {
@@ -114,7 +117,7 @@ function isDate(input: unknown): input is string {
   return !input.startsWith('0000') && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(input);
 }
 
-function dateRange(input: unknown): CoercedValue {
+function coerceDateRange(input: unknown): CoercedValue {
   const problem = 'must be { "from": date, "to": date }; either end may be left out';
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return makeProblem(problem);
   if (Object.keys(input).some((field) => field !== 'from' && field !== 'to')) return makeProblem(problem);
@@ -127,9 +130,9 @@ function dateRange(input: unknown): CoercedValue {
   return { value: { type: 'range', from: first, to: last } };
 }
 
-/** The value of an author's default. @throws Error for one that was never validated */
+/** Returns the value of an author's default. @throws Error for a default that was never validated */
 export function getDefault(parameter: Pick<Parameter, 'kind' | 'default'>): BoundValue {
-  const coerced = coerceParameter(parameter.kind, parameter.default);
-  if ('problem' in coerced) throw new Error('a default that does not fit its kind');
-  return coerced.value;
+  const coercedDefault = coerceParameter(parameter.kind, parameter.default);
+  if ('problem' in coercedDefault) throw new Error('a default that does not fit its kind');
+  return coercedDefault.value;
 }

@@ -1,40 +1,40 @@
 import { RecentlyUsed } from '../kernel/recently-used.ts';
-import { type SqlToken, sqlTokenAt } from './lexer.ts';
+import { readSqlToken, type SqlToken } from './lexer.ts';
 import type { ParameterKind } from './parameters.ts';
 
-/** The part of a parameter's value at a place: a date range gives its two ends. */
+/** The part of a parameter's value that a placeholder takes: a date range has two ends. */
 export type ParameterPart = 'value' | 'from' | 'to';
 
-/** One `{{slug}}` of a template. */
+/** One placeholder `{{slug}}` of a template. */
 export interface Placeholder {
   slug: string;
   part: ParameterPart;
-  /** Whether it stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
+  /** Whether the placeholder stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
   list: boolean;
-  place: Place;
+  place: ClausePlace;
 }
 
-/** The clauses around a piece of a template, which decide whether a statement has it. */
-export interface Place {
-  /** Index of the `[[ … ]]` around it; null outside of them. */
+/** The clauses around a piece of a template, which decide whether a statement contains the piece. */
+export interface ClausePlace {
+  /** The index of the `[[ … ]]` around the piece; null outside of them. */
   clause: number | null;
-  /** Indexes of the clauses that it is the default of: a statement has it only where these are dropped. */
+  /** The indexes of the clauses whose default the piece is: a statement contains the piece only where these are dropped. */
   unless: readonly number[];
 }
 
-/** `start` is where it begins in the template, as an index of the string. */
-type Piece = { start: number; place: Place } & (
+/** A piece of a template. `start` is its beginning in the template, as an index of the string. */
+type TemplatePiece = { start: number; place: ClausePlace } & (
   | { type: 'sql'; text: string }
   | { type: 'placeholder'; placeholder: Placeholder }
 );
 
 /** A parsed template. */
 export interface SqlTemplate {
-  pieces: readonly Piece[];
+  pieces: readonly TemplatePiece[];
   placeholders: readonly Placeholder[];
 }
 
-/** A template that cannot be used. `message` is for its author; `position` is an index of the string. */
+/** Thrown for a template that cannot be used. `message` is for its author; `position` is an index of the string. */
 export class TemplateError extends Error {
   readonly position: number;
 
@@ -45,7 +45,9 @@ export class TemplateError extends Error {
   }
 }
 
-/** The most defaults of a template: each place after them knows them all, a thousand times a line's length. */
+/**
+ * The maximum number of defaults of a line: each place after them lists them all, which can be a thousand times a line's length.
+ */
 const MAX_DEFAULTS = 20;
 
 const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
@@ -59,39 +61,39 @@ const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.(
  */
 export const parseTemplate = (sql: string): SqlTemplate => new TemplateParser(sql).parse();
 
-/** The bytes that templates may take in an isolate, about, which has 128 MB for everything. */
-const CACHE_BYTES = 8 * 1024 * 1024;
-const BYTES_OF_PIECE = 150;
+/** The approximate number of bytes that cached templates may take in an isolate, which has 128 MB for everything. */
+const MAX_CACHE_BYTES = 8 * 1024 * 1024;
+const BYTES_PER_PIECE = 150;
 
-const templates = new RecentlyUsed<string, SqlTemplate>(
-  CACHE_BYTES,
-  (sql, { pieces }) => 2 * sql.length + BYTES_OF_PIECE * pieces.length,
+const cachedTemplates = new RecentlyUsed<string, SqlTemplate>(
+  MAX_CACHE_BYTES,
+  (sql, { pieces }) => 2 * sql.length + BYTES_PER_PIECE * pieces.length,
 );
 
-/** The same, parsed once for each version of a text: to read a long one takes milliseconds. @throws TemplateError */
+/** Parses a template, cached for each text: to parse a long one takes milliseconds. @throws TemplateError */
 export function getTemplate(sql: string): SqlTemplate {
-  const known = templates.get(sql);
-  if (known) return known;
+  const cachedTemplate = cachedTemplates.get(sql);
+  if (cachedTemplate) return cachedTemplate;
   const template = parseTemplate(sql);
-  templates.set(sql, template);
+  cachedTemplates.set(sql, template);
   return template;
 }
 
 class TemplateParser {
   readonly #sql: string;
-  readonly #pieces: Piece[] = [];
+  readonly #pieces: TemplatePiece[] = [];
   readonly #placeholders: Placeholder[] = [];
-  /** Start of the SQL not yet put into a piece. */
+  /** The start of the SQL that is not yet put into a piece. */
   #from = 0;
   #clauses = 0;
   #clause: { index: number; start: number; placeholders: number } | null = null;
-  /** The clauses that the rest of the line is the default of. */
+  /** The clauses whose default the rest of the line is. */
   #unless: readonly number[] = [];
-  /** The end of the statement itself: `;`, spaces and comments at the end are left out. */
+  /** The end of the statement itself, without `;`, spaces and comments at the end. */
   #end = 0;
-  /** Brackets of an array that are open: inside of it every bracket is SQL's own. */
+  /** The number of open brackets of an array: inside an array every bracket belongs to the SQL itself. */
   #brackets = 0;
-  /** The last two tokens that mean something, lower-case. */
+  /** The last two tokens except spaces and comments, in lower case. */
   #last: [string, string] = ['', ''];
 
   constructor(sql: string) {
@@ -99,14 +101,14 @@ class TemplateParser {
   }
 
   parse(): SqlTemplate {
-    for (let at = 0; at < this.#sql.length; ) at = this.#take(sqlTokenAt(this.#sql, at));
+    for (let at = 0; at < this.#sql.length; ) at = this.#take(readSqlToken(this.#sql, at));
     // People end their statement with `;`; the statement around it would not bear one.
     this.#flush(this.#end);
     if (this.#clause) throw new TemplateError('an optional clause "[[" is not closed', this.#clause.start);
     return { pieces: this.#pieces, placeholders: this.#placeholders };
   }
 
-  /** @returns where the next token begins */
+  /** Processes a token. @returns the index where the next token begins */
   #take({ kind, start, end }: SqlToken): number {
     if (this.#unless.length > 0) this.#endDefault(kind, start, end);
     if (kind === 'comment') return this.#comment(start, end);
@@ -125,21 +127,23 @@ class TemplateParser {
     return end;
   }
 
-  /** A comment to the end of a line that stands in a clause ends with the clause, and the text behind it is the default. */
+  /**
+   * Processes a comment: in a clause, a comment to the end of a line ends with the clause, and the text after it is the default.
+   */
   #comment(start: number, end: number): number {
-    const closed = this.#sql.slice(start, end).indexOf(']]');
-    if (!this.#clause || this.#brackets > 0 || closed < 0 || !this.#sql.startsWith('--', start)) return end;
+    const closingOffset = this.#sql.slice(start, end).indexOf(']]');
+    if (!this.#clause || this.#brackets > 0 || closingOffset < 0 || !this.#sql.startsWith('--', start)) return end;
     this.#flush(start);
-    this.#from = start + closed;
+    this.#from = start + closingOffset;
     const { index } = this.#clause;
-    const next = this.#close(start + closed);
+    const next = this.#close(start + closingOffset);
     if (this.#unless.length === MAX_DEFAULTS)
       throw new TemplateError(`a line holds at most ${MAX_DEFAULTS} optional clauses with a default`, start);
     this.#unless = [...this.#unless, index];
     return next;
   }
 
-  /** A default ends with its line. */
+  /** Ends a default with its line. */
   #endDefault(kind: SqlToken['kind'], start: number, end: number): void {
     const line = this.#sql.slice(start, end).search(/[\n\r]/);
     if (line < 0) return;
@@ -149,7 +153,7 @@ class TemplateParser {
     this.#unless = [];
   }
 
-  get #place(): Place {
+  get #place(): ClausePlace {
     return { clause: this.#clause?.index ?? null, unless: this.#unless };
   }
 
@@ -159,15 +163,15 @@ class TemplateParser {
 
   #placeholder(start: number): number {
     SLUG_IN_BRACES.lastIndex = start;
-    const found = SLUG_IN_BRACES.exec(this.#sql);
-    if (!found) throw new TemplateError('a parameter is written {{slug}}', start);
-    const [, slug = '', part = 'value'] = found;
+    const slugMatch = SLUG_IN_BRACES.exec(this.#sql);
+    if (!slugMatch) throw new TemplateError('a parameter is written {{slug}}', start);
+    const [, slug = '', part = 'value'] = slugMatch;
     if (part !== 'value' && part !== 'from' && part !== 'to') {
       throw new TemplateError(`{{${slug}.${part}}}: a date range gives .from and .to`, start);
     }
     this.#flush(start);
-    const list = this.#last[1] === '(' && ['any', 'some', 'all'].includes(this.#last[0]);
-    const placeholder: Placeholder = { slug, part, list, place: this.#place };
+    const isList = this.#last[1] === '(' && ['any', 'some', 'all'].includes(this.#last[0]);
+    const placeholder: Placeholder = { slug, part, list: isList, place: this.#place };
     this.#placeholders.push(placeholder);
     this.#pieces.push({ type: 'placeholder', placeholder, start, place: this.#place });
     this.#remember('{{}}');
@@ -185,10 +189,10 @@ class TemplateParser {
   }
 
   #close(start: number): number {
-    const { start: opened, placeholders } = this.#clause as { start: number; placeholders: number };
+    const { start: clauseStart, placeholders } = this.#clause as { start: number; placeholders: number };
     this.#flush(start);
     if (this.#placeholders.length === placeholders) {
-      throw new TemplateError('an optional clause "[[ … ]]" needs a parameter', opened);
+      throw new TemplateError('an optional clause "[[ … ]]" needs a parameter', clauseStart);
     }
     this.#clause = null;
     this.#from = start + 2;
@@ -205,7 +209,9 @@ class TemplateParser {
   }
 }
 
-/** A use of a parameter that its kind does not allow, in words for the author; undefined when all are right. */
+/**
+ * Finds the use of a parameter that its kind does not allow, as a sentence part for the author; undefined when the use is right.
+ */
 export function findMisuse({ slug, part }: Placeholder, kind: ParameterKind | undefined): string | undefined {
   if (kind === undefined) return `uses {{${slug}}}, which is not among the parameters`;
   if (kind === 'date_range' && part === 'value') {
@@ -215,8 +221,8 @@ export function findMisuse({ slug, part }: Placeholder, kind: ParameterKind | un
   return undefined;
 }
 
-/** Whether a parameter can be given any number of values: its every use takes a list. */
-export function takesList(template: SqlTemplate, slug: string, kind: ParameterKind): boolean {
+/** Tells whether a parameter accepts any number of values: every use of it takes a list. */
+export function acceptsList(template: SqlTemplate, slug: string, kind: ParameterKind): boolean {
   if (kind === 'multi_select') return true;
   return kind === 'select' && template.placeholders.every((place) => place.slug !== slug || place.list);
 }

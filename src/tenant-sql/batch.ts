@@ -1,9 +1,9 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
-import { arrayLiteral } from '../sql-templates/compiled.ts';
+import { formatArrayLiteral } from '../sql-templates/compiled.ts';
 import { type ExtendedProtocol, getParser } from './driver.ts';
 import type { Statement } from './rows.ts';
 
-/** The result of a statement. */
+/** The result of a statement in a batch. */
 export interface StatementResult {
   command?: string;
   rows: unknown[];
@@ -11,27 +11,26 @@ export interface StatementResult {
 }
 
 /**
- * Runs statements with bound values, all sent in one message: one round trip. PostgreSQL skips what follows the first
- * that fails, so that none runs outside of a transaction that an earlier one was to begin.
- * @returns the result of each
+ * Runs statements with bound values, all sent in one message: one round trip. PostgreSQL skips all statements after the first
+ * that fails, so that none runs outside of a transaction that an earlier one was to begin. @returns the result of each
  */
 export function runBatch(client: Client, statements: readonly Statement[]): Promise<StatementResult[]> {
-  const batch = new Batch(statements);
+  const batch = new StatementBatch(statements);
   client.query(batch);
   return batch.results;
 }
 
-interface Field {
+interface ResultField {
   name: string;
   parse: (text: string) => unknown;
 }
 
-/** The callbacks of the driver while it runs the statements; `submit` and the handlers are node-postgres's interface. */
-class Batch implements Submittable {
+/** A batch as the driver runs it; `submit` and the handlers are node-postgres's interface. */
+class StatementBatch implements Submittable {
   readonly results: Promise<StatementResult[]>;
   readonly #statements: readonly Statement[];
   readonly #done: StatementResult[] = [];
-  #fields: Field[] = [];
+  #fields: ResultField[] = [];
   #rows: unknown[] = [];
   #succeed!: (results: StatementResult[]) => void;
   #fail!: (error: unknown) => void;
@@ -45,7 +44,7 @@ class Batch implements Submittable {
   }
 
   submit(connection: Connection): void {
-    sendAll(connection, this.#statements);
+    sendStatements(connection, this.#statements);
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
@@ -63,8 +62,8 @@ class Batch implements Submittable {
 
   handleCommandComplete({ text }: { text: string }): void {
     const [command = ''] = text.split(' ');
-    const affected = /\d+$/.exec(text)?.[0];
-    this.#done.push({ command, rows: this.#rows, rowCount: affected === undefined ? null : Number(affected) });
+    const affectedRows = /\d+$/.exec(text)?.[0];
+    this.#done.push({ command, rows: this.#rows, rowCount: affectedRows === undefined ? null : Number(affectedRows) });
     this.#fields = [];
     this.#rows = [];
   }
@@ -81,24 +80,24 @@ class Batch implements Submittable {
 }
 
 /** Sends statements in one message. */
-export function sendAll(connection: Connection, statements: readonly Statement[]): void {
-  const out = connection as unknown as ExtendedProtocol;
+export function sendStatements(connection: Connection, statements: readonly Statement[]): void {
+  const extendedConnection = connection as unknown as ExtendedProtocol;
   for (const { text, values } of statements) {
-    out.parse({ text });
-    out.bind({ values: values.map(toText) });
-    out.describe({ type: 'P', name: '' });
-    out.execute({});
+    extendedConnection.parse({ text });
+    extendedConnection.bind({ values: values.map(toParameterText) });
+    extendedConnection.describe({ type: 'P', name: '' });
+    extendedConnection.execute({});
   }
-  out.sync();
+  extendedConnection.sync();
 }
 
-/** A value as PostgreSQL reads it for whatever type the statement gives it. */
-function toText(value: unknown): string | null {
+/** Converts a value to the text that PostgreSQL reads for whatever type the statement gives it. */
+function toParameterText(value: unknown): string | null {
   if (value === null || value === undefined) return null;
-  if (isTexts(value)) return arrayLiteral(value);
+  if (isTextArray(value)) return formatArrayLiteral(value);
   if (typeof value === 'object' || typeof value === 'function') throw new TypeError('cannot be bound as it is');
   return String(value);
 }
 
-const isTexts = (value: unknown): value is string[] =>
+const isTextArray = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((each) => typeof each === 'string');

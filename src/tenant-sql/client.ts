@@ -1,33 +1,33 @@
 import type { Client } from '@neondatabase/serverless';
-import { withinTime } from '../kernel/time-limit.ts';
+import { awaitWithinTime } from '../kernel/time-limit.ts';
 import { runBatch, type StatementResult } from './batch.ts';
-import { getSocket, newClient, watchWaking } from './driver.ts';
+import { createClient, getSocket, watchWaking } from './driver.ts';
 import { databaseFull, databaseUnavailable, resultUnknown } from './failures.ts';
-import { isConnectionProblem, isFull, isPostgresError, isReadOnly, wasNeverSent } from './postgres-error.ts';
+import { isConnectionProblem, isDiskFull, isPostgresError, isReadOnlyError, wasNeverSent } from './postgres-error.ts';
 import type { Statement } from './rows.ts';
 import {
   buildTransactionStart,
-  LIMITS,
+  STATEMENT_LIMITS,
   type TenantTx,
   type TransactionOptions,
   type TransactionStart,
 } from './transaction.ts';
 
-export { isOutOfTime, isPostgresError, isTimeout, type PostgresError } from './postgres-error.ts';
+export { isPostgresError, isStatementTimeout, isTransactionTimeout, type PostgresError } from './postgres-error.ts';
 export type { TenantTx, TransactionOptions } from './transaction.ts';
 
 export interface TenantSqlOptions {
-  /** WebSocket proxy for all hosts, such as `ws://127.0.0.1:5433/v2`; without it, each host's own `wss://{host}/v2`. */
+  /** The WebSocket proxy for all hosts, such as `ws://127.0.0.1:5433/v2`; without it, each host's own `wss://{host}/v2`. */
   wsProxy?: string;
-  /** Milliseconds to connect before the database counts as unavailable; 15,000 by default. */
+  /** The milliseconds to connect before the database counts as unavailable; 15,000 by default. */
   connectTimeoutMs?: number;
-  /** Milliseconds beyond a statement's own limit before a silent connection is dropped; 5,000 by default. */
+  /** The milliseconds beyond a statement's own limit before a silent connection is dropped; 5,000 by default. */
   graceMs?: number;
-  /** Called with true when the database lets the connection wait, as it is waking, and with false when it is awake. */
+  /** Called with true when the database makes the connection wait, as it is waking, and with false when it is awake. */
   onWaking?: (isWaking: boolean) => void;
-  /** Called when the connection is closed or dropped, also if it was never opened; perhaps more than once. */
+  /** Called when the connection is closed or dropped, also if it was never opened; possibly more than once. */
   onClosed?: () => void;
-  /** Called for each statement of user SQL that the database has run, whatever came of it. */
+  /** Called for each statement of user SQL that the database has run, whether it succeeded or failed. */
   onUserSql?: () => void;
 }
 
@@ -44,30 +44,28 @@ export interface TenantSql extends TenantTx {
   connect(): Promise<Client>;
   /** Ends the connection at once, even in the middle of a message. It cannot be used afterwards. */
   drop(): void;
-  /** Whether the connection was closed or dropped. */
+  /** True if the connection was closed or dropped. */
   readonly closed: boolean;
-  /** Says that the database has run a statement of user SQL. */
+  /** Records that the database has run a statement of user SQL. */
   noteUserSql(): void;
   /** Ends the connection, if there is one; never throws. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 15_000;
-/** The time that the network may take beyond PostgreSQL's limit for a statement. */
-const GRACE_MS = 5_000;
+/** The time that the network may take beyond PostgreSQL's limit for a statement. Milliseconds. */
+const STATEMENT_GRACE_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 2_000;
-/** A database that is awake answers sooner: a round trip of half the world takes less. */
-const WAKING_MS = 300;
+/** The time after which a silent database counts as waking: even from half the world away, an awake database answers sooner. */
+const WAKING_DETECTION_MS = 300;
 
 /**
  * Opens the database at `connectionString` for one request; the first statement connects. Statements fail with
  * `databaseUnavailable` when the database cannot be reached, does not answer in time, or the connection is lost; with
- * `resultUnknown` when the connection was lost after a change was sent to be committed; with `databaseFull` when it has no
- * room for a change, or takes none; with a `PostgresError` when
- * PostgreSQL refuses the statement.
- *
- * PostgreSQL limits the time of every statement (outside of transactions by the login's setting, see `LIMITS` in
- * `transaction.ts`); the client limits it too, with some grace.
+ * `resultUnknown` when the connection was lost after a change was sent to be committed; with `databaseFull` when it has no space
+ * for a change, or accepts none; with a `PostgresError` when PostgreSQL rejects the statement. PostgreSQL limits the time of
+ * every statement (outside of transactions by the login's setting, see `STATEMENT_LIMITS` in `transaction.ts`); the client limits
+ * it too, with some grace.
  */
 export const openTenantSql = (connectionString: string, options: TenantSqlOptions = {}): TenantSql =>
   new NeonTenantSql(connectionString, options);
@@ -79,14 +77,14 @@ class NeonTenantSql implements TenantSql {
   #connected: Promise<void> | undefined;
   #closed = false;
   #inTransaction = false;
-  /** Whether the statements may change something, unless the database takes no changes. */
+  /** Whether the statements may change something, unless the database accepts no changes. */
   #mayWrite = false;
   /** The beginning of a transaction that is sent with the next statement. */
   #beginning: TransactionStart | undefined;
-  /** Whether the COMMIT was sent with the last statements. */
+  /** True if the COMMIT was sent with the last statements. */
   #isFinished = false;
   /** PostgreSQL's limit for the current statement. Milliseconds. */
-  #limit: number = LIMITS.statementMs;
+  #limit: number = STATEMENT_LIMITS.statementMs;
 
   constructor(connectionString: string, options: TenantSqlOptions) {
     this.#connectionString = connectionString;
@@ -111,18 +109,18 @@ class NeonTenantSql implements TenantSql {
   }
 
   async finish<R extends unknown[]>(statements: { [I in keyof R]: Statement }): Promise<{ [I in keyof R]: R[I][] }> {
-    const all = await this.queryAll<unknown[]>([...(statements as Statement[]), { text: 'COMMIT', values: [] }]);
+    const allResults = await this.queryAll<unknown[]>([...(statements as Statement[]), { text: 'COMMIT', values: [] }]);
     this.#isFinished = true;
-    return all.slice(0, -1) as { [I in keyof R]: R[I][] };
+    return allResults.slice(0, -1) as { [I in keyof R]: R[I][] };
   }
 
   async execute(text: string, values?: unknown[]): Promise<number> {
-    const run = () => this.#run(text, values);
-    if (this.#inTransaction) return (await run()).rowCount ?? 0;
+    const runStatement = () => this.#run(text, values);
+    if (this.#inTransaction) return (await runStatement()).rowCount ?? 0;
     this.#mayWrite = true;
     try {
       // Outside of a transaction a statement is its own commit.
-      return (await committing(run)).rowCount ?? 0;
+      return (await runCommitting(runStatement)).rowCount ?? 0;
     } finally {
       this.#mayWrite = false;
     }
@@ -132,7 +130,7 @@ class NeonTenantSql implements TenantSql {
     if (this.#inTransaction) throw new Error('transactions of one connection do not nest');
     this.#inTransaction = true;
     this.#mayWrite = options.readOnly !== true;
-    this.#limit = options.statementTimeoutMs ?? LIMITS.statementMs;
+    this.#limit = options.statementTimeoutMs ?? STATEMENT_LIMITS.statementMs;
     this.#beginning = buildTransactionStart(options);
     try {
       let result: T;
@@ -149,7 +147,7 @@ class NeonTenantSql implements TenantSql {
       this.#mayWrite = false;
       this.#isFinished = false;
       this.#beginning = undefined;
-      this.#limit = LIMITS.statementMs;
+      this.#limit = STATEMENT_LIMITS.statementMs;
     }
   }
 
@@ -161,14 +159,14 @@ class NeonTenantSql implements TenantSql {
     try {
       await this.#run(text);
     } finally {
-      this.#limit = LIMITS.statementMs;
+      this.#limit = STATEMENT_LIMITS.statementMs;
       this.#mayWrite = false;
       // A connection that keeps these limits is not for other statements; nor is one that is lost.
       if (!this.#closed) await this.#run('RESET statement_timeout; RESET lock_timeout').catch(() => this.close());
     }
   }
 
-  async bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
+  async runBounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
     // What the driver does by itself finds the transaction begun.
     if (this.#beginning !== undefined) await this.#run('');
     return this.#bounded(work, milliseconds);
@@ -177,21 +175,21 @@ class NeonTenantSql implements TenantSql {
   async #bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
     const client = await this.connect();
     return this.#withinTime(
-      milliseconds + (this.#options.graceMs ?? GRACE_MS),
+      milliseconds + (this.#options.graceMs ?? STATEMENT_GRACE_MS),
       work(client).catch((error: unknown) => {
-        throw isFull(error) || (this.#mayWrite && isReadOnly(error)) ? databaseFull().because(error) : error;
+        throw isDiskFull(error) || (this.#mayWrite && isReadOnlyError(error)) ? databaseFull().addCause(error) : error;
       }),
     );
   }
 
   #withinTime<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-    return withinTime(milliseconds, work, () => this.#lost(new Error(`no answer within ${milliseconds} ms`)));
+    return awaitWithinTime(milliseconds, work, () => this.#lost(new Error(`no answer within ${milliseconds} ms`)));
   }
 
-  /** The connection is lost, and would never report its end. */
+  /** Drops the connection, which is lost and would never report its end. */
   #lost(cause: unknown): Error {
     this.drop();
-    return databaseUnavailable().because(cause);
+    return databaseUnavailable().addCause(cause);
   }
 
   drop(): void {
@@ -218,34 +216,36 @@ class NeonTenantSql implements TenantSql {
       return (await this.#runBatch([{ text, values }])).at(-1) as StatementResult;
     }
     this.#beginning = undefined;
-    const whole = beginning === undefined ? text : `${beginning.text}; ${text}`;
-    const result = (await this.#send((client) => client.query(whole, values))) as StatementResult | StatementResult[];
-    return Array.isArray(result) ? (result.at(-1) ?? NOTHING) : result;
+    const fullText = beginning === undefined ? text : `${beginning.text}; ${text}`;
+    const result = (await this.#send((client) => client.query(fullText, values))) as
+      | StatementResult
+      | StatementResult[];
+    return Array.isArray(result) ? (result.at(-1) ?? EMPTY_RESULT) : result;
   }
 
   async #runBatch(statements: readonly Statement[]): Promise<StatementResult[]> {
-    const before = this.#beginning?.statements ?? [];
+    const beginStatements = this.#beginning?.statements ?? [];
     this.#beginning = undefined;
-    const results = await this.#send((client) => runBatch(client, [...before, ...statements]));
-    return results.slice(before.length);
+    const results = await this.#send((client) => runBatch(client, [...beginStatements, ...statements]));
+    return results.slice(beginStatements.length);
   }
 
   #send<T>(run: (client: Client) => Promise<T>): Promise<T> {
-    const send = async (client: Client) => {
+    const runOrLoseConnection = async (client: Client) => {
       try {
         return await run(client);
       } catch (error) {
         throw isConnectionProblem(error) ? this.#lost(error) : error;
       }
     };
-    return this.#bounded(send, this.#limit);
+    return this.#bounded(runOrLoseConnection, this.#limit);
   }
 
   async #commit(onlyReads: boolean): Promise<void> {
     // Nothing was run, or all of it already.
     if (this.#beginning !== undefined || this.#isFinished) return;
-    const commit = () => this.#run('COMMIT');
-    const { command } = await (onlyReads ? commit() : committing(commit));
+    const sendCommit = () => this.#run('COMMIT');
+    const { command } = await (onlyReads ? sendCommit() : runCommitting(sendCommit));
     // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and no error.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a failed statement went unnoticed');
   }
@@ -261,16 +261,16 @@ class NeonTenantSql implements TenantSql {
   }
 
   async connect(): Promise<Client> {
-    if (this.#closed) throw databaseUnavailable().because(new Error('the connection was closed'));
+    if (this.#closed) throw databaseUnavailable().addCause(new Error('the connection was closed'));
     if (this.#client === undefined) {
-      this.#client = newClient(this.#connectionString, this.#options.wsProxy);
-      const connected = this.#client.connect().catch((error: unknown) => {
+      this.#client = createClient(this.#connectionString, this.#options.wsProxy);
+      const connecting = this.#client.connect().catch((error: unknown) => {
         throw isPostgresError(error) && !isConnectionProblem(error) ? error : this.#lost(error);
       });
-      watchWaking(this.#client, WAKING_MS, (isWaking) => {
+      watchWaking(this.#client, WAKING_DETECTION_MS, (isWaking) => {
         if (!this.#closed) this.#options.onWaking?.(isWaking);
       });
-      this.#connected = this.#withinTime(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, connected);
+      this.#connected = this.#withinTime(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, connecting);
     }
     const client = this.#client;
     await this.#connected;
@@ -282,17 +282,17 @@ async function end(client: Client): Promise<void> {
   // The driver merges writes in a timer, which could write to the closed socket.
   client.neonConfig.coalesceWrites = false;
   // A broken connection never reports its end.
-  await withinTime(CLOSE_TIMEOUT_MS, client.end()).catch(() => undefined);
+  await awaitWithinTime(CLOSE_TIMEOUT_MS, client.end()).catch(() => undefined);
 }
 
 /** Runs a statement that PostgreSQL may have committed even if its answer is lost. */
-async function committing<T>(run: () => Promise<T>): Promise<T> {
+async function runCommitting<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (!databaseUnavailable.matches(error) || wasNeverSent(error.cause)) throw error;
-    throw resultUnknown().because(error.cause);
+    throw resultUnknown().addCause(error.cause);
   }
 }
 
-const NOTHING: StatementResult = { rows: [], rowCount: 0 };
+const EMPTY_RESULT: StatementResult = { rows: [], rowCount: 0 };

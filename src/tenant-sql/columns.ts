@@ -1,10 +1,10 @@
-/** The types of a managed table's columns, in the API's words. */
+/** The types of a managed table's columns, named as in the API. */
 export const COLUMN_TYPES = ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'] as const;
 
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
-/** A column of a managed table, as in the API and the catalogue. The `id` that every table has is not among them. */
-export interface Column {
+/** A column of a managed table, in the form of the API and of the catalogue. The `id` that every table has is not included. */
+export interface TableColumnDefinition {
   name: string;
   display_name: string;
   type: ColumnType;
@@ -21,5 +21,7 @@ export const POSTGRES_TYPES: Record<ColumnType, string> = {
   datetime: 'timestamptz',
 };
 
-/** Postgres allows 1,600 columns a table and counts dropped ones for ever: this leaves room for changes. */
+/**
+ * The maximum number of columns of a table. Postgres allows 1,600 and counts dropped ones for ever: this leaves some for changes.
+ */
 export const MAX_COLUMNS = 1000;

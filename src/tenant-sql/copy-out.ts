@@ -1,16 +1,16 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
-import { sendAll } from './batch.ts';
+import { sendStatements } from './batch.ts';
 import type { TenantTx } from './client.ts';
 import { divertRows, type RowReceiver } from './copy-frames.ts';
 import { getSocket } from './driver.ts';
 import { databaseUnavailable } from './failures.ts';
-import type { LineBuffers, Lines } from './line-buffers.ts';
+import type { LineBuffers, LineBytes } from './line-buffers.ts';
 import { isConnectionProblem } from './postgres-error.ts';
-import type { Bind } from './row-filters.ts';
+import type { BindValue } from './row-filters.ts';
 import type { Statement } from './rows.ts';
 
-/** A statement's values for COPY, which takes none: settings that it reads, set by `statement` before it. */
-export function bindAsSettings(): { bind: Bind; statement(): Statement[] } {
+/** Binds a statement's values for COPY, which takes none: as settings that the statement reads, set by `statement` before it. */
+export function bindAsSettings(): { bind: BindValue; statement(): Statement[] } {
   const values: unknown[] = [];
   const name = (number: number) => `'console_value.v${number}'`;
   return {
@@ -27,24 +27,23 @@ export function bindAsSettings(): { bind: Bind; statement(): Statement[] } {
   };
 }
 
-/** The result of a COPY. */
-export interface CopiedOut {
-  /** The rows that were taken: the first ones. */
+/** The result of a COPY to the client. */
+export interface CopyOutResult {
+  /** The number of rows that were taken: the first ones. */
   rows: number;
-  /** The length of the lines of the rows that were taken. */
+  /** The number of bytes of the lines of the rows that were taken. */
   bytes: number;
-  /** The last one of them, until another COPY uses the same buffers. */
+  /** The last line that was taken, until another COPY uses the same buffers. */
   lastLine: Uint8Array;
-  /** Whether there were more rows than fitted. */
+  /** Whether there were more rows than fitted into the buffers. */
   isCut: boolean;
 }
 
 /**
- * Runs `COPY (select) TO STDOUT` as CSV. Postgres sends as fast as it can, and nothing can hold it back: what does not fit into
- * the buffers is dropped.
- * @param before statements to run in the same round trip
- * @param milliseconds the statement's own time limit
- * @param buffers take whole lines of RFC 4180, each with its CRLF; a first one that is longer has its own memory
+ * Runs `COPY (select) TO STDOUT` as CSV. Postgres sends as fast as it can, and nothing can slow it down: rows that do not fit
+ * into the buffers are dropped. @param before statements to run in the same round trip @param milliseconds the statement's own
+ * time limit @param buffers take whole lines of RFC 4180, each with its CRLF; a first line longer than a buffer gets its own
+ * memory
  */
 export function copyOut(
   tx: TenantTx,
@@ -52,38 +51,38 @@ export function copyOut(
   select: string,
   milliseconds: number,
   buffers: LineBuffers,
-): Promise<CopiedOut> {
+): Promise<CopyOutResult> {
   const copy = { text: `COPY (${select}) TO STDOUT (FORMAT csv)`, values: [] };
-  return tx.bounded((client) => {
-    const run = new CopyOut(client, [...before, copy], buffers);
-    client.query(run);
-    return run.copied;
+  return tx.runBounded((client) => {
+    const copyRun = new CopyOutRun(client, [...before, copy], buffers);
+    client.query(copyRun);
+    return copyRun.copied;
   }, milliseconds);
 }
 
 const CR = 13;
 const LF = 10;
 
-/** The callbacks of the driver while it runs the statements; `submit` and the handlers are node-postgres's interface. */
-class CopyOut implements Submittable, RowReceiver {
-  readonly copied: Promise<CopiedOut>;
+/** The COPY as the driver runs it; `submit` and the handlers are node-postgres's interface. */
+class CopyOutRun implements Submittable, RowReceiver {
+  readonly copied: Promise<CopyOutResult>;
   readonly #client: Client;
   readonly #statements: Statement[];
   readonly #buffers: LineBuffers;
-  readonly #result: CopiedOut = { rows: 0, bytes: 0, lastLine: new Uint8Array(), isCut: false };
-  #buffer: Lines;
+  readonly #result: CopyOutResult = { rows: 0, bytes: 0, lastLine: new Uint8Array(), isCut: false };
+  #buffer: LineBytes;
   #length = 0;
-  /** The beginning of the line that is being sent, and of the last one that is whole. */
+  /** The beginning of the line that is being sent, and of the last line that is complete. */
   #line = 0;
   #lastLine = 0;
-  #succeed!: (copied: CopiedOut) => void;
+  #succeed!: (copied: CopyOutResult) => void;
   #fail!: (error: unknown) => void;
 
   constructor(client: Client, statements: Statement[], buffers: LineBuffers) {
     this.#client = client;
     this.#statements = statements;
     this.#buffers = buffers;
-    this.#buffer = buffers.empty() as Lines;
+    this.#buffer = buffers.takeFreeBuffer() as LineBytes;
     this.copied = new Promise((resolve, reject) => {
       this.#succeed = resolve;
       this.#fail = reject;
@@ -92,10 +91,10 @@ class CopyOut implements Submittable, RowReceiver {
 
   submit(connection: Connection): void {
     divertRows(getSocket(this.#client), this);
-    sendAll(connection, this.#statements);
+    sendStatements(connection, this.#statements);
   }
 
-  take(bytes: Uint8Array, start: number, end: number): void {
+  takeBytes(bytes: Uint8Array, start: number, end: number): void {
     if (this.#result.isCut) return;
     // A line grows by its CR.
     if (this.#length + end - start + 1 > this.#buffer.length && !this.#makeRoom(end - start + 1)) return;
@@ -103,18 +102,20 @@ class CopyOut implements Submittable, RowReceiver {
     this.#length += end - start;
   }
 
-  /** Hands the whole lines on, and goes on in another buffer. Only the first line is given more than one has. */
-  #makeRoom(more: number): boolean {
-    const begun = this.#buffer.subarray(this.#line, this.#length);
-    const least = begun.length + more;
+  /** Hands on the complete lines, and continues in another buffer. Only the first line gets more memory than one buffer. */
+  #makeRoom(neededBytes: number): boolean {
+    const startedLine = this.#buffer.subarray(this.#line, this.#length);
+    const minBytes = startedLine.length + neededBytes;
     const next =
-      this.#result.rows === 0 ? new Uint8Array(Math.max(least, 2 * this.#buffer.length)) : this.#buffers.empty(least);
+      this.#result.rows === 0
+        ? new Uint8Array(Math.max(minBytes, 2 * this.#buffer.length))
+        : this.#buffers.takeFreeBuffer(minBytes);
     this.#result.isCut = next === undefined;
     if (!next) return false;
-    next.set(begun);
+    next.set(startedLine);
     if (this.#line > 0) this.#handOn();
     this.#buffer = next;
-    this.#length = begun.length;
+    this.#length = startedLine.length;
     this.#line = 0;
     return true;
   }
@@ -123,10 +124,10 @@ class CopyOut implements Submittable, RowReceiver {
     const lines = this.#buffer.subarray(0, this.#line);
     if (this.#line > 0) this.#result.lastLine = lines.subarray(this.#lastLine);
     this.#result.bytes += lines.length;
-    this.#buffers.fill(lines);
+    this.#buffers.pushLines(lines);
   }
 
-  /** Postgres sends each row as a message, which ends with LF. */
+  /** Ends a row, which Postgres sends as one message that ends with LF. */
   endRow(): void {
     if (this.#result.isCut) return;
     this.#buffer[this.#length - 1] = CR;
@@ -143,7 +144,7 @@ class CopyOut implements Submittable, RowReceiver {
   }
 
   handleError(error: unknown): void {
-    this.#fail(isConnectionProblem(error) ? databaseUnavailable().because(error) : error);
+    this.#fail(isConnectionProblem(error) ? databaseUnavailable().addCause(error) : error);
   }
 
   // The rows come by the other way; results of statements before the COPY are ignored.

@@ -4,18 +4,17 @@ import type { TenantTx } from './client.ts';
 import { databaseUnavailable } from './failures.ts';
 import { isConnectionProblem } from './postgres-error.ts';
 
-/** Bytes of one CopyData message. Driver and proxies forward a message as a whole, so smaller ones arrive sooner. */
+/**
+ * The number of bytes of one CopyData message. Driver and proxies forward a message as a whole, so smaller ones arrive sooner.
+ */
 const MESSAGE_BYTES = 256 * 1024;
 
 /**
- * Runs one `COPY … FROM STDIN` with `data` as its whole input, in the format that the statement names. The driver sends
- * without backpressure, so `data` stays in memory until Postgres has received it: pass a few megabytes a call.
- *
- * @param text the statement; further statements may surround it, since it uses the simple protocol
- * @param milliseconds the statement's own time limit
- * @param onSent called when all data has been sent: from here on only Postgres works
- * @returns rows copied
- * @throws PostgresError with `where` naming Postgres's line and column; `tenant_sql.unavailable` for a lost connection
+ * Runs one `COPY … FROM STDIN` with `data` as its whole input, in the format that the statement names. The driver sends without
+ * backpressure, so `data` stays in memory until Postgres has received it: pass a few megabytes a call. @param text the statement;
+ * further statements may surround it, since it uses the simple protocol @param milliseconds the statement's own time limit @param
+ * onSent called when all data has been sent: from then on only Postgres works @returns the number of copied rows @throws
+ * PostgresError with `where` naming Postgres's line and column; `tenant_sql.unavailable` for a lost connection
  */
 export async function copyIn(
   tx: TenantTx,
@@ -24,15 +23,15 @@ export async function copyIn(
   milliseconds: number,
   onSent: () => void = () => {},
 ): Promise<number> {
-  return tx.bounded((client) => {
-    const copy = new CopyIn(client, text, data, onSent);
+  return tx.runBounded((client) => {
+    const copy = new CopyInRun(client, text, data, onSent);
     client.query(copy);
     return copy.rows;
   }, milliseconds);
 }
 
-/** The callbacks of the driver while it runs the statement; `submit` and the handlers are node-postgres's interface. */
-class CopyIn implements Submittable {
+/** The COPY as the driver runs it; `submit` and the handlers are node-postgres's interface. */
+class CopyInRun implements Submittable {
   readonly rows: Promise<number>;
   readonly #client: Client;
   readonly #text: string;
@@ -71,8 +70,8 @@ class CopyIn implements Submittable {
   }
 
   handleCommandComplete({ text }: { text: string }): void {
-    const tag = /^COPY (\d+)$/.exec(text);
-    if (tag) this.#copied = Number(tag[1]);
+    const commandTag = /^COPY (\d+)$/.exec(text);
+    if (commandTag) this.#copied = Number(commandTag[1]);
   }
 
   handleReadyForQuery(): void {
@@ -80,7 +79,7 @@ class CopyIn implements Submittable {
   }
 
   handleError(error: unknown): void {
-    this.#fail(isConnectionProblem(error) ? databaseUnavailable().because(error) : error);
+    this.#fail(isConnectionProblem(error) ? databaseUnavailable().addCause(error) : error);
   }
 
   // Results of statements before the COPY are ignored.

@@ -1,12 +1,12 @@
 import { Client, types } from '@neondatabase/serverless';
 
-/** Makes a client of the driver, not connected yet. @param wsProxy see `TenantSqlOptions` */
-export function newClient(connectionString: string, wsProxy: string | undefined): Client {
+/** Creates a client of the driver, not yet connected. @param wsProxy see `TenantSqlOptions` */
+export function createClient(connectionString: string, wsProxy: string | undefined): Client {
   const client = new Client({ connectionString, types: { getTypeParser: getParser as typeof types.getTypeParser } });
   if (wsProxy !== undefined) {
-    const proxy = new URL(wsProxy);
-    client.neonConfig.useSecureWebSocket = proxy.protocol === 'wss:';
-    client.neonConfig.wsProxy = `${proxy.host}${proxy.pathname}`;
+    const proxyUrl = new URL(wsProxy);
+    client.neonConfig.useSecureWebSocket = proxyUrl.protocol === 'wss:';
+    client.neonConfig.wsProxy = `${proxyUrl.host}${proxyUrl.pathname}`;
   }
   // If the connection is lost between two statements, the next statement reports it.
   client.on('error', () => undefined);
@@ -15,9 +15,9 @@ export function newClient(connectionString: string, wsProxy: string | undefined)
 
 /**
  * Reports when the database makes a connection wait for `milliseconds` although the network path to it is open: Neon's proxy
- * accepts the WebSocket itself, and holds back what follows while it wakes the compute. The distance to the database makes no
- * difference. To be called after `connect`.
- * @param waiting called with true then, and with false when the database responds after that
+ * accepts the WebSocket itself, and holds back the rest while it wakes the compute. The distance to the database makes no
+ * difference. Must be called after `connect`. @param waiting called with true then, and with false when the database responds
+ * after that
  */
 export function watchWaking(client: Client, milliseconds: number, waiting: (isWaiting: boolean) => void): void {
   const { connection } = client as unknown as { connection: { once(event: string, listener: () => void): void } };
@@ -36,7 +36,7 @@ export function watchWaking(client: Client, milliseconds: number, waiting: (isWa
   connection.once('end', () => clearTimeout(timer));
 }
 
-/** Bytes that arrived; a part of them is of the same kind, which the driver depends on. */
+/** Bytes that arrived; parts of them are buffers of the same kind, which the driver depends on. */
 export type Chunk = Uint8Array<ArrayBuffer>;
 
 type DataListener = (chunk: Chunk) => void;
@@ -58,19 +58,19 @@ export interface ExtendedProtocol {
   parse(message: { text: string }): void;
   bind(message: { values: (string | null)[] }): void;
   describe(message: { type: 'P'; name: string }): void;
-  /** Fetches rows of `portal`, at most `rows`. */
+  /** Fetches rows of `portal`, at most `rows` of them. */
   execute(message: { portal?: string; rows?: number }): void;
   sync(): void;
 }
 
-const asText = (value: string): string => value;
-const asBoolean = (value: string): boolean => value === 't';
-/** text[], varchar[], uuid[], bigint[], numeric[]: each element stays text. */
-const TEXT_ARRAYS = new Set([1009, 1015, 2951, 1016, 1231]);
-const TEXT_ARRAY = 1009;
+const parseText = (value: string): string => value;
+const parseBoolean = (value: string): boolean => value === 't';
+/** The type oids of text[], varchar[], uuid[], bigint[], numeric[]: each element stays text. */
+const TEXT_ARRAY_OIDS = new Set([1009, 1015, 2951, 1016, 1231]);
+const TEXT_ARRAY_OID = 1009;
 
-const PARSERS: Record<number, (value: string) => unknown> = {
-  16: asBoolean,
+const PARSERS_BY_OID: Record<number, (value: string) => unknown> = {
+  16: parseBoolean,
   21: Number,
   23: Number,
   26: Number,
@@ -80,8 +80,8 @@ const PARSERS: Record<number, (value: string) => unknown> = {
   3802: JSON.parse,
 };
 
-/** The parser for a type's oid, so that values have the types that `TenantTx` documents. */
+/** Returns the parser for a type's oid, so that values have the types that `TenantTx` documents. */
 export function getParser(oid: number): (value: string) => unknown {
-  if (TEXT_ARRAYS.has(oid)) return types.getTypeParser(TEXT_ARRAY) as (value: string) => unknown;
-  return PARSERS[oid] ?? asText;
+  if (TEXT_ARRAY_OIDS.has(oid)) return types.getTypeParser(TEXT_ARRAY_OID) as (value: string) => unknown;
+  return PARSERS_BY_OID[oid] ?? parseText;
 }

@@ -1,4 +1,4 @@
-import { defineFailure, everywhere, type Failure } from '../kernel/failure.ts';
+import { defineFailure, type Failure, makeCodeEverywhere } from '../kernel/failure.ts';
 
 /** The company's database could not be reached, or the connection to it was lost. */
 export const databaseUnavailable = defineFailure('tenant_sql.unavailable', 'unavailable', {
@@ -7,22 +7,22 @@ export const databaseUnavailable = defineFailure('tenant_sql.unavailable', 'unav
   detail: { retryAfter: 5 },
 });
 
-/** The connection was lost during a commit, which may have been made: no `retryAfter`, as a retry may repeat it. */
+/** The connection was lost during a commit, which may have been completed: no `retryAfter`, as a retry may repeat the change. */
 export const resultUnknown = defineFailure('tenant_sql.result_unknown', 'unavailable', {
   message:
     'The connection was lost before the database confirmed the change, which may or may not have been made. Check before trying again.',
   portuguese:
     'A conexão foi perdida antes da confirmação do banco de dados: a alteração pode ter sido feita ou não. Verifique antes de tentar novamente.',
-  ...everywhere('RESULT_UNKNOWN'),
+  ...makeCodeEverywhere('RESULT_UNKNOWN'),
 });
 
-/** The company's database has no room left, or takes no changes: it is full, or was made read-only. */
+/** The company's database has no space left, or accepts no changes: it is full, or was made read-only. */
 export const databaseFull = defineFailure('tenant_sql.full', 'unavailable', {
   message: "The company's database is full, or takes no changes at the moment. Nothing was changed.",
   portuguese:
     'O banco de dados gerenciado está sem espaço ou não aceita alterações no momento. Nada foi alterado. Libere espaço e tente novamente.',
   detail: { retryAfter: 60 },
-  ...everywhere('DATABASE_FULL'),
+  ...makeCodeEverywhere('DATABASE_FULL'),
   'managed-tables': 'MANAGED_DATABASE_FULL',
 });
 
@@ -43,22 +43,22 @@ export const provisioningFailed = defineFailure('tenant_sql.provisioning_failed'
   detail: { retryAfter: 30 },
 });
 
-const queryError = (fact: string, message: string) =>
-  defineFailure(`user_sql.${fact}`, 'invalid', { message, console: 'DB_QUERY_ERROR', sharing: 'DB_QUERY_ERROR' });
+const defineQueryFailure = (codeSuffix: string, message: string) =>
+  defineFailure(`user_sql.${codeSuffix}`, 'invalid', { message, console: 'DB_QUERY_ERROR', sharing: 'DB_QUERY_ERROR' });
 
 /** The query is wrong, or refers to something that the reader may not see. */
-export const queryFailed = queryError('failed', 'The query failed.');
-export const queryRefused = queryError('refused', 'The query is not allowed.');
-export const queryTimedOut = queryError('timeout', 'The query took too long.');
+export const queryFailed = defineQueryFailure('failed', 'The query failed.');
+export const queryRefused = defineQueryFailure('refused', 'The query is not allowed.');
+export const queryTimedOut = defineQueryFailure('timeout', 'The query took too long.');
 
 /** The result is too large: not even its first row fits. */
-export const resultTooLarge = queryError('too_large', 'The result of the query is too large.');
+export const resultTooLarge = defineQueryFailure('too_large', 'The result of the query is too large.');
 
-/** The failures of routes that answer with the result of user SQL, besides `tenantSqlFailures`. */
+/** The failures of routes that return the result of user SQL, besides `tenantSqlFailures`. */
 export const userSqlFailures = [queryFailed, queryRefused, queryTimedOut, resultTooLarge];
 
-/** The database's message about a failed query, for its author only: it may name what outsiders must not learn. */
-export function databaseMessage(failure: Failure): string | undefined {
-  const isOfQuery = userSqlFailures.some((type) => type.matches(failure));
-  return isOfQuery && failure.cause instanceof Error ? failure.cause.message : undefined;
+/** Returns the database's message about a failed query, for its author only: it may name what outsiders must not learn. */
+export function getDatabaseMessage(failure: Failure): string | undefined {
+  const isQueryFailure = userSqlFailures.some((type) => type.matches(failure));
+  return isQueryFailure && failure.cause instanceof Error ? failure.cause.message : undefined;
 }

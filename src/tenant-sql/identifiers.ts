@@ -1,6 +1,6 @@
 export const IDENTIFIER_PATTERN = /^[a-z_][a-z0-9_]*$/;
 
-/** Postgres silently cuts longer names. Names are ASCII, so characters are bytes. */
+/** The maximum length of a name. Postgres silently cuts longer names. Names are ASCII, so characters are bytes. */
 export const MAX_IDENTIFIER_LENGTH = 63;
 
 /** Column names that every table already has: the row id and Postgres's system columns. */
@@ -15,16 +15,17 @@ export const RESERVED_COLUMN_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The schemas of a company's database: `console` for internal tables, `public` for managed tables by their display
- * names, `trash` for deleted ones by their ids, `kept` for rows that loads have replaced.
+ * The schemas of a company's database: `console` for internal tables, `public` for managed tables by their display names, `trash`
+ * for deleted tables by their ids, `kept` for rows that loads have replaced.
  */
 export type TenantSchema = 'console' | 'public' | 'trash' | 'kept';
 
 /** Quotes an identifier for SQL, whatever its characters or keywords. */
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Quotes a table's name with its schema. */
-export const qualified = (schema: TenantSchema, table: string): string => `${quoted(schema)}.${quoted(table)}`;
+export const quoteQualified = (schema: TenantSchema, table: string): string =>
+  `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
 
-/** Quotes a text for SQL that takes no bound values. Never for users' text where values can be bound. */
-export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+/** Quotes a text for SQL that takes no bound values. Never use it for users' text where values can be bound. */
+export const quoteLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;

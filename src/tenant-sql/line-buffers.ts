@@ -1,35 +1,38 @@
-/** Whole lines, in memory that is used again. */
-export type Lines = Uint8Array<ArrayBuffer>;
+/** Complete lines, in memory that is reused. */
+export type LineBytes = Uint8Array<ArrayBuffer>;
 
-/** Memory for lines on their way to whoever takes them: a few buffers that are used again, as V8 is slow to collect such. */
+/** Buffers for lines between their writer and their reader: a few that are reused, as V8 is slow to collect such memory. */
 export class LineBuffers {
   readonly #size: number;
-  readonly #free: Lines[];
-  readonly #full: Lines[] = [];
-  /** The lines that were taken last, and before. */
-  readonly #taken: Lines[] = [];
+  readonly #free: LineBytes[];
+  readonly #full: LineBytes[] = [];
+  /** The last two buffers of lines that were taken. */
+  readonly #taken: LineBytes[] = [];
   #arrived = () => {};
 
-  /** @param count at least 4: two are filled, and two are taken */
+  /** Allocates `count` buffers of `size` bytes. @param count at least 4: two are being filled, and two are being read */
   constructor(count: number, size: number) {
     this.#size = size;
     this.#free = Array.from({ length: count }, () => new Uint8Array(size));
   }
 
-  /** Takes a free buffer of at least so many bytes, if there is any. */
-  empty(bytes = 0): Lines | undefined {
+  /** Takes a free buffer of at least this size, if there is any. */
+  takeFreeBuffer(bytes = 0): LineBytes | undefined {
     return bytes > this.#size ? undefined : this.#free.pop();
   }
 
-  /** Hands on the lines that a buffer begins with. It may be a larger one in the place of one of these. */
-  fill(lines: Lines): void {
+  /** Hands on the lines at the beginning of a buffer. The buffer may be a larger one in place of one of these. */
+  pushLines(lines: LineBytes): void {
     if (lines.length === 0) this.#release(lines);
     else this.#full.push(lines);
     this.#arrived();
   }
 
-  /** The next lines, null where none come before `ended`. They stay until the second call after: to write them. */
-  async take(ended: Promise<unknown>): Promise<Lines | null> {
+  /**
+   * Takes the next lines; null where none come before `ended`. They stay valid until the second call after this, so that they can
+   * be written.
+   */
+  async takeLines(ended: Promise<unknown>): Promise<LineBytes | null> {
     const [before] = this.#taken.length === 2 ? this.#taken.splice(0, 1) : [];
     if (before) this.#release(before);
     if (this.#full.length === 0) {
@@ -43,7 +46,7 @@ export class LineBuffers {
     return lines;
   }
 
-  #release({ buffer }: Lines): void {
+  #release({ buffer }: LineBytes): void {
     this.#free.push(new Uint8Array(buffer.byteLength === this.#size ? buffer : new ArrayBuffer(this.#size)));
   }
 }

@@ -1,18 +1,21 @@
 import { ID_PATTERN } from '../kernel/ids.ts';
 
-/** Names in a company's Postgres, with its id: roles belong to a server, which companies share on a local one. */
+/**
+ * The names in a company's Postgres, which contain the company's id: roles belong to a server, which companies share on a local
+ * one.
+ */
 export interface TenantNames {
-  /** Name of the project at Neon. */
+  /** The name of the project at Neon. */
   project: string;
   database: string;
-  /** The login of the service itself; owns the database and everything in it. */
+  /** The login of the service itself, which owns the database and everything in it. */
   owner: string;
-  /** The login that user SQL runs under; may read tables of schema `public` only. */
+  /** The login under which user SQL runs; it may read tables of schema `public` only. */
   reader: string;
 }
 
-/** The names for a company's id of 24 hexadecimal digits. */
-export function tenantNames(companyId: string): TenantNames {
+/** Makes the names for a company's id of 24 hexadecimal digits. */
+export function makeTenantNames(companyId: string): TenantNames {
   if (!ID_PATTERN.test(companyId)) throw new Error('not a company id');
   return {
     project: `console-${companyId}`,
@@ -22,7 +25,7 @@ export function tenantNames(companyId: string): TenantNames {
   };
 }
 
-/** Limits for every session of the reader, unless a transaction sets tighter ones. */
+/** The limits of every session of the reader, unless a transaction sets tighter ones. */
 const READER_SETTINGS = [
   'default_transaction_read_only = on',
   "statement_timeout = '15s'",
@@ -32,18 +35,15 @@ const READER_SETTINGS = [
 ];
 
 /**
- * SQL (several statements, to be run as the owner) that creates the reader with that password, or brings an existing
- * one to the same state. The grants are what confines the reader, since a session can change its own settings:
- *
- * - CONNECT and TEMPORARY are revoked from PUBLIC, so that logins of other databases on the server cannot connect;
- * - the reader has USAGE on schema `public` only, so it can name nothing in `console`, `trash` and `kept`;
- * - it gets SELECT on every table that the owner creates later, also on one that is loaded in `console` first and then
- *   moved to `public`; `migrateDatabase` revokes it on the service's own tables.
- *
- * Functions for large objects belong to the server's superuser, so no owner can revoke them from PUBLIC; PostgreSQL
- * refuses them in the read-only transactions that user SQL runs in.
+ * Builds the SQL (several statements, to be run as the owner) that creates the reader with that password, or brings an existing
+ * one to the same state. The grants are what confines the reader, since a session can change its own settings: - CONNECT and
+ * TEMPORARY are revoked from PUBLIC, so that logins of other databases on the server cannot connect; - the reader has USAGE on
+ * schema `public` only, so it can name nothing in `console`, `trash` and `kept`; - it gets SELECT on every table that the owner
+ * creates later, also on one that is loaded in `console` first and then moved to `public`; `migrateDatabase` revokes it on the
+ * service's own tables. Functions for large objects belong to the server's superuser, so no owner can revoke them from PUBLIC;
+ * PostgreSQL rejects them in the read-only transactions that user SQL runs in.
  */
-export function readerSetup({ database, owner, reader }: TenantNames, password: string): string {
+export function buildReaderSetup({ database, owner, reader }: TenantNames, password: string): string {
   if (!/^[A-Za-z0-9_-]{16,}$/.test(password)) throw new Error('the password must be base64url');
   return `
     DO $$ BEGIN
@@ -63,7 +63,7 @@ export function readerSetup({ database, owner, reader }: TenantNames, password: 
   `;
 }
 
-export function withLogin(connectionString: string, user: string, password: string): string {
+export function replaceLogin(connectionString: string, user: string, password: string): string {
   const url = new URL(connectionString);
   url.username = encodeURIComponent(user);
   url.password = encodeURIComponent(password);
@@ -71,11 +71,11 @@ export function withLogin(connectionString: string, user: string, password: stri
 }
 
 /**
- * The same database through Neon's pooler, which lends a connection for each transaction: opening one costs the database nothing,
- * and a burst waits there. State that outlives a transaction (settings of a session, temporary tables, named statements, advisory
- * locks) does not work through it.
+ * Makes the connection string of the same database through Neon's pooler, which lends a connection for each transaction: opening
+ * one costs the database nothing, and bursts wait in the pooler. State that outlives a transaction (settings of a session,
+ * temporary tables, named statements, advisory locks) does not work through it.
  */
-export function throughPooler(connectionString: string): string {
+export function toPoolerConnection(connectionString: string): string {
   const url = new URL(connectionString);
   url.hostname = url.hostname.replace(/^([^.]+?)(?:-pooler)?(?=\.)/, '$1-pooler');
   return url.href;

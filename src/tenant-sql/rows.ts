@@ -1,122 +1,130 @@
-import { type Column, POSTGRES_TYPES } from './columns.ts';
-import { qualified, quoted } from './identifiers.ts';
-import { ofSource } from './row-filters.ts';
+import { POSTGRES_TYPES, type TableColumnDefinition } from './columns.ts';
+import { quoteIdentifier, quoteQualified } from './identifiers.ts';
+import { makeSourceColumn } from './row-filters.ts';
 
-/** A statement with its bound values. */
+/** An SQL statement with its bound values. */
 export interface Statement {
   text: string;
   values: unknown[];
 }
 
-/** The texts of a row by the place of their columns (see `toPostgresText`); one left out is null. */
+/** The texts of a row by the index of their columns (see `toPostgresText`); a missing one is null. */
 export type RowTexts = Record<number, string>;
 
-/** A statement ends with the row that passes so many characters of texts. */
-const STATEMENT_LENGTH = 1024 * 1024;
+/** The number of characters of texts after which a statement ends with the current row. */
+const MAX_STATEMENT_LENGTH = 1024 * 1024;
 
 /**
- * Inserts rows in their order, by statements of which each is to be run before the next is made: all of them together
- * take several times the memory of the rows. Rows are sent as one JSON value, so that columns which a row leaves out take
- * no space.
- * @param columns those that any of the rows has; others become null
+ * Makes statements that insert rows in their order; each must be run before the next is made, as all of them together take
+ * several times the memory of the rows. Rows are sent as one JSON value, so that columns which a row leaves out take no space.
+ * @param columns the columns that any of the rows has; others become null
  */
-export function* insertRows(
+export function* makeInsertStatements(
   table: string,
-  columns: Column[],
+  columns: TableColumnDefinition[],
   count: number,
   rows: Iterable<RowTexts>,
 ): Generator<Statement> {
-  const target = qualified('public', table);
+  const target = quoteQualified('public', table);
   if (columns.length === 0) {
     yield { text: `INSERT INTO ${target} ("id") SELECT uuidv7() FROM generate_series(1, $1::int)`, values: [count] };
     return;
   }
-  const names = columns.map(({ name }) => quoted(name)).join(', ');
-  const fields = columns.map((_, index) => quoted(String(index))).join(', ');
-  const typed = columns.map(({ type }, index) => `${quoted(String(index))} ${POSTGRES_TYPES[type]}`).join(', ');
-  const text = `INSERT INTO ${target} (${names}) SELECT ${fields} FROM json_to_recordset($1::json) AS sent(${typed})`;
-  const rest = Iterator.from(rows);
-  for (let json = nextList(rest); json !== ''; json = nextList(rest)) yield { text, values: [json] };
+  const names = columns.map(({ name }) => quoteIdentifier(name)).join(', ');
+  const fields = columns.map((_, index) => quoteIdentifier(String(index))).join(', ');
+  const typedFields = columns
+    .map(({ type }, index) => `${quoteIdentifier(String(index))} ${POSTGRES_TYPES[type]}`)
+    .join(', ');
+  const text = `INSERT INTO ${target} (${names}) SELECT ${fields} FROM json_to_recordset($1::json) AS sent(${typedFields})`;
+  const remainingRows = Iterator.from(rows);
+  for (let json = takeNextList(remainingRows); json !== ''; json = takeNextList(remainingRows))
+    yield { text, values: [json] };
 }
 
 /**
- * Takes rows as one JSON list, of about as many characters as a statement has, or of one row; empty at the end. A function:
- * while its statement runs, a generator would hold the last row and what the list was put together from.
+ * Takes rows as one JSON list, of about as many characters as a statement has, or of one row; empty at the end. It is a function
+ * because a generator would, while its statement runs, keep the last row and the parts of the list in memory.
  */
-function nextList(rows: Iterator<RowTexts>): string {
-  let list = '';
-  while (list.length < STATEMENT_LENGTH) {
+function takeNextList(rows: Iterator<RowTexts>): string {
+  let jsonList = '';
+  while (jsonList.length < MAX_STATEMENT_LENGTH) {
     const { done, value } = rows.next();
     if (done) break;
-    list += `${list === '' ? '[' : ','}${JSON.stringify(value)}`;
+    jsonList += `${jsonList === '' ? '[' : ','}${JSON.stringify(value)}`;
   }
-  return list && `${list}]`;
+  return jsonList && `${jsonList}]`;
 }
 
-/** The result of reading a row: nothing, its size alone where that is more than was asked for, or all of it. */
+/** The result of reading a row: nothing, only its size where it is larger than the limit, or the whole row. */
 export type FoundRow = { id: string | null; bytes: string | null } & Record<string, string | boolean | null>;
 
-/** The row that a statement gives, as a `FoundRow`. */
-const limitedTo = (maxBytes: number, columns: Column[], statement: string): string => `
-  WITH found AS (${statement}), size AS (SELECT sum(${rowBytes(columns)}) AS bytes FROM found)
+/** Builds a statement that returns the row of another statement as a `FoundRow`. */
+const buildLimited = (maxBytes: number, columns: TableColumnDefinition[], statement: string): string => `
+  WITH found AS (${statement}), size AS (SELECT sum(${makeRowBytesSql(columns)}) AS bytes FROM found)
   SELECT size.bytes, found.* FROM size LEFT JOIN found ON size.bytes <= ${maxBytes}`;
 
-/** Changes one row and selects it with the columns of `selectedColumns`. */
-export function updateRow(
+/** Builds the statement that changes one row and selects it with the columns of `makeSelectList`. */
+export function buildUpdateRow(
   table: string,
-  columns: Column[],
+  columns: TableColumnDefinition[],
   rowId: string,
-  changes: { column: Column; text: string | null }[],
+  changes: { column: TableColumnDefinition; text: string | null }[],
   maxBytes: number,
 ): Statement {
   const sets = changes.map(
-    ({ column }, index) => `${quoted(column.name)} = $${index + 2}::${POSTGRES_TYPES[column.type]}`,
+    ({ column }, index) => `${quoteIdentifier(column.name)} = $${index + 2}::${POSTGRES_TYPES[column.type]}`,
   );
-  const update = `UPDATE ${qualified('public', table)} AS source SET ${sets.join(', ')} WHERE source."id" = $1::uuid RETURNING ${selectedColumns(columns)}`;
-  return { text: limitedTo(maxBytes, columns, update), values: [rowId, ...changes.map(({ text }) => text)] };
+  const updateSql = `UPDATE ${quoteQualified('public', table)} AS source SET ${sets.join(', ')} WHERE source."id" = $1::uuid RETURNING ${makeSelectList(columns)}`;
+  return { text: buildLimited(maxBytes, columns, updateSql), values: [rowId, ...changes.map(({ text }) => text)] };
 }
 
-/** Deletes one row and selects its id. */
-export const deleteRow = (table: string, rowId: string): Statement => ({
-  text: `DELETE FROM ${qualified('public', table)} WHERE "id" = $1::uuid RETURNING "id"`,
+/** Builds the statement that deletes one row and selects its id. */
+export const buildDeleteRow = (table: string, rowId: string): Statement => ({
+  text: `DELETE FROM ${quoteQualified('public', table)} WHERE "id" = $1::uuid RETURNING "id"`,
   values: [rowId],
 });
 
-const rowOfId = (table: string, columns: Column[]): string =>
-  `SELECT ${selectedColumns(columns)} FROM ${qualified('public', table)} AS source WHERE source."id" = $1::uuid`;
+const buildSelectById = (table: string, columns: TableColumnDefinition[]): string =>
+  `SELECT ${makeSelectList(columns)} FROM ${quoteQualified('public', table)} AS source WHERE source."id" = $1::uuid`;
 
-/** Selects one row with the columns of `selectedColumns`. */
-export const selectRow = (table: string, columns: Column[], rowId: string, maxBytes: number): Statement => ({
-  text: limitedTo(maxBytes, columns, rowOfId(table, columns)),
+/** Builds the statement that selects one row with the columns of `makeSelectList`. */
+export const buildSelectRow = (
+  table: string,
+  columns: TableColumnDefinition[],
+  rowId: string,
+  maxBytes: number,
+): Statement => ({
+  text: buildLimited(maxBytes, columns, buildSelectById(table, columns)),
   values: [rowId],
 });
 
 /**
- * Selects one row like `selectRow`, and locks it until the transaction ends. The table is locked first, in the mode of the
- * later write: otherwise this and a transaction that locks the table against writes and changes the row would deadlock.
+ * Builds the statements that select one row like `buildSelectRow`, and lock it until the transaction ends. The table is locked
+ * first, in the mode of the later write: otherwise this and a transaction that locks the table against writes and changes the row
+ * would deadlock.
  */
-export function lockRow(
+export function buildLockRow(
   table: string,
-  columns: Column[],
+  columns: TableColumnDefinition[],
   rowId: string,
   maxBytes: number,
 ): [lock: Statement, select: Statement] {
-  const lock = `LOCK TABLE ${qualified('public', table)} IN ROW EXCLUSIVE MODE`;
+  const lockSql = `LOCK TABLE ${quoteQualified('public', table)} IN ROW EXCLUSIVE MODE`;
   return [
-    { text: lock, values: [] },
-    { text: limitedTo(maxBytes, columns, `${rowOfId(table, columns)} FOR UPDATE`), values: [rowId] },
+    { text: lockSql, values: [] },
+    { text: buildLimited(maxBytes, columns, `${buildSelectById(table, columns)} FOR UPDATE`), values: [rowId] },
   ];
 }
 
 /**
- * The select list of rows: `id`, then `c0`, `c1`, … by position, because a column may have a name that JavaScript's objects
+ * Makes the select list of rows: `id`, then `c0`, `c1`, … by position, because a column may have a name that JavaScript's objects
  * treat specially (`__proto__`). The table is called `source`, because a user's column may be called `c0`, too.
  */
-export const selectedColumns = (columns: Column[]): string =>
-  ['source."id"', ...columns.map(({ name }, index) => `${ofSource(name)} AS c${index}`)].join(', ');
+export const makeSelectList = (columns: TableColumnDefinition[]): string =>
+  ['source."id"', ...columns.map(({ name }, index) => `${makeSourceColumn(name)} AS c${index}`)].join(', ');
 
-/** The length of a row of `selectedColumns` as text, read from the header of long texts without fetching them. */
-export function rowBytes(columns: Column[]): string {
+/** Makes the SQL of the length of a row of `makeSelectList` as text, read from the header of long texts without fetching them. */
+export function makeRowBytesSql(columns: TableColumnDefinition[]): string {
   const sizes = columns.flatMap(({ type }, index) => {
     if (type === 'text') return [`coalesce(octet_length(c${index}), 0)`];
     return type === 'decimal' ? [`coalesce(octet_length(c${index}::text), 0)`] : [];

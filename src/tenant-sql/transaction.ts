@@ -2,7 +2,7 @@ import type { Client } from '@neondatabase/serverless';
 import type { Statement } from './rows.ts';
 
 /** PostgreSQL's limits for the service's own statements, unless a transaction sets others. Milliseconds. */
-export const LIMITS = {
+export const STATEMENT_LIMITS = {
   statementMs: 30_000,
   lockMs: 5_000,
   /** The longest pause inside a transaction, so that a caller that died does not keep its locks. */
@@ -10,70 +10,73 @@ export const LIMITS = {
 } as const;
 
 /**
- * Sets the limits for the login itself: they apply from its first statement on, in a transaction or not, and cost no
+ * The SQL that sets the limits for the login itself: they apply from its first statement on, in a transaction or not, and cost no
  * message. A person who works by hand lifts them with SET; pg_dump does so itself.
  */
-export const OWN_LIMITS = `
-ALTER ROLE CURRENT_USER SET statement_timeout = ${LIMITS.statementMs};
-ALTER ROLE CURRENT_USER SET lock_timeout = ${LIMITS.lockMs};
-ALTER ROLE CURRENT_USER SET idle_in_transaction_session_timeout = ${LIMITS.idleMs};
+export const LOGIN_LIMITS_SQL = `
+ALTER ROLE CURRENT_USER SET statement_timeout = ${STATEMENT_LIMITS.statementMs};
+ALTER ROLE CURRENT_USER SET lock_timeout = ${STATEMENT_LIMITS.lockMs};
+ALTER ROLE CURRENT_USER SET idle_in_transaction_session_timeout = ${STATEMENT_LIMITS.idleMs};
 `;
 
 /**
- * Runs statements on one connection. `bigint`, `numeric`, dates and times are returned as PostgreSQL's text, without
- * any loss; `json` and `jsonb` as values; `boolean`, `smallint`, `integer`, `real`, `double precision` as such; arrays
- * of text, uuid, bigint and numeric as arrays of strings; everything else as text.
+ * A connection on which statements run. `bigint`, `numeric`, dates and times are returned as PostgreSQL's text, without any loss;
+ * `json` and `jsonb` as values; `boolean`, `smallint`, `integer`, `real`, `double precision` as such; arrays of text, uuid,
+ * bigint and numeric as arrays of strings; everything else as text.
  */
 export interface TenantTx {
   /** Returns the rows of the statement, or of the last one if `text` holds several, which allows no `values`. */
   query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
-  /** Runs statements that do not depend on each other in one round trip; none follows one that fails. */
+  /** Runs independent statements in one round trip; after one fails, the following ones do not run. */
   queryAll<R extends unknown[]>(statements: { [I in keyof R]: Statement }): Promise<{ [I in keyof R]: R[I][] }>;
   /** Runs the last statements of a transaction that only reads, in one round trip with its COMMIT. */
   finish<R extends unknown[]>(statements: { [I in keyof R]: Statement }): Promise<{ [I in keyof R]: R[I][] }>;
   /** Returns the number of rows that the statement affected. */
   execute(text: string, values?: unknown[]): Promise<number>;
   /**
-   * Runs `work` on the driver's connected client, for COPY and the like. If it exceeds `milliseconds` and some grace,
-   * the connection is dropped and the database counts as unavailable, because a dead socket gives no sign.
+   * Runs `work` on the driver's connected client, for COPY and similar commands. If it exceeds `milliseconds` and some grace, the
+   * connection is dropped and the database counts as unavailable, because a dead socket reports nothing.
    */
-  bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T>;
+  runBounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T>;
 }
 
-/** Limits of one transaction. Times in milliseconds. */
+/** The limits of one transaction. Times in milliseconds. */
 export interface TransactionOptions {
-  /** 30,000 by default. */
+  /** The time limit of a statement; 30,000 by default. */
   statementTimeoutMs?: number;
-  /** 5,000 by default. */
+  /** The time limit of waiting for a lock; 5,000 by default. */
   lockTimeoutMs?: number;
-  /** The longest pause between its statements; 60,000 by default. */
+  /** The longest pause between the transaction's statements; 60,000 by default. */
   idleTimeoutMs?: number;
-  /** All of it; without it there is no limit. PostgreSQL ends the connection then: see `isOutOfTime`. */
+  /**
+   * The time limit of the whole transaction; none by default. At the limit PostgreSQL ends the connection: see
+   * `isTransactionTimeout`.
+   */
   timeoutMs?: number;
   readOnly?: boolean;
-  /** PostgreSQL's default is read committed. */
+  /** The isolation level; PostgreSQL's default is read committed. */
   isolation?: 'repeatable read' | 'serializable';
 }
 
-/** `BEGIN` and the settings of a transaction, in both ways of saying them. */
+/** `BEGIN` and the settings of a transaction, in the forms of both protocols. */
 export interface TransactionStart {
-  /** For the simple protocol, where several statements are one text. */
+  /** The form for the simple protocol, where several statements are one text. */
   text: string;
-  /** For the extended one. */
+  /** The form for the extended protocol. */
   statements: Statement[];
 }
 
 export function buildTransactionStart(options: TransactionOptions): TransactionStart {
   const isolation = options.isolation === undefined ? '' : ` ISOLATION LEVEL ${options.isolation.toUpperCase()}`;
-  const begin = `BEGIN${isolation}${options.readOnly === true ? ' READ ONLY' : ''}`;
+  const beginSql = `BEGIN${isolation}${options.readOnly === true ? ' READ ONLY' : ''}`;
   const settings = Object.entries({
-    statement_timeout: options.statementTimeoutMs ?? LIMITS.statementMs,
-    lock_timeout: options.lockTimeoutMs ?? LIMITS.lockMs,
-    idle_in_transaction_session_timeout: options.idleTimeoutMs ?? LIMITS.idleMs,
+    statement_timeout: options.statementTimeoutMs ?? STATEMENT_LIMITS.statementMs,
+    lock_timeout: options.lockTimeoutMs ?? STATEMENT_LIMITS.lockMs,
+    idle_in_transaction_session_timeout: options.idleTimeoutMs ?? STATEMENT_LIMITS.idleMs,
     ...(options.timeoutMs !== undefined && { transaction_timeout: options.timeoutMs }),
   }).map(([name, milliseconds]) => `SET LOCAL ${name} = ${Math.trunc(milliseconds)}`);
   return {
-    text: [begin, ...settings].join('; '),
-    statements: [begin, ...settings].map((text) => ({ text, values: [] })),
+    text: [beginSql, ...settings].join('; '),
+    statements: [beginSql, ...settings].map((text) => ({ text, values: [] })),
   };
 }

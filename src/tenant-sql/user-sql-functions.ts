@@ -1,8 +1,8 @@
 /**
- * The functions that user SQL may call: those that depend on their arguments only. Excluded are functions that reach
- * beyond the statement (into sessions, settings, files, locks, large objects, SQL given as text) or reveal what the
- * reader may not see (names of tables, roles, schemas; privileges; other system data). PostgreSQL lets everyone call
- * all of them, and no owner can revoke that.
+ * The functions that user SQL may call: those that depend only on their arguments. Excluded are functions that reach beyond the
+ * statement (into sessions, settings, files, locks, large objects, SQL given as text) or reveal what the reader may not see
+ * (names of tables, roles, schemas; privileges; other system data). PostgreSQL lets everyone call all of them, and no owner can
+ * revoke that.
  */
 export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(
   `
@@ -67,9 +67,8 @@ export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(
 );
 
 /**
- * The types that user SQL may name: types of plain values. Excluded are those that look a number or a name up where the
- * reader may not look (`regclass`, `aclitem` and the like), and the row types of the system's tables, which contain
- * such types.
+ * The types that user SQL may name: types of plain values. Excluded are types that look up a number or name where the reader may
+ * not look (`regclass`, `aclitem` and the like), and the row types of the system's tables, which contain such types.
  */
 export const ALLOWED_TYPES: ReadonlySet<string> = new Set(
   `

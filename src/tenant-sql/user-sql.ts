@@ -1,48 +1,48 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
 import { Failure } from '../kernel/failure.ts';
-import { indexAfter } from '../kernel/text.ts';
+import { findIndexAfter } from '../kernel/text.ts';
 import type { CompiledSql } from '../sql-templates/compiled.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
 import { type ExtendedProtocol, getSocket, type Socket } from './driver.ts';
 import { databaseUnavailable, queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './failures.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
-import { findNames, indexOfName, type NamesToCheck, refusedBy } from './user-sql-guard.ts';
+import { findNameIndex, findNames, type NamesToCheck, readRefusedName } from './user-sql-guard.ts';
 import {
-  CURSOR,
-  characterOfStatement,
-  GRACE_MS,
+  CURSOR_NAME,
   makeSteps,
   OTHER_RELATION,
   type StepName,
-  type Steps,
+  toStatementPosition,
+  USER_SQL_GRACE_MS,
+  type UserSqlSteps,
 } from './user-sql-steps.ts';
 import { toJsonValue } from './values.ts';
 
-/** A column of a result. Values of types that managed tables do not have are PostgreSQL's text. */
+/** A column of a result. Values of types that managed tables do not have are given as PostgreSQL's text. */
 export interface ResultColumn {
   name: string;
   type: ColumnType;
 }
 
-/** A value of a result, as in the API's JSON. */
+/** A value of a result, in the form of the API's JSON. */
 export type Cell = string | number | boolean | null;
 
 export interface UserSqlResult {
   columns: ResultColumn[];
   rows: Cell[][];
-  /** Whether rows were left out because of a limit. */
+  /** True if rows were left out because of a limit. */
   truncated: boolean;
-  /** The names of the tables that it was read of, also through views; absent where that is not known. */
+  /** The names of the tables that the statement read, also through views; missing where they are not known. */
   tables?: string[];
 }
 
-/** A number of bytes that several statements share; each takes the bytes it receives. */
+/** A number of bytes that several statements share; each subtracts the bytes it receives. */
 export interface ByteBudget {
   left: number;
 }
 
-/** Limits of one statement. */
+/** The limits of one statement. */
 export interface UserSqlLimits {
   /** The maximum number of rows returned; 0 returns the columns without running anything. */
   rows: number;
@@ -51,7 +51,9 @@ export interface UserSqlLimits {
   milliseconds: number;
   /** Set for the service's own lookups, which do not count as executions of users' SQL. */
   ours?: true;
-  /** The time by which it must be done, by `performance.now()`, however long it waited for those that it was sent with. */
+  /**
+   * The time by which the statement must be done, by `performance.now()`, however long it waited for statements sent before it.
+   */
   endsAt?: number;
   budget?: ByteBudget;
 }
@@ -67,7 +69,7 @@ export interface LimitedStatement {
 /**
  * Runs user SQL, which users of the company write: one SELECT with bound values, through a cursor, in a read-only
  * transaction of the reader's login. All messages are sent at once; after the first error PostgreSQL skips the rest.
- * Failures reveal nothing about the statement: `databaseMessage` has the message for its author.
+ * Failures reveal nothing about the statement: `getDatabaseMessage` has the message for its author.
  *
  * @param sql opened with the read-only login and used for nothing else; it is `closed` afterwards when a limit was
  * exceeded
@@ -82,52 +84,51 @@ export async function runUserSql(
 }
 
 /**
- * Runs statements one after another, each as `runUserSql` does, all sent in one message: one round trip. The time of each begins
- * when those before it are done. Where one passes a limit that ends the connection, those after it fail with
- * `databaseUnavailable` without having been looked at.
- * @returns the result of each
+ * Runs statements one after another, each like `runUserSql`, all sent in one message: one round trip. The time of each begins
+ * when the earlier ones are done. Where one exceeds a limit that ends the connection, the later ones fail with
+ * `databaseUnavailable` without having been run. @returns the result of each
  */
 export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatement[]): Promise<UserSqlResult>[] {
-  const prepared = statements.map(({ statement, limits }) => {
+  const preparedRuns = statements.map(({ statement, limits }) => {
     const names = listNamesToCheck(statement);
     if (names instanceof Failure) return names;
     return new UserSqlRun(makeSteps(statement, names, limits), limits, () => sql.drop());
   });
-  const runs = prepared.filter((each) => each instanceof UserSqlRun);
-  const sent = runs.length > 0 ? sql.connect().then((client) => send(client, runs)) : Promise.resolve();
-  return prepared.map(async (each) => {
+  const runs = preparedRuns.filter((each) => each instanceof UserSqlRun);
+  const sending = runs.length > 0 ? sql.connect().then((client) => queueRuns(client, runs)) : Promise.resolve();
+  return preparedRuns.map(async (each) => {
     if (!(each instanceof UserSqlRun)) throw each;
-    await sent;
-    const isRun = each.limits.rows > 0 && each.limits.ours !== true;
-    return isRun ? noteExecution(sql, each.result) : each.result;
+    await sending;
+    const isExecution = each.limits.rows > 0 && each.limits.ours !== true;
+    return isExecution ? noteExecution(sql, each.result) : each.result;
   });
 }
 
-/** Notes a statement that the database has run, whether it failed or not. @returns its result */
+/** Records that the database has run a statement, whether it failed or not. @returns its result */
 export async function noteExecution(sql: TenantSql, result: Promise<UserSqlResult>): Promise<UserSqlResult> {
   try {
-    const done = await result;
+    const userSqlResult = await result;
     sql.noteUserSql();
-    return done;
+    return userSqlResult;
   } catch (error) {
     if (!databaseUnavailable.matches(error)) sql.noteUserSql();
     throw error;
   }
 }
 
-/** Queues all with the driver; the first of them sends them all. */
-function send(client: Client, runs: UserSqlRun[]): void {
+/** Queues all runs with the driver; the first of them sends them all. */
+function queueRuns(client: Client, runs: UserSqlRun[]): void {
   for (const [index, run] of runs.entries()) run.join(client, runs.slice(index + 1));
   for (const run of runs) client.query(run);
 }
 
-/** The names in a statement that are left to be checked by the database, or why it is refused. */
+/** Lists the names in a statement that the database must still check, or the failure if the statement is rejected. */
 export function listNamesToCheck(statement: CompiledSql): NamesToCheck | Failure {
   const names = findNames(statement.text);
-  return 'refused' in names ? queryRefused().because(notAvailable(names.refused)) : names;
+  return 'refused' in names ? queryRefused().addCause(createNameRefused(names.refused)) : names;
 }
 
-/** A statement uses a name that is refused. */
+/** Thrown for a statement that uses a name which is not allowed. */
 class NameRefused extends Error {
   readonly refused: string;
 
@@ -137,22 +138,22 @@ class NameRefused extends Error {
   }
 }
 
-const notAvailable = (name: string): Error => new NameRefused(name);
+const createNameRefused = (name: string): Error => new NameRefused(name);
 
-/** The index of a statement's text at which it failed, or where a refused name stands; undefined if unknown. */
+/** Finds the index in a statement's text at which it failed, or where a rejected name stands; undefined if unknown. */
 export function findFailedIndex({ text }: CompiledSql, { cause }: Failure): number | undefined {
-  if (cause instanceof NameRefused) return indexOfName(text, cause.refused);
+  if (cause instanceof NameRefused) return findNameIndex(text, cause.refused);
   const position = isPostgresError(cause) ? Number(cause.position) : Number.NaN;
-  return Number.isInteger(position) ? indexAfter(text, characterOfStatement(position) - 1) : undefined;
+  return Number.isInteger(position) ? findIndexAfter(text, toStatementPosition(position) - 1) : undefined;
 }
 
-/** Runs the steps of one statement; the driver calls it while it is the connection's active query. */
+/** A run of one statement's steps; the driver calls it while it is the connection's active query. */
 export class UserSqlRun implements Submittable {
   readonly result: Promise<UserSqlResult>;
-  readonly #steps: Steps;
+  readonly #steps: UserSqlSteps;
   readonly limits: UserSqlLimits;
   #socket!: Socket;
-  /** The statements that are sent along. */
+  /** The runs that are sent together with this one, after it. */
   #following: UserSqlRun[] = [];
   #isSent = false;
   readonly #drop: () => void;
@@ -167,7 +168,7 @@ export class UserSqlRun implements Submittable {
   #succeed!: (result: UserSqlResult) => void;
   #fail!: (error: unknown) => void;
 
-  constructor(steps: Steps, limits: UserSqlLimits, drop: () => void) {
+  constructor(steps: UserSqlSteps, limits: UserSqlLimits, drop: () => void) {
     this.limits = limits;
     this.#drop = drop;
     this.#steps = steps;
@@ -177,40 +178,40 @@ export class UserSqlRun implements Submittable {
     });
   }
 
-  /** Sets the client to run it, and the statements that are sent along with it, in that order. */
-  join(client: Client, following: UserSqlRun[]): void {
+  /** Sets the client of this run, and the runs that are sent together with it, in that order. */
+  join(client: Client, followingRuns: UserSqlRun[]): void {
     this.#socket = getSocket(client);
-    this.#following = following;
+    this.#following = followingRuns;
   }
 
-  /** The driver calls it when those before are done: all are on their way since the first. */
+  /** Called by the driver when the earlier runs are done: all runs were sent with the first. */
   submit(connection: Connection): void {
-    const out = connection as unknown as ExtendedProtocol;
-    if (!this.#isSent) for (const run of [this, ...this.#following]) run.#send(out);
+    const extendedConnection = connection as unknown as ExtendedProtocol;
+    if (!this.#isSent) for (const run of [this, ...this.#following]) run.#send(extendedConnection);
     this.#socket.on('data', this.#countBytes);
     const { milliseconds, endsAt = Number.POSITIVE_INFINITY } = this.limits;
     const left = Math.min(milliseconds, Math.max(0, endsAt - performance.now()));
-    this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), left + GRACE_MS);
+    this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), left + USER_SQL_GRACE_MS);
   }
 
-  #send(out: ExtendedProtocol): void {
+  #send(extendedConnection: ExtendedProtocol): void {
     this.#isSent = true;
     for (const step of this.#steps) {
-      if (step[0] === 'describe') out.describe({ type: 'P', name: CURSOR });
-      else if (step[0] === 'fetch') out.execute({ portal: CURSOR, rows: step[1] });
+      if (step[0] === 'describe') extendedConnection.describe({ type: 'P', name: CURSOR_NAME });
+      else if (step[0] === 'fetch') extendedConnection.execute({ portal: CURSOR_NAME, rows: step[1] });
       else {
         const [, text, values] = step;
-        out.parse({ text });
-        out.bind({ values });
-        out.execute({});
+        extendedConnection.parse({ text });
+        extendedConnection.bind({ values });
+        extendedConnection.execute({});
       }
     }
-    out.sync();
+    extendedConnection.sync();
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
     for (const { name, dataTypeID } of fields) {
-      const type = TYPES[dataTypeID] ?? 'text';
+      const type = TYPES_BY_OID[dataTypeID] ?? 'text';
       this.#columns.push({ name, type });
       this.#types.push(type);
     }
@@ -228,7 +229,7 @@ export class UserSqlRun implements Submittable {
     this.#step += 1;
   }
 
-  /** Called when there are more rows than were fetched. */
+  /** Called by the driver when there are more rows than were fetched. */
   handlePortalSuspended(): void {
     this.#step += 1;
   }
@@ -244,7 +245,7 @@ export class UserSqlRun implements Submittable {
 
   handleEmptyQuery(): void {}
 
-  /** The number of bytes that were received. */
+  /** Returns the number of bytes that were received. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -253,7 +254,7 @@ export class UserSqlRun implements Submittable {
     return this.#steps[this.#step]?.[0];
   }
 
-  /** Counts bytes as they arrive, before they are parsed: a single value may be larger than memory. */
+  /** Counts bytes when they arrive, before they are parsed: a single value may be larger than memory. */
   readonly #countBytes = (chunk: { length: number }): void => {
     const { bytes, budget } = this.limits;
     this.#bytes += chunk.length;
@@ -272,8 +273,8 @@ export class UserSqlRun implements Submittable {
     this.#settle(settle);
     this.#drop();
     // A dead socket does not report its end.
-    const lost = databaseUnavailable().because(new Error('the connection was ended by a statement before'));
-    for (const run of this.#following) run.#settle(() => run.#fail(lost));
+    const connectionLost = databaseUnavailable().addCause(new Error('the connection was ended by a statement before'));
+    for (const run of this.#following) run.#settle(() => run.#fail(connectionLost));
   }
 
   #settle(settle: () => void): void {
@@ -290,20 +291,20 @@ export class UserSqlRun implements Submittable {
   }
 
   #toFailure(error: unknown): unknown {
-    if (!isPostgresError(error)) return isConnectionProblem(error) ? databaseUnavailable().because(error) : error;
-    if (TIMEOUTS.has(error.code)) return queryTimedOut().because(error);
-    if (error.severity !== 'ERROR') return databaseUnavailable().because(error);
-    if (this.#currentStep === 'check_names') return queryRefused().because(notAvailable(refusedBy(error)));
+    if (!isPostgresError(error)) return isConnectionProblem(error) ? databaseUnavailable().addCause(error) : error;
+    if (TIMEOUT_CODES.has(error.code)) return queryTimedOut().addCause(error);
+    if (error.severity !== 'ERROR') return databaseUnavailable().addCause(error);
+    if (this.#currentStep === 'check_names') return queryRefused().addCause(createNameRefused(readRefusedName(error)));
     if (this.#currentStep === 'check_tables')
-      return queryRefused().because(new Error("only the company's own tables can be read"));
-    return this.#currentStep === 'declare' || this.#currentStep === 'fetch' ? queryFailed().because(error) : error;
+      return queryRefused().addCause(new Error("only the company's own tables can be read"));
+    return this.#currentStep === 'declare' || this.#currentStep === 'fetch' ? queryFailed().addCause(error) : error;
   }
 }
 
-/** Statement, lock and transaction timeouts. */
-const TIMEOUTS = new Set(['57014', '55P03', '25P04']);
+/** The SQLSTATEs of statement, lock and transaction timeouts. */
+const TIMEOUT_CODES = new Set(['57014', '55P03', '25P04']);
 
-const TYPES: Record<number, ColumnType> = {
+const TYPES_BY_OID: Record<number, ColumnType> = {
   16: 'boolean',
   20: 'integer',
   21: 'integer',

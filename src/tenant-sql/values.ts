@@ -1,10 +1,10 @@
 import { isCalendarDay } from '../kernel/calendar.ts';
-import { sameDecimal } from '../kernel/decimals.ts';
+import { isSameDecimal } from '../kernel/decimals.ts';
 import { ExactNumber } from '../kernel/exact-json.ts';
 import type { ColumnType } from './columns.ts';
 
-/** The JSON form of each type's values, for messages about wrong ones. */
-export const EXPECTATIONS: Record<ColumnType, string> = {
+/** The description of each type's JSON values, for messages about invalid ones. */
+export const EXPECTED_VALUES: Record<ColumnType, string> = {
   text: 'must be a string of Unicode text without NUL characters',
   integer:
     'must be an integer within 64 bits; beyond ±9007199254740991 send it as a string, because JSON numbers lose digits there',
@@ -15,20 +15,19 @@ export const EXPECTATIONS: Record<ColumnType, string> = {
 };
 
 /**
- * Converts a JSON value to the text that Postgres reads for a column of `type`. Not for null, which is null in every
- * type.
- * @returns undefined if the value does not fit exactly; `EXPECTATIONS[type]` describes valid ones
+ * Converts a JSON value to the text that Postgres reads for a column of `type`. Not for null, which is null in every type.
+ * @returns undefined if the value does not fit exactly; `EXPECTED_VALUES[type]` describes valid ones
  */
 export const toPostgresText = (type: ColumnType, value: unknown): string | undefined => ENCODERS[type](value);
 
 const ENCODERS: Record<ColumnType, (value: unknown) => string | undefined> = {
   text: (value) => (typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined),
-  integer: (value) => integerText(toDigits(value)),
-  decimal: (value) => decimalText(toDigits(value)),
+  integer: (value) => toIntegerText(toDigits(value)),
+  decimal: (value) => toDecimalText(toDigits(value)),
   boolean: (value) =>
     value === true || value === 'true' ? 'true' : value === false || value === 'false' ? 'false' : undefined,
   date: (value) => (typeof value === 'string' && isDate(value) ? value : undefined),
-  datetime: (value) => (typeof value === 'string' ? datetimeText(value) : undefined),
+  datetime: (value) => (typeof value === 'string' ? toDatetimeText(value) : undefined),
 };
 
 const toDigits = (value: unknown): unknown => (value instanceof ExactNumber ? value.digits : value);
@@ -36,19 +35,22 @@ const toDigits = (value: unknown): unknown => (value instanceof ExactNumber ? va
 const MIN_BIGINT = -(2n ** 63n);
 const MAX_BIGINT = 2n ** 63n - 1n;
 
-function integerText(value: unknown): string | undefined {
+function toIntegerText(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
   if (typeof value !== 'string' || !/^[+-]?\d{1,100}$/.test(value)) return undefined;
   const integer = BigInt(value.startsWith('+') ? value.slice(1) : value);
   return integer >= MIN_BIGINT && integer <= MAX_BIGINT ? String(integer) : undefined;
 }
 
-/** Postgres's numeric holds this many digits before and after the point. */
+/** The maximum numbers of digits before and after the point that Postgres's numeric holds. */
 const MAX_WHOLE_DIGITS = 131_072;
 const MAX_FRACTION_DIGITS = 16_383;
 
-/** A JSON number that a double cannot hold comes as an `ExactNumber`; for all others the double's digits are exact. */
-function decimalText(value: unknown): string | undefined {
+/**
+ * Converts a JSON number to decimal text. A number that a double cannot hold comes as an `ExactNumber`; for all others the
+ * double's digits are exact.
+ */
+function toDecimalText(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
   if (typeof value !== 'string' || value.length > MAX_WHOLE_DIGITS + MAX_FRACTION_DIGITS + 2) return undefined;
   const parts = /^[+-]?(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,7}))?$/.exec(value);
@@ -57,38 +59,38 @@ function decimalText(value: unknown): string | undefined {
   if (whole === '' && fraction === '') return undefined;
   const exponent = Number(exponentText);
   // The digits before and after the point of the number without its exponent.
-  const fits = whole.length + exponent <= MAX_WHOLE_DIGITS && fraction.length - exponent <= MAX_FRACTION_DIGITS;
-  return fits ? value : undefined;
+  const doDigitsFit = whole.length + exponent <= MAX_WHOLE_DIGITS && fraction.length - exponent <= MAX_FRACTION_DIGITS;
+  return doDigitsFit ? value : undefined;
 }
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
-const DATETIME =
+const DATE_PATTERN = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DATETIME_PATTERN =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})0*)?)?(?:([Zz])|([+-])(\d{2})(?::?(\d{2}))?)?)?$/;
 
 function isDate(text: string): boolean {
-  const parts = DATE.exec(text);
+  const parts = DATE_PATTERN.exec(text);
   return parts !== null && isCalendarDay(Number(parts[1]), Number(parts[2]), Number(parts[3]));
 }
 
-/** An ISO 8601 date or time (UTC without an offset) as `yyyy-mm-dd hh:mm:ss.ffffff+00`; a date is its midnight. */
-function datetimeText(text: string): string | undefined {
-  const parts = DATETIME.exec(text);
+/** Converts an ISO 8601 date or time (UTC without an offset) to `yyyy-mm-dd hh:mm:ss.ffffff+00`; a date becomes its midnight. */
+function toDatetimeText(text: string): string | undefined {
+  const parts = DATETIME_PATTERN.exec(text);
   if (!parts) return undefined;
-  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0)) as Numbers;
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0)) as DateNumbers;
   const offsetHours = Number(parts[10] ?? 0);
   const offsetMinutes = Number(parts[11] ?? 0);
   if (!isCalendarDay(year, month, day) || hour > 23 || minute > 59 || second > 59) return undefined;
   if (offsetHours > 15 || offsetMinutes > 59) return undefined;
   const offset = (parts[9] === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes);
-  const date = utcDate(year, month, day, hour, minute - offset, second);
+  const date = makeUtcDate(year, month, day, hour, minute - offset, second);
   if (date.getUTCFullYear() < 1 || date.getUTCFullYear() > 9999) return undefined;
   return `${date.toISOString().slice(0, 19).replace('T', ' ')}.${(parts[7] ?? '').padEnd(6, '0')}+00`;
 }
 
-type Numbers = [number, number, number, number, number, number];
+type DateNumbers = [number, number, number, number, number, number];
 
 /** Makes a date from UTC numbers. `Date.UTC` would read the years 0 to 99 as 1900 to 1999. */
-function utcDate(...[year, month, day, hour, minute, second]: Numbers): Date {
+function makeUtcDate(...[year, month, day, hour, minute, second]: DateNumbers): Date {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   date.setUTCHours(hour, minute, second);
@@ -106,32 +108,34 @@ export function toJsonValue(type: ColumnType, value: string | boolean | null): s
     case 'integer':
       return Number.isSafeInteger(Number(value)) ? Number(value) : value;
     case 'decimal':
-      return decimalJson(value);
+      return toDecimalJson(value);
     case 'datetime':
-      return datetimeJson(value);
+      return toDatetimeJson(value);
     default:
       return value;
   }
 }
 
-function decimalJson(text: string): number | string {
-  const double = Number(text);
+function toDecimalJson(text: string): number | string {
+  const doubleValue = Number(text);
   // A double holds any 15 digits exactly; longer numbers are compared digit by digit.
-  if (text.length <= 15 && Number.isFinite(double)) return double;
-  return Number.isFinite(double) && sameDecimal(text, String(double)) ? double : text;
+  if (text.length <= 15 && Number.isFinite(doubleValue)) return doubleValue;
+  return Number.isFinite(doubleValue) && isSameDecimal(text, String(doubleValue)) ? doubleValue : text;
 }
 
-const POSTGRES_TIMESTAMP =
+const POSTGRES_TIMESTAMP_PATTERN =
   /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:([+-])(\d{2})(?::(\d{2}))?(?::(\d{2}))?)?$/;
 
-/** Postgres's text of a timestamptz as ISO 8601 UTC: with milliseconds, or with microseconds if there are any. */
-export function datetimeJson(text: string): string {
-  const parts = POSTGRES_TIMESTAMP.exec(text);
+/** Converts Postgres's text of a timestamptz to ISO 8601 UTC: with milliseconds, or with microseconds if there are any. */
+export function toDatetimeJson(text: string): string {
+  const parts = POSTGRES_TIMESTAMP_PATTERN.exec(text);
   if (!parts) return text;
-  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as Numbers;
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as DateNumbers;
   const sign = parts[8] === '-' ? 1 : -1;
-  const [hours, minutes, seconds] = [parts[9], parts[10], parts[11]].map((part) => sign * Number(part ?? 0)) as Numbers;
-  const date = utcDate(year, month, day, hour + hours, minute + minutes, second + seconds);
-  const micros = (parts[7] ?? '').padEnd(6, '0');
-  return `${date.toISOString().slice(0, 19)}.${micros.endsWith('000') ? micros.slice(0, 3) : micros}Z`;
+  const [hours, minutes, seconds] = [parts[9], parts[10], parts[11]].map(
+    (part) => sign * Number(part ?? 0),
+  ) as DateNumbers;
+  const date = makeUtcDate(year, month, day, hour + hours, minute + minutes, second + seconds);
+  const microseconds = (parts[7] ?? '').padEnd(6, '0');
+  return `${date.toISOString().slice(0, 19)}.${microseconds.endsWith('000') ? microseconds.slice(0, 3) : microseconds}Z`;
 }

@@ -1,10 +1,10 @@
 import type { Locale } from './locales.ts';
 
-/** The texts of the page at the root. */
+/** The texts of the page at the root URL. */
 interface AboutTexts {
   text: string;
   version: (version: string) => string;
-  /** The name of each place, and what one finds there. */
+  /** The name of each linked page, and a description of its content. */
   places: Record<'docs' | 'openapi' | 'health', [name: string, holds: string]>;
 }
 

@@ -1,11 +1,14 @@
 import type { Locale } from './locales.ts';
 
-/** A text for each of the plural forms that a language has; `other` stands for those that are not given. */
-export type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
+/** A text for each of a language's plural forms; `other` is used for the missing ones. */
+export type PluralForms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
 
-/** Writes a number in a language, and after it the form that goes with it: `counted(2, { one: 'row', other: 'rows' })`. */
-export function counting(locale: Locale): (count: number, forms: Forms) => string {
-  const rules = new Intl.PluralRules(locale);
-  const numbers = new Intl.NumberFormat(locale);
-  return (count, forms) => `${numbers.format(count)} ${forms[rules.select(count)] ?? forms.other}`;
+/**
+ * Creates a function that formats a number in a language, followed by the plural form for it: `formatCount(2, { one: 'row',
+ * other: 'rows' })`.
+ */
+export function createCountFormatter(locale: Locale): (count: number, forms: PluralForms) => string {
+  const pluralRules = new Intl.PluralRules(locale);
+  const numberFormat = new Intl.NumberFormat(locale);
+  return (count, forms) => `${numberFormat.format(count)} ${forms[pluralRules.select(count)] ?? forms.other}`;
 }

@@ -5,30 +5,30 @@ export type Locale = (typeof LOCALES)[number];
 
 export const DEFAULT_LOCALE: Locale = 'en';
 
-const BY_LANGUAGE: Readonly<Record<string, Locale>> = { en: 'en', pt: 'pt-BR', es: 'es' };
+const LOCALE_BY_LANGUAGE: Readonly<Record<string, Locale>> = { en: 'en', pt: 'pt-BR', es: 'es' };
 
-/** The one of our languages that a tag of BCP 47 stands for, whatever its region: `pt`, `es-MX`, `EN-gb`. */
+/** Parses a tag of BCP 47 to one of our languages, whatever its region: `pt`, `es-MX`, `EN-gb`; undefined for other languages. */
 export function parseLocale(tag: unknown): Locale | undefined {
   const [, language] = /^([a-z]{2})(?:[-_][a-z\d-]*)?$/i.exec(String(tag ?? '').trim()) ?? [];
-  return language === undefined ? undefined : BY_LANGUAGE[language.toLowerCase()];
+  return language === undefined ? undefined : LOCALE_BY_LANGUAGE[language.toLowerCase()];
 }
 
-/** Longer headers are not of people's browsers. */
+/** The maximum number of characters of a header that are read: browsers of real users send shorter ones. */
 const MAX_HEADER_LENGTH = 1000;
 
 /**
- * The language that a reader likes best of ours, by `Accept-Language` (RFC 9110 §12.5.4); undefined if they name none.
- * Among equal weights the first one wins; `*` stands for the standard one, unless that is refused.
+ * Chooses the reader's favourite among our languages, by `Accept-Language` (RFC 9110 §12.5.4); undefined if the header names none
+ * of them. Among equal weights the first one wins; `*` means the standard language, unless that is excluded.
  */
-export function acceptedLocale(
+export function chooseAcceptedLocale(
   header: string | null | undefined,
-  standard: Locale = DEFAULT_LOCALE,
+  standardLocale: Locale = DEFAULT_LOCALE,
 ): Locale | undefined {
   const ranges = (header ?? '').slice(0, MAX_HEADER_LENGTH).split(',').flatMap(parseRange);
-  const refused = new Set(ranges.flatMap(({ locale, weight }) => (weight === 0 && locale ? [locale] : [])));
-  const rest = [standard, ...LOCALES].find((locale) => !refused.has(locale));
+  const excludedLocales = new Set(ranges.flatMap(({ locale, weight }) => (weight === 0 && locale ? [locale] : [])));
+  const wildcardLocale = [standardLocale, ...LOCALES].find((locale) => !excludedLocales.has(locale));
   const [best] = ranges
-    .map(({ any, locale, weight }) => ({ locale: any ? rest : locale, weight }))
+    .map(({ any, locale, weight }) => ({ locale: any ? wildcardLocale : locale, weight }))
     .filter(({ locale, weight }) => locale !== undefined && weight > 0)
     .toSorted((a, b) => b.weight - a.weight);
   return best?.locale;

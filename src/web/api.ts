@@ -1,26 +1,26 @@
-import { failureText, LOCALE, TEXTS } from './texts.ts';
+import { getFailureText, LOCALE, TEXTS } from './texts.ts';
 
-/** The problem of a part of a request, such as `parameters.cost`; in the page's language, as the API says it. */
-export interface Detail {
+/** The problem of a part of a request, such as `parameters.cost`, in the page's language. */
+export interface ProblemDetail {
   field: string;
   message?: string;
 }
 
-/** An error of a call. `message` may be displayed to the person. */
+/** Thrown when a call fails. `message` may be displayed to the user. */
 export class ApiProblem extends Error {
-  /** HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
   readonly code: string;
-  /** Seconds to wait before the next try, if the server says so. */
+  /** The seconds to wait before the next attempt, if the server says so. */
   readonly retryAfter: number | null;
   /** The problems of the request's parts. */
-  readonly details: readonly Detail[];
+  readonly details: readonly ProblemDetail[];
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { retryAfter = null, details = [] }: { retryAfter?: number | null; details?: readonly Detail[] } = {},
+    { retryAfter = null, details = [] }: { retryAfter?: number | null; details?: readonly ProblemDetail[] } = {},
   ) {
     super(message);
     this.status = status;
@@ -30,31 +30,31 @@ export class ApiProblem extends Error {
   }
 }
 
-export interface Call {
+export interface CallOptions {
   body?: unknown;
-  /** Bearer token. */
+  /** The bearer token. */
   token?: string;
   signal?: AbortSignal | undefined;
-  /** Asks for an answer that is not kept from before. */
+  /** Requests a response that is not cached. */
   isFresh?: boolean | undefined;
-  /** Called with the time (ms) of the server when it answered. */
+  /** Called with the server's time (ms) of the response. */
   onTime?: (time: number) => void;
 }
 
-/** Calls this page's API: with a body by POST, else by GET. @throws ApiProblem; the signal's reason when aborted */
-export async function call<T>(path: string, options: Call = {}): Promise<T> {
+/** Calls this page's API: by POST with a body, else by GET. @throws ApiProblem; the signal's reason when aborted */
+export async function callApi<T>(path: string, options: CallOptions = {}): Promise<T> {
   const response = await sendRequest(path, options);
   options.onTime?.(Date.parse(response.headers.get('Date') ?? '') || Date.now());
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer as T;
   options.signal?.throwIfAborted();
-  throw toProblem(response, answer);
+  throw toApiProblem(response, answer);
 }
 
-/** Calls the API for a file, which has the name that the answer gives it. @throws ApiProblem */
-export async function callFile(path: string, options: Call): Promise<File> {
+/** Calls the API for a file; the response gives its name. @throws ApiProblem */
+export async function callFile(path: string, options: CallOptions): Promise<File> {
   const response = await sendRequest(path, options);
-  if (!response.ok) throw toProblem(response, await response.json().catch(() => undefined));
+  if (!response.ok) throw toApiProblem(response, await response.json().catch(() => undefined));
   const [, name = 'file'] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get('Content-Disposition') ?? '') ?? [];
   const content = await response.blob().catch(() => {
     throw new ApiProblem(0, 'NETWORK', TEXTS.offline);
@@ -62,7 +62,7 @@ export async function callFile(path: string, options: Call): Promise<File> {
   return new File([content], decodeURIComponent(name), { type: content.type });
 }
 
-function sendRequest(path: string, { body, token, signal, isFresh }: Call): Promise<Response> {
+function sendRequest(path: string, { body, token, signal, isFresh }: CallOptions): Promise<Response> {
   const headers = new Headers({ 'Accept-Language': LOCALE });
   if (token) headers.set('Authorization', `Bearer ${token}`);
   if (isFresh) headers.set('Cache-Control', 'no-cache');
@@ -74,15 +74,15 @@ function sendRequest(path: string, { body, token, signal, isFresh }: Call): Prom
   });
 }
 
-/** A failure in the words of the page's language. */
-function toProblem({ status, headers }: Response, answer: unknown): ApiProblem {
+/** Converts a failed response to a problem in the page's language. */
+function toApiProblem({ status, headers }: Response, answer: unknown): ApiProblem {
   const { error_code, error, details } = (answer ?? {}) as Record<string, unknown>;
   const code = String(error_code ?? error ?? 'UNKNOWN');
   const waits = Number(headers.get('Retry-After')) || null;
   if (status === 429) return new ApiProblem(status, code, TEXTS.busy, { retryAfter: waits ?? 1 });
   if (status === 404) return new ApiProblem(status, code, TEXTS.notFound);
-  return new ApiProblem(status, code, failureText(code), { retryAfter: waits, details: detailsIn(details) });
+  return new ApiProblem(status, code, getFailureText(code), { retryAfter: waits, details: toDetails(details) });
 }
 
-const detailsIn = (details: unknown): Detail[] =>
+const toDetails = (details: unknown): ProblemDetail[] =>
   Array.isArray(details) ? details.map((detail) => ({ field: '', ...Object(detail) })) : [];

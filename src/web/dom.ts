@@ -1,6 +1,8 @@
 type Child = Node | string | null | undefined | false;
 
-/** Attributes of an element; names that begin with `on` are listeners. False and undefined leave one out. */
+/**
+ * Attributes of an element; names that begin with `on` are event listeners. An attribute that is false or undefined is left out.
+ */
 type Attributes = Record<string, string | number | boolean | undefined | ((event: never) => void)>;
 
 /** Makes an element. Text is always text: nothing is parsed as HTML. */
@@ -20,7 +22,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Names a button that shows a sign: for screen readers, and for whoever rests on it with the mouse. */
+/** Labels a button that shows only an icon: for screen readers, and as the tooltip for the mouse. */
 export function labelButton(button: HTMLElement, label: string, title = label): void {
   button.setAttribute('aria-label', label);
   button.title = title;
@@ -28,10 +30,10 @@ export function labelButton(button: HTMLElement, label: string, title = label): 
 
 let ids = 0;
 
-export const uniqueId = (prefix: string): string => `${prefix}-${++ids}`;
+export const createUniqueId = (prefix: string): string => `${prefix}-${++ids}`;
 
-/** Returns a function that calls `work` once it has not been called for that many milliseconds. */
-export function debounced(milliseconds: number, work: () => void): () => void {
+/** Returns a function that calls `work` once it has itself not been called for the given number of milliseconds. */
+export function debounce(milliseconds: number, work: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   return () => {
     clearTimeout(timer);
@@ -39,19 +41,19 @@ export function debounced(milliseconds: number, work: () => void): () => void {
   };
 }
 
-const STEPS: Record<string, -1 | 1> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+const ARROW_KEY_STEPS: Record<string, -1 | 1> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
 
-/** A listener for keys, by which arrows go from one of these to the next: all of them together are one stop of Tab. */
-export const arrowKeys =
-  (within: string, each: string) =>
+/** Creates a key listener by which arrow keys move the focus between elements that are one tab stop together. */
+export const createArrowKeyListener =
+  (containerSelector: string, each: string) =>
   (event: KeyboardEvent): void => {
-    const step = STEPS[event.key];
+    const step = ARROW_KEY_STEPS[event.key];
     const target = event.target as HTMLElement;
     if (!step || !target.matches(each)) return;
     // The page does not scroll but to the next.
     event.preventDefault();
-    const all = Array.from(target.closest(within)?.querySelectorAll<HTMLElement>(each) ?? []);
-    const next = all[all.indexOf(target) + step];
+    const focusableElements = Array.from(target.closest(containerSelector)?.querySelectorAll<HTMLElement>(each) ?? []);
+    const next = focusableElements[focusableElements.indexOf(target) + step];
     if (!next) return;
     target.tabIndex = -1;
     next.tabIndex = 0;

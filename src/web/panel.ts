@@ -2,8 +2,10 @@ import type { ApiProblem } from './api.ts';
 import { h } from './dom.ts';
 import { TEXTS } from './texts.ts';
 
-/** A message about a failure, with a button to try again if that can help. It tries when the server says. */
-export function problemPanel(problem: ApiProblem | undefined, retry: () => void): HTMLElement {
+/**
+ * Builds a message about a failure, with a button to try again if that can help. It retries by itself when the server says so.
+ */
+export function buildProblemPanel(problem: ApiProblem | undefined, retry: () => void): HTMLElement {
   const status = problem?.status ?? 500;
   const canRetry = status === 0 || status === 429 || status >= 500;
   if (problem?.retryAfter) setTimeout(() => panel.isConnected && retry(), problem.retryAfter * 1000);
@@ -16,12 +18,12 @@ export function problemPanel(problem: ApiProblem | undefined, retry: () => void)
   return panel;
 }
 
-/** A page that consists of a message. */
-export const messagePage = (title: string, ...content: (Node | string)[]): HTMLElement =>
+/** Builds a page that consists of a message. */
+export const buildMessagePage = (title: string, ...content: (Node | string)[]): HTMLElement =>
   h('main', { class: 'message' }, h('div', { class: 'card' }, h('h1', {}, title), ...content));
 
-/** The content of a page until its data arrives. */
-export const loadingPage = (): HTMLElement =>
+/** Builds the placeholder of a page whose data is still loading. */
+export const buildLoadingPage = (): HTMLElement =>
   h(
     'main',
     { class: 'item loading', 'aria-busy': 'true' },

@@ -1,16 +1,16 @@
-/** Calls `print` with true before printing, and with false afterwards. @returns a function that stops this */
-export function onPrint(print: (isPrinted: boolean) => void): () => void {
+/** Calls `setPrinted` with true before printing, and with false afterwards. @returns a function that stops these calls */
+export function onPrint(setPrinted: (isPrinted: boolean) => void): () => void {
   let isPrinting = false;
   const end = new AbortController();
   const { signal } = end;
-  const tell = (isPrinted: boolean) => {
+  const reportPrinting = (isPrinted: boolean) => {
     if (isPrinted === isPrinting) return;
     isPrinting = isPrinted;
-    print(isPrinted);
+    setPrinted(isPrinted);
   };
-  addEventListener('beforeprint', () => tell(true), { signal });
-  addEventListener('afterprint', () => tell(false), { signal });
+  addEventListener('beforeprint', () => reportPrinting(true), { signal });
+  addEventListener('afterprint', () => reportPrinting(false), { signal });
   // Some browsers show how it will look, and say no more than this.
-  matchMedia('print').addEventListener('change', ({ matches }) => tell(matches), { signal });
+  matchMedia('print').addEventListener('change', ({ matches }) => reportPrinting(matches), { signal });
   return () => end.abort();
 }

@@ -7,17 +7,17 @@ import type {
   ViewResponse,
   ViewResult,
 } from '../presentation/viewing.ts';
-import { ApiProblem, call, callFile } from './api.ts';
+import { ApiProblem, callApi, callFile } from './api.ts';
 import { TEXTS } from './texts.ts';
 import type { ParameterValues } from './values.ts';
 
-/** The content of a page, or who must sign in first. */
-export type Opened =
+/** The content of a page, or the company whose portal the viewer must sign in to first. */
+export type OpenedPage =
   | { kind: 'item'; item: SharedItemView; options: EmbedOptions; branding: ViewBranding }
   | { kind: 'sign_in'; companySlug: string };
 
-/** Results with their age (ms). `waking`: they are outdated, and new ones follow within seconds. */
-export interface Executed {
+/** Results of an execution with their age (ms). With `waking` they are outdated, and new ones follow within seconds. */
+export interface ExecutionResult {
   results: ViewResult[];
   age: number;
   waking: boolean;
@@ -25,31 +25,31 @@ export interface Executed {
 
 /** The source of a page's data. All methods may throw `ApiProblem`. */
 export interface Source {
-  open(): Promise<Opened>;
+  open(): Promise<OpenedPage>;
   options(slug: string, search: string, signal: AbortSignal): Promise<ViewOptions>;
-  /** @param isFresh asks for results that are computed now, rather than a moment ago */
-  execute(parameters: ParameterValues, signal: AbortSignal, isFresh?: boolean): Promise<Executed>;
-  /** The result of one visualization as a file. */
+  /** Executes the queries of the item. @param isFresh asks for results that are computed now instead of cached ones */
+  execute(parameters: ParameterValues, signal: AbortSignal, isFresh?: boolean): Promise<ExecutionResult>;
+  /** Downloads the result of one visualization as a file. */
   download(visualizationId: string, format: FileFormat, parameters: ParameterValues): Promise<File>;
 }
 
-/** The formats in which results are downloaded. */
+/** The formats in which results can be downloaded. */
 export type FileFormat = 'csv' | 'xlsx';
 
-/** The path of an execution that responds with a file. */
-export const downloadPath = (base: string, visualizationId: string, format: FileFormat): string =>
-  `${base}/execute?${new URLSearchParams({ format, visualization_id: visualizationId })}`;
+/** Formats the path of an execution that responds with a file. */
+export const formatDownloadPath = (basePath: string, visualizationId: string, format: FileFormat): string =>
+  `${basePath}/execute?${new URLSearchParams({ format, visualization_id: visualizationId })}`;
 
 /** Access to the API paths of a token, which may be replaced by a newer token. */
 export interface TokenAccess {
-  /** Describes the shared item. @throws ApiProblem */
-  info(): Promise<TokenView>;
+  /** Reads the description of the shared item. @throws ApiProblem */
+  readInfo(): Promise<TokenView>;
   /** Calls `work` with the base path of the current token. @throws ApiProblem */
-  ask<T>(work: (base: string) => Promise<T>): Promise<T>;
+  callWithBase<T>(work: (basePath: string) => Promise<T>): Promise<T>;
 }
 
 /** Creates the data source of the item that a token gives access to. */
-export function createTokenSource({ info, ask }: TokenAccess): Source {
+export function createTokenSource({ readInfo: info, callWithBase: ask }: TokenAccess): Source {
   return {
     async open() {
       const view = await info();
@@ -58,18 +58,19 @@ export function createTokenSource({ info, ask }: TokenAccess): Source {
       if (!item) throw new ApiProblem(200, 'UNKNOWN', TEXTS.broken);
       return { kind: 'item', item, options: view.embed_options ?? {}, branding: view.branding };
     },
-    options: (slug, search, signal) => ask((base) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal })),
+    options: (slug, search, signal) =>
+      ask((basePath) => callApi(`${basePath}/filters/${formatOptionsPath(slug, search)}`, { signal })),
     execute: (parameters, signal, isFresh) =>
-      runExecution((more) =>
-        ask((base) => call(`${base}/execute`, { body: { parameters }, signal, isFresh, ...more })),
+      runExecution((timeCallback) =>
+        ask((basePath) => callApi(`${basePath}/execute`, { body: { parameters }, signal, isFresh, ...timeCallback })),
       ),
     download: (id, format, parameters) =>
-      ask((base) => callFile(downloadPath(base, id, format), { body: { parameters } })),
+      ask((basePath) => callFile(formatDownloadPath(basePath, id, format), { body: { parameters } })),
   };
 }
 
-/** Makes a source for a single visualization, whose parameters have no lists of options: requesting options fails. */
-export const withoutOptions = (source: Source): Source => ({
+/** Wraps the source of a single visualization, whose parameters have no lists of options: requests for options fail. */
+export const rejectOptions = (source: Source): Source => ({
   ...source,
   options: async () => {
     throw new ApiProblem(404, 'NOT_FOUND', TEXTS.noOptions);
@@ -78,17 +79,17 @@ export const withoutOptions = (source: Source): Source => ({
 
 /** Creates the data source for a share's public link. */
 export function createPublicShareSource(token: string): Source {
-  const base = `/api/v1/public/shares/${token}`;
-  return createTokenSource({ info: () => call(`${base}/resolve`), ask: (work) => work(base) });
+  const basePath = `/api/v1/public/shares/${token}`;
+  return createTokenSource({ readInfo: () => callApi(`${basePath}/resolve`), callWithBase: (work) => work(basePath) });
 }
 
-export const optionsPath = (slug: string, search: string): string =>
+export const formatOptionsPath = (slug: string, search: string): string =>
   `${encodeURIComponent(slug)}/options${search === '' ? '' : `?${new URLSearchParams({ search })}`}`;
 
-/** Executes a request and reads its response: `results` for a dashboard, `result` for a visualization. */
+/** Executes a request and returns the results of its response: `results` for a dashboard, `result` for a visualization. */
 export async function runExecution(
-  execute: (more: { onTime: (time: number) => void }) => Promise<ViewResponse>,
-): Promise<Executed> {
+  execute: (timeCallback: { onTime: (time: number) => void }) => Promise<ViewResponse>,
+): Promise<ExecutionResult> {
   // By the server's clock, whatever that of the viewer says.
   let time = Date.now();
   const answer = await execute({ onTime: (serverTime) => (time = serverTime) });

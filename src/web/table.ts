@@ -1,177 +1,189 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../presentation/viewing.ts';
-import { type CellText, columnTextsOf, isNumeric, labelText } from './charts/format.ts';
-import { type Data, type Point, toPoint } from './charts/plot.ts';
-import { arrowKeys, h } from './dom.ts';
+import { columnTextsOf, type FormatCell, formatLabel, isNumeric } from './charts/format.ts';
+import { type DataPoint, type ResultData, toPoint } from './charts/plot.ts';
+import { createArrowKeyListener, h } from './dom.ts';
 import { LOCALE, TEXTS } from './texts.ts';
 
 const ROWS_PER_PAGE = 100;
 /** The maximum number of rows that are printed. */
-const MAX_PRINTED = 500;
-/** The highest level (`data-tight`) of making a table narrower for paper: see styles/print.css. */
-const MAX_TIGHT = 4;
+const MAX_PRINTED_ROWS = 500;
+/** The highest level (`data-tight`) to which a table is narrowed to fit on paper: see styles/print.css. */
+const MAX_TIGHTNESS = 4;
 
-type Order = { column: number; descending: boolean } | undefined;
+type SortOrder = { column: number; descending: boolean } | undefined;
 
-/** A result as a table. */
-export interface Table {
+/** A table that shows a result. */
+export interface ResultTable {
   element: HTMLElement;
   /** Shows the rows for printing, up to the maximum; with false, restores the rows shown before. */
   print(isPrinted: boolean): void;
-  /** Whether a part of it is out of view. */
-  isCut(): boolean;
+  /** Returns true if a part of the table is out of view. */
+  isPartlyHidden(): boolean;
   /** Returns the viewer's sort order, number of rows and scroll position. */
-  arranged(): Arranged;
+  getArrangement(): TableArrangement;
   /** Takes over another table's order, number of rows and scroll position, if the columns are equal. */
-  arrange(as: Arranged): void;
+  applyArrangement(as: TableArrangement): void;
 }
 
-interface Arranged {
+interface TableArrangement {
   columns: string;
-  order: Order;
-  /** The number of rows it holds, at most. */
+  order: SortOrder;
+  /** The maximum number of rows that the table shows. */
   rows: number;
   scrollLeft: number;
   scrollTop: number;
 }
 
 /**
- * A result as a table, a hundred rows at a time. Pressing a column's head sorts by it. Its head and its first column stay in
- * view; the line below it says which rows are.
- * @param choose called with a row that is pressed, or that is chosen by the keyboard: arrow keys go from row to row
+ * Builds a table of a result, a hundred rows at a time. Pressing a column's head sorts by it. The head and the first column stay
+ * in view; the line below says which rows are shown. @param choose called with a row that is pressed, or that is chosen by the
+ * keyboard: arrow keys go from row to row
  */
 export function buildTable(
-  data: Data,
+  data: ResultData,
   caption: string,
   chart: ViewChart['chart'],
-  choose?: (row: Point) => void,
-): Table {
+  choose?: (row: DataPoint) => void,
+): ResultTable {
   const texts = columnTextsOf(data, chart);
   const total = data.rows.length;
-  let order: Order;
-  let visible = ROWS_PER_PAGE;
-  let shown = ROWS_PER_PAGE;
+  let order: SortOrder;
+  let visibleRows = ROWS_PER_PAGE;
+  let rowsBeforePrint = ROWS_PER_PAGE;
 
-  const body = h('tbody', { onkeydown: arrowKeys('tbody', 'button') });
-  const more = h('button', { type: 'button', class: 'quiet more', onclick: () => show(visible + ROWS_PER_PAGE) });
-  const heads = data.columns.map((column, at) => buildHead(column, () => sortBy(at)));
+  const body = h('tbody', { onkeydown: createArrowKeyListener('tbody', 'button') });
+  const moreButton = h('button', {
+    type: 'button',
+    class: 'quiet more',
+    onclick: () => showRows(visibleRows + ROWS_PER_PAGE),
+  });
+  const heads = data.columns.map((column, at) => buildHead(column, () => toggleSort(at)));
   const head = h('thead', {}, h('tr', {}, ...heads));
   const table = h('table', {}, h('caption', { class: 'unseen' }, caption), head, body);
-  const area = h(
+  const scrollArea = h(
     'div',
-    { class: 'rows', tabindex: 0, role: 'group', 'aria-label': caption, onscroll: tellView },
+    { class: 'rows', tabindex: 0, role: 'group', 'aria-label': caption, onscroll: updateExtent },
     table,
-    more,
+    moreButton,
   );
-  const view = h('div', { class: 'sheet' }, area);
-  const extent = h('p', { class: 'extent' });
-  const left = h('p', { class: 'left' }, TEXTS.notPrinted(total - MAX_PRINTED));
-  left.hidden = total <= MAX_PRINTED;
+  const sheetElement = h('div', { class: 'sheet' }, scrollArea);
+  const extentText = h('p', { class: 'extent' });
+  const left = h('p', { class: 'left' }, TEXTS.notPrinted(total - MAX_PRINTED_ROWS));
+  left.hidden = total <= MAX_PRINTED_ROWS;
 
-  function sortBy(column: number): void {
-    sort({ column, descending: order?.column === column && !order.descending });
+  function toggleSort(column: number): void {
+    sortRows({ column, descending: order?.column === column && !order.descending });
   }
 
-  function sort(next: NonNullable<Order>): void {
+  function sortRows(next: NonNullable<SortOrder>): void {
     order = next;
     heads.forEach((each, at) => {
       each.setAttribute('aria-sort', at !== next.column ? 'none' : next.descending ? 'descending' : 'ascending');
     });
-    show(ROWS_PER_PAGE);
+    showRows(ROWS_PER_PAGE);
   }
 
-  function show(rows: number): void {
-    visible = rows;
+  function showRows(rows: number): void {
+    visibleRows = rows;
     const sorted = order ? data.rows.toSorted(makeRowComparator(order)) : data.rows;
-    body.replaceChildren(...sorted.slice(0, visible).map((row) => buildRow(row, data.columns, texts, choose)));
+    body.replaceChildren(...sorted.slice(0, visibleRows).map((row) => buildRow(row, data.columns, texts, choose)));
     body.querySelector('button')?.setAttribute('tabindex', '0');
-    more.hidden = total <= visible;
-    more.textContent = more.hidden ? '' : TEXTS.moreRows(total - visible);
-    stretch();
+    moreButton.hidden = total <= visibleRows;
+    moreButton.textContent = moreButton.hidden ? '' : TEXTS.moreRows(total - visibleRows);
+    stretchRows();
   }
 
   /** Makes rows slightly higher, so that the last visible one is clearly cut off, which shows that more rows follow. */
-  function stretch(): void {
+  function stretchRows(): void {
     table.style.removeProperty('--stretch');
-    const { clientHeight, scrollHeight, scrollTop } = area;
+    const { clientHeight, scrollHeight, scrollTop } = scrollArea;
     if (scrollHeight > clientHeight + 1) {
-      const edge = area.getBoundingClientRect().top - scrollTop + clientHeight;
+      const edge = scrollArea.getBoundingClientRect().top - scrollTop + clientHeight;
       const boxes = Array.from(body.rows, (row) => row.getBoundingClientRect());
       const at = boxes.findIndex(({ bottom }) => bottom > edge);
       const { top = 0, height = 1 } = boxes[at] ?? {};
       const part = (edge - top) / height;
       const [pixels, over] =
-        part < 1 - MAX_SEEN_SHARE ? [part + 1 - MAX_SEEN_SHARE, at] : [part - MAX_SEEN_SHARE, at + MAX_SEEN_SHARE];
-      if (at > 0 && (part < 1 - MAX_SEEN_SHARE || part > MAX_SEEN_SHARE))
+        part < 1 - MAX_VISIBLE_SHARE
+          ? [part + 1 - MAX_VISIBLE_SHARE, at]
+          : [part - MAX_VISIBLE_SHARE, at + MAX_VISIBLE_SHARE];
+      if (at > 0 && (part < 1 - MAX_VISIBLE_SHARE || part > MAX_VISIBLE_SHARE))
         table.style.setProperty('--stretch', `${(pixels * height) / over}px`);
     }
-    tellView();
+    updateExtent();
   }
 
-  /** Updates the text that says which rows are in view, and the marks of the sides on which there are more. */
-  function tellView(): void {
-    const { scrollLeft, scrollTop, clientWidth, clientHeight, scrollWidth, scrollHeight } = area;
-    const sides = {
+  /** Updates the text that says which rows are in view, and the markers on the sides where more content follows. */
+  function updateExtent(): void {
+    const { scrollLeft, scrollTop, clientWidth, clientHeight, scrollWidth, scrollHeight } = scrollArea;
+    const hiddenSides = {
       left: scrollLeft > 1,
       right: scrollLeft + clientWidth < scrollWidth - 1,
       above: scrollTop > 1,
       below: scrollTop + clientHeight < scrollHeight - 1,
     };
-    view.dataset.more = Object.entries(sides)
+    sheetElement.dataset.more = Object.entries(hiddenSides)
       .flatMap(([side, isCut]) => (isCut ? side : []))
       .join(' ');
     const { top = 0, bottom = 0 } = heads[0]?.getBoundingClientRect() ?? {};
-    const edge = area.getBoundingClientRect().top + clientHeight;
+    const edge = scrollArea.getBoundingClientRect().top + clientHeight;
     if (bottom === top) return;
     const first = countUntil(body.rows, (box) => box.top >= bottom - 1);
     const last = Math.max(
       first + 1,
       countUntil(body.rows, (box) => box.bottom > edge + 1),
     );
-    extent.textContent = TEXTS.range(Math.min(first + 1, total), Math.min(last, total), total);
+    extentText.textContent = TEXTS.range(Math.min(first + 1, total), Math.min(last, total), total);
   }
 
   const columns = data.columns.map(({ name }) => name).join('\n');
-  show(ROWS_PER_PAGE);
-  new ResizeObserver(stretch).observe(area);
+  showRows(ROWS_PER_PAGE);
+  new ResizeObserver(stretchRows).observe(scrollArea);
   return {
-    element: h('div', { class: 'listing' }, view, extent, left),
+    element: h('div', { class: 'listing' }, sheetElement, extentText, left),
     print(isPrinted) {
-      if (isPrinted) shown = visible;
-      show(isPrinted ? MAX_PRINTED : shown);
+      if (isPrinted) rowsBeforePrint = visibleRows;
+      showRows(isPrinted ? MAX_PRINTED_ROWS : rowsBeforePrint);
       delete table.dataset.tight;
-      for (let tight = 1; isPrinted && tight <= MAX_TIGHT && table.offsetWidth > area.clientWidth; tight += 1) {
-        table.dataset.tight = String(tight);
+      for (
+        let tightness = 1;
+        isPrinted && tightness <= MAX_TIGHTNESS && table.offsetWidth > scrollArea.clientWidth;
+        tightness += 1
+      ) {
+        table.dataset.tight = String(tightness);
       }
     },
-    isCut: () => view.dataset.more !== '',
-    arranged() {
-      const { scrollLeft, scrollTop } = area;
-      return { columns, order, rows: visible, scrollLeft, scrollTop };
+    isPartlyHidden: () => sheetElement.dataset.more !== '',
+    getArrangement() {
+      const { scrollLeft, scrollTop } = scrollArea;
+      return { columns, order, rows: visibleRows, scrollLeft, scrollTop };
     },
-    arrange({ columns: before, order: sorted, rows, scrollLeft, scrollTop }) {
+    applyArrangement({ columns: before, order: sorted, rows, scrollLeft, scrollTop }) {
       if (before !== columns) return;
-      if (sorted) sort(sorted);
-      if (rows > visible) show(rows);
-      area.scrollTo(scrollLeft, scrollTop);
+      if (sorted) sortRows(sorted);
+      if (rows > visibleRows) showRows(rows);
+      scrollArea.scrollTo(scrollLeft, scrollTop);
     },
   };
 }
 
-/** The maximum visible share of the last row in view, where it is cut off; the minimum is 1 less this. */
-const MAX_SEEN_SHARE = 0.7;
+/** The maximum visible share of the last row in view, where it is cut off; the minimum is 1 minus this value. */
+const MAX_VISIBLE_SHARE = 0.7;
 
-/** Counts the rows before the first for which `isSo` is true, as it is for all after it. */
-function countUntil(rows: HTMLCollectionOf<HTMLTableRowElement>, isSo: (box: DOMRect) => boolean): number {
+/**
+ * Counts the rows before the first row whose box satisfies the condition; all later rows must satisfy it, too (binary search).
+ */
+function countUntil(rows: HTMLCollectionOf<HTMLTableRowElement>, isMatch: (box: DOMRect) => boolean): number {
   let [from, to] = [0, rows.length];
   while (from < to) {
     const middle = (from + to) >> 1;
-    if (isSo((rows[middle] as HTMLElement).getBoundingClientRect())) to = middle;
+    if (isMatch((rows[middle] as HTMLElement).getBoundingClientRect())) to = middle;
     else from = middle + 1;
   }
   return from;
 }
 
-const CLASSES: Partial<Record<ViewColumn['type'], string>> = {
+const TYPE_CLASSES: Partial<Record<ViewColumn['type'], string>> = {
   integer: 'number',
   decimal: 'number',
   date: 'timestamp',
@@ -181,31 +193,31 @@ const CLASSES: Partial<Record<ViewColumn['type'], string>> = {
 const buildHead = (column: ViewColumn, onclick: () => void): HTMLTableCellElement =>
   h(
     'th',
-    { scope: 'col', 'aria-sort': 'none', class: CLASSES[column.type] },
+    { scope: 'col', 'aria-sort': 'none', class: TYPE_CLASSES[column.type] },
     h('button', { type: 'button', onclick }, column.name),
   );
 
 function buildRow(
   row: ViewCell[],
   columns: ViewColumn[],
-  texts: CellText[],
-  choose?: (row: Point) => void,
+  texts: FormatCell[],
+  choose?: (row: DataPoint) => void,
 ): HTMLElement {
   const buildContent = (at: number) => {
     const [text, cell] = [texts[at] ?? String, row[at] ?? null];
     // Pressing it presses the row. All rows together are one stop of Tab.
-    return choose && at === 0 ? h('button', { type: 'button', tabindex: -1 }, labelText(text, cell)) : text(cell);
+    return choose && at === 0 ? h('button', { type: 'button', tabindex: -1 }, formatLabel(text, cell)) : text(cell);
   };
   return h(
     'tr',
     { onclick: choose && (() => choose(toPoint(columns, row))) },
-    ...columns.map(({ type }, at) => h('td', { class: CLASSES[type] }, buildContent(at))),
+    ...columns.map(({ type }, at) => h('td', { class: TYPE_CLASSES[type] }, buildContent(at))),
   );
 }
 
-/** A comparator of rows: numbers by value, else text by the page's language; empty cells come last. */
+/** Creates a comparator of rows: numbers by value, else text by the page's language; empty cells come last. */
 const makeRowComparator =
-  ({ column, descending }: NonNullable<Order>) =>
+  ({ column, descending }: NonNullable<SortOrder>) =>
   (first: ViewCell[], second: ViewCell[]): number => {
     const [a, b] = [first[column] ?? null, second[column] ?? null];
     if (a === null || b === null) return Number(a === null) - Number(b === null);

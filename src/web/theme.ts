@@ -1,4 +1,4 @@
-/** The colour scheme follows the viewer's system, unless the page's address says `?theme=light` or `dark`. */
+/** The colour scheme in the page's address, `?theme=light` or `dark`; without one, the viewer's system decides. */
 
 const requestedTheme = new URLSearchParams(location.search).get('theme');
 if (requestedTheme === 'light' || requestedTheme === 'dark') document.documentElement.dataset.theme = requestedTheme;
@@ -8,7 +8,7 @@ export function followScheme(repaint: () => void): void {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
 }
 
-/** Takes another scheme while the page is open, unless its brand has one; null for that of the viewer's system. */
+/** Changes the colour scheme while the page is open, unless the brand sets one; null means the scheme of the viewer's system. */
 export function setScheme(theme: unknown): void {
   const { dataset } = document.documentElement;
   if (dataset.ownGround !== undefined) return;

@@ -1,27 +1,27 @@
 import type { ViewFilter } from '../presentation/viewing.ts';
-import { type DateRange, isBackwards } from './filters/dates.ts';
+import { type DateRange, isBackwardsRange } from './filters/dates.ts';
 
-/** Values of filters by slug, in the API's format. */
+/** Filter values by slug, in the API's format. */
 export type ParameterValues = Record<string, unknown>;
 
-/** Whether a value is empty: absent, null, `""`, `[]` or a range without ends. */
+/** Returns true if a value is empty: absent, null, `""`, `[]` or a range without ends. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;
   return typeof value === 'object' && Object.values(value).every(isEmpty);
 }
 
-/** The initial value of every filter: from the address, else its default. */
-export function initialValues(filters: readonly ViewFilter[], query: URLSearchParams): ParameterValues {
-  const getStart = (filter: ViewFilter) => {
-    const chosen = fromQuery(filter, query);
-    return chosen === undefined ? (filter.default ?? null) : chosen;
+/** Returns the initial value of every filter: from the address, else its default. */
+export function readInitialValues(filters: readonly ViewFilter[], query: URLSearchParams): ParameterValues {
+  const getInitialValue = (filter: ViewFilter) => {
+    const addressValue = readFromQuery(filter, query);
+    return addressValue === undefined ? (filter.default ?? null) : addressValue;
   };
-  return Object.fromEntries(filters.map((filter) => [filter.slug, getStart(filter)]));
+  return Object.fromEntries(filters.map((filter) => [filter.slug, getInitialValue(filter)]));
 }
 
-/** A filter's value in the address; undefined if it has none. */
-function fromQuery({ slug, kind }: ViewFilter, query: URLSearchParams): unknown {
+/** Returns a filter's value in the address; undefined if there is none. */
+function readFromQuery({ slug, kind }: ViewFilter, query: URLSearchParams): unknown {
   if (kind === 'date_range') {
     const [from, to] = [query.get(`${slug}.from`), query.get(`${slug}.to`)];
     return from === null && to === null ? undefined : toRange(from, to);
@@ -35,7 +35,7 @@ export function toRange(from: string | null, to: string | null): unknown {
   return isEmpty(range) ? null : range;
 }
 
-/** The values that differ from their defaults, for the page's address. An empty one stands for no value. */
+/** Returns the values that differ from their defaults, for the page's address. An empty text stands for no value. */
 export function toQuery(filters: readonly ViewFilter[], values: ParameterValues): URLSearchParams {
   const query = new URLSearchParams();
   for (const { slug, kind, default: initial } of filters) {
@@ -51,11 +51,11 @@ export function toQuery(filters: readonly ViewFilter[], values: ParameterValues)
   return query;
 }
 
-/** Whether two values of a filter say the same. */
+/** Returns true if two values of a filter have the same meaning. */
 export const areEqual = (a: unknown, b: unknown): boolean =>
   isEmpty(a) || isEmpty(b) ? isEmpty(a) && isEmpty(b) : JSON.stringify(a) === JSON.stringify(b);
 
-/** The parameters of a request. A default that was removed is null; a filter without a value is left out. */
+/** Returns the parameters of a request. A default that the viewer removed is null; a filter without a value is left out. */
 export function toParameters(filters: readonly ViewFilter[], values: ParameterValues): ParameterValues {
   return Object.fromEntries(
     filters.flatMap(({ slug, default: initial }) => {
@@ -66,10 +66,10 @@ export function toParameters(filters: readonly ViewFilter[], values: ParameterVa
   );
 }
 
-/** The required filters without a value or default. */
+/** Lists the required filters without a value or default. */
 export const listMissing = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
   filters.filter(({ slug, required, default: initial }) => required && isEmpty(initial) && isEmpty(values[slug]));
 
-/** The ranges that end before they begin. */
-export const listBackwards = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
-  filters.filter(({ slug, kind }) => kind === 'date_range' && isBackwards((values[slug] ?? {}) as DateRange));
+/** Lists the date range filters whose value ends before it begins. */
+export const listBackwardsRanges = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
+  filters.filter(({ slug, kind }) => kind === 'date_range' && isBackwardsRange((values[slug] ?? {}) as DateRange));

@@ -3,22 +3,22 @@ import { describe, expect, test } from 'vitest';
 import type { AccessSources } from '../../src/access/evaluation.ts';
 import { compileAccess, decide, listAllowedActions } from '../../src/access/evaluation.ts';
 import type { Action } from '../../src/permissions/actions.ts';
-import { actionEntry } from '../../src/permissions/actions.ts';
+import { getActionEntry } from '../../src/permissions/actions.ts';
 import {
-  allowStatement,
-  denyStatement,
-  documentOf,
-  permission,
+  addStatement,
+  arbitraryAllow,
+  arbitraryDeny,
+  arbitraryPermission,
+  arbitrarySources,
+  makeDocument,
   role,
   SOME_ACTIONS,
   SOME_RESOURCES,
-  sources,
-  withStatement,
 } from '../permissions/arbitrary.ts';
 
-/** The decision rule, read aloud: all sources, one after the other, nothing prepared, nothing remembered. */
+/** Returns the kind of decision by a plain reading of the rule: all sources one after the other, without compilation or cache. */
 function decideByReference(of: AccessSources, action: Action, resource: string): string {
-  const fits = (pattern: string, text: string): boolean =>
+  const matchesPattern = (pattern: string, text: string): boolean =>
     new RegExp(
       `^${pattern
         .split('*')
@@ -27,22 +27,22 @@ function decideByReference(of: AccessSources, action: Action, resource: string):
       's',
     ).test(text);
   const statements = of.groups.flatMap((g) => g.policies.flatMap((policy) => policy.document.statements));
-  const reached = statements.filter(
-    (s) => s.actions.some((p) => fits(p, action)) && s.resources.some((p) => fits(p, resource)),
+  const matchingStatements = statements.filter(
+    (s) => s.actions.some((p) => matchesPattern(p, action)) && s.resources.some((p) => matchesPattern(p, resource)),
   );
   if (of.isOwner) return 'owner';
-  if (reached.some((s) => s.effect === 'Deny')) return 'deny';
-  if (reached.some((s) => s.effect === 'Allow')) return 'allow';
+  if (matchingStatements.some((s) => s.effect === 'Deny')) return 'deny';
+  if (matchingStatements.some((s) => s.effect === 'Allow')) return 'allow';
 
-  const { service, legacy } = actionEntry(action);
-  const verbs = (held: readonly string[]): boolean =>
-    held.includes('*') || Boolean(legacy?.every((verb) => held.includes(verb)));
-  const byRole = of.groups.some((g) =>
-    g.roles.some((r) => (r.target === '*' || r.target === service) && verbs(r.actions)),
+  const { service, legacy } = getActionEntry(action);
+  const grantsVerbs = (grantedVerbs: readonly string[]): boolean =>
+    grantedVerbs.includes('*') || Boolean(legacy?.every((verb) => grantedVerbs.includes(verb)));
+  const isAllowedByRole = of.groups.some((g) =>
+    g.roles.some((r) => (r.target === '*' || r.target === service) && grantsVerbs(r.actions)),
   );
-  const byPermission = of.groups.some((g) =>
+  const isAllowedByPermission = of.groups.some((g) =>
     g.permissions.some(({ target: { company_id, service_name, service_id }, actions }) => {
-      if (!verbs(actions) || (company_id !== '*' && company_id !== of.companyId)) return false;
+      if (!grantsVerbs(actions) || (company_id !== '*' && company_id !== of.companyId)) return false;
       if (service_name === undefined) return service_id === undefined;
       if (service_name !== service) return false;
       return (
@@ -52,63 +52,66 @@ function decideByReference(of: AccessSources, action: Action, resource: string):
       );
     }),
   );
-  return byRole || byPermission ? 'legacy' : 'none';
+  return isAllowedByRole || isAllowedByPermission ? 'legacy' : 'none';
 }
 
-const EVERY_QUESTION = SOME_ACTIONS.flatMap((action) => SOME_RESOURCES.map((resource) => ({ action, resource })));
-const isAnythingAllowed = (of: AccessSources): boolean[] => {
+const ALL_ACTION_RESOURCES = SOME_ACTIONS.flatMap((action) => SOME_RESOURCES.map((resource) => ({ action, resource })));
+const listIsAllowed = (of: AccessSources): boolean[] => {
   const compiled = compileAccess(of);
-  return EVERY_QUESTION.map(({ action, resource }) => decide(compiled, action, resource).allowed);
+  return ALL_ACTION_RESOURCES.map(({ action, resource }) => decide(compiled, action, resource).allowed);
 };
-const listKinds = (of: AccessSources): string[] => {
+const listDecisionKinds = (of: AccessSources): string[] => {
   const compiled = compileAccess(of);
-  return EVERY_QUESTION.map(({ action, resource }) => decide(compiled, action, resource).decided_by.kind);
+  return ALL_ACTION_RESOURCES.map(({ action, resource }) => decide(compiled, action, resource).decided_by.kind);
 };
 
 describe('an access decision for random policies', () => {
-  test('equals that of a simple reference implementation, asked once or twice', () => {
+  test('has the kind that a simple reference implementation returns, when decided once or twice', () => {
     fc.assert(
-      fc.property(sources, fc.boolean(), (of, isOwner) => {
-        const asked = { ...of, isOwner };
-        const compiled = compileAccess(asked);
-        for (const { action, resource } of [...EVERY_QUESTION, ...EVERY_QUESTION]) {
-          expect(decide(compiled, action, resource).decided_by.kind).toBe(decideByReference(asked, action, resource));
+      fc.property(arbitrarySources, fc.boolean(), (of, isOwner) => {
+        const sourcesWithOwner = { ...of, isOwner };
+        const compiled = compileAccess(sourcesWithOwner);
+        for (const { action, resource } of [...ALL_ACTION_RESOURCES, ...ALL_ACTION_RESOURCES]) {
+          expect(decide(compiled, action, resource).decided_by.kind).toBe(
+            decideByReference(sourcesWithOwner, action, resource),
+          );
         }
       }),
       { numRuns: 300 },
     );
   });
 
-  test('is a refusal wherever a Deny matches', () => {
+  test('is a denial wherever a Deny statement matches', () => {
     fc.assert(
-      fc.property(sources, denyStatement, fc.boolean(), (of, added, first) => {
-        const alone = listKinds(withStatement({ ...of, groups: [] }, added, true));
-        const all = listKinds(withStatement(of, added, first));
-        for (const [index, kind] of alone.entries()) if (kind === 'deny') expect(all[index]).toBe('deny');
+      fc.property(arbitrarySources, arbitraryDeny, fc.boolean(), (of, addedDeny, first) => {
+        const kindsByDenyAlone = listDecisionKinds(addStatement({ ...of, groups: [] }, addedDeny, true));
+        const kindsWithDeny = listDecisionKinds(addStatement(of, addedDeny, first));
+        for (const [index, kind] of kindsByDenyAlone.entries())
+          if (kind === 'deny') expect(kindsWithDeny[index]).toBe('deny');
       }),
       { numRuns: 300 },
     );
   });
 
-  test('allows no more after another Deny, and no less after another Allow or legacy grant', () => {
+  test('allows no more after another Deny is added, and no less after another Allow or legacy grant is added', () => {
     fc.assert(
       fc.property(
-        sources,
-        denyStatement,
-        allowStatement,
+        arbitrarySources,
+        arbitraryDeny,
+        arbitraryAllow,
         role,
-        permission,
+        arbitraryPermission,
         (of, denied, allowed, newRole, newPermission) => {
-          const before = isAnythingAllowed(of);
-          for (const [index, now] of isAnythingAllowed(withStatement(of, denied, false)).entries())
-            expect(!now || before[index]).toBe(true);
-          for (const [index, now] of isAnythingAllowed(withStatement(of, allowed, false)).entries())
-            expect(now || !before[index]).toBe(true);
+          const allowedBefore = listIsAllowed(of);
+          for (const [index, now] of listIsAllowed(addStatement(of, denied, false)).entries())
+            expect(!now || allowedBefore[index]).toBe(true);
+          for (const [index, now] of listIsAllowed(addStatement(of, allowed, false)).entries())
+            expect(now || !allowedBefore[index]).toBe(true);
           const legacy = {
             ...of,
             groups: [...of.groups, { id: 'l', policies: [], roles: [newRole], permissions: [newPermission] }],
           };
-          for (const [index, now] of isAnythingAllowed(legacy).entries()) expect(now || !before[index]).toBe(true);
+          for (const [index, now] of listIsAllowed(legacy).entries()) expect(now || !allowedBefore[index]).toBe(true);
         },
       ),
       { numRuns: 300 },
@@ -117,14 +120,14 @@ describe('an access decision for random policies', () => {
 
   test('does not depend on the order of groups, policies and statements', () => {
     fc.assert(
-      fc.property(sources, (of) => {
-        const reversed = of.groups.toReversed().map((g) => ({
+      fc.property(arbitrarySources, (of) => {
+        const reversedGroups = of.groups.toReversed().map((g) => ({
           ...g,
           policies: g.policies
             .toReversed()
-            .map((policy) => ({ ...policy, document: documentOf(...policy.document.statements.toReversed()) })),
+            .map((policy) => ({ ...policy, document: makeDocument(...policy.document.statements.toReversed()) })),
         }));
-        expect(listKinds({ ...of, groups: reversed })).toEqual(listKinds(of));
+        expect(listDecisionKinds({ ...of, groups: reversedGroups })).toEqual(listDecisionKinds(of));
       }),
       { numRuns: 300 },
     );
@@ -132,10 +135,10 @@ describe('an access decision for random policies', () => {
 
   test('allows on the resource * exactly the actions that are listed as allowed', () => {
     fc.assert(
-      fc.property(sources, (of) => {
-        const listed = listAllowedActions(compileAccess(of));
+      fc.property(arbitrarySources, (of) => {
+        const listedActions = listAllowedActions(compileAccess(of));
         for (const action of SOME_ACTIONS) {
-          expect(listed.includes(action)).toBe(['allow', 'legacy'].includes(decideByReference(of, action, '*')));
+          expect(listedActions.includes(action)).toBe(['allow', 'legacy'].includes(decideByReference(of, action, '*')));
         }
       }),
       { numRuns: 300 },

@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type AccessSources, compileAccess, type GroupGrants } from '../../src/access/evaluation.ts';
 import { cachePrincipal, getCachedPrincipal } from '../../src/access/known-principals.ts';
-import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
+import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 
 const makeId = (kind: string, n: number) => `${kind}${n}`.padEnd(24, '0');
 
-/** A group whose policy has so many characters, about. */
+/** Makes a group whose policy document is about `resourceLength` characters long. */
 function makeGroup(n: number, length = 0): GroupGrants {
-  const { id, document } = managedPolicyNamed('FullAdmin');
+  const { id, document } = getManagedPolicyByName('FullAdmin');
   const [statement] = document.statements;
   const resources = [...(statement?.resources ?? []), 'x'.repeat(length)];
-  const own = { ...document, statements: document.statements.map((each) => ({ ...each, resources })) };
-  return { id: makeId('g', n), policies: [{ id, document: own }], roles: [], permissions: [] };
+  const ownDocument = { ...document, statements: document.statements.map((each) => ({ ...each, resources })) };
+  return { id: makeId('g', n), policies: [{ id, document: ownDocument }], roles: [], permissions: [] };
 }
 
 function cacheNewPrincipal(n: number, companyId: string, groups: GroupGrants[]): void {
@@ -30,24 +30,24 @@ function cacheNewPrincipal(n: number, companyId: string, groups: GroupGrants[]):
     accessKey,
     access: compileAccess(sources),
   };
-  const used = ['key', 'service_account'].map((kind) => ({ kind, companyId, id: makeId('u', n) }));
+  const usedPrincipals = ['key', 'service_account'].map((kind) => ({ kind, companyId, id: makeId('u', n) }));
   const material = { accessKey, salt: 's'.repeat(22), derivationVersion: 1, secretDigest: 'd'.repeat(64) };
-  const proof = { material, lastUse: { used, recordedAt: 1e12, isGathered: false } };
+  const proof = { material, lastUse: { used: usedPrincipals, recordedAt: 1e12, isGathered: false } };
   cachePrincipal(makeCredential(n), { actor, expiresAt: 1e12, proof }, `${crypto.randomUUID()}.0.0`);
 }
 
 const makeCredential = (n: number) => `key ${String(n).padStart(80, '0')}`;
 
-const listCachedGroups = (n: number) => getCachedPrincipal(makeCredential(n))?.known.actor.access.groups;
+const listCachedGroups = (n: number) => getCachedPrincipal(makeCredential(n))?.knownPrincipal.actor.access.groups;
 
 const makeNumbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 
-const isKnown = (n: number) => getCachedPrincipal(makeCredential(n)) !== undefined;
+const isPrincipalCached = (n: number) => getCachedPrincipal(makeCredential(n)) !== undefined;
 
-/** So large that an isolate remembers six of them, as 12 MB. */
-const LARGE = 500_000;
-/** Of ten with such groups of their own, met in turn. */
-const FITTING_NUMBERS = [4, 5, 6, 7, 8, 9];
+/** The length of a policy document of which the cache holds six, as 12 MB. */
+const LARGE_DOCUMENT_LENGTH = 500_000;
+/** The numbers of the principals that remain when ten with such large groups are added one after the other. */
+const REMAINING_NUMBERS = [4, 5, 6, 7, 8, 9];
 
 beforeEach(forgetPrincipals);
 
@@ -55,11 +55,12 @@ describe('the cache of principals in an isolate', () => {
   it('holds ten thousand principals of a thousand companies with a policy each', () => {
     for (const n of makeNumbers(10_000))
       cacheNewPrincipal(n, makeId('c', Math.floor(n / 10)), [makeGroup(Math.floor(n / 10))]);
-    expect(makeNumbers(10_000).filter((n) => !isKnown(n))).toEqual([]);
+    expect(makeNumbers(10_000).filter((n) => !isPrincipalCached(n))).toEqual([]);
   });
 
   it('stores a group once for all of its members', () => {
-    for (const n of makeNumbers(100)) cacheNewPrincipal(n, makeId('c', 0), [makeGroup(0, LARGE), makeGroup(1)]);
+    for (const n of makeNumbers(100))
+      cacheNewPrincipal(n, makeId('c', 0), [makeGroup(0, LARGE_DOCUMENT_LENGTH), makeGroup(1)]);
     expect(new Set(makeNumbers(100).flatMap(listCachedGroups)).size).toBe(2);
   });
 
@@ -71,16 +72,16 @@ describe('the cache of principals in an isolate', () => {
   });
 
   it('drops the principals that were added first when groups take too much memory', () => {
-    for (const n of makeNumbers(10)) cacheNewPrincipal(n, makeId('c', 0), [makeGroup(n, LARGE)]);
-    expect(makeNumbers(10).filter(isKnown)).toEqual(FITTING_NUMBERS);
+    for (const n of makeNumbers(10)) cacheNewPrincipal(n, makeId('c', 0), [makeGroup(n, LARGE_DOCUMENT_LENGTH)]);
+    expect(makeNumbers(10).filter(isPrincipalCached)).toEqual(REMAINING_NUMBERS);
   });
 
   it('frees the memory of the groups that it drops, however often their members are added again', () => {
     for (const round of makeNumbers(20)) {
-      for (const n of makeNumbers(10)) cacheNewPrincipal(n, makeId('c', 0), [makeGroup(round, LARGE)]);
-      expect(makeNumbers(10).filter((n) => !isKnown(n))).toEqual([]);
+      for (const n of makeNumbers(10)) cacheNewPrincipal(n, makeId('c', 0), [makeGroup(round, LARGE_DOCUMENT_LENGTH)]);
+      expect(makeNumbers(10).filter((n) => !isPrincipalCached(n))).toEqual([]);
     }
-    for (const n of makeNumbers(10)) cacheNewPrincipal(n, makeId('c', 0), [makeGroup(n, LARGE)]);
-    expect(makeNumbers(10).filter(isKnown)).toEqual(FITTING_NUMBERS);
+    for (const n of makeNumbers(10)) cacheNewPrincipal(n, makeId('c', 0), [makeGroup(n, LARGE_DOCUMENT_LENGTH)]);
+    expect(makeNumbers(10).filter(isPrincipalCached)).toEqual(REMAINING_NUMBERS);
   });
 });

@@ -9,65 +9,72 @@ import {
   type ResourceLanguage,
 } from '../../src/access/resource-languages.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
-import { matches } from '../../src/permissions/wildcard.ts';
-import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../permissions/arbitrary.ts';
+import { matchesPattern } from '../../src/permissions/wildcard.ts';
+import { arbitrarySources, COMPANY_ID, makeDocument, SOME_ACTIONS, SOME_RESOURCES } from '../permissions/arbitrary.ts';
 
-const PREFIX = 'arn:svc:';
+const ARN_PREFIX = 'arn:svc:';
 const LETTERS = ['a', 'b', 'x'];
 
-/** All texts of these letters up to a length, the shortest first. */
+/** Lists all texts of the letters in `LETTERS` up to a length, the shortest first. */
 function listTextsUpTo(length: number): string[] {
   let last = [''];
-  const all = [''];
+  const allTexts = [''];
   for (let at = 0; at < length; at += 1) {
     last = last.flatMap((text) => LETTERS.map((letter) => text + letter));
-    all.push(...last);
+    allTexts.push(...last);
   }
-  return all;
+  return allTexts;
 }
 
-const RESOURCES = ['*', ...listTextsUpTo(7).map((text) => PREFIX + text)];
-const isIn = ({ allow, deny }: ResourceLanguage, resource: string) =>
-  allow.some((pattern) => matches(pattern, resource)) && !deny.some((pattern) => matches(pattern, resource));
+const RESOURCES = ['*', ...listTextsUpTo(7).map((text) => ARN_PREFIX + text)];
+const isInLanguage = ({ allow, deny }: ResourceLanguage, resource: string) =>
+  allow.some((pattern) => matchesPattern(pattern, resource)) &&
+  !deny.some((pattern) => matchesPattern(pattern, resource));
 
-/** `x` stands for the letters that no pattern holds. */
-const findByBruteForce = (some: ResourceLanguage, other: ResourceLanguage) =>
-  RESOURCES.find((resource) => isIn(some, resource) && !isIn(other, resource)) ?? null;
+/** Finds the shortest resource that only the first language contains. `x` stands for all letters that no pattern has. */
+const findByBruteForce = (firstLanguage: ResourceLanguage, other: ResourceLanguage) =>
+  RESOURCES.find((resource) => isInLanguage(firstLanguage, resource) && !isInLanguage(other, resource)) ?? null;
 
-const compareLanguages = (some: ResourceLanguage, other: ResourceLanguage) =>
-  findShortestDifference(some, other, makeComparisonBudget());
+const compareLanguages = (firstLanguage: ResourceLanguage, other: ResourceLanguage) =>
+  findShortestDifference(firstLanguage, other, makeComparisonBudget());
 
 /** All patterns of at most three characters of two letters and the wildcard. */
 const SHORT_PATTERNS = (() => {
-  const signs = ['a', 'b', '*'];
+  const patternSigns = ['a', 'b', '*'];
   let last = [''];
   const all = [''];
   for (let at = 0; at < 3; at += 1) {
-    last = last.flatMap((text) => signs.map((sign) => text + sign));
+    last = last.flatMap((text) => patternSigns.map((sign) => text + sign));
     all.push(...last);
   }
-  return all.map((text) => PREFIX + text);
+  return all.map((text) => ARN_PREFIX + text);
 })();
 
 describe('the shortest resource in which two sets of patterns differ', () => {
-  test('is the one that brute force finds, for every two short patterns', () => {
-    for (const one of SHORT_PATTERNS) {
-      for (const two of SHORT_PATTERNS) {
+  test('is the resource that brute force finds, for every two short patterns', () => {
+    for (const firstPattern of SHORT_PATTERNS) {
+      for (const secondPattern of SHORT_PATTERNS) {
         const [some, other] = [
-          { allow: [one], deny: [] },
-          { allow: [two], deny: [] },
+          { allow: [firstPattern], deny: [] },
+          { allow: [secondPattern], deny: [] },
         ];
         const [found, expected] = [compareLanguages(some, other), findByBruteForce(some, other)];
-        expect([one, two, found?.length]).toEqual([one, two, expected?.length]);
-        if (found !== null) expect([one, two, isIn(some, found), isIn(other, found)]).toEqual([one, two, true, false]);
+        expect([firstPattern, secondPattern, found?.length]).toEqual([firstPattern, secondPattern, expected?.length]);
+        if (found !== null)
+          expect([firstPattern, secondPattern, isInLanguage(some, found), isInLanguage(other, found)]).toEqual([
+            firstPattern,
+            secondPattern,
+            true,
+            false,
+          ]);
       }
     }
   });
 
-  test('is the one that brute force finds, for random Allow and Deny patterns', () => {
+  test('is the resource that brute force finds, for random Allow and Deny patterns', () => {
     const pattern = fc.oneof(
       fc.constantFrom('*', '**', 'arn:*', 'a*', '*a', '*b', '*a*', '*rn:svc:a*b', ...SHORT_PATTERNS),
-      fc.array(fc.constantFrom('a', 'b', '*'), { maxLength: 5 }).map((signs) => PREFIX + signs.join('')),
+      fc.array(fc.constantFrom('a', 'b', '*'), { maxLength: 5 }).map((signs) => ARN_PREFIX + signs.join('')),
     );
     const patterns = fc.array(pattern, { maxLength: 3 });
     const language = fc.record({ allow: patterns, deny: patterns });
@@ -76,9 +83,13 @@ describe('the shortest resource in which two sets of patterns differ', () => {
         const [found, expected] = [compareLanguages(some, other), findByBruteForce(some, other)];
         if (expected !== null) expect(found).toHaveLength(expected.length);
         // One that is longer than all that were tried.
-        else if (found !== null) expect(found.length).toBeGreaterThan(PREFIX.length + 7);
+        else if (found !== null) expect(found.length).toBeGreaterThan(ARN_PREFIX.length + 7);
         if (found !== null)
-          expect([isIn(some, found), isIn(other, found), includesResource(some, found)]).toEqual([true, false, true]);
+          expect([isInLanguage(some, found), isInLanguage(other, found), includesResource(some, found)]).toEqual([
+            true,
+            false,
+            true,
+          ]);
       }),
       { numRuns: 3000 },
     );
@@ -94,56 +105,58 @@ describe('the shortest resource in which two sets of patterns differ', () => {
     expect(compareLanguages({ allow: [two], deny: [] }, { allow: [one], deny: [] })).toBeNull();
   });
 
-  test('is * between all resources and all that have an ARN', () => {
+  test('is * between the set of all resources and the set of all resources with an ARN', () => {
     expect(compareLanguages({ allow: ['*'], deny: [] }, { allow: ['arn:*'], deny: [] })).toBe('*');
   });
 
-  test('is found where only several patterns together equal another', () => {
+  test('is found where only the union of several patterns equals another pattern', () => {
     const halves = { allow: ['arn:svc:*a*', 'arn:svc:*'], deny: ['arn:svc:*a*'] };
     expect(compareLanguages(halves, { allow: ['arn:svc:*'], deny: [] })).toBeNull();
     expect(compareLanguages({ allow: ['arn:svc:*'], deny: [] }, halves)).toBe('arn:svc:a');
   });
 
   test('never has half of a surrogate pair', () => {
-    const found = compareLanguages(
+    const difference = compareLanguages(
       { allow: ['arn:svc:*'], deny: ['arn:svc:', 'arn:svc:x', 'arn:svc:😀'] },
       { allow: [], deny: [] },
     );
-    expect(found?.isWellFormed()).toBe(true);
-    expect(found).toHaveLength(9);
+    expect(difference?.isWellFormed()).toBe(true);
+    expect(difference).toHaveLength(9);
     expect(compareLanguages({ allow: ['arn:svc:😀*'], deny: [] }, { allow: ['arn:svc:😁*'], deny: [] })).toBe(
       'arn:svc:😀',
     );
   });
 
   test('is found for patterns with 200 wildcards', () => {
-    const many = `arn:svc:${'*a'.repeat(200)}`;
-    expect(compareLanguages({ allow: ['arn:svc:*'], deny: [many] }, { allow: [], deny: [] })).toBe('arn:svc:');
-    expect(compareLanguages({ allow: [many], deny: [] }, { allow: [`${many}*b`], deny: [] })).toBe(
+    const longPattern = `arn:svc:${'*a'.repeat(200)}`;
+    expect(compareLanguages({ allow: ['arn:svc:*'], deny: [longPattern] }, { allow: [], deny: [] })).toBe('arn:svc:');
+    expect(compareLanguages({ allow: [longPattern], deny: [] }, { allow: [`${longPattern}*b`], deny: [] })).toBe(
       `arn:svc:${'a'.repeat(200)}`,
     );
-    expect(compareLanguages({ allow: [many], deny: [] }, { allow: [many.replaceAll('*', '**')], deny: [] })).toBeNull();
+    expect(
+      compareLanguages({ allow: [longPattern], deny: [] }, { allow: [longPattern.replaceAll('*', '**')], deny: [] }),
+    ).toBeNull();
   });
 
-  test('is given up with an error for hostile patterns that would need years', () => {
+  test('fails with an error for hostile patterns whose comparison would take years', () => {
     const letters = [...'abcdefghijklmnopqrstuvwxyz'];
-    const ends = letters.map((letter) => `arn:svc:*${letter}*q`);
-    const started = performance.now();
+    const suffixPatterns = letters.map((letter) => `arn:svc:*${letter}*q`);
+    const startedAt = performance.now();
     // A place knows which letters came before, and there are 2^26 such sets.
     expect(() =>
       compareLanguages(
-        { allow: ['arn:svc:*'], deny: ends },
+        { allow: ['arn:svc:*'], deny: suffixPatterns },
         { allow: ['arn:svc:*'], deny: [`arn:svc:${'*z'.repeat(200)}`] },
       ),
     ).toThrow(expect.objectContaining({ reason: 'access.too_complex' }));
-    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 });
 
 describe('the set of resources on which an action is allowed', () => {
   test('has exactly the resources that the evaluator allows', () => {
     fc.assert(
-      fc.property(sources, (of) => {
+      fc.property(arbitrarySources, (of) => {
         const access = compileAccess(of);
         for (const action of SOME_ACTIONS) {
           const language = findResources(access, action);
@@ -158,7 +171,7 @@ describe('the set of resources on which an action is allowed', () => {
 describe('a comparison of access before and after a change', () => {
   test('lists exactly the actions that the evaluator decides differently', () => {
     fc.assert(
-      fc.property(sources, sources, (one, two) => {
+      fc.property(arbitrarySources, arbitrarySources, (one, two) => {
         const [before, after] = [compileAccess(one), compileAccess(two)];
         const { gains, losses } = compareAccess(before, after);
         for (const { action, resource } of gains)
@@ -182,27 +195,27 @@ describe('a comparison of access before and after a change', () => {
     );
   });
 
-  test('takes mcp:connect, which needs no Allow, as allowed until a Deny covers it', () => {
+  test('treats mcp:connect, which needs no Allow, as allowed until a Deny covers it', () => {
     const access = (effect: 'Allow' | 'Deny') =>
       compileAccess({
-        companyId: COMPANY,
+        companyId: COMPANY_ID,
         isOwner: false,
         groups: [
           {
             id: 'g',
             roles: [],
             permissions: [],
-            policies: [{ id: 'p', document: documentOf({ effect, actions: ['mcp:connect'], resources: ['*'] }) }],
+            policies: [{ id: 'p', document: makeDocument({ effect, actions: ['mcp:connect'], resources: ['*'] }) }],
           },
         ],
       });
-    const nobody = compileAccess({ companyId: COMPANY, isOwner: false, groups: [] });
+    const nobody = compileAccess({ companyId: COMPANY_ID, isOwner: false, groups: [] });
     expect(compareAccess(nobody, access('Allow'))).toEqual({ gains: [], losses: [] });
     expect(compareAccess(nobody, access('Deny'))).toEqual({
       gains: [],
       losses: [{ action: 'mcp:connect', resource: '*' }],
     });
-    const owner = compileAccess({ companyId: COMPANY, isOwner: true, groups: [] });
+    const owner = compileAccess({ companyId: COMPANY_ID, isOwner: true, groups: [] });
     expect(compareAccess(nobody, owner).gains).toHaveLength(ALL_ACTIONS.length - 1);
   });
 });

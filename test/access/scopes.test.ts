@@ -11,23 +11,23 @@ import {
   listAllowedActions,
 } from '../../src/access/evaluation.ts';
 import { findExcess } from '../../src/access/grant-ceiling.ts';
-import { matches } from '../../src/permissions/wildcard.ts';
-import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../permissions/arbitrary.ts';
+import { matchesPattern } from '../../src/permissions/wildcard.ts';
+import { arbitrarySources, COMPANY_ID, makeDocument, SOME_ACTIONS, SOME_RESOURCES } from '../permissions/arbitrary.ts';
 
-const OWNER = { companyId: COMPANY, isOwner: true, groups: [] };
+const OWNER_SOURCES = { companyId: COMPANY_ID, isOwner: true, groups: [] };
 const ALLOW_ALL = { effect: 'Allow' as const, actions: ['*'], resources: ['*'] };
-const makeHolder = (...actions: string[]) => ({
-  companyId: COMPANY,
+const makeSources = (...actions: string[]) => ({
+  companyId: COMPANY_ID,
   groups: [
     {
       id: 'g',
       roles: [],
       permissions: [],
-      policies: [{ id: 'p', document: documentOf({ effect: 'Allow', actions, resources: ['*'] }) }],
+      policies: [{ id: 'p', document: makeDocument({ effect: 'Allow', actions, resources: ['*'] }) }],
     },
   ],
 });
-const ADMINISTRATOR = { ...makeHolder(...ALLOW_ALL.actions), isOwner: false };
+const ADMINISTRATOR_SOURCES = { ...makeSources(...ALLOW_ALL.actions), isOwner: false };
 
 describe('an OAuth client with scopes', () => {
   const patterns = fc.array(fc.constantFrom('*', '*:list', 'users:*', 'users:list', 'groups:get', 'dash*'), {
@@ -37,41 +37,50 @@ describe('an OAuth client with scopes', () => {
 
   test('may do exactly what both its user and its scopes allow', () => {
     fc.assert(
-      fc.property(sources, fc.boolean(), patterns, (own, isOwner, scopes) => {
-        const person = compileAccess({ ...own, isOwner });
-        const program = limitToScopes(person, scopes);
+      fc.property(arbitrarySources, fc.boolean(), patterns, (userSources, isOwner, scopes) => {
+        const userAccess = compileAccess({ ...userSources, isOwner });
+        const clientAccess = limitToScopes(userAccess, scopes);
         for (const action of SOME_ACTIONS) {
-          const inScope = scopes.some((pattern) => matches(pattern, action));
+          const isInScope = scopes.some((pattern) => matchesPattern(pattern, action));
           for (const resource of SOME_RESOURCES) {
-            const allowed = decide(person, action, resource).allowed && inScope;
-            expect([action, resource, decide(program, action, resource).allowed]).toEqual([action, resource, allowed]);
+            const isAllowed = decide(userAccess, action, resource).allowed && isInScope;
+            expect([action, resource, decide(clientAccess, action, resource).allowed]).toEqual([
+              action,
+              resource,
+              isAllowed,
+            ]);
             // What it lacks are scopes only where its user may do it.
-            const needed = decide(person, action, resource).allowed && !inScope ? [...scopes, action] : null;
-            expect(findNeededScopes(program, action, resource)).toEqual(needed);
+            const neededScopes =
+              decide(userAccess, action, resource).allowed && !isInScope ? [...scopes, action] : null;
+            expect(findNeededScopes(clientAccess, action, resource)).toEqual(neededScopes);
           }
           // What is denied is hidden from the program, too.
-          if (!isOwner) expect(findRules(program, action).deny).toEqual(findRules(person, action).deny);
+          if (!isOwner) expect(findRules(clientAccess, action).deny).toEqual(findRules(userAccess, action).deny);
         }
       }),
     );
   });
 
   test('is limited by its scopes when its user is the owner, too', () => {
-    const program = limitToScopes(compileAccess(OWNER), ['groups:*']);
-    expect(findRules(program, 'groups:get').allow).toHaveLength(1);
-    expect(findRules(program, 'users:get').allow).toHaveLength(0);
-    expect(listAllowedActions(program).every((action) => action.startsWith('groups:'))).toBe(true);
+    const clientAccess = limitToScopes(compileAccess(OWNER_SOURCES), ['groups:*']);
+    expect(findRules(clientAccess, 'groups:get').allow).toHaveLength(1);
+    expect(findRules(clientAccess, 'users:get').allow).toHaveLength(0);
+    expect(listAllowedActions(clientAccess).every((action) => action.startsWith('groups:'))).toBe(true);
   });
 
   test.each([
-    ['the owner', OWNER],
-    ['an administrator', ADMINISTRATOR],
+    ['the owner', OWNER_SOURCES],
+    ['an administrator', ADMINISTRATOR_SOURCES],
   ])('cannot grant more than its scopes, if its user is %s', (_who, of) => {
-    const person = compileAccess(of);
-    const program = limitToScopes(person, ['policies:*', 'groups:*']);
-    expect([isUnrestricted(person), isUnrestricted(program), isAdministrator(program)]).toEqual([true, false, true]);
-    expect(findExcess(person, makeHolder('*'))).toBe(null);
-    expect(findExcess(program, makeHolder('*'))).not.toBe(null);
-    expect(findExcess(program, makeHolder('groups:get'))).toBe(null);
+    const userAccess = compileAccess(of);
+    const clientAccess = limitToScopes(userAccess, ['policies:*', 'groups:*']);
+    expect([isUnrestricted(userAccess), isUnrestricted(clientAccess), isAdministrator(clientAccess)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(findExcess(userAccess, makeSources('*'))).toBe(null);
+    expect(findExcess(clientAccess, makeSources('*'))).not.toBe(null);
+    expect(findExcess(clientAccess, makeSources('groups:get'))).toBe(null);
   });
 });

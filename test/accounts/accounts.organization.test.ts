@@ -1,25 +1,34 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { aGroup, allow, aServiceAccount, aServiceAccountThat, aUser, bind, must, signed } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import {
+  bindUser,
+  createAllowedAccount,
+  createGrouplessUser,
+  createKeyedAccount,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+  makeAllow,
+} from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let other: Company;
 let admin: Caller;
 
 beforeAll(async () => {
-  [company, other] = await Promise.all([aCompany(), aCompany()]);
-  admin = signed(company.apiKey);
+  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+  admin = createSignedCaller(company.apiKey);
 });
 
 let names = 0;
-const aName = () => `Account ${names++}`;
-const anAccount = async (json: Record<string, unknown> = {}) =>
-  must(admin.post('/accounts', { json: { name: aName(), ...json } }));
+const makeAccountName = () => `Account ${names++}`;
+const createAccount = async (json: Record<string, unknown> = {}) =>
+  expectSuccess(admin.post('/accounts', { json: { name: makeAccountName(), ...json } }));
 
 describe('the creation of an account', () => {
-  it('answers the account', async () => {
-    const name = aName();
+  it('returns the account', async () => {
+    const name = makeAccountName();
     const { status, body } = await admin.post('/accounts', { json: { name, metadata: { team: 'north' } } });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -37,20 +46,20 @@ describe('the creation of an account', () => {
   });
 
   it('refuses a taken name, and accepts the name of a deleted account', async () => {
-    const { id, name } = await anAccount();
-    const again = await admin.post('/accounts', { json: { name } });
-    expect([again.status, again.body.error, again.body.details]).toEqual([
+    const { id, name } = await createAccount();
+    const secondAnswer = await admin.post('/accounts', { json: { name } });
+    expect([secondAnswer.status, secondAnswer.body.error, secondAnswer.body.details]).toEqual([
       409,
       'AlreadyExists',
       { field: 'name', reason: 'taken' },
     ]);
-    await must(admin.delete(`/accounts/${id}`));
+    await expectSuccess(admin.delete(`/accounts/${id}`));
     expect((await admin.post('/accounts', { json: { name } })).status).toBe(201);
   });
 
   it('accepts a name that another organization uses', async () => {
-    const { name } = await anAccount();
-    expect((await signed(other.apiKey).post('/accounts', { json: { name } })).status).toBe(201);
+    const { name } = await createAccount();
+    expect((await createSignedCaller(other.apiKey).post('/accounts', { json: { name } })).status).toBe(201);
   });
 
   it.each([
@@ -73,7 +82,7 @@ describe('the creation of an account', () => {
     expect(body.details).toEqual([expect.objectContaining({ field, message: expect.any(String) })]);
   });
 
-  it('refuses a number of metadata that JSON cannot hold, naming the field', async () => {
+  it('refuses a number in the metadata that JSON cannot represent, naming the field', async () => {
     const body = '{"name":"A","metadata":{"sizes":[1e999]}}';
     const answer = await admin.post('/accounts', { body, headers: { 'content-type': 'application/json' } });
     expect(answer.status).toBe(422);
@@ -82,7 +91,7 @@ describe('the creation of an account', () => {
     ]);
   });
 
-  it('tells the limit of a parameter, however large its number is', async () => {
+  it('states the limit of a parameter, however large the sent number is', async () => {
     const { body } = await admin.get('/accounts?quantity=99999999999999999999&page=-99999999999999999999');
     expect(body.details).toMatchObject([
       { field: 'page', message: 'must be at least 1', limits: { min: 1 } },
@@ -94,20 +103,22 @@ describe('the creation of an account', () => {
 });
 
 describe('a change of an account', () => {
-  it('changes what is sent, and refreshes updated_at', async () => {
-    const before = await anAccount({ metadata: { a: 1 } });
-    const name = aName();
-    const after = await must(admin.patch(`/accounts/${before.id}`, { json: { name } }));
-    expect(after).toEqual({ ...before, name, updated_at: expect.any(String) });
-    expect(after.updated_at >= before.updated_at).toBe(true);
-    expect(await must(admin.patch(`/accounts/${before.id}`, { json: { metadata: { b: 2 } } }))).toMatchObject({
+  it('changes the sent fields, and refreshes updated_at', async () => {
+    const oldAccount = await createAccount({ metadata: { a: 1 } });
+    const name = makeAccountName();
+    const newAccount = await expectSuccess(admin.patch(`/accounts/${oldAccount.id}`, { json: { name } }));
+    expect(newAccount).toEqual({ ...oldAccount, name, updated_at: expect.any(String) });
+    expect(newAccount.updated_at >= oldAccount.updated_at).toBe(true);
+    expect(
+      await expectSuccess(admin.patch(`/accounts/${oldAccount.id}`, { json: { metadata: { b: 2 } } })),
+    ).toMatchObject({
       name,
       metadata: { b: 2 },
     });
   });
 
   it('refuses a taken name', async () => {
-    const [one, two] = await Promise.all([anAccount(), anAccount()]);
+    const [one, two] = await Promise.all([createAccount(), createAccount()]);
     expect((await admin.patch(`/accounts/${one.id}`, { json: { name: two.name } })).status).toBe(409);
     expect((await admin.get(`/accounts/${one.id}`)).body.name).toBe(one.name);
   });
@@ -115,46 +126,48 @@ describe('a change of an account', () => {
 
 describe('the deletion of an account', () => {
   it('hides the account, keeps its row, and answers 400 the second time', async () => {
-    const { id } = await anAccount();
+    const { id } = await createAccount();
     const first = await admin.delete(`/accounts/${id}`);
     expect([first.status, first.body]).toEqual([204, '']);
     expect((await admin.get(`/accounts/${id}`)).status).toBe(404);
-    expect((await admin.patch(`/accounts/${id}`, { json: { name: aName() } })).status).toBe(404);
-    const second = await admin.delete(`/accounts/${id}`);
-    expect([second.status, second.body.error]).toEqual([400, 'AlreadyDeleted']);
-    expect(second.body.message).toMatch(/already deleted/);
+    expect((await admin.patch(`/accounts/${id}`, { json: { name: makeAccountName() } })).status).toBe(404);
+    const secondAnswer = await admin.delete(`/accounts/${id}`);
+    expect([secondAnswer.status, secondAnswer.body.error]).toEqual([400, 'AlreadyDeleted']);
+    expect(secondAnswer.body.message).toMatch(/already deleted/);
   });
 
   it('is refused while users or service accounts are attached, and says how many', async () => {
-    const { id } = await anAccount();
-    const groups = await Promise.all([aGroup(company), aGroup(company)]);
-    const [ann, bob] = await Promise.all([aUser(company), aUser(company)]);
-    for (const groupId of groups) await bind(company, groupId, ann.id, id);
-    const binding = await bind(company, groups[0] as string, bob.id, id);
-    const robot = await aServiceAccount(company, [], id);
+    const { id } = await createAccount();
+    const groups = await Promise.all([createPolicyGroup(company), createPolicyGroup(company)]);
+    const [ann, bob] = await Promise.all([createGrouplessUser(company), createGrouplessUser(company)]);
+    for (const groupId of groups) await bindUser(company, groupId, ann.id, id);
+    const secondBinding = await bindUser(company, groups[0] as string, bob.id, id);
+    const serviceAccount = await createKeyedAccount(company, [], id);
     const refused = await admin.delete(`/accounts/${id}`);
     expect([refused.status, refused.body.error]).toEqual([409, 'AlreadyExists']);
     expect(refused.body.message).toContain('2 users and 1 service account are');
     expect(refused.body.details).toMatchObject({ users: 2, service_accounts: 1 });
 
-    await must(admin.delete(`/users/${ann.id}`));
-    await must(admin.delete(`/groups/${groups[0]}/bindings/${binding.id}`));
+    await expectSuccess(admin.delete(`/users/${ann.id}`));
+    await expectSuccess(admin.delete(`/groups/${groups[0]}/bindings/${secondBinding.id}`));
     expect((await admin.delete(`/accounts/${id}`)).body.message).toContain('0 users and 1 service account ');
-    await must(admin.delete(`/service-accounts/${robot.id}`));
+    await expectSuccess(admin.delete(`/service-accounts/${serviceAccount.id}`));
     expect((await admin.delete(`/accounts/${id}`)).status).toBe(204);
   });
 });
 
 describe('deleted accounts', () => {
   it('are listed for administrators, newest first, and restored by them', async () => {
-    const { id, name } = await anAccount({ metadata: { kept: true } });
-    await must(admin.delete(`/accounts/${id}`));
-    const { total, page, results } = await must(admin.get('/admin/deleted/accounts?quantity=1'));
+    const { id, name } = await createAccount({ metadata: { kept: true } });
+    await expectSuccess(admin.delete(`/accounts/${id}`));
+    const { total, page, results } = await expectSuccess(admin.get('/admin/deleted/accounts?quantity=1'));
     expect([page, results]).toEqual([1, [expect.objectContaining({ id, deleted_at: expect.stringMatching(/Z$/) })]]);
-    const everything = await must(admin.get('/accounts?include_deleted=true&quantity=100'));
-    const living = await must(admin.get('/accounts?quantity=100'));
-    expect(everything.total).toBe(living.total + total);
-    expect(new Set(living.results.map((one: { deleted_at: unknown }) => one.deleted_at))).toEqual(new Set([null]));
+    const allAccounts = await expectSuccess(admin.get('/accounts?include_deleted=true&quantity=100'));
+    const currentAccounts = await expectSuccess(admin.get('/accounts?quantity=100'));
+    expect(allAccounts.total).toBe(currentAccounts.total + total);
+    expect(
+      new Set(currentAccounts.results.map((eachAccount: { deleted_at: unknown }) => eachAccount.deleted_at)),
+    ).toEqual(new Set([null]));
 
     const restored = await admin.post(`/admin/restore/account/${id}`);
     expect(restored.status).toBe(200);
@@ -162,27 +175,27 @@ describe('deleted accounts', () => {
     expect((await admin.get(`/accounts/${id}`)).body).toEqual(restored.body);
   });
 
-  it('are not restored under a taken name, nor when they are not deleted', async () => {
-    const { id, name } = await anAccount();
-    const living = await admin.post(`/admin/restore/account/${id}`);
-    expect([living.status, living.body.error]).toEqual([409, 'AlreadyExists']);
-    await must(admin.delete(`/accounts/${id}`));
-    await anAccount({ name });
-    const taken = await admin.post(`/admin/restore/account/${id}`);
-    expect([taken.status, taken.body.error]).toEqual([409, 'AlreadyExists']);
+  it('are not restored under a taken name, and a restore of an account that is not deleted is refused', async () => {
+    const { id, name } = await createAccount();
+    const undeletedAnswer = await admin.post(`/admin/restore/account/${id}`);
+    expect([undeletedAnswer.status, undeletedAnswer.body.error]).toEqual([409, 'AlreadyExists']);
+    await expectSuccess(admin.delete(`/accounts/${id}`));
+    await createAccount({ name });
+    const takenNameAnswer = await admin.post(`/admin/restore/account/${id}`);
+    expect([takenNameAnswer.status, takenNameAnswer.body.error]).toEqual([409, 'AlreadyExists']);
     expect((await admin.post(`/admin/restore/account/${'0'.repeat(24)}`)).status).toBe(404);
   });
 
   it.each(['accounts', 'users', 'groups', 'service-accounts'])(
-    'are refused to others before the rest of the query is validated: %s',
-    async (what) => {
-      const robot = await aServiceAccountThat(company, allow(`${what}:*`));
+    'are refused to callers who are not administrators before the rest of the query is validated: %s',
+    async (serviceName) => {
+      const serviceAccount = await createAllowedAccount(company, makeAllow(`${serviceName}:*`));
       for (const query of ['', '&page=0', '&surprise=1', '&include_deleted=false']) {
-        const { status } = await robot.as.get(`/${what}?include_deleted=true${query}`);
+        const { status } = await serviceAccount.as.get(`/${serviceName}?include_deleted=true${query}`);
         expect([query, status]).toEqual([query, 403]);
       }
-      expect((await robot.as.get(`/${what}?include_deleted=false`)).status).toBe(200);
-      expect((await admin.get(`/${what}?include_deleted=true&page=0`)).status).toBe(422);
+      expect((await serviceAccount.as.get(`/${serviceName}?include_deleted=false`)).status).toBe(200);
+      expect((await admin.get(`/${serviceName}?include_deleted=true&page=0`)).status).toBe(422);
     },
   );
 });

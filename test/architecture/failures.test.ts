@@ -12,45 +12,52 @@ import { surface as organization } from '../../src/http/surfaces/organization.ts
 import { surface as sharing } from '../../src/http/surfaces/sharing.ts';
 import type { FailureType, Wording } from '../../src/kernel/failure.ts';
 
-const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+const sourceFiles = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => ({ file: `src/${file}`, text: readFileSync(`src/${file}`, 'utf8') }));
 
-/** The failures that a module exports: alone, in a list, or among the failures of its routes. */
+/** Lists the failure types that a module exports: singly, in a list, or among the failures of its routes. */
 function listFailures(value: unknown): FailureType[] {
   if (typeof value === 'function') return 'reason' in value && 'matches' in value ? [value as FailureType] : [];
   const isPlain = Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value ?? 0));
   return isPlain ? Object.values(value as object).flatMap(listFailures) : [];
 }
 
-const definers = sources.filter(({ file, text }) => file.endsWith('failures.ts') || text.includes('defineFailure('));
-const modules = await Promise.all(definers.map(({ file }) => import(resolve(file))));
-const defined = [...new Set(modules.flatMap(listFailures))];
+const definingFiles = sourceFiles.filter(
+  ({ file, text }) => file.endsWith('failures.ts') || text.includes('defineFailure('),
+);
+const modules = await Promise.all(definingFiles.map(({ file }) => import(resolve(file))));
+const failureTypes = [...new Set(modules.flatMap(listFailures))];
 
 it('the reason of a failure is defined once', () => {
-  expect(defined.length).toBeGreaterThan(200);
-  const reasons = defined.map(({ reason }) => reason);
-  const twice = reasons.filter((reason, at) => reasons.indexOf(reason) !== at);
-  expect(twice.map((reason) => `${reason} is defined twice: import the one there is`)).toEqual([]);
+  expect(failureTypes.length).toBeGreaterThan(200);
+  const reasons = failureTypes.map(({ reason }) => reason);
+  const duplicateReasons = reasons.filter((reason, at) => reasons.indexOf(reason) !== at);
+  expect(duplicateReasons.map((reason) => `${reason} is defined twice: import the one there is`)).toEqual([]);
 });
 
-it('a failure repeats no wording that an API already has for its kind', () => {
-  const repeated = defined.flatMap(({ kind, reason, says }) =>
+it("a failure repeats no wording that an API already has for the failure's kind", () => {
+  const repeatedWordings = failureTypes.flatMap(({ kind, reason, says }) =>
     [organization, console, managedTables, sharing, directory].flatMap((surface) => {
-      const own = says[surface.wordedAs];
-      const family = Object.entries(findWording(surface, { kind, says: {} }));
-      return family
-        .filter(([part, words]) => (typeof own === 'string' ? { code: own } : own)?.[part as keyof Wording] === words)
+      const ownWording = says[surface.wordedAs];
+      const kindWording = Object.entries(findWording(surface, { kind, says: {} }));
+      return kindWording
+        .filter(
+          ([part, words]) =>
+            (typeof ownWording === 'string' ? { code: ownWording } : ownWording)?.[part as keyof Wording] === words,
+        )
         .map(([part]) => `${reason}: leave out its ${part} for ${surface.name}, which says this of all of its kind`);
     }),
   );
-  expect(repeated).toEqual([]);
+  expect(repeatedWordings).toEqual([]);
 });
 
-it('a status that a failure sets alike on the four main APIs is its status on every API', () => {
-  const lost = defined.flatMap((failure) => {
-    const said = [organization, console, managedTables, sharing].map(({ wordedAs }) => failure.says[wordedAs]);
-    const statuses = [...new Set(said.map((own) => (typeof own === 'object' ? own.status : undefined)))];
+it('a status that a failure sets on all four main APIs is its status on every API', () => {
+  const lostStatuses = failureTypes.flatMap((failure) => {
+    const wordings = [organization, console, managedTables, sharing].map(({ wordedAs }) => failure.says[wordedAs]);
+    const statuses = [
+      ...new Set(wordings.map((eachWording) => (typeof eachWording === 'object' ? eachWording.status : undefined))),
+    ];
     const [status] = statuses;
     if (statuses.length > 1 || status === undefined) return [];
     return [organization, console, managedTables, sharing, knowledge, mcp, directory, oauth]
@@ -58,21 +65,25 @@ it('a status that a failure sets alike on the four main APIs is its status on ev
       .filter(({ is }) => is !== status)
       .map(({ surface, is }) => `${failure.reason}: is ${is} on ${surface}, and ${status} elsewhere`);
   });
-  expect(lost).toEqual([]);
+  expect(lostStatuses).toEqual([]);
 });
 
-it('a failure is made only by its definition', () => {
-  const made = sources.filter(({ file, text }) => file !== 'src/kernel/failure.ts' && text.includes('new Failure('));
-  expect(made.map(({ file }) => `${file}: define it with defineFailure, in the module's failures.ts`)).toEqual([]);
+it('a failure is constructed only through its definition', () => {
+  const constructingFiles = sourceFiles.filter(
+    ({ file, text }) => file !== 'src/kernel/failure.ts' && text.includes('new Failure('),
+  );
+  expect(
+    constructingFiles.map(({ file }) => `${file}: define it with defineFailure, in the module's failures.ts`),
+  ).toEqual([]);
 });
 
-it('the reason of a failure is never compared as a string, where a misspelt one would compile', () => {
-  const compared = sources.flatMap(({ file, text }) =>
+it('the reason of a failure is never compared as a string, where a misspelt reason would compile', () => {
+  const comparisons = sourceFiles.flatMap(({ file, text }) =>
     [
       ...text.matchAll(
         /\breason\s*(?:===|!==|\.startsWith|\.endsWith)\s*\(?\s*'[a-z_]+\.[a-z_]*|switch \([^)]*\breason\)/g,
       ),
     ].map(([found]) => `${file}: ${found}: ask the definition, as in groupNotFound.matches(error)`),
   );
-  expect(compared.filter((line) => !line.startsWith('src/kernel/failure.ts'))).toEqual([]);
+  expect(comparisons.filter((line) => !line.startsWith('src/kernel/failure.ts'))).toEqual([]);
 });

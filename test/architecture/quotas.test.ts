@@ -7,7 +7,7 @@ const FILES = readdirSync('src', { recursive: true, encoding: 'utf8' })
 
 const findFiles = (pattern: RegExp): string[] => FILES.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
 
-/** What a quota is about, and the only files that may do it: they hold it against the quota, or a trigger does for them. */
+/** Operations that count against a quota, with the only files that may do them: they check the quota, or a trigger checks it. */
 const ALLOWED_FILES: [what: string, pattern: RegExp, files: string[]][] = [
   ['users are created', /\.insert\(users\)|into "?users"?\b/i, ['src/modules/users/store.ts']],
   ['mails are sent off', /\bmailer\.send\(/, ['src/modules/mails/requests.ts', 'src/modules/schedules/delivery.ts']],

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-const readFiles = (folder: string): string[] =>
+const listSourceFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .map((file) => `${folder}/${file}`);
 
 const tables = new Map(
-  readFiles('src/db/schema').flatMap((file) =>
+  listSourceFiles('src/db/schema').flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/export const (\w+) = sqliteTable\(\s*'(\w+)'/g)].map(
       ([, constant = '', name = '']) => [name, constant] as const,
     ),
@@ -16,20 +16,20 @@ const tables = new Map(
 
 it('SQL names no table of the control database in a string', () => {
   expect(tables.size).toBeGreaterThan(30);
-  const named = [...readFiles('src/modules'), ...readFiles('src/access')].flatMap((file) =>
+  const namedTables = [...listSourceFiles('src/modules'), ...listSourceFiles('src/access')].flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/sql(?:<[^>]*>)?`[^`]*`/g)].flatMap(([statement]) =>
       [...statement.matchAll(/\b(?:from|join|into|update) (\w+)/g)]
         .filter(([, name = '']) => tables.has(name))
         .map(([found, name = '']) => `${file}: "${found}": write \${${tables.get(name)}} in place of the name`),
     ),
   );
-  expect(named).toEqual([]);
+  expect(namedTables).toEqual([]);
 });
 
 it('only the sessions of src/db run batches of statements, whose results are read by name', () => {
-  const batches = readFiles('src').filter((file) => /[.?]batch\s*[(<]/.test(readFileSync(file, 'utf8')));
+  const batchFiles = listSourceFiles('src').filter((file) => /[.?]batch\s*[(<]/.test(readFileSync(file, 'utf8')));
   // The sessions beneath it hand batches on.
-  const handOn = [
+  const SESSION_FILES = [
     'client',
     'dependent-session',
     'guarded-session',
@@ -37,7 +37,7 @@ it('only the sessions of src/db run batches of statements, whose results are rea
     'rehearsing-session',
     'telling-session',
   ].map((name) => `src/db/${name}.ts`);
-  const elsewhere = batches.filter((file) => !handOn.includes(file));
-  expect(elsewhere.map((file) => `${file}: name the statements, for \`commit\` or \`readTogether\``)).toEqual([]);
-  expect(batches).toHaveLength(6);
+  const otherFiles = batchFiles.filter((file) => !SESSION_FILES.includes(file));
+  expect(otherFiles.map((file) => `${file}: name the statements, for \`commit\` or \`readTogether\``)).toEqual([]);
+  expect(batchFiles).toHaveLength(6);
 });

@@ -1,30 +1,32 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-/** A call of `delete` on what a variable or member of such a name holds: a bucket of R2. */
-const DELETES = /\b(?:files|bucket|FILES|r2)\??\.delete\(/gi;
+/** Matches a call of `delete` on a variable or member whose name says that it holds an R2 bucket. */
+const DELETE_CALL = /\b(?:files|bucket|FILES|r2)\??\.delete\(/gi;
 
-const HELPER = 'src/platform/stored-files.ts';
+const HELPER_FILE = 'src/platform/stored-files.ts';
 
-const deletions = ['src', 'operations', 'local'].flatMap((folder) =>
+const deletingFiles = ['src', 'operations', 'local'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) =>
-      [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(DELETES)].map(([call]) => `${folder}/${file}: ${call}`),
+      [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(DELETE_CALL)].map(
+        ([call]) => `${folder}/${file}: ${call}`,
+      ),
     ),
 );
 
 describe('objects of R2', () => {
-  it('are deleted only in src/platform/stored-files.ts, which keeps to the limits of R2', () => {
-    expect(deletions).toEqual([`${HELPER}: bucket.delete(`]);
+  it('are deleted only in src/platform/stored-files.ts, which respects the limits of R2', () => {
+    expect(deletingFiles).toEqual([`${HELPER_FILE}: bucket.delete(`]);
   });
 
-  it('are in buckets whose variables are named files, bucket or FILES', () => {
-    const named = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  it('are accessed through bucket variables named files, bucket or FILES', () => {
+    const bucketNames = readdirSync('src', { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
       .flatMap((file) => [...readFileSync(`src/${file}`, 'utf8').matchAll(/([#\w]+)\??:\s*R2Bucket\b/g)])
       .map(([, name = '']) => name);
-    expect(named.length).toBeGreaterThan(10);
-    expect(named.filter((name) => !/^#?(?:files|bucket|FILES)$/.test(name))).toEqual([]);
+    expect(bucketNames.length).toBeGreaterThan(10);
+    expect(bucketNames.filter((name) => !/^#?(?:files|bucket|FILES)$/.test(name))).toEqual([]);
   });
 });

@@ -18,11 +18,11 @@ const readSources = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
     .map((file) => ({ file, text: readFileSync(`${folder}/${file}`, 'utf8') }));
-const sources = readSources('src');
-const imports = sources.flatMap(({ file, text }) => listImports(file, text));
+const sourceFiles = readSources('src');
+const imports = sourceFiles.flatMap(({ file, text }) => listImports(file, text));
 
 describe('the import rules between the folders of src', () => {
-  it('are kept by all imports', () => {
+  it('are followed by all imports', () => {
     expect(imports.length).toBeGreaterThan(2000);
     expect(findBreaches(imports)).toEqual([]);
   });
@@ -46,9 +46,9 @@ describe('the import rules between the folders of src', () => {
     ['web/dom.ts', "import type { Config } from '../config.ts';", 'pages know only'],
     ['helpers/text.ts', "import { cut } from '../kernel/text.ts';", 'is in no layer'],
     ['modules/users/service.ts', "import { addToGroup } from '../groups/service.ts';", 'form a circle'],
-  ])('are broken if %s has the line %s', (file, text, says) => {
+  ])('are reported as broken if %s has the line %s', (file, text, message) => {
     const [line, ...others] = findBreaches([...imports, ...listImports(file, text)]);
-    expect(line).toContain(says);
+    expect(line).toContain(message);
     expect(others).toEqual([]);
   });
 });
@@ -61,19 +61,19 @@ it('docs/architecture.md lists the folders of src in the order of the import rul
 });
 
 describe('the folder http/', () => {
-  const operations = sources.flatMap(({ file, text }) => listOperations(file, text));
+  const operations = sourceFiles.flatMap(({ file, text }) => listOperations(file, text));
 
-  it('names no operation of a module', () => {
+  it('mentions no operation of a module', () => {
     expect(operations.length).toBeGreaterThan(200);
     expect(operations).toContain('query_metrics');
-    expect(sources.flatMap(({ file, text }) => findNamedOperations(file, text, operations))).toEqual([]);
+    expect(sourceFiles.flatMap(({ file, text }) => findNamedOperations(file, text, operations))).toEqual([]);
   });
 
   it.each([
     "operation: 'listDashboards'",
     "operation: 'archiveConcept'",
     "const INSTRUCTIONS = 'Ask query_metrics first.';",
-  ])('may not contain %s', (text) => {
+  ])('is reported if it contains %s', (text) => {
     expect(findNamedOperations('http/mcp/tools.ts', text, operations)).toHaveLength(1);
   });
 });
@@ -82,20 +82,22 @@ describe('a shared module', () => {
   it('is used by more than one folder', () => expect(findUsedByOne(imports)).toEqual([]));
 
   it('is reported if only one folder uses it', () => {
-    const one = listImports('modules/uploads/load.ts', "import { kept } from '../../tenant-sql/kept.ts';");
-    expect(findUsedByOne(one)).toEqual(['src/tenant-sql/kept.ts is used by modules/uploads alone: it stands there.']);
+    const singleImport = listImports('modules/uploads/load.ts', "import { kept } from '../../tenant-sql/kept.ts';");
+    expect(findUsedByOne(singleImport)).toEqual([
+      'src/tenant-sql/kept.ts is used by modules/uploads alone: it stands there.',
+    ]);
     const other = listImports('modules/groups/service.ts', "import { kept } from '../../tenant-sql/kept.ts';");
-    expect(findUsedByOne([...one, ...other])).toEqual([]);
+    expect(findUsedByOne([...singleImport, ...other])).toEqual([]);
   });
 });
 
 describe('the kernel', () => {
-  it('has no words of the domain', () => {
-    expect(sources.flatMap(({ file, text }) => findDomainWords(file, text))).toEqual([]);
+  it('contains no words of the domain', () => {
+    expect(sourceFiles.flatMap(({ file, text }) => findDomainWords(file, text))).toEqual([]);
   });
 
   it.each(['export interface PolicyDocument {}', 'export const companySlug = z.string();'])(
-    'may not contain %s',
+    'is reported if it contains %s',
     (text) => {
       expect(findDomainWords('kernel/fields.ts', text)).toHaveLength(1);
     },
@@ -103,23 +105,26 @@ describe('the kernel', () => {
 });
 
 describe('services', () => {
-  it('know nothing of HTTP, its globals included', () => {
-    expect(sources.flatMap(({ file, text }) => findHttpUses(file, text))).toEqual([]);
+  it('use nothing of HTTP, including its globals', () => {
+    expect(sourceFiles.flatMap(({ file, text }) => findHttpUses(file, text))).toEqual([]);
   });
 
-  it.each(['async (request: Request) => request.url', 'return new Response(body);'])('may not contain %s', (text) => {
-    expect(findHttpUses('modules/groups/service.ts', text)).toHaveLength(1);
-    expect(findHttpUses('modules/groups/routes.console.ts', text)).toEqual([]);
-  });
+  it.each(['async (request: Request) => request.url', 'return new Response(body);'])(
+    'are reported if they contain %s',
+    (text) => {
+      expect(findHttpUses('modules/groups/service.ts', text)).toHaveLength(1);
+      expect(findHttpUses('modules/groups/routes.console.ts', text)).toEqual([]);
+    },
+  );
 });
 
 describe('addresses that customers choose', () => {
-  it('are fetched only by fetchOutside', () => {
-    expect(sources.flatMap(({ file, text }) => findOwnFetches(file, text))).toEqual([]);
+  it('are requested only through fetchOutside', () => {
+    expect(sourceFiles.flatMap(({ file, text }) => findOwnFetches(file, text))).toEqual([]);
   });
 
   it.each(['const answer = await fetch(provider.jwksUri);', '(url) => fetch(url)', 'return globalThis.fetch(url);'])(
-    'may not be fetched by %s',
+    'may not be requested by %s',
     (text) => {
       expect(findOwnFetches('modules/webhooks/service.ts', text)).toHaveLength(1);
     },
@@ -127,11 +132,11 @@ describe('addresses that customers choose', () => {
 });
 
 describe('a table that is joined to a json_each list', () => {
-  it('is joined by a cross join, so that it is looked up for each entry', () => {
-    expect(sources.flatMap(({ file, text }) => findJoinedLists(file, text))).toEqual([]);
+  it('is joined by a cross join, so that SQLite looks the table up for each entry of the list', () => {
+    expect(sourceFiles.flatMap(({ file, text }) => findJoinedLists(file, text))).toEqual([]);
   });
 
-  it('is reported with a plain join', () => {
+  it('is reported if the join is a plain one', () => {
     const text = `from json_each(\${list}) as given\n join \${users} on users.id = given.value`;
     expect(findJoinedLists('modules/users/store.ts', text)).toHaveLength(1);
     expect(findJoinedLists('modules/users/store.ts', text.replace('join', 'cross join'))).toEqual([]);
@@ -143,7 +148,7 @@ describe('generated files', () => {
     ({ file, text }) => !file.startsWith('architecture/') && text.includes('.toMatchFileSnapshot('),
   );
 
-  it('stand in folders of their own, each with a line about the command that writes them', () => {
+  it('are in folders of their own, each with a line about the command that writes them', () => {
     expect(tests.length).toBeGreaterThanOrEqual(3);
     expect(tests.flatMap(({ file, text }) => findMisplacedSnapshots(file, text))).toEqual([]);
     for (const folder of ['src', 'client', 'test/contract']) {
@@ -151,7 +156,7 @@ describe('generated files', () => {
     }
   });
 
-  it('are reported beside hand-written files', () => {
+  it('are reported if they are in a folder with hand-written files', () => {
     const text = "await expect(table).toMatchFileSnapshot('routes.tsv');";
     expect(findMisplacedSnapshots('contract/routes.test.ts', text)).toHaveLength(1);
   });

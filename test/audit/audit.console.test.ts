@@ -1,22 +1,22 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
-import { must, signed } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { createSignedCaller, expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
-const PATH = '/v1/audit-events';
+const EVENTS_PATH = '/v1/audit-events';
 const events = (query: Record<string, string>, as = company.as): Promise<ApiResponse> =>
-  as.get(`${PATH}?${new URLSearchParams(query)}`);
+  as.get(`${EVENTS_PATH}?${new URLSearchParams(query)}`);
 
-/** The records that a query finds, as soon as there are as many. */
-const found = (query: Record<string, string>, count: number) =>
+/** Waits until a query finds the given number of records, and returns them. */
+const waitForEvents = (query: Record<string, string>, count: number) =>
   vi.waitFor(
     async () => {
-      const body = await must(events(query));
+      const body = await expectSuccess(events(query));
       expect(body.total).toBe(count);
       return body;
     },
@@ -27,8 +27,10 @@ describe('the audit trail on the console', () => {
   it('has the records of the organization API, with the field names of the console', async () => {
     const { headers } = await company.as.get('/v1/users');
     const query = { correlation_id: headers.get('x-correlation-id') as string };
-    const { total, quantity, records } = await found(query, 1);
-    const of = await must(signed(company.apiKey).get(`/admin/audit-events?${new URLSearchParams(query)}`));
+    const { total, quantity, records } = await waitForEvents(query, 1);
+    const of = await expectSuccess(
+      createSignedCaller(company.apiKey).get(`/admin/audit-events?${new URLSearchParams(query)}`),
+    );
     const { id, organization_id, ...rest } = of.results[0];
     expect([total, quantity, records]).toEqual([1, 1, [{ _id: id, company_id: organization_id, ...rest }]]);
     expect(records[0]).toMatchObject({ route: '/v1/users', action: 'users:list', principal_id: company.owner.id });

@@ -1,25 +1,25 @@
 import { expect, it, vi } from 'vitest';
 import { readRecords } from '../support/log.ts';
-import { signed } from '../support/signed.ts';
-import { aCompany } from '../support/worlds.ts';
+import { createSignedCaller } from '../support/signed.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 
-const REQUESTS = 2000;
+const REQUEST_COUNT = 2000;
 const BATCH_SIZE = 50;
 
-it('the audit trail has every request of a burst of 2,000', async () => {
-  const company = await aCompany();
+it('the audit trail has a record of every request of a burst of 2,000', async () => {
+  const company = await createOwnedCompany();
   const ids = new Set<string>();
-  for (let sent = 0; sent < REQUESTS; sent += BATCH_SIZE) {
+  for (let sentCount = 0; sentCount < REQUEST_COUNT; sentCount += BATCH_SIZE) {
     const answers = await Promise.all(Array.from({ length: BATCH_SIZE }, () => company.as.get('/v1/auth/me')));
     for (const { headers } of answers) ids.add(headers.get('x-correlation-id') as string);
   }
-  expect(ids.size).toBe(REQUESTS);
+  expect(ids.size).toBe(REQUEST_COUNT);
 
   const query = `principal_id=${company.owner.id}`;
   await vi.waitFor(
     async () => {
-      const { body } = await signed(company.apiKey).get(`/admin/audit-events?${query}&quantity=1`);
-      expect(body.total).toBe(REQUESTS);
+      const { body } = await createSignedCaller(company.apiKey).get(`/admin/audit-events?${query}&quantity=1`);
+      expect(body.total).toBe(REQUEST_COUNT);
     },
     { timeout: 30_000, interval: 500 },
   );

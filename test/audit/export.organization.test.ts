@@ -1,19 +1,19 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
-import type { Logged } from '../../src/logs/log.ts';
-import { appendRecords, daysAgo, settleLog } from '../company-log/support.ts';
-import { signed } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import type { LogRecord } from '../../src/logs/log.ts';
+import { appendRecords, getTimeDaysAgo, settleLog } from '../company-log/support.ts';
+import { createSignedCaller } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
-const OLD = daysAgo(100);
+const OLD_TIME_MS = getTimeDaysAgo(100);
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
-  const records: Logged<'audit'>[] = Array.from({ length: 2500 }, (_, n) => ({
-    id: newId(OLD + n * 1000),
+  company = await createOwnedCompany();
+  const records: LogRecord<'audit'>[] = Array.from({ length: 2500 }, (_, n) => ({
+    id: newId(OLD_TIME_MS + n * 1000),
     correlationId: `c-${n}`,
-    occurredAt: OLD + n * 1000,
+    occurredAt: OLD_TIME_MS + n * 1000,
     principalType: 'user',
     principalId: n % 2 === 0 ? 'p' : null,
     credential: null,
@@ -34,37 +34,39 @@ beforeAll(async () => {
   );
 });
 
-const download = (query: string) => signed(company.apiKey).get(`/admin/audit-events/export?${query}`);
-const until = `to=${new Date(OLD + 40 * 86_400_000).toISOString()}`;
-const linesOf = (body: string) =>
+const downloadEvents = (query: string) => createSignedCaller(company.apiKey).get(`/admin/audit-events/export?${query}`);
+const RANGE_QUERY = `to=${new Date(OLD_TIME_MS + 40 * 86_400_000).toISOString()}`;
+const parseLines = (body: string) =>
   body
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
 
 describe('the export of audit events', () => {
-  it('streams the events of the list, also of moved days, one object per line', async () => {
-    const { status, headers, body } = await download(until);
+  it('streams the events of the list, including events of moved days, one object per line', async () => {
+    const { status, headers, body } = await downloadEvents(RANGE_QUERY);
     expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
     expect(headers.get('content-disposition')).toBe('attachment; filename="audit-events.ndjson"');
-    const lines = linesOf(body);
+    const lines = parseLines(body);
     expect(lines).toHaveLength(2500);
-    const shown = await signed(company.apiKey).get(`/admin/audit-events?${until}&quantity=100&page=13`);
-    expect(shown.body.total).toBe(2500);
-    expect(lines.slice(1200, 1300)).toEqual(shown.body.results);
+    const listedPage = await createSignedCaller(company.apiKey).get(
+      `/admin/audit-events?${RANGE_QUERY}&quantity=100&page=13`,
+    );
+    expect(listedPage.body.total).toBe(2500);
+    expect(lines.slice(1200, 1300)).toEqual(listedPage.body.results);
   });
 
   it('can be limited to a time range, both ends included', async () => {
-    const at = (n: number) => new Date(OLD + n * 1000).toISOString();
-    const lines = linesOf((await download(`from=${at(100)}&to=${at(199)}`)).body);
+    const at = (n: number) => new Date(OLD_TIME_MS + n * 1000).toISOString();
+    const lines = parseLines((await downloadEvents(`from=${at(100)}&to=${at(199)}`)).body);
     expect(lines.map(({ correlation_id }) => correlation_id)).toEqual(
       Array.from({ length: 100 }, (_, n) => `c-${199 - n}`),
     );
   });
 
-  it('writes CSV with a header, quoted where it has to be', async () => {
-    const at = (n: number) => new Date(OLD + n * 1000).toISOString();
-    const { headers, body } = await download(`from=${at(6)}&to=${at(7)}&format=csv`);
+  it('writes CSV with a header, quoting values where needed', async () => {
+    const at = (n: number) => new Date(OLD_TIME_MS + n * 1000).toISOString();
+    const { headers, body } = await downloadEvents(`from=${at(6)}&to=${at(7)}&format=csv`);
     expect(headers.get('content-type')).toBe('text/csv');
     const [header, seventh, ...rest] = body.split(/\r\n(?=[0-9a-f]{24}|$)/);
     expect(header).toBe(
@@ -72,31 +74,31 @@ describe('the export of audit events', () => {
     );
     expect(seventh).toMatch(new RegExp(`^[0-9a-f]{24},c-7,${at(7)},${company.id},user,,,"a,""b""\r\n",/x,,,200,,1$`));
     expect(rest).toHaveLength(2);
-    const empty = await download(`to=1990-01-01T00:00:00Z&format=csv`);
-    expect(empty.body).toBe(`${header}\r\n`);
-    expect((await download('to=1990-01-01T00:00:00Z')).body).toBe('');
+    const emptyExport = await downloadEvents(`to=1990-01-01T00:00:00Z&format=csv`);
+    expect(emptyExport.body).toBe(`${header}\r\n`);
+    expect((await downloadEvents('to=1990-01-01T00:00:00Z')).body).toBe('');
   });
 
   it('stops reading when the client disconnects', async () => {
     const { streamEvents } = await import('../../src/modules/audit/export.ts');
-    let isOver = false;
-    async function* endless(): AsyncGenerator<never> {
+    let isStreamEnded = false;
+    async function* streamEndlessly(): AsyncGenerator<never> {
       try {
         for (;;) yield { occurredAt: 0 } as never;
       } finally {
-        isOver = true;
+        isStreamEnded = true;
       }
     }
-    const reader = (streamEvents(endless(), 'ndjson').body as ReadableStream).getReader();
+    const reader = (streamEvents(streamEndlessly(), 'ndjson').body as ReadableStream).getReader();
     await reader.read();
     await reader.cancel();
-    expect(isOver).toBe(true);
+    expect(isStreamEnded).toBe(true);
   });
 
   it.each(['format=xml', 'from=yesterday', 'to=2026-13-01T00:00:00Z', 'page=2', 'action=x'])(
     'refuses %s',
     async (query) => {
-      const { status, body } = await download(query);
+      const { status, body } = await downloadEvents(query);
       expect([status, body.error]).toEqual([422, 'ValidationError']);
     },
   );

@@ -1,16 +1,18 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import worker from '../support/worker.ts';
 
-/** Sends to the Worker what the client would send over the net. `changed` are variables that differ. */
-export const toWorker = (changed: Record<string, unknown> = {}): typeof fetch =>
+/** Creates a `fetch` that passes the client's requests to the Worker. `changed` holds environment variables to override. */
+export const createWorkerFetch = (changed: Record<string, unknown> = {}): typeof fetch =>
   (async (input: RequestInfo, init: RequestInit = {}) => {
-    const execution = createExecutionContext();
-    const request = new Request(input, { ...init, body: overTheNet(init.body) });
-    const response = await worker.fetch(request, { ...env, ...changed } as typeof env, execution);
-    await waitOnExecutionContext(execution);
+    const executionContext = createExecutionContext();
+    const request = new Request(input, { ...init, body: toRuntimeStream(init.body) });
+    const response = await worker.fetch(request, { ...env, ...changed } as typeof env, executionContext);
+    await waitOnExecutionContext(executionContext);
     return response;
   }) as typeof fetch;
 
-/** A request that arrives has a stream of the runtime's own, whatever wrote it. */
-const overTheNet = (body: RequestInit['body']): RequestInit['body'] =>
+/**
+ * Converts a stream body to a stream of the runtime, as the Worker receives it over the network; other bodies stay as they are.
+ */
+const toRuntimeStream = (body: RequestInit['body']): RequestInit['body'] =>
   body instanceof ReadableStream ? body.pipeThrough(new IdentityTransformStream()) : body;

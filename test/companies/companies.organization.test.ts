@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { call } from '../support/api.ts';
+import { callApi } from '../support/api.ts';
 
-const found = (json: unknown, token: string | null = 'operator-token-of-the-tests', env?: Record<string, string>) =>
-  call('POST', '/admin/organizations', {
+const createOrganization = (
+  json: unknown,
+  token: string | null = 'operator-token-of-the-tests',
+  env?: Record<string, string>,
+) =>
+  callApi('POST', '/admin/organizations', {
     headers: token === null ? {} : { authorization: `Bearer ${token}` },
     json,
     env,
@@ -16,14 +20,14 @@ const input = (overrides: Record<string, unknown> = {}) => ({
 });
 
 describe('the creation of an organization', () => {
-  it('answers the organization, its owner, default account, service account and key', async () => {
-    const sent = input();
-    const { status, body } = await found(sent);
+  it('returns the organization, its owner, default account, service account and key', async () => {
+    const organizationInput = input();
+    const { status, body } = await createOrganization(organizationInput);
     expect(status).toBe(201);
     expect(body.organization).toEqual({
       id: expect.stringMatching(/^[a-f0-9]{24}$/),
       name: 'Acme',
-      slug: sent.slug,
+      slug: organizationInput.slug,
       created_at: expect.stringMatching(/Z$/),
     });
     expect(body.owner).toEqual({ id: expect.any(String), email: 'olga@acme.test', name: 'Olga' });
@@ -37,7 +41,9 @@ describe('the creation of an organization', () => {
       is_active: true,
       last_used_at: null,
     });
-    expect(body.api_key.access_key).toMatch(new RegExp(`^sa_${sent.slug}_${body.default_account.id}_[a-z2-7]{20}$`));
+    expect(body.api_key.access_key).toMatch(
+      new RegExp(`^sa_${organizationInput.slug}_${body.default_account.id}_[a-z2-7]{20}$`),
+    );
     expect(body.api_key.secret_key).toMatch(/^[\w-]{43}$/);
   });
 
@@ -46,13 +52,13 @@ describe('the creation of an organization', () => {
     ['a wrong token', 'wrong'],
     ['a longer token', 'operator-token-of-the-tests-and-more'],
   ])('is refused with %s', async (_what, token) => {
-    const { status, body } = await found(input(), token);
+    const { status, body } = await createOrganization(input(), token);
     expect(status).toBe(401);
     expect(body.error).toBe('Unauthorized');
   });
 
   it('is answered 404 if no operator token is configured', async () => {
-    const { status } = await found(input(), 'x', { PLATFORM_ADMIN_TOKEN: undefined as unknown as string });
+    const { status } = await createOrganization(input(), 'x', { PLATFORM_ADMIN_TOKEN: undefined as unknown as string });
     expect(status).toBe(404);
   });
 
@@ -66,7 +72,7 @@ describe('the creation of an organization', () => {
     ['a common password', { owner: { email: 'a@b.co', name: 'A', password: 'Password123' } }, 'owner.password'],
     ['a bad email', { owner: { email: 'nobody', name: 'A', password: 'correct-horse' } }, 'owner.email'],
   ])('refuses %s, naming the field', async (_what, overrides, field) => {
-    const { status, body } = await found(input(overrides));
+    const { status, body } = await createOrganization(input(overrides));
     expect([status, body.error]).toEqual([422, 'ValidationError']);
     expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });

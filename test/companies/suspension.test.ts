@@ -1,56 +1,77 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { aPublished, aReader } from '../data-api/support.ts';
-import { createSigningKey, hostToken, makeEmbed, makeEmbedRoutes } from '../embeds/support.ts';
-import { aContext, anOutsider, dashboardGrant, requestCode, verifyCode } from '../share-portal/support.ts';
-import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
+import { createReader, publishSql } from '../data-api/support.ts';
+import { createEmbedRecord, createSigningKey, hostToken, makeEmbedRoutes } from '../embeds/support.ts';
+import {
+  createShareContext,
+  makeDashboardGrant,
+  requestCode,
+  signInOutsider,
+  verifyCode,
+} from '../share-portal/support.ts';
+import { createSalesDashboard, createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
 import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/support.ts';
-import { type ApiResponse, BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { inviteUser } from '../support/invite.ts';
-import { listMailsTo, readLink, readNewestMail, whileMailIsDown } from '../support/mail.ts';
+import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { countRows, sendOvertaken } from '../support/rival.ts';
 import { computeCode } from '../support/second-factor.ts';
-import { allow, aServiceAccountThat, must, signed, withSecret } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import {
+  createAllowedAccount,
+  createSecretCaller,
+  createSignedCaller,
+  expectSuccess,
+  makeAllow,
+} from '../support/signed.ts';
+import {
+  type Company,
+  createAllowedUser,
+  createOwnedCompany,
+  createProvisionedCompany,
+  logIn,
+  PASSWORD,
+} from '../support/worlds.ts';
 import { createHeldQueue, deliverMessage, readJob, uploadFiles } from '../uploads/support.ts';
 
 const operator = createCaller('operator-token-of-the-tests');
-const pathOf = ({ id }: { id: string }) => `/admin/organizations/${id}`;
+const formatOrganizationPath = ({ id }: { id: string }) => `/admin/organizations/${id}`;
 const setStatus = (company: { id: string }, status: string) =>
-  must(operator.patch(pathOf(company), { json: { status } }));
+  expectSuccess(operator.patch(formatOrganizationPath(company), { json: { status } }));
 const suspend = (company: { id: string }) => setStatus(company, 'suspended');
 const activate = (company: { id: string }) => setStatus(company, 'active');
 
-/** What a refusal is called, on each surface. */
-const refusal = ({ status, body }: ApiResponse) => [
+/** Returns the status, error code and reason of a refusal, wherever the API puts them. */
+const readRefusalParts = ({ status, body }: ApiResponse) => [
   status,
   body.error_code ?? body.error,
   body.details?.reason ?? body.details,
 ];
-const REFUSED = [403, 'COMPANY_SUSPENDED', 'company_suspended'];
-const REFUSED_TO_MACHINES = [403, 'Forbidden', 'company_suspended'];
-const REFUSED_TO_DIRECTORIES = [403, undefined, 'company_suspended'];
+const USER_REFUSAL = [403, 'COMPANY_SUSPENDED', 'company_suspended'];
+const MACHINE_REFUSAL = [403, 'Forbidden', 'company_suspended'];
+const DIRECTORY_REFUSAL = [403, undefined, 'company_suspended'];
 
-const CITIES = () => new File(['city,people\nRio,1\nOslo,2\n'], 'cities.csv');
+const makeCitiesFile = () => new File(['city,people\nRio,1\nOslo,2\n'], 'cities.csv');
 
 afterEach(resetClock);
 
 describe('an organization that the operator manages', () => {
   it('is listed, found by name, slug and status, and shown', async () => {
-    const company = await aCompany();
-    const other = await aCompany();
+    const company = await createOwnedCompany();
+    const other = await createOwnedCompany();
     await suspend(other);
-    const found = async (query: string) => {
+    const findOrganizations = async (query: string) => {
       const { body } = await operator.get(`/admin/organizations?${query}`);
       return body.results.map(({ id }: { id: string }) => id);
     };
-    expect(await found(`search=${company.slug.toUpperCase()}`)).toEqual([company.id]);
-    expect(await found(`search=${company.slug}&status=suspended`)).toEqual([]);
-    expect(await found(`search=${other.slug}&status=suspended`)).toEqual([other.id]);
-    expect((await found('order_by=-created_at&quantity=2')).toSorted()).toEqual([company.id, other.id].toSorted());
-    expect(await must(operator.get(pathOf(company)))).toEqual({
+    expect(await findOrganizations(`search=${company.slug.toUpperCase()}`)).toEqual([company.id]);
+    expect(await findOrganizations(`search=${company.slug}&status=suspended`)).toEqual([]);
+    expect(await findOrganizations(`search=${other.slug}&status=suspended`)).toEqual([other.id]);
+    expect((await findOrganizations('order_by=-created_at&quantity=2')).toSorted()).toEqual(
+      [company.id, other.id].toSorted(),
+    );
+    expect(await expectSuccess(operator.get(formatOrganizationPath(company)))).toEqual({
       id: company.id,
       name: expect.stringMatching(/^Company/),
       slug: company.slug,
@@ -64,14 +85,16 @@ describe('an organization that the operator manages', () => {
   });
 
   it('is renamed, and keeps the time of its first suspension', async () => {
-    const company = await aCompany();
-    expect(await must(operator.patch(pathOf(company), { json: { name: 'Globex' } }))).toMatchObject({
+    const company = await createOwnedCompany();
+    expect(
+      await expectSuccess(operator.patch(formatOrganizationPath(company), { json: { name: 'Globex' } })),
+    ).toMatchObject({
       name: 'Globex',
       status: 'active',
     });
-    const { suspended_at: since } = await suspend(company);
+    const { suspended_at: suspendedAt } = await suspend(company);
     advanceClock(60_000);
-    expect(await suspend(company)).toMatchObject({ name: 'Globex', status: 'suspended', suspended_at: since });
+    expect(await suspend(company)).toMatchObject({ name: 'Globex', status: 'suspended', suspended_at: suspendedAt });
     expect(await activate(company)).toMatchObject({ status: 'active', suspended_at: null });
   });
 
@@ -82,17 +105,17 @@ describe('an organization that the operator manages', () => {
     [{ slug: 'another' }, 'slug'],
     [{ suspended_at: null, quotas: {} }, 'quotas'],
   ])('is not changed by %j', async (json, field) => {
-    const company = await aCompany();
-    const { status, body } = await operator.patch(pathOf(company), { json });
+    const company = await createOwnedCompany();
+    const { status, body } = await operator.patch(formatOrganizationPath(company), { json });
     expect([status, body.details.map((problem: { field: string }) => problem.field)]).toEqual([422, [field]]);
   });
 
-  it('cannot be managed by anybody else', async () => {
-    const company = await aCompany();
-    for (const caller of [createCaller('wrong'), createCaller(company.token), signed(company.apiKey)]) {
+  it('cannot be managed by anybody but the operator', async () => {
+    const company = await createOwnedCompany();
+    for (const caller of [createCaller('wrong'), createCaller(company.token), createSignedCaller(company.apiKey)]) {
       expect((await caller.get('/admin/organizations')).status).toBe(401);
-      expect((await caller.get(pathOf(company))).status).toBe(401);
-      expect((await caller.patch(pathOf(company), { json: { status: 'suspended' } })).status).toBe(401);
+      expect((await caller.get(formatOrganizationPath(company))).status).toBe(401);
+      expect((await caller.patch(formatOrganizationPath(company), { json: { status: 'suspended' } })).status).toBe(401);
     }
     expect((await operator.get('/admin/organizations/000000000000000000000000')).status).toBe(404);
     expect((await operator.patch('/admin/organizations/none', { json: {} })).status).toBe(404);
@@ -101,44 +124,46 @@ describe('an organization that the operator manages', () => {
 
 describe('a suspended organization', () => {
   let company: Company;
-  let service: string;
+  let serviceToken: string;
   let outsider: Caller;
-  let portal: { access_token: string; refresh_token: string };
+  let portalTokens: { access_token: string; refresh_token: string };
   let share: string;
-  let link: string;
+  let resultLink: string;
   let dashboard: string;
   const embeds: Record<string, string> = {};
   beforeAll(async () => {
-    company = await aProvisionedCompany();
-    await someSales(company);
-    const made = await aSalesDashboard(company);
-    dashboard = made.dashboard._id;
-    share = (await aShare(company, dashboard)).token;
-    embeds.ours = (await makeEmbed(company, 'dashboards', dashboard)).token;
+    company = await createProvisionedCompany();
+    await createSalesTable(company);
+    const sales = await createSalesDashboard(company);
+    dashboard = sales.dashboard._id;
+    share = (await createShare(company, dashboard)).token;
+    embeds.ours = (await createEmbedRecord(company, 'dashboards', dashboard)).token;
     embeds.hosts = await hostToken(await createSigningKey(company), { dashboard_id: dashboard });
-    await aContext(company, [dashboardGrant(dashboard)], ['ana@partner.test']);
-    portal = (await anOutsider(company, 'ana@partner.test')).tokens;
-    outsider = createCaller(portal.access_token);
-    service = (await must(signed(company.apiKey).post('/tokens', { json: { expires_in: 600 } }))).token;
-    const reader = await aReader(company, 'data_api:get_job');
-    const { slug } = await aPublished(company, 'SELECT 1 AS one');
-    const { messages, env: held } = createHeldQueue();
-    const env = { DATA_JOBS: held.JOBS } as unknown as Record<string, string>;
-    const { job_id } = await must(reader.as.post(`/data/${slug}/jobs`, { json: {}, env }));
+    await createShareContext(company, [makeDashboardGrant(dashboard)], ['ana@partner.test']);
+    portalTokens = (await signInOutsider(company, 'ana@partner.test')).tokens;
+    outsider = createCaller(portalTokens.access_token);
+    serviceToken = (
+      await expectSuccess(createSignedCaller(company.apiKey).post('/tokens', { json: { expires_in: 600 } }))
+    ).token;
+    const reader = await createReader(company, 'data_api:get_job');
+    const { slug } = await publishSql(company, 'SELECT 1 AS one');
+    const { messages, env: heldEnv } = createHeldQueue();
+    const env = { DATA_JOBS: heldEnv.JOBS } as unknown as Record<string, string>;
+    const { job_id } = await expectSuccess(reader.as.post(`/data/${slug}/jobs`, { json: {}, env }));
     await deliverMessage(messages[0] as JobMessage);
-    link = (await must(reader.as.get(`/data/jobs/${job_id}`))).url;
+    resultLink = (await expectSuccess(reader.as.get(`/data/jobs/${job_id}`))).url;
   });
   beforeEach(() => suspend(company));
   afterEach(() => activate(company));
 
-  /** Who may come, by the credential of the table of routes. */
-  const callers = (): Record<string, Caller> => ({
+  /** Returns a caller for each credential that the table of routes names. */
+  const createCallers = (): Record<string, Caller> => ({
     bearer: company.as,
     'bearer?': company.as,
-    machine: createCaller(service),
-    signature: signed(company.apiKey),
+    machine: createCaller(serviceToken),
+    signature: createSignedCaller(company.apiKey),
     external: outsider,
-    directory: withSecret({ key: company.apiKey }),
+    directory: createSecretCaller({ key: company.apiKey }),
   });
 
   const routes = SURFACES.flatMap(({ surface, endpoints }) =>
@@ -153,24 +178,24 @@ describe('a suspended organization', () => {
           [`${contract.method.toUpperCase()} ${contract.path}`, contract, credential] as const,
       ),
   )('refuses every credential: %s', async (_name, contract, credential) => {
-    const caller = callers()[credential] ?? company.as;
+    const caller = createCallers()[credential] ?? company.as;
     const path = contract.path.replaceAll(/\{\w+\}/g, '0'.repeat(24));
     const answer = await caller[contract.method](path, contract.method === 'get' ? {} : { json: {} });
-    expect([REFUSED, REFUSED_TO_MACHINES, REFUSED_TO_DIRECTORIES]).toContainEqual(refusal(answer));
+    expect([USER_REFUSAL, MACHINE_REFUSAL, DIRECTORY_REFUSAL]).toContainEqual(readRefusalParts(answer));
   });
 
   it('refuses service tokens on routes for users, and API keys with their secret', async () => {
-    expect(refusal(await createCaller(service).get('/v1/managed-tables'))).toEqual(REFUSED);
+    expect(readRefusalParts(await createCaller(serviceToken).get('/v1/managed-tables'))).toEqual(USER_REFUSAL);
     const { access_key, secret_key } = company.apiKey;
-    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
-    expect((await createCaller(`${access_key}:${secret_key}`).post('/mcp', { json: ping })).status).toBe(403);
+    const pingRequest = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    expect((await createCaller(`${access_key}:${secret_key}`).post('/mcp', { json: pingRequest })).status).toBe(403);
   });
 
   it('shows no share, no embed and no result behind a link', async () => {
     const answers = [
-      await linkOf(share).resolve(),
-      await linkOf(share).execute(),
-      await linkOf(share).options('regions'),
+      await makeShareRoutes(share).resolve(),
+      await makeShareRoutes(share).execute(),
+      await makeShareRoutes(share).options('regions'),
       ...(await Promise.all(
         Object.values(embeds).flatMap((token) => [
           makeEmbedRoutes('d', token).info(),
@@ -178,12 +203,12 @@ describe('a suspended organization', () => {
         ]),
       )),
     ];
-    expect(answers.map(refusal)).toEqual(answers.map(() => REFUSED));
-    expect(refusal(await call('GET', new URL(link).pathname))).toEqual(REFUSED_TO_MACHINES);
+    expect(answers.map(readRefusalParts)).toEqual(answers.map(() => USER_REFUSAL));
+    expect(readRefusalParts(await callApi('GET', new URL(resultLink).pathname))).toEqual(MACHINE_REFUSAL);
   });
 
-  it('lets nobody sign in, whatever the way', async () => {
-    const post = (path: string, json: unknown) => call('POST', path, { json });
+  it('lets nobody sign in by any method', async () => {
+    const post = (path: string, json: unknown) => callApi('POST', path, { json });
     const email = company.owner.email;
     const company_slug = company.slug;
     const answers = [
@@ -192,28 +217,30 @@ describe('a suspended organization', () => {
       await post('/v1/auth/passwordless/verify', { company_slug, email, code: '123456' }),
       await post('/v1/auth/social', { company_slug, social_token: 'a.b.c' }),
       await post('/v1/auth/refresh', { refresh_token: company.refreshToken }),
-      await call('GET', `/v1/auth/sso/${company_slug}/start?redirect_uri=https://console.test/`),
+      await callApi('GET', `/v1/auth/sso/${company_slug}/start?redirect_uri=https://console.test/`),
       await verifyCode(company, 'ana@partner.test', '1234-5678'),
-      await post('/api/v1/share-auth/refresh', { refresh_token: portal.refresh_token }),
+      await post('/api/v1/share-auth/refresh', { refresh_token: portalTokens.refresh_token }),
     ];
-    expect(answers.map(refusal)).toEqual(answers.map(() => REFUSED));
+    expect(answers.map(readRefusalParts)).toEqual(answers.map(() => USER_REFUSAL));
   });
 
-  it('keeps the refresh tokens that it refuses, which work after the suspension', async () => {
-    const refresh = () => call('POST', '/v1/auth/refresh', { json: { refresh_token: company.refreshToken } });
-    expect((await refresh()).status).toBe(403);
+  it('keeps the refresh tokens that it refuses, and accepts them after the suspension', async () => {
+    const refreshSession = () => callApi('POST', '/v1/auth/refresh', { json: { refresh_token: company.refreshToken } });
+    expect((await refreshSession()).status).toBe(403);
     advanceClock(60_000);
     await activate(company);
-    const { token, refresh_token: refreshToken } = await must(refresh());
+    const { token, refresh_token: refreshToken } = await expectSuccess(refreshSession());
     Object.assign(company, { token, refreshToken, as: createCaller(token) });
-    portal = await must(call('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: portal.refresh_token } }));
-    outsider = createCaller(portal.access_token);
+    portalTokens = await expectSuccess(
+      callApi('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: portalTokens.refresh_token } }),
+    );
+    outsider = createCaller(portalTokens.access_token);
   });
 
   it('answers requests for codes and resets as usual, and mails nothing', async () => {
     const email = company.owner.email;
-    const before = listMailsTo(email).length + listMailsTo('ana@partner.test').length;
-    const post = (path: string, json: unknown) => call('POST', path, { json });
+    const mailCountBefore = listMailsTo(email).length + listMailsTo('ana@partner.test').length;
+    const post = (path: string, json: unknown) => callApi('POST', path, { json });
     const answers = [
       await post('/v1/auth/passwordless/request', { company_slug: company.slug, email }),
       await post('/v1/users/reset-password/request', { company_slug: company.slug, email }),
@@ -223,91 +250,96 @@ describe('a suspended organization', () => {
     expect(answers.map(({ status }) => status < 300)).toEqual(answers.map(() => true));
     advanceClock(120_000);
     await runScheduled();
-    expect(listMailsTo(email).length + listMailsTo('ana@partner.test').length).toBe(before);
+    expect(listMailsTo(email).length + listMailsTo('ana@partner.test').length).toBe(mailCountBefore);
   });
 });
 
 describe('a link that an organization has mailed', () => {
   it('is refused while the organization is suspended, and works afterwards', async () => {
-    const company = await aCompany();
+    const company = await createOwnedCompany();
     await inviteUser(company, 'new@else.test');
-    const invitation = readLink(readNewestMail('new@else.test')).searchParams.get('token') as string;
-    await call('POST', '/v1/users/reset-password/request', { json: { email: company.owner.email } });
-    const reset = readLink(readNewestMail(company.owner.email)).searchParams.get('token') as string;
+    const invitationToken = readLink(readNewestMail('new@else.test')).searchParams.get('token') as string;
+    await callApi('POST', '/v1/users/reset-password/request', { json: { email: company.owner.email } });
+    const resetToken = readLink(readNewestMail(company.owner.email)).searchParams.get('token') as string;
     const password = 'quiet-harbour-lantern';
-    const send = async () => [
-      await call('GET', `/v1/users/invitation?token=${invitation}`),
-      await call('POST', '/v1/users/accept-invitation', { json: { token: invitation, password, name: 'New' } }),
-      await call('POST', '/v1/users/reset-password/confirm', { json: { token: reset, password } }),
+    const sendBoth = async () => [
+      await callApi('GET', `/v1/users/invitation?token=${invitationToken}`),
+      await callApi('POST', '/v1/users/accept-invitation', { json: { token: invitationToken, password, name: 'New' } }),
+      await callApi('POST', '/v1/users/reset-password/confirm', { json: { token: resetToken, password } }),
     ];
     await suspend(company);
-    expect((await send()).map(refusal)).toEqual([REFUSED, REFUSED, REFUSED]);
+    expect((await sendBoth()).map(readRefusalParts)).toEqual([USER_REFUSAL, USER_REFUSAL, USER_REFUSAL]);
     // A person gets a page, whose form is answered so.
     const env = { CONSOLE_URL: BASE_URL };
-    for (const page of [`/accept-invitation?token=${invitation}`, `/reset-password?token=${reset}`]) {
-      const { status, body } = await call('GET', page, { env });
+    for (const page of [`/accept-invitation?token=${invitationToken}`, `/reset-password?token=${resetToken}`]) {
+      const { status, body } = await callApi('GET', page, { env });
       expect([status, body]).toEqual([200, expect.stringContaining('<html')]);
     }
     await activate(company);
-    expect((await send()).map(({ status }) => status < 300)).toEqual([true, true, true]);
+    expect((await sendBoth()).map(({ status }) => status < 300)).toEqual([true, true, true]);
   });
 });
 
 describe('a suspension', () => {
-  it('takes effect on the next request, also for cached callers, and so does its end', async () => {
-    const company = await aCompany();
-    const user = await aUser(company, { can: ['groups:list'] });
-    const robot = await aServiceAccountThat(company, allow('groups:ListGroups'));
-    const ask = async () => [
+  it('takes effect on the next request, also for cached callers, and so does the end of a suspension', async () => {
+    const company = await createOwnedCompany();
+    const user = await createAllowedUser(company, { can: ['groups:list'] });
+    const serviceAccount = await createAllowedAccount(company, makeAllow('groups:ListGroups'));
+    const sendRequests = async () => [
       (await user.as.get('/v1/groups')).status,
-      (await signed(robot.key).get('/groups')).status,
-      (await signed(robot.key).get('/groups')).status,
+      (await createSignedCaller(serviceAccount.key).get('/groups')).status,
+      (await createSignedCaller(serviceAccount.key).get('/groups')).status,
     ];
-    expect(await ask()).toEqual([200, 200, 200]);
+    expect(await sendRequests()).toEqual([200, 200, 200]);
     await suspend(company);
-    expect(await ask()).toEqual([403, 403, 403]);
+    expect(await sendRequests()).toEqual([403, 403, 403]);
     await activate(company);
-    expect(await ask()).toEqual([200, 200, 200]);
+    expect(await sendRequests()).toEqual([200, 200, 200]);
   });
 
   it('prevents a session that is just being created', async () => {
-    const company = await aCompany();
+    const company = await createOwnedCompany();
     const json = { company_slug: company.slug, email: company.owner.email, password: PASSWORD };
-    const late = await sendOvertaken(
+    const lateAnswer = await sendOvertaken(
       /^insert into "sessions"/,
       () => suspend(company),
-      (env) => call('POST', '/v1/auth/login', { json, env }),
+      (env) => callApi('POST', '/v1/auth/login', { json, env }),
     );
-    expect(refusal(late)).toEqual(REFUSED);
+    expect(readRefusalParts(lateAnswer)).toEqual(USER_REFUSAL);
     // The one of the company's beginning.
     expect(await countRows('sessions where company_id = ?', company.id)).toBe(1);
   });
 
   it('refuses a sign-in that waits for a second factor, which works after the suspension', async () => {
-    const company = await aCompany();
+    const company = await createOwnedCompany();
     const { email, backupCodes } = await createEnrolledUser(company);
-    const { email: other } = await aUser(company);
-    const pending = await readPendingToken(company, email);
-    await must(company.as.put('/v1/company/settings', { json: { require_2fa: true } }));
+    const { email: other } = await createAllowedUser(company);
+    const pendingToken = await readPendingToken(company, email);
+    await expectSuccess(company.as.put('/v1/company/settings', { json: { require_2fa: true } }));
     const pending_2fa_token = await readPendingToken(company, other);
-    const enrolment = (step: string, json = {}, env?: Record<string, string>) =>
-      call('POST', `/v1/auth/2fa/${step}`, { json: { pending_2fa_token, ...json }, ...(env && { env }) });
-    const { secret } = await must(enrolment('setup'));
-    const login = (env?: Record<string, string>) =>
-      finishSignIn(pending, { backup_code: backupCodes[0] as string }, env);
-    const enable = (env?: Record<string, string>) => enrolment('enable', { totp_token: computeCode(secret) }, env);
-    for (const send of [login, enable]) {
-      const late = await sendOvertaken(/^update "pending_second_factors"/, () => suspend(company), send);
-      expect([late, await send(), await enrolment('setup')].map(refusal)).toEqual([REFUSED, REFUSED, REFUSED]);
+    const postEnrolment = (step: string, json = {}, env?: Record<string, string>) =>
+      callApi('POST', `/v1/auth/2fa/${step}`, { json: { pending_2fa_token, ...json }, ...(env && { env }) });
+    const { secret } = await expectSuccess(postEnrolment('setup'));
+    const loginWithFactor = (env?: Record<string, string>) =>
+      finishSignIn(pendingToken, { backup_code: backupCodes[0] as string }, env);
+    const enableFactor = (env?: Record<string, string>) =>
+      postEnrolment('enable', { totp_token: computeCode(secret) }, env);
+    for (const sendRequest of [loginWithFactor, enableFactor]) {
+      const lateAnswer = await sendOvertaken(/^update "pending_second_factors"/, () => suspend(company), sendRequest);
+      expect([lateAnswer, await sendRequest(), await postEnrolment('setup')].map(readRefusalParts)).toEqual([
+        USER_REFUSAL,
+        USER_REFUSAL,
+        USER_REFUSAL,
+      ]);
       await activate(company);
-      expect((await send()).status).toBe(200);
+      expect((await sendRequest()).status).toBe(200);
     }
   });
 
-  it('leaves a job queued whose message arrives, and the job continues afterwards', async () => {
-    const company = await aProvisionedCompany();
+  it('leaves a job queued when its message arrives, and the job continues afterwards', async () => {
+    const company = await createProvisionedCompany();
     const queue = createHeldQueue();
-    const id = await uploadFiles(company, [CITIES()], { env: queue.env });
+    const id = await uploadFiles(company, [makeCitiesFile()], { env: queue.env });
     const [message] = queue.messages.splice(0) as [JobMessage];
     await suspend(company);
     expect(await deliverMessage(message, queue.env)).toBe('done');
@@ -319,31 +351,31 @@ describe('a suspension', () => {
     expect((await readJob(company, id)).status).toBe('waiting_confirm');
   });
 
-  it('stops waiting uploads, messages, data jobs and mails until it ends', async () => {
-    const company = await aProvisionedCompany();
+  it('stops waiting uploads, messages, data jobs and mails until the suspension ends', async () => {
+    const company = await createProvisionedCompany();
     const email = company.owner.email;
     const queue = createHeldQueue();
     const env = { ...queue.env, DATA_JOBS: queue.env.JOBS };
-    const silent = await uploadFiles(company, [CITIES()], { env: queue.env });
-    const { slug } = await aPublished(company, 'SELECT 1 AS one');
-    const reader = await aReader(company);
-    const sent = { json: {}, env: env as unknown as Record<string, string> };
-    const { job_id: data } = await must(reader.as.post(`/data/${slug}/jobs`, sent));
+    const silentJobId = await uploadFiles(company, [makeCitiesFile()], { env: queue.env });
+    const { slug } = await publishSql(company, 'SELECT 1 AS one');
+    const reader = await createReader(company);
+    const requestOptions = { json: {}, env: env as unknown as Record<string, string> };
+    const { job_id: data } = await expectSuccess(reader.as.post(`/data/${slug}/jobs`, requestOptions));
     const [first] = queue.messages as [JobMessage];
-    const asked = { json: { company_slug: company.slug, email } };
-    await whileMailIsDown(() => must(call('POST', '/v1/users/reset-password/request', asked)));
+    const codeRequest = { json: { company_slug: company.slug, email } };
+    await runWhileMailIsDown(() => expectSuccess(callApi('POST', '/v1/users/reset-password/request', codeRequest)));
     await suspend(company);
     await deliverMessage(first, queue.env);
     queue.messages.splice(0);
-    const mails = listMailsTo(email).length;
+    const mailCount = listMailsTo(email).length;
     advanceClock(5 * 60_000);
     await runScheduled(env);
     expect(queue.messages).toEqual([]);
-    expect(listMailsTo(email).length).toBe(mails);
+    expect(listMailsTo(email).length).toBe(mailCount);
     await activate(company);
     await runScheduled(env);
     const ids = queue.messages.map((message) => ('jobId' in message ? message.jobId : ''));
-    expect(ids.toSorted()).toEqual([silent, silent, data].toSorted());
-    expect(listMailsTo(email).length).toBe(mails + 1);
+    expect(ids.toSorted()).toEqual([silentJobId, silentJobId, data].toSorted());
+    expect(listMailsTo(email).length).toBe(mailCount + 1);
   });
 });

@@ -4,13 +4,13 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TABLE_KINDS } from '../../src/db/shown-columns.ts';
 import { EXPORTED_KINDS } from '../../src/modules/company-exports/control/store.ts';
-import { DATABASE_KINDS } from '../../src/modules/company-exports/database-records.ts';
+import { DATABASE_TABLE_EXPORTS } from '../../src/modules/company-exports/database-records.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { queryDatabase } from '../uploads/support.ts';
-import { aStarted, downloadArchive, finish, getExport, type Unpacked } from './support.ts';
+import { deliverUntilEmpty, downloadArchive, getExport, startExport, type UnpackedArchive } from './support.ts';
 
-const all = async <Row>(sql: string, ...values: unknown[]): Promise<Row[]> =>
+const selectRows = async <Row>(sql: string, ...values: unknown[]): Promise<Row[]> =>
   (
     await env.CONTROL_DB.prepare(sql)
       .bind(...values)
@@ -19,49 +19,51 @@ const all = async <Row>(sql: string, ...values: unknown[]): Promise<Row[]> =>
 
 describe('the list of what a company export has', () => {
   it('names every table and column of the control database', async () => {
-    const known = new Map(TABLE_KINDS.map(({ table, columns }) => [getTableName(table), { table, columns }]));
-    const inPlace = await all<{ name: string }>(
+    const listedTables = new Map(TABLE_KINDS.map(({ table, columns }) => [getTableName(table), { table, columns }]));
+    const databaseTables = await selectRows<{ name: string }>(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
     );
-    expect(inPlace.map(({ name }) => name).toSorted()).toEqual([...known.keys()].toSorted());
-    for (const [name, { table, columns }] of known) {
-      const found = await all<{ name: string }>(`PRAGMA table_info(${name})`);
-      const said = Object.entries(getTableColumns(table)).flatMap(([key, column]) => (columns[key] ? column.name : []));
-      expect([name, said.toSorted()]).toEqual([name, found.map((column) => column.name).toSorted()]);
+    expect(databaseTables.map(({ name }) => name).toSorted()).toEqual([...listedTables.keys()].toSorted());
+    for (const [name, { table, columns }] of listedTables) {
+      const databaseColumns = await selectRows<{ name: string }>(`PRAGMA table_info(${name})`);
+      const listedColumns = Object.entries(getTableColumns(table)).flatMap(([key, column]) =>
+        columns[key] ? column.name : [],
+      );
+      expect([name, listedColumns.toSorted()]).toEqual([name, databaseColumns.map((column) => column.name).toSorted()]);
       expect(Object.keys(columns).filter((column) => !(column in getTableColumns(table)))).toEqual([]);
     }
   });
 
   it('names every table and column of the service’s schema in a company’s database', async () => {
-    const found = await queryDatabase(await aProvisionedCompany(), (database) =>
+    const databaseTables = await queryDatabase(await createProvisionedCompany(), (database) =>
       database.query<{ table: string; columns: string[] }>(
         `SELECT table_name AS table, array_agg(column_name::text) AS columns FROM information_schema.columns
          WHERE table_schema = 'console' GROUP BY table_name`,
       ),
     );
-    expect(found.map(({ table }) => table).toSorted()).toEqual(Object.keys(DATABASE_KINDS).toSorted());
-    for (const { table, columns } of found) {
-      const kind = DATABASE_KINDS[table];
+    expect(databaseTables.map(({ table }) => table).toSorted()).toEqual(Object.keys(DATABASE_TABLE_EXPORTS).toSorted());
+    for (const { table, columns } of databaseTables) {
+      const kind = DATABASE_TABLE_EXPORTS[table];
       if (typeof kind !== 'object') continue;
-      const said = [...kind.shown, ...Object.keys(kind.hidden)];
-      expect([table, said.toSorted()]).toEqual([table, columns.toSorted()]);
+      const listedColumns = [...kind.shown, ...Object.keys(kind.hiddenColumns)];
+      expect([table, listedColumns.toSorted()]).toEqual([table, columns.toSorted()]);
     }
   });
 });
 
-/** A time far ahead: nothing that is planted falls due. */
-const LATE = 4_102_444_800_000;
-const markOf = (table: string, column: string): string => `mark-of-${table}.${column}.`;
+/** A time in the far future (ms), so that no planted row falls due. */
+const FAR_FUTURE_MS = 4_102_444_800_000;
+const makeMark = (table: string, column: string): string => `mark-of-${table}.${column}.`;
 
-interface Info {
+interface ColumnInfo {
   name: string;
   type: string;
 }
 
-/** Puts a row into a table of which each text is a mark of its own, but for what refers to other rows. */
-async function plant(table: string, companyId: string): Promise<void> {
-  const columns = await all<Info>(`PRAGMA table_info(${table})`);
-  const references = await all<{ from: string; table: string; to: string }>(`PRAGMA foreign_key_list(${table})`);
+/** Inserts a row in which each text column has a unique mark; foreign keys have the mark of the column they refer to. */
+async function insertMarkedRow(table: string, companyId: string): Promise<void> {
+  const columns = await selectRows<ColumnInfo>(`PRAGMA table_info(${table})`);
+  const references = await selectRows<{ from: string; table: string; to: string }>(`PRAGMA foreign_key_list(${table})`);
   const isJson = new Map(
     Object.values(
       getTableColumns(TABLE_KINDS.find((kind) => getTableName(kind.table) === table)?.table as SQLiteTable),
@@ -70,9 +72,9 @@ async function plant(table: string, companyId: string): Promise<void> {
   const values = columns.map(({ name, type }) => {
     const reference = references.find(({ from }) => from === name);
     if (name === 'company_id') return companyId;
-    if (reference) return markOf(reference.table, reference.to);
-    if (isJson.get(name)) return JSON.stringify([markOf(table, name)]);
-    return type.toLowerCase() === 'text' ? markOf(table, name) : LATE;
+    if (reference) return makeMark(reference.table, reference.to);
+    if (isJson.get(name)) return JSON.stringify([makeMark(table, name)]);
+    return type.toLowerCase() === 'text' ? makeMark(table, name) : FAR_FUTURE_MS;
   });
   const names = columns.map(({ name }) => `"${name}"`).join(', ');
   await env.CONTROL_DB.prepare(`INSERT INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')})`)
@@ -82,55 +84,55 @@ async function plant(table: string, companyId: string): Promise<void> {
 
 describe('the archive of a company export', () => {
   let company: Company;
-  let factor: Awaited<ReturnType<typeof enrolAuthenticator>>;
-  let archive: Unpacked;
+  let secondFactor: Awaited<ReturnType<typeof enrolAuthenticator>>;
+  let archive: UnpackedArchive;
   let contents: string;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
-    factor = await enrolAuthenticator(company.as);
-    const { id, queue } = await aStarted(company);
+    company = await createProvisionedCompany();
+    secondFactor = await enrolAuthenticator(company.as);
+    const { id, queue } = await startExport(company);
     let left = TABLE_KINDS.map(({ table }) => getTableName(table)).filter(
       (name) => !['companies', 'spent_social_tokens', 'managed_databases', 'user_counts'].includes(name),
     );
     // What others refer to comes first.
-    for (let before = 0; left.length !== before; ) {
-      before = left.length;
-      const failed: string[] = [];
-      for (const table of left) await plant(table, company.id).catch(() => failed.push(table));
-      left = failed;
+    for (let tableCountBefore = 0; left.length !== tableCountBefore; ) {
+      tableCountBefore = left.length;
+      const failedTables: string[] = [];
+      for (const table of left) await insertMarkedRow(table, company.id).catch(() => failedTables.push(table));
+      left = failedTables;
     }
     // Triggers have made these.
     expect(left).toEqual([]);
-    await finish(queue);
+    await deliverUntilEmpty(queue);
     archive = await downloadArchive((await getExport(company, id)).url);
     contents = [...archive.files.values()].map((bytes) => new TextDecoder('latin1').decode(bytes)).join('\n');
   });
 
   it('has every column that is listed as exported', () => {
-    const missing = [...EXPORTED_KINDS].flatMap(([name, { table, columns }]) => {
+    const missingColumns = [...EXPORTED_KINDS].flatMap(([name, { table, columns }]) => {
       if (['companies', 'managed_databases'].includes(name)) return [];
-      const planted = archive.text(`records/${name}.ndjson`);
+      const exportedText = archive.text(`records/${name}.ndjson`);
       return Object.entries(getTableColumns(table)).flatMap(([key, column]) =>
         columns[key] !== true || column.dataType !== 'string' || column.name === 'company_id'
           ? []
-          : planted.includes(markOf(name, column.name)) || planted.includes(`"${column.name}":"mark-of-`)
+          : exportedText.includes(makeMark(name, column.name)) || exportedText.includes(`"${column.name}":"mark-of-`)
             ? []
             : `${name}.${column.name}`,
       );
     });
-    expect(missing).toEqual([]);
+    expect(missingColumns).toEqual([]);
     expect(archive.records('records/sessions.ndjson').at(-1)).toMatchObject({ expires_at: '2100-01-01T00:00:00.000Z' });
     expect(archive.records('records/users.ndjson')[0]).toMatchObject({ is_owner: true, teams: expect.any(Array) });
   });
 
   it('has no value of a column that is not listed as exported', () => {
-    const leaked = TABLE_KINDS.flatMap(({ table, columns }) =>
+    const leakedMarks = TABLE_KINDS.flatMap(({ table, columns }) =>
       Object.entries(getTableColumns(table)).flatMap(([key, column]) => {
-        const mark = markOf(getTableName(table), column.name);
+        const mark = makeMark(getTableName(table), column.name);
         return columns[key] !== true && contents.includes(mark) ? mark : [];
       }),
     );
-    expect(leaked).toEqual([]);
+    expect(leakedMarks).toEqual([]);
   });
 
   it('has no secret of the company', async () => {
@@ -141,25 +143,25 @@ describe('the archive of a company export', () => {
         );
         const owner = getTableName(table) === 'companies' ? 'id' : 'company_id';
         if (secrets.length === 0 || getTableName(table) === 'spent_social_tokens') return [];
-        const found = await all<Record<string, unknown>>(
+        const secretRows = await selectRows<Record<string, unknown>>(
           `SELECT * FROM ${getTableName(table)} WHERE ${owner} = ?`,
           company.id,
         );
-        return found.flatMap((row) => secrets.map(([, { name }]) => row[name]));
+        return secretRows.flatMap((row) => secrets.map(([, { name }]) => row[name]));
       }),
     );
     // Ids of what is exported, and whose it is.
-    const isSecret = (value: unknown): value is string =>
+    const isSecretValue = (value: unknown): value is string =>
       typeof value === 'string' && value.length >= 16 && !/^[0-9a-f]{24}$|@|^mark-of-/.test(value);
-    const known = [
+    const knownSecrets = [
       company.apiKey.secret_key,
       company.token,
       company.refreshToken,
       company.owner.password,
-      factor.secret,
+      secondFactor.secret,
     ];
-    const searched = [...rows.flat().filter(isSecret), ...known];
-    expect(searched.length).toBeGreaterThan(15);
-    expect(searched.filter((secret) => contents.includes(secret))).toEqual([]);
+    const searchedSecrets = [...rows.flat().filter(isSecretValue), ...knownSecrets];
+    expect(searchedSecrets.length).toBeGreaterThan(15);
+    expect(searchedSecrets.filter((secret) => contents.includes(secret))).toEqual([]);
   });
 });

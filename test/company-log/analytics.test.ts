@@ -4,23 +4,23 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { listIntervals } from '../../src/kernel/time-zones.ts';
-import type { LogFilter, Logged } from '../../src/logs/log.ts';
-import { tallySizes } from '../../src/logs/tally.ts';
+import type { LogFilter, LogRecord } from '../../src/logs/log.ts';
+import { tallyLimits } from '../../src/logs/tally.ts';
 import { readAnalytics } from '../../src/modules/company-log/service.ts';
 import { resetClock } from '../support/clock.ts';
 import { createLogReader } from '../support/log.ts';
-import { countLeft, daysAgo, getLog, listFiles, resetSizes, setSizes, settleLog } from './support.ts';
+import { countStored, getLog, getTimeDaysAgo, listFiles, resetSizes, setSizes, settleLog } from './support.ts';
 
-const STANDARD = { ...tallySizes };
+const STANDARD_TALLY_SIZES = { ...tallyLimits };
 
 afterEach(() => {
   resetSizes();
   resetClock();
-  Object.assign(tallySizes, STANDARD);
+  Object.assign(tallyLimits, STANDARD_TALLY_SIZES);
   vi.restoreAllMocks();
 });
 
-const makeEvent = (occurredAt: number, more: Partial<Logged<'share'>> = {}): Logged<'share'> => ({
+const makeEvent = (occurredAt: number, overrides: Partial<LogRecord<'share'>> = {}): LogRecord<'share'> => ({
   id: newId(occurredAt),
   type: 'share.executed',
   occurredAt,
@@ -37,14 +37,14 @@ const makeEvent = (occurredAt: number, more: Partial<Logged<'share'>> = {}): Log
   correlationId: 'c',
   viewer: 'v1',
   details: {},
-  ...more,
+  ...overrides,
 });
 
 let createdCount = 0;
 const makeCompanyName = () => `analytics-${++createdCount}`;
-const midnight = (days: number) => Math.floor(daysAgo(days) / DAY_MS) * DAY_MS;
+const getMidnight = (days: number) => Math.floor(getTimeDaysAgo(days) / DAY_MS) * DAY_MS;
 
-const some = fc.record({
+const eventArbitrary = fc.record({
   day: fc.integer({ min: 80, max: 96 }),
   ms: fc.integer({ min: 0, max: DAY_MS - 1 }),
   type: fc.constantFrom('share.executed', 'share.resolved', 'share.denied', 'embed.executed', 'context.updated'),
@@ -59,24 +59,24 @@ describe('analytics over days of which some were moved to files', () => {
   it('are the same as before the move, in any time zone, with any filter and many viewers', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(some, { minLength: 20, maxLength: 120 }),
+        fc.array(eventArbitrary, { minLength: 20, maxLength: 120 }),
         fc.constantFrom('UTC', 'America/Sao_Paulo', 'Asia/Kolkata'),
         fc.constantFrom('day', 'week', 'hour'),
         fc.integer({ min: 5, max: 60 }),
-        async (all, timeZone, interval, viewers) => {
+        async (generatedEvents, timeZone, interval, viewers) => {
           const company = makeCompanyName();
-          const events = all.map(({ day, ms, person, ...rest }) =>
-            makeEvent(midnight(day) + ms, {
-              ...(rest as Partial<Logged<'share'>>),
+          const events = generatedEvents.map(({ day, ms, person, ...rest }) =>
+            makeEvent(getMidnight(day) + ms, {
+              ...(rest as Partial<LogRecord<'share'>>),
               viewer: `v${person}`,
               // Some are known by name.
               ...(person % 3 === 0 && { actorId: `v${person}`, actorEmail: `p${person}@x.test` }),
             }),
           );
           await getLog(company).append(company, 'share', events);
-          const range = { from: midnight(95) + DAY_MS / 3, to: midnight(81) + DAY_MS / 2 };
+          const range = { from: getMidnight(95) + DAY_MS / 3, to: getMidnight(81) + DAY_MS / 2 };
           const starts = listIntervals(range, interval as 'day', timeZone, 1000);
-          const denied = [
+          const deniedFilters = [
             {
               field: 'targetId',
               denied: { everything: false, ids: ['d2'], patterns: [] },
@@ -86,25 +86,25 @@ describe('analytics over days of which some were moved to files', () => {
           const filters: LogFilter[] = [
             { ...range, values: {} },
             { ...range, values: { shareId: 's1' } },
-            { from: range.from, to: midnight(93), values: { targetType: 'dashboard' } },
-            { ...range, values: {}, denied },
+            { from: range.from, to: getMidnight(93), values: { targetType: 'dashboard' } },
+            { ...range, values: {}, denied: deniedFilters },
           ];
           // An interval without events may be named or not.
-          const ask = () =>
+          const readAll = () =>
             Promise.all(
               filters.map(async (filter) => {
-                const found = await readAnalytics(createLogReader(company), filter, starts);
-                const isFilled = (counts: object) => Object.values({ ...counts, start: 0 }).some((count) => count > 0);
-                return { ...found, series: found.series.filter(isFilled) };
+                const readResult = await readAnalytics(createLogReader(company), filter, starts);
+                const hasCounts = (counts: object) => Object.values({ ...counts, start: 0 }).some((count) => count > 0);
+                return { ...readResult, series: readResult.series.filter(hasCounts) };
               }),
             );
-          const before = await ask();
+          const resultsBefore = await readAll();
           setSizes({ partRows: 7 });
           await settleLog(company);
-          expect(await ask()).toEqual(before);
-          tallySizes.viewers = viewers;
-          expect(await ask()).toEqual(before);
-          Object.assign(tallySizes, STANDARD);
+          expect(await readAll()).toEqual(resultsBefore);
+          tallyLimits.viewers = viewers;
+          expect(await readAll()).toEqual(resultsBefore);
+          Object.assign(tallyLimits, STANDARD_TALLY_SIZES);
         },
       ),
       { numRuns: 10 },
@@ -113,58 +113,60 @@ describe('analytics over days of which some were moved to files', () => {
 
   it('count a viewer of moved and unmoved days once, in total and in an interval with both', async () => {
     const company = makeCompanyName();
-    const [old, recent] = [midnight(91) + 1000, midnight(90) + DAY_MS + 1000];
+    const [old, recent] = [getMidnight(91) + 1000, getMidnight(90) + DAY_MS + 1000];
     await getLog(company).append(company, 'share', [
       makeEvent(old),
       makeEvent(recent),
       makeEvent(recent, { viewer: 'v2' }),
     ]);
     await settleLog(company);
-    expect(await countLeft(company, 'share')).toBe(2);
-    const found = await readAnalytics(createLogReader(company), { values: {} }, [midnight(94)]);
+    expect(await countStored(company, 'share')).toBe(2);
+    const readResult = await readAnalytics(createLogReader(company), { values: {} }, [getMidnight(94)]);
     const counts = { resolved: 0, executed: 3, denied: 0, unique_viewers: 2 };
-    expect([found.totals, found.series]).toEqual([counts, [{ start: midnight(94), ...counts }]]);
-    expect(found.top.viewers.map(({ key, count }) => `${key} ${count}`)).toEqual(['v1 2', 'v2 1']);
+    expect([readResult.totals, readResult.series]).toEqual([counts, [{ start: getMidnight(94), ...counts }]]);
+    expect(readResult.top.viewers.map(({ key, count }) => `${key} ${count}`)).toEqual(['v1 2', 'v2 1']);
   });
 
   it('read no file that has none of the events', async () => {
     const company = makeCompanyName();
     await getLog(company).append(company, 'share', [
-      makeEvent(midnight(95)),
-      makeEvent(midnight(94), { shareId: 's2' }),
+      makeEvent(getMidnight(95)),
+      makeEvent(getMidnight(94), { shareId: 's2' }),
     ]);
     await settleLog(company);
     expect(await listFiles(company)).toHaveLength(2);
     const get = vi.spyOn(env.FILES, 'get');
-    const found = await readAnalytics(createLogReader(company), { values: { shareId: 's2' } }, [midnight(96)]);
-    expect([found.totals.executed, get.mock.calls.length]).toEqual([1, 1]);
+    const readResult = await readAnalytics(createLogReader(company), { values: { shareId: 's2' } }, [getMidnight(96)]);
+    expect([readResult.totals.executed, get.mock.calls.length]).toEqual([1, 1]);
     expect(
-      (await readAnalytics(createLogReader(company), { from: midnight(90), values: {} }, [midnight(90)])).series,
+      (await readAnalytics(createLogReader(company), { from: getMidnight(90), values: {} }, [getMidnight(90)])).series,
     ).toEqual([]);
     expect(get).toHaveBeenCalledTimes(1);
   });
 
   it('begin anew if events are moved while they are counted', async () => {
     const company = makeCompanyName();
-    const events = [95, 94, 93].map((days) => makeEvent(midnight(days), { viewer: `v${days}` }));
+    const events = [95, 94, 93].map((days) => makeEvent(getMidnight(days), { viewer: `v${days}` }));
     await getLog(company).append(company, 'share', events);
-    await getLog(company).append(company, 'share', [makeEvent(midnight(1))]);
+    await getLog(company).append(company, 'share', [makeEvent(getMidnight(1))]);
     await settleLog(company);
     const { get } = env.FILES;
-    let moved = false;
-    vi.spyOn(env.FILES, 'get').mockImplementation((async (...given: [string]) => {
-      if (!moved) {
-        moved = true;
-        await getLog(company).append(company, 'share', [makeEvent(midnight(94) + 5)]);
+    let hasMoved = false;
+    vi.spyOn(env.FILES, 'get').mockImplementation((async (...callArguments: [string]) => {
+      if (!hasMoved) {
+        hasMoved = true;
+        await getLog(company).append(company, 'share', [makeEvent(getMidnight(94) + 5)]);
         await settleLog(company);
-        await env.FILES.delete(given[0]);
+        await env.FILES.delete(callArguments[0]);
       }
-      return get.apply(env.FILES, given);
+      return get.apply(env.FILES, callArguments);
     }) as never);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    const found = readAnalytics(createLogReader(company), { from: midnight(94), to: midnight(94) + 100, values: {} }, [
-      midnight(94),
-    ]);
-    expect((await found).totals).toMatchObject({ executed: 2, unique_viewers: 2 });
+    const pendingAnalytics = readAnalytics(
+      createLogReader(company),
+      { from: getMidnight(94), to: getMidnight(94) + 100, values: {} },
+      [getMidnight(94)],
+    );
+    expect((await pendingAnalytics).totals).toMatchObject({ executed: 2, unique_viewers: 2 });
   });
 });

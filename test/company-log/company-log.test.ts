@@ -1,14 +1,14 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
-import type { Logged } from '../../src/logs/log.ts';
+import type { LogRecord } from '../../src/logs/log.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
 import {
   appendRecords,
-  countLeft,
-  daysAgo,
+  countStored,
   getLog,
+  getTimeDaysAgo,
   listFiles,
   listTables,
   makeRecord,
@@ -31,30 +31,30 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** So many records of one day, a second apart. */
-const makeRecordsOfDay = (days: number, count: number): Logged<'audit'>[] => {
-  const midnight = Math.floor(daysAgo(days) / DAY_MS) * DAY_MS;
+/** Makes the given number of records of one day, a second apart. */
+const makeRecordsOfDay = (days: number, count: number): LogRecord<'audit'>[] => {
+  const midnight = Math.floor(getTimeDaysAgo(days) / DAY_MS) * DAY_MS;
   return Array.from({ length: count }, (_, n) => makeRecord(midnight + n * 1000));
 };
-const ids = (records: readonly Logged[]) => records.map(({ id }) => id);
-const sortNewestFirst = (records: readonly Logged<'audit'>[]) =>
+const ids = (records: readonly LogRecord[]) => records.map(({ id }) => id);
+const sortNewestFirst = (records: readonly LogRecord<'audit'>[]) =>
   ids(records.toSorted((a, b) => b.occurredAt - a.occurredAt));
 const listIds = async (): Promise<string[]> => ids((await readRecords('audit', company)) as never);
 
 describe('storing a record in the log', () => {
   it('writes one row, and none when the record is delivered again', async () => {
     const records = Array.from({ length: 1000 }, (_, n) => makeRecord(Date.now() - n));
-    let written = 0;
+    let writtenRows = 0;
     for (let from = 0; from < records.length; from += 50)
-      written += await appendRecords(company, records.slice(from, from + 50));
-    expect(written / records.length).toBeLessThanOrEqual(1.2);
-    expect(written).toBe(1000);
+      writtenRows += await appendRecords(company, records.slice(from, from + 50));
+    expect(writtenRows / records.length).toBeLessThanOrEqual(1.2);
+    expect(writtenRows).toBe(1000);
     expect(await appendRecords(company, records.toReversed())).toBe(0);
     const indexes = "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL";
     expect(await queryLog(company, indexes)).toBe(0);
   });
 
-  it('writes one row per record, even counting all that a call writes', async () => {
+  it('writes one row per record, counting all rows that a call writes', async () => {
     await appendRecords(company, [makeRecord(Date.now())]);
     const rows = await runInDurableObject(getLog(company), async (log, { storage }) => {
       const exec = vi.spyOn(storage.sql, 'exec');
@@ -64,13 +64,13 @@ describe('storing a record in the log', () => {
     expect(rows / 100).toBeLessThanOrEqual(1.2);
   });
 
-  it('stores an event that anybody can cause once a minute, whichever isolate delivers it first', async () => {
+  it('stores an event that anybody can cause only once a minute, whichever isolate delivers it first', async () => {
     const minute = Math.floor(Date.now() / 60_000) * 60_000;
     const id = `${(minute / 1000).toString(16)}${'a'.repeat(16)}`;
-    const told = (occurredAt: number) => ({ ...anEvent, id, occurredAt });
-    await getLog(company).append(company, 'share', [told(minute + 3000), told(minute + 2000)]);
-    await getLog(company).append(company, 'share', [told(minute + 1000)]);
-    await getLog(company).append(company, 'share', [told(minute + 59_000)]);
+    const makeDeniedEvent = (occurredAt: number) => ({ ...SAMPLE_EVENT, id, occurredAt });
+    await getLog(company).append(company, 'share', [makeDeniedEvent(minute + 3000), makeDeniedEvent(minute + 2000)]);
+    await getLog(company).append(company, 'share', [makeDeniedEvent(minute + 1000)]);
+    await getLog(company).append(company, 'share', [makeDeniedEvent(minute + 59_000)]);
     expect((await readRecords('share', company)).map(({ occurredAt }) => occurredAt)).toEqual([minute + 3000]);
   });
 });
@@ -79,15 +79,15 @@ describe('days that are older than the log stores', () => {
   it('are moved to a file per day, and listed as before', async () => {
     const records = [...makeRecordsOfDay(95, 3), ...makeRecordsOfDay(92, 25), ...makeRecordsOfDay(89, 4)];
     await appendRecords(company, records);
-    const before = await readPage(company, {}, 2, 20);
+    const pageBefore = await readPage(company, {}, 2, 20);
     setSizes({ partRows: 10 });
     await settleLog(company);
-    expect(await countLeft(company)).toBe(4);
-    const day = new Date(daysAgo(92)).toISOString().slice(0, 10);
+    expect(await countStored(company)).toBe(4);
+    const day = new Date(getTimeDaysAgo(92)).toISOString().slice(0, 10);
     const files = await listFiles(company);
     expect(files.filter((file) => file.startsWith(`log/${company}/audit-events/${day}/`))).toHaveLength(3);
     expect(files).toHaveLength(4);
-    expect(await readPage(company, {}, 2, 20)).toEqual(before);
+    expect(await readPage(company, {}, 2, 20)).toEqual(pageBefore);
     expect(await listIds()).toEqual(sortNewestFirst(records));
   });
 
@@ -120,12 +120,12 @@ describe('days that are older than the log stores', () => {
     expect(await total({ principalId: 'p1', action: 'groups:GetGroup' })).toBe(5);
     expect(await total({ principalId: 'p2', action: 'groups:ListGroups' })).toBe(15);
     expect(await total({ principalId: 'p0', action: 'groups:ListGroups' })).toBe(0);
-    const { correlationId } = records[1] as Logged<'audit'>;
+    const { correlationId } = records[1] as LogRecord<'audit'>;
     expect(await total({ principalId: 'p1', action: 'groups:ListGroups', correlationId })).toBe(1);
     expect(await total({ principalId: 'p2', action: 'groups:ListGroups', correlationId })).toBe(0);
     expect(get).not.toHaveBeenCalled();
-    const found = await readPage(company, { values: { principalId: 'p1', action: 'groups:GetGroup' } });
-    expect(found.records.map(({ id }) => id)).toEqual(
+    const matchingPage = await readPage(company, { values: { principalId: 'p1', action: 'groups:GetGroup' } });
+    expect(matchingPage.records.map(({ id }) => id)).toEqual(
       sortNewestFirst(records.filter((_, n) => n % 3 === 1 && n % 4 === 0)),
     );
   });
@@ -136,9 +136,9 @@ describe('days that are older than the log stores', () => {
     setSizes({ partRows: 1500 });
     await settleLog(company);
     const get = vi.spyOn(env.FILES, 'get');
-    for (const { correlationId, id } of [records[0], records[2250], records[4499]] as Logged<'audit'>[]) {
-      const found = await readPage(company, { values: { correlationId } });
-      expect([found.total, ids(found.records)]).toEqual([1, [id]]);
+    for (const { correlationId, id } of [records[0], records[2250], records[4499]] as LogRecord<'audit'>[]) {
+      const matchingPage = await readPage(company, { values: { correlationId } });
+      expect([matchingPage.total, ids(matchingPage.records)]).toEqual([1, [id]]);
     }
     expect(get.mock.calls.length).toBeLessThanOrEqual(4);
     get.mockClear();
@@ -148,47 +148,51 @@ describe('days that are older than the log stores', () => {
     expect(get.mock.calls.length).toBeLessThan(10);
   });
 
-  it('are neither lost nor doubled if the move is interrupted between the file and its index entry', async () => {
+  it('are neither lost nor duplicated if the move is interrupted between the file and its index entry', async () => {
     const records = makeRecordsOfDay(95, 20);
     await appendRecords(company, records);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     await runInDurableObject(getLog(company), async (log, { storage }) => {
-      const broken = vi.spyOn(storage, 'transactionSync').mockImplementation(() => {
+      const failingTransaction = vi.spyOn(storage, 'transactionSync').mockImplementation(() => {
         throw new Error('the object is gone');
       });
       await log.alarm();
-      expect(broken).toHaveBeenCalled();
-      broken.mockRestore();
+      expect(failingTransaction).toHaveBeenCalled();
+      failingTransaction.mockRestore();
     });
     const files = await listFiles(company);
     expect(files).toHaveLength(1);
     expect(await listIds()).toEqual(sortNewestFirst(records));
     await settleLog(company);
     expect(await listFiles(company)).toEqual(files);
-    expect(await countLeft(company)).toBe(0);
+    expect(await countStored(company)).toBe(0);
     expect(await listIds()).toEqual(sortNewestFirst(records));
   });
 
   it('keep records that arrive while they are moved', async () => {
-    const [early, between, end] = [0, 10, 20].map((n) => makeRecordsOfDay(95, 30)[n]) as Logged<'audit'>[] as [
-      Logged<'audit'>,
-      Logged<'audit'>,
-      Logged<'audit'>,
+    const [early, between, end] = [0, 10, 20].map((n) => makeRecordsOfDay(95, 30)[n]) as LogRecord<'audit'>[] as [
+      LogRecord<'audit'>,
+      LogRecord<'audit'>,
+      LogRecord<'audit'>,
     ];
     await appendRecords(company, [early, end]);
-    const rival = runOnceBefore(env.FILES, 'put', async () => void (await appendRecords(company, [between])));
+    const concurrentAppend = runOnceBefore(
+      env.FILES,
+      'put',
+      async () => void (await appendRecords(company, [between])),
+    );
     await settleLog(company);
-    expect(rival.came).toBe(true);
+    expect(concurrentAppend.came).toBe(true);
     expect(await listIds()).toEqual(sortNewestFirst([early, between, end]));
     expect((await readPage(company, {})).total).toBe(3);
   });
 
   it('keep a record that arrives before all others while these are moved, and keep it once', async () => {
-    const [first, ...rest] = makeRecordsOfDay(95, 10) as [Logged<'audit'>, ...Logged<'audit'>[]];
+    const [first, ...rest] = makeRecordsOfDay(95, 10) as [LogRecord<'audit'>, ...LogRecord<'audit'>[]];
     await appendRecords(company, rest);
-    const rival = runOnceBefore(env.FILES, 'put', async () => void (await appendRecords(company, [first])));
+    const concurrentAppend = runOnceBefore(env.FILES, 'put', async () => void (await appendRecords(company, [first])));
     await settleLog(company);
-    expect(rival.came).toBe(true);
+    expect(concurrentAppend.came).toBe(true);
     // Before it is delivered again: that would make up for a loss.
     expect(await listIds()).toEqual(sortNewestFirst([first, ...rest]));
     await appendRecords(company, [first, ...rest]);
@@ -205,70 +209,70 @@ describe('days that are older than the log stores', () => {
     ]);
     expect(await listTables(company)).toHaveLength(3);
     setSizes({ partRows: 300 });
-    const written = await runInDurableObject(getLog(company), async (log, { storage }) => {
+    const writtenRows = await runInDurableObject(getLog(company), async (log, { storage }) => {
       const exec = vi.spyOn(storage.sql, 'exec');
       await log.alarm();
       return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
     });
     // Eight files: each is a part, and the mark of how far it goes.
-    expect(written).toBe(16);
+    expect(writtenRows).toBe(16);
     expect(await listTables(company)).toHaveLength(1);
-    expect([await countLeft(company), (await readPage(company, {})).total]).toEqual([10, 2010]);
+    expect([await countStored(company), (await readPage(company, {})).total]).toEqual([10, 2010]);
   });
 
   it('are read, counted and extended while only a part of a day has moved', async () => {
     const records = makeRecordsOfDay(95, 30);
-    const late = records.filter((_, n) => n % 10 === 5);
-    const known = records.filter((record) => !late.includes(record));
-    await appendRecords(company, known);
+    const lateRecords = records.filter((_, n) => n % 10 === 5);
+    const knownRecords = records.filter((record) => !lateRecords.includes(record));
+    await appendRecords(company, knownRecords);
     setSizes({ partRows: 9 });
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    const put = vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
-    put.mockImplementationOnce((...given) => {
-      put.mockRestore();
-      const moved = env.FILES.put(...given);
+    const putSpy = vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
+    putSpy.mockImplementationOnce((...callArguments) => {
+      putSpy.mockRestore();
+      const writtenFile = env.FILES.put(...callArguments);
       vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
-      return moved;
+      return writtenFile;
     });
     await runDurableObjectAlarm(getLog(company));
-    expect([await countLeft(company), (await listFiles(company)).length]).toEqual([18, 1]);
-    expect(await listIds()).toEqual(sortNewestFirst(known));
+    expect([await countStored(company), (await listFiles(company)).length]).toEqual([18, 1]);
+    expect(await listIds()).toEqual(sortNewestFirst(knownRecords));
     expect((await readPage(company, { values: { principalId: 'p1' } })).total).toBe(27);
-    await appendRecords(company, [...late, ...known]);
-    const seen = records.filter((record) => record !== late[0]);
-    expect(await listIds()).toEqual(sortNewestFirst(seen));
+    await appendRecords(company, [...lateRecords, ...knownRecords]);
+    const visibleRecords = records.filter((record) => record !== lateRecords[0]);
+    expect(await listIds()).toEqual(sortNewestFirst(visibleRecords));
     vi.mocked(env.FILES.put).mockRestore();
     await settleLog(company);
     expect(await listIds()).toEqual(sortNewestFirst(records));
-    expect([await countLeft(company), await listTables(company)]).toEqual([0, []]);
+    expect([await countStored(company), await listTables(company)]).toEqual([0, []]);
   });
 
   it('free their space at once if the storage is full of today’s records', async () => {
     await appendRecords(company, makeRecordsOfDay(0, 10));
     setSizes({ partRows: 4 });
     await runInDurableObject(getLog(company), async (log, { storage }) => {
-      let asked = 0;
-      vi.spyOn(storage.sql, 'databaseSize', 'get').mockImplementation(() => (++asked <= 2 ? 9_500_000_000 : 0));
+      let sizeReads = 0;
+      vi.spyOn(storage.sql, 'databaseSize', 'get').mockImplementation(() => (++sizeReads <= 2 ? 9_500_000_000 : 0));
       await log.alarm();
     });
     const [table] = await listTables(company);
-    expect([await countLeft(company), await queryLog(company, `SELECT count(*) FROM "${table}"`)]).toEqual([6, 6]);
+    expect([await countStored(company), await queryLog(company, `SELECT count(*) FROM "${table}"`)]).toEqual([6, 6]);
   });
 
-  it('stay while R2 is down, and are tried again as long as that lasts', async () => {
+  it('stay while R2 is down, and the move is retried until R2 is back', async () => {
     const records = makeRecordsOfDay(95, 5);
     await appendRecords(company, records);
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    const put = vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
-    for (let minutes = 0; minutes <= 60; minutes += 5) {
-      advanceClock(minutes * 60_000);
+    const putSpy = vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
+    for (let elapsedMinutes = 0; elapsedMinutes <= 60; elapsedMinutes += 5) {
+      advanceClock(elapsedMinutes * 60_000);
       await runDurableObjectAlarm(getLog(company));
       const next = await runInDurableObject(getLog(company), (_, { storage }) => storage.getAlarm());
-      expect(next).toBeLessThanOrEqual(Date.now() + (minutes + 6) * 60_000);
+      expect(next).toBeLessThanOrEqual(Date.now() + (elapsedMinutes + 6) * 60_000);
     }
-    expect(put.mock.calls.length).toBeGreaterThan(10);
+    expect(putSpy.mock.calls.length).toBeGreaterThan(10);
     expect(await listIds()).toEqual(sortNewestFirst(records));
-    put.mockRestore();
+    putSpy.mockRestore();
     await settleLog(company);
     expect(await listFiles(company)).toHaveLength(1);
     expect(await listIds()).toEqual(sortNewestFirst(records));
@@ -279,15 +283,15 @@ describe('days that are older than the log stores', () => {
     await appendRecords(company, records.slice(10));
     await appendRecords(company, records.slice(0, 10));
     setSizes({ partRows: 10 });
-    let asked = 0;
+    let sizeReads = 0;
     await runInDurableObject(getLog(company), async (log, { storage }) => {
       // Full at the first look, and no more once two days have moved; each move looks too.
       vi.spyOn(storage.sql, 'databaseSize', 'get').mockImplementation(() =>
-        ++asked <= 4 ? 9_500_000_000 : 8_000_000_000,
+        ++sizeReads <= 4 ? 9_500_000_000 : 8_000_000_000,
       );
       await log.alarm();
     });
-    expect(await countLeft(company)).toBe(10);
+    expect(await countStored(company)).toBe(10);
     expect(await listIds()).toEqual(sortNewestFirst(records));
   });
 
@@ -296,7 +300,7 @@ describe('days that are older than the log stores', () => {
     await appendRecords(company, records);
     advanceClock(1000 * DAY_MS);
     await settleLog(company);
-    expect(await countLeft(company)).toBe(0);
+    expect(await countStored(company)).toBe(0);
     resetClock();
     const [future, past] = [makeRecord(Date.now() + 400 * DAY_MS), makeRecord(5)];
     const now = makeRecordsOfDay(0, 5);
@@ -313,83 +317,83 @@ describe('days that are older than the log stores', () => {
 
 describe('a record that arrives after its day was moved', () => {
   const records = makeRecordsOfDay(95, 30);
-  const delivered = records.filter((_, n) => n % 3 !== 0);
-  const late = records.filter((_, n) => n % 3 === 0);
+  const deliveredRecords = records.filter((_, n) => n % 3 !== 0);
+  const lateRecords = records.filter((_, n) => n % 3 === 0);
 
-  it('is merged into the file once, and not shown before', async () => {
-    await appendRecords(company, delivered);
+  it('is merged into the file once, and is not shown before that', async () => {
+    await appendRecords(company, deliveredRecords);
     setSizes({ partRows: 8 });
     await settleLog(company);
-    await appendRecords(company, [...late, ...delivered]);
-    await appendRecords(company, late.toReversed());
-    expect((await readPage(company, {})).total).toBe(delivered.length);
+    await appendRecords(company, [...lateRecords, ...deliveredRecords]);
+    await appendRecords(company, lateRecords.toReversed());
+    expect((await readPage(company, {})).total).toBe(deliveredRecords.length);
     await settleLog(company);
     expect(await listIds()).toEqual(sortNewestFirst(records));
     expect((await readPage(company, {})).total).toBe(records.length);
     expect(await queryLog(company, 'SELECT count(*) FROM late_audit_records')).toBe(0);
   });
 
-  it('leaves the former file for an hour to those who read it', async () => {
-    await appendRecords(company, delivered);
+  it('keeps the previous file for an hour for those who are reading it', async () => {
+    await appendRecords(company, deliveredRecords);
     await settleLog(company);
-    const before = await listFiles(company);
-    await appendRecords(company, late);
+    const filesBefore = await listFiles(company);
+    await appendRecords(company, lateRecords);
     await settleLog(company);
-    expect(await listFiles(company)).toEqual(expect.arrayContaining(before));
+    expect(await listFiles(company)).toEqual(expect.arrayContaining(filesBefore));
     advanceClock(61 * 60_000);
     await appendRecords(company, [makeRecord(Date.now())]);
     await runInDurableObject(getLog(company), (log) => log.alarm());
-    const after = await listFiles(company);
-    expect([after.length, after.includes(before[0] as string)]).toEqual([1, false]);
+    const filesAfter = await listFiles(company);
+    expect([filesAfter.length, filesAfter.includes(filesBefore[0] as string)]).toEqual([1, false]);
     expect(await listIds()).toHaveLength(31);
   });
 
-  it('does not break an export that had begun before', async () => {
-    await appendRecords(company, delivered);
+  it('does not break an export that began before the record arrived', async () => {
+    await appendRecords(company, deliveredRecords);
     setSizes({ partRows: 8 });
     await settleLog(company);
     const { exportLog } = await import('../../src/modules/company-log/service.ts');
-    const { createLogReader: readerOf } = await import('../support/log.ts');
-    const export_ = exportLog(readerOf(company), 'audit', { values: {} });
+    const { createLogReader: createReader } = await import('../support/log.ts');
+    const export_ = exportLog(createReader(company), 'audit', { values: {} });
     const first = await export_.next();
-    await appendRecords(company, late);
+    await appendRecords(company, lateRecords);
     await settleLog(company);
     advanceClock(61 * 60_000);
     await runInDurableObject(getLog(company), (log) => log.alarm());
-    const rest = await Array.fromAsync(export_);
-    const told = [first.value?.id, ...rest.map(({ id }) => id)];
-    expect(new Set(told).size).toBe(told.length);
-    expect(told).toEqual(expect.arrayContaining(ids(delivered)));
+    const remainingRecords = await Array.fromAsync(export_);
+    const exportedIds = [first.value?.id, ...remainingRecords.map(({ id }) => id)];
+    expect(new Set(exportedIds).size).toBe(exportedIds.length);
+    expect(exportedIds).toEqual(expect.arrayContaining(ids(deliveredRecords)));
   });
 });
 
 describe('the alarm of the log', () => {
-  const alarm = () => runInDurableObject(getLog(company), (_, { storage }) => storage.getAlarm());
+  const readAlarmTime = () => runInDurableObject(getLog(company), (_, { storage }) => storage.getAlarm());
 
   it('comes within a day, soon for late records and for full storage, and is not postponed', async () => {
     await appendRecords(company, makeRecordsOfDay(0, 2));
-    expect(await alarm()).toBeGreaterThan(Date.now() + 60_000);
+    expect(await readAlarmTime()).toBeGreaterThan(Date.now() + 60_000);
     await appendRecords(company, makeRecordsOfDay(95, 2));
     await settleLog(company);
-    const isSoon = async () => Number(await alarm()) < Date.now() + 10_000;
-    expect(await isSoon()).toBe(false);
+    const isAlarmSoon = async () => Number(await readAlarmTime()) < Date.now() + 10_000;
+    expect(await isAlarmSoon()).toBe(false);
     await appendRecords(company, makeRecordsOfDay(96, 1));
-    expect(await isSoon()).toBe(true);
+    expect(await isAlarmSoon()).toBe(true);
     await appendRecords(company, makeRecordsOfDay(0, 2));
-    expect(await isSoon()).toBe(true);
+    expect(await isAlarmSoon()).toBe(true);
     await settleLog(company);
-    expect(await isSoon()).toBe(false);
+    expect(await isAlarmSoon()).toBe(false);
     setSizes({ fullBytes: 1 });
     await appendRecords(company, makeRecordsOfDay(0, 1));
-    expect(await isSoon()).toBe(true);
+    expect(await isAlarmSoon()).toBe(true);
   });
 });
 
-it('is not repeated soon if no file is left to be deleted', async () => {
-  const logged = vi.spyOn(console, 'error');
+it('the alarm of the log is not repeated soon if no file is left to be deleted', async () => {
+  const consoleError = vi.spyOn(console, 'error');
   await appendRecords(company, [...makeRecordsOfDay(91, 3), ...makeRecordsOfDay(0, 1)]);
   await settleLog(company);
-  expect([await countLeft(company), logged.mock.calls]).toEqual([1, []]);
+  expect([await countStored(company), consoleError.mock.calls]).toEqual([1, []]);
 });
 
 describe('a list of the log', () => {
@@ -397,115 +401,122 @@ describe('a list of the log', () => {
     for (const days of [0, 1, 2, 5]) {
       const records = makeRecordsOfDay(days, 9);
       await appendRecords(company, records.slice(0, 5));
-      const before = (await readPage(company, {})).total;
+      const totalBefore = (await readPage(company, {})).total;
       await appendRecords(company, records);
-      expect((await readPage(company, {})).total).toBe(before + 4);
+      expect((await readPage(company, {})).total).toBe(totalBefore + 4);
     }
   });
 
-  it('counts each record once if they are moved to R2 in between', async () => {
+  it('counts each record once if records are moved to R2 during the count', async () => {
     await appendRecords(company, [...makeRecordsOfDay(91, 40), ...makeRecordsOfDay(1, 20)]);
     setSizes({ slice: 5, partRows: 10 });
     const filter = { values: { principalId: 'p1' } };
-    const found = await runInDurableObject(getLog(company), async (log) => {
-      let pauses = 0;
+    const listing = await runInDurableObject(getLog(company), async (log) => {
+      let pauseCount = 0;
       vi.spyOn(scheduler, 'wait').mockImplementation(async () => {
-        pauses += 1;
+        pauseCount += 1;
         // Four slices of yesterday and two of the old day are counted.
-        if (pauses === 6) await log.alarm();
+        if (pauseCount === 6) await log.alarm();
       });
       return log.list('audit', filter, 0, 100);
     });
-    expect(await countLeft(company)).toBe(20);
-    const inParts = found.parts.reduce((sum, { matching }) => sum + Number(matching), 0);
-    expect([found.total, found.records.length, inParts]).toEqual([20, 20, 40]);
+    expect(await countStored(company)).toBe(20);
+    const matchesInParts = listing.parts.reduce((sum, { matching }) => sum + Number(matching), 0);
+    expect([listing.total, listing.records.length, matchesInParts]).toEqual([20, 20, 40]);
   });
 
   describe('over many files', () => {
-    const FILES = 25;
+    const FILE_COUNT = 25;
     const P1 = { values: { principalId: 'p1' } };
-    let records: Logged<'audit'>[];
+    let records: LogRecord<'audit'>[];
     beforeEach(async () => {
       setSizes({ partRows: 2 });
-      records = makeRecordsOfDay(91, 2 * FILES);
+      records = makeRecordsOfDay(91, 2 * FILE_COUNT);
       await appendRecords(company, records);
       await settleLog(company);
-      expect(await listFiles(company)).toHaveLength(FILES);
+      expect(await listFiles(company)).toHaveLength(FILE_COUNT);
     });
 
-    it('reads the index of a file only for a filter, and of one file at a time', async () => {
-      const held = await runInDurableObject(getLog(company), async (log, { storage }) => {
+    it('reads the index of a file only for a filter, and only one index at a time', async () => {
+      const readCounts = await runInDurableObject(getLog(company), async (log, { storage }) => {
         const exec = storage.sql.exec.bind(storage.sql);
-        let most = 0;
-        let read = 0;
-        vi.spyOn(storage.sql, 'exec').mockImplementation((query, ...given) => {
-          const rows = exec(query, ...given).toArray();
-          const contents = rows.filter((row) => 'contents' in row).length;
-          most = Math.max(most, contents);
-          read += contents;
-          return exec(query, ...given) as never;
+        let maxReadAtOnce = 0;
+        let readIndexes = 0;
+        vi.spyOn(storage.sql, 'exec').mockImplementation((query, ...callArguments) => {
+          const rows = exec(query, ...callArguments).toArray();
+          const indexCount = rows.filter((row) => 'contents' in row).length;
+          maxReadAtOnce = Math.max(maxReadAtOnce, indexCount);
+          readIndexes += indexCount;
+          return exec(query, ...callArguments) as never;
         });
         await log.list('audit', { values: {} }, 0, 10);
         await log.next('audit', { values: {} }, null, 10);
-        const unfiltered = read;
+        const unfiltered = readIndexes;
         await log.list('audit', P1, 0, 10);
-        return { unfiltered, most, read };
+        return { unfiltered, most: maxReadAtOnce, read: readIndexes };
       });
-      expect(held).toEqual({ unfiltered: 0, most: 1, read: FILES });
+      expect(readCounts).toEqual({ unfiltered: 0, most: 1, read: FILE_COUNT });
       const other = { values: { principalId: 'p2' } };
-      expect([(await readPage(company, P1)).total, (await readPage(company, other)).total]).toEqual([2 * FILES, 0]);
+      expect([(await readPage(company, P1)).total, (await readPage(company, other)).total]).toEqual([
+        2 * FILE_COUNT,
+        0,
+      ]);
     });
 
-    it('reads a file itself if a move writes anew what its index says', async () => {
-      const [oldest] = records as [Logged<'audit'>];
+    it('reads a log file itself if a move meanwhile writes anew what the index of the file lists', async () => {
+      const [oldest] = records as [LogRecord<'audit'>];
       await appendRecords(company, [makeRecord(oldest.occurredAt + 500)]);
-      const found = await runInDurableObject(getLog(company), async (log) => {
+      const listing = await runInDurableObject(getLog(company), async (log) => {
         const wait = vi.spyOn(scheduler, 'wait').mockImplementation(async () => {
           wait.mockRestore();
           await log.alarm();
         });
         return log.list('audit', P1, 0, 100);
       });
-      expect(found.parts.map(({ matching }) => matching)).toEqual([...Array(FILES - 1).fill(2), null]);
-      expect((await readPage(company, P1, 1, 100)).total).toBe(2 * FILES + 1);
+      expect(listing.parts.map(({ matching }) => matching)).toEqual([...Array(FILE_COUNT - 1).fill(2), null]);
+      expect((await readPage(company, P1, 1, 100)).total).toBe(2 * FILE_COUNT + 1);
     });
   });
 });
 
 describe('analytics of the log', () => {
   it('count the events of 130 days, each in a table of its own', async () => {
-    const midnight = Math.floor(daysAgo(0) / DAY_MS) * DAY_MS;
+    const todayMidnight = Math.floor(getTimeDaysAgo(0) / DAY_MS) * DAY_MS;
     const events = Array.from({ length: 130 }, (_, day) =>
       [1000, 2000].map((ms, n) => ({
-        ...anEvent,
+        ...SAMPLE_EVENT,
         id: `${day}-${n}`.padStart(24, '0'),
         type: 'share.executed' as const,
-        occurredAt: midnight - day * DAY_MS + ms,
+        occurredAt: todayMidnight - day * DAY_MS + ms,
         shareId: `s${n}`,
         viewer: `v${day % 50}`,
       })),
     ).flat();
     await getLog(company).append(company, 'share', events);
     expect(await listTables(company, 'share_events')).toHaveLength(130);
-    const starts = Array.from({ length: 131 }, (_, day) => midnight + (day - 130) * DAY_MS);
-    const all = await getLog(company).analytics({ values: {} }, starts);
-    expect(all.totals).toEqual({ resolved: 0, executed: 260, denied: 0, unique_viewers: 50 });
-    expect(all.series).toHaveLength(130);
-    expect(all.top.shares).toMatchObject([
+    const starts = Array.from({ length: 131 }, (_, day) => todayMidnight + (day - 130) * DAY_MS);
+    const allAnalytics = await getLog(company).analytics({ values: {} }, starts);
+    expect(allAnalytics.totals).toEqual({ resolved: 0, executed: 260, denied: 0, unique_viewers: 50 });
+    expect(allAnalytics.series).toHaveLength(130);
+    expect(allAnalytics.top.shares).toMatchObject([
       { key: 's0', count: 130 },
       { key: 's1', count: 130 },
     ]);
     // Both ends are cut within their days.
-    const range = { from: midnight - 100 * DAY_MS + 1500, to: midnight - 10 * DAY_MS + 1500 };
-    const cut = await getLog(company).analytics({ ...range, values: { shareId: 's1' } }, starts);
-    expect(cut.totals.executed).toBe(90);
-    const one = await getLog(company).analytics({ from: range.from, to: range.from, values: {} }, starts);
-    const none = await getLog(company).analytics({ from: 0, to: 1, values: {} }, starts);
-    expect([one.totals.executed, none.totals.executed, none.series]).toEqual([0, 0, []]);
+    const range = { from: todayMidnight - 100 * DAY_MS + 1500, to: todayMidnight - 10 * DAY_MS + 1500 };
+    const rangeAnalytics = await getLog(company).analytics({ ...range, values: { shareId: 's1' } }, starts);
+    expect(rangeAnalytics.totals.executed).toBe(90);
+    const momentAnalytics = await getLog(company).analytics({ from: range.from, to: range.from, values: {} }, starts);
+    const emptyAnalytics = await getLog(company).analytics({ from: 0, to: 1, values: {} }, starts);
+    expect([momentAnalytics.totals.executed, emptyAnalytics.totals.executed, emptyAnalytics.series]).toEqual([
+      0,
+      0,
+      [],
+    ]);
   });
 });
 
-const anEvent: Logged<'share'> = {
+const SAMPLE_EVENT: LogRecord<'share'> = {
   id: '',
   type: 'share.denied',
   occurredAt: 0,
@@ -524,20 +535,20 @@ const anEvent: Logged<'share'> = {
   details: { reason: 'token.invalid' },
 };
 
-/** Runs something once, just before the next call of a method. */
+/** Runs `run` once, just before the next call of a method. @returns whether it has run */
 function runOnceBefore<T extends object>(
   target: T,
   method: keyof T & string,
   run: () => Promise<void>,
 ): { came: boolean } {
-  const rival = { came: false };
-  const really = (target[method] as (...given: unknown[]) => unknown).bind(target);
-  vi.spyOn(target, method as never).mockImplementation((async (...given: unknown[]) => {
-    if (!rival.came) {
-      rival.came = true;
+  const runState = { came: false };
+  const callOriginal = (target[method] as (...callArguments: unknown[]) => unknown).bind(target);
+  vi.spyOn(target, method as never).mockImplementation((async (...callArguments: unknown[]) => {
+    if (!runState.came) {
+      runState.came = true;
       await run();
     }
-    return really(...given);
+    return callOriginal(...callArguments);
   }) as never);
-  return rival;
+  return runState;
 }

@@ -5,7 +5,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { AuditRecord } from '../../src/logs/audit-record.ts';
 import { storeInLog } from '../../src/modules/company-log/service.ts';
 import type { ShareEvent } from '../../src/sharing/share-event.ts';
-import { call } from '../support/api.ts';
+import { callApi } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
 import { makeAuditRecord, readRecords } from '../support/log.ts';
 
@@ -40,38 +40,39 @@ const makeEvent = (): ShareEvent => ({
   viewer: 'v',
   details: {},
 });
-const makeSome = (count: number) => Array.from({ length: count }, makeRecord);
+const makeRecords = (count: number) => Array.from({ length: count }, makeRecord);
 const storeAll = (records: AuditRecord[], bindings: object = {}) =>
   Promise.all(records.map((record) => storeInLog({ ...env, ...bindings } as Bindings, 'audit', record)));
 const listIds = (records: readonly { id: string }[]) => records.map(({ id }) => id).sort();
 const listStoredIds = async () => listIds(await readRecords('audit', company));
 
-/** What is kept once it is as much as is due, or after many questions, none of which a timer waits for. */
-async function waitForStored(due: number): Promise<string[]> {
-  let found = await listStoredIds();
-  for (let asked = 0; found.length < due && asked < 300; asked += 1) found = await listStoredIds();
-  return found;
+/** Reads the stored ids until there are `dueCount` of them, or for many attempts, without a timer between them. */
+async function waitForStored(dueCount: number): Promise<string[]> {
+  let storedIds = await listStoredIds();
+  for (let attempts = 0; storedIds.length < dueCount && attempts < 300; attempts += 1)
+    storedIds = await listStoredIds();
+  return storedIds;
 }
 
 const failAsUnavailable = () => Promise.reject(new Error('away'));
-const noLog = { getByName: () => ({ appendAll: failAsUnavailable }) };
-const noQueue = { send: failAsUnavailable, sendBatch: failAsUnavailable };
+const UNAVAILABLE_LOG = { getByName: () => ({ appendAll: failAsUnavailable }) };
+const UNAVAILABLE_QUEUE = { send: failAsUnavailable, sendBatch: failAsUnavailable };
 
-/** The log, with the number of records of each call; `hang` says which calls never end. */
-function createWatchedLog(hang: (call: number) => boolean = () => false) {
-  const calls: number[] = [];
+/** Creates a log that records the number of records of each call; `isHanging` says which calls never end. */
+function createWatchedLog(isHanging: (callNumber: number) => boolean = () => false) {
+  const recordCounts: number[] = [];
   const appendAll = (name: string) => (company: string, records: { audit: never[]; share: never[] }) => {
-    calls.push(records.audit.length + records.share.length);
-    if (hang(calls.length)) return new Promise<void>(() => undefined);
+    recordCounts.push(records.audit.length + records.share.length);
+    if (isHanging(recordCounts.length)) return new Promise<void>(() => undefined);
     return env.COMPANY_LOG.getByName(name).appendAll(company, records);
   };
-  return { calls, COMPANY_LOG: { getByName: (name: string) => ({ appendAll: appendAll(name) }) } };
+  return { calls: recordCounts, COMPANY_LOG: { getByName: (name: string) => ({ appendAll: appendAll(name) }) } };
 }
 
 describe("the delivery of records to a company's log", () => {
-  it('sends records in one call that arrive at the same time or during a call', async () => {
+  it('sends records that arrive at the same time or during a call in one call', async () => {
     const { calls, COMPANY_LOG } = createWatchedLog();
-    const records = makeSome(250);
+    const records = makeRecords(250);
     await storeAll(records, { COMPANY_LOG });
     expect(calls).toEqual([100, 100, 50]);
     expect(await listStoredIds()).toEqual(listIds(records));
@@ -80,24 +81,24 @@ describe("the delivery of records to a company's log", () => {
   it('sends the event of a request with its audit record', async () => {
     const { calls, COMPANY_LOG } = createWatchedLog();
     const bindings = { ...env, COMPANY_LOG } as unknown as Bindings;
-    const [record] = makeSome(1) as [AuditRecord];
+    const [record] = makeRecords(1) as [AuditRecord];
     const event = makeEvent();
     await Promise.all([storeInLog(bindings, 'share', event), storeInLog(bindings, 'audit', record)]);
     expect(calls).toEqual([2]);
     expect([await listStoredIds(), listIds(await readRecords('share', company))]).toEqual([[record.id], [event.id]]);
   });
 
-  it('sends a record by itself if the request that took it along was aborted', async () => {
+  it('sends a record by itself if the request that carried it was aborted', async () => {
     vi.useFakeTimers();
     try {
-      const records = makeSome(3);
-      const { calls, COMPANY_LOG } = createWatchedLog((call) => call <= 2);
+      const records = makeRecords(3);
+      const { calls, COMPANY_LOG } = createWatchedLog((callNumber) => callNumber <= 2);
       // A request that is cut off brings its records neither to the log nor to a queue.
-      const never = { sendBatch: () => new Promise(() => undefined) };
+      const hangingQueue = { sendBatch: () => new Promise(() => undefined) };
       const [first, ...others] = records as [AuditRecord, ...AuditRecord[]];
-      const keeping = [storeAll([first], { COMPANY_LOG, AUDIT: never })];
+      const pendingWrites = [storeAll([first], { COMPANY_LOG, AUDIT: hangingQueue })];
       await vi.advanceTimersByTimeAsync(10);
-      keeping.push(storeAll(others, { COMPANY_LOG, AUDIT: never }));
+      pendingWrites.push(storeAll(others, { COMPANY_LOG, AUDIT: hangingQueue }));
       // The first request waits for sixteen seconds, the others for eight more. The log answers in real time: none of these
       // timers may pass meanwhile.
       await vi.advanceTimersByTimeAsync(16_000);
@@ -106,15 +107,15 @@ describe("the delivery of records to a company's log", () => {
       expect(await waitForStored(3)).toEqual(listIds(records));
       expect(calls).toEqual([1, 2, 1, 1, 1]);
       vi.useRealTimers();
-      await Promise.all(keeping);
+      await Promise.all(pendingWrites);
     } finally {
       vi.useRealTimers();
     }
   });
 
   it('uses the queue while the log is down, which delivers the records later', async () => {
-    const records = makeSome(30);
-    await storeAll(records, { COMPANY_LOG: noLog });
+    const records = makeRecords(30);
+    await storeAll(records, { COMPANY_LOG: UNAVAILABLE_LOG });
     await vi.waitFor(async () => expect(await listStoredIds()).toEqual(listIds(records)), {
       timeout: 15_000,
       interval: 100,
@@ -122,26 +123,28 @@ describe("the delivery of records to a company's log", () => {
   });
 
   it('uses a file while the queue is down, too, which the cron trigger delivers later', async () => {
-    const records = makeSome(30);
-    await storeAll(records, { COMPANY_LOG: noLog, AUDIT: noQueue });
+    const records = makeRecords(30);
+    await storeAll(records, { COMPANY_LOG: UNAVAILABLE_LOG, AUDIT: UNAVAILABLE_QUEUE });
     expect(await listStoredIds()).toEqual([]);
     // For as long as the log is away, the file stays.
-    await runScheduled({ COMPANY_LOG: noLog });
+    await runScheduled({ COMPANY_LOG: UNAVAILABLE_LOG });
     expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toHaveLength(1);
     await runScheduled();
     expect(await listStoredIds()).toEqual(listIds(records));
     expect((await env.FILES.list({ prefix: 'undelivered/' })).objects).toEqual([]);
   });
 
-  it('delivers files after some that cannot be read, and keeps those', async () => {
+  it('delivers files that follow some unreadable files, and keeps the unreadable ones', async () => {
     const prefixes = ['undelivered/audit/', 'undelivered/share/', 'archive/share-views/'];
-    const bad = prefixes.flatMap((prefix) => Array.from({ length: 21 }, (_, at) => `${prefix}0-${at}.ndjson`));
-    for (const key of bad) await env.FILES.put(key, 'no JSON\n');
+    const unreadableFiles = prefixes.flatMap((prefix) =>
+      Array.from({ length: 21 }, (_, at) => `${prefix}0-${at}.ndjson`),
+    );
+    for (const key of unreadableFiles) await env.FILES.put(key, 'no JSON\n');
     const [record, event] = [makeRecord(), makeEvent()];
     await env.FILES.put('undelivered/audit/1.ndjson', `${JSON.stringify(record)}\n`);
     await env.FILES.put('undelivered/share/1.ndjson', `${JSON.stringify(event)}\n`);
-    const views = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: 1 };
-    await env.FILES.put('archive/share-views/1.ndjson', `${JSON.stringify(views)}\n`);
+    const viewCountRow = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: 1 };
+    await env.FILES.put('archive/share-views/1.ndjson', `${JSON.stringify(viewCountRow)}\n`);
     await runScheduled();
     expect(await listStoredIds()).toEqual([record.id]);
     expect((await readRecords('share', company)).map(({ id }) => id)).toEqual([event.id]);
@@ -152,18 +155,23 @@ describe("the delivery of records to a company's log", () => {
         .flat()
         .map(({ key }) => key)
         .toSorted(),
-    ).toEqual(bad.toSorted());
-    await env.FILES.delete(bad);
+    ).toEqual(unreadableFiles.toSorted());
+    await env.FILES.delete(unreadableFiles);
   });
 
-  it('fails if nothing accepts a record, which is then in the Worker’s own log', async () => {
+  it('fails if nothing accepts a record, which is then written to the Worker’s own log', async () => {
     const FILES = { put: failAsUnavailable };
-    await expect(storeAll(makeSome(1), { COMPANY_LOG: noLog, AUDIT: noQueue, FILES })).rejects.toThrow('away');
-    const logged = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-    const bindings = { COMPANY_LOG: noLog, AUDIT: noQueue, FILES } as unknown as Record<string, string>;
+    await expect(
+      storeAll(makeRecords(1), { COMPANY_LOG: UNAVAILABLE_LOG, AUDIT: UNAVAILABLE_QUEUE, FILES }),
+    ).rejects.toThrow('away');
+    const consoleLog = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+    const bindings = { COMPANY_LOG: UNAVAILABLE_LOG, AUDIT: UNAVAILABLE_QUEUE, FILES } as unknown as Record<
+      string,
+      string
+    >;
     const headers = { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` };
-    const answer = await call('POST', '/admin/organizations', { headers, json: {}, env: bindings });
-    const lines = logged.mock.calls.map(([line]) => JSON.parse(line as string));
+    const answer = await callApi('POST', '/admin/organizations', { headers, json: {}, env: bindings });
+    const lines = consoleLog.mock.calls.map(([line]) => JSON.parse(line as string));
     expect(lines).toContainEqual(
       expect.objectContaining({ event: 'audit_record', correlationId: answer.headers.get('x-correlation-id') }),
     );
@@ -171,24 +179,24 @@ describe("the delivery of records to a company's log", () => {
 
   it('keeps the count of an anonymous client until the queue accepts it', async () => {
     const headers = { 'cf-connecting-ip': '203.0.113.99' };
-    await call('GET', '/health', { headers });
+    await callApi('GET', '/health', { headers });
     const limiter = env.IP_LIMITER.getByName('203.0.113.99');
     const send = vi.spyOn(env.AUDIT, 'send').mockImplementation(failAsUnavailable);
-    for (let tries = 0; tries < 10; tries += 1) expect(await runDurableObjectAlarm(limiter)).toBe(true);
+    for (let tryCount = 0; tryCount < 10; tryCount += 1) expect(await runDurableObjectAlarm(limiter)).toBe(true);
     expect(send).toHaveBeenCalledTimes(10);
     send.mockRestore();
-    await call('GET', '/health', { headers });
+    await callApi('GET', '/health', { headers });
     expect(await runDurableObjectAlarm(limiter)).toBe(true);
     await vi.waitFor(
       async () => {
-        const strangers = (await readRecords('audit')).filter(({ ip }) => ip === '203.0.113.99');
-        expect(strangers.map(({ count }) => count)).toEqual([2]);
+        const clientRecords = (await readRecords('audit')).filter(({ ip }) => ip === '203.0.113.99');
+        expect(clientRecords.map(({ count }) => count)).toEqual([2]);
       },
       { timeout: 15_000, interval: 100 },
     );
   });
 
-  it('accepts the archive, the database rows and the view counts of an earlier version', async () => {
+  it('stores the archive, the database rows and the view counts of an earlier version', async () => {
     const at = Date.now() - 200 * 24 * 60 * 60 * 1000;
     const row = (id: string) => ({
       id,
@@ -225,9 +233,9 @@ describe("the delivery of records to a company's log", () => {
       'archive/share-events/former/1.ndjson',
       lines([{ ...event, correlation_id: 'c', details: '{"reason":"x"}' }]),
     );
-    const views = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: at };
-    for (let times = 0; times < 2; times += 1) {
-      await env.FILES.put('archive/share-views/former/s1.ndjson', lines([views]));
+    const viewCountRow = { share_id: 's1', company_id: company, view_count: 7, last_accessed_at: at };
+    for (let deliveryCount = 0; deliveryCount < 2; deliveryCount += 1) {
+      await env.FILES.put('archive/share-views/former/s1.ndjson', lines([viewCountRow]));
       await runScheduled();
     }
     const records = await readRecords('audit', company);

@@ -1,15 +1,15 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
-import type { Logged } from '../../src/logs/log.ts';
+import type { LogRecord } from '../../src/logs/log.ts';
 import { createTable, listColumns } from '../../src/logs/tables.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
 import {
   appendRecords,
-  countLeft,
-  daysAgo,
+  countStored,
   getLog,
+  getTimeDaysAgo,
   listFiles,
   listTables,
   makeRecord,
@@ -29,16 +29,16 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const makeRecordsOfDay = (days: number, count: number): Logged<'audit'>[] => {
-  const midnight = Math.floor(daysAgo(days) / DAY_MS) * DAY_MS;
+const makeRecordsOfDay = (days: number, count: number): LogRecord<'audit'>[] => {
+  const midnight = Math.floor(getTimeDaysAgo(days) / DAY_MS) * DAY_MS;
   return Array.from({ length: count }, (_, n) => makeRecord(midnight + n * 1000));
 };
-const sortNewestFirst = (records: readonly Logged[]) =>
+const sortNewestFirst = (records: readonly LogRecord[]) =>
   records.toSorted((a, b) => b.occurredAt - a.occurredAt).map(({ id }) => id);
 const listIds = async () => (await readRecords('audit', company)).map(({ id }) => id);
 
-/** Has the object as the version before leaves it: it keeps records in one table, and knows nothing of others. */
-async function storeAsFormerVersion(records: readonly Logged<'audit'>[]): Promise<void> {
+/** Stores records as the previous version did: in one table, without knowledge of any other tables. */
+async function storeAsFormerVersion(records: readonly LogRecord<'audit'>[]): Promise<void> {
   await runInDurableObject(getLog(company), (_, { storage }) => {
     createTable(storage.sql, 'audit', 'audit_records');
     const members = listColumns('audit').split(', ');
@@ -53,17 +53,17 @@ async function storeAsFormerVersion(records: readonly Logged<'audit'>[]): Promis
 }
 
 describe('the table of an earlier version of the log', () => {
-  it('is used for its days until these are moved, without copying a row', async () => {
-    const before = [...makeRecordsOfDay(80, 20), ...makeRecordsOfDay(1, 20)];
-    await storeAsFormerVersion(before);
+  it('is used for its days until they are moved, without copying a row', async () => {
+    const oldRecords = [...makeRecordsOfDay(80, 20), ...makeRecordsOfDay(1, 20)];
+    await storeAsFormerVersion(oldRecords);
     const [more, news] = [makeRecordsOfDay(1, 30).slice(20), makeRecordsOfDay(0, 5)];
-    await appendRecords(company, [...more, ...news, ...before]);
-    const all = [...before, ...more, ...news];
+    await appendRecords(company, [...more, ...news, ...oldRecords]);
+    const allRecords = [...oldRecords, ...more, ...news];
     expect(await listTables(company)).toHaveLength(2);
     expect(await queryLog(company, 'SELECT count(*) FROM audit_records')).toBe(50);
-    expect(await listIds()).toEqual(sortNewestFirst(all));
+    expect(await listIds()).toEqual(sortNewestFirst(allRecords));
     expect((await readPage(company, {}, 2, 20)).records.map(({ id }) => id)).toEqual(
-      sortNewestFirst(all).slice(20, 40),
+      sortNewestFirst(allRecords).slice(20, 40),
     );
     expect((await readPage(company, { values: { principalId: 'p1' } })).total).toBe(55);
 
@@ -71,17 +71,17 @@ describe('the table of an earlier version of the log', () => {
     await settleLog(company);
     // Rows of a table that lasts are deleted, so that their space is free again.
     expect(await queryLog(company, 'SELECT count(*) FROM audit_records')).toBe(30);
-    expect(await listIds()).toEqual(sortNewestFirst(all));
+    expect(await listIds()).toEqual(sortNewestFirst(allRecords));
     advanceClock(90 * DAY_MS);
     await settleLog(company);
-    expect([await countLeft(company), await listTables(company)]).toEqual([
+    expect([await countStored(company), await listTables(company)]).toEqual([
       5,
       [expect.stringMatching(/^audit_records_\d+$/)],
     ]);
     expect(await listFiles(company)).toHaveLength(2);
-    expect(await listIds()).toEqual(sortNewestFirst(all));
+    expect(await listIds()).toEqual(sortNewestFirst(allRecords));
     await evictDurableObject(getLog(company));
-    expect(await listIds()).toEqual(sortNewestFirst(all));
+    expect(await listIds()).toEqual(sortNewestFirst(allRecords));
   });
 
   it('is dropped at once if it is empty', async () => {
@@ -95,13 +95,13 @@ describe('the table of an earlier version of the log', () => {
     await storeAsFormerVersion(old);
     await appendRecords(company, today);
     // It does not see the others: one comes to it again.
-    await storeAsFormerVersion([...after, today[0] as Logged<'audit'>]);
+    await storeAsFormerVersion([...after, today[0] as LogRecord<'audit'>]);
     expect(await listIds()).toEqual(sortNewestFirst([...old, ...today, ...after]));
     expect(await queryLog(company, 'SELECT count(*) FROM audit_records')).toBe(5);
     advanceClock(92 * DAY_MS);
     await settleLog(company);
     expect(await listTables(company)).toEqual([]);
-    const last = [makeRecord(daysAgo(0)), makeRecord(daysAgo(1))];
+    const last = [makeRecord(getTimeDaysAgo(0)), makeRecord(getTimeDaysAgo(1))];
     await appendRecords(company, last.slice(0, 1));
     await storeAsFormerVersion(last.slice(1));
     expect(await listIds()).toEqual(sortNewestFirst([...old, ...today, ...after, ...last]));
@@ -111,7 +111,7 @@ describe('the table of an earlier version of the log', () => {
   it('is read if the earlier version makes it in a new object', async () => {
     const [today, after] = [makeRecordsOfDay(0, 5), makeRecordsOfDay(0, 9).slice(5)];
     await appendRecords(company, today);
-    await storeAsFormerVersion([...after, today[0] as Logged<'audit'>]);
+    await storeAsFormerVersion([...after, today[0] as LogRecord<'audit'>]);
     expect(await listIds()).toEqual(sortNewestFirst([...today, ...after]));
     expect(await listTables(company)).toHaveLength(1);
   });

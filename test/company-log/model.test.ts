@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/kernel/clock.ts';
-import { compareKeys, type LogFilter, type Logged, toKey } from '../../src/logs/log.ts';
+import { compareKeys, type LogFilter, type LogRecord, toKey } from '../../src/logs/log.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
 import { appendRecords, makeRecord, readPage, resetSizes, setSizes, settleLog } from './support.ts';
@@ -14,7 +14,7 @@ afterEach(() => {
 const member = fc.constantFrom('a', 'b', 'c');
 const time = fc.tuple(fc.constantFrom(0, 1, 60, 89, 90, 91, 92, 93, 120), fc.integer({ min: 0, max: DAY_MS - 1 }));
 const record = fc.record({ time, principalId: member, action: member, correlationId: member });
-const step = fc.oneof(
+const stepArbitrary = fc.oneof(
   { weight: 4, arbitrary: fc.record({ append: fc.array(record, { minLength: 1, maxLength: 30 }) }) },
   { weight: 2, arbitrary: fc.record({ again: fc.integer({ min: 1, max: 20 }) }) },
   { weight: 2, arbitrary: fc.constant('move' as const) },
@@ -32,40 +32,40 @@ describe('the log of a company', () => {
   it('lists each record once, in a single order, with exact totals, however delivered and wherever stored', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(step, { minLength: 2, maxLength: 10 }),
+        fc.array(stepArbitrary, { minLength: 2, maxLength: 10 }),
         fc.array(filter, { minLength: 3, maxLength: 6 }),
         async (steps, filters) => {
           createdCount += 1;
           const company = `model-${createdCount}`;
           const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
           const at = ([days, ms]: [number, number]) => midnight - days * DAY_MS + ms;
-          const delivered: Logged<'audit'>[] = [];
-          let days = 0;
+          const deliveredRecords: LogRecord<'audit'>[] = [];
+          let elapsedDays = 0;
           for (const each of steps) {
             if (typeof each === 'object' && 'append' in each) {
               const records = each.append.map(({ time: of, ...values }) => makeRecord(at(of), values));
-              delivered.push(...records);
+              deliveredRecords.push(...records);
               await appendRecords(company, records);
             } else if (typeof each === 'object') {
-              await appendRecords(company, delivered.filter((_, n) => n % each.again === 0).reverse());
+              await appendRecords(company, deliveredRecords.filter((_, n) => n % each.again === 0).reverse());
             } else {
               setSizes({ slice: 7, partRows: 11, fullBytes: each === 'move early' ? 0 : 9e9 });
-              if (each === 'a day passes') advanceClock(++days * DAY_MS);
+              if (each === 'a day passes') advanceClock(++elapsedDays * DAY_MS);
               await settleLog(company);
               setSizes({ fullBytes: 9e9 });
             }
           }
           await settleLog(company);
           setSizes({ slice: 7, partRows: 11 });
-          const known = delivered.toSorted((a, b) => compareKeys(toKey(b), toKey(a)));
-          expect((await readRecords('audit', company)).map(({ id }) => id)).toEqual(known.map(({ id }) => id));
+          const storedRecords = deliveredRecords.toSorted((a, b) => compareKeys(toKey(b), toKey(a)));
+          expect((await readRecords('audit', company)).map(({ id }) => id)).toEqual(storedRecords.map(({ id }) => id));
           for (const { from, to, ...values } of filters) {
-            const asked: LogFilter = { from: from && at(from), to: to && at(to), values };
-            const meant = known.filter(
-              (one) =>
-                one.occurredAt >= (asked.from ?? -Infinity) &&
-                one.occurredAt <= (asked.to ?? Infinity) &&
-                Object.entries(values).every(([name, value]) => one[name as 'action'] === value),
+            const logFilter: LogFilter = { from: from && at(from), to: to && at(to), values };
+            const expectedRecords = storedRecords.filter(
+              (eachRecord) =>
+                eachRecord.occurredAt >= (logFilter.from ?? -Infinity) &&
+                eachRecord.occurredAt <= (logFilter.to ?? Infinity) &&
+                Object.entries(values).every(([name, value]) => eachRecord[name as 'action'] === value),
             );
             for (const [number, size] of [
               [1, 5],
@@ -73,13 +73,15 @@ describe('the log of a company', () => {
               [3, 11],
               [1, 100],
             ] as const) {
-              const { total, records } = await readPage(company, asked, number, size);
+              const { total, records } = await readPage(company, logFilter, number, size);
               expect([total, records.map(({ id }) => id)]).toEqual([
-                meant.length,
-                meant.slice((number - 1) * size, number * size).map(({ id }) => id),
+                expectedRecords.length,
+                expectedRecords.slice((number - 1) * size, number * size).map(({ id }) => id),
               ]);
             }
-            expect((await readRecords('audit', company, asked)).map(({ id }) => id)).toEqual(meant.map(({ id }) => id));
+            expect((await readRecords('audit', company, logFilter)).map(({ id }) => id)).toEqual(
+              expectedRecords.map(({ id }) => id),
+            );
           }
         },
       ),

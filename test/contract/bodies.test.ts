@@ -7,8 +7,8 @@ import { REPORT_INPUT_VALUES } from '../../src/http/field-words.ts';
 import { readJson } from '../../src/http/json-body.ts';
 import type { Surface } from '../../src/http/surface.ts';
 import { Failure } from '../../src/kernel/failure.ts';
-import { unknownMembers } from '../../src/kernel/members.ts';
-import { COSTLY, listParts, makeBody, type Path } from './costly.ts';
+import { findUnknownMembers } from '../../src/kernel/members.ts';
+import { type BodyPath, COSTLY_VALUES, listParts, makeBody } from './costly.ts';
 import type { JsonSchema } from './random/values.ts';
 
 /** Every route that takes JSON, with the schema of its body. */
@@ -24,41 +24,41 @@ const BODIES = SURFACES.flatMap(({ surface, endpoints }) =>
   }),
 );
 
-const hasType = ({ type }: JsonSchema, wanted: string): boolean => [type].flat().includes(wanted);
+const hasType = ({ type }: JsonSchema, expectedType: string): boolean => [type].flat().includes(expectedType);
 
-/** A pattern that says how long a text is at most. */
+/** Returns true for a pattern that limits the length of a text. */
 const isBoundedPattern = (pattern: string): boolean => !/[*+]|,\}/.test(pattern.replaceAll(/\\.|\[[^\]]*\]/g, ''));
 
 it.each(BODIES)('%s bounds each list and each string of its body', (_route, _contract, _surface, schema, resolve) => {
-  const unbounded = [...listParts(schema, resolve)].flatMap(([path, part]) => {
-    const isList = hasType(part, 'array') && part.maxItems === undefined;
-    const isText =
+  const unboundedPaths = [...listParts(schema, resolve)].flatMap(([path, part]) => {
+    const isUnboundedList = hasType(part, 'array') && part.maxItems === undefined;
+    const isUnboundedText =
       hasType(part, 'string') &&
       part.maxLength === undefined &&
       !part.enum &&
       !('const' in part) &&
       !['date-time', 'date'].includes(part.format ?? '') &&
       !(part.pattern && isBoundedPattern(part.pattern));
-    return isList || isText ? [path.join('.')] : [];
+    return isUnboundedList || isUnboundedText ? [path.join('.')] : [];
   });
-  expect(unbounded).toEqual([]);
+  expect(unboundedPaths).toEqual([]);
 });
 
-/** What costs the square of its length shows sooner than at a mebibyte. */
-const BYTES = 256 * 1024;
-/** What a refusal may tell: a hundred problems. */
-const MAX_ANSWER = 64 * 1024;
-/** The longest text that may be normalized whose marks were not made few before: see `limitMarks`. */
-const MAX_NORMALIZED = 10_000;
+/** The size of the tested bodies in bytes: enough to show quadratic costs, which a mebibyte would only make slower. */
+const BODY_BYTES = 256 * 1024;
+/** The maximum size of a refusal in bytes: room for a hundred problems. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+/** The maximum length of a text that may be normalized before `limitCombiningMarks` has reduced its combining marks. */
+const MAX_NORMALIZED_LENGTH = 10_000;
 
-const WRITTEN_BODIES = COSTLY.map(([what, json]) => [what, json(BYTES)] as const);
+const COSTLY_JSON = COSTLY_VALUES.map(([what, json]) => [what, json(BODY_BYTES)] as const);
 
-/** Reads a body as a request does. @returns how long the answer is that refuses it, and the longest text that was normalized */
+/** Reads a body like a request. @returns the length of the refusal, and of the longest text that was normalized */
 async function measureCost(contract: Contract, surface: Surface, text: string) {
-  let longest = 0;
+  let longestNormalized = 0;
   const { normalize } = String.prototype;
   String.prototype.normalize = function (this: string, form) {
-    longest = Math.max(longest, this.length);
+    longestNormalized = Math.max(longestNormalized, this.length);
     return normalize.call(this, form);
   };
   const request = new Request('https://api.test', { method: 'POST', body: text });
@@ -73,13 +73,13 @@ async function measureCost(contract: Contract, surface: Surface, text: string) {
   };
   try {
     await readJson(contract, {
-      unknownProblems: async () => [],
-      withoutKept: async () => null,
+      findUnknownProblems: async () => [],
+      removeUnchanged: async () => null,
     })(c as never, async () => undefined);
-    return { answer: 0, normalized: longest };
+    return { answer: 0, normalized: longestNormalized };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return { answer: (await makeFailureResponse(surface, error).text()).length, normalized: longest };
+    return { answer: (await makeFailureResponse(surface, error).text()).length, normalized: longestNormalized };
   } finally {
     String.prototype.normalize = normalize;
   }
@@ -88,34 +88,35 @@ async function measureCost(contract: Contract, surface: Surface, text: string) {
 it.each(BODIES)(
   '%s refuses a body that is costly to validate with a short answer, and without normalizing long strings',
   async (_route, contract, surface, schema, resolve) => {
-    const places = new Map([...listParts(schema, resolve)].map(([path]) => [path.join('.'), path]));
+    const pathsByName = new Map([...listParts(schema, resolve)].map(([path]) => [path.join('.'), path]));
     const costs: Record<string, unknown> = {};
-    for (const [name, path] of places) {
-      for (const [what, json] of WRITTEN_BODIES) {
+    for (const [name, path] of pathsByName) {
+      for (const [what, json] of COSTLY_JSON) {
         const cost = await measureCost(contract, surface, makeBody(path, json));
-        if (cost.answer > MAX_ANSWER || cost.normalized > MAX_NORMALIZED) costs[`${what} in ${name}`] = cost;
+        if (cost.answer > MAX_ANSWER_BYTES || cost.normalized > MAX_NORMALIZED_LENGTH)
+          costs[`${what} in ${name}`] = cost;
       }
     }
     expect(costs).toEqual({});
   },
 );
 
-const failToRead = (): never => {
+const throwOnRead = (): never => {
   throw new Error('an entry was read');
 };
-const UNREADABLE = new Proxy(
+const UNREADABLE_ENTRY = new Proxy(
   {},
-  { get: failToRead, has: failToRead, ownKeys: failToRead, getOwnPropertyDescriptor: failToRead },
+  { get: throwOnRead, has: throwOnRead, ownKeys: throwOnRead, getOwnPropertyDescriptor: throwOnRead },
 );
 
-/** A value in one place of a body. */
-const placeValue = (path: Path, value: unknown): unknown =>
-  path.reduceRight((inner, step) => (typeof step === 'number' ? [inner] : { [step]: inner }), value);
+/** Makes a body with a value at the given path. */
+const placeValue = (path: BodyPath, value: unknown): unknown =>
+  path.reduceRight((innerValue, step) => (typeof step === 'number' ? [innerValue] : { [step]: innerValue }), value);
 
 it.each(BODIES)(
   '%s reads no entry of a list that is too long',
   async (_route, { body: schema }, _surface, json, resolve) => {
-    const lengths = new Map<string, [Path, number]>();
+    const lengths = new Map<string, [BodyPath, number]>();
     for (const [path, part] of listParts(json, resolve)) {
       const [, known = 0] = lengths.get(path.join('.')) ?? [];
       if (hasType(part, 'array')) lengths.set(path.join('.'), [path, Math.max(known, part.maxItems ?? 0)]);
@@ -123,9 +124,9 @@ it.each(BODIES)(
     for (const [place, [path, length]] of lengths) {
       const body = placeValue(
         path,
-        Array.from({ length: length + 1 }, () => UNREADABLE),
+        Array.from({ length: length + 1 }, () => UNREADABLE_ENTRY),
       );
-      expect([place, [...unknownMembers(schema as z.ZodType, body)]]).toEqual([place, []]);
+      expect([place, [...findUnknownMembers(schema as z.ZodType, body)]]).toEqual([place, []]);
       await schema?.safeParseAsync(body, REPORT_INPUT_VALUES);
     }
   },

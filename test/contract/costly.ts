@@ -1,14 +1,14 @@
 import type { JsonSchema } from './random/values.ts';
 
-/** Where a value stands in a body: names of members, indexes of lists. */
-export type Path = (string | number)[];
+/** The path of a value in a body: member names and list indexes. */
+export type BodyPath = (string | number)[];
 
-/** Every part of a schema, with the place of its value. */
+/** Lists every part of a schema, with the path of its value. */
 export function* listParts(
   part: JsonSchema,
   resolve: (part: JsonSchema) => JsonSchema,
-  path: Path = [],
-): Generator<[Path, JsonSchema]> {
+  path: BodyPath = [],
+): Generator<[BodyPath, JsonSchema]> {
   const schema = resolve(part);
   if (path.length > 8) return;
   yield [path, schema];
@@ -23,20 +23,20 @@ export function* listParts(
 
 const repeatPart = (part: string, separator: string, bytes: number): string =>
   Array.from({ length: Math.max(1, Math.floor(bytes / (part.length + separator.length))) }, () => part).join(separator);
-const makeNumbered = (bytes: number): string =>
+const makeNumberedMembers = (bytes: number): string =>
   Array.from({ length: Math.floor(bytes / 12) }, (_, index) => `"n${index}":0`).join(',');
 
-/** JSON that costs more to work through than it is long, for one place of a body: as much as is parsed at all. */
-export const COSTLY: [what: string, json: (bytes: number) => string][] = [
+/** JSON values that cost more to process than their length suggests, up to the largest size that is parsed. */
+export const COSTLY_VALUES: [what: string, json: (bytes: number) => string][] = [
   ['numbers', (bytes) => `[${repeatPart('0', ',', bytes)}]`],
   ['empty objects', (bytes) => `[${repeatPart('{}', ',', Math.min(bytes, 190_000))}]`],
-  ['names', (bytes) => `{${makeNumbered(Math.min(bytes, 118_000))}}`],
+  ['names', (bytes) => `{${makeNumberedMembers(Math.min(bytes, 118_000))}}`],
   ['marks', (bytes) => `"a${'\u0301'.repeat(bytes / 4 - 1)}${'\u0323'.repeat(bytes / 4 - 1)}"`],
   ['letters', (bytes) => `"${'a'.repeat(bytes - 2)}"`],
 ];
 
-/** A body that holds such JSON in one place. */
-export function makeBody(path: Path, json: string): string {
+/** Makes a body with the given JSON at a path. */
+export function makeBody(path: BodyPath, json: string): string {
   let [before, after] = ['', ''];
   for (const step of path) {
     before += typeof step === 'number' ? '[' : `{${JSON.stringify(step)}:`;

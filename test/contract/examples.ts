@@ -1,4 +1,4 @@
-/** A request and its answer, as they really were. */
+/** A recorded request with its answer. */
 export interface Example {
   params?: Record<string, unknown>;
   query?: Record<string, string>;
@@ -6,18 +6,18 @@ export interface Example {
   answer: unknown;
 }
 
-/** Members whose value lets somebody in. */
-const SECRET =
+/** Names of members whose value is a credential. */
+const SECRET_NAME_PATTERN =
   /^(password|token|secret|secret_key|.*_token|otpauth_url|backup_codes?|code|device_code|user_code|client_secret|exchange_secret|idp_certificates)$/;
 
-/** How a secret is shown: one of a form that routes ask for, in that form. */
+/** Returns the placeholder for a secret; a secret that routes require in a certain form gets one of that form. */
 function hideSecret(secret: string, name: string): string {
   if (name === 'password') return 'a-password-of-yours';
   if (name === 'user_code') return 'WDJB-MJHT';
   return /^[\d-]{6,}$/.test(secret) ? secret.replaceAll(/\d/g, '0') : '…';
 }
 
-/** What differs from run to run, and how it is shown instead. Ids keep which are the same. */
+/** Patterns of values that differ from run to run, with their replacements. Equal ids get equal replacements. */
 const REPLACEMENTS: readonly [RegExp, (index: number, text: string) => string][] = [
   [/(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])/g, (index) => `65b9c0de0000${toHexId(index)}`],
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, (index) => `0194c0de-0000-7000-8000-${toHexId(index)}`],
@@ -33,9 +33,9 @@ const REPLACEMENTS: readonly [RegExp, (index: number, text: string) => string][]
   [/http:\/\/127\.0\.0\.1:\d+/g, () => 'https://id.example.com'],
   [/https:\/\/api\.test/g, () => 'https://api.example.com'],
 ];
-const SHOWN_NUMBERS: Record<string, number> = { duration_ms: 12, client_id_issued_at: 1_769_860_800 };
-/** What browsers and authenticators make anew each time, in base64url. */
-const SHOWN_BYTES: Record<string, string> = {
+const NUMBER_REPLACEMENTS: Record<string, number> = { duration_ms: 12, client_id_issued_at: 1_769_860_800 };
+/** Replacements of the random values that browsers and authenticators create, in base64url. */
+const BYTES_REPLACEMENTS: Record<string, string> = {
   challenge: 'YS1jaGFsbGVuZ2UtdGhhdC1pcy1nb29kLW9uY2U',
   clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0IiwiY2hhbGxlbmdlIjoi4oCmIn0',
   attestationObject: 'o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YQ',
@@ -45,18 +45,18 @@ const MAX_LIST_LENGTH = 3;
 
 const toHexId = (index: number): string => index.toString(16).padStart(12, '0');
 
-/** Collects examples of routes; secrets are left out, what differs from run to run is shown as something fixed. */
-export class Examples {
+/** Collects examples of routes; secrets are left out, and values that differ from run to run are replaced by fixed ones. */
+export class ExampleCollection {
   readonly #byRoute: Record<string, Example> = {};
   readonly #known = REPLACEMENTS.map(() => new Map<string, string>());
-  /** How each is shown, also within other texts. */
+  /** The placeholder of each secret, which also replaces it within other texts. */
   readonly #secrets = new Map<string, string>();
 
   add(route: string, example: Example): void {
     this.#byRoute[route] ??= this.#shown(example) as Example;
   }
 
-  /** All of them, as JSON. */
+  /** Returns all examples as JSON. */
   text(): string {
     return `${JSON.stringify(this.#byRoute, null, 1)}\n`;
   }
@@ -65,30 +65,30 @@ export class Examples {
     if (Array.isArray(value)) return value.slice(0, MAX_LIST_LENGTH).map((entry) => this.#shown(entry, name));
     if (typeof value === 'object' && value !== null) {
       // A key's own bytes differ from run to run.
-      const shown = 'kty' in value && 'x' in value ? { ...value, x: '…' } : value;
+      const shownObject = 'kty' in value && 'x' in value ? { ...value, x: '…' } : value;
       // SCIM's `$ref` would be taken for a reference within the document.
-      const members = Object.entries(shown).filter(([key]) => key !== '$ref');
+      const members = Object.entries(shownObject).filter(([key]) => key !== '$ref');
       return Object.fromEntries(members.map(([key, member]) => [key, this.#shown(member, key)]));
     }
-    if (typeof value === 'number') return SHOWN_NUMBERS[name] ?? value;
+    if (typeof value === 'number') return NUMBER_REPLACEMENTS[name] ?? value;
     return typeof value === 'string' ? this.#text(value, name) : value;
   }
 
   #text(text: string, name: string): string {
-    if (SECRET.test(name) && text !== '') {
-      const shown = hideSecret(text, name);
-      this.#secrets.set(text, shown);
-      return shown;
+    if (SECRET_NAME_PATTERN.test(name) && text !== '') {
+      const placeholder = hideSecret(text, name);
+      this.#secrets.set(text, placeholder);
+      return placeholder;
     }
-    let shown = SHOWN_BYTES[name] ?? text;
-    for (const [secret, as] of this.#secrets) shown = shown.replaceAll(secret, as);
+    let shownText = BYTES_REPLACEMENTS[name] ?? text;
+    for (const [secret, as] of this.#secrets) shownText = shownText.replaceAll(secret, as);
     REPLACEMENTS.forEach(([pattern, as], kind) => {
-      const known = this.#known[kind] as Map<string, string>;
-      shown = shown.replaceAll(pattern, (found) => {
-        if (!known.has(found)) known.set(found, as(known.size + 1, found));
-        return known.get(found) as string;
+      const replacements = this.#known[kind] as Map<string, string>;
+      shownText = shownText.replaceAll(pattern, (match) => {
+        if (!replacements.has(match)) replacements.set(match, as(replacements.size + 1, match));
+        return replacements.get(match) as string;
       });
     });
-    return shown;
+    return shownText;
   }
 }

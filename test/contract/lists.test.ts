@@ -3,9 +3,9 @@ import type { ZodObject } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import type { Caller } from '../support/api.ts';
-import { allow, aServiceAccountThat, must } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { type Case, LISTS, LISTS_WITHOUT_DENIALS } from './lists.ts';
+import { createAllowedAccount, expectSuccess, makeAllow } from '../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
+import { LISTS, LISTS_WITHOUT_DENIALS, type ListCase } from './lists.ts';
 
 const isList = ({ method, returns }: Contract): boolean => {
   const shape = 'body' in returns ? (returns.body as ZodObject).shape : undefined;
@@ -14,34 +14,37 @@ const isList = ({ method, returns }: Contract): boolean => {
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-/** Somebody who may do everything, but is denied an action on some resources. */
-async function createDeniedUser({ signed }: Case, denied: string, resource: string): Promise<Caller> {
-  if (!signed) return (await aUser(company, { can: ['*'], denied: [denied], deniedOn: [resource] })).as;
-  const deny = { effect: 'Deny' as const, actions: [denied], resources: [resource] };
-  return (await aServiceAccountThat(company, allow('*'), deny)).as;
+/** Creates a user or service account that may do everything except one action on some resources. */
+async function createDeniedUser({ signed }: ListCase, deniedAction: string, resource: string): Promise<Caller> {
+  if (!signed)
+    return (await createAllowedUser(company, { can: ['*'], denied: [deniedAction], deniedOn: [resource] })).as;
+  const deny = { effect: 'Deny' as const, actions: [deniedAction], resources: [resource] };
+  return (await createAllowedAccount(company, makeAllow('*'), deny)).as;
 }
 
-async function listRecords(as: Caller, path: string, { signed }: Case): Promise<{ total?: number; ids: string[] }> {
+async function listRecords(as: Caller, path: string, { signed }: ListCase): Promise<{ total?: number; ids: string[] }> {
   const size = signed ? 'quantity' : 'per_page';
   const isPaged = !path.endsWith('/active');
-  const { total, records, results } = await must(
+  const { total, records, results } = await expectSuccess(
     as.get(isPaged ? `${path}${path.includes('?') ? '&' : '?'}${size}=100` : path),
   );
-  const ids = (records ?? results).map((shown: Record<string, string>) => shown.id ?? shown._id ?? shown.principal_id);
+  const ids = (records ?? results).map(
+    (eachRecord: Record<string, string>) => eachRecord.id ?? eachRecord._id ?? eachRecord.principal_id,
+  );
   return { ...(isPaged && { total }), ids };
 }
 
 describe('a list', () => {
   it('has an entry in these tests that says how a Deny applies to it, on every route', () => {
     const paths = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract).filter(isList));
-    const told = new Set(
+    const coveredPaths = new Set(
       [...Object.keys(LISTS), ...Object.keys(LISTS_WITHOUT_DENIALS)].map((path) => path.split('?')[0]),
     );
-    expect(paths.map(({ path }) => path).filter((path) => !told.has(path))).toEqual([]);
-    expect([...told].filter((path) => !paths.some((contract) => contract.path === path))).toEqual([]);
+    expect(paths.map(({ path }) => path).filter((path) => !coveredPaths.has(path))).toEqual([]);
+    expect([...coveredPaths].filter((path) => !paths.some((contract) => contract.path === path))).toEqual([]);
   });
 
   const cases = Object.entries(LISTS).flatMap(([path, each]) =>
@@ -52,15 +55,15 @@ describe('a list', () => {
     const patterns = [resource, `${resource.slice(0, -6)}*${resource.slice(-5)}`];
     for (const pattern of patterns) {
       const as = await createDeniedUser(each, action, pattern);
-      const all = await listRecords(await listAllRecords(each), path, each);
-      const seen = await listRecords(as, path, each);
-      expect(all.ids).toContain(id);
-      expect(seen.ids).toEqual(all.ids.filter((one) => one !== id));
-      if (all.total !== undefined) expect(seen.total).toBe(all.total - 1);
+      const allRecords = await listRecords(await createFullReader(each), path, each);
+      const visibleRecords = await listRecords(as, path, each);
+      expect(allRecords.ids).toContain(id);
+      expect(visibleRecords.ids).toEqual(allRecords.ids.filter((eachId) => eachId !== id));
+      if (allRecords.total !== undefined) expect(visibleRecords.total).toBe(allRecords.total - 1);
     }
   });
 });
 
-/** Somebody who sees everything there is now. */
-const listAllRecords = async ({ signed }: Case): Promise<Caller> =>
-  signed ? (await aServiceAccountThat(company, allow('*'))).as : company.as;
+/** Creates a caller who sees every record that exists at the moment. */
+const createFullReader = async ({ signed }: ListCase): Promise<Caller> =>
+  signed ? (await createAllowedAccount(company, makeAllow('*'))).as : company.as;

@@ -1,10 +1,10 @@
 import { KNOWLEDGE_PATH } from '../knowledge/support.ts';
 
-const MAKES_REASON = 'makes a new one, and names no other';
+const CREATION_REASON = 'makes a new one, and names no other';
 const COMPANY_REASON = 'of the company as a whole, which is one thing';
 const STRANGERS_REASON = 'for people who sign in, or were sent a link';
 const PROGRAMS_REASON = 'for programs that ask to be let in, which may no more than who lets them in';
-const OWN_REASON = "the caller's own session, password, second factor or access";
+const OWN_ACCESS_REASON = "the caller's own session, password, second factor or access";
 const ADMINISTRATORS_REASON = 'for administrators, whom no Deny reaches';
 const OWNER_REASON = 'for the owner, whom no Deny reaches';
 const PAGE_REASON = 'a page, a script or a picture for anybody, which shows nothing of a company’s things by itself';
@@ -12,8 +12,8 @@ const DESCRIPTION_REASON = 'says what the API is';
 const LINK_REASON = 'for whoever holds the token: nobody is given one of what its maker is denied';
 const JOB_REASON = 'a job of the company, which is about no one thing';
 
-/** Routes that reach nothing on which anybody can be denied something one by one, and why. */
-export const OUTSIDE_REASONS: Record<string, string> = {
+/** Routes that reach no resource that can be denied individually, each with the reason. */
+export const UNCHECKED_ROUTE_REASONS: Record<string, string> = {
   'POST /admin/organizations': 'for the operator of the platform',
   'GET /admin/organizations/{id}': 'for the operator of the platform',
   'PATCH /admin/organizations/{id}': 'for the operator of the platform',
@@ -32,41 +32,41 @@ export const OUTSIDE_REASONS: Record<string, string> = {
   'DELETE /v1/personal-data': ADMINISTRATORS_REASON,
   'POST /admin/restore/account/{id}': ADMINISTRATORS_REASON,
   'POST /v1/managed-tables/{id}/restore': ADMINISTRATORS_REASON,
-  'POST /accounts': MAKES_REASON,
+  'POST /accounts': CREATION_REASON,
   'POST /service-accounts': 'makes a new one, in an account of which it shows nothing',
   'POST /v1/service-accounts': 'makes a new one, in an account of which it shows nothing',
-  'POST /groups': MAKES_REASON,
-  'POST /users': MAKES_REASON,
-  'POST /scim/v2/Users': MAKES_REASON,
+  'POST /groups': CREATION_REASON,
+  'POST /users': CREATION_REASON,
+  'POST /scim/v2/Users': CREATION_REASON,
   'GET /scim/v2/ServiceProviderConfig': DESCRIPTION_REASON,
   'GET /scim/v2/ResourceTypes': DESCRIPTION_REASON,
   'GET /scim/v2/ResourceTypes/{name}': DESCRIPTION_REASON,
   'GET /scim/v2/Schemas': DESCRIPTION_REASON,
   'GET /scim/v2/Schemas/{urn}': DESCRIPTION_REASON,
   'POST /v1/visualizations': 'makes a new one; whoever may writes any SQL',
-  'POST /v1/permissions': MAKES_REASON,
-  'POST /v1/policies': MAKES_REASON,
-  'POST /v1/webhook-endpoints': MAKES_REASON,
-  'POST /v1/managed-tables': MAKES_REASON,
-  'POST /v1/managed-tables/upload': MAKES_REASON,
-  [`POST ${KNOWLEDGE_PATH}/concepts`]: MAKES_REASON,
-  'POST /tokens': OWN_REASON,
-  'GET /v1/auth/me': OWN_REASON,
-  'PUT /v1/auth/me': OWN_REASON,
-  'GET /v1/auth/permissions': OWN_REASON,
-  'POST /v1/auth/logout': OWN_REASON,
-  'POST /v1/auth/passkeys/registration-options': OWN_REASON,
-  'POST /v1/auth/passkeys': OWN_REASON,
-  'GET /v1/auth/passkeys/{id}': OWN_REASON,
-  'PATCH /v1/auth/passkeys/{id}': OWN_REASON,
-  'DELETE /v1/auth/passkeys/{id}': OWN_REASON,
-  'POST /v1/auth/2fa/setup': OWN_REASON,
-  'POST /v1/auth/2fa/enable': OWN_REASON,
-  'POST /v1/auth/2fa/disable': OWN_REASON,
-  'POST /v1/auth/2fa/backup-codes': OWN_REASON,
-  'DELETE /v1/auth/sessions': OWN_REASON,
-  'DELETE /v1/auth/sessions/{id}': OWN_REASON,
-  'POST /v1/auth/password': OWN_REASON,
+  'POST /v1/permissions': CREATION_REASON,
+  'POST /v1/policies': CREATION_REASON,
+  'POST /v1/webhook-endpoints': CREATION_REASON,
+  'POST /v1/managed-tables': CREATION_REASON,
+  'POST /v1/managed-tables/upload': CREATION_REASON,
+  [`POST ${KNOWLEDGE_PATH}/concepts`]: CREATION_REASON,
+  'POST /tokens': OWN_ACCESS_REASON,
+  'GET /v1/auth/me': OWN_ACCESS_REASON,
+  'PUT /v1/auth/me': OWN_ACCESS_REASON,
+  'GET /v1/auth/permissions': OWN_ACCESS_REASON,
+  'POST /v1/auth/logout': OWN_ACCESS_REASON,
+  'POST /v1/auth/passkeys/registration-options': OWN_ACCESS_REASON,
+  'POST /v1/auth/passkeys': OWN_ACCESS_REASON,
+  'GET /v1/auth/passkeys/{id}': OWN_ACCESS_REASON,
+  'PATCH /v1/auth/passkeys/{id}': OWN_ACCESS_REASON,
+  'DELETE /v1/auth/passkeys/{id}': OWN_ACCESS_REASON,
+  'POST /v1/auth/2fa/setup': OWN_ACCESS_REASON,
+  'POST /v1/auth/2fa/enable': OWN_ACCESS_REASON,
+  'POST /v1/auth/2fa/disable': OWN_ACCESS_REASON,
+  'POST /v1/auth/2fa/backup-codes': OWN_ACCESS_REASON,
+  'DELETE /v1/auth/sessions': OWN_ACCESS_REASON,
+  'DELETE /v1/auth/sessions/{id}': OWN_ACCESS_REASON,
+  'POST /v1/auth/password': OWN_ACCESS_REASON,
   'GET /v1/policies/actions': DESCRIPTION_REASON,
   'POST /v1/policies/compare': 'reads the documents that it is sent, and nothing else',
   'POST /v1/policies/who-can': 'shows nobody whom the caller is denied: test/policies/who-can',
@@ -85,9 +85,9 @@ export const OUTSIDE_REASONS: Record<string, string> = {
   'POST /oauth/revoke': PROGRAMS_REASON,
   'POST /oauth/device_authorization': PROGRAMS_REASON,
   'POST /oauth/register': PROGRAMS_REASON,
-  'POST /v1/oauth-grants': OWN_REASON,
-  'DELETE /v1/oauth-grants/{id}': OWN_REASON,
-  'POST /v1/oauth-devices': OWN_REASON,
+  'POST /v1/oauth-grants': OWN_ACCESS_REASON,
+  'DELETE /v1/oauth-grants/{id}': OWN_ACCESS_REASON,
+  'POST /v1/oauth-devices': OWN_ACCESS_REASON,
   'POST /v1/oauth-clients': ADMINISTRATORS_REASON,
   'GET /v1/oauth-clients/{id}': ADMINISTRATORS_REASON,
   'DELETE /v1/oauth-clients/{id}': ADMINISTRATORS_REASON,
@@ -158,7 +158,7 @@ export const OUTSIDE_REASONS: Record<string, string> = {
   'GET /portal/{company_slug}': PAGE_REASON,
 };
 
-/** Routes that name more than the resource they ask about, which is a part of that, or none of a company's. */
+/** Routes that name further ids which need no separate check: parts of the checked resource, or ids outside companies. */
 export const PART_REASONS: Record<string, string> = {
   'GET /v1/webhook-endpoints/{id}/deliveries/{delivery_id}': 'a delivery to the endpoint',
   'POST /v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend': 'a delivery to the endpoint',

@@ -2,63 +2,69 @@ import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, expect, inject, it } from 'vitest';
 import { compareSpecificity, matchesPath } from '../../src/http/paths.ts';
-import { createEmbed } from '../embeds/support.ts';
+import { createEmbedToken } from '../embeds/support.ts';
 import { createModel, makeProposal } from '../knowledge/model.ts';
 import { createConcept, createItem, createNode, createRelation } from '../knowledge/support.ts';
-import { aContext, dashboardGrant } from '../share-portal/support.ts';
-import { aSalesDashboard, aShare, someSales } from '../shares/support.ts';
-import { type ApiResponse, type Caller, call, createCaller } from '../support/api.ts';
+import { createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
+import { createSalesDashboard, createSalesTable, createShare } from '../shares/support.ts';
+import { type ApiResponse, type Caller, callApi, createCaller } from '../support/api.ts';
 import { readApiDescription } from '../support/conformity.ts';
-import { aGroup, aServiceAccount, signed } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company, logIn } from '../support/worlds.ts';
-import { type Description, findKind, generateRequests, type RandomRequest, type Who } from './random/requests.ts';
+import { createKeyedAccount, createPolicyGroup, createSignedCaller } from '../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany, logIn } from '../support/worlds.ts';
+import {
+  type ApiDescription,
+  findKind,
+  generateRequests,
+  type RandomRequest,
+  type SenderKind,
+} from './random/requests.ts';
 import { KnownValues } from './random/values.ts';
 import { listOperations, ROUTES } from './routes.ts';
 
 const count = inject('randomRequests');
-/** How long the slowest may take: user SQL is stopped after ten seconds. */
-const PATIENCE_MS = 20_000;
+/** The maximum time of an answer. User SQL is stopped after ten seconds. */
+const MAX_ANSWER_MS = 20_000;
 
-/** Failures of a server that are none of ours, and described: the model, the identity provider, a database that is being made. */
-const DESCRIBED_FAILURES = /AI_PROVIDER_|AI_OUTPUT_INVALID|SSO_PROVIDER_UNAVAILABLE/;
+/** Documented 5xx errors that are not faults of the API: of the model, the identity provider, or a database being created. */
+const DOCUMENTED_FAILURES = /AI_PROVIDER_|AI_OUTPUT_INVALID|SSO_PROVIDER_UNAVAILABLE/;
 
 let company: Company;
 let owner: Caller;
 let weakCallers: Record<string, Caller>;
 let model: Record<string, string>;
 const knownValues = new KnownValues();
-/** What the requests need to go on: they may not name it. */
+/** Values that the test itself needs to go on; random requests must not name them. */
 const protectedValues = new Set<string>();
 
 beforeAll(async () => {
-  company = await aProvisionedCompany({ slug: 'acme' });
+  company = await createProvisionedCompany({ slug: 'acme' });
   owner = company.as;
-  weakCallers = { bearer: (await aUser(company)).as, signature: (await aServiceAccount(company)).as };
+  weakCallers = { bearer: (await createAllowedUser(company)).as, signature: (await createKeyedAccount(company)).as };
   model = (await createModel(makeProposal({ description: 'What the model says.' }))).env;
-  const admin = signed(company.apiKey);
+  const admin = createSignedCaller(company.apiKey);
   for (const path of ['/accounts', '/users', '/groups', '/service-accounts'])
     for (const id of listIds((await admin.get(path)).body)) protectedValues.add(id);
   await createResources();
 });
 
-/** Makes a resource of every kind. */
+/** Creates a resource of every kind, and registers its ids. */
 async function createResources(): Promise<void> {
-  const robot = await aServiceAccount(company, [await aGroup(company)]);
-  const tableId = await someSales(company);
-  const { dashboard, rows } = await aSalesDashboard(company);
-  const share = await aShare(company, dashboard._id);
-  const context = await aContext(company, [dashboardGrant(dashboard._id)], ['carla@customer.test']);
+  const serviceAccount = await createKeyedAccount(company, [await createPolicyGroup(company)]);
+  const tableId = await createSalesTable(company);
+  const { dashboard, rows } = await createSalesDashboard(company);
+  const share = await createShare(company, dashboard._id);
+  const context = await createShareContext(company, [makeDashboardGrant(dashboard._id)], ['carla@customer.test']);
   const concept = await createConcept(owner);
   const [subject, object] = [await createNode(owner), await createNode(owner)];
   const relation = await createRelation(owner, subject, 'places', object);
   const item = await createItem(owner);
-  const embed = await createEmbed(company, 'dashboards', dashboard._id);
-  const visualization = await createEmbed(company, 'visualizations', rows._id);
+  const embed = await createEmbedToken(company, 'dashboards', dashboard._id);
+  const visualization = await createEmbedToken(company, 'visualizations', rows._id);
   for (const path of ['sso', 'share-portal']) knownValues.add(path, 'acme', 'stranger');
   knownValues.add('filters', 'regions', 'region', 'days');
   knownValues.add('managed-tables', tableId);
-  knownValues.add('service-accounts', robot.id);
-  knownValues.add('keys', robot.keyId);
+  knownValues.add('service-accounts', serviceAccount.id);
+  knownValues.add('keys', serviceAccount.keyId);
   knownValues.add('dashboards', dashboard._id, dashboard.slug);
   knownValues.add('visualizations', rows._id);
   knownValues.add('dashboard-shares', share.id);
@@ -74,11 +80,11 @@ async function createResources(): Promise<void> {
   knownValues.add('relations', relation);
 }
 
-/** The ids of what an answer shows: itself, or the records of a list. */
+/** Lists the ids in an answer: of the returned record, or of the records of a list. */
 function listIds(body: unknown): string[] {
   const { id, _id, records, results } = Object(body) as Record<string, unknown>;
-  const shown = [records ?? results].flat().map((record) => Object(record).id ?? Object(record)._id);
-  return [id, _id, ...shown].filter((value) => typeof value === 'string');
+  const recordIds = [records ?? results].flat().map((record) => Object(record).id ?? Object(record)._id);
+  return [id, _id, ...recordIds].filter((value) => typeof value === 'string');
 }
 
 const CREDENTIALS = new Map(ROUTES.map(({ method, path, credential }) => [`${method} ${path}`, credential]));
@@ -86,37 +92,42 @@ const TEMPLATES = listOperations(readApiDescription() as never)
   .map(({ method, path }) => ({ method, path }))
   .toSorted((a, b) => compareSpecificity(a.path, b.path));
 
-/** The path as the contract writes it, or an empty text. */
+/** Returns the contract's path template for an address, or an empty text. */
 const findTemplate = (method: string, address: string): string => {
   const path = address.split('?')[0] as string;
   return TEMPLATES.find((template) => template.method === method && matchesPath(template.path, path))?.path ?? '';
 };
 
-/** How requests to a route prove who sends them. */
-function chooseCaller(who: Who, method: string, path: string): Caller | undefined {
+/** Returns the caller, with a credential that fits the route, for the kind of sender. */
+function chooseCaller(sender: SenderKind, method: string, path: string): Caller | undefined {
   const credential = CREDENTIALS.get(`${method} ${findTemplate(method, path)}`);
-  if (who === 'nobody') return undefined;
-  if (who === 'forger') return createCaller('eyJhbGciOiJub25lIn0.e30.');
+  if (sender === 'nobody') return undefined;
+  if (sender === 'forger') return createCaller('eyJhbGciOiJub25lIn0.e30.');
   if (credential === 'operator')
-    return who === 'owner' ? createCaller(env.PLATFORM_ADMIN_TOKEN) : createCaller('wrong');
+    return sender === 'owner' ? createCaller(env.PLATFORM_ADMIN_TOKEN) : createCaller('wrong');
   const isSigned = credential === 'signature';
-  if (who === 'weak') return isSigned ? weakCallers.signature : weakCallers.bearer;
-  return isSigned ? signed(company.apiKey) : owner;
+  if (sender === 'weak') return isSigned ? weakCallers.signature : weakCallers.bearer;
+  return isSigned ? createSignedCaller(company.apiKey) : owner;
 }
 
 async function sendRequest(request: RandomRequest): Promise<ApiResponse> {
-  const path = knownValues.putInto(request.path);
-  const { method, headers, body: sent } = request;
-  const body = sent === null ? undefined : 'text' in sent ? knownValues.putInto(sent.text) : makeForm(sent.form);
+  const path = knownValues.replacePlaceholders(request.path);
+  const { method, headers, body: randomBody } = request;
+  const body =
+    randomBody === null
+      ? undefined
+      : 'text' in randomBody
+        ? knownValues.replacePlaceholders(randomBody.text)
+        : makeForm(randomBody.form);
   const caller = chooseCaller(request.who, method, path);
-  const sending = {
-    headers: sent && 'form' in sent ? removeHeader(headers, 'content-type') : headers,
+  const requestOptions = {
+    headers: randomBody && 'form' in randomBody ? removeHeader(headers, 'content-type') : headers,
     body,
     env: model,
   };
   const answer = await (caller
-    ? caller[method.toLowerCase() as keyof Caller](path, sending)
-    : call(method, path, sending));
+    ? caller[method.toLowerCase() as keyof Caller](path, requestOptions)
+    : callApi(method, path, requestOptions));
   if (path.startsWith('/v1/auth/logout')) {
     owner = createCaller((await logIn(company.slug, company.owner.email, company.owner.password)).body.token);
   }
@@ -129,27 +140,27 @@ const removeHeader = (headers: Record<string, string>, name: string) =>
 function makeForm(members: [string, string, string | null][]): FormData {
   const form = new FormData();
   for (const [name, value, fileName] of members) {
-    if (fileName === null) form.append(name, knownValues.putInto(value));
+    if (fileName === null) form.append(name, knownValues.replacePlaceholders(value));
     else form.append(name, new File([value], fileName));
   }
   return form;
 }
 
-/** What is wrong with how a request was answered, or undefined. */
+/** Sends a request. @returns a description of what is wrong with the answer, or undefined */
 async function findProblem(request: RandomRequest): Promise<string | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  const timeLimit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${MAX_ANSWER_MS} ms`)), MAX_ANSWER_MS);
   });
   try {
-    const { status, body } = await Promise.race([sendRequest(request), patience]);
+    const { status, body } = await Promise.race([sendRequest(request), timeLimit]);
     if (status < 300)
       knownValues.add(
         findKind(findTemplate(request.method, request.path)),
         ...listIds(body).filter((id) => !protectedValues.has(id)),
       );
-    tally.set(status, (tally.get(status) ?? 0) + 1);
-    return status >= 500 && !DESCRIBED_FAILURES.test(JSON.stringify(body))
+    countByStatus.set(status, (countByStatus.get(status) ?? 0) + 1);
+    return status >= 500 && !DOCUMENTED_FAILURES.test(JSON.stringify(body))
       ? `${status} ${JSON.stringify(body)}`
       : undefined;
   } catch (error) {
@@ -159,26 +170,26 @@ async function findProblem(request: RandomRequest): Promise<string | undefined> 
   }
 }
 
-const tally = new Map<number, number>();
+const countByStatus = new Map<number, number>();
 
-/** What paths can hold that no id does, and some databases take amiss. */
+/** Path segments that no id contains, and that some databases reject. */
 const ODD_SEGMENTS = ['%00', '%', '%ED%A0%80', '%2E%2E%2F', "'", 'x'.repeat(3_000)];
 
-it('a route fails with no internal error for what cannot be an id, slug or token', async () => {
+it('no route fails with an internal error if a path parameter cannot be an id, slug or token', async () => {
   const problems: string[] = [];
   for (const { method, path } of TEMPLATES.filter((template) => template.path.includes('{'))) {
-    const places = path.split('{').length - 1;
-    for (const odd of ODD_SEGMENTS) {
-      for (let place = 0; place < places; place += 1) {
+    const parameterCount = path.split('{').length - 1;
+    for (const oddSegment of ODD_SEGMENTS) {
+      for (let parameterIndex = 0; parameterIndex < parameterCount; parameterIndex += 1) {
         let at = -1;
-        const filled = path.replaceAll(/\{\w+\}/g, () => {
+        const filledPath = path.replaceAll(/\{\w+\}/g, () => {
           at += 1;
-          return at === place ? odd : '@known::1';
+          return at === parameterIndex ? oddSegment : '@known::1';
         });
         const body = method === 'GET' ? null : { text: '{}' };
         const headers = { 'content-type': 'application/json' };
-        const problem = await findProblem({ who: 'owner', method, path: filled, headers, body });
-        if (problem !== undefined) problems.push(`${method} ${filled.slice(0, 200)}: ${problem}`);
+        const problem = await findProblem({ who: 'owner', method, path: filledPath, headers, body });
+        if (problem !== undefined) problems.push(`${method} ${filledPath.slice(0, 200)}: ${problem}`);
       }
     }
   }
@@ -189,17 +200,17 @@ it(`the API answers ${count} random requests as described, and none with an inte
   timeout: count * 500,
 }, async () => {
   const problems: { problem: string; request: RandomRequest }[] = [];
-  const stream = fc.sample(generateRequests(readApiDescription() as unknown as Description), { numRuns: count });
+  const stream = fc.sample(generateRequests(readApiDescription() as unknown as ApiDescription), { numRuns: count });
   for (const request of stream) {
     const problem = await findProblem(request);
     if (problem !== undefined && problems.length < 20) problems.push({ problem, request });
   }
   console.info(
     `Statuses of random requests (seed ${inject('seed')}):`,
-    Object.fromEntries([...tally].sort(([a], [b]) => a - b)),
+    Object.fromEntries([...countByStatus].sort(([a], [b]) => a - b)),
   );
   expect(problems).toEqual([]);
   // Most requests pass authorization, and many succeed.
-  const successes = [200, 201, 202, 204].reduce((sum, status) => sum + (tally.get(status) ?? 0), 0);
-  expect(successes).toBeGreaterThan(count / 10);
+  const successCount = [200, 201, 202, 204].reduce((sum, status) => sum + (countByStatus.get(status) ?? 0), 0);
+  expect(successCount).toBeGreaterThan(count / 10);
 });

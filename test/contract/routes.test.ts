@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { call } from '../support/api.ts';
-import { findMismatches, requireConformity } from '../support/conformity.ts';
-import { LINES, listOperations, listSuccessStatuses, type Operation, ROUTES, type Route } from './routes.ts';
+import { callApi } from '../support/api.ts';
+import { expectConformity, findMismatches } from '../support/conformity.ts';
+import { listOperations, listSuccessStatuses, type Operation, ROUTES, type Route, TABLE_LINES } from './routes.ts';
 
-const { body: description } = await call('GET', '/openapi.json');
+const { body: description } = await callApi('GET', '/openapi.json');
 const describedOperations = listOperations(description);
 const makeRouteKey = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
 
@@ -17,8 +17,8 @@ const contracts = new Map(
   ),
 );
 
-/** Whether the table does not list a route: a page that people open, a picture, or an answer for nobody to parse. */
-const isOfPages = (key: string): boolean => {
+/** Returns true for a route that the table does not list: a page, a picture, or another answer that is not parsed. */
+const isPageRoute = (key: string): boolean => {
   const returns = contracts.get(key)?.returns;
   return (
     returns !== undefined &&
@@ -27,7 +27,7 @@ const isOfPages = (key: string): boolean => {
   );
 };
 
-/** The credential of the table, as a description says it. */
+/** For each credential of the table, its security requirements in the OpenAPI document. */
 const SECURITY: Record<string, unknown[]> = {
   signature: [{ signature: [] }],
   bearer: [{ bearer: [] }],
@@ -39,7 +39,7 @@ const SECURITY: Record<string, unknown[]> = {
   none: [],
 };
 
-/** What the table's credential is in a description, where the contract does not add another way. */
+/** Returns the security requirements of a route's credential, unless the contract declares a further credential. */
 function readSecurity(key: string, { credential }: Route): unknown[] | undefined {
   const contract = contracts.get(key);
   if (contract?.credential === 'machine') return [{ signature: [] }, { bearer: [] }];
@@ -52,32 +52,32 @@ function readSecurity(key: string, { credential }: Route): unknown[] | undefined
   return SECURITY[credential];
 }
 
-/** A route that nobody agreed on yet, as its declaration says it. */
+/** Formats a route that is not yet in the table as a line of the table. */
 function formatLine({ method, path, operation }: (typeof describedOperations)[number]): string {
   const { security, 'x-permission': permission = '-' } = operation;
-  const open = path.includes('{token}') ? 'token in path' : 'none';
-  const asks = (credential: string) => JSON.stringify(SECURITY[credential]) === JSON.stringify(security);
-  const credential = security.length === 0 ? open : Object.keys(SECURITY).find(asks);
+  const openCredential = path.includes('{token}') ? 'token in path' : 'none';
+  const hasCredential = (credential: string) => JSON.stringify(SECURITY[credential]) === JSON.stringify(security);
+  const credential = security.length === 0 ? openCredential : Object.keys(SECURITY).find(hasCredential);
   return ['beyond', method, path, credential, permission, listSuccessStatuses(operation)[0]].join('\t');
 }
 
 describe('/openapi.json', () => {
   it('describes exactly the routes of the generated list, as `npm run contract` writes it', async () => {
-    const kept = ROUTES.flatMap((route, at) =>
-      describedOperations.some((found) => makeRouteKey(found) === makeRouteKey(route)) ? at : [],
+    const listedIndexes = ROUTES.flatMap((route, at) =>
+      describedOperations.some((described) => makeRouteKey(described) === makeRouteKey(route)) ? at : [],
     );
-    const known = ROUTES.map(makeRouteKey);
-    const isNew = (key: string) => !known.includes(key) && !isOfPages(key);
-    const added = describedOperations.filter((found) => isNew(makeRouteKey(found))).map(formatLine);
-    const [head] = LINES;
-    const table = [head, ...kept.map((at) => LINES[at + 1]), ...added].join('\n');
+    const listedKeys = ROUTES.map(makeRouteKey);
+    const isNew = (key: string) => !listedKeys.includes(key) && !isPageRoute(key);
+    const newLines = describedOperations.filter((described) => isNew(makeRouteKey(described))).map(formatLine);
+    const [head] = TABLE_LINES;
+    const table = [head, ...listedIndexes.map((at) => TABLE_LINES[at + 1]), ...newLines].join('\n');
     await expect(`${table}\n`).toMatchFileSnapshot('generated/routes.tsv');
   });
 
   it.each(ROUTES.map((route) => [makeRouteKey(route), route] as const))(
     'has the credential, the permission and the success status of the contract: %s',
     (key, route) => {
-      const { operation } = describedOperations.find((found) => makeRouteKey(found) === key) ?? {};
+      const { operation } = describedOperations.find((described) => makeRouteKey(described) === key) ?? {};
       expect(operation?.security).toEqual(readSecurity(key, route));
       const answers = operation ? listSuccessStatuses(operation) : [];
       expect(answers).toEqual(key === 'POST /mcp' ? [route.success, '202'] : [route.success]);
@@ -93,11 +93,11 @@ describe('the examples of /openapi.json', () => {
   );
 
   it('are given for every route that answers JSON', () => {
-    const without = describedOperations.filter(
-      (found) => listMediaTypes(found.operation)?.['application/json'] && !json.includes(found),
+    const routesWithoutExample = describedOperations.filter(
+      (described) => listMediaTypes(described.operation)?.['application/json'] && !json.includes(described),
     );
     // A file, where a person's way through an identity provider begins, and the description itself.
-    expect(without.map(makeRouteKey)).toEqual([
+    expect(routesWithoutExample.map(makeRouteKey)).toEqual([
       'GET /data/results/{token}',
       'GET /openapi.json',
       'GET /v1/auth/sso/{company_slug}/start',
@@ -105,41 +105,46 @@ describe('the examples of /openapi.json', () => {
     ]);
   });
 
-  it.each(json.map((found) => [makeRouteKey(found), found] as const))('have the declared shape: %s', (_key, found) => {
-    const [status = ''] = listSuccessStatuses(found.operation);
-    const body = listMediaTypes(found.operation)?.['application/json']?.example;
-    const headers = new Headers({ 'content-type': 'application/json' });
-    requireConformity(found.method, found.path, { status: Number(status), headers, body });
-  });
+  it.each(json.map((described) => [makeRouteKey(described), described] as const))(
+    'have the declared shape: %s',
+    (_key, found) => {
+      const [status = ''] = listSuccessStatuses(found.operation);
+      const body = listMediaTypes(found.operation)?.['application/json']?.example;
+      const headers = new Headers({ 'content-type': 'application/json' });
+      expectConformity(found.method, found.path, { status: Number(status), headers, body });
+    },
+  );
 
-  const sent = describedOperations.flatMap((found) => {
-    const { parameters = [], requestBody } = found.operation;
+  const sentParts = describedOperations.flatMap((described) => {
+    const { parameters = [], requestBody } = described.operation;
     const { schema, example } = requestBody?.content['application/json'] ?? {};
     return [...parameters, ...(schema ? [{ name: 'body', schema, example }] : [])]
       .filter((part) => part.example !== undefined)
-      .map((part) => [`${part.name} of ${makeRouteKey(found)}`, part] as const);
+      .map((part) => [`${part.name} of ${makeRouteKey(described)}`, part] as const);
   });
 
-  it('include parts of requests', () => expect(sent.length).toBeGreaterThan(200));
+  it('include more than 200 parts of requests', () => expect(sentParts.length).toBeGreaterThan(200));
 
-  it.each(sent)('fit the schema of what the route takes: %s', (_what, { schema, example }) => {
+  it.each(sentParts)('fit the schema of the request part: %s', (_what, { schema, example }) => {
     expect(findMismatches(example, schema)).toEqual([]);
   });
 });
 
-/** Media types of an operation's success. */
+/** Returns the media types of an operation's success response. */
 const listMediaTypes = (operation: Operation) => operation.responses[listSuccessStatuses(operation)[0] ?? '']?.content;
 
-/** Where the table names actions, exactly these; where it says it in words, the description says something as well. */
+/**
+ * Requires exactly the actions that the table names; where the table has words, the operation must describe a permission, too.
+ */
 function expectPermission(
   { permission }: Route,
-  said: { 'x-permission'?: string; 'x-legacy-permission'?: string },
+  describedPermissions: { 'x-permission'?: string; 'x-legacy-permission'?: string },
 ): void {
   const [first, second] = permission.split(' | ');
-  if (permission === '-') expect(said['x-permission']).toBeUndefined();
+  if (permission === '-') expect(describedPermissions['x-permission']).toBeUndefined();
   else if (second) {
-    expect(said['x-permission']).toBe(second);
-    expect(said['x-legacy-permission']).toBe(first);
-  } else if (/^[\w-]+:[\w-]+$/.test(permission)) expect(said['x-permission']).toContain(permission);
-  else expect(said['x-permission']).toEqual(expect.any(String));
+    expect(describedPermissions['x-permission']).toBe(second);
+    expect(describedPermissions['x-legacy-permission']).toBe(first);
+  } else if (/^[\w-]+:[\w-]+$/.test(permission)) expect(describedPermissions['x-permission']).toContain(permission);
+  else expect(describedPermissions['x-permission']).toEqual(expect.any(String));
 }

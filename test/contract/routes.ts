@@ -1,7 +1,7 @@
 import type { Schema } from '@cfworker/json-schema';
 import table from './generated/routes.tsv?raw';
 
-/** A route as the contract lists it. */
+/** A route in the contract's table of routes. */
 export interface Route {
   method: string;
   path: string;
@@ -10,16 +10,16 @@ export interface Route {
   success: string;
 }
 
-/** The table as it is written: its head, and a line for each route. */
-export const LINES = table.trim().split('\n');
+/** The lines of the table of routes: its head, and a line for each route. */
+export const TABLE_LINES = table.trim().split('\n');
 
 /** Every route of the contract. */
-export const ROUTES: Route[] = LINES.slice(1).map((line) => {
+export const ROUTES: Route[] = TABLE_LINES.slice(1).map((line) => {
   const [, method = '', path = '', credential = '', permission = '', success = ''] = line.split('\t');
   return { method, path, credential, permission, success };
 });
 
-/** What an operation of an OpenAPI document says, as far as the tests look. */
+/** The members of an OpenAPI operation that the tests read. */
 export interface Operation {
   security: Record<string, string[]>[];
   tags: string[];
@@ -30,16 +30,16 @@ export interface Operation {
   'x-legacy-permission'?: string;
 }
 
-/** The operations of an OpenAPI document, one by one. */
+/** Lists the operations of an OpenAPI document. */
 export function listOperations(document: { paths: Record<string, Record<string, Operation>> }) {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
 }
 
-/** The statuses of success. A change of access that is only asked for is answered 200, whatever the change itself is. */
+/** Lists the success statuses of an operation, except 200 for a dry run where a real change has another status. */
 export function listSuccessStatuses({ parameters = [], responses }: Operation): string[] {
-  const all = Object.keys(responses).filter((status) => !/^[45]|304|default/.test(status));
-  const isTried = all.length > 1 && parameters.some(({ name }) => name === 'dry_run');
-  return isTried ? all.filter((status) => status !== '200') : all;
+  const successStatuses = Object.keys(responses).filter((status) => !/^[45]|304|default/.test(status));
+  const hasDryRun = successStatuses.length > 1 && parameters.some(({ name }) => name === 'dry_run');
+  return hasDryRun ? successStatuses.filter((status) => status !== '200') : successStatuses;
 }

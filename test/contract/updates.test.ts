@@ -5,103 +5,107 @@ import { createDirectory, createDirectoryGroup, createDirectoryUser, makePatch }
 import { createQuestion } from '../knowledge/questions/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
-import { aSalesDashboard, aShare } from '../shares/support.ts';
+import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
 import { createConsoleGroup, createPermission, makePolicyInput } from '../support/console.ts';
-import { createRivalEnv } from '../support/rival.ts';
-import { allow, aUser, deny, must, signed } from '../support/signed.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aVisualization, someSales } from '../visualizations/support.ts';
+import { createOvertakenEnv } from '../support/rival.ts';
+import { createGrouplessUser, createSignedCaller, expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { createSalesTable, postVisualization } from '../visualizations/support.ts';
 import { createEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
 
 type Json = Record<string, unknown>;
 
 /** Two changes of one record that have no member in common. */
-interface Case {
+interface UpdateCase {
   as: Caller;
   path: string;
-  /** What is changed, while a rival changes something else. */
+  /** The change that a concurrent change of another member overtakes. */
   change: Json;
   rival: Json;
-  /** How a change is sent, where that is not as it is shown. */
+  /** Converts a change to the request body, where it is not the change itself. */
   sent?(change: Json): Json;
-  /** Where the record is read, and where in the answer it stands. */
+  /** The path from which the record is read; `record` finds it in the answer. */
   read: string;
   record?(body: ApiResponse['body']): Json;
-  /** What the rival comes before: the update of a table of the control database, or a statement of the company's Postgres. */
-  before: { table: string } | { statement: RegExp };
+  /**
+   * The write that the concurrent change comes before: an update of a control table, or a statement in the company's Postgres.
+   */
+  overtakenWrite: { table: string } | { statement: RegExp };
 }
 
 let company: Company;
 let dashboardId: string;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
-  dashboardId = (await aSalesDashboard(company)).dashboard._id;
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
+  dashboardId = (await createSalesDashboard(company)).dashboard._id;
 });
 
-const makeConsoleCase = (path: string, table: string, change: Json, rival: Json): Case => ({
+const makeConsoleCase = (path: string, table: string, change: Json, concurrentChange: Json): UpdateCase => ({
   as: company.as,
   path,
   change,
-  rival,
+  rival: concurrentChange,
   read: path,
-  before: { table },
+  overtakenWrite: { table },
 });
-const makeOrganizationCase = (path: string, table: string, change: Json, rival: Json): Case => ({
-  ...makeConsoleCase(path, table, change, rival),
-  as: signed(company.apiKey),
+const makeOrganizationCase = (path: string, table: string, change: Json, concurrentChange: Json): UpdateCase => ({
+  ...makeConsoleCase(path, table, change, concurrentChange),
+  as: createSignedCaller(company.apiKey),
 });
-const readCreatedId = async (made: Promise<ApiResponse>): Promise<string> => {
-  const { id, _id } = await must(made);
+const readCreatedId = async (creation: Promise<ApiResponse>): Promise<string> => {
+  const { id, _id } = await expectSuccess(creation);
   return id ?? _id;
 };
 
-const TEXTS = [{ name: 'Changed' }, { description: 'The rival was here.' }] as const;
-const METADATA = { metadata: { rival: true } };
+const TEXT_CHANGES = [{ name: 'Changed' }, { description: 'The rival was here.' }] as const;
+const METADATA_CHANGE = { metadata: { rival: true } };
 const KNOWLEDGE_CHANGES = [{ description: 'Changed.' }, { name: 'The rival' }] as const;
 
-/** Every route that changes a record: how to make one, and two changes of it. */
-const CASES: Record<string, () => Promise<Case>> = {
+/** For every route that changes a record: creates a record, and makes two changes of it. */
+const CASES: Record<string, () => Promise<UpdateCase>> = {
   'PUT /scim/v2/Users/{id}': () => makeDirectoryCase('Users', false),
   'PATCH /scim/v2/Users/{id}': () => makeDirectoryCase('Users', true),
   'PUT /scim/v2/Groups/{id}': () => makeDirectoryCase('Groups', false),
   'PATCH /scim/v2/Groups/{id}': () => makeDirectoryCase('Groups', true),
   'PATCH /accounts/{id}': async () => {
-    const id = await readCreatedId(signed(company.apiKey).post('/accounts', { json: { name: 'An account' } }));
-    return makeOrganizationCase(`/accounts/${id}`, 'accounts', { name: 'Changed account' }, METADATA);
+    const id = await readCreatedId(
+      createSignedCaller(company.apiKey).post('/accounts', { json: { name: 'An account' } }),
+    );
+    return makeOrganizationCase(`/accounts/${id}`, 'accounts', { name: 'Changed account' }, METADATA_CHANGE);
   },
   'PATCH /admin/organizations/{id}': async () => {
-    const { id } = await aCompany();
+    const { id } = await createOwnedCompany();
     const as = createCaller(bindings.PLATFORM_ADMIN_TOKEN as string);
-    const one = makeOrganizationCase(
+    const organizationCase = makeOrganizationCase(
       `/admin/organizations/${id}`,
       'companies',
       { name: 'Changed' },
       { status: 'suspended' },
     );
-    return { ...one, as };
+    return { ...organizationCase, as };
   },
   'PATCH /service-accounts/{id}': async () => {
     const json = { name: 'A service account', account_id: company.accountId };
-    const id = await readCreatedId(signed(company.apiKey).post('/service-accounts', { json }));
-    return makeOrganizationCase(`/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
+    const id = await readCreatedId(createSignedCaller(company.apiKey).post('/service-accounts', { json }));
+    return makeOrganizationCase(`/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA_CHANGE);
   },
   'PUT /v1/service-accounts/{id}': async () => {
     const id = await readCreatedId(company.as.post('/v1/service-accounts', { json: { name: 'A machine' } }));
-    return makeConsoleCase(`/v1/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
+    return makeConsoleCase(`/v1/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA_CHANGE);
   },
   'PATCH /users/{id}': async () => {
-    const { id } = await aUser(company);
-    return makeOrganizationCase(`/users/${id}`, 'users', { is_active: false }, METADATA);
+    const { id } = await createGrouplessUser(company);
+    return makeOrganizationCase(`/users/${id}`, 'users', { is_active: false }, METADATA_CHANGE);
   },
   'PATCH /groups/{id}': async () => {
-    const id = await readCreatedId(signed(company.apiKey).post('/groups', { json: { name: 'A group' } }));
-    return makeOrganizationCase(`/groups/${id}`, 'groups', ...TEXTS);
+    const id = await readCreatedId(createSignedCaller(company.apiKey).post('/groups', { json: { name: 'A group' } }));
+    return makeOrganizationCase(`/groups/${id}`, 'groups', ...TEXT_CHANGES);
   },
   'PUT /v1/users/{id}': async () => {
-    const { id } = await aUser(company);
+    const { id } = await createGrouplessUser(company);
     return {
       ...makeConsoleCase(`/v1/users/${id}`, 'users', { name: 'Changed' }, { team_ids: ['by-the-rival'] }),
       record: ({ teams, ...rest }) => ({ ...rest, team_ids: teams }),
@@ -109,15 +113,17 @@ const CASES: Record<string, () => Promise<Case>> = {
   },
   'PUT /v1/groups/{id}': async () => {
     const { _id } = await createConsoleGroup(company);
-    return makeConsoleCase(`/v1/groups/${_id}`, 'groups', { name: 'Changed group' }, TEXTS[1]);
+    return makeConsoleCase(`/v1/groups/${_id}`, 'groups', { name: 'Changed group' }, TEXT_CHANGES[1]);
   },
   'PUT /v1/permissions/{id}': async () => {
     const path = `/v1/permissions/${await createPermission(company)}`;
     return makeConsoleCase(path, 'permissions', { name: 'Changed' }, { actions: ['read', 'create'] });
   },
   'PUT /v1/policies/{id}': async () => {
-    const id = await readCreatedId(company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')]) }));
-    const { document } = makePolicyInput([allow('users:get'), deny('groups:delete')]);
+    const id = await readCreatedId(
+      company.as.post('/v1/policies', { json: makePolicyInput([makeAllow('users:list')]) }),
+    );
+    const { document } = makePolicyInput([makeAllow('users:get'), makeDeny('groups:delete')]);
     return makeConsoleCase(`/v1/policies/${id}`, 'policies', { description: 'Changed.' }, { document });
   },
   'PUT /v1/company/settings': async () =>
@@ -125,15 +131,15 @@ const CASES: Record<string, () => Promise<Case>> = {
   'PUT /v1/company/branding': async () =>
     makeConsoleCase('/v1/company/branding', 'companies', { radius: 3 }, { font: 'mono' }),
   'PUT /v1/visualizations/{id}': async () => {
-    const { _id } = await aVisualization(company.as, 'SELECT 1');
-    return makeConsoleCase(`/v1/visualizations/${_id}`, 'visualizations', ...TEXTS);
+    const { _id } = await postVisualization(company.as, 'SELECT 1');
+    return makeConsoleCase(`/v1/visualizations/${_id}`, 'visualizations', ...TEXT_CHANGES);
   },
   'PUT /v1/dashboards/{id}': async () => {
     const id = await readCreatedId(company.as.post('/v1/dashboards', { json: { name: 'A dashboard', layout: [] } }));
-    return makeConsoleCase(`/v1/dashboards/${id}`, 'dashboards', ...TEXTS);
+    return makeConsoleCase(`/v1/dashboards/${id}`, 'dashboards', ...TEXT_CHANGES);
   },
   'PUT /api/v1/dashboard-shares/{shareId}': async () => {
-    const { id } = await aShare(company, dashboardId, { name: 'A share' });
+    const { id } = await createShare(company, dashboardId, { name: 'A share' });
     return {
       ...makeConsoleCase(
         `/api/v1/dashboard-shares/${id}`,
@@ -147,7 +153,7 @@ const CASES: Record<string, () => Promise<Case>> = {
   },
   'PUT /api/v1/share-contexts/{id}': async () => {
     const id = await readCreatedId(company.as.post('/api/v1/share-contexts', { json: { name: 'A context' } }));
-    return makeConsoleCase(`/api/v1/share-contexts/${id}`, 'share_contexts', ...TEXTS);
+    return makeConsoleCase(`/api/v1/share-contexts/${id}`, 'share_contexts', ...TEXT_CHANGES);
   },
   [`PATCH ${KNOWLEDGE_PATH}/concepts/{id}`]: async () => {
     const id = await createConcept(company.as);
@@ -155,16 +161,16 @@ const CASES: Record<string, () => Promise<Case>> = {
   },
   [`PATCH ${KNOWLEDGE_PATH}/semantic/{id}`]: async () => {
     const id = await createItem(company.as);
-    return readFromList('semantic', id, ...KNOWLEDGE_CHANGES);
+    return makeListedCase('semantic', id, ...KNOWLEDGE_CHANGES);
   },
   [`PATCH ${KNOWLEDGE_PATH}/ontology/nodes/{id}`]: async () => {
     const id = await createNode(company.as);
-    return readFromList('ontology/nodes', id, ...KNOWLEDGE_CHANGES);
+    return makeListedCase('ontology/nodes', id, ...KNOWLEDGE_CHANGES);
   },
   [`PATCH ${KNOWLEDGE_PATH}/ontology/relations/{id}`]: async () => {
     const [subject, object] = [await createNode(company.as), await createNode(company.as)];
     const id = await createRelation(company.as, subject, 'part_of', object);
-    return readFromList('ontology/relations', id, { description: 'Changed.' }, { predicate: 'belongs_to' });
+    return makeListedCase('ontology/relations', id, { description: 'Changed.' }, { predicate: 'belongs_to' });
   },
   [`PATCH ${KNOWLEDGE_PATH}/verified-questions/{id}`]: async () => {
     const { id, query } = await createQuestion(company.as);
@@ -176,7 +182,14 @@ const CASES: Record<string, () => Promise<Case>> = {
     const path = `/v1/managed-tables/${id}`;
     const columns = [column('a'), column('b', 'integer')];
     const change = { display_name: 'raced_and_named' };
-    return { as: company.as, path, read: path, change, rival: { columns }, before: { statement: /FOR UPDATE/ } };
+    return {
+      as: company.as,
+      path,
+      read: path,
+      change,
+      rival: { columns },
+      overtakenWrite: { statement: /FOR UPDATE/ },
+    };
   },
   'PUT /v1/schedules/{id}': async () => {
     const recipients = [{ user_id: company.owner.id }];
@@ -196,8 +209,8 @@ const CASES: Record<string, () => Promise<Case>> = {
   'PUT /v1/managed-tables/{id}/data/{rowId}': async () => {
     const id = await createTable(company.as, 'raced_rows', [column('a'), column('b')]);
     const path = `/v1/managed-tables/${id}/data`;
-    await must(company.as.post(path, { json: { rows: [{ a: 'one', b: 'two' }] } }));
-    const { records } = await must(company.as.get(path));
+    await expectSuccess(company.as.post(path, { json: { rows: [{ a: 'one', b: 'two' }] } }));
+    const { records } = await expectSuccess(company.as.get(path));
     return {
       as: company.as,
       path: `${path}/${records[0].id}`,
@@ -205,33 +218,42 @@ const CASES: Record<string, () => Promise<Case>> = {
       record: (body) => body.records[0],
       change: { a: 'changed' },
       rival: { b: 'by the rival' },
-      before: { statement: /UPDATE "public"/ },
+      overtakenWrite: { statement: /UPDATE "public"/ },
     };
   },
 };
 
-/** A record that a directory keeps. */
-async function makeDirectoryCase(kind: 'Users' | 'Groups', isPatch: boolean): Promise<Case> {
+/** Makes the case of a SCIM user or group. */
+async function makeDirectoryCase(kind: 'Users' | 'Groups', isPatch: boolean): Promise<UpdateCase> {
   const as = await createDirectory(company);
   const { id, userName } = await (kind === 'Users' ? createDirectoryUser(as) : createDirectoryGroup(as));
   const displayName = `Changed ${id}`;
-  const needed: Json = isPatch ? {} : kind === 'Users' ? { userName } : {};
-  const rival: Json = { ...needed, externalId: `rival-${id}`, ...(!isPatch && kind === 'Groups' && { displayName }) };
+  const requiredFields: Json = isPatch ? {} : kind === 'Users' ? { userName } : {};
+  const concurrentChange: Json = {
+    ...requiredFields,
+    externalId: `rival-${id}`,
+    ...(!isPatch && kind === 'Groups' && { displayName }),
+  };
   return {
-    ...makeConsoleCase(`/scim/v2/${kind}/${id}`, kind.toLowerCase(), { ...needed, displayName }, rival),
+    ...makeConsoleCase(
+      `/scim/v2/${kind}/${id}`,
+      kind.toLowerCase(),
+      { ...requiredFields, displayName },
+      concurrentChange,
+    ),
     as,
     ...(isPatch && { sent: (value) => makePatch({ op: 'replace', value }).json }),
   };
 }
 
-/** A resource of the knowledge, as its list answers it. */
-const readFromList = (kind: string, id: string, change: Json, rival: Json): Case => ({
-  ...makeConsoleCase(`${KNOWLEDGE_PATH}/${kind}/${id}`, 'knowledge_resources', change, rival),
+/** Makes the case of a knowledge resource that is read from its list. */
+const makeListedCase = (kind: string, id: string, change: Json, concurrentChange: Json): UpdateCase => ({
+  ...makeConsoleCase(`${KNOWLEDGE_PATH}/${kind}/${id}`, 'knowledge_resources', change, concurrentChange),
   read: `${KNOWLEDGE_PATH}/${kind}?per_page=100`,
   record: ({ records }) => records.find((item: Json) => item._id === id),
 });
 
-/** Routes that put one thing, sent whole, in the place of another: there is no other member that could be lost. */
+/** Routes that replace a value as a whole: it has no other member that a concurrent change could lose. */
 const WHOLE_REPLACEMENT_ROUTES = new Set([
   'PUT /v1/auth/me',
   'PATCH /v1/auth/passkeys/{id}',
@@ -253,17 +275,17 @@ const ROUTES = SURFACES.flatMap(({ endpoints }) => endpoints)
   .map(({ contract: { method, path } }) => `${method.toUpperCase()} ${path}`);
 
 const sendChange = (
-  { as, path, sent }: Case,
+  { as, path, sent }: UpdateCase,
   route: string,
   change: Json,
   env?: Record<string, string>,
 ): Promise<ApiResponse> =>
   (route.startsWith('PATCH') ? as.patch : as.put)(path, { json: sent?.(change) ?? change, ...(env && { env }) });
 
-const readRecord = async ({ as, read, record = (body) => body }: Case): Promise<Json> =>
-  record(await must(as.get(read)));
+const readRecord = async ({ as, read, record = (body) => body }: UpdateCase): Promise<Json> =>
+  record(await expectSuccess(as.get(read)));
 
-/** What was changed and answered with success is there. */
+/** Requires that the record has every change that was answered with success. */
 function expectKept(record: Json, ...changes: [ApiResponse, Json][]): void {
   for (const [{ status }, change] of changes) {
     expect([200, 409]).toContain(status);
@@ -271,42 +293,52 @@ function expectKept(record: Json, ...changes: [ApiResponse, Json][]): void {
   }
 }
 
-async function raceInControlDb(one: Case, route: string, table: string): Promise<[ApiResponse, ApiResponse]> {
-  let rival: ApiResponse | undefined;
-  const { env, hasRun } = createRivalEnv(new RegExp(`^update "${table}"`, 'i'), async () => {
-    rival = await sendChange(one, route, one.rival);
+async function raceInControlDb(
+  updateCase: UpdateCase,
+  route: string,
+  table: string,
+): Promise<[ApiResponse, ApiResponse]> {
+  let concurrentAnswer: ApiResponse | undefined;
+  const { env, hasRun } = createOvertakenEnv(new RegExp(`^update "${table}"`, 'i'), async () => {
+    concurrentAnswer = await sendChange(updateCase, route, updateCase.rival);
   });
-  const changed = await sendChange(one, route, one.change, env);
+  const changeAnswer = await sendChange(updateCase, route, updateCase.change, env);
   expect(hasRun()).toBe(true);
-  return [changed, rival as ApiResponse];
+  return [changeAnswer, concurrentAnswer as ApiResponse];
 }
 
-async function raceInPostgres(one: Case, route: string, statement: RegExp): Promise<[ApiResponse, ApiResponse]> {
-  const { outcome } = await rivalBeforeStatement(company.id, statement, () => sendChange(one, route, one.rival));
-  const changed = await sendChange(one, route, one.change);
-  return [changed, await outcome];
+async function raceInPostgres(
+  updateCase: UpdateCase,
+  route: string,
+  statement: RegExp,
+): Promise<[ApiResponse, ApiResponse]> {
+  const { outcome } = await runBeforeNextStatement(company.id, statement, () =>
+    sendChange(updateCase, route, updateCase.rival),
+  );
+  const changeAnswer = await sendChange(updateCase, route, updateCase.change);
+  return [changeAnswer, await outcome];
 }
 
 describe('a change of one member of a record', () => {
   it.each(ROUTES.filter((route) => !WHOLE_REPLACEMENT_ROUTES.has(route)))(
-    'keeps concurrent changes of another: %s',
+    'keeps concurrent changes of another member: %s',
     async (route) => {
-      const make = CASES[route];
-      if (!make)
+      const createCase = CASES[route];
+      if (!createCase)
         throw new Error(
-          `Add ${route} to CASES in test/contract/updates.test.ts, or to WHOLE where its body replaces all.`,
+          `Add ${route} to CASES in test/contract/updates.test.ts, or to WHOLE_REPLACEMENT_ROUTES where its body replaces all.`,
         );
-      const one = await make();
-      const [changed, rival] = await ('table' in one.before
-        ? raceInControlDb(one, route, one.before.table)
-        : raceInPostgres(one, route, one.before.statement));
+      const updateCase = await createCase();
+      const [changed, rival] = await ('table' in updateCase.overtakenWrite
+        ? raceInControlDb(updateCase, route, updateCase.overtakenWrite.table)
+        : raceInPostgres(updateCase, route, updateCase.overtakenWrite.statement));
       expect(rival.status).toBe(200);
-      expectKept(await readRecord(one), [changed, one.change], [rival, one.rival]);
+      expectKept(await readRecord(updateCase), [changed, updateCase.change], [rival, updateCase.rival]);
     },
   );
 });
 
-it('a configuration that is saved without a client secret keeps the secret of a concurrent request', async () => {
+it('a configuration that is saved without a client secret keeps the secret that a concurrent request has set', async () => {
   const path = '/v1/auth/sso/config';
   const provider = {
     type: 'oidc',
@@ -315,19 +347,19 @@ it('a configuration that is saved without a client secret keeps the secret of a 
     jit_provisioning: false,
   };
   const json = { ...provider, redirect_uris: ['https://console.test/sso'] };
-  await must(company.as.put(path, { json: { ...json, client_secret: 'the first secret' } }));
-  const kept = () =>
+  await expectSuccess(company.as.put(path, { json: { ...json, client_secret: 'the first secret' } }));
+  const readStoredSecret = () =>
     bindings.CONTROL_DB.prepare('select client_secret from sso_configurations where company_id = ?')
       .bind(company.id)
       .first('client_secret');
-  let ofRival: unknown;
-  const { env, hasRun } = createRivalEnv(/^insert into "sso_configurations"/, async () => {
-    await must(company.as.put(path, { json: { ...json, client_secret: 'the rival’s secret' } }));
-    ofRival = await kept();
+  let concurrentSecret: unknown;
+  const { env, hasRun } = createOvertakenEnv(/^insert into "sso_configurations"/, async () => {
+    await expectSuccess(company.as.put(path, { json: { ...json, client_secret: 'the rival’s secret' } }));
+    concurrentSecret = await readStoredSecret();
   });
   const redirect_uris = ['https://console.test/another'];
   const { status } = await company.as.put(path, { json: { ...json, redirect_uris }, env });
   expect([hasRun(), status]).toEqual([true, 200]);
-  expect(await kept()).toBe(ofRival);
-  expect((await must(company.as.get(path))).redirect_uris).toEqual(redirect_uris);
+  expect(await readStoredSecret()).toBe(concurrentSecret);
+  expect((await expectSuccess(company.as.get(path))).redirect_uris).toEqual(redirect_uris);
 });

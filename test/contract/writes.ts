@@ -11,78 +11,97 @@ import {
 import { column, createTable } from '../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { createConsoleGroup, createPermission, makeGroupInput, makePolicyInput } from '../support/console.ts';
-import { must } from '../support/signed.ts';
-import { aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser } from '../support/worlds.ts';
+import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { type AccessPath, type AccessTarget, makeResourceArn } from './ways/way.ts';
 
-/** A write, made by somebody who may write but not get. */
-interface Write {
-  can: Action;
-  make(company: Company): Promise<(as: Caller) => Promise<ApiResponse>>;
+/** A write by a caller who may write a record but not read it. */
+interface WriteCase {
+  writeAction: Action;
+  createRequest(company: Company): Promise<(as: Caller) => Promise<ApiResponse>>;
   signed?: true;
-  /** Of a change: its answer as a way to what is changed. */
+  /** For a change: its response, as an access path to the changed record. */
   answer?: AccessPath;
 }
 
-const makeCreation = (can: Action, path: string, json: (company: Company) => object | Promise<object>): Write => ({
-  can,
-  make: async (company) => {
+const makeCreation = (
+  writeAction: Action,
+  path: string,
+  json: (company: Company) => object | Promise<object>,
+): WriteCase => ({
+  writeAction,
+  createRequest: async (company) => {
     const body = await json(company);
     return (as) => as.post(path, { json: body as Record<string, unknown> });
   },
 });
 
-/** What is changed, and the actions that change it and get it. */
-interface Change {
-  thing: string;
-  can: Action;
-  gets: Action;
+/** A change: the kind of the changed resource, and the actions that change and read it. */
+interface ChangeCase {
+  resourceKind: string;
+  writeAction: Action;
+  readAction: Action;
   method: 'put' | 'patch';
   path: string;
   signed?: true;
-  /** @returns its id; and its ARN, where that is not made of the id */
-  made(company: Company): Promise<string | { id: string; arn: string }>;
+  /** Creates the resource to change. @returns its id, and its ARN where that does not contain the id */
+  createResource(company: Company): Promise<string | { id: string; arn: string }>;
   json: Record<string, unknown>;
 }
 
-function makeChange({ thing, can, gets, method, path, signed, made, json }: Change): Write {
-  const reach = async (company: Company): Promise<AccessTarget> => {
-    const found = await made(company);
-    const { id, arn } = typeof found === 'string' ? { id: found, arn: makeResourceArn(company, thing, found) } : found;
+function makeChange({
+  resourceKind: thing,
+  writeAction: can,
+  readAction: gets,
+  method,
+  path,
+  signed,
+  createResource: made,
+  json,
+}: ChangeCase): WriteCase {
+  const createTarget = async (company: Company): Promise<AccessTarget> => {
+    const created = await made(company);
+    const { id, arn } =
+      typeof created === 'string' ? { id: created, arn: makeResourceArn(company, thing, created) } : created;
     return { arn, ask: (as) => as[method](path.replace('{id}', id), { json }) };
   };
-  const signs = signed && { signed };
-  const answer: AccessPath = {
+  const signedOption = signed && { signed };
+  const accessPath: AccessPath = {
     thing,
     way: 'told by the answer of a change',
     routes: [`${method.toUpperCase()} ${path}`],
     besides: [can],
     needs: [gets],
     denied: [gets],
-    make: reach,
+    make: createTarget,
     // Its id alone tells nothing.
     reached: ({ status, body }) => status === 200 && Object.keys(body).length > 1,
-    ...signs,
+    ...signedOption,
   };
-  return { can, make: async (company) => (await reach(company)).ask, answer, ...signs };
+  return {
+    writeAction: can,
+    createRequest: async (company) => (await createTarget(company)).ask,
+    answer: accessPath,
+    ...signedOption,
+  };
 }
 
-const newResourceFields = (what: string) => () => ({ name: makeName(what), description: 'Text.' });
+const makeFieldsCreator = (namePrefix: string) => () => ({ name: makeName(namePrefix), description: 'Text.' });
 const makeTableName = () => makeName('written').replace(' ', '_');
 const createGroup = async (company: Company): Promise<string> => (await createConsoleGroup(company))._id;
-const changed = { description: 'Changed by a test.' };
+const CHANGED_FIELDS = { description: 'Changed by a test.' };
 
-export const WRITES: Record<string, Write> = {
-  'POST dashboards': makeCreation('dashboards:create', DASHBOARDS_PATH, newResourceFields('Dashboard')),
+export const WRITES: Record<string, WriteCase> = {
+  'POST dashboards': makeCreation('dashboards:create', DASHBOARDS_PATH, makeFieldsCreator('Dashboard')),
   'PUT dashboards': makeChange({
-    thing: 'dashboard',
-    can: 'dashboards:update',
-    gets: 'dashboards:get',
+    resourceKind: 'dashboard',
+    writeAction: 'dashboards:update',
+    readAction: 'dashboards:get',
     method: 'put',
     path: `${DASHBOARDS_PATH}/{id}`,
-    made: async ({ as }) => (await aDashboard(as, [await aVisualization(as, 'SELECT 1')]))._id,
-    json: changed,
+    createResource: async ({ as }) => (await postDashboard(as, [await postVisualization(as, 'SELECT 1')]))._id,
+    json: CHANGED_FIELDS,
   }),
   'POST visualizations': makeCreation('visualizations:create', VISUALIZATIONS_PATH, () => ({
     name: makeName('Visualization'),
@@ -90,158 +109,159 @@ export const WRITES: Record<string, Write> = {
     chart: { type: 'table' },
   })),
   'PUT visualizations': makeChange({
-    thing: 'visualization',
-    can: 'visualizations:update',
-    gets: 'visualizations:get',
+    resourceKind: 'visualization',
+    writeAction: 'visualizations:update',
+    readAction: 'visualizations:get',
     method: 'put',
     path: `${VISUALIZATIONS_PATH}/{id}`,
-    made: async ({ as }) => (await aVisualization(as, 'SELECT 1'))._id,
-    json: changed,
+    createResource: async ({ as }) => (await postVisualization(as, 'SELECT 1'))._id,
+    json: CHANGED_FIELDS,
   }),
   'PUT endpoints': makeChange({
-    thing: 'endpoint',
-    can: 'viz_api_endpoints:update',
-    gets: 'viz_api_endpoints:get',
+    resourceKind: 'endpoint',
+    writeAction: 'viz_api_endpoints:update',
+    readAction: 'viz_api_endpoints:get',
     method: 'put',
     path: `${ENDPOINTS_PATH}/{id}`,
-    async made({ as }) {
-      const { _id } = await aVisualization(as, 'SELECT 1');
+    async createResource({ as }) {
+      const { _id } = await postVisualization(as, 'SELECT 1');
       const json = { name: 'Published', slug: `written-${_id}`, visualization_id: _id };
-      return (await must(as.post(ENDPOINTS_PATH, { json })))._id;
+      return (await expectSuccess(as.post(ENDPOINTS_PATH, { json })))._id;
     },
-    json: changed,
+    json: CHANGED_FIELDS,
   }),
   'POST tables': makeCreation('managed-tables:create', '/v1/managed-tables', () => ({
     display_name: makeTableName(),
     columns: [column('n', 'integer')],
   })),
   'PUT tables': makeChange({
-    thing: 'table',
-    can: 'managed-tables:update',
-    gets: 'managed-tables:list',
+    resourceKind: 'table',
+    writeAction: 'managed-tables:update',
+    readAction: 'managed-tables:list',
     method: 'put',
     path: '/v1/managed-tables/{id}',
-    made: ({ as }) => createTable(as, makeTableName(), [column('n', 'integer')]),
+    createResource: ({ as }) => createTable(as, makeTableName(), [column('n', 'integer')]),
     json: { columns: [column('n', 'integer'), column('m', 'integer')] },
   }),
   'PUT users': makeChange({
-    thing: 'user',
-    can: 'users:update',
-    gets: 'users:get',
+    resourceKind: 'user',
+    writeAction: 'users:update',
+    readAction: 'users:get',
     method: 'put',
     path: '/v1/users/{id}',
-    made: async (company) => (await aUser(company)).id,
+    createResource: async (company) => (await createAllowedUser(company)).id,
     json: { name: 'Changed' },
   }),
   'POST groups': makeCreation('groups:create', '/v1/groups', () => makeGroupInput()),
   'PUT groups': makeChange({
-    thing: 'group',
-    can: 'groups:update',
-    gets: 'groups:get',
+    resourceKind: 'group',
+    writeAction: 'groups:update',
+    readAction: 'groups:get',
     method: 'put',
     path: '/v1/groups/{id}',
-    made: createGroup,
-    json: changed,
+    createResource: createGroup,
+    json: CHANGED_FIELDS,
   }),
   'POST service accounts': makeCreation(
     'users:create_integration_user',
     '/v1/service-accounts',
-    newResourceFields('Robot'),
+    makeFieldsCreator('Robot'),
   ),
   'PUT service accounts': makeChange({
-    thing: 'service account on the console',
-    can: 'users:create_integration_user',
-    gets: 'users:list_integration_users',
+    resourceKind: 'service account on the console',
+    writeAction: 'users:create_integration_user',
+    readAction: 'users:list_integration_users',
     method: 'put',
     path: '/v1/service-accounts/{id}',
-    made: async ({ as }) => (await must(as.post('/v1/service-accounts', { json: newResourceFields('Robot')() })))._id,
-    json: changed,
+    createResource: async ({ as }) =>
+      (await expectSuccess(as.post('/v1/service-accounts', { json: makeFieldsCreator('Robot')() })))._id,
+    json: CHANGED_FIELDS,
   }),
   'PUT permissions': makeChange({
-    thing: 'permission',
-    can: 'permissions:update',
-    gets: 'permissions:get',
+    resourceKind: 'permission',
+    writeAction: 'permissions:update',
+    readAction: 'permissions:get',
     method: 'put',
     path: '/v1/permissions/{id}',
-    made: (company) => createPermission(company, { actions: ['read'] }),
-    json: changed,
+    createResource: (company) => createPermission(company, { actions: ['read'] }),
+    json: CHANGED_FIELDS,
   }),
   'PUT policies': makeChange({
-    thing: 'policy',
-    can: 'policies:update',
-    gets: 'policies:get',
+    resourceKind: 'policy',
+    writeAction: 'policies:update',
+    readAction: 'policies:get',
     method: 'put',
     path: '/v1/policies/{id}',
-    async made({ as }) {
+    async createResource({ as }) {
       const statements = [{ effect: 'Allow' as const, actions: ['users:list'], resources: ['*'] }];
-      const { _id, arn } = await must(as.post('/v1/policies', { json: makePolicyInput(statements) }));
+      const { _id, arn } = await expectSuccess(as.post('/v1/policies', { json: makePolicyInput(statements) }));
       return { id: _id, arn };
     },
-    json: changed,
+    json: CHANGED_FIELDS,
   }),
   'POST an invitation': makeCreation('users:invite', '/v1/users/invite', () => ({
     email: `${makeName('invited').replace(' ', '-')}@written.test`,
     group_ids: [],
   })),
   'POST concepts': makeCreation('concepts:create', `${KNOWLEDGE_PATH}/concepts`, () => ({
-    ...newResourceFields('Concept')(),
+    ...makeFieldsCreator('Concept')(),
     type: 'term',
   })),
   'PATCH concepts': makeChange({
-    thing: 'concept',
-    can: 'concepts:update',
-    gets: 'concepts:get',
+    resourceKind: 'concept',
+    writeAction: 'concepts:update',
+    readAction: 'concepts:get',
     method: 'patch',
     path: `${KNOWLEDGE_PATH}/concepts/{id}`,
-    made: ({ as }) => createConcept(as),
-    json: changed,
+    createResource: ({ as }) => createConcept(as),
+    json: CHANGED_FIELDS,
   }),
   'POST items': makeCreation('semantic:create', `${KNOWLEDGE_PATH}/semantic`, () => ({
-    ...newResourceFields('Item')(),
+    ...makeFieldsCreator('Item')(),
     kind: 'mapping',
   })),
   'PATCH items': makeChange({
-    thing: 'item',
-    can: 'semantic:update',
-    gets: 'semantic:list',
+    resourceKind: 'item',
+    writeAction: 'semantic:update',
+    readAction: 'semantic:list',
     method: 'patch',
     path: `${KNOWLEDGE_PATH}/semantic/{id}`,
-    made: ({ as }) => createItem(as),
-    json: changed,
+    createResource: ({ as }) => createItem(as),
+    json: CHANGED_FIELDS,
   }),
   'PATCH nodes': makeChange({
-    thing: 'node',
-    can: 'ontology:update',
-    gets: 'ontology:list',
+    resourceKind: 'node',
+    writeAction: 'ontology:update',
+    readAction: 'ontology:list',
     method: 'patch',
     path: `${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
-    made: ({ as }) => createNode(as),
-    json: changed,
+    createResource: ({ as }) => createNode(as),
+    json: CHANGED_FIELDS,
   }),
   'PATCH relations': makeChange({
-    thing: 'relation',
-    can: 'ontology:update',
-    gets: 'ontology:list',
+    resourceKind: 'relation',
+    writeAction: 'ontology:update',
+    readAction: 'ontology:list',
     method: 'patch',
     path: `${KNOWLEDGE_PATH}/ontology/relations/{id}`,
-    made: async ({ as }) => createRelation(as, await createNode(as), 'has', await createNode(as)),
-    json: changed,
+    createResource: async ({ as }) => createRelation(as, await createNode(as), 'has', await createNode(as)),
+    json: CHANGED_FIELDS,
   }),
   'POST accounts': {
     ...makeCreation('accounts:CreateAccount', '/accounts', () => ({ name: makeName('Account') })),
     signed: true,
   },
   'PATCH groups': makeChange({
-    thing: 'group',
-    can: 'groups:UpdateGroup',
-    gets: 'groups:GetGroup',
+    resourceKind: 'group',
+    writeAction: 'groups:UpdateGroup',
+    readAction: 'groups:GetGroup',
     method: 'patch',
     path: '/groups/{id}',
     signed: true,
-    made: createGroup,
-    json: changed,
+    createResource: createGroup,
+    json: CHANGED_FIELDS,
   }),
 };
 
-/** The answers of changes, as ways to what is changed. */
+/** The responses of changes, as access paths to the changed records. */
 export const WRITE_RESPONSE_PATHS: AccessPath[] = Object.values(WRITES).flatMap(({ answer }) => answer ?? []);

@@ -4,11 +4,11 @@ import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { findReaders } from '../../src/http/written-records.ts';
 import { KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { allow, aServiceAccountThat } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { createAllowedAccount, makeAllow } from '../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { WRITES } from './writes.ts';
 
-/** Writes that answer a record which no GET of one shows, or whose service asks the same of who writes and who reads. */
+/** Writes that return a record for which no GET exists, or whose service requires the same action to write as to read. */
 const EXEMPT_WRITES = new Set([
   'POST /groups/{id}/bindings',
   'POST /service-accounts/{id}/keys',
@@ -37,11 +37,11 @@ const formatRoute = ({ method, path }: Contract) => `${method.toUpperCase()} ${p
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 describe('a write that answers with a record', () => {
-  it('answers with the id alone to callers who may not read it, on every route but the listed ones', () => {
+  it('returns only the id to callers who may not read the record, on every route except the listed ones', () => {
     const missing = SURFACES.flatMap(({ endpoints }) =>
       endpoints
         .map(({ contract }) => contract)
@@ -56,11 +56,16 @@ describe('a write that answers with a record', () => {
     expect([...EXEMPT_WRITES].filter((name) => !missing.includes(name))).toEqual([]);
   });
 
-  it.each(Object.entries(WRITES))('%s answers only the id without read access', async (_, { can, make, signed }) => {
-    const write = await make(company);
-    const as = signed ? (await aServiceAccountThat(company, allow(can))).as : (await aUser(company, { can: [can] })).as;
-    const { status, body } = await write(as);
-    expect([200, 201]).toContain(status);
-    expect(Object.keys(body)).toEqual([signed ? 'id' : '_id']);
-  });
+  it.each(Object.entries(WRITES))(
+    '%s returns only the id to callers without read access',
+    async (_, { writeAction: can, createRequest: make, signed }) => {
+      const sendWrite = await make(company);
+      const as = signed
+        ? (await createAllowedAccount(company, makeAllow(can))).as
+        : (await createAllowedUser(company, { can: [can] })).as;
+      const { status, body } = await sendWrite(as);
+      expect([200, 201]).toContain(status);
+      expect(Object.keys(body)).toEqual([signed ? 'id' : '_id']);
+    },
+  );
 });

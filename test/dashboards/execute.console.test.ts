@@ -4,48 +4,48 @@ import type { SystemActor } from '../../src/access/actors.ts';
 import { openContext } from '../../src/context.ts';
 import { readFilterOptions } from '../../src/modules/dashboards/options.ts';
 import { listDashboardInputs, loadDashboard, runDashboard } from '../../src/modules/dashboards/service.ts';
-import { viewerRules } from '../../src/sharing/rules.ts';
-import { boundValues } from '../../src/sharing/values.ts';
-import { tenantNames } from '../../src/tenant-sql/roles.ts';
+import { makeViewerRules } from '../../src/sharing/rules.ts';
+import { computeBoundValues } from '../../src/sharing/values.ts';
+import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runBehindApi } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import {
-  aDashboard,
-  aVisualization,
+  createSalesTable,
   DASHBOARDS_PATH,
-  parameter,
-  someSales,
+  makeParameter,
+  postDashboard,
+  postVisualization,
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
 let company: Company;
 let tableId: string;
-const deferred: Promise<unknown>[] = [];
+const deferredWork: Promise<unknown>[] = [];
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  tableId = await someSales(company);
+  company = await createProvisionedCompany();
+  tableId = await createSalesTable(company);
 });
 afterAll(async () => {
-  await Promise.all(deferred);
+  await Promise.all(deferredWork);
 });
 
-const execute = (id: string, parameters: unknown = {}, as: Caller = company.as) =>
+const executeDashboard = (id: string, parameters: unknown = {}, as: Caller = company.as) =>
   as.post(`${DASHBOARDS_PATH}/${id}/execute`, { json: { parameters } });
-/** The first cell of each result, or the code of its error. */
-const cells = ({ body }: Awaited<ReturnType<typeof execute>>) =>
+/** Returns the first cell of each result, or the code of its error. */
+const cells = ({ body }: Awaited<ReturnType<typeof executeDashboard>>) =>
   body.results.map(
     (result: { rows?: unknown[][]; error?: { error_code: string } }) =>
       result.error?.error_code ?? result.rows?.[0]?.[0],
   );
 
-/** Work on behalf of the company, past the API. */
-async function inside<T>(
+/** Runs work in a context of the company, without a request to the API. */
+async function runInContext<T>(
   work: (ctx: ReturnType<typeof openContext<SystemActor>>['context']) => Promise<T>,
 ): Promise<T> {
   const origin = {
     env,
-    waitUntil: (promise: Promise<unknown>) => deferred.push(promise),
+    waitUntil: (promise: Promise<unknown>) => deferredWork.push(promise),
     correlationId: 'test',
     baseUrl: '',
     ip: null,
@@ -58,25 +58,35 @@ async function inside<T>(
   }
 }
 
-const byRegion = 'SELECT count(*) FROM sales WHERE true [[AND region = ANY({{region}})]]';
-const region = parameter('region', 'select');
+const COUNT_BY_REGION = 'SELECT count(*) FROM sales WHERE true [[AND region = ANY({{region}})]]';
+const REGION_PARAMETER = makeParameter('region', 'select');
 
 describe('the execution of a dashboard', () => {
-  it('answers with each visualization once, in the order of the layout, even if some fail', async () => {
-    const right = await aVisualization(company.as, 'SELECT 1');
-    const wrong = await aVisualization(company.as, 'SELECT nothing FROM nowhere');
-    const forbidden = await aVisualization(company.as, 'SELECT * FROM pg_class');
-    const unset = await aVisualization(company.as, 'SELECT {{n}}', {
-      parameters: [parameter('n', 'number', { required: true })],
+  it('returns the result of each visualization once, in the order of the layout, even if some fail', async () => {
+    const right = await postVisualization(company.as, 'SELECT 1');
+    const failingVisualization = await postVisualization(company.as, 'SELECT nothing FROM nowhere');
+    const forbiddenVisualization = await postVisualization(company.as, 'SELECT * FROM pg_class');
+    const unsetVisualization = await postVisualization(company.as, 'SELECT {{n}}', {
+      parameters: [makeParameter('n', 'number', { required: true })],
     });
-    const large = await aVisualization(company.as, "SELECT repeat('x', 30000000)");
-    const last = await aVisualization(company.as, 'SELECT 2');
-    const { _id } = await aDashboard(company.as, [right, wrong, forbidden, unset, large, right, last]);
-    const answer = await execute(_id);
+    const largeVisualization = await postVisualization(company.as, "SELECT repeat('x', 30000000)");
+    const last = await postVisualization(company.as, 'SELECT 2');
+    const { _id } = await postDashboard(company.as, [
+      right,
+      failingVisualization,
+      forbiddenVisualization,
+      unsetVisualization,
+      largeVisualization,
+      right,
+      last,
+    ]);
+    const answer = await executeDashboard(_id);
     expect(answer.status).toBe(200);
     expect(cells(answer)).toEqual([1, 'DB_QUERY_ERROR', 'DB_QUERY_ERROR', 'VALIDATION_ERROR', 'DB_QUERY_ERROR', 2]);
     expect(answer.body.results.map((each: { visualization_id: string }) => each.visualization_id)).toEqual(
-      [right, wrong, forbidden, unset, large, last].map((each) => each._id),
+      [right, failingVisualization, forbiddenVisualization, unsetVisualization, largeVisualization, last].map(
+        (each) => each._id,
+      ),
     );
     for (const result of answer.body.results) {
       expect(result).toMatchObject({ duration_ms: expect.any(Number), cached: false });
@@ -87,117 +97,139 @@ describe('the execution of a dashboard', () => {
   it('runs its visualizations in parallel', async () => {
     const now = 'extract(epoch FROM clock_timestamp())::float8';
     const sql = `SELECT ${now} AS began, pg_sleep(0.2)::text AS slept, ${now} AS ended`;
-    const slow = await Promise.all(Array.from({ length: 8 }, () => aVisualization(company.as, sql)));
-    const { _id } = await aDashboard(company.as, slow);
-    const { body } = await execute(_id);
-    const runs = (body.results as { rows: [[began: number, slept: string, ended: number]] }[]).map(
+    const slowVisualizations = await Promise.all(Array.from({ length: 8 }, () => postVisualization(company.as, sql)));
+    const { _id } = await postDashboard(company.as, slowVisualizations);
+    const { body } = await executeDashboard(_id);
+    const runTimes = (body.results as { rows: [[began: number, slept: string, ended: number]] }[]).map(
       ({ rows: [[began, , ended]] }) => ({ began, ended }),
     );
-    const inOrder = runs.toSorted((one, other) => one.began - other.began);
-    expect(inOrder.some(({ began }, at) => at > 0 && began < (inOrder[at - 1]?.ended ?? 0))).toBe(true);
+    const sortedRuns = runTimes.toSorted((one, other) => one.began - other.began);
+    expect(sortedRuns.some(({ began }, at) => at > 0 && began < (sortedRuns[at - 1]?.ended ?? 0))).toBe(true);
   });
 
   it('works with a single database connection, and answers 503 when it gets none', async () => {
-    const some = await Promise.all(Array.from({ length: 6 }, () => aVisualization(company.as, 'SELECT 1')));
-    const { _id } = await aDashboard(company.as, some);
-    const allow = (connections: number) =>
+    const createdVisualizations = await Promise.all(
+      Array.from({ length: 6 }, () => postVisualization(company.as, 'SELECT 1')),
+    );
+    const { _id } = await postDashboard(company.as, createdVisualizations);
+    const setConnectionLimit = (connections: number) =>
       runBehindApi(company.id, (database) =>
-        database.query(`ALTER ROLE ${tenantNames(company.id).reader} CONNECTION LIMIT ${connections}`),
+        database.query(`ALTER ROLE ${makeTenantNames(company.id).reader} CONNECTION LIMIT ${connections}`),
       );
-    const readers = () =>
+    const listReaders = () =>
       runBehindApi(company.id, (database) =>
         database.query("SELECT FROM pg_stat_activity WHERE usename LIKE 'reader%' AND datname = current_database()"),
       );
     try {
-      await allow(1);
-      expect(cells(await execute(_id))).toEqual(Array(6).fill(1));
-      await allow(0);
+      await setConnectionLimit(1);
+      expect(cells(await executeDashboard(_id))).toEqual(Array(6).fill(1));
+      await setConnectionLimit(0);
       // The pooler ends what nobody used for a second.
-      await expect.poll(readers).toEqual([]);
-      const { status, body } = await execute(_id);
+      await expect.poll(listReaders).toEqual([]);
+      const { status, body } = await executeDashboard(_id);
       expect([status, body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
     } finally {
-      await allow(40);
+      await setConnectionLimit(40);
     }
-    expect(cells(await execute(_id))).toEqual(Array(6).fill(1));
+    expect(cells(await executeDashboard(_id))).toEqual(Array(6).fill(1));
   });
 
-  it('binds values of filters to parameters of the same name, in the visualizations that they apply to', async () => {
+  it('binds filter values to parameters of the same name, in the visualizations that each filter applies to', async () => {
     const [one, two] = await Promise.all([
-      aVisualization(company.as, byRegion, { parameters: [region] }),
-      aVisualization(company.as, byRegion, {
-        parameters: [parameter('region', 'multi_select', { default: ['east'] })],
+      postVisualization(company.as, COUNT_BY_REGION, { parameters: [REGION_PARAMETER] }),
+      postVisualization(company.as, COUNT_BY_REGION, {
+        parameters: [makeParameter('region', 'multi_select', { default: ['east'] })],
       }),
     ]);
-    const both = await aDashboard(company.as, [one, two], { filters: [region] });
-    expect(cells(await execute(both._id, { region: 'south' }))).toEqual([3, 3]);
+    const filteredDashboard = await postDashboard(company.as, [one, two], { filters: [REGION_PARAMETER] });
+    expect(cells(await executeDashboard(filteredDashboard._id, { region: 'south' }))).toEqual([3, 3]);
     // The filter has no value, so neither has the parameter: its own default is for where no filter stands.
-    expect(cells(await execute(both._id))).toEqual([6, 6]);
-    const onlyFirst = await aDashboard(company.as, [one, two], { filters: [{ ...region, applies_to: [one._id] }] });
-    expect(cells(await execute(onlyFirst._id, { region: 'south' }))).toEqual([3, 1]);
-    const none = await aDashboard(company.as, [one, two]);
-    expect(cells(await execute(none._id))).toEqual([6, 1]);
-    expect(cells(await execute(none._id, { region: 'south' }))).toEqual([3, 3]);
+    expect(cells(await executeDashboard(filteredDashboard._id))).toEqual([6, 6]);
+    const partlyFilteredDashboard = await postDashboard(company.as, [one, two], {
+      filters: [{ ...REGION_PARAMETER, applies_to: [one._id] }],
+    });
+    expect(cells(await executeDashboard(partlyFilteredDashboard._id, { region: 'south' }))).toEqual([3, 1]);
+    const unfilteredDashboard = await postDashboard(company.as, [one, two]);
+    expect(cells(await executeDashboard(unfilteredDashboard._id))).toEqual([6, 1]);
+    expect(cells(await executeDashboard(unfilteredDashboard._id, { region: 'south' }))).toEqual([3, 3]);
   });
 
   it('refuses unknown and missing parameters', async () => {
-    const one = await aVisualization(company.as, byRegion, { parameters: [region] });
-    const { _id } = await aDashboard(company.as, [one], { filters: [{ ...region, required: true }] });
+    const createdVisualization = await postVisualization(company.as, COUNT_BY_REGION, {
+      parameters: [REGION_PARAMETER],
+    });
+    const { _id } = await postDashboard(company.as, [createdVisualization], {
+      filters: [{ ...REGION_PARAMETER, required: true }],
+    });
     for (const [parameters, field] of [
       [{}, 'parameters.region'],
       [{ region: 'south', other: 1 }, 'parameters.other'],
       [{ region: { a: 1 } }, 'parameters.region'],
     ] as const) {
-      const { status, body } = await execute(_id, parameters);
+      const { status, body } = await executeDashboard(_id, parameters);
       expect([status, body.details[0].field]).toEqual([422, field]);
     }
   });
 
-  it('reports a filter that no longer fits, and only in the visualizations that it applies to', async () => {
-    const one = await aVisualization(company.as, 'SELECT {{n}}', { parameters: [parameter('n', 'number')] });
-    const two = await aVisualization(company.as, 'SELECT 2');
-    const { _id } = await aDashboard(company.as, [one, two], { filters: [parameter('n', 'number')] });
-    await company.as.put(`${VISUALIZATIONS_PATH}/${one._id}`, { json: { parameters: [parameter('n', 'date')] } });
-    expect(cells(await execute(_id, { n: 1 }))).toEqual(['VALIDATION_ERROR', 2]);
+  it('reports a filter that no longer fits, and only in the visualizations that the filter applies to', async () => {
+    const firstVisualization = await postVisualization(company.as, 'SELECT {{n}}', {
+      parameters: [makeParameter('n', 'number')],
+    });
+    const secondVisualization = await postVisualization(company.as, 'SELECT 2');
+    const { _id } = await postDashboard(company.as, [firstVisualization, secondVisualization], {
+      filters: [makeParameter('n', 'number')],
+    });
+    await company.as.put(`${VISUALIZATIONS_PATH}/${firstVisualization._id}`, {
+      json: { parameters: [makeParameter('n', 'date')] },
+    });
+    expect(cells(await executeDashboard(_id, { n: 1 }))).toEqual(['VALIDATION_ERROR', 2]);
   });
 
   it('needs only the permission dashboards:get, and then does not reveal the SQL', async () => {
-    const wrong = await aVisualization(company.as, 'SELECT nothing FROM sales');
-    const { _id } = await aDashboard(company.as, [wrong]);
-    const { as } = await aUser(company, { can: ['dashboards:get'] });
-    const { body } = await execute(_id, {}, as);
+    const failingVisualization = await postVisualization(company.as, 'SELECT nothing FROM sales');
+    const { _id } = await postDashboard(company.as, [failingVisualization]);
+    const { as } = await createAllowedUser(company, { can: ['dashboards:get'] });
+    const { body } = await executeDashboard(_id, {}, as);
     expect(body.results[0].error).toEqual({ error_code: 'DB_QUERY_ERROR', message: 'The query failed.' });
-    const { as: nobody } = await aUser(company, { can: ['dashboards:list'] });
-    expect((await execute(_id, {}, nobody)).status).toBe(403);
+    const { as: callerWithoutGet } = await createAllowedUser(company, { can: ['dashboards:list'] });
+    expect((await executeDashboard(_id, {}, callerWithoutGet)).status).toBe(403);
   });
 
-  it('answers for an empty dashboard without a database, and refuses any other', async () => {
-    const bare = await aCompany();
-    const empty = await aDashboard(bare.as, []);
-    expect((await execute(empty._id, {}, bare.as)).body).toEqual({ results: [] });
-    const full = await aDashboard(bare.as, [await aVisualization(bare.as, 'SELECT 1')]);
-    expect((await execute(full._id, {}, bare.as)).body.error).toBe('MANAGED_DATABASE_NOT_PROVISIONED');
+  it('succeeds for an empty dashboard of a company without a database, and is refused for any other dashboard', async () => {
+    const companyWithoutDatabase = await createOwnedCompany();
+    const emptyDashboard = await postDashboard(companyWithoutDatabase.as, []);
+    expect((await executeDashboard(emptyDashboard._id, {}, companyWithoutDatabase.as)).body).toEqual({ results: [] });
+    const filledDashboard = await postDashboard(companyWithoutDatabase.as, [
+      await postVisualization(companyWithoutDatabase.as, 'SELECT 1'),
+    ]);
+    expect((await executeDashboard(filledDashboard._id, {}, companyWithoutDatabase.as)).body.error).toBe(
+      'MANAGED_DATABASE_NOT_PROVISIONED',
+    );
   });
 });
 
 describe('the row rules of a dashboard', () => {
-  it('let only rows through that they allow, even if the SQL inverts the filter', async () => {
+  it('return only rows that they allow, even if the SQL inverts the filter', async () => {
     const [plain, inverted] = await Promise.all([
-      aVisualization(company.as, byRegion, { parameters: [region] }),
-      aVisualization(company.as, 'SELECT region FROM sales WHERE region <> ALL({{region}})', { parameters: [region] }),
+      postVisualization(company.as, COUNT_BY_REGION, { parameters: [REGION_PARAMETER] }),
+      postVisualization(company.as, 'SELECT region FROM sales WHERE region <> ALL({{region}})', {
+        parameters: [REGION_PARAMETER],
+      }),
     ]);
-    const { _id } = await aDashboard(company.as, [plain, inverted], { filters: [region] });
+    const { _id } = await postDashboard(company.as, [plain, inverted], { filters: [REGION_PARAMETER] });
     const rows = (policies: string[][]) =>
-      inside(async (ctx) => {
-        const loaded = await loadDashboard(ctx, _id);
-        const terms = policies.map((allowed_values) => ({
+      runInContext(async (ctx) => {
+        const loadedDashboard = await loadDashboard(ctx, _id);
+        const policyTerms = policies.map((allowed_values) => ({
           filter_slug: 'region',
           filter_kind: 'select' as const,
           mode: 'locked' as const,
           allowed_values,
         }));
-        const rules = viewerRules(listDashboardInputs(loaded.dashboard, loaded.visualizations), { policies: terms });
-        const executions = await runDashboard(ctx, loaded, boundValues(rules, {}));
+        const rules = makeViewerRules(listDashboardInputs(loadedDashboard.dashboard, loadedDashboard.visualizations), {
+          policies: policyTerms,
+        });
+        const executions = await runDashboard(ctx, loadedDashboard, computeBoundValues(rules, {}));
         return executions.map((execution) =>
           'result' in execution ? execution.result.rows : execution.failure.reason,
         );
@@ -209,30 +241,33 @@ describe('the row rules of a dashboard', () => {
 });
 
 describe('the options of a filter', () => {
-  const options = (of: unknown, wanted: { allowed?: string[]; search?: string } = {}) =>
-    inside((ctx) =>
+  const options = (of: unknown, request: { allowed?: string[]; search?: string } = {}) =>
+    runInContext((ctx) =>
       readFilterOptions(ctx, { options: of as never }, [], {
-        allowed: wanted.allowed ?? null,
-        bound: new Map(),
-        search: wanted.search ?? '',
+        allowedValues: request.allowed ?? null,
+        boundValues: new Map(),
+        search: request.search ?? '',
       }),
     );
 
-  it('come from the dashboard, from SQL with one or two columns, or from what a policy allows', async () => {
-    const fixed = [
+  it('come from the dashboard, from SQL with one or two columns, or from the values that a policy allows', async () => {
+    const fixedOptions = [
       { label: 'North', value: 'north' },
       { label: 'South', value: 'south' },
     ];
-    expect(await options(fixed)).toEqual({ options: fixed, source: 'static' });
-    expect(await options(fixed, { allowed: ['south', 'west'] })).toEqual({
-      options: [fixed[1], { label: 'west', value: 'west' }],
+    expect(await options(fixedOptions)).toEqual({ options: fixedOptions, source: 'static' });
+    expect(await options(fixedOptions, { allowed: ['south', 'west'] })).toEqual({
+      options: [fixedOptions[1], { label: 'west', value: 'west' }],
       source: 'policy',
     });
     expect(await options(null)).toEqual({ options: [], source: 'static' });
-    const labels = { sql: 'SELECT DISTINCT region, upper(region) FROM sales ORDER BY 1; -- all' };
-    const found = ['east', 'north', 'south'].map((value) => ({ value, label: value.toUpperCase() }));
-    expect(await options(labels)).toEqual({ options: found, source: 'dynamic' });
-    expect(await options(labels, { allowed: ['south'] })).toEqual({ options: [found[2]], source: 'policy' });
+    const labelledOptions = { sql: 'SELECT DISTINCT region, upper(region) FROM sales ORDER BY 1; -- all' };
+    const foundOptions = ['east', 'north', 'south'].map((value) => ({ value, label: value.toUpperCase() }));
+    expect(await options(labelledOptions)).toEqual({ options: foundOptions, source: 'dynamic' });
+    expect(await options(labelledOptions, { allowed: ['south'] })).toEqual({
+      options: [foundOptions[2]],
+      source: 'policy',
+    });
     expect((await options({ sql: 'SELECT amount FROM sales ORDER BY 1 LIMIT 1' })).options).toEqual([
       { value: '10', label: '10' },
     ]);
@@ -240,9 +275,9 @@ describe('the options of a filter', () => {
   });
 
   it('are searched literally and case-insensitively among a million', async () => {
-    const million = { sql: "SELECT g, 'Option ' || g FROM generate_series(1, 1000000) AS g" };
-    expect((await options(million)).options).toHaveLength(1000);
-    expect((await options(million, { search: 'oPTION 999999' })).options).toEqual([
+    const millionOptions = { sql: "SELECT g, 'Option ' || g FROM generate_series(1, 1000000) AS g" };
+    expect((await options(millionOptions)).options).toHaveLength(1000);
+    expect((await options(millionOptions, { search: 'oPTION 999999' })).options).toEqual([
       { value: '999999', label: 'Option 999999' },
     ]);
     expect((await options({ sql: "SELECT '100%' UNION SELECT '100x'" }, { search: '%' })).options).toEqual([
@@ -277,14 +312,14 @@ describe('the options of a filter', () => {
 });
 
 describe('a table that is deleted while a dashboard reads it', () => {
-  it('makes only the visualizations fail that read it', async () => {
+  it('makes only the visualizations fail that read the table', async () => {
     const [gone, stays] = [
-      await aVisualization(company.as, 'SELECT count(*) FROM sales'),
-      await aVisualization(company.as, 'SELECT 1'),
+      await postVisualization(company.as, 'SELECT count(*) FROM sales'),
+      await postVisualization(company.as, 'SELECT 1'),
     ];
-    const { _id } = await aDashboard(company.as, [gone, stays]);
-    expect(cells(await execute(_id))).toEqual([6, 1]);
+    const { _id } = await postDashboard(company.as, [gone, stays]);
+    expect(cells(await executeDashboard(_id))).toEqual([6, 1]);
     expect((await company.as.delete(`/v1/managed-tables/${tableId}`)).status).toBe(204);
-    expect(cells(await execute(_id))).toEqual(['DB_QUERY_ERROR', 1]);
+    expect(cells(await executeDashboard(_id))).toEqual(['DB_QUERY_ERROR', 1]);
   });
 });

@@ -14,8 +14,8 @@ import worker from '../support/worker.ts';
 
 const record = (id: string) => makeAuditRecord({ id, correlationId: `correlation-${id}` });
 
-/** Lets the Worker consume a batch. @returns what became of it */
-async function deliver(
+/** Has the Worker consume a batch. @returns the numbers of acknowledged and retried messages */
+async function deliverBatch(
   queue: string,
   messages: { id: string; body: unknown; attempts?: number }[],
   variables: object = {},
@@ -33,36 +33,38 @@ async function deliver(
       outcome.retried += 1;
     });
   }
-  const execution = createExecutionContext();
-  await worker.queue(batch, { ...env, ...variables }, execution);
-  await waitOnExecutionContext(execution);
+  const executionContext = createExecutionContext();
+  await worker.queue(batch, { ...env, ...variables }, executionContext);
+  await waitOnExecutionContext(executionContext);
   return outcome;
 }
 
 async function runScheduled(variables: object = {}): Promise<void> {
-  const execution = createExecutionContext();
+  const executionContext = createExecutionContext();
   const controller = createScheduledController({ scheduledTime: new Date(), cron: '* * * * *' });
-  await worker.scheduled(controller, { ...env, ...variables }, execution);
-  await waitOnExecutionContext(execution);
+  await worker.scheduled(controller, { ...env, ...variables }, executionContext);
+  await waitOnExecutionContext(executionContext);
 }
 
-/** The keys below a prefix. */
-const keysIn = async (prefix: string): Promise<string[]> =>
+/** Lists the keys with a prefix. */
+const listKeys = async (prefix: string): Promise<string[]> =>
   (await env.FILES.list({ prefix })).objects.map(({ key }) => key);
 
-/** The letters of a folder, ordered by their messages' ids. */
-async function letters(folder = 'dead-letters/'): Promise<Record<string, unknown>[]> {
-  const found = (await keysIn(folder)).map(async (key) => (await env.FILES.get(key))?.json<Record<string, unknown>>());
-  return (await Promise.all(found))
+/** Lists the dead letters in a folder, ordered by the ids of their messages. */
+async function listLetters(folder = 'dead-letters/'): Promise<Record<string, unknown>[]> {
+  const pendingLetters = (await listKeys(folder)).map(async (key) =>
+    (await env.FILES.get(key))?.json<Record<string, unknown>>(),
+  );
+  return (await Promise.all(pendingLetters))
     .map((letter) => letter ?? {})
     .sort((a, b) => String(a.id).localeCompare(String(b.id)));
 }
-const listReplayed = () => letters('dead-letters-sent/');
-const recorded = async (id: string) => (await readRecords('audit')).filter((each) => each.id === id);
+const listReplayed = () => listLetters('dead-letters-sent/');
+const listAuditRecords = async (id: string) => (await readRecords('audit')).filter((each) => each.id === id);
 
-/** What `npm run dead-letters -- replay` does. */
-async function askToReplay(id = ''): Promise<void> {
-  for (const key of await keysIn('dead-letters/')) {
+/** Marks dead letters for another delivery, as `npm run dead-letters -- replay` does. */
+async function requestReplay(id = ''): Promise<void> {
+  for (const key of await listKeys('dead-letters/')) {
     const text = await (await env.FILES.get(key))?.text();
     if (key.includes(id)) await env.FILES.put(key.replace('dead-letters/', 'dead-letters-wanted/'), text ?? '');
   }
@@ -73,15 +75,15 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 beforeEach(async () => {
-  await deleteObjects(env.FILES, await keysIn('dead-letters'));
+  await deleteObjects(env.FILES, await listKeys('dead-letters'));
 });
 
 describe('a dead letter (a queue message that no consumer could handle)', () => {
   it('is stored unchanged and once, even if it is delivered twice', async () => {
     const message = { id: 'message-1', body: { type: 'upload.load', companyId: 'a', jobId: 'b' }, attempts: 6 };
-    await deliver('data-console-jobs-dead', [message]);
-    await deliver('data-console-jobs-dead', [message, { ...message, id: 'message-2', body: 'anything' }]);
-    expect(await letters()).toEqual([
+    await deliverBatch('data-console-jobs-dead', [message]);
+    await deliverBatch('data-console-jobs-dead', [message, { ...message, id: 'message-2', body: 'anything' }]);
+    expect(await listLetters()).toEqual([
       {
         id: 'message-1',
         queue: 'data-console-jobs',
@@ -92,19 +94,22 @@ describe('a dead letter (a queue message that no consumer could handle)', () => 
       },
       expect.objectContaining({ id: 'message-2', body: 'anything' }),
     ]);
-    expect(await keysIn('dead-letters/')).toContain('dead-letters/data-console-jobs/1769860800000-message-1.json');
+    expect(await listKeys('dead-letters/')).toContain('dead-letters/data-console-jobs/1769860800000-message-1.json');
   });
 
-  it('is sent again once when an operator asks for it', async () => {
-    const kept = record('0'.repeat(24));
-    await deliver('data-console-audit-dead', [{ id: 'message-3', body: kept, attempts: 11 }]);
+  it('is sent again once when an operator requests it', async () => {
+    const auditRecord = record('0'.repeat(24));
+    await deliverBatch('data-console-audit-dead', [{ id: 'message-3', body: auditRecord, attempts: 11 }]);
     await runScheduled();
-    expect(await recorded(kept.id)).toEqual([]);
+    expect(await listAuditRecords(auditRecord.id)).toEqual([]);
 
-    await askToReplay();
+    await requestReplay();
     await runScheduled();
-    await vi.waitFor(async () => expect(await recorded(kept.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
-    expect(await letters()).toEqual([]);
+    await vi.waitFor(async () => expect(await listAuditRecords(auditRecord.id)).toHaveLength(1), {
+      timeout: 15_000,
+      interval: 100,
+    });
+    expect(await listLetters()).toEqual([]);
     expect(await listReplayed()).toEqual([
       expect.objectContaining({ id: 'message-3', replayedAt: expect.any(Number) }),
     ]);
@@ -116,47 +121,53 @@ describe('a dead letter (a queue message that no consumer could handle)', () => 
 
   it('is sent again alone when an operator names it', async () => {
     const [first, second] = [record('1'.repeat(24)), record('2'.repeat(24))];
-    await deliver('data-console-audit-dead', [
+    await deliverBatch('data-console-audit-dead', [
       { id: 'message-4', body: first },
       { id: 'message-5', body: second },
     ]);
-    await askToReplay('message-5');
+    await requestReplay('message-5');
     await runScheduled();
-    await vi.waitFor(async () => expect(await recorded(second.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
-    expect(await recorded(first.id)).toEqual([]);
-    expect((await letters()).map(({ id }) => id)).toEqual(['message-4']);
+    await vi.waitFor(async () => expect(await listAuditRecords(second.id)).toHaveLength(1), {
+      timeout: 15_000,
+      interval: 100,
+    });
+    expect(await listAuditRecords(first.id)).toEqual([]);
+    expect((await listLetters()).map(({ id }) => id)).toEqual(['message-4']);
     expect((await listReplayed()).map(({ id }) => id)).toEqual(['message-5']);
   });
 });
 
 describe('dead letters whose queue is unknown', () => {
-  it('do not prevent other dead letters from being sent again, however many they are', async () => {
-    const dead = Array.from({ length: 101 }, (_, at) => ({ id: `dead-${at}`, body: 'anything' }));
-    await deliver('data-console-nothing-dead', dead);
-    await askToReplay();
+  it('do not prevent other dead letters from being sent again, however many there are', async () => {
+    const unknownLetters = Array.from({ length: 101 }, (_, at) => ({ id: `dead-${at}`, body: 'anything' }));
+    await deliverBatch('data-console-nothing-dead', unknownLetters);
+    await requestReplay();
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    const good = record('d'.repeat(24));
+    const validRecord = record('d'.repeat(24));
     // Behind all of them.
-    await deliver('data-console-share-events-dead', [{ id: 'another', body: 'anything' }]);
-    await deliver('data-console-audit-dead', [{ id: 'good', body: good }]);
-    await askToReplay();
+    await deliverBatch('data-console-share-events-dead', [{ id: 'another', body: 'anything' }]);
+    await deliverBatch('data-console-audit-dead', [{ id: 'good', body: validRecord }]);
+    await requestReplay();
     await runScheduled();
     await runScheduled();
-    await vi.waitFor(async () => expect(await recorded(good.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
+    await vi.waitFor(async () => expect(await listAuditRecords(validRecord.id)).toHaveLength(1), {
+      timeout: 15_000,
+      interval: 100,
+    });
     expect((await listReplayed()).map(({ id }) => id)).toContain('good');
-    expect(await letters()).toHaveLength(101);
+    expect(await listLetters()).toHaveLength(101);
   });
 });
 
 describe('dead letters that were sent again', () => {
   it('are looked for each minute, without an error when there are none', async () => {
-    const logged = vi.spyOn(console, 'error');
+    const consoleError = vi.spyOn(console, 'error');
     await runScheduled();
-    expect(logged.mock.calls).toEqual([]);
+    expect(consoleError.mock.calls).toEqual([]);
   });
 
-  it('are deleted after a month, unlike those that were not sent again', async () => {
-    await deliver('data-console-nothing-dead', [{ id: 'stays', body: 'anything' }]);
+  it('are deleted after a month, unlike dead letters that were not sent again', async () => {
+    await deliverBatch('data-console-nothing-dead', [{ id: 'stays', body: 'anything' }]);
     await env.FILES.put('dead-letters-sent/data-console-jobs/1-x.json', '{}');
     advanceClock(29 * DAY_MS);
     await runScheduled();
@@ -164,10 +175,10 @@ describe('dead letters that were sent again', () => {
     advanceClock(31 * DAY_MS);
     await runScheduled();
     expect(await listReplayed()).toEqual([]);
-    expect(await letters()).toHaveLength(1);
+    expect(await listLetters()).toHaveLength(1);
   });
 
-  it('are deleted on every page of the list of objects', async () => {
+  it('are deleted on every page of the object listing', async () => {
     for (const queue of ['a', 'b', 'c']) await env.FILES.put(`dead-letters-sent/${queue}/1-x.json`, '{}');
     advanceClock(31 * DAY_MS);
     const FILES = Object.assign(Object.create(env.FILES), {
@@ -187,29 +198,30 @@ describe('a batch of audit records from the queue', () => {
       const id = at.toString(16).padStart(24, 'a');
       return { id, body: record(id) };
     });
-    expect(await deliver('data-console-audit', messages)).toEqual({ acked: 100, retried: 0 });
-    expect(await deliver('data-console-audit', messages.toReversed())).toEqual({ acked: 100, retried: 0 });
+    expect(await deliverBatch('data-console-audit', messages)).toEqual({ acked: 100, retried: 0 });
+    expect(await deliverBatch('data-console-audit', messages.toReversed())).toEqual({ acked: 100, retried: 0 });
     const ids = (await readRecords('audit')).map(({ id }) => id).filter((id) => id.startsWith('aaaa'));
     expect(new Set(ids).size).toBe(100);
     expect(ids).toHaveLength(100);
   });
 
-  it('stores valid records, and has a record retried that only a newer version may know', async () => {
-    const good = record('b'.repeat(24));
-    const outcome = await deliver('data-console-audit', [
+  it('stores valid records, and retries a record that only a newer version may know', async () => {
+    const validRecord = record('b'.repeat(24));
+    const outcome = await deliverBatch('data-console-audit', [
       { id: 'one', body: { id: 'no record' } },
-      { id: 'two', body: good },
+      { id: 'two', body: validRecord },
     ]);
     expect(outcome).toEqual({ acked: 1, retried: 1 });
-    expect(await recorded(good.id)).toHaveLength(1);
+    expect(await listAuditRecords(validRecord.id)).toHaveLength(1);
   });
 
   it('is stored in the logs that are available, and retried for a log that is down', async () => {
-    const isAway = (name: string) => name === 'away';
+    const isUnavailable = (name: string) => name === 'away';
     const COMPANY_LOG = {
-      getByName: (name: string) => (isAway(name) ? { appendAll: away } : env.COMPANY_LOG.getByName(name)),
+      getByName: (name: string) =>
+        isUnavailable(name) ? { appendAll: failAsUnavailable } : env.COMPANY_LOG.getByName(name),
     };
-    const outcome = await deliver(
+    const outcome = await deliverBatch(
       'data-console-audit',
       [
         { id: 'one', body: { ...record('c'.repeat(24)), companyId: 'away' } },
@@ -222,4 +234,4 @@ describe('a batch of audit records from the queue', () => {
   });
 });
 
-const away = () => Promise.reject(new Error('away'));
+const failAsUnavailable = () => Promise.reject(new Error('away'));

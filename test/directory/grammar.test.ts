@@ -4,17 +4,17 @@ import {
   COMPARISONS,
   FILTER_LIMITS,
   type Filter,
+  FilterSyntaxError,
   parseFilter,
   parsePath,
   printFilter,
   printPath,
-  SyntaxProblem,
   type TargetPath,
 } from '../../src/modules/directory/grammar.ts';
 
-const word = fc.stringMatching(/^[A-Za-z$][\w$-]{0,8}$/);
+const WORD = fc.stringMatching(/^[A-Za-z$][\w$-]{0,8}$/);
 const schema = fc.stringMatching(/^urn:[a-z]{1,5}:[a-z0-9.:-]{0,12}$/);
-const attribute = fc.record({ name: word, sub: word, schema }, { requiredKeys: ['name'] });
+const ATTRIBUTE_PATH = fc.record({ name: WORD, sub: WORD, schema }, { requiredKeys: ['name'] });
 const value = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
@@ -22,21 +22,25 @@ const value = fc.oneof(
   fc.integer(),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => (Object.is(number, -0) ? 0 : number)),
 );
-const comparison = fc.oneof(
-  fc.record({ op: fc.constantFrom(...COMPARISONS), path: attribute, value }),
-  fc.record({ op: fc.constant('pr' as const), path: attribute }),
+const COMPARISON = fc.oneof(
+  fc.record({ op: fc.constantFrom(...COMPARISONS), path: ATTRIBUTE_PATH, value }),
+  fc.record({ op: fc.constant('pr' as const), path: ATTRIBUTE_PATH }),
 );
 
-/** Filters as a parser makes them: lists of at least two, and no value path within another. */
+/** Generates filters as the parser makes them: lists of at least two terms, and no value path within another. */
 const filters = (depth: number, isOutside: boolean): fc.Arbitrary<Filter> => {
-  if (depth === 0) return comparison;
-  const inner = filters(depth - 1, isOutside);
-  const several = fc.array(inner, { minLength: 2, maxLength: 3 });
+  if (depth === 0) return COMPARISON;
+  const innerFilter = filters(depth - 1, isOutside);
+  const filterList = fc.array(innerFilter, { minLength: 2, maxLength: 3 });
   // What is joined by `and` within `and` stands in parentheses; `and` within `or` needs none.
-  const all = fc.record({ op: fc.constantFrom('and' as const, 'or' as const), of: several });
-  const not = fc.record({ op: fc.constant('not' as const), of: inner });
-  const has = fc.record({ op: fc.constant('has' as const), path: attribute, of: filters(depth - 1, false) });
-  return fc.oneof(comparison, all, not, ...(isOutside ? [has] : []));
+  const listFilter = fc.record({ op: fc.constantFrom('and' as const, 'or' as const), of: filterList });
+  const notFilter = fc.record({ op: fc.constant('not' as const), of: innerFilter });
+  const valueFilter = fc.record({
+    op: fc.constant('has' as const),
+    path: ATTRIBUTE_PATH,
+    of: filters(depth - 1, false),
+  });
+  return fc.oneof(COMPARISON, listFilter, notFilter, ...(isOutside ? [valueFilter] : []));
 };
 
 const countComparisons = (filter: Filter): number => {
@@ -58,7 +62,7 @@ describe('a SCIM filter', () => {
   });
 
   it('parsed from random text is unchanged after printing and parsing', () => {
-    const noise = fc.array(
+    const RANDOM_WORDS = fc.array(
       fc.constantFrom(
         'a',
         'A.b',
@@ -80,20 +84,20 @@ describe('a SCIM filter', () => {
       ),
       { maxLength: 14 },
     );
-    let parsed = 0;
+    let parsedCount = 0;
     fc.assert(
-      fc.property(noise, (words) => {
+      fc.property(RANDOM_WORDS, (words) => {
         try {
           const filter = parseFilter(words.join(' '));
-          parsed += 1;
+          parsedCount += 1;
           expect(parseFilter(printFilter(filter))).toEqual(filter);
         } catch (error) {
-          if (!(error instanceof SyntaxProblem)) throw error;
+          if (!(error instanceof FilterSyntaxError)) throw error;
         }
       }),
       { numRuns: 20_000 },
     );
-    expect(parsed).toBeGreaterThan(100);
+    expect(parsedCount).toBeGreaterThan(100);
   });
 
   it('may have operators in any case, and “and” binds more tightly than “or”', () => {
@@ -110,8 +114,8 @@ describe('a SCIM filter', () => {
       ['not (', ')'],
       ['a[', ']'],
     ] as const) {
-      expect(() => parseFilter(`${open.repeat(depth)}a pr${close.repeat(depth)}`)).toThrow(SyntaxProblem);
-      expect(() => parsePath(`a[${open.repeat(depth)}a pr${close.repeat(depth)}]`)).toThrow(SyntaxProblem);
+      expect(() => parseFilter(`${open.repeat(depth)}a pr${close.repeat(depth)}`)).toThrow(FilterSyntaxError);
+      expect(() => parsePath(`a[${open.repeat(depth)}a pr${close.repeat(depth)}]`)).toThrow(FilterSyntaxError);
     }
   });
 
@@ -128,22 +132,22 @@ describe('a SCIM filter', () => {
     ' ',
     '"a" eq 1',
   ])('is refused: %s', (text) => {
-    expect(() => parseFilter(text)).toThrow(SyntaxProblem);
+    expect(() => parseFilter(text)).toThrow(FilterSyntaxError);
   });
 });
 
 describe('a SCIM attribute path', () => {
-  const paths: fc.Arbitrary<TargetPath> = fc.oneof(
-    attribute,
+  const TARGET_PATH: fc.Arbitrary<TargetPath> = fc.oneof(
+    ATTRIBUTE_PATH,
     fc.record(
-      { name: word, sub: word, schema, of: filters(2, false).filter(fitsLimits) },
+      { name: WORD, sub: WORD, schema, of: filters(2, false).filter(fitsLimits) },
       { requiredKeys: ['name', 'of'] },
     ),
   );
 
   it('is unchanged after printing and parsing', () => {
     fc.assert(
-      fc.property(paths, (path) => {
+      fc.property(TARGET_PATH, (path) => {
         expect(parsePath(printPath(path))).toEqual(path);
       }),
       { numRuns: 1000 },
@@ -151,6 +155,6 @@ describe('a SCIM attribute path', () => {
   });
 
   it.each(['', 'a[', 'a[]', 'a[b]', 'a[b pr].c.d', 'a b', '[b pr]', '.a', 'a.b.c'])('cannot be %s', (text) => {
-    expect(() => parsePath(text)).toThrow(SyntaxProblem);
+    expect(() => parsePath(text)).toThrow(FilterSyntaxError);
   });
 });

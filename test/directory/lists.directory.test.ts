@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { allow, aServiceAccountThat, must, withSecret } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { createAllowedAccount, createSecretCaller, expectSuccess, makeAllow } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   createDirectory,
   createDirectoryGroup,
@@ -12,7 +12,7 @@ import {
   USERS_PATH,
 } from './support.ts';
 
-const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
+const LIST_RESPONSE = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
 let company: Company;
 let directory: Caller;
@@ -21,7 +21,7 @@ let bruno: Record<string, string>;
 let zoe: Record<string, string>;
 let sales: Record<string, string>;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   directory = await createDirectory(company);
   ana = await createDirectoryUser(directory, {
     userName: 'ana@one.example',
@@ -42,10 +42,10 @@ beforeAll(async () => {
 
 const searchDirectory = (path: string, query: Record<string, string>) =>
   directory.get(`${path}?${new URLSearchParams(query)}`);
-/** The user names or names that a filter finds, without the company's owner. */
+/** Finds the user names or group names that match a filter, without the company's owner. */
 async function findNames(path: string, filter: string): Promise<string[]> {
-  await must(searchDirectory(path, { filter, startIndex: '2', count: '1' }));
-  const { totalResults, Resources } = await must(searchDirectory(path, { filter, count: '1000' }));
+  await expectSuccess(searchDirectory(path, { filter, startIndex: '2', count: '1' }));
+  const { totalResults, Resources } = await expectSuccess(searchDirectory(path, { filter, count: '1000' }));
   expect(totalResults).toBe(Resources.length);
   const names = Resources.map((each: Record<string, string>) => (each.userName ?? each.displayName)?.split('@')[0]);
   return names.filter((name: string) => ['ana', 'bruno', 'zoe', 'Sales', 'administrators', 'viewers'].includes(name));
@@ -118,13 +118,15 @@ describe('a SCIM filter in a search', () => {
     expect(await findNames(GROUPS_PATH, 'displayName eq "SALES"')).toEqual(['Sales']);
     const name = 'АБВГДЕЁЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ Σίσυφος ẞ İ';
     const { id } = await createDirectoryGroup(directory, { displayName: name });
-    const byName = async (of: string) =>
-      (await must(searchDirectory(GROUPS_PATH, { filter: `displayName eq "${of}"` }))).Resources;
-    expect(await byName(name)).toMatchObject([{ id }]);
+    const findByName = async (of: string) =>
+      (await expectSuccess(searchDirectory(GROUPS_PATH, { filter: `displayName eq "${of}"` }))).Resources;
+    expect(await findByName(name)).toMatchObject([{ id }]);
     expect(await findNames(USERS_PATH, `groups.display eq "${name}"`)).toEqual([]);
     expect(await findNames(GROUPS_PATH, `members.display eq "${name}"`)).toEqual([]);
-    const everywhere = await must(directory.post('/scim/v2/.search', { json: { filter: `displayName eq "${name}"` } }));
-    expect(everywhere.Resources).toMatchObject([{ id }]);
+    const bothTypesAnswer = await expectSuccess(
+      directory.post('/scim/v2/.search', { json: { filter: `displayName eq "${name}"` } }),
+    );
+    expect(bothTypesAnswer.Resources).toMatchObject([{ id }]);
     expect(await findNames(GROUPS_PATH, 'not (members pr) and displayName eq "viewers"')).toEqual(['viewers']);
   });
 
@@ -167,19 +169,22 @@ describe('a SCIM filter in a search', () => {
   });
 
   it('may be as deep and as long as its limits', async () => {
-    const many = Array.from({ length: 24 }, (_, index) => `userName sw "a${index}" `).join('or ');
-    expect(await findNames(USERS_PATH, `${'('.repeat(10)}${many}${')'.repeat(10)}`)).toEqual([]);
-    const letters = Array.from({ length: 24 }, () => 'displayName co "ãéíõüçñøåæðþßœ"').join(' and ');
-    expect(await findNames(USERS_PATH, letters)).toEqual([]);
-    expect(await findNames(USERS_PATH, letters.replaceAll(' co ', ' eq '))).toEqual([]);
+    const manyTerms = Array.from({ length: 24 }, (_, index) => `userName sw "a${index}" `).join('or ');
+    expect(await findNames(USERS_PATH, `${'('.repeat(10)}${manyTerms}${')'.repeat(10)}`)).toEqual([]);
+    const longTerms = Array.from({ length: 24 }, () => 'displayName co "ãéíõüçñøåæðþßœ"').join(' and ');
+    expect(await findNames(USERS_PATH, longTerms)).toEqual([]);
+    expect(await findNames(USERS_PATH, longTerms.replaceAll(' co ', ' eq '))).toEqual([]);
     const groups = Array.from({ length: 24 }, () => 'groups.display co "x"').join(' or ');
     expect(await findNames(USERS_PATH, groups)).toEqual([]);
   });
 
   it('of a client that is denied some users may have at most eight terms about groups or members', async () => {
-    const denied = { effect: 'Deny' as const, actions: ['users:get', 'groups:get', 'users:list', 'groups:list'] };
-    const robot = await aServiceAccountThat(company, allow('users:*', 'groups:*'), {
-      ...denied,
+    const denyStatement = {
+      effect: 'Deny' as const,
+      actions: ['users:get', 'groups:get', 'users:list', 'groups:list'],
+    };
+    const deniedAccount = await createAllowedAccount(company, makeAllow('users:*', 'groups:*'), {
+      ...denyStatement,
       resources: [
         `arn:svc:users::${company.id}:user/f*`,
         `arn:svc:groups::${company.id}:group/${sales.id}`,
@@ -187,25 +192,25 @@ describe('a SCIM filter in a search', () => {
         `arn:svc:groups::${company.id}:group/e*`,
       ],
     });
-    const by = withSecret(robot);
-    const ask = (path: string, filter: string) =>
+    const by = createSecretCaller(deniedAccount);
+    const searchAs = (path: string, filter: string) =>
       by.post(`${path}/.search`, { json: { filter, startIndex: 2, count: 1 } });
     for (const count of [5, 8, 9, 20, 24]) {
       const groups = Array.from({ length: count }, () => 'groups.display co "x"').join(' or ');
-      expect((await ask(USERS_PATH, groups)).status).toBe(count <= 8 ? 200 : 400);
+      expect((await searchAs(USERS_PATH, groups)).status).toBe(count <= 8 ? 200 : 400);
       const members = Array.from({ length: count }, () => 'members.display co "x"').join(' or ');
-      expect((await ask(GROUPS_PATH, members)).status).toBe(count <= 8 ? 200 : 400);
+      expect((await searchAs(GROUPS_PATH, members)).status).toBe(count <= 8 ? 200 : 400);
     }
-    expect((await ask(USERS_PATH, `groups.value eq "${sales.id}"`)).body.totalResults).toBe(0);
+    expect((await searchAs(USERS_PATH, `groups.value eq "${sales.id}"`)).body.totalResults).toBe(0);
   });
 });
 
 describe('a SCIM list', () => {
   it('is paged from any start index, with the exact total', async () => {
-    const all = await must(searchDirectory(USERS_PATH, { sortBy: 'userName', sortOrder: 'descending' }));
-    expect(all).toMatchObject({ schemas: [LIST], startIndex: 1 });
-    expect(all.itemsPerPage).toBe(all.totalResults);
-    const names = all.Resources.map(({ userName }: { userName: string }) => userName);
+    const allUsers = await expectSuccess(searchDirectory(USERS_PATH, { sortBy: 'userName', sortOrder: 'descending' }));
+    expect(allUsers).toMatchObject({ schemas: [LIST_RESPONSE], startIndex: 1 });
+    expect(allUsers.itemsPerPage).toBe(allUsers.totalResults);
+    const names = allUsers.Resources.map(({ userName }: { userName: string }) => userName);
     expect(names).toEqual(names.toSorted().toReversed());
     for (const [startIndex, count] of [
       [2, 2],
@@ -214,7 +219,7 @@ describe('a SCIM list', () => {
       [4, 1],
       [99, 5],
     ] as const) {
-      const page = await must(
+      const page = await expectSuccess(
         searchDirectory(USERS_PATH, {
           sortBy: 'userName',
           sortOrder: 'descending',
@@ -222,9 +227,9 @@ describe('a SCIM list', () => {
           count: `${count}`,
         }),
       );
-      const shown = names.slice(startIndex - 1, startIndex - 1 + count);
-      expect(page).toMatchObject({ totalResults: names.length, startIndex, itemsPerPage: shown.length });
-      expect(page.Resources.map(({ userName }: { userName: string }) => userName)).toEqual(shown);
+      const expectedNames = names.slice(startIndex - 1, startIndex - 1 + count);
+      expect(page).toMatchObject({ totalResults: names.length, startIndex, itemsPerPage: expectedNames.length });
+      expect(page.Resources.map(({ userName }: { userName: string }) => userName)).toEqual(expectedNames);
     }
   });
 
@@ -237,14 +242,14 @@ describe('a SCIM list', () => {
     [GROUPS_PATH, 'id'],
     [GROUPS_PATH, 'externalId'],
   ])('%s is ordered by %s', async (path, sortBy) => {
-    const read = async (sortOrder: string) =>
-      (await must(searchDirectory(path, { sortBy, sortOrder }))).Resources.map((each: Record<string, unknown>) =>
-        sortBy.startsWith('emails') ? each.userName : (each[sortBy] ?? ''),
+    const readSorted = async (sortOrder: string) =>
+      (await expectSuccess(searchDirectory(path, { sortBy, sortOrder }))).Resources.map(
+        (each: Record<string, unknown>) => (sortBy.startsWith('emails') ? each.userName : (each[sortBy] ?? '')),
       );
-    const ascending = await read('ascending');
-    expect(ascending.length).toBeGreaterThan(1);
-    expect(ascending).toEqual(ascending.toSorted((one: never, other: never) => (one < other ? -1 : 1)));
-    expect(await read('descending')).toEqual(ascending.toReversed());
+    const ascendingValues = await readSorted('ascending');
+    expect(ascendingValues.length).toBeGreaterThan(1);
+    expect(ascendingValues).toEqual(ascendingValues.toSorted((first: never, other: never) => (first < other ? -1 : 1)));
+    expect(await readSorted('descending')).toEqual(ascendingValues.toReversed());
   });
 
   it.each([
@@ -254,7 +259,7 @@ describe('a SCIM list', () => {
     [{ startIndex: '0', count: '2' }, 2],
     [{ count: '5000' }, 4],
   ])('clamps %j to the limits', async (query, items) => {
-    const { totalResults, itemsPerPage, Resources } = await must(searchDirectory(USERS_PATH, query));
+    const { totalResults, itemsPerPage, Resources } = await expectSuccess(searchDirectory(USERS_PATH, query));
     expect([totalResults, itemsPerPage, Resources.length]).toEqual([4, items, items]);
   });
 
@@ -281,12 +286,12 @@ describe('a SCIM list', () => {
     [{ attributes: 'nothing' }, ['id', 'schemas']],
   ])('shows only the attributes requested by %j', async (query, names) => {
     const filter = 'userName eq "ana@one.example"';
-    const { Resources } = await must(searchDirectory(USERS_PATH, { filter, ...query }));
+    const { Resources } = await expectSuccess(searchDirectory(USERS_PATH, { filter, ...query }));
     expect(Object.keys(Resources[0]).toSorted()).toEqual(names);
   });
 
   it('shows single sub-attributes on request', async () => {
-    const { Resources } = await must(
+    const { Resources } = await expectSuccess(
       searchDirectory(USERS_PATH, { filter: 'userName sw "ana"', attributes: 'emails.value,meta.location' }),
     );
     expect(Resources).toEqual([
@@ -297,29 +302,35 @@ describe('a SCIM list', () => {
         meta: { location: expect.any(String) },
       },
     ]);
-    const without = await must(
+    const usersWithoutAttributes = await expectSuccess(
       searchDirectory(USERS_PATH, { filter: 'userName sw "ana"', excludedAttributes: 'emails.type' }),
     );
-    expect(without.Resources[0].emails).toEqual([{ value: 'ana@one.example', primary: true }]);
+    expect(usersWithoutAttributes.Resources[0].emails).toEqual([{ value: 'ana@one.example', primary: true }]);
   });
 
-  it('leaves out attributes of which no sub-attribute is left', async () => {
+  it('leaves out attributes whose sub-attributes are all excluded', async () => {
     const name = { givenName: 'Carla', familyName: 'Cruz' };
     const { id } = await createDirectoryUser(directory, { userName: 'carla@three.example', name });
-    const show = async (query: string) => Object.keys(await must(directory.get(`${USERS_PATH}/${id}?${query}`)));
-    expect(await show('attributes=name.givenName,emails.display')).toEqual(['schemas', 'id']);
-    expect(await show('excludedAttributes=name.formatted')).not.toContain('name');
-    expect(await show('excludedAttributes=name.givenName')).toContain('name');
-    await must(directory.delete(`${USERS_PATH}/${id}`));
+    const listShownAttributes = async (query: string) =>
+      Object.keys(await expectSuccess(directory.get(`${USERS_PATH}/${id}?${query}`)));
+    expect(await listShownAttributes('attributes=name.givenName,emails.display')).toEqual(['schemas', 'id']);
+    expect(await listShownAttributes('excludedAttributes=name.formatted')).not.toContain('name');
+    expect(await listShownAttributes('excludedAttributes=name.givenName')).toContain('name');
+    await expectSuccess(directory.delete(`${USERS_PATH}/${id}`));
   });
 
   it('leaves out the members of groups on request', async () => {
     const [without] = (
-      await must(searchDirectory(GROUPS_PATH, { filter: 'displayName eq "Sales"', excludedAttributes: 'members' }))
+      await expectSuccess(
+        searchDirectory(GROUPS_PATH, { filter: 'displayName eq "Sales"', excludedAttributes: 'members' }),
+      )
     ).Resources;
     expect([without.members, without.meta.version]).toEqual([undefined, undefined]);
-    const one = await directory.get(`${GROUPS_PATH}/${sales.id}?excludedAttributes=members`);
-    expect([one.body.members, one.headers.get('etag')]).toEqual([undefined, one.body.meta.version]);
+    const groupWithoutMembers = await directory.get(`${GROUPS_PATH}/${sales.id}?excludedAttributes=members`);
+    expect([groupWithoutMembers.body.members, groupWithoutMembers.headers.get('etag')]).toEqual([
+      undefined,
+      groupWithoutMembers.body.meta.version,
+    ]);
   });
 });
 
@@ -331,8 +342,8 @@ describe('a SCIM search by POST', () => {
       ...query,
       attributes: ['userName'],
     };
-    expect(await must(directory.post(`${USERS_PATH}/.search`, { json }))).toEqual({
-      schemas: [LIST],
+    expect(await expectSuccess(directory.post(`${USERS_PATH}/.search`, { json }))).toEqual({
+      schemas: [LIST_RESPONSE],
       totalResults: 2,
       startIndex: 2,
       itemsPerPage: 1,
@@ -342,25 +353,27 @@ describe('a SCIM search by POST', () => {
 
   it('of both resource types shows users, then groups, on consecutive pages', async () => {
     const at = '/scim/v2/.search';
-    const all = await must(directory.post(at, { json: { filter: 'displayName pr', attributes: ['displayName'] } }));
-    const kinds = all.Resources.map(({ schemas }: { schemas: string[] }) => schemas[0]?.split(':').at(-1));
+    const allResources = await expectSuccess(
+      directory.post(at, { json: { filter: 'displayName pr', attributes: ['displayName'] } }),
+    );
+    const kinds = allResources.Resources.map(({ schemas }: { schemas: string[] }) => schemas[0]?.split(':').at(-1));
     expect(kinds.join(' ')).toMatch(/^(User )+(Group ?)+$/);
-    expect(all.totalResults).toBe(all.Resources.length);
+    expect(allResources.totalResults).toBe(allResources.Resources.length);
     const pages: unknown[] = [];
-    for (let startIndex = 1; startIndex <= all.totalResults; startIndex += 3) {
+    for (let startIndex = 1; startIndex <= allResources.totalResults; startIndex += 3) {
       const json = { filter: 'displayName pr', attributes: ['displayName'], startIndex, count: 3 };
-      pages.push(...(await must(directory.post(at, { json }))).Resources);
+      pages.push(...(await expectSuccess(directory.post(at, { json }))).Resources);
     }
-    expect(pages).toEqual(all.Resources);
+    expect(pages).toEqual(allResources.Resources);
     const json = { filter: 'userName sw "ana" or members.display eq "bruno"' };
-    expect((await must(directory.post(at, { json }))).totalResults).toBe(2);
-    const onlyGroups = await must(directory.post(at, { json: { filter: 'meta.resourceType eq "group"' } }));
-    expect(onlyGroups.Resources.every(({ members }: { members?: unknown }) => members)).toBe(true);
+    expect((await expectSuccess(directory.post(at, { json }))).totalResults).toBe(2);
+    const groupsOnly = await expectSuccess(directory.post(at, { json: { filter: 'meta.resourceType eq "group"' } }));
+    expect(groupsOnly.Resources.every(({ members }: { members?: unknown }) => members)).toBe(true);
   });
 
-  it('shows nothing that the caller may not list', async () => {
-    const by = withSecret(await aServiceAccountThat(company, allow('groups:list')));
-    const { Resources } = await must(by.post('/scim/v2/.search', { json: {} }));
+  it('shows no resource that the caller may not list', async () => {
+    const by = createSecretCaller(await createAllowedAccount(company, makeAllow('groups:list')));
+    const { Resources } = await expectSuccess(by.post('/scim/v2/.search', { json: {} }));
     expect(Resources.map(({ meta }: { meta: { resourceType: string } }) => meta.resourceType)).not.toContain('User');
     expect(Resources.length).toBeGreaterThan(0);
   });
@@ -380,30 +393,32 @@ describe('a SCIM search by POST', () => {
   });
 
   it('refuses a body of 70,000 characters', async () => {
-    const sending = {
+    const requestOptions = {
       body: `{"filter":"${' '.repeat(70_000)}"}`,
       headers: { 'content-type': 'application/scim+json' },
     };
-    expect((await directory.post(`${USERS_PATH}/.search`, sending)).status).toBe(413);
+    expect((await directory.post(`${USERS_PATH}/.search`, requestOptions)).status).toBe(413);
   });
 });
 
 describe('SCIM discovery', () => {
   it.each(['ServiceProviderConfig', 'ResourceTypes', 'Schemas'])(
     'of %s is not filtered, and never paged',
-    async (what) => {
-      const refused = await directory.get(`/scim/v2/${what}?filter=id%20pr`);
-      expect([refused.status, refused.body.scimType]).toEqual([403, undefined]);
-      const whole = await must(directory.get(`/scim/v2/${what}`));
-      expect(await must(directory.get(`/scim/v2/${what}?startIndex=2&count=1&sortBy=id&sortOrder=descending`))).toEqual(
-        whole,
-      );
+    async (resourcePath) => {
+      const refusedAnswer = await directory.get(`/scim/v2/${resourcePath}?filter=id%20pr`);
+      expect([refusedAnswer.status, refusedAnswer.body.scimType]).toEqual([403, undefined]);
+      const wholeList = await expectSuccess(directory.get(`/scim/v2/${resourcePath}`));
+      expect(
+        await expectSuccess(
+          directory.get(`/scim/v2/${resourcePath}?startIndex=2&count=1&sortBy=id&sortOrder=descending`),
+        ),
+      ).toEqual(wholeList);
     },
   );
 
-  it('answers the configuration, the resource types and the schemas', async () => {
-    const config = await must(directory.get('/scim/v2/ServiceProviderConfig'));
-    expect(config).toMatchObject({
+  it('returns the configuration, the resource types and the schemas', async () => {
+    const serviceConfig = await expectSuccess(directory.get('/scim/v2/ServiceProviderConfig'));
+    expect(serviceConfig).toMatchObject({
       patch: { supported: true },
       bulk: { supported: false },
       filter: { maxResults: 1000 },
@@ -413,29 +428,33 @@ describe('SCIM discovery', () => {
       ['/scim/v2/ResourceTypes', 'resource type'],
       ['/scim/v2/Schemas', 'schema'],
     ] as const) {
-      const { totalResults, Resources } = await must(directory.get(path));
+      const { totalResults, Resources } = await expectSuccess(directory.get(path));
       expect([totalResults, Resources.length]).toEqual([2, 2]);
       for (const each of Resources) {
         expect(each.meta.location).toContain(`${path}/${each.id}`);
-        expect(await must(directory.get(`${path}/${each.id}`))).toEqual(each);
+        expect(await expectSuccess(directory.get(`${path}/${each.id}`))).toEqual(each);
       }
-      const missing = await directory.get(`${path}/Nothing`);
-      expect([...readRefusal(missing), missing.body.detail]).toEqual([404, undefined, `There is no such ${thing}.`]);
+      const missingAnswer = await directory.get(`${path}/Nothing`);
+      expect([...readRefusal(missingAnswer), missingAnswer.body.detail]).toEqual([
+        404,
+        undefined,
+        `There is no such ${thing}.`,
+      ]);
     }
   });
 
-  it('describes exactly the attributes of a user that are shown', async () => {
+  it('describes exactly the attributes of a user that are returned', async () => {
     const {
       Resources: [user],
-    } = await must(searchDirectory(USERS_PATH, { filter: 'userName sw "ana"' }));
-    const { attributes } = await must(directory.get(`/scim/v2/Schemas/${USER_SCHEMA}`));
-    const described = attributes.map(({ name }: { name: string }) => name).toSorted();
-    const common = ['schemas', 'id', 'meta'];
+    } = await expectSuccess(searchDirectory(USERS_PATH, { filter: 'userName sw "ana"' }));
+    const { attributes } = await expectSuccess(directory.get(`/scim/v2/Schemas/${USER_SCHEMA}`));
+    const describedNames = attributes.map(({ name }: { name: string }) => name).toSorted();
+    const COMMON_ATTRIBUTES = ['schemas', 'id', 'meta'];
     expect(
       Object.keys(user)
-        .filter((name) => !common.includes(name))
+        .filter((name) => !COMMON_ATTRIBUTES.includes(name))
         .toSorted(),
-    ).toEqual(described);
+    ).toEqual(describedNames);
     for (const { name, subAttributes } of attributes) {
       const [one] = [user[name]].flat();
       for (const part of subAttributes ? Object.keys(one) : [])

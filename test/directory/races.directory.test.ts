@@ -2,18 +2,25 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { createConsoleGroup } from '../support/console.ts';
 import { sendOvertaken } from '../support/rival.ts';
-import { allow, aPolicy, aServiceAccountThat, bind, must, withSecret } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import {
+  bindUser,
+  createAllowedAccount,
+  createSecretCaller,
+  expectSuccess,
+  makeAllow,
+  storePolicy,
+} from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createDirectory, createDirectoryUser, makePatch, USERS_PATH } from './support.ts';
 
 let company: Company;
 let directory: Caller;
-/** May change users, and nothing else. */
-let weak: Caller;
+/** A caller that may update users, and do nothing else. */
+let weakCaller: Caller;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   directory = await createDirectory(company);
-  weak = withSecret(await aServiceAccountThat(company, allow('users:update', 'users:get')));
+  weakCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update', 'users:get')));
 });
 
 let addressCount = 0;
@@ -22,64 +29,72 @@ const makeTakenAddress = () => {
   return `mine-${addressCount}@example.com`;
 };
 
-interface Person {
+interface TestPerson {
   id: string;
   userName: string;
   version: string;
-  /** A group that the person is in. */
+  /** The id of a group that the user is in. */
   group: string;
-  /** A policy that is attached to it. */
+  /** The id of a policy that is attached to the group. */
   policy: string;
 }
 
-/** Somebody in a group that allows what the weak one may do, too. */
-async function createPerson(): Promise<Person> {
+/** Creates a user in a group that allows no more than the weak caller may do. */
+async function createPerson(): Promise<TestPerson> {
   const { id, userName } = await createDirectoryUser(directory);
   const group = (await createConsoleGroup(company))._id;
-  const policy = await aPolicy(company, [allow('users:get')]);
-  await must(company.as.post(`/v1/groups/${group}/policies/${policy}`));
-  await bind(company, group, id);
+  const policy = await storePolicy(company, [makeAllow('users:get')]);
+  await expectSuccess(company.as.post(`/v1/groups/${group}/policies/${policy}`));
+  await bindUser(company, group, id);
   return { id, userName, version: (await directory.get(`${USERS_PATH}/${id}`)).body.meta.version, group, policy };
 }
 
-/** A group that allows this. */
-async function createGroupAllowing(...actions: Parameters<typeof allow>): Promise<string> {
+/** Creates a group that allows the given actions. */
+async function createGroupWithActions(...actions: Parameters<typeof makeAllow>): Promise<string> {
   const group = (await createConsoleGroup(company))._id;
-  await must(company.as.post(`/v1/groups/${group}/policies/${await aPolicy(company, [allow(...actions)])}`));
+  await expectSuccess(
+    company.as.post(`/v1/groups/${group}/policies/${await storePolicy(company, [makeAllow(...actions)])}`),
+  );
   return group;
 }
 
-/** The weak one takes the address of somebody, and a rival comes in between. */
-const takeAddressOvertaken = (
-  { id }: Person,
+/** Has the weak caller change a user's email address, while a concurrent request comes in between. */
+const changeAddressOvertaken = (
+  { id }: TestPerson,
   to: string,
-  rival: () => Promise<unknown>,
+  runConcurrently: () => Promise<unknown>,
   headers: Record<string, string> = {},
 ): Promise<ApiResponse> =>
-  sendOvertaken(/^update "users"/, rival, (env) =>
-    weak.patch(`${USERS_PATH}/${id}`, { ...makePatch({ op: 'replace', path: 'userName', value: to }), env, headers }),
+  sendOvertaken(/^update "users"/, runConcurrently, (env) =>
+    weakCaller.patch(`${USERS_PATH}/${id}`, {
+      ...makePatch({ op: 'replace', path: 'userName', value: to }),
+      env,
+      headers,
+    }),
   );
 
-const readAddress = async ({ id }: Person): Promise<string> =>
-  (await must(directory.get(`${USERS_PATH}/${id}`))).userName;
+const readAddress = async ({ id }: TestPerson): Promise<string> =>
+  (await expectSuccess(directory.get(`${USERS_PATH}/${id}`))).userName;
 
 describe('a new email address that SCIM sets', () => {
-  it.each<[string, (person: Person) => Promise<unknown>]>([
+  it.each<[string, (person: TestPerson) => Promise<unknown>]>([
     [
       'enters a group that may do more',
-      async ({ id }) => bind(company, await createGroupAllowing('policies:create'), id),
+      async ({ id }) => bindUser(company, await createGroupWithActions('policies:create'), id),
     ],
     [
       'may do more by a policy that is attached',
       async ({ group }) =>
-        must(company.as.post(`/v1/groups/${group}/policies/${await aPolicy(company, [allow('policies:create')])}`)),
+        expectSuccess(
+          company.as.post(`/v1/groups/${group}/policies/${await storePolicy(company, [makeAllow('policies:create')])}`),
+        ),
     ],
     [
       'may do more by a policy that is changed',
       ({ policy }) =>
-        must(
+        expectSuccess(
           company.as.put(`/v1/policies/${policy}`, {
-            json: { document: { version: '2024-01-01', statements: [allow('policies:create')] } },
+            json: { document: { version: '2024-01-01', statements: [makeAllow('policies:create')] } },
           }),
         ),
     ],
@@ -92,52 +107,65 @@ describe('a new email address that SCIM sets', () => {
           target: { company_id: company.id, service_name: 'policies' },
           actions: ['create'],
         };
-        const { _id } = await must(company.as.post('/v1/permissions', { json }));
-        await must(company.as.post(`/v1/groups/${group}/permissions`, { json: { permissionIds: [_id] } }));
+        const { _id } = await expectSuccess(company.as.post('/v1/permissions', { json }));
+        await expectSuccess(company.as.post(`/v1/groups/${group}/permissions`, { json: { permissionIds: [_id] } }));
       },
     ],
-  ])('is not given to somebody who meanwhile %s', async (_, rival) => {
+  ])('is not given to somebody who meanwhile %s', async (_, runConcurrently) => {
     const person = await createPerson();
-    const answer = await takeAddressOvertaken(person, makeTakenAddress(), () => rival(person));
+    const answer = await changeAddressOvertaken(person, makeTakenAddress(), () => runConcurrently(person));
     expect([answer.status, await readAddress(person)]).toEqual([403, person.userName]);
   });
 
-  it('is given to a user who meanwhile gets only permissions that the caller has', async () => {
+  it('is set for a user who meanwhile gets only permissions that the caller has', async () => {
     const person = await createPerson();
     const to = makeTakenAddress();
-    const answer = await takeAddressOvertaken(person, to, async () =>
-      bind(company, await createGroupAllowing('users:update'), person.id),
+    const answer = await changeAddressOvertaken(person, to, async () =>
+      bindUser(company, await createGroupWithActions('users:update'), person.id),
     );
     expect([answer.status, await readAddress(person)]).toEqual([200, to]);
   });
 
   it('for a version in If-Match is refused if the user meanwhile changes or may do more', async () => {
     const [renamed, strong] = [await createPerson(), await createPerson()];
-    const sent = ({ version }: Person) => ({ 'if-match': version });
-    const rename = () => must(company.as.put(`/v1/users/${renamed.id}`, { json: { name: 'Rival' } }));
-    const late = await takeAddressOvertaken(renamed, makeTakenAddress(), rename, sent(renamed));
-    expect([late.status, await readAddress(renamed)]).toEqual([412, renamed.userName]);
-    const attach = async () =>
-      must(
-        company.as.post(`/v1/groups/${strong.group}/policies/${await aPolicy(company, [allow('policies:create')])}`),
+    const makeVersionHeaders = ({ version }: TestPerson) => ({ 'if-match': version });
+    const renameConcurrently = () =>
+      expectSuccess(company.as.put(`/v1/users/${renamed.id}`, { json: { name: 'Rival' } }));
+    const renamedAnswer = await changeAddressOvertaken(
+      renamed,
+      makeTakenAddress(),
+      renameConcurrently,
+      makeVersionHeaders(renamed),
+    );
+    expect([renamedAnswer.status, await readAddress(renamed)]).toEqual([412, renamed.userName]);
+    const attachConcurrently = async () =>
+      expectSuccess(
+        company.as.post(
+          `/v1/groups/${strong.group}/policies/${await storePolicy(company, [makeAllow('policies:create')])}`,
+        ),
       );
-    const refused = await takeAddressOvertaken(strong, makeTakenAddress(), attach, sent(strong));
-    expect([refused.status, await readAddress(strong)]).toEqual([403, strong.userName]);
+    const strongerAnswer = await changeAddressOvertaken(
+      strong,
+      makeTakenAddress(),
+      attachConcurrently,
+      makeVersionHeaders(strong),
+    );
+    expect([strongerAnswer.status, await readAddress(strong)]).toEqual([403, strong.userName]);
   });
 
-  it('is given together with all other changes of the request, or nothing is', async () => {
+  it('is set together with all other changes of the request, or nothing is set', async () => {
     const { id } = await createDirectoryUser(directory);
     const other = await createDirectoryUser(directory);
-    const sending = makePatch({
+    const conflictingPatch = makePatch({
       op: 'replace',
       value: { userName: other.userName, displayName: 'New', active: false },
     });
-    expect((await directory.patch(`${USERS_PATH}/${id}`, sending)).status).toBe(409);
-    expect(await must(directory.get(`${USERS_PATH}/${id}`))).toMatchObject({ active: true });
+    expect((await directory.patch(`${USERS_PATH}/${id}`, conflictingPatch)).status).toBe(409);
+    expect(await expectSuccess(directory.get(`${USERS_PATH}/${id}`))).toMatchObject({ active: true });
     const owner = company.owner.id;
-    const before = await must(directory.get(`${USERS_PATH}/${owner}`));
-    const ofOwner = makePatch({ op: 'replace', value: { displayName: 'Taken over', active: false } });
-    expect((await directory.patch(`${USERS_PATH}/${owner}`, ofOwner)).status).toBe(403);
-    expect(await must(directory.get(`${USERS_PATH}/${owner}`))).toEqual(before);
+    const ownerBefore = await expectSuccess(directory.get(`${USERS_PATH}/${owner}`));
+    const ownerPatch = makePatch({ op: 'replace', value: { displayName: 'Taken over', active: false } });
+    expect((await directory.patch(`${USERS_PATH}/${owner}`, ownerPatch)).status).toBe(403);
+    expect(await expectSuccess(directory.get(`${USERS_PATH}/${owner}`))).toEqual(ownerBefore);
   });
 });

@@ -1,29 +1,29 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { must } from '../support/signed.ts';
-import { aCompany } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 import { createDirectory, GROUPS_PATH, listMemberIds, USERS_PATH } from './support.ts';
 
-/** Requests as directories send them, by what their makers document of their own provisioning. */
+/** Requests of SCIM clients, as their vendors document them. */
 
 let directory: Caller;
 beforeAll(async () => {
-  directory = await createDirectory(await aCompany());
+  directory = await createDirectory(await createOwnedCompany());
 });
 
-const SCIM = { 'content-type': 'application/scim+json; charset=utf-8' };
+const SCIM_HEADERS = { 'content-type': 'application/scim+json; charset=utf-8' };
 const sendRecorded = (method: 'post' | 'put' | 'patch', path: string, json: unknown) =>
-  directory[method](path, { body: JSON.stringify(json), headers: SCIM });
+  directory[method](path, { body: JSON.stringify(json), headers: SCIM_HEADERS });
 const mustSend = (method: 'post' | 'put' | 'patch', path: string, json: unknown) =>
-  must(sendRecorded(method, path, json));
-const findResource = (path: string, filter: string, more = '') =>
-  must(directory.get(`${path}?filter=${encodeURIComponent(filter).replaceAll('%20', '+')}${more}`));
+  expectSuccess(sendRecorded(method, path, json));
+const findResource = (path: string, filter: string, extraQuery = '') =>
+  expectSuccess(directory.get(`${path}?filter=${encodeURIComponent(filter).replaceAll('%20', '+')}${extraQuery}`));
 
 const PATCH_OP = ['urn:ietf:params:scim:api:messages:2.0:PatchOp'];
 
 describe('Microsoft Entra ID as a SCIM client', () => {
-  const UPN = 'Test_User_dfeef4c5-5681-4387-b016-bdf221e82081@contoso.example';
-  const EXTERNAL = '0a21f0f2-8d2a-4f8e-bf98-7363c4aed4ef';
+  const USER_PRINCIPAL_NAME = 'Test_User_dfeef4c5-5681-4387-b016-bdf221e82081@contoso.example';
+  const EXTERNAL_ID = '0a21f0f2-8d2a-4f8e-bf98-7363c4aed4ef';
   let id: string;
 
   it('tests the connection by a search for an unknown user', async () => {
@@ -32,14 +32,14 @@ describe('Microsoft Entra ID as a SCIM client', () => {
   });
 
   it('searches for a user, makes one, and finds it by a filter in another case', async () => {
-    expect((await findResource(USERS_PATH, `userName eq "${UPN}"`)).totalResults).toBe(0);
+    expect((await findResource(USERS_PATH, `userName eq "${USER_PRINCIPAL_NAME}"`)).totalResults).toBe(0);
     const body = await mustSend('post', USERS_PATH, {
       schemas: [
         'urn:ietf:params:scim:schemas:core:2.0:User',
         'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User',
       ],
-      externalId: EXTERNAL,
-      userName: UPN,
+      externalId: EXTERNAL_ID,
+      userName: USER_PRINCIPAL_NAME,
       active: true,
       displayName: 'Test User',
       emails: [{ primary: true, type: 'work', value: 'newemail@contoso.example' }],
@@ -52,16 +52,16 @@ describe('Microsoft Entra ID as a SCIM client', () => {
     });
     id = body.id;
     expect(body).toMatchObject({
-      userName: UPN.toLowerCase(),
-      externalId: EXTERNAL,
+      userName: USER_PRINCIPAL_NAME.toLowerCase(),
+      externalId: EXTERNAL_ID,
       active: true,
       displayName: 'Test User',
     });
     for (const filter of [
-      `userName eq "${UPN.toUpperCase()}"`,
-      `username Eq "${UPN}"`,
-      `externalId eq "${EXTERNAL}"`,
-      `emails[type eq "work"].value eq "${UPN}"`,
+      `userName eq "${USER_PRINCIPAL_NAME.toUpperCase()}"`,
+      `username Eq "${USER_PRINCIPAL_NAME}"`,
+      `externalId eq "${EXTERNAL_ID}"`,
+      `emails[type eq "work"].value eq "${USER_PRINCIPAL_NAME}"`,
       `emails[type eq "work"] and userName sw "test_user_dfeef4c5"`,
     ])
       expect((await findResource(USERS_PATH, filter)).Resources.map((user: { id: string }) => user.id)).toEqual([id]);
@@ -80,8 +80,8 @@ describe('Microsoft Entra ID as a SCIM client', () => {
         { op: 'Replace', path: 'displayName', value: 'Updated User' },
       ],
     });
-    expect(body).toMatchObject({ displayName: 'Updated User', userName: UPN.toLowerCase() });
-    expect(body.emails).toEqual([{ value: UPN.toLowerCase(), type: 'work', primary: true }]);
+    expect(body).toMatchObject({ displayName: 'Updated User', userName: USER_PRINCIPAL_NAME.toLowerCase() });
+    expect(body.emails).toEqual([{ value: USER_PRINCIPAL_NAME.toLowerCase(), type: 'work', primary: true }]);
   });
 
   it('patches several attributes at once, without a path and with dotted names', async () => {
@@ -113,13 +113,16 @@ describe('Microsoft Entra ID as a SCIM client', () => {
         Operations: [{ op: 'Replace', path: 'active', value }],
       });
     expect((await setActive('False')).active).toBe(false);
-    expect((await findResource(USERS_PATH, `userName eq "${UPN}"`)).Resources[0]).toMatchObject({ id, active: false });
+    expect((await findResource(USERS_PATH, `userName eq "${USER_PRINCIPAL_NAME}"`)).Resources[0]).toMatchObject({
+      id,
+      active: false,
+    });
     expect((await setActive('True')).active).toBe(true);
     expect((await setActive(false)).active).toBe(false);
     expect((await setActive(true)).active).toBe(true);
   });
 
-  it('makes a group, reads it without its members, and asks for a single member', async () => {
+  it('makes a group, reads it without its members, and searches for a single member', async () => {
     const group = await mustSend('post', GROUPS_PATH, {
       schemas: [
         'urn:ietf:params:scim:schemas:core:2.0:Group',
@@ -129,30 +132,33 @@ describe('Microsoft Entra ID as a SCIM client', () => {
       displayName: 'displayName',
       meta: { resourceType: 'Group' },
     });
-    expect(await must(directory.get(`${GROUPS_PATH}/${group.id}?excludedAttributes=members`))).not.toHaveProperty(
-      'members',
-    );
+    expect(
+      await expectSuccess(directory.get(`${GROUPS_PATH}/${group.id}?excludedAttributes=members`)),
+    ).not.toHaveProperty('members');
     expect(
       (await findResource(GROUPS_PATH, 'displayName eq "displayName"', '&excludedAttributes=members')).totalResults,
     ).toBe(1);
-    const add = { schemas: PATCH_OP, Operations: [{ op: 'Add', path: 'members', value: [{ $ref: null, value: id }] }] };
-    await mustSend('patch', `${GROUPS_PATH}/${group.id}`, add);
+    const addPatch = {
+      schemas: PATCH_OP,
+      Operations: [{ op: 'Add', path: 'members', value: [{ $ref: null, value: id }] }],
+    };
+    await mustSend('patch', `${GROUPS_PATH}/${group.id}`, addPatch);
     expect((await findResource(GROUPS_PATH, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(1);
-    const remove = {
+    const removePatch = {
       schemas: PATCH_OP,
       Operations: [{ op: 'Remove', path: 'members', value: [{ $ref: null, value: id }] }],
     };
-    expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, remove)).members).toEqual([]);
+    expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, removePatch)).members).toEqual([]);
     expect((await findResource(GROUPS_PATH, `id eq "${group.id}" and members eq "${id}"`)).totalResults).toBe(0);
-    const rename = { schemas: PATCH_OP, Operations: [{ op: 'Replace', path: 'displayName', value: 'renamed' }] };
-    expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, rename)).displayName).toBe('renamed');
+    const renamePatch = { schemas: PATCH_OP, Operations: [{ op: 'Replace', path: 'displayName', value: 'renamed' }] };
+    expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, renamePatch)).displayName).toBe('renamed');
     expect((await directory.delete(`${GROUPS_PATH}/${group.id}`)).status).toBe(204);
   });
 
   it('deletes a user for good', async () => {
     expect((await directory.delete(`${USERS_PATH}/${id}`)).status).toBe(204);
     expect((await directory.get(`${USERS_PATH}/${id}`)).status).toBe(404);
-    expect((await findResource(USERS_PATH, `userName eq "${UPN}"`)).totalResults).toBe(0);
+    expect((await findResource(USERS_PATH, `userName eq "${USER_PRINCIPAL_NAME}"`)).totalResults).toBe(0);
   });
 });
 
@@ -183,16 +189,16 @@ describe('Okta as a SCIM client', () => {
   });
 
   it('replaces a whole user as it was read, with one change', async () => {
-    const read = await must(directory.get(`${USERS_PATH}/${id}`));
-    const json = { ...read, displayName: 'Another User', name: { givenName: 'Another', familyName: 'User' } };
+    const userRecord = await expectSuccess(directory.get(`${USERS_PATH}/${id}`));
+    const json = { ...userRecord, displayName: 'Another User', name: { givenName: 'Another', familyName: 'User' } };
     const body = await mustSend('put', `${USERS_PATH}/${id}`, json);
     expect(body).toMatchObject({ displayName: 'Another User', groups: [] });
     expect(await mustSend('put', `${USERS_PATH}/${id}`, json)).toEqual(body);
   });
 
   it('deactivates a user by PATCH without a path, and activates it by PUT', async () => {
-    const deactivate = { schemas: PATCH_OP, Operations: [{ op: 'replace', value: { active: false } }] };
-    expect((await mustSend('patch', `${USERS_PATH}/${id}`, deactivate)).active).toBe(false);
+    const deactivatePatch = { schemas: PATCH_OP, Operations: [{ op: 'replace', value: { active: false } }] };
+    expect((await mustSend('patch', `${USERS_PATH}/${id}`, deactivatePatch)).active).toBe(false);
     expect((await mustSend('put', `${USERS_PATH}/${id}`, { ...profile, id, active: true })).active).toBe(true);
   });
 
@@ -203,20 +209,20 @@ describe('Okta as a SCIM client', () => {
       members: [],
     });
     const member = { value: id, display: 'test.user@okta.local' };
-    const whole = { schemas: group.schemas, id: group.id, displayName: 'Test SCIMv2', members: [member] };
-    expect(listMemberIds(await mustSend('put', `${GROUPS_PATH}/${group.id}`, whole))).toEqual([id]);
-    const rename = { op: 'replace', value: { id: group.id, displayName: 'Test SCIMv2b' } };
+    const wholeGroup = { schemas: group.schemas, id: group.id, displayName: 'Test SCIMv2', members: [member] };
+    expect(listMemberIds(await mustSend('put', `${GROUPS_PATH}/${group.id}`, wholeGroup))).toEqual([id]);
+    const renameOperation = { op: 'replace', value: { id: group.id, displayName: 'Test SCIMv2b' } };
     expect(
-      await mustSend('patch', `${GROUPS_PATH}/${group.id}`, { schemas: PATCH_OP, Operations: [rename] }),
+      await mustSend('patch', `${GROUPS_PATH}/${group.id}`, { schemas: PATCH_OP, Operations: [renameOperation] }),
     ).toMatchObject({
       displayName: 'Test SCIMv2b',
       members: [expect.objectContaining({ value: id })],
     });
-    const remove = { op: 'remove', path: `members[value eq "${id}"]` };
-    const add = { op: 'add', path: 'members', value: [member] };
-    const both = { schemas: PATCH_OP, Operations: [remove, add] };
-    expect(listMemberIds(await mustSend('patch', `${GROUPS_PATH}/${group.id}`, both))).toEqual([id]);
-    expect((await must(directory.get(`${GROUPS_PATH}?startIndex=1&count=100`))).Resources).toContainEqual(
+    const removeOperation = { op: 'remove', path: `members[value eq "${id}"]` };
+    const addOperation = { op: 'add', path: 'members', value: [member] };
+    const combinedPatch = { schemas: PATCH_OP, Operations: [removeOperation, addOperation] };
+    expect(listMemberIds(await mustSend('patch', `${GROUPS_PATH}/${group.id}`, combinedPatch))).toEqual([id]);
+    expect((await expectSuccess(directory.get(`${GROUPS_PATH}?startIndex=1&count=100`))).Resources).toContainEqual(
       expect.objectContaining({ id: group.id, displayName: 'Test SCIMv2b' }),
     );
   });
@@ -242,15 +248,19 @@ describe('Google as a SCIM client', () => {
     expect(user.displayName).toBe('Liz Lee');
     expect(await mustSend('put', `${USERS_PATH}/${user.id}`, { ...json, id: user.id })).toEqual(user);
     expect((await mustSend('put', `${USERS_PATH}/${user.id}`, { ...json, active: false })).active).toBe(false);
-    const patch = { schemas: PATCH_OP, Operations: [{ op: 'replace', path: 'active', value: true }] };
-    expect((await mustSend('patch', `${USERS_PATH}/${user.id}`, patch)).active).toBe(true);
+    const activatePatch = { schemas: PATCH_OP, Operations: [{ op: 'replace', path: 'active', value: true }] };
+    expect((await mustSend('patch', `${USERS_PATH}/${user.id}`, activatePatch)).active).toBe(true);
   });
 });
 
 describe('Authentik as a SCIM client', () => {
   it('reads the supported features, and updates users and groups by PUT and PATCH', async () => {
-    const config = await must(directory.get('/scim/v2/ServiceProviderConfig'));
-    expect([config.patch.supported, config.bulk.supported, config.filter.supported]).toEqual([true, false, true]);
+    const serviceConfig = await expectSuccess(directory.get('/scim/v2/ServiceProviderConfig'));
+    expect([serviceConfig.patch.supported, serviceConfig.bulk.supported, serviceConfig.filter.supported]).toEqual([
+      true,
+      false,
+      true,
+    ]);
     const json = {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
       externalId: '4a2c7cd0b6e8',
@@ -264,20 +274,20 @@ describe('Authentik as a SCIM client', () => {
     };
     const user = await mustSend('post', USERS_PATH, json);
     expect(await mustSend('put', `${USERS_PATH}/${user.id}`, { ...json, id: user.id })).toEqual(user);
-    const named = {
+    const namedUser = {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'],
       externalId: 'g-1',
       displayName: 'authentik Admins',
     };
-    const group = await mustSend('post', GROUPS_PATH, named);
-    const operation = (op: string) => ({
+    const group = await mustSend('post', GROUPS_PATH, namedUser);
+    const makeOperation = (op: string) => ({
       schemas: PATCH_OP,
       Operations: [{ op, path: 'members', value: [{ value: user.id }] }],
     });
-    const filled = await mustSend('patch', `${GROUPS_PATH}/${group.id}`, operation('add'));
-    expect(listMemberIds(filled)).toEqual([user.id]);
+    const filledGroup = await mustSend('patch', `${GROUPS_PATH}/${group.id}`, makeOperation('add'));
+    expect(listMemberIds(filledGroup)).toEqual([user.id]);
     // A PUT without members is about the rest.
-    expect(await mustSend('put', `${GROUPS_PATH}/${group.id}`, { ...named, id: group.id })).toEqual(filled);
-    expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, operation('remove'))).members).toEqual([]);
+    expect(await mustSend('put', `${GROUPS_PATH}/${group.id}`, { ...namedUser, id: group.id })).toEqual(filledGroup);
+    expect((await mustSend('patch', `${GROUPS_PATH}/${group.id}`, makeOperation('remove'))).members).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import type { Caller } from '../support/api.ts';
-import { allow, aServiceAccountThat, must, withSecret } from '../support/signed.ts';
+import { createAllowedAccount, createSecretCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import type { Company } from '../support/worlds.ts';
 
 export const USERS_PATH = '/scim/v2/Users';
@@ -10,45 +10,45 @@ export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 export const PATCH_OP = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 export const ERROR = 'urn:ietf:params:scim:api:messages:2.0:Error';
 
-/** A directory that may do everything, by a key and its secret. */
+/** Creates a SCIM client that may do everything, and sends its key and secret. */
 export const createDirectory = async (company: Company): Promise<Caller> =>
-  withSecret(await aServiceAccountThat(company, allow('*')));
+  createSecretCaller(await createAllowedAccount(company, makeAllow('*')));
 
 let createdCount = 0;
-const nextNumber = (): number => {
+const countUp = (): number => {
   createdCount += 1;
   return createdCount;
 };
 
-/** What a directory sends of a new user. */
-export const makeUserInput = (differs: Record<string, unknown> = {}) => {
-  const number = nextNumber();
+/** Makes the body with which a SCIM client creates a user. */
+export const makeUserInput = (overrides: Record<string, unknown> = {}) => {
+  const number = countUp();
   return {
     schemas: [USER_SCHEMA],
     userName: `scim-${number}@example.com`,
     displayName: `Person ${number}`,
     externalId: `external-${number}`,
     active: true,
-    ...differs,
+    ...overrides,
   };
 };
 
-export const makeGroupInput = (differs: Record<string, unknown> = {}) => ({
+export const makeGroupInput = (overrides: Record<string, unknown> = {}) => ({
   schemas: [GROUP_SCHEMA],
-  displayName: `Directory group ${nextNumber()}`,
-  ...differs,
+  displayName: `Directory group ${countUp()}`,
+  ...overrides,
 });
 
-export const createDirectoryUser = (by: Caller, differs?: Record<string, unknown>) =>
-  must(by.post(USERS_PATH, { json: makeUserInput(differs) }));
+export const createDirectoryUser = (by: Caller, overrides?: Record<string, unknown>) =>
+  expectSuccess(by.post(USERS_PATH, { json: makeUserInput(overrides) }));
 
-export const createDirectoryGroup = (by: Caller, differs?: Record<string, unknown>) =>
-  must(by.post(GROUPS_PATH, { json: makeGroupInput(differs) }));
+export const createDirectoryGroup = (by: Caller, overrides?: Record<string, unknown>) =>
+  expectSuccess(by.post(GROUPS_PATH, { json: makeGroupInput(overrides) }));
 
-/** A PATCH as most directories send it. */
+/** Makes a PATCH request in the form that most SCIM clients send. */
 export const makePatch = (...operations: object[]) => ({ json: { schemas: [PATCH_OP], Operations: operations } });
 
-/** What a refusal says: the status, and SCIM's word for it. */
+/** Returns the status and the SCIM error type of a refusal. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape.
 export const readRefusal = ({ status, body }: { status: number; body: any }) => [status, body.scimType];
 

@@ -4,8 +4,8 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { Caller } from '../support/api.ts';
 import { createCountingD1 } from '../support/counted.ts';
 import { countRows } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   createDirectory,
   createDirectoryGroup,
@@ -16,89 +16,100 @@ import {
   USERS_PATH,
 } from './support.ts';
 
-const PEOPLE = 10_000;
-const TEAMS = 500;
-const PAGE = 1000;
+const USER_COUNT = 10_000;
+const TEAM_COUNT = 500;
+const PAGE_SIZE = 1000;
 
 let company: Company;
 let directory: Caller;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   directory = await createDirectory(company);
   await seedDirectory();
 }, 120_000);
 
-/** What a first sync has made, in the database itself: each team has twenty members, and each person is in one team. */
+/** Stores the result of a first sync in the database: each team has twenty members, and each user is in one team. */
 async function seedDirectory(): Promise<void> {
-  const users = Array.from({ length: PEOPLE }, (_, index) => ({ id: newId(Date.now()), index }));
-  const teams = Array.from({ length: TEAMS }, (_, index) => ({ id: newId(Date.now()), index }));
-  const bindings = users.map(({ id, index }) => ({ id: newId(Date.now()), user: id, team: teams[index % TEAMS]?.id }));
-  const run = (sql: string, rows: object[]) => env.CONTROL_DB.prepare(sql).bind(company.id, JSON.stringify(rows));
-  const parts = <T>(all: T[]) =>
-    Array.from({ length: all.length / 500 }, (_, at) => all.slice(at * 500, at * 500 + 500));
+  const users = Array.from({ length: USER_COUNT }, (_, index) => ({ id: newId(Date.now()), index }));
+  const teams = Array.from({ length: TEAM_COUNT }, (_, index) => ({ id: newId(Date.now()), index }));
+  const bindings = users.map(({ id, index }) => ({
+    id: newId(Date.now()),
+    user: id,
+    team: teams[index % TEAM_COUNT]?.id,
+  }));
+  const prepareInsert = (sql: string, rows: object[]) =>
+    env.CONTROL_DB.prepare(sql).bind(company.id, JSON.stringify(rows));
+  const parts = <T>(allRows: T[]) =>
+    Array.from({ length: allRows.length / 500 }, (_, at) => allRows.slice(at * 500, at * 500 + 500));
   for (const part of parts(users))
-    await run(
+    await prepareInsert(
       `insert into users (id, company_id, email, name, external_id, is_active, activated_at, teams, metadata, created_at, updated_at)
        select value ->> 'id', ?1, 'p' || (value ->> 'index') || '@sync.example', 'Person ' || (value ->> 'index'),
        'e' || (value ->> 'index'), 1, 1, '[]', '{}', 1, 1 from json_each(?2)`,
       part,
     ).run();
-  await run(
+  await prepareInsert(
     `insert into groups (id, company_id, name, slug, external_id, roles, created_at, updated_at)
      select value ->> 'id', ?1, 'Team ' || (value ->> 'index'), 'team-' || (value ->> 'index'), 'g' || (value ->> 'index'), '[]', 1, 1
      from json_each(?2)`,
     teams,
   ).run();
   for (const part of parts(bindings))
-    await run(
+    await prepareInsert(
       `insert into group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
        select value ->> 'id', ?1, value ->> 'team', 'user', value ->> 'user', '${company.accountId}', 1 from json_each(?2)`,
       part,
     ).run();
 }
 
-/** What a directory holds of all, page by page. */
-async function readPages(path: string, more = '', sending = {}) {
-  const all: Record<string, string>[] = [];
-  for (let startIndex = 1, total = 1; startIndex <= total; startIndex += PAGE) {
-    const body = await must(directory.get(`${path}?startIndex=${startIndex}&count=${PAGE}${more}`, sending));
+/** Reads all records of a list, page by page. */
+async function readPages(path: string, extraQuery = '', requestOptions = {}) {
+  const allRecords: Record<string, string>[] = [];
+  for (let startIndex = 1, total = 1; startIndex <= total; startIndex += PAGE_SIZE) {
+    const body = await expectSuccess(
+      directory.get(`${path}?startIndex=${startIndex}&count=${PAGE_SIZE}${extraQuery}`, requestOptions),
+    );
     total = body.totalResults;
-    all.push(...body.Resources);
+    allRecords.push(...body.Resources);
   }
-  return all;
+  return allRecords;
 }
 
-/** The environment in which batches of the control database that write are counted, and the most rows that one of them reads. */
+/** Creates an environment that counts the writing batches of the control database, and the most rows that one batch reads. */
 function createWriteCountingEnv() {
-  let writes = 0;
+  let writeCount = 0;
   let rowsRead = 0;
   const texts = new WeakMap<object, string>();
-  const named = (statement: D1PreparedStatement, text: string): D1PreparedStatement => {
+  const nameStatement = (statement: D1PreparedStatement, text: string): D1PreparedStatement => {
     const bind = statement.bind.bind(statement);
     texts.set(statement, text);
     return Object.assign(statement, {
-      bind: (...values: unknown[]) => named(bind(...values), text),
+      bind: (...values: unknown[]) => nameStatement(bind(...values), text),
     });
   };
   // When a key was last used is noted once in a while, whatever is asked.
   const isCounted = (statement?: object) => !/last_used_at/.test((statement && texts.get(statement)) ?? '');
-  const session = (inner: D1DatabaseSession): D1DatabaseSession =>
-    new Proxy(inner, {
+  const session = (innerSession: D1DatabaseSession): D1DatabaseSession =>
+    new Proxy(innerSession, {
       get(target, property) {
         const value = Reflect.get(target, property);
-        if (property === 'prepare') return (text: string) => named(target.prepare(text), text);
+        if (property === 'prepare') return (text: string) => nameStatement(target.prepare(text), text);
         if (property !== 'batch') return typeof value === 'function' ? value.bind(target) : value;
         return async (...statements: Parameters<D1DatabaseSession['batch']>) => {
           const results = await target.batch(...statements);
-          const read = results.reduce((sum, { meta }) => sum + (meta.rows_read ?? 0), 0);
-          rowsRead = Math.max(rowsRead, read);
-          if (results.some(({ meta }, at) => meta.changes > 0 && isCounted(statements[0][at]))) writes += 1;
+          const rowsOfBatch = results.reduce((sum, { meta }) => sum + (meta.rows_read ?? 0), 0);
+          rowsRead = Math.max(rowsRead, rowsOfBatch);
+          if (results.some(({ meta }, at) => meta.changes > 0 && isCounted(statements[0][at]))) writeCount += 1;
           return results;
         };
       },
     });
   const CONTROL_DB = { withSession: (constraint: string) => session(env.CONTROL_DB.withSession(constraint)) };
-  return { env: { CONTROL_DB } as unknown as Record<string, string>, writes: () => writes, rowsRead: () => rowsRead };
+  return {
+    env: { CONTROL_DB } as unknown as Record<string, string>,
+    writes: () => writeCount,
+    rowsRead: () => rowsRead,
+  };
 }
 
 const readState = async () => ({
@@ -108,82 +119,87 @@ const readState = async () => ({
 });
 
 describe('a SCIM sync of 10,000 users and 500 groups', () => {
-  it('reads all of them in pages of 1,000, with one query a page', async () => {
-    const counted = createCountingD1();
-    const users = await readPages(USERS_PATH, '', { env: counted.env });
-    expect(users.length).toBeGreaterThanOrEqual(PEOPLE);
+  it('reads all of them in pages of 1,000, with one query per page', async () => {
+    const countingDb = createCountingD1();
+    const users = await readPages(USERS_PATH, '', { env: countingDb.env });
+    expect(users.length).toBeGreaterThanOrEqual(USER_COUNT);
     expect(new Set(users.map(({ id }) => id)).size).toBe(users.length);
     // Who is asking, and the page.
-    expect(counted.calls()).toBeLessThanOrEqual(2 * Math.ceil(users.length / PAGE));
-    expect(counted.longest()).toBeLessThan(2_000_000);
+    expect(countingDb.calls()).toBeLessThanOrEqual(2 * Math.ceil(users.length / PAGE_SIZE));
+    expect(countingDb.longest()).toBeLessThan(2_000_000);
     const groups = await readPages(GROUPS_PATH, '&excludedAttributes=members');
-    expect(groups.length).toBeGreaterThanOrEqual(TEAMS);
+    expect(groups.length).toBeGreaterThanOrEqual(TEAM_COUNT);
   }, 60_000);
 
-  it('changes nothing and writes nothing the second time', async () => {
-    const before = await readState();
-    const counted = createWriteCountingEnv();
-    const sending = { env: counted.env };
+  it('changes and writes nothing the second time', async () => {
+    const stateBefore = await readState();
+    const countingEnv = createWriteCountingEnv();
+    const requestOptions = { env: countingEnv.env };
     const users = (await readPages(USERS_PATH)).filter(({ userName }) => userName?.endsWith('@sync.example'));
     // What each directory sends of each: every twentieth of the users here, and every tenth of the groups.
     for (const { id, userName, displayName, externalId } of users.filter((_, index) => index % 20 === 0)) {
       const json = { schemas: [USER_SCHEMA], userName, displayName, externalId, active: true };
-      await must(directory.put(`${USERS_PATH}/${id}`, { json, ...sending }));
-      await must(
+      await expectSuccess(directory.put(`${USERS_PATH}/${id}`, { json, ...requestOptions }));
+      await expectSuccess(
         directory.patch(`${USERS_PATH}/${id}`, {
           ...makePatch({ op: 'Replace', value: { ...json, active: 'True' } }),
-          ...sending,
+          ...requestOptions,
         }),
       );
     }
     const groups = (await readPages(GROUPS_PATH)).filter(({ displayName }) => displayName?.startsWith('Team '));
     for (const { id, displayName, members } of groups.filter((_, index) => index % 10 === 0)) {
-      await must(directory.put(`${GROUPS_PATH}/${id}`, { json: { displayName, members }, ...sending }));
-      const adding = makePatch({ op: 'Add', path: 'members', value: members });
-      await must(directory.patch(`${GROUPS_PATH}/${id}`, { ...adding, ...sending }));
+      await expectSuccess(directory.put(`${GROUPS_PATH}/${id}`, { json: { displayName, members }, ...requestOptions }));
+      const addPatch = makePatch({ op: 'Add', path: 'members', value: members });
+      await expectSuccess(directory.patch(`${GROUPS_PATH}/${id}`, { ...addPatch, ...requestOptions }));
     }
-    expect(counted.writes()).toBe(0);
-    expect(await readState()).toEqual(before);
+    expect(countingEnv.writes()).toBe(0);
+    expect(await readState()).toEqual(stateBefore);
   }, 600_000);
 
-  it('fills a group with 10,000 members in pages of 1,000, one transaction each, and none when repeated', async () => {
+  it('fills a group with 10,000 members in pages of 1,000 with one transaction each, and with none when repeated', async () => {
     const users = (await readPages(USERS_PATH, '&attributes=userName')).filter(({ userName }) =>
       userName?.endsWith('@sync.example'),
     );
     const group = await createDirectoryGroup(directory);
-    const fill = async () => {
-      const counted = createWriteCountingEnv();
-      for (let from = 0; from < users.length; from += PAGE) {
-        const value = users.slice(from, from + PAGE).map(({ id }) => ({ value: id }));
-        const adding = makePatch({ op: 'Add', path: 'members', value });
-        await must(
-          directory.patch(`${GROUPS_PATH}/${group.id}?excludedAttributes=members`, { ...adding, env: counted.env }),
+    const fillGroup = async () => {
+      const countingEnv = createWriteCountingEnv();
+      for (let from = 0; from < users.length; from += PAGE_SIZE) {
+        const value = users.slice(from, from + PAGE_SIZE).map(({ id }) => ({ value: id }));
+        const addPatch = makePatch({ op: 'Add', path: 'members', value });
+        await expectSuccess(
+          directory.patch(`${GROUPS_PATH}/${group.id}?excludedAttributes=members`, {
+            ...addPatch,
+            env: countingEnv.env,
+          }),
         );
       }
-      return counted;
+      return countingEnv;
     };
-    const first = await fill();
-    expect(first.writes()).toBe(PEOPLE / PAGE);
+    const first = await fillGroup();
+    expect(first.writes()).toBe(USER_COUNT / PAGE_SIZE);
     // Each member is looked up, however many users the company has.
-    expect(first.rowsRead()).toBeLessThan(100 * PAGE);
-    expect((await fill()).writes()).toBe(0);
-    const whole = await must(directory.get(`${GROUPS_PATH}/${group.id}`));
-    expect(whole.members).toHaveLength(PEOPLE);
+    expect(first.rowsRead()).toBeLessThan(100 * PAGE_SIZE);
+    expect((await fillGroup()).writes()).toBe(0);
+    const wholeGroup = await expectSuccess(directory.get(`${GROUPS_PATH}/${group.id}`));
+    expect(wholeGroup.members).toHaveLength(USER_COUNT);
     // The whole of it by PUT, as Okta sends it: without change, then half of it.
-    const counted = createWriteCountingEnv();
-    const json = { displayName: group.displayName, members: whole.members };
-    await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json, env: counted.env }));
-    expect(counted.writes()).toBe(0);
-    const half = { ...json, members: whole.members.slice(0, PEOPLE / 2) };
-    expect((await must(directory.put(`${GROUPS_PATH}/${group.id}`, { json: half }))).members).toHaveLength(PEOPLE / 2);
+    const countingEnv = createWriteCountingEnv();
+    const json = { displayName: group.displayName, members: wholeGroup.members };
+    await expectSuccess(directory.put(`${GROUPS_PATH}/${group.id}`, { json, env: countingEnv.env }));
+    expect(countingEnv.writes()).toBe(0);
+    const halfGroup = { ...json, members: wholeGroup.members.slice(0, USER_COUNT / 2) };
+    expect(
+      (await expectSuccess(directory.put(`${GROUPS_PATH}/${group.id}`, { json: halfGroup }))).members,
+    ).toHaveLength(USER_COUNT / 2);
     const tag = (await directory.get(`${GROUPS_PATH}/${group.id}`)).headers.get('etag') as string;
-    const emptying = { ...makePatch({ op: 'remove', path: 'members' }), headers: { 'if-match': tag } };
-    expect((await must(directory.patch(`${GROUPS_PATH}/${group.id}`, emptying))).members).toEqual([]);
+    const emptyRequest = { ...makePatch({ op: 'remove', path: 'members' }), headers: { 'if-match': tag } };
+    expect((await expectSuccess(directory.patch(`${GROUPS_PATH}/${group.id}`, emptyRequest))).members).toEqual([]);
   }, 600_000);
 
-  it('is refused a page with too many members, and gets it without members', async () => {
-    const everybody = Array.from({ length: 6 }, () => createDirectoryGroup(directory));
-    const groups = await Promise.all(everybody);
+  it('is refused a page with too many members, but gets the page without members', async () => {
+    const newGroups = Array.from({ length: 6 }, () => createDirectoryGroup(directory));
+    const groups = await Promise.all(newGroups);
     await env.CONTROL_DB.prepare(
       `insert into group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
        select lower(hex(randomblob(12))), ?1, groups.value, 'user', users.id, ?2, 1 from users, json_each(?3) as groups
@@ -193,10 +209,10 @@ describe('a SCIM sync of 10,000 users and 500 groups', () => {
       .run();
     expect(readRefusal(await directory.get(`${GROUPS_PATH}?count=1000`))).toEqual([400, 'tooMany']);
     expect((await directory.get(`${GROUPS_PATH}?count=1000&excludedAttributes=members`)).status).toBe(200);
-    expect((await directory.get(`${GROUPS_PATH}/${groups[0].id}`)).body.members).toHaveLength(PEOPLE);
+    expect((await directory.get(`${GROUPS_PATH}/${groups[0].id}`)).body.members).toHaveLength(USER_COUNT);
   }, 120_000);
 
-  it('is refused 20,000 unknown members in a short answer', async () => {
+  it('is refused 20,000 unknown members with a short answer', async () => {
     const group = await createDirectoryGroup(directory);
     const value = Array.from({ length: 20_000 }, (_, index) => ({
       value: index.toString(16).padStart(24, 'a'),

@@ -1,19 +1,19 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
+import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { createRivalEnv } from '../support/rival.ts';
+import { createOvertakenEnv } from '../support/rival.ts';
 import {
-  allow,
-  aServiceAccountThat,
-  aUser,
-  bind,
-  must,
-  signed,
-  withSecret,
-  withServiceToken,
+  bindUser,
+  createAllowedAccount,
+  createGrouplessUser,
+  createSecretCaller,
+  createSignedCaller,
+  createTokenCaller,
+  expectSuccess,
+  makeAllow,
 } from '../support/signed.ts';
-import { aCompany, type Company, logIn } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, logIn } from '../support/worlds.ts';
 import {
   createDirectory,
   createDirectoryGroup,
@@ -31,13 +31,13 @@ let company: Company;
 let directory: Caller;
 let owner: string;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   directory = await createDirectory(company);
-  const { Resources } = await must(directory.get(`${USERS_PATH}?count=1`));
+  const { Resources } = await expectSuccess(directory.get(`${USERS_PATH}?count=1`));
   owner = Resources[0].id;
 });
 
-const readUser = (id: string) => must(directory.get(`${USERS_PATH}/${id}`));
+const readUser = (id: string) => expectSuccess(directory.get(`${USERS_PATH}/${id}`));
 
 describe('a SCIM user', () => {
   it('is made without a password, active, and in the form of SCIM', async () => {
@@ -67,9 +67,9 @@ describe('a SCIM user', () => {
     ]);
     expect(headers.get('content-type')).toBe('application/scim+json');
     expect([headers.get('location'), headers.get('etag')]).toEqual([location, body.meta.version]);
-    const read = await directory.get(`${USERS_PATH}/${body.id}`);
-    expect([read.body, read.headers.get('etag')]).toEqual([body, body.meta.version]);
-    expect(await must(company.as.get(`/v1/users/${body.id}`))).toMatchObject({
+    const readAnswer = await directory.get(`${USERS_PATH}/${body.id}`);
+    expect([readAnswer.body, readAnswer.headers.get('etag')]).toEqual([body, body.meta.version]);
+    expect(await expectSuccess(company.as.get(`/v1/users/${body.id}`))).toMatchObject({
       email: 'ana.souza@example.com',
       name: 'Ana Souza',
       status: 'active',
@@ -86,7 +86,7 @@ describe('a SCIM user', () => {
     [{ [`${USER_SCHEMA}:displayName`]: 'With its schema' }, 'With its schema'],
   ])('gets the display name from %j', async (names, name) => {
     const { displayName: _, ...input } = makeUserInput();
-    expect(await must(directory.post(USERS_PATH, { json: { ...input, ...names } }))).toMatchObject({
+    expect(await expectSuccess(directory.post(USERS_PATH, { json: { ...input, ...names } }))).toMatchObject({
       displayName: name,
     });
   });
@@ -121,11 +121,11 @@ describe('a SCIM user', () => {
     [{ externalId: 'x'.repeat(256) }, 'externalId'],
     [{ externalId: 5 }, 'externalId'],
     [{ name: 'flat' }, 'name'],
-  ])('is not made with %j', async (wrong, says) => {
-    const { status, body } = await directory.post(USERS_PATH, { json: makeUserInput(wrong) });
+  ])('cannot be made with %j', async (wrongFields, expectedField) => {
+    const { status, body } = await directory.post(USERS_PATH, { json: makeUserInput(wrongFields) });
     expect([status, body]).toEqual([
       400,
-      { schemas: [ERROR], status: '400', scimType: 'invalidValue', detail: expect.stringContaining(says) },
+      { schemas: [ERROR], status: '400', scimType: 'invalidValue', detail: expect.stringContaining(expectedField) },
     ]);
   });
 
@@ -140,10 +140,12 @@ describe('a SCIM user', () => {
       'uniqueness',
     ]);
     const other = await createDirectoryUser(directory);
-    const taken = makePatch({ op: 'replace', path: 'externalId', value: externalId });
-    expect(readRefusal(await directory.patch(`${USERS_PATH}/${other.id}`, taken))).toEqual([409, 'uniqueness']);
-    await must(directory.delete(`${USERS_PATH}/${first.id}`));
-    expect(await must(directory.post(USERS_PATH, { json: makeUserInput({ userName, externalId }) }))).toMatchObject({
+    const takenIdPatch = makePatch({ op: 'replace', path: 'externalId', value: externalId });
+    expect(readRefusal(await directory.patch(`${USERS_PATH}/${other.id}`, takenIdPatch))).toEqual([409, 'uniqueness']);
+    await expectSuccess(directory.delete(`${USERS_PATH}/${first.id}`));
+    expect(
+      await expectSuccess(directory.post(USERS_PATH, { json: makeUserInput({ userName, externalId }) })),
+    ).toMatchObject({
       userName,
       externalId,
     });
@@ -151,14 +153,14 @@ describe('a SCIM user', () => {
 
   it('is not found by another company, which may use the same externalId', async () => {
     const user = await createDirectoryUser(directory);
-    const stranger = await createDirectory(await aCompany());
-    expect(await createDirectoryUser(stranger, { externalId: user.externalId })).toMatchObject({
+    const otherDirectory = await createDirectory(await createOwnedCompany());
+    expect(await createDirectoryUser(otherDirectory, { externalId: user.externalId })).toMatchObject({
       externalId: user.externalId,
     });
-    expect((await must(stranger.get(`${USERS_PATH}?filter=id eq "${user.id}"`))).totalResults).toBe(0);
+    expect((await expectSuccess(otherDirectory.get(`${USERS_PATH}?filter=id eq "${user.id}"`))).totalResults).toBe(0);
   });
 
-  it('is replaced by PUT, and keeps what is not sent', async () => {
+  it('is replaced by PUT, and keeps fields that are not sent', async () => {
     const user = await createDirectoryUser(directory);
     const json = { userName: 'renamed@example.com', name: { givenName: 'New', familyName: 'Name' } };
     const { body } = await directory.put(`${USERS_PATH}/${user.id}`, { json });
@@ -175,12 +177,12 @@ describe('a SCIM user', () => {
 
   it('is not written if nothing differs', async () => {
     const input = makeUserInput();
-    const user = await must(directory.post(USERS_PATH, { json: input }));
-    const again = await must(directory.put(`${USERS_PATH}/${user.id}`, { json: input }));
-    const patched = await must(
+    const user = await expectSuccess(directory.post(USERS_PATH, { json: input }));
+    const replacedUser = await expectSuccess(directory.put(`${USERS_PATH}/${user.id}`, { json: input }));
+    const patchedUser = await expectSuccess(
       directory.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'replace', value: { ...input, active: 'True' } })),
     );
-    expect([again, patched]).toEqual([user, user]);
+    expect([replacedUser, patchedUser]).toEqual([user, user]);
   });
 
   it('is deleted, and then not found', async () => {
@@ -223,21 +225,21 @@ describe('PATCH of a SCIM user', () => {
 
   it('removes the externalId', async () => {
     const user = await createDirectoryUser(directory);
-    const body = await must(
+    const body = await expectSuccess(
       directory.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'remove', path: 'externalId' })),
     );
     expect(body).not.toHaveProperty('externalId');
   });
 
-  it('changes one part of a name and keeps the rest, also when it is repeated', async () => {
+  it('changes one part of a name and keeps the other parts, also when it is repeated', async () => {
     const user = await createDirectoryUser(directory, { displayName: 'Ana Souza Lima' });
-    const change = (path: string, value: string) =>
-      must(directory.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'replace', path, value })));
-    expect((await change('name.givenName', 'Bia Maria')).displayName).toBe('Bia Maria Souza Lima');
-    const twice = await change('name.givenName', 'Bia Maria');
-    expect(twice.displayName).toBe('Bia Maria Souza Lima');
-    expect((await change('name.familyName', 'Reis')).displayName).toBe('Bia Reis');
-    expect((await change('name.familyName', 'Reis')).displayName).toBe('Bia Reis');
+    const changeName = (path: string, value: string) =>
+      expectSuccess(directory.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'replace', path, value })));
+    expect((await changeName('name.givenName', 'Bia Maria')).displayName).toBe('Bia Maria Souza Lima');
+    const secondChange = await changeName('name.givenName', 'Bia Maria');
+    expect(secondChange.displayName).toBe('Bia Maria Souza Lima');
+    expect((await changeName('name.familyName', 'Reis')).displayName).toBe('Bia Reis');
+    expect((await changeName('name.familyName', 'Reis')).displayName).toBe('Bia Reis');
   });
 
   it.each([
@@ -267,24 +269,28 @@ describe('PATCH of a SCIM user', () => {
 
 describe('a change of a SCIM user to inactive or active', () => {
   it('ends the sessions on the next request, and lets the user sign in again', async () => {
-    const { id, email, password } = await aUser(company);
-    const { token } = await must(logIn(company.slug, email, password));
+    const { id, email, password } = await createGrouplessUser(company);
+    const { token } = await expectSuccess(logIn(company.slug, email, password));
     expect((await createCaller(token).get('/v1/auth/me')).status).toBe(200);
-    await must(directory.patch(`${USERS_PATH}/${id}`, makePatch({ op: 'Replace', path: 'active', value: 'False' })));
+    await expectSuccess(
+      directory.patch(`${USERS_PATH}/${id}`, makePatch({ op: 'Replace', path: 'active', value: 'False' })),
+    );
     expect((await createCaller(token).get('/v1/auth/me')).status).toBe(401);
-    expect(await must(company.as.get(`/v1/users/${id}`))).toMatchObject({ status: 'inactive' });
-    await must(directory.patch(`${USERS_PATH}/${id}`, makePatch({ op: 'Replace', path: 'active', value: 'True' })));
+    expect(await expectSuccess(company.as.get(`/v1/users/${id}`))).toMatchObject({ status: 'inactive' });
+    await expectSuccess(
+      directory.patch(`${USERS_PATH}/${id}`, makePatch({ op: 'Replace', path: 'active', value: 'True' })),
+    );
     expect((await createCaller(token).get('/v1/auth/me')).status).toBe(401);
     expect((await logIn(company.slug, email, password)).status).toBe(200);
   });
 
-  it('is refused for users who are only invited, and so is a new address', async () => {
+  it('is refused for users who are only invited, and so is a new address for them', async () => {
     const { id } = (await inviteUser(company, 'guest@example.com')).user;
     expect(await readUser(id)).toMatchObject({ active: false });
-    const activating = makePatch({ op: 'replace', path: 'active', value: true });
-    expect((await directory.patch(`${USERS_PATH}/${id}`, activating)).status).toBe(409);
-    const elsewhere = makePatch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
-    expect((await directory.patch(`${USERS_PATH}/${id}`, elsewhere)).status).toBe(409);
+    const activatePatch = makePatch({ op: 'replace', path: 'active', value: true });
+    expect((await directory.patch(`${USERS_PATH}/${id}`, activatePatch)).status).toBe(409);
+    const addressPatch = makePatch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
+    expect((await directory.patch(`${USERS_PATH}/${id}`, addressPatch)).status).toBe(409);
   });
 });
 
@@ -294,28 +300,33 @@ describe('the owner of a company', () => {
     ['PATCH', makePatch({ op: 'Replace', value: { active: 'False', displayName: 'x' } })],
     ['PATCH', makePatch({ op: 'replace', path: 'userName', value: 'taken-over@example.com' })],
     ['DELETE', {}],
-  ])('is neither deactivated, deleted nor given another address by SCIM: %s', async (method, sending) => {
-    const before = await readUser(owner);
+  ])('is neither deactivated, deleted nor given another address by SCIM: %s', async (method, requestOptions) => {
+    const userBefore = await readUser(owner);
     const send = method === 'PATCH' ? directory.patch : directory.delete;
-    expect(readRefusal(await send(`${USERS_PATH}/${owner}`, sending))).toEqual([403, 'mutability']);
-    expect(await readUser(owner)).toEqual(before);
+    expect(readRefusal(await send(`${USERS_PATH}/${owner}`, requestOptions))).toEqual([403, 'mutability']);
+    expect(await readUser(owner)).toEqual(userBefore);
   });
 
   it('keeps the password reset link when SCIM is refused to set another address', async () => {
     // A reset ends sessions.
-    const theirs = await aCompany();
-    const { email, password } = theirs.owner;
-    await must(call('POST', '/v1/users/reset-password/request', { json: { company_slug: theirs.slug, email } }));
+    const otherCompany = await createOwnedCompany();
+    const { email, password } = otherCompany.owner;
+    await expectSuccess(
+      callApi('POST', '/v1/users/reset-password/request', { json: { company_slug: otherCompany.slug, email } }),
+    );
     const token = readLink(readNewestMail(email)).searchParams.get('token');
     const other = makePatch({ op: 'replace', path: 'userName', value: 'elsewhere@example.com' });
-    const refused = await (await createDirectory(theirs)).patch(`${USERS_PATH}/${theirs.owner.id}`, other);
-    expect(readRefusal(refused)).toEqual([403, 'mutability']);
-    const confirmed = await call('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
-    expect(confirmed.status).toBe(200);
+    const refusedAnswer = await (await createDirectory(otherCompany)).patch(
+      `${USERS_PATH}/${otherCompany.owner.id}`,
+      other,
+    );
+    expect(readRefusal(refusedAnswer)).toEqual([403, 'mutability']);
+    const confirmAnswer = await callApi('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
+    expect(confirmAnswer.status).toBe(200);
   });
 
   it('keeps all required attributes when PATCH removes them', async () => {
-    const before = await readUser(owner);
+    const userBefore = await readUser(owner);
     for (const [operation, expected] of [
       [{ op: 'remove' }, [400, 'noTarget']],
       [{ op: 'remove', path: 'userName' }, [400, 'invalidValue']],
@@ -323,19 +334,19 @@ describe('the owner of a company', () => {
       [{ op: 'remove', path: 'active' }, [200, undefined]],
     ] as const)
       expect(readRefusal(await directory.patch(`${USERS_PATH}/${owner}`, makePatch(operation)))).toEqual(expected);
-    expect(await readUser(owner)).toEqual(before);
+    expect(await readUser(owner)).toEqual(userBefore);
   });
 
   it('may leave a group by SCIM, and stays the owner', async () => {
     const group = await createDirectoryGroup(directory, { members: [{ value: owner }] });
-    const leaving = makePatch({ op: 'remove', path: `members[value eq "${owner}"]` });
-    expect((await must(directory.patch(`${GROUPS_PATH}/${group.id}`, leaving))).members).toEqual([]);
+    const leavePatch = makePatch({ op: 'remove', path: `members[value eq "${owner}"]` });
+    expect((await expectSuccess(directory.patch(`${GROUPS_PATH}/${group.id}`, leavePatch))).members).toEqual([]);
     expect((await directory.delete(`${USERS_PATH}/${owner}`)).status).toBe(403);
     expect(await readUser(owner)).toMatchObject({ active: true });
   });
 
   it('can be renamed by SCIM like any user', async () => {
-    const body = await must(
+    const body = await expectSuccess(
       directory.patch(
         `${USERS_PATH}/${owner}`,
         makePatch({ op: 'replace', value: { displayName: 'The Owner', active: true } }),
@@ -348,20 +359,22 @@ describe('the owner of a company', () => {
 describe('a new address of a SCIM user', () => {
   it('is set only by a client with all permissions of that user', async () => {
     const group = await createDirectoryGroup(directory);
-    const policy = await must(
+    const policy = await expectSuccess(
       company.as.post('/v1/policies', {
-        json: { name: 'Strong', document: { version: '2024-01-01', statements: [allow('policies:create')] } },
+        json: { name: 'Strong', document: { version: '2024-01-01', statements: [makeAllow('policies:create')] } },
       }),
     );
-    await must(company.as.post(`/v1/groups/${group.id}/policies/${policy._id}`));
+    await expectSuccess(company.as.post(`/v1/groups/${group.id}/policies/${policy._id}`));
     const user = await createDirectoryUser(directory);
-    await bind(company, group.id, user.id);
-    const weak = withSecret(await aServiceAccountThat(company, allow('users:update', 'users:get')));
-    const taking = makePatch({ op: 'replace', path: 'userName', value: 'mine@example.com' });
-    expect((await weak.patch(`${USERS_PATH}/${user.id}`, taking)).status).toBe(403);
+    await bindUser(company, group.id, user.id);
+    const weakCaller = createSecretCaller(await createAllowedAccount(company, makeAllow('users:update', 'users:get')));
+    const addressPatch = makePatch({ op: 'replace', path: 'userName', value: 'mine@example.com' });
+    expect((await weakCaller.patch(`${USERS_PATH}/${user.id}`, addressPatch)).status).toBe(403);
     expect((await readUser(user.id)).userName).toBe(user.userName);
-    const harmless = await createDirectoryUser(directory);
-    expect((await weak.patch(`${USERS_PATH}/${harmless.id}`, taking)).body.userName).toBe('mine@example.com');
+    const userWithoutPermissions = await createDirectoryUser(directory);
+    expect((await weakCaller.patch(`${USERS_PATH}/${userWithoutPermissions.id}`, addressPatch)).body.userName).toBe(
+      'mine@example.com',
+    );
   });
 });
 
@@ -373,17 +386,17 @@ describe('the permissions of a SCIM client', () => {
     ['users:deactivate', { path: 'active', value: false }, 200],
     ['users:deactivate', { path: 'displayName', value: 'x' }, 403],
     ['users:get', { path: 'active', value: false }, 403],
-  ] as const)('with %s: a replacement of %j is answered %i', async (action, operation, status) => {
+  ] as const)('with %s and a replacement of %j lead to the status %i', async (action, operation, status) => {
     const user = await createDirectoryUser(directory);
-    const by = withSecret(await aServiceAccountThat(company, allow(action, 'users:get')));
+    const by = createSecretCaller(await createAllowedAccount(company, makeAllow(action, 'users:get')));
     const answer = await by.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'replace', ...operation }));
     expect(answer.status).toBe(status);
   });
 
   it('also apply with a service token, but neither with a session nor with a signed request', async () => {
-    const robot = await aServiceAccountThat(company, allow('users:list'));
-    expect((await (await withServiceToken(robot)).get(USERS_PATH)).status).toBe(200);
-    for (const by of [company.as, createCaller('none'), signed(robot.key)]) {
+    const serviceAccount = await createAllowedAccount(company, makeAllow('users:list'));
+    expect((await (await createTokenCaller(serviceAccount)).get(USERS_PATH)).status).toBe(200);
+    for (const by of [company.as, createCaller('none'), createSignedCaller(serviceAccount.key)]) {
       const { status, headers, body } = await by.get(USERS_PATH);
       expect([status, body]).toEqual([
         401,
@@ -395,42 +408,42 @@ describe('the permissions of a SCIM client', () => {
 });
 
 describe('the ETag of a SCIM user', () => {
-  it('is that of the whole user, whatever attributes are requested', async () => {
+  it('is the ETag of the whole user, whatever attributes are requested', async () => {
     const user = await createDirectoryUser(directory);
     const { headers, body } = await directory.get(`${USERS_PATH}/${user.id}?attributes=userName`);
     expect(body).toEqual({ schemas: [USER_SCHEMA], id: user.id, userName: user.userName });
     expect(headers.get('etag')).toBe(user.meta.version);
-    const known = { headers: { 'if-none-match': user.meta.version } };
-    expect((await directory.get(`${USERS_PATH}/${user.id}`, known)).status).toBe(304);
+    const knownHeaders = { headers: { 'if-none-match': user.meta.version } };
+    expect((await directory.get(`${USERS_PATH}/${user.id}`, knownHeaders)).status).toBe(304);
   });
 
-  it('that is stale in If-Match changes nothing, by any method', async () => {
+  it('in If-Match prevents any change by any method if it is stale', async () => {
     const user = await createDirectoryUser(directory);
     const json = makeUserInput({ userName: user.userName });
-    const stale = { headers: { 'if-match': user.meta.version } };
-    const changed = await must(directory.put(`${USERS_PATH}/${user.id}`, { json, ...stale }));
+    const staleHeaders = { headers: { 'if-match': user.meta.version } };
+    const changedUser = await expectSuccess(directory.put(`${USERS_PATH}/${user.id}`, { json, ...staleHeaders }));
     for (const answer of [
-      await directory.put(`${USERS_PATH}/${user.id}`, { json: { ...json, displayName: 'Stale' }, ...stale }),
+      await directory.put(`${USERS_PATH}/${user.id}`, { json: { ...json, displayName: 'Stale' }, ...staleHeaders }),
       await directory.patch(`${USERS_PATH}/${user.id}`, {
         ...makePatch({ op: 'replace', path: 'displayName', value: 'S' }),
-        ...stale,
+        ...staleHeaders,
       }),
-      await directory.delete(`${USERS_PATH}/${user.id}`, stale),
+      await directory.delete(`${USERS_PATH}/${user.id}`, staleHeaders),
     ])
       expect(readRefusal(answer)).toEqual([412, undefined]);
-    expect(await readUser(user.id)).toEqual(changed);
-    const fresh = { headers: { 'if-match': `W/${changed.meta.version}` } };
-    expect((await directory.delete(`${USERS_PATH}/${user.id}`, fresh)).status).toBe(204);
+    expect(await readUser(user.id)).toEqual(changedUser);
+    const currentHeaders = { headers: { 'if-match': `W/${changedUser.meta.version}` } };
+    expect((await directory.delete(`${USERS_PATH}/${user.id}`, currentHeaders)).status).toBe(204);
   });
 
-  it('that goes stale during the request changes nothing', async () => {
+  it('prevents any change if it becomes stale during the request', async () => {
     const user = await createDirectoryUser(directory);
-    const { env } = createRivalEnv(/^update "users"/, () =>
-      must(company.as.put(`/v1/users/${user.id}`, { json: { name: 'Rival' } })),
+    const { env } = createOvertakenEnv(/^update "users"/, () =>
+      expectSuccess(company.as.put(`/v1/users/${user.id}`, { json: { name: 'Rival' } })),
     );
-    const sending = { ...makePatch({ op: 'replace', path: 'displayName', value: 'Late' }), env };
+    const requestOptions = { ...makePatch({ op: 'replace', path: 'displayName', value: 'Late' }), env };
     const { status } = await directory.patch(`${USERS_PATH}/${user.id}`, {
-      ...sending,
+      ...requestOptions,
       headers: { 'if-match': user.meta.version },
     });
     expect([status, (await readUser(user.id)).displayName]).toEqual([412, 'Rival']);
@@ -447,25 +460,28 @@ describe('the body of a SCIM request', () => {
       { body: '['.repeat(101) + ']'.repeat(101), headers: { 'content-type': 'application/json' } },
       'invalidSyntax',
     ],
-  ])('that %s is refused', async (_, sending, scimType) => {
-    expect(readRefusal(await directory.post(USERS_PATH, sending))).toEqual([400, scimType]);
+  ])('that %s is refused', async (_, requestOptions, scimType) => {
+    expect(readRefusal(await directory.post(USERS_PATH, requestOptions))).toEqual([400, scimType]);
   });
 
   it('may have the content type application/scim+json', async () => {
-    const sending = {
+    const requestOptions = {
       body: JSON.stringify(makeUserInput()),
       headers: { 'content-type': 'application/scim+json; charset=utf-8' },
     };
-    expect((await directory.post(USERS_PATH, sending)).status).toBe(201);
+    expect((await directory.post(USERS_PATH, requestOptions)).status).toBe(201);
   });
 
   it('that is too large is refused with a SCIM error', async () => {
-    const sending = { body: `{"a":"${'x'.repeat(1024 * 1024)}"}`, headers: { 'content-type': 'application/json' } };
-    expect(readRefusal(await directory.post(USERS_PATH, sending))).toEqual([413, undefined]);
+    const requestOptions = {
+      body: `{"a":"${'x'.repeat(1024 * 1024)}"}`,
+      headers: { 'content-type': 'application/json' },
+    };
+    expect(readRefusal(await directory.post(USERS_PATH, requestOptions))).toEqual([413, undefined]);
   });
 
   it('to an unknown path is answered with a SCIM error', async () => {
-    const { status, body } = await call('GET', '/scim/v2/Nothing');
+    const { status, body } = await callApi('GET', '/scim/v2/Nothing');
     expect([status, body]).toEqual([404, expect.objectContaining({ schemas: [ERROR], status: '404' })]);
   });
 });

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testsOf } from '../changed.ts';
+import { findTests } from '../changed.ts';
 
 describe('npm run test:changed', () => {
   it.each([
@@ -25,13 +25,13 @@ describe('npm run test:changed', () => {
     ['src/context.ts', undefined],
     ['test/support/worlds.ts', undefined],
     ['package.json', undefined],
-  ])('runs for a change of %s the tests of %s', (path, tests) => {
-    expect(testsOf(path)).toBe(tests);
+  ])('runs, for a change of %s, the tests of %s', (path, tests) => {
+    expect(findTests(path)).toBe(tests);
     if (tests) expect(existsSync(join(resolve(import.meta.dirname, '../..'), tests))).toBe(true);
   });
 });
 
-it('npm run test:changed asks for another commit when it does not find the given one', () => {
+it('npm run test:changed tells the caller to name another commit when it does not find the given one', () => {
   const script = join(import.meta.dirname, '../changed.ts');
   const { status, stderr } = spawnSync(process.execPath, [script, 'no-such-commit'], { encoding: 'utf8' });
   expect(status).toBe(1);

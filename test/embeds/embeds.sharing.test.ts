@@ -1,33 +1,33 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { aSalesDashboard, regionsIn, regionsOf, someSales } from '../shares/support.ts';
-import { BASE_URL, call } from '../support/api.ts';
+import { createSalesDashboard, createSalesTable, listDistinctRegions, listRegions } from '../shares/support.ts';
+import { BASE_URL, callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { createCountingD1 } from '../support/counted.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aVisualization } from '../visualizations/support.ts';
-import { createEmbed, makeEmbedRoutes } from './support.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { postVisualization } from '../visualizations/support.ts';
+import { createEmbedToken, makeEmbedRoutes } from './support.ts';
 
 let company: Company;
 let id: string;
 let visualization: string;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
-  const made = await aSalesDashboard(company);
-  id = made.dashboard._id;
-  visualization = made.rows._id;
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
+  const sales = await createSalesDashboard(company);
+  id = sales.dashboard._id;
+  visualization = sales.rows._id;
 });
 afterEach(resetClock);
 
 const generateEmbed = (json: Record<string, unknown>, as = company.as) =>
   as.post(`/api/v1/embed/dashboards/${id}`, { json });
-const dashboardEmbed = async (json: Record<string, unknown> = {}) =>
-  makeEmbedRoutes('d', await createEmbed(company, 'dashboards', id, json));
+const createDashboardEmbed = async (json: Record<string, unknown> = {}) =>
+  makeEmbedRoutes('d', await createEmbedToken(company, 'dashboards', id, json));
 
 describe('the creation of an embed', () => {
-  it('answers a token, the address of its page, and its expiry', async () => {
+  it('returns a token, the address of its page, and its expiry', async () => {
     const { status, body } = await generateEmbed({});
     expect([status, body]).toEqual([
       201,
@@ -71,8 +71,8 @@ describe('the creation of an embed', () => {
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('answers 404 for what does not exist or is another company’s', async () => {
-    const other = await aCompany();
+  it('answers 404 for a dashboard or visualization that does not exist or belongs to another company', async () => {
+    const other = await createOwnedCompany();
     expect((await generateEmbed({}, other.as)).status).toBe(404);
     expect((await company.as.post(`/api/v1/embed/dashboards/${'0'.repeat(24)}`, { json: {} })).status).toBe(404);
     expect((await company.as.post(`/api/v1/embed/visualizations/${id}`, { json: {} })).status).toBe(404);
@@ -80,13 +80,13 @@ describe('the creation of an embed', () => {
 });
 
 describe('an embedded dashboard', () => {
-  it('answers the filters that its viewer may use', async () => {
-    const allowed = ['https://partner.test'];
-    const embed = await dashboardEmbed({
+  it('returns the filters that its viewer may use', async () => {
+    const allowedOrigins = ['https://partner.test'];
+    const embed = await createDashboardEmbed({
       allowed_params: ['regions', 'least'],
       required_params: ['regions'],
       fixed_params: { region: 'north' },
-      allowed_origins: allowed,
+      allowed_origins: allowedOrigins,
     });
     const { status, body, headers } = await embed.info();
     expect([status, body]).toEqual([
@@ -94,7 +94,12 @@ describe('an embedded dashboard', () => {
       {
         requires_auth: false,
         branding: { name: expect.stringMatching(/^Company \d+$/) },
-        embed_options: { allowed_origins: allowed, hide_header: false, hide_controls: false, allow_downloads: false },
+        embed_options: {
+          allowed_origins: allowedOrigins,
+          hide_header: false,
+          hide_controls: false,
+          allow_downloads: false,
+        },
         expires_at: expect.any(String),
         dashboard: {
           id,
@@ -117,9 +122,12 @@ describe('an embedded dashboard', () => {
   });
 
   it('is executed with fixed and allowed parameters only', async () => {
-    const embed = await dashboardEmbed({ fixed_params: { regions: ['north', 'south'] }, allowed_params: ['least'] });
-    expect(regionsOf((await embed.execute()).body)).toEqual(['north', 'south']);
-    expect(regionsIn((await embed.execute({ least: 45 })).body)).toEqual(['south']);
+    const embed = await createDashboardEmbed({
+      fixed_params: { regions: ['north', 'south'] },
+      allowed_params: ['least'],
+    });
+    expect(listDistinctRegions((await embed.execute()).body)).toEqual(['north', 'south']);
+    expect(listRegions((await embed.execute({ least: 45 })).body)).toEqual(['south']);
     for (const parameters of [
       { regions: ['east'] },
       { regions: ['north'] },
@@ -134,16 +142,16 @@ describe('an embedded dashboard', () => {
   });
 
   it('is refused without a required parameter', async () => {
-    const embed = await dashboardEmbed({ allowed_params: ['regions'], required_params: ['regions'] });
-    for (const none of [{}, { regions: null }, { regions: [] }, { regions: '' }]) {
-      const { status, body } = await embed.execute(none);
+    const embed = await createDashboardEmbed({ allowed_params: ['regions'], required_params: ['regions'] });
+    for (const emptyParameters of [{}, { regions: null }, { regions: [] }, { regions: '' }]) {
+      const { status, body } = await embed.execute(emptyParameters);
       expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
     }
-    expect(regionsOf((await embed.execute({ regions: ['east'] })).body)).toEqual(['east']);
+    expect(listDistinctRegions((await embed.execute({ regions: ['east'] })).body)).toEqual(['east']);
   });
 
-  it('answers options of allowed filters only', async () => {
-    const embed = await dashboardEmbed({ allowed_params: ['regions'] });
+  it('returns options of allowed filters only', async () => {
+    const embed = await createDashboardEmbed({ allowed_params: ['regions'] });
     expect((await embed.options('regions', 'eas')).body).toEqual({
       filter_slug: 'regions',
       options: [{ value: 'east', label: 'EAST' }],
@@ -154,26 +162,26 @@ describe('an embedded dashboard', () => {
       const { status, body } = await embed.options(slug);
       expect([slug, status, body.error_code]).toEqual([slug, 403, 'FILTER_DISABLED_BY_POLICY']);
     }
-    const withText = await dashboardEmbed({ allowed_params: ['days'] });
-    expect((await withText.options('days')).status).toBe(404);
+    const embedWithoutOptions = await createDashboardEmbed({ allowed_params: ['days'] });
+    expect((await embedWithoutOptions.options('days')).status).toBe(404);
   });
 
   it('keeps every digit of a fixed number', async () => {
     const { body } = await company.as.post('/v1/visualizations', {
       json: { name: 'Echo', sql: 'SELECT {{n}}::text', parameters: [{ slug: 'n', label: 'N', kind: 'number' }] },
     });
-    const sent = await company.as.post(`/api/v1/embed/visualizations/${body._id}`, {
+    const embedAnswer = await company.as.post(`/api/v1/embed/visualizations/${body._id}`, {
       headers: { 'content-type': 'application/json' },
       body: '{"fixed_params": {"n": 12345678901234567890.123456789}}',
     });
-    const shown = await makeEmbedRoutes('v', sent.body.token).execute();
-    expect(shown.body.result.rows).toEqual([['12345678901234567890.123456789']]);
+    const executedEmbed = await makeEmbedRoutes('v', embedAnswer.body.token).execute();
+    expect(executedEmbed.body.result.rows).toEqual([['12345678901234567890.123456789']]);
   });
 });
 
 describe('an embedded visualization', () => {
   it('is described and executed by itself', async () => {
-    const token = await createEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
+    const token = await createEmbedToken(company, 'visualizations', visualization, { allowed_params: ['region'] });
     const embed = makeEmbedRoutes('v', token);
     const { body } = await embed.info();
     expect(body.visualization).toMatchObject({ id: visualization, name: 'Rows', filters: [{ slug: 'region' }] });
@@ -181,16 +189,16 @@ describe('an embedded visualization', () => {
     const answer = await embed.execute({ region: 'east' });
     expect(answer.body.result).toMatchObject({ visualization_id: visualization, rows: [['east', 60]], cached: false });
     // Cached under our own host: Cloudflare caches nothing for a host outside of the zone.
-    const kept = vi.spyOn(Cache.prototype, 'match');
+    const cacheMatch = vi.spyOn(Cache.prototype, 'match');
     expect((await embed.execute({ region: 'east' })).body.result.cached).toBe(true);
-    expect(new URL(kept.mock.calls[0]?.[0] as string).origin).toBe(BASE_URL);
-    kept.mockRestore();
+    expect(new URL(cacheMatch.mock.calls[0]?.[0] as string).origin).toBe(BASE_URL);
+    cacheMatch.mockRestore();
     expect((await embed.execute({ regions: ['east'] })).status).toBe(403);
   });
 });
 
 describe('an embed token', () => {
-  const refused = async (token: string) => {
+  const expectTokenInvalid = async (token: string) => {
     const embed = makeEmbedRoutes('d', token);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
@@ -198,34 +206,34 @@ describe('an embed token', () => {
   };
 
   it('ends when it expires', async () => {
-    const token = await createEmbed(company, 'dashboards', id, { expires_in: 60 });
+    const token = await createEmbedToken(company, 'dashboards', id, { expires_in: 60 });
     expect((await makeEmbedRoutes('d', token).info()).status).toBe(200);
     advanceClock(61_000);
-    await refused(token);
+    await expectTokenInvalid(token);
   });
 
-  it('ends on the next request after a rotation of its company’s key, and of no other’s', async () => {
-    const [one, other] = [await aCompany(), await aCompany()];
+  it("ends on the next request after a rotation of its company’s key, but not of another company's key", async () => {
+    const [one, other] = [await createOwnedCompany(), await createOwnedCompany()];
     const tokens = [];
     for (const each of [one, other]) {
-      const { dashboard } = await aSalesDashboard(each);
-      tokens.push(await createEmbed(each, 'dashboards', dashboard._id));
+      const { dashboard } = await createSalesDashboard(each);
+      tokens.push(await createEmbedToken(each, 'dashboards', dashboard._id));
     }
     const [token = '', otherToken = ''] = tokens;
     expect((await makeEmbedRoutes('d', token).info()).status).toBe(200);
     expect((await one.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
-    await refused(token);
+    await expectTokenInvalid(token);
     expect((await makeEmbedRoutes('d', otherToken).info()).status).toBe(200);
     const { body } = await one.as.get('/v1/dashboards');
-    const renewed = await createEmbed(one, 'dashboards', body.records[0]._id);
-    expect((await makeEmbedRoutes('d', renewed).info()).status).toBe(200);
+    const renewedToken = await createEmbedToken(one, 'dashboards', body.records[0]._id);
+    expect((await makeEmbedRoutes('d', renewedToken).info()).status).toBe(200);
     await one.as.post('/api/v1/embed/rotate-key');
-    await refused(renewed);
+    await expectTokenInvalid(renewedToken);
   });
 
   it('ends when the dashboard that it shows is deleted', async () => {
-    const { dashboard } = await aSalesDashboard(company, { name: 'Short-lived' });
-    const embed = makeEmbedRoutes('d', await createEmbed(company, 'dashboards', dashboard._id));
+    const { dashboard } = await createSalesDashboard(company, { name: 'Short-lived' });
+    const embed = makeEmbedRoutes('d', await createEmbedToken(company, 'dashboards', dashboard._id));
     await company.as.delete(`/v1/dashboards/${dashboard._id}`);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
@@ -233,75 +241,84 @@ describe('an embed token', () => {
   });
 
   it('ends when the visualization that it shows is deleted', async () => {
-    const { _id } = await aVisualization(company.as, 'SELECT 1 AS n');
-    const embed = makeEmbedRoutes('v', await createEmbed(company, 'visualizations', _id));
+    const { _id } = await postVisualization(company.as, 'SELECT 1 AS n');
+    const embed = makeEmbedRoutes('v', await createEmbedToken(company, 'visualizations', _id));
     expect((await company.as.delete(`/v1/visualizations/${_id}`)).status).toBe(204);
     for (const { status, body } of [await embed.info(), await embed.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
   });
 
-  it('outlives a new version of the master secret, and ends when the old one is removed', async () => {
-    const token = await createEmbed(company, 'dashboards', id);
+  it('outlives a new version of the master secret, and ends when the old version is removed', async () => {
+    const token = await createEmbedToken(company, 'dashboards', id);
     const { 1: first } = JSON.parse((env as unknown as { EMBED_SECRETS: string }).EMBED_SECRETS);
-    const second = 'another master secret, just as long as it has to be';
-    const withBoth = { env: { EMBED_SECRETS: JSON.stringify({ 1: first, 2: second }) } };
-    const withSecond = { env: { EMBED_SECRETS: JSON.stringify({ 2: second }) } };
-    expect((await makeEmbedRoutes('d', token).info(withBoth)).status).toBe(200);
-    expect((await makeEmbedRoutes('d', token).info(withSecond)).status).toBe(401);
-    const { body } = await company.as.post(`/api/v1/embed/dashboards/${id}`, { json: {}, ...withBoth });
+    const secondSecret = 'another master secret, just as long as it has to be';
+    const bothSecretsEnv = { env: { EMBED_SECRETS: JSON.stringify({ 1: first, 2: secondSecret }) } };
+    const secondSecretEnv = { env: { EMBED_SECRETS: JSON.stringify({ 2: secondSecret }) } };
+    expect((await makeEmbedRoutes('d', token).info(bothSecretsEnv)).status).toBe(200);
+    expect((await makeEmbedRoutes('d', token).info(secondSecretEnv)).status).toBe(401);
+    const { body } = await company.as.post(`/api/v1/embed/dashboards/${id}`, { json: {}, ...bothSecretsEnv });
     expect(decodeProtectedHeader(body.token).kid).toBe('2');
-    expect((await makeEmbedRoutes('d', body.token).info(withSecond)).status).toBe(200);
+    expect((await makeEmbedRoutes('d', body.token).info(secondSecretEnv)).status).toBe(200);
   });
 });
 
 describe('the allowed origins of an embed', () => {
-  it('are those that its token names, and those of our own pages', async () => {
-    const partner = 'https://partner.test';
-    const token = await createEmbed(company, 'dashboards', id, { allowed_origins: [partner] });
-    const allowed = await makeEmbedRoutes('d', token, { origin: partner }).execute();
-    expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([200, partner]);
+  it("are the origins that its token names, and those of the service's own pages", async () => {
+    const partnerOrigin = 'https://partner.test';
+    const token = await createEmbedToken(company, 'dashboards', id, { allowed_origins: [partnerOrigin] });
+    const allowedAnswer = await makeEmbedRoutes('d', token, { origin: partnerOrigin }).execute();
+    expect([allowedAnswer.status, allowedAnswer.headers.get('access-control-allow-origin')]).toEqual([
+      200,
+      partnerOrigin,
+    ]);
     expect((await makeEmbedRoutes('d', token, { origin: 'https://api.test' }).execute()).status).toBe(200);
-    const foreign = await makeEmbedRoutes('d', token, { origin: 'https://other.test' }).execute();
-    expect([foreign.status, foreign.body.error_code]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
-    expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
+    const foreignAnswer = await makeEmbedRoutes('d', token, { origin: 'https://other.test' }).execute();
+    expect([foreignAnswer.status, foreignAnswer.body.error_code]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+    expect(foreignAnswer.headers.get('access-control-allow-origin')).toBeNull();
     for (const [origin, answered] of [
-      [partner, partner],
+      [partnerOrigin, partnerOrigin],
       ['https://other.test', null],
     ] as const) {
       const headers = { origin, 'access-control-request-method': 'POST' };
-      const preflight = await call('OPTIONS', `/api/embed/d/${token}/execute`, { headers });
+      const preflight = await callApi('OPTIONS', `/api/embed/d/${token}/execute`, { headers });
       expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, answered]);
     }
-    const open = await createEmbed(company, 'visualizations', visualization);
-    const anywhere = await makeEmbedRoutes('v', open, { origin: 'https://other.test' }).info();
-    expect([anywhere.status, anywhere.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
+    const openToken = await createEmbedToken(company, 'visualizations', visualization);
+    const foreignOriginAnswer = await makeEmbedRoutes('v', openToken, { origin: 'https://other.test' }).info();
+    expect([foreignOriginAnswer.status, foreignOriginAnswer.headers.get('access-control-allow-origin')]).toEqual([
+      200,
+      '*',
+    ]);
   });
 });
 
 describe('the database calls of an embed', () => {
   it('are one D1 batch for its info or a cached execution, and none for an invalid token', async () => {
-    const token = await createEmbed(company, 'dashboards', id);
-    const info = createCountingD1();
-    expect((await makeEmbedRoutes('d', token).info({ env: info.env })).status).toBe(200);
-    expect(info.calls()).toBe(1);
+    const token = await createEmbedToken(company, 'dashboards', id);
+    const infoDb = createCountingD1();
+    expect((await makeEmbedRoutes('d', token).info({ env: infoDb.env })).status).toBe(200);
+    expect(infoDb.calls()).toBe(1);
     await makeEmbedRoutes('d', token).execute({});
-    const cached = createCountingD1();
-    const { body } = await makeEmbedRoutes('d', token).execute({}, { env: cached.env });
-    expect([body.results?.[0].cached ?? body, cached.calls()]).toEqual([true, 1]);
-    const forged = createCountingD1();
-    expect((await makeEmbedRoutes('d', `${token.slice(0, -4)}AAAA`).info({ env: forged.env })).status).toBe(401);
-    expect(forged.calls()).toBe(0);
+    const cachedDb = createCountingD1();
+    const { body } = await makeEmbedRoutes('d', token).execute({}, { env: cachedDb.env });
+    expect([body.results?.[0].cached ?? body, cachedDb.calls()]).toEqual([true, 1]);
+    const forgedDb = createCountingD1();
+    expect((await makeEmbedRoutes('d', `${token.slice(0, -4)}AAAA`).info({ env: forgedDb.env })).status).toBe(401);
+    expect(forgedDb.calls()).toBe(0);
   });
 });
 
 describe('the rate limits of an embed', () => {
   it('are counted per token', async () => {
-    const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2' } };
-    const [one, other] = [await createEmbed(company, 'dashboards', id), await createEmbed(company, 'dashboards', id)];
+    const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2' } };
+    const [one, other] = [
+      await createEmbedToken(company, 'dashboards', id),
+      await createEmbedToken(company, 'dashboards', id),
+    ];
     const statuses = [];
-    for (let n = 0; n < 3; n++) statuses.push((await makeEmbedRoutes('d', one).info(limited)).status);
+    for (let n = 0; n < 3; n++) statuses.push((await makeEmbedRoutes('d', one).info(limitedEnv)).status);
     expect(statuses).toEqual([200, 200, 429]);
-    expect((await makeEmbedRoutes('d', other).info(limited)).status).toBe(200);
+    expect((await makeEmbedRoutes('d', other).info(limitedEnv)).status).toBe(200);
   });
 });

@@ -2,14 +2,14 @@ import { env } from 'cloudflare:test';
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectTypes } from '../share-activity/support.ts';
-import { aSalesDashboard, regionsOf, someSales } from '../shares/support.ts';
-import { call } from '../support/api.ts';
+import { createSalesDashboard, createSalesTable, listDistinctRegions } from '../shares/support.ts';
+import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { createCountingD1 } from '../support/counted.ts';
 import { sendOvertaken } from '../support/rival.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import {
-  createEmbed,
+  createEmbedToken,
   createSigningKey,
   hostToken,
   makeEmbedRoutes,
@@ -24,16 +24,16 @@ let dashboard: string;
 let visualization: string;
 let key: SigningKey;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
-  const made = await aSalesDashboard(company);
-  dashboard = made.dashboard._id;
-  visualization = made.rows._id;
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
+  const sales = await createSalesDashboard(company);
+  dashboard = sales.dashboard._id;
+  visualization = sales.rows._id;
   key = await createSigningKey(company);
 });
 afterEach(resetClock);
 
-const getEpochSeconds = (ahead = 0) => Math.floor(Date.now() / 1000) + ahead;
+const getEpochSeconds = (offsetSeconds = 0) => Math.floor(Date.now() / 1000) + offsetSeconds;
 const signClaims = (claims: Record<string, unknown> = {}, by = key) =>
   hostToken(by, { dashboard_id: dashboard, ...claims });
 const readDashboardStatus = async (claims: Record<string, unknown> = {}, by = key) =>
@@ -49,49 +49,49 @@ const expectInvalid = async (token: string, kind: 'd' | 'v' = 'd') => {
 
 describe('a signing key for tokens of a host', () => {
   it('shows its secret once, is listed without it, and ends with its tokens', async () => {
-    const own = await aCompany();
-    const shown = (await aSalesDashboard(own)).dashboard._id;
-    const { status, body } = await own.as.post(SIGNING_KEYS_PATH);
+    const ownCompany = await createOwnedCompany();
+    const ownDashboardId = (await createSalesDashboard(ownCompany)).dashboard._id;
+    const { status, body } = await ownCompany.as.post(SIGNING_KEYS_PATH);
     expect([status, body]).toEqual([
       201,
       {
-        id: expect.stringMatching(`^${own.id}-`),
+        id: expect.stringMatching(`^${ownCompany.id}-`),
         secret: expect.stringMatching(/^[\w-]{43}$/),
         created_at: expect.any(String),
       },
     ]);
-    const token = await hostToken(body, { dashboard_id: shown });
+    const token = await hostToken(body, { dashboard_id: ownDashboardId });
     expect(await readStatus('d', token)).toBe(200);
     const { id, created_at } = body;
-    expect((await own.as.get(SIGNING_KEYS_PATH)).body).toEqual({
+    expect((await ownCompany.as.get(SIGNING_KEYS_PATH)).body).toEqual({
       total: 1,
       page: 1,
       per_page: 20,
       records: [{ id, created_at }],
     });
-    const kept = await env.CONTROL_DB.prepare('select secret from embed_signing_keys where id = ?')
+    const storedKey = await env.CONTROL_DB.prepare('select secret from embed_signing_keys where id = ?')
       .bind(id)
       .first('secret');
-    expect(kept).toMatch(/^v1:/);
-    expect(kept).not.toContain(body.secret);
-    expect((await own.as.delete(`${SIGNING_KEYS_PATH}/${id}`)).status).toBe(204);
+    expect(storedKey).toMatch(/^v1:/);
+    expect(storedKey).not.toContain(body.secret);
+    expect((await ownCompany.as.delete(`${SIGNING_KEYS_PATH}/${id}`)).status).toBe(204);
     await expectInvalid(token);
-    expect((await own.as.delete(`${SIGNING_KEYS_PATH}/${id}`)).body.error_code).toBe('NOT_FOUND');
-    await expectTypes(own, 'type=embed.signing_key_created', ['embed.signing_key_created']);
-    await expectTypes(own, 'type=embed.signing_key_deleted', ['embed.signing_key_deleted']);
+    expect((await ownCompany.as.delete(`${SIGNING_KEYS_PATH}/${id}`)).body.error_code).toBe('NOT_FOUND');
+    await expectTypes(ownCompany, 'type=embed.signing_key_created', ['embed.signing_key_created']);
+    await expectTypes(ownCompany, 'type=embed.signing_key_deleted', ['embed.signing_key_deleted']);
   });
 
-  it('is refused if there are two already, also if two are made at once', async () => {
-    const own = await aCompany();
-    const first = await createSigningKey(own);
-    const late = await sendOvertaken(
+  it('is refused if there are already two, also if two are created at the same time', async () => {
+    const ownCompany = await createOwnedCompany();
+    const first = await createSigningKey(ownCompany);
+    const lateAnswer = await sendOvertaken(
       /insert into "embed_signing_keys"/i,
-      () => createSigningKey(own),
-      (changed) => own.as.post(SIGNING_KEYS_PATH, { env: changed }),
+      () => createSigningKey(ownCompany),
+      (racingEnv) => ownCompany.as.post(SIGNING_KEYS_PATH, { env: racingEnv }),
     );
-    expect([late.status, late.body.error_code]).toEqual([409, 'EMBED_SIGNING_KEY_LIMIT']);
-    await own.as.delete(`${SIGNING_KEYS_PATH}/${first.id}`);
-    await createSigningKey(own);
+    expect([lateAnswer.status, lateAnswer.body.error_code]).toEqual([409, 'EMBED_SIGNING_KEY_LIMIT']);
+    await ownCompany.as.delete(`${SIGNING_KEYS_PATH}/${first.id}`);
+    await createSigningKey(ownCompany);
   });
 });
 
@@ -110,27 +110,27 @@ describe('a token that a host signs', () => {
       body.embed_options.allowed_origins,
       body.dashboard.filters.map(({ slug }: { slug: string }) => slug),
     ]).toEqual([200, allowed_origins, ['least']]);
-    expect(regionsOf((await embed.execute({ least: 25 })).body)).toEqual(expect.arrayContaining(['south']));
-    expect(regionsOf((await embed.execute()).body)).toEqual(['north', 'south']);
-    const { body: refused } = await embed.execute({ regions: ['east'] });
-    expect(refused.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
-    const foreign = await makeEmbedRoutes('d', token, { origin: 'https://other.test' }).info();
-    expect(foreign.body.error_code).toBe('ORIGIN_NOT_ALLOWED');
-    const page = await call('GET', `/embed/d/${token}`);
+    expect(listDistinctRegions((await embed.execute({ least: 25 })).body)).toEqual(expect.arrayContaining(['south']));
+    expect(listDistinctRegions((await embed.execute()).body)).toEqual(['north', 'south']);
+    const { body: refusedAnswer } = await embed.execute({ regions: ['east'] });
+    expect(refusedAnswer.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
+    const foreignAnswer = await makeEmbedRoutes('d', token, { origin: 'https://other.test' }).info();
+    expect(foreignAnswer.body.error_code).toBe('ORIGIN_NOT_ALLOWED');
+    const page = await callApi('GET', `/embed/d/${token}`);
     expect([page.status, page.headers.get('content-security-policy')]).toEqual([
       200,
       expect.stringContaining('frame-ancestors https://host.test'),
     ]);
-    const alone = await hostToken(key, { visualization_id: visualization, jti: 'a page view' });
-    expect(await readStatus('v', alone)).toBe(200);
-    expect(await readStatus('d', alone)).toBe(401);
+    const visualizationToken = await hostToken(key, { visualization_id: visualization, jti: 'a page view' });
+    expect(await readStatus('v', visualizationToken)).toBe(200);
+    expect(await readStatus('d', visualizationToken)).toBe(401);
   });
 
-  it('costs one database call, as our own tokens do', async () => {
+  it('costs one database call, like a token that the service signs', async () => {
     const token = await signClaims();
-    const counted = createCountingD1();
-    expect((await makeEmbedRoutes('d', token).info({ env: counted.env })).status).toBe(200);
-    expect(counted.calls()).toBe(1);
+    const countingDb = createCountingD1();
+    expect((await makeEmbedRoutes('d', token).info({ env: countingDb.env })).status).toBe(200);
+    expect(countingDb.calls()).toBe(1);
   });
 
   it('ignores claims that it does not know', async () => {
@@ -142,7 +142,7 @@ describe('a token that a host signs', () => {
     );
   });
 
-  const wrong: [string, () => Record<string, unknown>][] = [
+  const INVALID_CLAIMS: [string, () => Record<string, unknown>][] = [
     ['no audience', () => ({ aud: undefined })],
     ['another audience', () => ({ aud: 'share-portal' })],
     ['no expiry', () => ({ exp: undefined })],
@@ -192,7 +192,7 @@ describe('a token that a host signs', () => {
     ['ten thousand values', () => ({ fixed_params: { regions: Array.from({ length: 10_000 }, (_, n) => `${n}`) } })],
     ['twenty kilobytes', () => ({ filler: 'x'.repeat(20_000) })],
   ];
-  it.each(wrong)('with %s is invalid', async (_what, claims) => {
+  it.each(INVALID_CLAIMS)('with %s is invalid', async (_what, claims) => {
     await expectInvalid(await signClaims(claims()));
   });
 
@@ -209,8 +209,8 @@ describe('a token that a host signs', () => {
     ['a while ago', -3_600, 86_390],
     ['a week ago', -7 * 86_400, 86_390],
     ['by a clock that is half a minute ahead', 30, 86_430],
-  ])('is valid if it ends within a day and was made %s', async (_when, iat, exp) => {
-    expect(await readDashboardStatus({ iat: getEpochSeconds(iat), exp: getEpochSeconds(exp) })).toBe(200);
+  ])('is valid if it ends within a day and was made %s', async (_when, issuedAt, expiresAt) => {
+    expect(await readDashboardStatus({ iat: getEpochSeconds(issuedAt), exp: getEpochSeconds(expiresAt) })).toBe(200);
   });
 
   it('is refused unless it is signed with HS256 and the company’s key', async () => {
@@ -218,98 +218,102 @@ describe('a token that a host signs', () => {
     const secret = new TextEncoder().encode(key.secret);
     const header = { alg: 'HS256', kid: key.id };
     // Written as a text, a list of one is what it holds.
-    const lists = [[key.id], [[key.id]]] as unknown as string[];
+    const keyIdLists = [[key.id], [[key.id]]] as unknown as string[];
     const [, payload] = (await signClaims()).split('.');
     const encode = (value: unknown) =>
       btoa(JSON.stringify(value)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_');
-    const rsa = (await generateKeyPair('RS256')).privateKey;
-    const other = await aCompany();
-    const theirs = await createSigningKey(other);
+    const rsaKey = (await generateKeyPair('RS256')).privateKey;
+    const other = await createOwnedCompany();
+    const otherKey = await createSigningKey(other);
     for (const token of [
       new UnsecuredJWT(claims).encode(),
       `${encode({ alg: 'none', kid: key.id })}.${payload}.`,
       `${encode({ alg: 'none', kid: key.id })}.${payload}.AAAA`,
-      await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: key.id }).sign(rsa),
+      await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: key.id }).sign(rsaKey),
       await new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS512' }).sign(secret),
       await new SignJWT(claims).setProtectedHeader(header).sign(new TextEncoder().encode(`${key.secret} `)),
-      await new SignJWT(claims).setProtectedHeader(header).sign(new TextEncoder().encode(theirs.secret)),
-      await new SignJWT(claims).setProtectedHeader({ ...header, kid: theirs.id }).sign(secret),
+      await new SignJWT(claims).setProtectedHeader(header).sign(new TextEncoder().encode(otherKey.secret)),
+      await new SignJWT(claims).setProtectedHeader({ ...header, kid: otherKey.id }).sign(secret),
       await new SignJWT(claims).setProtectedHeader({ ...header, kid: `${company.id}-${'0'.repeat(24)}` }).sign(secret),
       await new SignJWT(claims)
         .setProtectedHeader({ ...header, kid: key.id.replace(company.id, other.id) })
         .sign(secret),
       await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret),
       ...(await Promise.all(
-        lists.map((kid) => new SignJWT(claims).setProtectedHeader({ ...header, kid }).sign(secret)),
+        keyIdLists.map((kid) => new SignJWT(claims).setProtectedHeader({ ...header, kid }).sign(secret)),
       )),
       `${(await signClaims()).slice(0, -4)}AAAA`,
     ]) {
       await expectInvalid(token);
-      expect((await call('GET', `/embed/d/${token}`)).headers.get('content-security-policy')).toContain(
+      expect((await callApi('GET', `/embed/d/${token}`)).headers.get('content-security-policy')).toContain(
         "frame-ancestors 'none'",
       );
     }
     // The secret read as the algorithm's public key, under the name of RS256.
-    const forged = `${encode({ alg: 'RS256', kid: key.id })}.${payload}`;
+    const forgedContent = `${encode({ alg: 'RS256', kid: key.id })}.${payload}`;
     const hmac = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
-    const signature = new Uint8Array(await crypto.subtle.sign('HMAC', hmac, new TextEncoder().encode(forged)));
-    await expectInvalid(`${forged}.${signature.toBase64({ alphabet: 'base64url', omitPadding: true })}`);
+    const signature = new Uint8Array(await crypto.subtle.sign('HMAC', hmac, new TextEncoder().encode(forgedContent)));
+    await expectInvalid(`${forgedContent}.${signature.toBase64({ alphabet: 'base64url', omitPadding: true })}`);
   });
 
   it('opens no dashboard of another company', async () => {
-    const other = await aCompany();
-    const theirs = (await aSalesDashboard(other)).dashboard._id;
-    await expectInvalid(await signClaims({ dashboard_id: theirs }));
-    await expectInvalid(await signClaims({ dashboard_id: theirs }, { ...key, secret: 'x'.repeat(43) }));
+    const other = await createOwnedCompany();
+    const otherDashboard = (await createSalesDashboard(other)).dashboard._id;
+    await expectInvalid(await signClaims({ dashboard_id: otherDashboard }));
+    await expectInvalid(await signClaims({ dashboard_id: otherDashboard }, { ...key, secret: 'x'.repeat(43) }));
   });
 
-  it('ends by its jti, by its dashboard, with all others, and when its dashboard is deleted', async () => {
-    const own = await aCompany();
-    const made = await aSalesDashboard(own);
-    const ownKey = await createSigningKey(own);
-    const sign = (claims: Record<string, unknown> = {}) =>
-      hostToken(ownKey, { dashboard_id: made.dashboard._id, iat: getEpochSeconds(-10), ...claims });
-    const revoke = async (json: unknown) => expect((await own.as.post(REVOCATION_PATH, { json })).status).toBe(204);
-    const one = await sign({ jti: 'one' });
-    const two = await sign({ jti: 'two' });
-    const alone = await hostToken(ownKey, { visualization_id: made.rows._id, iat: getEpochSeconds(-10) });
-    await revoke({ token_id: 'one' });
-    expect([await readStatus('d', one), await readStatus('d', two)]).toEqual([401, 200]);
-    const second = Math.floor(Date.now() / 1000);
-    await revoke({ dashboard_id: made.dashboard._id });
-    expect([await readStatus('d', two), await readStatus('v', alone)]).toEqual([401, 200]);
+  it('ends by its jti, by its dashboard, with all other tokens, and when its dashboard is deleted', async () => {
+    const ownCompany = await createOwnedCompany();
+    const ownSales = await createSalesDashboard(ownCompany);
+    const ownKey = await createSigningKey(ownCompany);
+    const signOwn = (claims: Record<string, unknown> = {}) =>
+      hostToken(ownKey, { dashboard_id: ownSales.dashboard._id, iat: getEpochSeconds(-10), ...claims });
+    const revokeTokens = async (json: unknown) =>
+      expect((await ownCompany.as.post(REVOCATION_PATH, { json })).status).toBe(204);
+    const firstToken = await signOwn({ jti: 'one' });
+    const secondToken = await signOwn({ jti: 'two' });
+    const visualizationToken = await hostToken(ownKey, {
+      visualization_id: ownSales.rows._id,
+      iat: getEpochSeconds(-10),
+    });
+    await revokeTokens({ token_id: 'one' });
+    expect([await readStatus('d', firstToken), await readStatus('d', secondToken)]).toEqual([401, 200]);
+    const epochSecond = Math.floor(Date.now() / 1000);
+    await revokeTokens({ dashboard_id: ownSales.dashboard._id });
+    expect([await readStatus('d', secondToken), await readStatus('v', visualizationToken)]).toEqual([401, 200]);
     // Those of the same second count as made before: their host says no more than the second.
-    expect(await readStatus('d', await sign({ iat: second }))).toBe(401);
+    expect(await readStatus('d', await signOwn({ iat: epochSecond }))).toBe(401);
     advanceClock(2_000);
-    expect(await readStatus('d', await sign({ iat: getEpochSeconds(2) }))).toBe(200);
-    expect((await own.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
-    expect(await readStatus('v', alone)).toBe(401);
+    expect(await readStatus('d', await signOwn({ iat: getEpochSeconds(2) }))).toBe(200);
+    expect((await ownCompany.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
+    expect(await readStatus('v', visualizationToken)).toBe(401);
     advanceClock(4_000);
-    const last = await sign({ iat: getEpochSeconds(4) });
+    const last = await signOwn({ iat: getEpochSeconds(4) });
     expect(await readStatus('d', last)).toBe(200);
-    await own.as.delete(`/v1/dashboards/${made.dashboard._id}`);
+    await ownCompany.as.delete(`/v1/dashboards/${ownSales.dashboard._id}`);
     expect(await readStatus('d', last)).toBe(401);
   });
 
   it('has a rate limit of its own, whatever id its host gives it', async () => {
-    const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '1' } };
-    const theirs = await createEmbed(company, 'dashboards', dashboard);
-    const one = await signClaims({ jti: 'same' });
+    const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '1' } };
+    const serviceToken = await createEmbedToken(company, 'dashboards', dashboard);
+    const tokenWithId = await signClaims({ jti: 'same' });
     const other = await signClaims({ jti: 'same', iat: getEpochSeconds(-1) });
     const statuses = [];
-    for (const token of [one, one, other, theirs])
-      statuses.push((await makeEmbedRoutes('d', token).info(limited)).status);
+    for (const token of [tokenWithId, tokenWithId, other, serviceToken])
+      statuses.push((await makeEmbedRoutes('d', token).info(limitedEnv)).status);
     expect(statuses).toEqual([200, 429, 200, 200]);
   });
 
-  it('leaves events as our own tokens do', async () => {
-    const own = await aCompany();
-    const made = await aSalesDashboard(own);
-    const ownKey = await createSigningKey(own);
+  it('leaves the same events as a token that the service signs', async () => {
+    const ownCompany = await createOwnedCompany();
+    const ownSales = await createSalesDashboard(ownCompany);
+    const ownKey = await createSigningKey(ownCompany);
     await makeEmbedRoutes(
       'd',
       await hostToken(ownKey, {
-        dashboard_id: made.dashboard._id,
+        dashboard_id: ownSales.dashboard._id,
         jti: 'seen',
         exp: getEpochSeconds(-5),
         iat: getEpochSeconds(-60),
@@ -317,9 +321,9 @@ describe('a token that a host signs', () => {
     ).info();
     await makeEmbedRoutes(
       'd',
-      await hostToken({ ...ownKey, secret: 'x' }, { dashboard_id: made.dashboard._id, jti: 'forged' }),
+      await hostToken({ ...ownKey, secret: 'x' }, { dashboard_id: ownSales.dashboard._id, jti: 'forged' }),
     ).info();
-    const [event] = await expectTypes(own, 'type=embed.denied', ['embed.denied']);
-    expect(event).toMatchObject({ target_id: made.dashboard._id, details: { token_id: 'seen' } });
+    const [event] = await expectTypes(ownCompany, 'type=embed.denied', ['embed.denied']);
+    expect(event).toMatchObject({ target_id: ownSales.dashboard._id, details: { token_id: 'seen' } });
   });
 });

@@ -1,15 +1,15 @@
 import { expect } from 'vitest';
 import type { SigningKey } from '../../examples/embed/sign.ts';
-import { call, type RequestOptions } from '../support/api.ts';
+import { callApi, type RequestOptions } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
 
-/** A token as a host signs it: good for an hour, unless the claims say otherwise. */
+/** Signs a token like a host: valid for an hour, unless the claims say otherwise. */
 export { type SigningKey, signEmbedToken as hostToken } from '../../examples/embed/sign.ts';
 
 export const REVOCATION_PATH = '/api/v1/embed/revoke';
 
-/** Makes an embed token. */
-export async function makeEmbed(
+/** Creates an embed token, and returns its record. */
+export async function createEmbedRecord(
   { as }: Pick<Company, 'as'>,
   type: 'dashboards' | 'visualizations',
   id: string,
@@ -20,26 +20,27 @@ export async function makeEmbed(
   return body;
 }
 
-/** Makes an embed token, and answers the token alone. */
-export const createEmbed = async (...made: Parameters<typeof makeEmbed>): Promise<string> =>
-  (await makeEmbed(...made)).token;
+/** Creates an embed token, and returns the token alone. */
+export const createEmbedToken = async (...embedInput: Parameters<typeof createEmbedRecord>): Promise<string> =>
+  (await createEmbedRecord(...embedInput)).token;
 
-/** The status that `info` answers for an embed token. */
+/** Returns the status of the `info` route for an embed token. */
 export const readStatus = async (kind: 'd' | 'v', token: string): Promise<number> =>
   (await makeEmbedRoutes(kind, token).info()).status;
 
-/** What the holder of an embed token may ask. */
+/** Makes the requests that the holder of an embed token can send. */
 export function makeEmbedRoutes(kind: 'd' | 'v', token: string, headers: Record<string, string> = {}) {
   const path = `/api/embed/${kind}/${token}`;
-  const sending = (more: RequestOptions = {}): RequestOptions => ({
-    ...more,
-    headers: { ...headers, ...more.headers },
+  const addHeaders = (extraOptions: RequestOptions = {}): RequestOptions => ({
+    ...extraOptions,
+    headers: { ...headers, ...extraOptions.headers },
   });
   return {
-    info: (more?: RequestOptions) => call('GET', `${path}/info`, sending(more)),
-    options: (slug: string, search = '') => call('GET', `${path}/filters/${slug}/options?search=${search}`, sending()),
-    execute: (parameters: unknown = {}, more?: RequestOptions) =>
-      call('POST', `${path}/execute`, { json: { parameters }, ...sending(more) }),
+    info: (extraOptions?: RequestOptions) => callApi('GET', `${path}/info`, addHeaders(extraOptions)),
+    options: (slug: string, search = '') =>
+      callApi('GET', `${path}/filters/${slug}/options?search=${search}`, addHeaders()),
+    execute: (parameters: unknown = {}, extraOptions?: RequestOptions) =>
+      callApi('POST', `${path}/execute`, { json: { parameters }, ...addHeaders(extraOptions) }),
   };
 }
 

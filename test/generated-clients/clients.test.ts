@@ -2,13 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type System, startSystem } from '../pages/system.ts';
+import { type RunningSystem, startSystem } from '../pages/system.ts';
 import type { Given, Told } from './drivers/story.ts';
 import { makeClients, redocly, spectral } from './tools.ts';
 
 const FOR_LONG = 600_000;
 
-let system: System;
+let system: RunningSystem;
 let folder: string;
 /** The file of what a running system answers. */
 let file: string;

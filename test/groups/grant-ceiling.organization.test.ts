@@ -1,28 +1,28 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import {
-  aGroup,
-  allow,
-  aPolicy,
-  aServiceAccountThat,
-  aUser,
-  bind,
-  deny,
-  must,
+  bindUser,
+  createAllowedAccount,
+  createGrouplessUser,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+  makeAllow,
+  makeDeny,
   type ServiceAccount,
-  signed,
+  storePolicy,
 } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
-/** Nobody gives what they lack: a manager of groups who may otherwise only see users. */
+/** A manager of groups who may otherwise only list users. Callers can grant only what they have. */
 let company: Company;
 let admin: Caller;
 let manager: ServiceAccount;
 
 beforeAll(async () => {
-  company = await aCompany();
-  admin = signed(company.apiKey);
-  manager = await aServiceAccountThat(company, allow('groups:*', 'users:ListUsers', 'users:GetUser'));
+  company = await createOwnedCompany();
+  admin = createSignedCaller(company.apiKey);
+  manager = await createAllowedAccount(company, makeAllow('groups:*', 'users:ListUsers', 'users:GetUser'));
 });
 
 function expectRefused({ status, body }: ApiResponse, action?: string): void {
@@ -36,44 +36,44 @@ const joinGroup = (caller: Caller, groupId: string, principalType: 'user' | 'ser
   });
 
 describe('the addition of a member', () => {
-  it('is refused for a group that may do more than the caller, also for oneself', async () => {
-    const { results } = await must(admin.get('/groups?order_by=name'));
+  it('is refused for a group that may do more than the caller, also if the caller is the new member', async () => {
+    const { results } = await expectSuccess(admin.get('/groups?order_by=name'));
     const administrators = results.find((group: { name: string }) => group.name === 'administrators').id;
-    const user = await aUser(company);
+    const user = await createGrouplessUser(company);
     expectRefused(await joinGroup(manager.as, administrators, 'user', user.id));
     expectRefused(await joinGroup(manager.as, administrators, 'service_account', manager.id));
     expect((await manager.as.get('/accounts')).status).toBe(403);
   });
 
-  it('is accepted for a group that may do no more', async () => {
-    const groupId = await aGroup(company, await aPolicy(company, [allow('users:ListUsers')]));
-    const user = await aUser(company);
+  it('is accepted for a group that may do no more than the caller', async () => {
+    const groupId = await createPolicyGroup(company, await storePolicy(company, [makeAllow('users:ListUsers')]));
+    const user = await createGrouplessUser(company);
     expect((await joinGroup(manager.as, groupId, 'user', user.id)).status).toBe(201);
   });
 });
 
 describe('the removal of a Deny', () => {
-  const FORBIDDEN = 'users:DeleteUser';
+  const FORBIDDEN_ACTION = 'users:DeleteUser';
 
-  it('is refused if the caller may not do that: by detachment, removal of a member or deletion of the group', async () => {
-    const denial = await aPolicy(company, [allow('users:ListUsers'), deny(FORBIDDEN)]);
-    const groupId = await aGroup(company, denial);
-    const { id: binding } = await bind(company, groupId, (await aUser(company)).id);
-    expectRefused(await manager.as.delete(`/groups/${groupId}/policies/${denial}`), FORBIDDEN);
-    expectRefused(await manager.as.delete(`/groups/${groupId}/bindings/${binding}`), FORBIDDEN);
-    expectRefused(await manager.as.delete(`/groups/${groupId}`), FORBIDDEN);
+  it('is refused to a caller who may not take the denied action: by detachment, removal of a member or deletion of the group', async () => {
+    const denyPolicy = await storePolicy(company, [makeAllow('users:ListUsers'), makeDeny(FORBIDDEN_ACTION)]);
+    const groupId = await createPolicyGroup(company, denyPolicy);
+    const { id: binding } = await bindUser(company, groupId, (await createGrouplessUser(company)).id);
+    expectRefused(await manager.as.delete(`/groups/${groupId}/policies/${denyPolicy}`), FORBIDDEN_ACTION);
+    expectRefused(await manager.as.delete(`/groups/${groupId}/bindings/${binding}`), FORBIDDEN_ACTION);
+    expectRefused(await manager.as.delete(`/groups/${groupId}`), FORBIDDEN_ACTION);
     expect((await admin.get(`/groups/${groupId}`)).body).toMatchObject({
-      attached_policies: [denial],
+      attached_policies: [denyPolicy],
       member_count: 1,
     });
   });
 
-  it('is accepted if the caller may do what it denies, and if nothing is denied', async () => {
-    const denial = await aPolicy(company, [deny('users:ListUsers')]);
-    const plain = await aPolicy(company, [allow('accounts:*')]);
-    const groupId = await aGroup(company, denial, plain);
-    const { id: binding } = await bind(company, groupId, (await aUser(company)).id);
-    for (const path of [`/bindings/${binding}`, `/policies/${denial}`, `/policies/${plain}`, '']) {
+  it('is accepted if the caller may take the denied action, and removals are accepted if nothing is denied', async () => {
+    const denyPolicy = await storePolicy(company, [makeDeny('users:ListUsers')]);
+    const allowPolicy = await storePolicy(company, [makeAllow('accounts:*')]);
+    const groupId = await createPolicyGroup(company, denyPolicy, allowPolicy);
+    const { id: binding } = await bindUser(company, groupId, (await createGrouplessUser(company)).id);
+    for (const path of [`/bindings/${binding}`, `/policies/${denyPolicy}`, `/policies/${allowPolicy}`, '']) {
       expect((await manager.as.delete(`/groups/${groupId}${path}`)).status).toBe(204);
     }
   });

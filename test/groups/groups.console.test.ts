@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
+import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -10,24 +10,24 @@ import {
   readStatusAndCode,
   UNKNOWN_ID,
 } from '../support/console.ts';
-import { allow, aPolicy, must, signed } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { createSignedCaller, expectSuccess, makeAllow, storePolicy } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
-const READER = { name: 'Reader', target: 'users', actions: ['read' as const] };
-const VIEWS = managedPolicyNamed('VisualizationViewer').id;
+const READER_ROLE = { name: 'Reader', target: 'users', actions: ['read' as const] };
+const VIEW_POLICY = getManagedPolicyByName('VisualizationViewer').id;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
 const postGroup = (json: Record<string, unknown>) => company.as.post('/v1/groups', { json });
 const readGroup = (id: string) => company.as.get(`/v1/groups/${id}`);
 
 describe('a group', () => {
-  it('is made with roles and permissions, and shown as it was made', async () => {
+  it('is made with roles and permissions, and returned as it was made', async () => {
     const permissionId = await createPermission(company);
-    const input = makeGroupInput({ roles: [READER, { name: 'All', target: 'content', actions: ['*'] }] });
+    const input = makeGroupInput({ roles: [READER_ROLE, { name: 'All', target: 'content', actions: ['*'] }] });
     const { status, body } = await postGroup({ ...input, permissionIds: [permissionId, permissionId] });
     expect([status, body]).toEqual([
       201,
@@ -58,14 +58,14 @@ describe('a group', () => {
     [{ slug: 'a'.repeat(64) }, 'slug'],
     [{ description: 'nine char' }, 'description'],
     [{ description: undefined }, 'description'],
-    [{ roles: [{ ...READER, actions: [] }] }, 'roles.0.actions'],
-    [{ roles: [{ ...READER, actions: ['write'] }] }, 'roles.0.actions.0'],
+    [{ roles: [{ ...READER_ROLE, actions: [] }] }, 'roles.0.actions'],
+    [{ roles: [{ ...READER_ROLE, actions: ['write'] }] }, 'roles.0.actions.0'],
     [{ roles: [{ name: 'R', actions: ['read'] }] }, 'roles.0.target'],
     [{ roles: [{ target: 'users', actions: ['read'] }] }, 'roles.0.name'],
-    [{ roles: Array.from({ length: 51 }, () => READER) }, 'roles'],
+    [{ roles: Array.from({ length: 51 }, () => READER_ROLE) }, 'roles'],
     [{ permissionIds: 'x' }, 'permissionIds'],
-  ])('with %j is not valid', async (wrong, field) => {
-    expect(readInvalidFields(await postGroup(makeGroupInput(wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
+  ])('with %j is not valid', async (wrongFields, field) => {
+    expect(readInvalidFields(await postGroup(makeGroupInput(wrongFields)))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
   it('is refused a name or slug that another group has', async () => {
@@ -78,58 +78,79 @@ describe('a group', () => {
       409,
       'GROUP_SLUG_DUPLICATE',
     ]);
-    const second = (await postGroup(makeGroupInput())).body;
-    const put = (json: object) => company.as.put(`/v1/groups/${second._id}`, { json });
-    expect(readStatusAndCode(await put({ name: first.name }))).toEqual([409, 'GROUP_NAME_DUPLICATE']);
-    expect(readStatusAndCode(await put({ slug: first.slug }))).toEqual([409, 'GROUP_SLUG_DUPLICATE']);
-    const other = await aCompany();
+    const secondGroup = (await postGroup(makeGroupInput())).body;
+    const putGroup = (json: object) => company.as.put(`/v1/groups/${secondGroup._id}`, { json });
+    expect(readStatusAndCode(await putGroup({ name: first.name }))).toEqual([409, 'GROUP_NAME_DUPLICATE']);
+    expect(readStatusAndCode(await putGroup({ slug: first.slug }))).toEqual([409, 'GROUP_SLUG_DUPLICATE']);
+    const other = await createOwnedCompany();
     expect((await other.as.post('/v1/groups', { json: makeGroupInput({ slug: first.slug }) })).status).toBe(201);
     await company.as.delete(`/v1/groups/${first._id}`);
     expect((await postGroup(makeGroupInput({ name: first.name, slug: first.slug }))).status).toBe(201);
   });
 
   it('keeps the fields that a change does not send', async () => {
-    const before = (await postGroup(makeGroupInput({ roles: [READER] }))).body;
-    const put = async (json: object) => {
-      const { status, body } = await company.as.put(`/v1/groups/${before._id}`, { json });
+    const groupBefore = (await postGroup(makeGroupInput({ roles: [READER_ROLE] }))).body;
+    const putGroup = async (json: object) => {
+      const { status, body } = await company.as.put(`/v1/groups/${groupBefore._id}`, { json });
       expect(status).toBe(200);
       return body;
     };
     const { name, slug } = makeGroupInput();
-    expect(await put({ name })).toEqual({ ...before, name, updated_at: expect.any(String) });
-    expect(await put({ slug })).toMatchObject({ name, slug, description: before.description, roles: [READER] });
-    expect(await put({ description: 'Another description.' })).toMatchObject({ name, slug });
-    expect(await put({})).toMatchObject({ description: 'Another description.' });
-    const bad = await company.as.put(`/v1/groups/${before._id}`, { json: { name: 'x', slug: 'A', description: '' } });
-    expect(readInvalidFields(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'description', 'name', 'slug']);
+    expect(await putGroup({ name })).toEqual({ ...groupBefore, name, updated_at: expect.any(String) });
+    expect(await putGroup({ slug })).toMatchObject({
+      name,
+      slug,
+      description: groupBefore.description,
+      roles: [READER_ROLE],
+    });
+    expect(await putGroup({ description: 'Another description.' })).toMatchObject({ name, slug });
+    expect(await putGroup({})).toMatchObject({ description: 'Another description.' });
+    const invalidAnswer = await company.as.put(`/v1/groups/${groupBefore._id}`, {
+      json: { name: 'x', slug: 'A', description: '' },
+    });
+    expect(readInvalidFields(invalidAnswer).toSorted()).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'description',
+      'name',
+      'slug',
+    ]);
   });
 
-  it('names no policy and no permission that is denied to the caller', async () => {
+  it('is returned without policies and permissions that are denied to the caller', async () => {
     const [hidden, shown] = [await createPermission(company), await createPermission(company)];
-    const policies = await Promise.all([1, 2].map(() => aPolicy(company, [allow('users:list')])));
+    const policies = await Promise.all([1, 2].map(() => storePolicy(company, [makeAllow('users:list')])));
     const { _id } = (await postGroup(makeGroupInput({ permissionIds: [hidden, shown] }))).body;
-    for (const id of policies) await must(company.as.post(`/v1/groups/${_id}/policies/${id}`));
-    const { arn } = await must(company.as.get(`/v1/policies/${policies[0]}`));
+    for (const id of policies) await expectSuccess(company.as.post(`/v1/groups/${_id}/policies/${id}`));
+    const { arn } = await expectSuccess(company.as.get(`/v1/policies/${policies[0]}`));
     const deniedOn = [arn, `arn:svc:permissions::${company.id}:permission/${hidden}`];
-    const { as } = await aUser(company, { can: ['*'], denied: ['policies:get', 'permissions:get'], deniedOn });
+    const { as } = await createAllowedUser(company, {
+      can: ['*'],
+      denied: ['policies:get', 'permissions:get'],
+      deniedOn,
+    });
     const left = { permissionIds: [shown], attached_policies: [policies[1]] };
     expect((await as.get(`/v1/groups/${_id}`)).body).toMatchObject(left);
     const { records } = (await as.get('/v1/groups?per_page=100')).body;
     expect(records.find((record: { _id: string }) => record._id === _id)).toMatchObject(left);
     expect((await as.put(`/v1/groups/${_id}`, { json: { name: 'Denied in part' } })).body).toMatchObject(left);
-    const replaced = await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [] } });
-    expect(replaced.body.permissionIds).toEqual([]);
+    const replacedPermissions = await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [] } });
+    expect(replacedPermissions.body.permissionIds).toEqual([]);
     expect((await readGroup(_id)).body.permissionIds).toEqual([hidden]);
   });
 
-  it('of the organization API can be sent back as it was read, though its texts are shorter than the console takes', async () => {
-    const made = (await signed(company.apiKey).post('/groups', { json: { name: 'x' } })).body;
-    const read = (await readGroup(made.id)).body;
-    const put = (json: object) => company.as.put(`/v1/groups/${made.id}`, { json });
-    const slug = `sent-back-${made.id.slice(-6)}`;
-    expect((await put({ ...read, slug })).body).toMatchObject({ name: read.name, description: '', slug });
-    expect(readInvalidFields(await put({ ...read, name: 'y' }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
-    expect(readInvalidFields(await put({ name: read.name, description: 'short' }))).toEqual([
+  it('of the organization API can be sent back as it was read, though its texts are shorter than the console accepts', async () => {
+    const createdGroup = (await createSignedCaller(company.apiKey).post('/groups', { json: { name: 'x' } })).body;
+    const groupRecord = (await readGroup(createdGroup.id)).body;
+    const putGroup = (json: object) => company.as.put(`/v1/groups/${createdGroup.id}`, { json });
+    const slug = `sent-back-${createdGroup.id.slice(-6)}`;
+    expect((await putGroup({ ...groupRecord, slug })).body).toMatchObject({
+      name: groupRecord.name,
+      description: '',
+      slug,
+    });
+    expect(readInvalidFields(await putGroup({ ...groupRecord, name: 'y' }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
+    expect(readInvalidFields(await putGroup({ name: groupRecord.name, description: 'short' }))).toEqual([
       422,
       'VALIDATION_ERROR',
       'description',
@@ -138,12 +159,12 @@ describe('a group', () => {
 
   it('is deleted once, with its memberships', async () => {
     const { _id } = await createConsoleGroup(company);
-    const user = await aUser(company);
+    const user = await createAllowedUser(company);
     await addToGroups(company, user.id, _id);
     expect((await company.as.delete(`/v1/groups/${_id}`)).status).toBe(204);
-    for (const again of [await company.as.delete(`/v1/groups/${_id}`), await readGroup(_id)]) {
-      expect(readStatusAndCode(again)).toEqual([404, 'GROUP_NOT_FOUND']);
-      expect(JSON.stringify(again.body)).not.toContain('deleted');
+    for (const secondAnswer of [await company.as.delete(`/v1/groups/${_id}`), await readGroup(_id)]) {
+      expect(readStatusAndCode(secondAnswer)).toEqual([404, 'GROUP_NOT_FOUND']);
+      expect(JSON.stringify(secondAnswer.body)).not.toContain('deleted');
     }
     expect((await company.as.get(`/v1/users/${user.id}`)).body.group_ids).not.toContain(_id);
   });
@@ -153,14 +174,14 @@ describe('a global group', () => {
   it('can be neither changed nor deleted, even by the owner', async () => {
     const { viewers, administrators } = await readGlobalGroups(company);
     for (const id of [viewers, administrators]) {
-      const before = (await readGroup(id)).body;
-      expect(before.is_global).toBe(true);
+      const groupBefore = (await readGroup(id)).body;
+      expect(groupBefore.is_global).toBe(true);
       for (const json of [{ name: 'Other' }, { slug: 'other' }, { description: 'Something else.' }]) {
         const answer = await company.as.put(`/v1/groups/${id}`, { json });
         expect(readStatusAndCode(answer)).toEqual([400, 'CANNOT_MODIFY_GLOBAL']);
       }
       expect(readStatusAndCode(await company.as.delete(`/v1/groups/${id}`))).toEqual([400, 'CANNOT_DELETE_GLOBAL']);
-      expect((await readGroup(id)).body).toEqual(before);
+      expect((await readGroup(id)).body).toEqual(groupBefore);
     }
   });
 
@@ -169,51 +190,51 @@ describe('a global group', () => {
     const permissionId = await createPermission(company);
     const json = { permissionIds: [permissionId] };
     expect((await company.as.post(`/v1/groups/${viewers}/permissions`, { json })).status).toBe(200);
-    expect((await company.as.post(`/v1/groups/${viewers}/policies/${VIEWS}`)).status).toBe(204);
+    expect((await company.as.post(`/v1/groups/${viewers}/policies/${VIEW_POLICY}`)).status).toBe(204);
     expect((await readGroup(viewers)).body).toMatchObject({
       permissionIds: [permissionId],
-      attached_policies: [managedPolicyNamed('ReadOnly').id, VIEWS].toSorted(),
+      attached_policies: [getManagedPolicyByName('ReadOnly').id, VIEW_POLICY].toSorted(),
     });
   });
 });
 
 describe('the list of groups', () => {
-  it('pages through all groups once, with or without the global ones', async () => {
-    const crowd = await aCompany();
-    const made: string[] = [];
-    for (let count = 0; count < 3; count += 1) made.push((await createConsoleGroup(crowd))._id);
-    const { administrators, viewers } = await readGlobalGroups(crowd);
-    const read = async (query: string) => {
-      const seen: string[] = [];
+  it('pages through all groups once, with or without the global groups', async () => {
+    const crowdedCompany = await createOwnedCompany();
+    const createdIds: string[] = [];
+    for (let count = 0; count < 3; count += 1) createdIds.push((await createConsoleGroup(crowdedCompany))._id);
+    const { administrators, viewers } = await readGlobalGroups(crowdedCompany);
+    const readIds = async (query: string) => {
+      const seenIds: string[] = [];
       for (const page of [1, 2, 3]) {
-        const { body } = await crowd.as.get(`/v1/groups?page=${page}&per_page=2${query}`);
-        seen.push(...body.records.map((group: { _id: string }) => group._id));
+        const { body } = await crowdedCompany.as.get(`/v1/groups?page=${page}&per_page=2${query}`);
+        seenIds.push(...body.records.map((group: { _id: string }) => group._id));
         expect([body.quantity, body.records.length]).toEqual([body.records.length, body.quantity]);
         expect(body.total).toBe(query.endsWith('false') ? 3 : 5);
       }
-      return seen.toSorted();
+      return seenIds.toSorted();
     };
-    expect(await read('')).toEqual([...made, administrators, viewers].toSorted());
-    expect(await read('&include_global=true')).toEqual([...made, administrators, viewers].toSorted());
-    expect(await read('&include_global=false')).toEqual(made.toSorted());
+    expect(await readIds('')).toEqual([...createdIds, administrators, viewers].toSorted());
+    expect(await readIds('&include_global=true')).toEqual([...createdIds, administrators, viewers].toSorted());
+    expect(await readIds('&include_global=false')).toEqual(createdIds.toSorted());
   });
 });
 
 describe('the permissions of a group', () => {
-  const change = (method: 'post' | 'put' | 'delete', id: string, permissionIds: unknown) =>
+  const changePermissions = (method: 'post' | 'put' | 'delete', id: string, permissionIds: unknown) =>
     company.as[method](`/v1/groups/${id}/permissions`, { json: { permissionIds } });
 
-  it('are replaced, except those that the caller is denied to get', async () => {
+  it('are replaced, except permissions that the caller is denied to get', async () => {
     const [hidden, other, wanted] = [
       await createPermission(company),
       await createPermission(company),
       await createPermission(company),
     ];
     const { _id } = await createConsoleGroup(company);
-    await must(change('put', _id, [hidden, other]));
+    await expectSuccess(changePermissions('put', _id, [hidden, other]));
     const deniedOn = [`arn:svc:permissions::${company.id}:permission/${hidden}`];
-    const { as } = await aUser(company, { can: ['*'], denied: ['permissions:get'], deniedOn });
-    await must(as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [wanted] } }));
+    const { as } = await createAllowedUser(company, { can: ['*'], denied: ['permissions:get'], deniedOn });
+    await expectSuccess(as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [wanted] } }));
     expect((await readGroup(_id)).body.permissionIds.toSorted()).toEqual([hidden, wanted].toSorted());
     expect((await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [hidden] } })).status).toBe(404);
   });
@@ -234,7 +255,7 @@ describe('the permissions of a group', () => {
       ['delete', [], []],
     ] as const;
     for (const [method, sent, left] of steps) {
-      const { status, body } = await change(method, _id, sent);
+      const { status, body } = await changePermissions(method, _id, sent);
       expect([status, body._id, body.permissionIds]).toEqual([200, _id, left.toSorted()]);
       expect((await readGroup(_id)).body.permissionIds).toEqual(left.toSorted());
     }
@@ -242,18 +263,20 @@ describe('the permissions of a group', () => {
 
   it('are refused when one of them does not exist', async () => {
     const { _id } = await createConsoleGroup(company);
-    const mine = await createPermission(company);
-    const foreign = await createPermission(await aCompany());
-    for (const unknown of [foreign, UNKNOWN_ID, 'x']) {
+    const ownPermission = await createPermission(company);
+    const foreignPermission = await createPermission(await createOwnedCompany());
+    for (const unknownId of [foreignPermission, UNKNOWN_ID, 'x']) {
       const answers = [
-        await postGroup(makeGroupInput({ permissionIds: [mine, unknown] })),
+        await postGroup(makeGroupInput({ permissionIds: [ownPermission, unknownId] })),
         ...(await Promise.all(
-          (['post', 'put', 'delete'] as const).map((method) => change(method, _id, [mine, unknown])),
+          (['post', 'put', 'delete'] as const).map((method) =>
+            changePermissions(method, _id, [ownPermission, unknownId]),
+          ),
         )),
       ];
       for (const answer of answers) {
         expect(readStatusAndCode(answer)).toEqual([404, 'PERMISSION_NOT_FOUND']);
-        expect(answer.body.details).toMatchObject({ field: 'permissionIds', ids: [unknown] });
+        expect(answer.body.details).toMatchObject({ field: 'permissionIds', ids: [unknownId] });
       }
     }
     expect((await readGroup(_id)).body.permissionIds).toEqual([]);
@@ -264,8 +287,8 @@ describe('the permissions of a group', () => {
     ['post', undefined],
     ['put', undefined],
     ['delete', 7],
-  ] as const)('are refused by a %s with %j', async (method, sent) => {
-    expect(readInvalidFields(await change(method, UNKNOWN_ID, sent))).toEqual([
+  ] as const)('are refused by a %s with %j', async (method, sentPermissions) => {
+    expect(readInvalidFields(await changePermissions(method, UNKNOWN_ID, sentPermissions))).toEqual([
       422,
       'VALIDATION_ERROR',
       'permissionIds',
@@ -275,19 +298,19 @@ describe('the permissions of a group', () => {
 
 describe('the policies of a group', () => {
   it('are attached and detached, with effect on the next request', async () => {
-    const { as, id } = await aUser(company);
+    const { as, id } = await createAllowedUser(company);
     const { _id } = await createConsoleGroup(company);
     await addToGroups(company, id, _id);
-    const path = `/v1/groups/${_id}/policies/${managedPolicyNamed('UserManager').id}`;
+    const path = `/v1/groups/${_id}/policies/${getManagedPolicyByName('UserManager').id}`;
     for (const status of [204, 204]) expect((await company.as.post(path)).status).toBe(status);
-    expect((await readGroup(_id)).body.attached_policies).toEqual([managedPolicyNamed('UserManager').id]);
+    expect((await readGroup(_id)).body.attached_policies).toEqual([getManagedPolicyByName('UserManager').id]);
     expect((await as.get('/v1/users')).status).toBe(200);
     expect((await company.as.delete(path)).status).toBe(204);
     expect((await as.get('/v1/users')).status).toBe(403);
     expect(readStatusAndCode(await company.as.delete(path))).toEqual([404, 'POLICY_NOT_FOUND']);
   });
 
-  it('are refused when one does not exist', async () => {
+  it('are refused when one of them does not exist', async () => {
     const { _id } = await createConsoleGroup(company);
     for (const method of ['post', 'delete'] as const) {
       const answer = await company.as[method](`/v1/groups/${_id}/policies/${UNKNOWN_ID}`);
@@ -297,11 +320,11 @@ describe('the policies of a group', () => {
 });
 
 describe('the groups of the organization API', () => {
-  const admin = () => signed(company.apiKey);
+  const createSigner = () => createSignedCaller(company.apiKey);
 
-  it('include those that the console made', async () => {
-    const group = await createConsoleGroup(company, { roles: [READER] });
-    const { status, body } = await admin().get(`/groups/${group._id}`);
+  it('include groups that the console made', async () => {
+    const group = await createConsoleGroup(company, { roles: [READER_ROLE] });
+    const { status, body } = await createSigner().get(`/groups/${group._id}`);
     expect([status, body]).toEqual([
       200,
       {
@@ -316,13 +339,13 @@ describe('the groups of the organization API', () => {
         deleted_at: null,
       },
     ]);
-    await must(admin().post(`/groups/${group._id}/policies/${VIEWS}`));
-    expect((await readGroup(group._id)).body.attached_policies).toEqual([VIEWS]);
+    await expectSuccess(createSigner().post(`/groups/${group._id}/policies/${VIEW_POLICY}`));
+    expect((await readGroup(group._id)).body.attached_policies).toEqual([VIEW_POLICY]);
   });
 
   it('are shown by the console, with a slug from the name and no roles', async () => {
-    const made = await must(admin().post('/groups', { json: { name: 'Vendas São Paulo' } }));
-    expect((await readGroup(made.id)).body).toMatchObject({
+    const createdGroup = await expectSuccess(createSigner().post('/groups', { json: { name: 'Vendas São Paulo' } }));
+    expect((await readGroup(createdGroup.id)).body).toMatchObject({
       slug: 'vendas-sao-paulo',
       roles: [],
       permissionIds: [],
@@ -330,9 +353,9 @@ describe('the groups of the organization API', () => {
       is_global: false,
     });
     await createConsoleGroup(company);
-    const taken = (await postGroup(makeGroupInput({ slug: 'taken-here' }))).body;
-    const other = await must(admin().post('/groups', { json: { name: 'Taken here' } }));
+    const groupWithSlug = (await postGroup(makeGroupInput({ slug: 'taken-here' }))).body;
+    const other = await expectSuccess(createSigner().post('/groups', { json: { name: 'Taken here' } }));
     expect((await readGroup(other.id)).body.slug).toMatch(/^taken-here-[a-f0-9]{8}$/);
-    expect((await readGroup(taken._id)).body.slug).toBe('taken-here');
+    expect((await readGroup(groupWithSlug._id)).body.slug).toBe('taken-here');
   });
 });

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { aGroup, allow, aPolicy, signed } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { createPolicyGroup, createSignedCaller, makeAllow, storePolicy } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let other: Company;
 let admin: Caller;
 
 beforeAll(async () => {
-  [company, other] = await Promise.all([aCompany(), aCompany()]);
-  admin = signed(company.apiKey);
+  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+  admin = createSignedCaller(company.apiKey);
 });
 
 let names = 0;
@@ -34,7 +34,7 @@ describe('a group', () => {
     expect((await admin.get(`/groups/${body.id}`)).body).toEqual(body);
   });
 
-  it('may have a name whose slug is taken, or that gives no slug', async () => {
+  it('may have a name whose slug is taken, or from which no slug can be made', async () => {
     for (const name of ['Ação São João', 'acao sao joao', 'ACAO-SAO-JOAO', '日本語', '한국어', '---']) {
       expect((await admin.post('/groups', { json: { name } })).status).toBe(201);
     }
@@ -50,10 +50,10 @@ describe('a group', () => {
 });
 
 describe('an attached policy', () => {
-  it('is refused when it is neither the organization’s nor a managed one', async () => {
-    const groupId = await aGroup(company);
-    const foreign = await aPolicy(other, [allow('users:ListUsers')]);
-    for (const policyId of [UNKNOWN_ID, 'nonsense', foreign]) {
+  it('is refused when it is neither a policy of the organization nor a managed policy', async () => {
+    const groupId = await createPolicyGroup(company);
+    const foreignPolicy = await storePolicy(other, [makeAllow('users:ListUsers')]);
+    for (const policyId of [UNKNOWN_ID, 'nonsense', foreignPolicy]) {
       const { status, body } = await admin.post(`/groups/${groupId}/policies/${policyId}`);
       expect([status, body.error, body.details.field]).toEqual([404, 'NotFound', 'policy_id']);
       expect((await admin.delete(`/groups/${groupId}/policies/${policyId}`)).status).toBe(404);

@@ -1,21 +1,21 @@
 import { findDeclarations, type TextRange } from './guard.ts';
 
-/** Something in a source that looks like a guard. */
+/** A condition in the source that looks like a guard. */
 export interface FoundCondition extends TextRange {
-  /** The top-level declaration it stands in, or the file. */
+  /** The top-level declaration that contains it; empty for the file. */
   in: string;
   text: string;
 }
 
-/** Locks and conditions on what the statement before has changed, wherever they stand. */
-const ANYWHERE = /changes\(\) > 0|\bFOR (?:NO KEY UPDATE|UPDATE|KEY SHARE)\b|pg_advisory_xact_lock/g;
-/** Unique indexes, keys of several columns, and triggers whole. */
-const CONSTRAINTS = /UNIQUE INDEX `?\w+`?|PRIMARY KEY\(`[^)]*\)|FOREIGN KEY [^\n]*|CREATE TRIGGER [^\n]*/g;
+/** Locks, and conditions on the changes of the previous statement, anywhere in a file. */
+const LOCK_PATTERN = /changes\(\) > 0|\bFOR (?:NO KEY UPDATE|UPDATE|KEY SHARE)\b|pg_advisory_xact_lock/g;
+/** Unique indexes, keys of several columns, and whole triggers. */
+const CONSTRAINT_PATTERN = /UNIQUE INDEX `?\w+`?|PRIMARY KEY\(`[^)]*\)|FOREIGN KEY [^\n]*|CREATE TRIGGER [^\n]*/g;
 
-/** Durable Objects, and the windows they count in: one of them decides alone, in its own code and its own SQL. */
+/** Files of Durable Objects, and of the time windows they count in: a single object decides alone, in its code and its SQL. */
 const OBJECT_FILES = /^src\/(?:objects\/|kernel\/fixed-window\.ts)/;
-/** Comparisons, whatever else is asked, terms of a `WHERE`, and keys of several columns. */
-const OBJECT_CONDITIONS = new RegExp(
+/** Comparisons, conditions of `if` and `while`, terms of a `WHERE`, and keys of several columns. */
+const OBJECT_CONDITION_PATTERN = new RegExp(
   [
     /[\w.#][\w.#()]* (?:<=?|>=?|[!=]==) [\w.#]+/,
     /(?<=\b(?:if|while) \(|&& |\|\| )!?[\w.#]+/,
@@ -27,28 +27,29 @@ const OBJECT_CONDITIONS = new RegExp(
   'g',
 );
 
-/** Whatever in a file looks like a guard: each has to be in a list. */
+/** Finds everything in a file that looks like a guard: each match has to be in one of the lists. */
 export function findGuards(file: string, source: string): FoundCondition[] {
-  const found = (pattern: RegExp): FoundCondition[] =>
+  const findMatches = (pattern: RegExp): FoundCondition[] =>
     [...source.matchAll(pattern)].map(({ 0: text, index: start }) => ({
       in: '',
       text,
       start,
       end: start + text.length,
     }));
-  if (file.endsWith('.sql') || file.includes('managed-database/migrations/')) return found(CONSTRAINTS);
-  if (OBJECT_FILES.test(file)) return found(OBJECT_CONDITIONS).filter(({ start }) => !isComment(source, start));
+  if (file.endsWith('.sql') || file.includes('managed-database/migrations/')) return findMatches(CONSTRAINT_PATTERN);
+  if (OBJECT_FILES.test(file))
+    return findMatches(OBJECT_CONDITION_PATTERN).filter(({ start }) => !isComment(source, start));
   return [
     ...(/(?:store|queries)\.ts$/.test(file) ? findWriteConditions(source) : []),
     ...findPostgresConditions(source),
-    ...found(ANYWHERE).filter(({ start }) => !isComment(source, start)),
+    ...findMatches(LOCK_PATTERN).filter(({ start }) => !isComment(source, start)),
   ];
 }
 
 const isComment = (source: string, position: number): boolean =>
   /^\s*(?:\*|\/\/|\/\*)/.test(source.slice(source.lastIndexOf('\n', position) + 1, position));
 
-/** Conditions of statements that change the service's own tables in a company's Postgres. */
+/** Finds the conditions of statements that change the service's own tables in a company's Postgres. */
 function findPostgresConditions(source: string): FoundCondition[] {
   return [...source.matchAll(/(?:UPDATE|DELETE FROM) console\.[^`']*?\bWHERE ([^`']*)/g)].flatMap((statement) => {
     const to = statement.index + statement[0].length;
@@ -64,20 +65,20 @@ function findPostgresConditions(source: string): FoundCondition[] {
   });
 }
 
-const WRITE = /\.(?:update|delete|insert)\(\w|insertWhen\(/;
-/** A condition that selects a row, by its id or another key. */
-const KEY =
-  /^(?:eq\(\w+\.(?:id|\w+Id|companyId|email|purpose|\w*[dD]igest), [^()]*\)|(?:by\w+|isKey|isOfUser|isOfGroup|isOfCompany|isSession|isAttachment|isContextMember|one|of|user|own)(?:\([^()]*\))?)$/;
+const WRITE_PATTERN = /\.(?:update|delete|insert)\(\w|insertWhen\(/;
+/** Matches a condition that selects a row by its id or another key. */
+const KEY_PATTERN =
+  /^(?:eq\(\w+\.(?:id|\w+Id|companyId|email|purpose|\w*[dD]igest), [^()]*\)|(?:matchesId|isJobWithKey|isResourceWithKey|isVisibleWithId|isCodeOfFactor|isOwnPasskey|isKey|isOfUser|isOfGroup|isOfCompany|isSession|isAttachment|isContextMember)(?:\([^()]*\))?)$/;
 
 /**
- * Conditions of the writes of a file of the control database: what a `where`, a `setWhere` or an `insertWhen` is given, each
- * term of an `and` by itself, but for those that say which row is meant.
+ * Finds the conditions of writes in a file of the control database: the arguments of `where`, `setWhere` and `insertWhen`, each
+ * term of an `and` by itself, except terms that say which row is meant.
  */
 function findWriteConditions(source: string): FoundCondition[] {
   const conditions: FoundCondition[] = [];
   for (const [name, { start, end }] of findDeclarations(source)) {
     const declaration = source.slice(start, end);
-    if (!WRITE.test(declaration) || name === 'insertWhen') continue;
+    if (!WRITE_PATTERN.test(declaration) || name === 'insertWhen') continue;
     for (const { start: from, end: to } of findConditions(declaration)) {
       conditions.push({ in: name, start: start + from, end: start + to, text: declaration.slice(from, to) });
     }
@@ -86,7 +87,7 @@ function findWriteConditions(source: string): FoundCondition[] {
 }
 
 function findConditions(text: string): TextRange[] {
-  const given = [
+  const conditionRanges = [
     ...[...text.matchAll(/\.where\(|setWhere: /g)].map(
       ({ 0: opening, index }) => splitArguments(text, index + opening.length)[0],
     ),
@@ -98,49 +99,51 @@ function findConditions(text: string): TextRange[] {
       end: text.indexOf('`', index + opening.length),
     })),
   ];
-  const inner = given.filter((one) => one !== undefined).flatMap((stretch) => splitTerms(text, stretch));
-  const isKey = ({ start, end }: TextRange) => KEY.test(text.slice(start, end));
-  return inner.filter((stretch) => !isKey(stretch) && !text.slice(stretch.start, stretch.end).startsWith('true'));
+  const writeTerms = conditionRanges.filter((range) => range !== undefined).flatMap((range) => splitTerms(text, range));
+  const isKeyTerm = ({ start, end }: TextRange) => KEY_PATTERN.test(text.slice(start, end));
+  return writeTerms.filter(
+    (writeTerm) => !isKeyTerm(writeTerm) && !text.slice(writeTerm.start, writeTerm.end).startsWith('true'),
+  );
 }
 
-/** The terms of an `and`, and those of an `and` within. */
+/** Splits an `and` into its terms, nested ones included. */
 function splitTerms(text: string, { start, end }: TextRange): TextRange[] {
   if (!text.startsWith('and(', start)) return [{ start, end }];
   return splitArguments(text, start + 'and('.length).flatMap((argument) => splitTerms(text, argument));
 }
 
-const CLOSING: Record<string, string> = { '(': ')', '[': ']', '{': '}' };
+const CLOSING_BRACKETS: Record<string, string> = { '(': ')', '[': ']', '{': '}' };
 
-/** The arguments of a call, from behind its opening parenthesis on. */
+/** Splits the arguments of a call; `from` is the position after its opening parenthesis. */
 function splitArguments(text: string, from: number): TextRange[] {
-  const found: TextRange[] = [];
+  const argumentRanges: TextRange[] = [];
   let start = from;
   let position = from;
-  const take = () => {
-    const raw = text.slice(start, position);
-    if (raw.trim() === '') return;
-    const begin = start + raw.length - raw.trimStart().length;
-    found.push({ start: begin, end: begin + raw.trim().length });
+  const addArgument = () => {
+    const rawText = text.slice(start, position);
+    if (rawText.trim() === '') return;
+    const trimmedStart = start + rawText.length - rawText.trimStart().length;
+    argumentRanges.push({ start: trimmedStart, end: trimmedStart + rawText.trim().length });
   };
   while (position < text.length) {
     const character = text[position] as string;
-    if (character in CLOSING || character === '`' || character === "'") position = findClosing(text, position);
+    if (character in CLOSING_BRACKETS || character === '`' || character === "'") position = findClosing(text, position);
     else if (')]};'.includes(character)) break;
     else if (character === ',') {
-      take();
+      addArgument();
       position += 1;
       start = position;
     } else position += 1;
   }
-  take();
-  return found;
+  addArgument();
+  return argumentRanges;
 }
 
-/** Where the brackets, or the string, that open at a position are closed again. */
+/** Returns the position after the bracket or quote that closes the one at `opening`. */
 function findClosing(text: string, opening: number): number {
   const first = text[opening] as string;
   const isString = first === '`' || first === "'";
-  const closing = CLOSING[first] ?? first;
+  const closing = CLOSING_BRACKETS[first] ?? first;
   let position = opening + 1;
   while (position < text.length && text[position] !== closing) {
     if (isString && text.startsWith('${', position)) position = findClosing(text, position + 1);

@@ -4,18 +4,18 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Guard } from './guard.ts';
-import type { Outcome } from './tests.ts';
+import type { RemovalOutcome } from './tests.ts';
 
-/** What a copy is asked, by itself one thing after the other. */
-export type Question = { unfit: Guard[] } | { without: Guard };
-/** What is wrong with each entry, where something is; or what came of removing the guard. */
-export type Answer = { problems: (string | null)[] } | Outcome;
+/** A request to the process of a copy, which answers one request after the other. */
+export type CopyRequest = { unfit: Guard[] } | { without: Guard };
+/** The problem of each entry, or null; or the outcome of removing the guard. */
+export type CopyResponse = { problems: (string | null)[] } | RemovalOutcome;
 
-/** Characters of what a process said last, should it end. */
+/** The number of characters that are shown of the last output of a process that has ended. */
 const MAX_MESSAGE_CHARACTERS = 2000;
 
-/** A copy of the project, whose tests run in a process of its own. */
-export function openCopy() {
+/** Creates a copy of the project, whose tests run in a separate process. */
+export function createCopy() {
   const folder = mkdtempSync(join(tmpdir(), 'guards-'));
   for (const file of listProjectFiles()) cpSync(file, join(folder, file));
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'dir');
@@ -24,37 +24,38 @@ export function openCopy() {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  let said = '';
+  let lastOutput = '';
   child.stderr?.on('data', (chunk) => {
-    said = `${said}${chunk}`.slice(-MAX_MESSAGE_CHARACTERS);
+    lastOutput = `${lastOutput}${chunk}`.slice(-MAX_MESSAGE_CHARACTERS);
   });
-  const ended = once(child, 'exit').then(() => {
-    throw new Error(`The process that runs the tests has ended.\n${said}`);
+  const processEnd = once(child, 'exit').then(() => {
+    throw new Error(`The process that runs the tests has ended.\n${lastOutput}`);
   });
-  ended.catch(() => {});
+  processEnd.catch(() => {});
 
-  const ask = async (question: Question): Promise<Answer> => {
+  const sendRequest = async (question: CopyRequest): Promise<CopyResponse> => {
     const answer = once(child, 'message');
     child.send(question);
-    return (await Promise.race([answer, ended]))[0];
+    return (await Promise.race([answer, processEnd]))[0];
   };
   return {
-    /** Runs the tests of guards with every guard in place. @returns what is wrong with each entry, or `null` */
-    unfit: async (guards: Guard[]) => ((await ask({ unfit: guards })) as { problems: (string | null)[] }).problems,
-    /** Runs the tests of a guard without it. */
-    outcomeWithout: async (guard: Guard) => (await ask({ without: guard })) as Outcome,
+    /** Runs the tests of guards with every guard in place. @returns the problem of each entry, or `null` */
+    unfit: async (guards: Guard[]) =>
+      ((await sendRequest({ unfit: guards })) as { problems: (string | null)[] }).problems,
+    /** Runs the tests of a guard after removing it. */
+    outcomeWithout: async (guard: Guard) => (await sendRequest({ without: guard })) as RemovalOutcome,
     async close(): Promise<void> {
       // It ends what it started, and then itself.
       if (child.connected) child.disconnect();
-      await ended.catch(() => {});
+      await processEnd.catch(() => {});
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-export type Copy = ReturnType<typeof openCopy>;
+export type ProjectCopy = ReturnType<typeof createCopy>;
 
-/** What git knows of the project or would take. */
+/** Lists the files that git tracks or would add. */
 function listProjectFiles(): Set<string> {
   const arguments_ = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   return new Set(execFileSync('git', arguments_, { encoding: 'utf8' }).split('\0').filter(Boolean));

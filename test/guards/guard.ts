@@ -1,65 +1,66 @@
-/** A piece of a write without which a race, or a repetition, would do harm. */
+/** A part of a write without which a race or a repetition would do harm. */
 export interface Guard {
-  /** The file it stands in. */
+  /** The file that contains the guard. */
   file: string;
-  /** The top-level declaration it stands in; where there is none, its text stands once in the whole file. */
+  /** The top-level declaration that contains the guard; without it, the text must occur once in the whole file. */
   in?: string;
-  /** Its exact text, once there. As short as can be, so that it outlives other changes. */
+  /** The exact text of the guard, unique there. As short as possible, so that other changes do not affect it. */
   text: string;
-  /** What takes its place: the code runs on, without the guard. */
+  /** The text that replaces the guard: the code still runs, without the guard. */
   without: string;
-  /** Test files of which one fails without it. */
+  /** Test files, one of which fails without the guard. */
   tests: readonly string[];
   /** Part of the title of the test that fails; of a file that takes long, only such tests are run. */
   title?: string;
 }
 
-type Entry = Omit<Guard, 'file' | 'tests'> & { tests?: readonly string[] };
+type GuardEntry = Omit<Guard, 'file' | 'tests'> & { tests?: readonly string[] };
 
-/** The guards of one file, and the tests that hold them where an entry names no others. */
-export const guardsOf = (file: string, tests: readonly string[], entries: readonly Entry[]): Guard[] =>
+/** Makes the guards of one file; `tests` cover every entry that does not name its own. */
+export const makeGuards = (file: string, tests: readonly string[], entries: readonly GuardEntry[]): Guard[] =>
   entries.map((entry) => ({ tests, ...entry, file }));
 
-/** How a guard is called: by its place and its text. */
+/** Formats a guard's name: its file, its declaration and its text. */
 export const formatName = (guard: Guard): string =>
   [guard.file, guard.in, guard.text.replace(/\s+/g, ' ')].filter((part) => part !== undefined).join(' › ');
 
-/** A stretch of a text. */
+/** A range of positions in a text. */
 export interface TextRange {
   start: number;
   end: number;
 }
 
-/** The top-level declarations of a file, by name. Each reaches to where the next one begins. */
+/** Finds the top-level declarations of a file, by name. Each ends where the next one begins. */
 export function findDeclarations(source: string): Map<string, TextRange> {
-  const begins = [...source.matchAll(/^(?:export )?(?:async )?(?:const|function|class) (\w+)/gm)];
+  const declarationStarts = [...source.matchAll(/^(?:export )?(?:async )?(?:const|function|class) (\w+)/gm)];
   return new Map(
-    begins.map(({ 1: name, index }, place) => [
+    declarationStarts.map(({ 1: name, index }, position) => [
       name as string,
-      { start: index, end: begins[place + 1]?.index ?? source.length },
+      { start: index, end: declarationStarts[position + 1]?.index ?? source.length },
     ]),
   );
 }
 
-/** Where a guard stands in its file. @throws Error that says what to do where it does not stand there exactly once */
+/** Finds the range of a guard in its file. @throws Error with advice if the guard's text does not occur there exactly once */
 export function findGuard(guard: Guard, source: string): TextRange {
-  const within = guard.in === undefined ? { start: 0, end: source.length } : findDeclarations(source).get(guard.in);
-  if (!within)
+  const declarationRange =
+    guard.in === undefined ? { start: 0, end: source.length } : findDeclarations(source).get(guard.in);
+  if (!declarationRange)
     throw new Error(`${formatName(guard)}: there is no ${guard.in} any more. Correct the entry in test/guards/lists.`);
-  const found = source.slice(within.start, within.end).split(guard.text).length - 1;
-  if (found === 0) {
+  const matchCount = source.slice(declarationRange.start, declarationRange.end).split(guard.text).length - 1;
+  if (matchCount === 0) {
     const advice = 'Put the guard back, or take its entry out of test/guards/lists where the rule is gone';
     throw new Error(`${formatName(guard)}: is not there any more. ${advice}.`);
   }
-  if (found > 1) {
+  if (matchCount > 1) {
     const advice = 'Make the text of its entry in test/guards/lists longer, so that it stands there once';
-    throw new Error(`${formatName(guard)}: stands there ${found} times. ${advice}.`);
+    throw new Error(`${formatName(guard)}: stands there ${matchCount} times. ${advice}.`);
   }
-  const start = source.indexOf(guard.text, within.start);
+  const start = source.indexOf(guard.text, declarationRange.start);
   return { start, end: start + guard.text.length };
 }
 
-/** The file without the guard. */
+/** Returns the file's text without the guard. */
 export function removeGuard(guard: Guard, source: string): string {
   const { start, end } = findGuard(guard, source);
   return source.slice(0, start) + guard.without + source.slice(end);

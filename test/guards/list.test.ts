@@ -5,20 +5,20 @@ import { describe, expect, it } from 'vitest';
 import { type FoundCondition, findGuards } from './conditions.ts';
 import { findDeclarations, findGuard, formatName, type Guard, removeGuard } from './guard.ts';
 import { GUARDS } from './guards.ts';
-import { NO_GUARDS } from './no-guards.ts';
+import { UNGUARDED_CONDITIONS } from './no-guards.ts';
 
 const readSource = (file: string): string => readFileSync(file, 'utf8');
-const FILES = execFileSync('git', ['ls-files', '--deduplicate', 'src', 'drizzle'], { encoding: 'utf8' })
+const SOURCE_FILES = execFileSync('git', ['ls-files', '--deduplicate', 'src', 'drizzle'], { encoding: 'utf8' })
   .split('\n')
   .filter((file) => /^src\/.*\.ts$|^drizzle\/.*\.sql$/.test(file) && existsSync(file));
 
-/** What to do about an entry that does not fit any more, or nothing. */
+/** Lists the problems of an entry that no longer fits, with advice. */
 function findProblems(guard: Guard): string[] {
-  const misplaced = findMisplacement(guard);
-  if (misplaced !== undefined) return [misplaced];
+  const misplacement = findMisplacement(guard);
+  if (misplacement !== undefined) return [misplacement];
   const isTest = (file: string): boolean => existsSync(file) && statSync(file).isFile();
-  const missing = guard.tests.filter((file) => !isTest(file) || !readSource(file).includes(guard.title ?? ''));
-  return missing.map(
+  const missingTests = guard.tests.filter((file) => !isTest(file) || !readSource(file).includes(guard.title ?? ''));
+  return missingTests.map(
     (file) => `${formatName(guard)}: ${file} is not there, or has no title with “${guard.title}”. Correct the entry.`,
   );
 }
@@ -33,7 +33,7 @@ function findMisplacement(guard: Guard): string | undefined {
   }
 }
 
-/** What keeps a file from being loaded without the guard, or nothing. */
+/** Lists the errors that prevent the file from being loaded without the guard. */
 function findSyntaxErrors(guard: Guard): string[] {
   try {
     transformSync(removeGuard(guard, readSource(guard.file)), { loader: 'ts', logLevel: 'silent' });
@@ -43,26 +43,30 @@ function findSyntaxErrors(guard: Guard): string[] {
   }
 }
 
-/** Whether an entry, of either list, is about what was found. */
+/** Returns true if an entry of either list covers a found condition. */
 function isListed(file: string, source: string, { start, end }: FoundCondition): boolean {
-  const isIn = ({ start: from, end: to }: { start: number; end: number }) => from < end && to > start;
-  const mine = GUARDS.filter((guard) => guard.file === file && findMisplacement(guard) === undefined);
+  const overlaps = ({ start: from, end: to }: { start: number; end: number }) => from < end && to > start;
+  const fileGuards = GUARDS.filter((guard) => guard.file === file && findMisplacement(guard) === undefined);
   return (
-    mine.some((guard) => isIn(findGuard(guard, source))) ||
-    NO_GUARDS.some((one) => isExcused(one, file, source, { start, end }))
+    fileGuards.some((guard) => overlaps(findGuard(guard, source))) ||
+    UNGUARDED_CONDITIONS.some((unguarded) => isExcused(unguarded, file, source, { start, end }))
   );
 }
 
 function isExcused(
-  one: (typeof NO_GUARDS)[number],
+  unguarded: (typeof UNGUARDED_CONDITIONS)[number],
   file: string,
   source: string,
   { start, end }: { start: number; end: number },
 ): boolean {
-  if (one.file !== file) return false;
-  const within = one.in === undefined ? { start: 0, end: source.length } : findDeclarations(source).get(one.in);
+  if (unguarded.file !== file) return false;
+  const declarationRange =
+    unguarded.in === undefined ? { start: 0, end: source.length } : findDeclarations(source).get(unguarded.in);
   return (
-    within !== undefined && within.start <= start && end <= within.end && source.slice(start, end).includes(one.text)
+    declarationRange !== undefined &&
+    declarationRange.start <= start &&
+    end <= declarationRange.end &&
+    source.slice(start, end).includes(unguarded.text)
   );
 }
 
@@ -82,29 +86,32 @@ describe('the list of guards', () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
-  it('has every condition of a write, every lock and every unique index, but for those with a reason', () => {
-    const unlisted = FILES.flatMap((file) => {
+  it('has every condition of a write, every lock and every unique index, except those excused with a reason', () => {
+    const unlisted = SOURCE_FILES.flatMap((file) => {
       const source = readSource(file);
       return findGuards(file, source)
-        .filter((found) => !isListed(file, source, found))
+        .filter((foundCondition) => !isListed(file, source, foundCondition))
         .map(
-          ({ in: where, text }) =>
-            `${file} › ${where} › ${text.replace(/\s+/g, ' ').slice(0, 120)}: list it in test/guards/lists with the test that fails without it, or in test/guards/no-guards.ts with a reason.`,
+          ({ in: declarationName, text }) =>
+            `${file} › ${declarationName} › ${text.replace(/\s+/g, ' ').slice(0, 120)}: list it in test/guards/lists with the test that fails without it, or in test/guards/no-guards.ts with a reason.`,
         );
     });
     expect(unlisted).toEqual([]);
   });
 
   it('excuses only conditions that exist', () => {
-    const idle = NO_GUARDS.filter(
-      (one) =>
-        !existsSync(one.file) ||
-        !findGuards(one.file, readSource(one.file)).some((found) =>
-          isExcused(one, one.file, readSource(one.file), found),
+    const unusedEntries = UNGUARDED_CONDITIONS.filter(
+      (unguarded) =>
+        !existsSync(unguarded.file) ||
+        !findGuards(unguarded.file, readSource(unguarded.file)).some((foundCondition) =>
+          isExcused(unguarded, unguarded.file, readSource(unguarded.file), foundCondition),
         ),
     );
     expect(
-      idle.map((one) => `${one.file} › ${one.in} › ${one.text}: take it out of test/guards/no-guards.ts.`),
+      unusedEntries.map(
+        (unguarded) =>
+          `${unguarded.file} › ${unguarded.in} › ${unguarded.text}: take it out of test/guards/no-guards.ts.`,
+      ),
     ).toEqual([]);
   });
 });

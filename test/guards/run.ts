@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type Copy, openCopy } from './copy.ts';
+import { createCopy, type ProjectCopy } from './copy.ts';
 import type { Guard } from './guard.ts';
 import { formatName } from './guard.ts';
 import { GUARDS } from './guards.ts';
@@ -15,50 +15,57 @@ if (options.list)
   for (const guard of selectedGuards) console.log(`${formatName(guard)}\n    ${guard.tests.join(', ')}`);
 else process.exitCode = (await removeEach(selectedGuards)) ? 0 : 1;
 
-/** Removes guard after guard, in copies of the project side by side, and runs its tests. @returns whether each is held */
+/**
+ * Removes the guards one by one, in parallel copies of the project, and runs their tests. @returns whether a test fails for each
+ */
 async function removeEach(guards: Guard[]): Promise<boolean> {
   const failures: string[] = [];
-  const began = Date.now();
-  const seconds = (since: number) => Math.round((Date.now() - since) / 1000);
+  const startedAt = Date.now();
+  const getSecondsSince = (startTime: number) => Math.round((Date.now() - startTime) / 1000);
   const groups = groupByTests(guards);
   const count = Math.min(Number(options.copies ?? availableParallelism()), groups.length);
-  const copies = Array.from({ length: count }, openCopy);
-  let done = 0;
-  const report = (guard: Guard, failure: string | undefined, heldBy = '') => {
+  const copies = Array.from({ length: count }, createCopy);
+  let doneCount = 0;
+  const reportGuard = (guard: Guard, failure: string | undefined, failedTest = '') => {
     if (failure) failures.push(failure);
-    done += 1;
-    console.log(`${done}/${guards.length} ${failure ? `✗ ${failure}` : `✓ ${formatName(guard)}\n    ${heldBy}`}`);
+    doneCount += 1;
+    console.log(
+      `${doneCount}/${guards.length} ${failure ? `✗ ${failure}` : `✓ ${formatName(guard)}\n    ${failedTest}`}`,
+    );
   };
   try {
     const problems = new Map<Guard, string | null>();
-    await runInCopies(copies, async (copy, place) => {
-      const mine = groups.filter((_, index) => index % count === place).flat();
-      const found = await copy.unfit(mine);
-      for (const [index, guard] of mine.entries()) problems.set(guard, found[index] ?? null);
+    await runInCopies(copies, async (copy, copyIndex) => {
+      const ownGuards = groups.filter((_, index) => index % count === copyIndex).flat();
+      const foundProblems = await copy.unfit(ownGuards);
+      for (const [index, guard] of ownGuards.entries()) problems.set(guard, foundProblems[index] ?? null);
     });
-    console.log(`With every guard in place, the tests ran in ${seconds(began)} s.`);
+    console.log(`With every guard in place, the tests ran in ${getSecondsSince(startedAt)} s.`);
     const left = guards.values();
     await runInCopies(copies, async (copy) => {
       for (const guard of left) {
         const problem = problems.get(guard);
         const { heldBy, failure } = problem ? { failure: problem } : await copy.outcomeWithout(guard);
-        report(guard, failure, heldBy);
+        reportGuard(guard, failure, heldBy);
       }
     });
   } finally {
     await runInCopies(copies, (copy) => copy.close());
   }
-  console.log(`\n${guards.length} guards in ${seconds(began)} s, ${failures.length} not held.`);
+  console.log(`\n${guards.length} guards in ${getSecondsSince(startedAt)} s, ${failures.length} not held.`);
   for (const failure of failures) console.log(failure);
   return failures.length === 0;
 }
 
-/** Has every copy work at once. */
-function runInCopies(copies: Copy[], work: (copy: Copy, place: number) => Promise<void>): Promise<unknown> {
-  return Promise.all(copies.map(work));
+/** Runs work in all copies at the same time. */
+function runInCopies(
+  copies: ProjectCopy[],
+  runInCopy: (copy: ProjectCopy, copyIndex: number) => Promise<void>,
+): Promise<unknown> {
+  return Promise.all(copies.map(runInCopy));
 }
 
-/** The guards that the same files hold, together: with every guard in place, a file runs once. */
+/** Groups guards by their test files: with every guard in place, each file has to run only once. */
 function groupByTests(guards: Guard[]): Guard[][] {
   return [...Map.groupBy(guards, ({ tests }) => tests.toSorted().join()).values()];
 }

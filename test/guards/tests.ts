@@ -2,23 +2,23 @@ import { join, relative } from 'node:path';
 import { createVitest, type TestCase, type TestModule, type TestSpecification } from 'vitest/node';
 import { formatName, type Guard } from './guard.ts';
 
-/** What came of removing a guard: the test that fails and how, or what to do because none does. */
-export interface Outcome {
+/** The outcome of removing a guard: the test that fails and its message, or advice because no test fails. */
+export interface RemovalOutcome {
   heldBy?: string;
   failure?: string;
 }
 
-/** What the runner says of a test that waited too long: on a busy machine it proves nothing. */
-const TIMED_OUT = /^(?:Test|Hook) timed out in \d+ms/;
+/** Matches the runner's message about a test that timed out, which on a busy machine proves nothing. */
+const TIMEOUT_MESSAGE = /^(?:Test|Hook) timed out in \d+ms/;
 
-/** The project's tests, started once, in the folder of a copy. */
-export async function openTests(folder: string) {
+/** Starts the project's tests once, in the folder of a copy. */
+export async function startTests(folder: string) {
   process.env.CLOUDFLARE_CF_FETCH_ENABLED = 'false';
   const options = { root: folder, watch: false, reporters: [{}], silent: true, maxWorkers: 1 };
   const vitest = await createVitest('test', options);
 
-  /** @returns the files that hold a guard, as they ran; fails where they could not be run at all */
-  const run = async (guards: readonly Guard[]): Promise<(guard: Guard) => TestModule[]> => {
+  /** Runs the test files of guards. @returns a function that lists the modules that cover a guard; fails if no test could run */
+  const runTestFiles = async (guards: readonly Guard[]): Promise<(guard: Guard) => TestModule[]> => {
     const specifications: TestSpecification[] = [];
     for (const file of new Set(guards.flatMap(({ tests }) => tests))) {
       const titles = guards.filter(({ tests }) => tests.includes(file)).map(({ title = '' }) => escapeRegExp(title));
@@ -30,40 +30,43 @@ export async function openTests(folder: string) {
       }
     }
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
-    const ran = (module: TestModule) => listTests(module).length > 0;
-    if (unhandledErrors.length > 0 && !testModules.some(ran)) throw unhandledErrors[0];
+    const hasRun = (module: TestModule) => listTests(module).length > 0;
+    if (unhandledErrors.length > 0 && !testModules.some(hasRun)) throw unhandledErrors[0];
     return ({ tests }) =>
       testModules.filter(({ moduleId }) => tests.some((file) => relative(folder, moduleId) === file));
   };
 
   return {
-    /** Runs the tests of all guards with every guard in place: which entries are wrong already? */
-    async unfit(guards: readonly Guard[]): Promise<(guard: Guard) => string | undefined> {
-      const modulesOf = await run(guards);
+    /** Runs the tests of all guards with every guard in place, and finds entries that are already wrong. */
+    async findUnfitGuards(guards: readonly Guard[]): Promise<(guard: Guard) => string | undefined> {
+      const listModules = await runTestFiles(guards);
       return (guard) => {
-        const modules = modulesOf(guard);
+        const modules = listModules(guard);
         const ran = modules.flatMap(listTests).some(({ fullName }) => fullName.includes(guard.title ?? ''));
         if (!ran) return `${describeGuard(guard)}: no test fits. Correct the entry in test/guards/lists.`;
         if (modules.every((module) => module.ok())) return undefined;
         return `${describeGuard(guard)} fails with every guard in place. Repair that first.`;
       };
     },
-    /** Runs the tests of a guard that is removed, until one fails. */
-    async outcome(guard: Guard): Promise<Outcome> {
+    /** Runs the tests of a removed guard until one fails. */
+    async testRemovedGuard(guard: Guard): Promise<RemovalOutcome> {
       for (const project of vitest.projects) project.config.bail = 1;
       vitest.invalidateFile(join(folder, guard.file));
-      const modules = (await run([guard]))(guard);
+      const modules = (await runTestFiles([guard]))(guard);
       vitest.invalidateFile(join(folder, guard.file));
-      const failed = modules.flatMap(listTests).filter((test) => test.result().state === 'failed');
-      const held = failed.find((test) => !listMessages(test).some((message) => TIMED_OUT.test(message)));
-      if (held) return { heldBy: `“${held.fullName}” fails: ${listMessages(held)[0]?.split('\n')[0]}` };
-      return { failure: `${describeGuard(guard)}: ${explainOutcome(modules, failed)}` };
+      const failedTests = modules.flatMap(listTests).filter((test) => test.result().state === 'failed');
+      const coveringTest = failedTests.find(
+        (test) => !listMessages(test).some((message) => TIMEOUT_MESSAGE.test(message)),
+      );
+      if (coveringTest)
+        return { heldBy: `“${coveringTest.fullName}” fails: ${listMessages(coveringTest)[0]?.split('\n')[0]}` };
+      return { failure: `${describeGuard(guard)}: ${explainOutcome(modules, failedTests)}` };
     },
     close: () => vitest.close(),
   };
 }
 
-/** What to do about a guard of which no test showed what it is for. */
+/** Returns advice about a guard whose removal no test has detected. */
 function explainOutcome(modules: readonly TestModule[], [timedOut]: readonly TestCase[]): string {
   if (timedOut) {
     return `“${timedOut.fullName}” timed out without it, which proves nothing. Let the test assert what it waits for.`;
@@ -75,7 +78,7 @@ function explainOutcome(modules: readonly TestModule[], [timedOut]: readonly Tes
 }
 
 const describeGuard = (guard: Guard): string => `${formatName(guard)}, in ${guard.tests.join(' and ')}`;
-/** The tests that ran. */
+/** Lists the tests that ran. */
 const listTests = (module: TestModule): TestCase[] =>
   [...module.children.allTests()].filter((test) => ['passed', 'failed'].includes(test.result().state));
 const listMessages = (test: TestCase): string[] => (test.result().errors ?? []).map(({ message }) => message);

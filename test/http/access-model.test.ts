@@ -7,26 +7,26 @@ import type { Config } from '../../src/config.ts';
 import type { Context } from '../../src/context.ts';
 import type { ControlDb } from '../../src/db/client.ts';
 import { authenticatePrincipal } from '../../src/http/authentication.ts';
-import { AccessVersions, CHANGE_MS } from '../../src/objects/access-versions.ts';
+import { AccessVersions, MAX_CHANGE_MS } from '../../src/objects/access-versions.ts';
 import { changeAccess } from '../../src/objects/change-access.ts';
-import type { Admission, Admittance, OrganizationGate } from '../../src/objects/organization-gate.ts';
+import type { AdmissionRequest, AdmissionResult, OrganizationGate } from '../../src/objects/organization-gate.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 
-const COMPANY = 'company';
-const PRINCIPAL = 'principal';
+const COMPANY_ID = 'company';
+const PRINCIPAL_ID = 'principal';
 
-/** Everything that can happen next, one step of each process. */
-class Interleaving {
+/** Runs processes step by step, in an order that is given by choices of the next process. */
+class StepScheduler {
   readonly #choices: number[];
   readonly #waiting = new Map<number, () => void>();
-  /** How many could have gone on, at each choice. */
-  readonly widths: number[] = [];
+  /** The number of processes that could continue, at each choice. */
+  readonly readyCounts: number[] = [];
 
   constructor(choices: number[]) {
     this.#choices = choices;
   }
 
-  /** A step of a process: what it does to the world happens when its turn comes. */
+  /** Creates a process's steps: the work of a step runs when the scheduler chooses the process. */
   stepOf =
     (process: number) =>
     async <T>(work: () => T): Promise<T> => {
@@ -35,41 +35,41 @@ class Interleaving {
     };
 
   async run(processes: Promise<unknown>[]): Promise<void> {
-    const done = Promise.allSettled(processes);
+    const allEnded = Promise.allSettled(processes);
     for (;;) {
       for (let tick = 0; tick < 40; tick += 1) await Promise.resolve();
-      const ready = [...this.#waiting.keys()].toSorted();
-      if (ready.length === 0) break;
-      const choice = this.#choices[this.widths.length] ?? 0;
-      this.widths.push(ready.length);
-      const process = ready[choice] as number;
+      const readyProcesses = [...this.#waiting.keys()].toSorted();
+      if (readyProcesses.length === 0) break;
+      const choice = this.#choices[this.readyCounts.length] ?? 0;
+      this.readyCounts.push(readyProcesses.length);
+      const process = readyProcesses[choice] as number;
       const go = this.#waiting.get(process) as () => void;
       this.#waiting.delete(process);
       go();
     }
-    await Promise.race([done, Promise.resolve()]);
+    await Promise.race([allEnded, Promise.resolve()]);
   }
 }
 
-/** The choices that come after these, in the order of a depth-first search; undefined after the last. */
-function findNextChoices(choices: number[], widths: number[]): number[] | undefined {
-  const full = widths.map((_, index) => choices[index] ?? 0);
-  for (let index = full.length - 1; index >= 0; index -= 1) {
-    if ((full[index] as number) + 1 < (widths[index] as number))
-      return [...full.slice(0, index), (full[index] as number) + 1];
+/** Returns the next choices of a depth-first search; undefined after the last. */
+function findNextChoices(choices: number[], readyCounts: number[]): number[] | undefined {
+  const allChoices = readyCounts.map((_, index) => choices[index] ?? 0);
+  for (let index = allChoices.length - 1; index >= 0; index -= 1) {
+    if ((allChoices[index] as number) + 1 < (readyCounts[index] as number))
+      return [...allChoices.slice(0, index), (allChoices[index] as number) + 1];
   }
   return undefined;
 }
 
-type Step = ReturnType<Interleaving['stepOf']>;
+type RunStep = ReturnType<StepScheduler['stepOf']>;
 type Fault = 'none' | 'lost after beginning' | 'lost after committing';
 
-/** A control database with one value, the gate of a company, and isolates that ask both. */
-class World {
-  /** What the database holds, what an answer has told, and what the requests saw. */
-  committed = 0;
+/** A model of a control database with one value, the gate of a company, and isolates that call both. */
+class AccessModel {
+  /** The committed value, the highest value of an answered change, and the problems that requests found. */
+  committedValue = 0;
   answered = 0;
-  /** Changes that the gate has been told of, and takes to be under way. */
+  /** Ids of changes that were announced to the gate and have not ended for it. */
   readonly #underWay = new Set<string>();
   readonly problems: string[] = [];
   #versions: AccessVersions;
@@ -90,22 +90,22 @@ class World {
     this.#versions = new AccessVersions(this.#sql);
   }
 
-  /** As long as an announcement holds, by the clock of the gate alone. */
+  /** Moves the gate's clock, and no other, beyond the duration of an announcement. */
   jumpGateClock(): void {
-    this.#now += CHANGE_MS + 1;
+    this.#now += MAX_CHANGE_MS + 1;
     this.#underWay.clear();
   }
 
-  #gates(step: Step, fault: Fault = 'none') {
-    const lost = () => new Promise<never>(() => {});
+  #gates(step: RunStep, fault: Fault = 'none') {
+    const waitForever = () => new Promise<never>(() => {});
     const limit = { limit: 1, remaining: 1, resetAt: 0, allowed: true };
     const gate = {
-      admit: ({ principalId }: Admission): Promise<Admittance> =>
+      admit: ({ principalId }: AdmissionRequest): Promise<AdmissionResult> =>
         step(() => ({
           refused: null,
           organization: limit,
           principal: limit,
-          access: this.#versions.getStamp(principalId, this.#now),
+          access: this.#versions.getVersion(principalId, this.#now),
           key: null,
         })),
       beginChange: async (change: Parameters<OrganizationGate['beginChange']>[0]) => {
@@ -113,7 +113,7 @@ class World {
           this.#versions.begin(change, this.#now);
           this.#underWay.add(change.id);
         });
-        if (fault === 'lost after beginning') await lost();
+        if (fault === 'lost after beginning') await waitForever();
       },
       endChange: (change: Parameters<OrganizationGate['endChange']>[0]) =>
         step(() => {
@@ -125,16 +125,18 @@ class World {
   }
 
   /**
-   * A request of an isolate. It may see no less than had been answered when it began, or than was committed while a change is
-   * under way; and no more than is committed.
+   * Sends a request from an isolate. It must see at least the value that was answered when it began, or that was committed while
+   * a change is announced; and at most the committed value.
    */
-  async request(isolate: string, step: Step, saysWhose: boolean): Promise<void> {
-    const least = await step(() => (this.#underWay.size > 0 ? this.committed : this.answered));
+  async request(isolate: string, step: RunStep, namesPrincipal: boolean): Promise<void> {
+    const minValue = await step(() => (this.#underWay.size > 0 ? this.committedValue : this.answered));
     const presented: PresentedCredential = {
-      credential: `${isolate} ${saysWhose}`,
-      claims: saysWhose ? { companyId: COMPANY, type: 'user', principalId: PRINCIPAL, credentialId: 's' } : null,
-      fits: async () => true,
-      read: () => step(() => toKnownPrincipal(this.committed)),
+      credential: `${isolate} ${namesPrincipal}`,
+      claims: namesPrincipal
+        ? { companyId: COMPANY_ID, type: 'user', principalId: PRINCIPAL_ID, credentialId: 's' }
+        : null,
+      matchesPrincipal: async () => true,
+      read: () => step(() => toKnownPrincipal(this.committedValue)),
       recordUse: () => {},
     };
     const ctx = {
@@ -145,20 +147,21 @@ class World {
       setOwner: () => {},
     } as unknown as Context;
     const { actor } = await authenticatePrincipal(ctx, presented, []);
-    const seen = Number((actor as UserActor).name);
-    if (seen < least || seen > this.committed) this.problems.push(`saw ${seen} after ${least} was answered`);
+    const seenValue = Number((actor as UserActor).name);
+    if (seenValue < minValue || seenValue > this.committedValue)
+      this.problems.push(`saw ${seenValue} after ${minValue} was answered`);
   }
 
-  /** A change of access, answered when it is over. */
-  async change(step: Step, fault: Fault, principals: readonly string[] | 'everybody'): Promise<void> {
+  /** Makes a change of access, which is answered once it has ended. */
+  async change(step: RunStep, fault: Fault, principals: readonly string[] | 'everybody'): Promise<void> {
     const db = { $client: { runAccessChange: (_: number, work: () => Promise<unknown>) => work() } };
     await changeAccess(
       { db: db as unknown as ControlDb, gates: this.#gates(step, fault) },
-      { companyId: COMPANY, principals },
+      { companyId: COMPANY_ID, principals },
       async () => {
         const value = await step(() => {
-          this.committed += 1;
-          return this.committed;
+          this.committedValue += 1;
+          return this.committedValue;
         });
         if (fault === 'lost after committing') await new Promise<never>(() => {});
         return value;
@@ -170,11 +173,11 @@ class World {
 }
 
 function toKnownPrincipal(value: number): KnownPrincipal {
-  const access = compileAccess({ companyId: COMPANY, isOwner: false, groups: [] });
+  const access = compileAccess({ companyId: COMPANY_ID, isOwner: false, groups: [] });
   const actor: UserActor = {
     kind: 'user',
-    id: PRINCIPAL,
-    companyId: COMPANY,
+    id: PRINCIPAL_ID,
+    companyId: COMPANY_ID,
     companySlug: 'c',
     email: '',
     name: String(value),
@@ -185,67 +188,72 @@ function toKnownPrincipal(value: number): KnownPrincipal {
   return { actor, expiresAt: Number.MAX_SAFE_INTEGER, proof: null };
 }
 
-/** What takes place side by side. */
-type Process = (world: World, step: Step) => Promise<void>;
+/** A process that runs concurrently with others. */
+type ModelProcess = (accessModel: AccessModel, step: RunStep) => Promise<void>;
 
-const requests =
-  (isolate: string, count: number, saysWhose = true): Process =>
-  async (world, step) => {
-    for (let index = 0; index < count; index += 1) await world.request(isolate, step, saysWhose);
+const makeRequests =
+  (isolate: string, count: number, namesPrincipal = true): ModelProcess =>
+  async (accessModel, step) => {
+    for (let index = 0; index < count; index += 1) await accessModel.request(isolate, step, namesPrincipal);
   };
-const commitChange =
-  (principals: readonly string[] | 'everybody', fault: Fault = 'none'): Process =>
-  (world, step) =>
-    world.change(step, fault, principals);
-const runInTurn =
-  (...processes: Process[]): Process =>
-  async (world, step) => {
-    for (const process of processes) await process(world, step);
+const makeChange =
+  (principals: readonly string[] | 'everybody', fault: Fault = 'none'): ModelProcess =>
+  (accessModel, step) =>
+    accessModel.change(step, fault, principals);
+const chainProcesses =
+  (...processes: ModelProcess[]): ModelProcess =>
+  async (accessModel, step) => {
+    for (const process of processes) await process(accessModel, step);
   };
-const restart: Process = (world, step) => step(() => world.restartGate());
-const clockJump: Process = (world, step) => step(() => world.jumpGateClock());
+const restartProcess: ModelProcess = (accessModel, step) => step(() => accessModel.restartGate());
+const clockJumpProcess: ModelProcess = (accessModel, step) => step(() => accessModel.jumpGateClock());
 
-/** Runs the processes in every order of their steps; then a request of each isolate, when all is over. */
-async function runInEveryOrder(sql: SqlStorage, processes: Process[], isolates: string[]): Promise<number> {
+/** Runs the processes in every order of their steps, each followed by requests of each isolate. @returns the number of orders */
+async function runInEveryOrder(sql: SqlStorage, processes: ModelProcess[], isolates: string[]): Promise<number> {
   let choices: number[] | undefined = [];
   let runs = 0;
   while (choices) {
     forgetPrincipals();
-    const world = new World(sql);
-    const order: Interleaving = new Interleaving(choices);
-    await order.run(processes.map((process, index) => process(world, order.stepOf(index))));
+    const accessModel = new AccessModel(sql);
+    const scheduler: StepScheduler = new StepScheduler(choices);
+    await scheduler.run(processes.map((process, index) => process(accessModel, scheduler.stepOf(index))));
     // Whoever was lost left an announcement that has run out by now, and what it had committed holds for all.
-    world.jumpGateClock();
-    world.answered = world.committed;
-    const after = new Interleaving([]);
-    await after.run(isolates.flatMap((isolate, index) => requests(isolate, 2)(world, after.stepOf(index))));
-    expect(world.problems, `in the order ${choices.join(' ')}`).toEqual([]);
+    accessModel.jumpGateClock();
+    accessModel.answered = accessModel.committedValue;
+    const finalScheduler = new StepScheduler([]);
+    await finalScheduler.run(
+      isolates.flatMap((isolate, index) => makeRequests(isolate, 2)(accessModel, finalScheduler.stepOf(index))),
+    );
+    expect(accessModel.problems, `in the order ${choices.join(' ')}`).toEqual([]);
     runs += 1;
-    choices = findNextChoices(choices, order.widths);
+    choices = findNextChoices(choices, scheduler.readyCounts);
   }
   return runs;
 }
 
 describe('the access of a principal that an isolate has cached', () => {
-  const AFFECTED = [[PRINCIPAL], 'everybody'] as const;
+  const AFFECTED_PRINCIPALS = [[PRINCIPAL_ID], 'everybody'] as const;
   const FAULTS: Fault[] = ['none', 'lost after beginning', 'lost after committing'];
-  const SCENARIOS: [name: string, processes: (principals: (typeof AFFECTED)[number], fault: Fault) => Process[]][] = [
-    ['two isolates', (of, fault) => [requests('a', 1), requests('b', 1), commitChange(of, fault)]],
-    ['a gate that restarts', (of, fault) => [requests('a', 2), commitChange(of, fault), restart]],
+  const SCENARIOS: [
+    name: string,
+    processes: (principals: (typeof AFFECTED_PRINCIPALS)[number], fault: Fault) => ModelProcess[],
+  ][] = [
+    ['two isolates', (of, fault) => [makeRequests('a', 1), makeRequests('b', 1), makeChange(of, fault)]],
+    ['a gate that restarts', (of, fault) => [makeRequests('a', 2), makeChange(of, fault), restartProcess]],
     // Not also an isolate that is lost after it: what it commits then is told by nobody. The database's clock forbids it.
-    ['a gate whose clock jumps', (of, fault) => [requests('a', 2), commitChange(of, fault), clockJump]],
-    ['two changes', (of, fault) => [requests('a', 1), commitChange(of, fault), commitChange('everybody')]],
+    ['a gate whose clock jumps', (of, fault) => [makeRequests('a', 2), makeChange(of, fault), clockJumpProcess]],
+    ['two changes', (of, fault) => [makeRequests('a', 1), makeChange(of, fault), makeChange('everybody')]],
     [
       'two changes and a credential that does not name its principal',
-      (of, fault) => [requests('k', 2, false), runInTurn(commitChange(of), commitChange(of, fault))],
+      (of, fault) => [makeRequests('k', 2, false), chainProcesses(makeChange(of), makeChange(of, fault))],
     ],
     [
       'a credential that does not name its principal',
-      (of, fault) => [requests('k', 3, false), commitChange(of, fault)],
+      (of, fault) => [makeRequests('k', 3, false), makeChange(of, fault)],
     ],
   ];
   const CASES = SCENARIOS.flatMap(([name, processes]) =>
-    AFFECTED.flatMap((affected) =>
+    AFFECTED_PRINCIPALS.flatMap((affected) =>
       FAULTS.filter((fault) => !(name.includes('clock') && fault === 'lost after committing')).map((fault) => ({
         name,
         fault,
@@ -256,7 +264,7 @@ describe('the access of a principal that an isolate has cached', () => {
   );
 
   it.each(CASES)(
-    'is as new as the last answered change, with $name, a change of $affected and the changer’s fault: $fault',
+    'is as recent as the last answered change, with $name, a change of $affected and the changer’s fault: $fault',
     async ({ processes }) => {
       const runs = await runInDurableObject(env.ORGANIZATION_GATE.getByName('model'), (_, state) =>
         runInEveryOrder(state.storage.sql, processes(), ['a', 'b']),

@@ -1,15 +1,15 @@
 import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { call, type RequestOptions } from '../support/api.ts';
+import { callApi, type RequestOptions } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { aCompany } from '../support/worlds.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 
 afterEach(resetClock);
 
 const CONSOLE_ORIGIN = 'https://console.example.com';
-const PRODUCTION = { ALLOWED_ORIGINS: `${CONSOLE_ORIGIN}, https://admin.example.com` };
-const DEVELOPMENT = { ALLOWED_ORIGINS: '*', DEVELOPMENT: 'true' };
+const PRODUCTION_ENV = { ALLOWED_ORIGINS: `${CONSOLE_ORIGIN}, https://admin.example.com` };
+const DEVELOPMENT_ENV = { ALLOWED_ORIGINS: '*', DEVELOPMENT: 'true' };
 
 const EXPOSED_HEADERS = [
   'x-correlation-id',
@@ -25,21 +25,21 @@ const EXPOSED_HEADERS = [
   'WWW-Authenticate',
 ];
 
-const sendFrom = (
+const makeCrossOriginRequest = (
   origin: string,
-  variables: Record<string, string> = PRODUCTION,
-  sending: RequestOptions = {},
+  variables: Record<string, string> = PRODUCTION_ENV,
+  requestOptions: RequestOptions = {},
 ): RequestOptions => ({
-  ...sending,
-  headers: { origin, ...sending.headers },
-  env: { ...variables, ...sending.env },
+  ...requestOptions,
+  headers: { origin, ...requestOptions.headers },
+  env: { ...variables, ...requestOptions.env },
 });
 
 const sendPreflight = (path: string, origin: string, variables?: Record<string, string>) =>
-  call(
+  callApi(
     'OPTIONS',
     path,
-    sendFrom(origin, variables, {
+    makeCrossOriginRequest(origin, variables, {
       headers: {
         'access-control-request-method': 'PATCH',
         'access-control-request-headers': 'authorization, content-type, x-date, x-nonce, x-content-sha256',
@@ -49,7 +49,7 @@ const sendPreflight = (path: string, origin: string, variables?: Record<string, 
 
 describe('a preflight', () => {
   it.each(['/accounts', '/users/x', '/v1/auth/login', '/v1/managed-tables', '/api/v1/share-contexts', '/health'])(
-    'is answered for %s from an allowed origin',
+    'from an allowed origin is answered for %s',
     async (path) => {
       const { status, headers, body } = await sendPreflight(path, CONSOLE_ORIGIN);
       expect([status, body]).toEqual([204, '']);
@@ -86,7 +86,7 @@ describe('a preflight', () => {
     'http://console.example.com',
     'https://console.example.com:8443',
     'null',
-  ])('does not allow the origin %s', async (origin) => {
+  ])('from the origin %s is not allowed', async (origin) => {
     const { headers } = await sendPreflight('/accounts', origin);
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
@@ -105,27 +105,35 @@ describe('a cross-origin answer', () => {
       '/health',
       { headers: { 'cf-connecting-ip': '203.0.113.80' }, env: { RATE_LIMIT_IP_PER_SECOND: '1' } },
     ],
-  ])('can be read with status %i from an allowed origin, with its headers', async (expected, method, path, sending) => {
-    const first = await call(method, path, sendFrom(CONSOLE_ORIGIN, PRODUCTION, sending));
-    const { status, headers } =
-      expected === 429 ? await call(method, path, sendFrom(CONSOLE_ORIGIN, PRODUCTION, sending)) : first;
-    expect(status).toBe(expected);
-    expect(headers.get('access-control-allow-origin')).toBe(CONSOLE_ORIGIN);
-    expect(headers.get('access-control-expose-headers')?.split(',')).toEqual(EXPOSED_HEADERS);
-    expect(headers.get('vary')).toMatch(/origin/i);
-    // Tokens and signatures travel in headers: no cookie is ever needed.
-    expect(headers.get('access-control-allow-credentials')).toBeNull();
-  });
+  ])(
+    'can be read with status %i from an allowed origin, with its headers',
+    async (expected, method, path, requestOptions) => {
+      const first = await callApi(method, path, makeCrossOriginRequest(CONSOLE_ORIGIN, PRODUCTION_ENV, requestOptions));
+      const { status, headers } =
+        expected === 429
+          ? await callApi(method, path, makeCrossOriginRequest(CONSOLE_ORIGIN, PRODUCTION_ENV, requestOptions))
+          : first;
+      expect(status).toBe(expected);
+      expect(headers.get('access-control-allow-origin')).toBe(CONSOLE_ORIGIN);
+      expect(headers.get('access-control-expose-headers')?.split(',')).toEqual(EXPOSED_HEADERS);
+      expect(headers.get('vary')).toMatch(/origin/i);
+      // Tokens and signatures travel in headers: no cookie is ever needed.
+      expect(headers.get('access-control-allow-credentials')).toBeNull();
+    },
+  );
 
   it.each([
     ['by an allowed origin of the configuration', '/accounts', CONSOLE_ORIGIN],
     ['by any origin, where a token opens the route', `/api/v1/public/shares/${'A'.repeat(43)}/execute`, '*'],
   ])('to a preflight over the rate limit can be read %s', async (_what, path, reader) => {
     const headers = { 'cf-connecting-ip': reader === '*' ? '203.0.113.81' : '203.0.113.82' };
-    const sending = sendFrom(CONSOLE_ORIGIN, PRODUCTION, { headers, env: { RATE_LIMIT_IP_PER_SECOND: '1' } });
+    const requestOptions = makeCrossOriginRequest(CONSOLE_ORIGIN, PRODUCTION_ENV, {
+      headers,
+      env: { RATE_LIMIT_IP_PER_SECOND: '1' },
+    });
     stopClockAt(Date.now());
-    for (let left = 10; left > 0; left--) expect((await call('OPTIONS', path, sending)).status).toBe(204);
-    const answer = await call('OPTIONS', path, sending);
+    for (let left = 10; left > 0; left--) expect((await callApi('OPTIONS', path, requestOptions)).status).toBe(204);
+    const answer = await callApi('OPTIONS', path, requestOptions);
     expect(answer.status).toBe(429);
     expect(answer.headers.get('access-control-allow-origin')).toBe(reader);
     expect(answer.headers.get('access-control-expose-headers')?.split(',')).toContain('Retry-After');
@@ -133,28 +141,35 @@ describe('a cross-origin answer', () => {
   });
 
   it('can be read with status 500 from an allowed origin', async () => {
-    const broken = { CONTROL_DB: undefined as unknown as string };
-    const company = await aCompany();
-    const { status, headers } = await call(
+    const brokenEnv = { CONTROL_DB: undefined as unknown as string };
+    const company = await createOwnedCompany();
+    const { status, headers } = await callApi(
       'GET',
       '/v1/auth/me',
-      sendFrom(CONSOLE_ORIGIN, PRODUCTION, { headers: { authorization: `Bearer ${company.token}` }, env: broken }),
+      makeCrossOriginRequest(CONSOLE_ORIGIN, PRODUCTION_ENV, {
+        headers: { authorization: `Bearer ${company.token}` },
+        env: brokenEnv,
+      }),
     );
     expect(status).toBe(500);
     expect(headers.get('access-control-allow-origin')).toBe(CONSOLE_ORIGIN);
   });
 
   it('cannot be read from an origin that is not allowed', async () => {
-    const { status, headers } = await call('GET', '/health', sendFrom('https://evil.example.com'));
+    const { status, headers } = await callApi('GET', '/health', makeCrossOriginRequest('https://evil.example.com'));
     expect(status).toBe(200);
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
   it('can be read from any origin in development', async () => {
-    const { headers } = await call('GET', '/health', sendFrom('http://localhost:3000', DEVELOPMENT));
+    const { headers } = await callApi(
+      'GET',
+      '/health',
+      makeCrossOriginRequest('http://localhost:3000', DEVELOPMENT_ENV),
+    );
     expect(headers.get('access-control-allow-origin')).toBe('*');
-    const asked = await sendPreflight('/accounts', 'http://localhost:3000', DEVELOPMENT);
-    expect(asked.headers.get('access-control-allow-origin')).toBe('*');
+    const preflightAnswer = await sendPreflight('/accounts', 'http://localhost:3000', DEVELOPMENT_ENV);
+    expect(preflightAnswer.headers.get('access-control-allow-origin')).toBe('*');
   });
 });
 
@@ -164,7 +179,7 @@ describe('the configuration of allowed origins', () => {
     ['any origin beside another', `${CONSOLE_ORIGIN},*`],
     ['an origin with a path', `${CONSOLE_ORIGIN}/`],
     ['a host alone', 'console.example.com'],
-  ])('is refused with %s', (_what, ALLOWED_ORIGINS) => {
-    expect(() => readConfig({ ...env, ALLOWED_ORIGINS })).toThrow(/ALLOWED_ORIGINS/);
+  ])('is refused with %s', (_what, configuredOrigins) => {
+    expect(() => readConfig({ ...env, ALLOWED_ORIGINS: configuredOrigins })).toThrow(/ALLOWED_ORIGINS/);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { call, type RequestOptions } from '../support/api.ts';
-import { signed } from '../support/signed.ts';
-import { aCompany } from '../support/worlds.ts';
+import { callApi, type RequestOptions } from '../support/api.ts';
+import { createSignedCaller } from '../support/signed.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 
-/** One path of each surface that nobody has, and how that surface says so. */
+/** An unknown path of each API, with the error that the API responds with. */
 const UNKNOWN_PATHS = [
   ['/nothing', { error: 'NotFound', message: expect.any(String), details: { field: null, reason: 'unknown_route' } }],
   ['/v1/nothing', { error: 'NOT_FOUND', message: expect.any(String) }],
@@ -18,17 +18,17 @@ const UNKNOWN_PATHS = [
 
 describe('a request for an unknown path or method', () => {
   it.each(UNKNOWN_PATHS)('%s is answered 404 with the error format of its API', async (path, body) => {
-    const answer = await call('GET', path);
+    const answer = await callApi('GET', path);
     expect(answer.status).toBe(404);
     expect(answer.body).toEqual(body);
     expect(answer.headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it('is answered 405 with the methods that the path has', async () => {
-    const { status, headers, body } = await call('DELETE', '/v1/auth/login');
+    const { status, headers, body } = await callApi('DELETE', '/v1/auth/login');
     expect([status, body.error, body.details]).toEqual([405, 'METHOD_NOT_ALLOWED', { allowed: ['POST'] }]);
     expect(headers.get('allow')).toBe('POST');
-    expect((await call('PUT', '/accounts')).headers.get('allow')).toBe('GET, POST');
+    expect((await callApi('PUT', '/accounts')).headers.get('allow')).toBe('GET, POST');
   });
 
   it.each([
@@ -39,7 +39,7 @@ describe('a request for an unknown path or method', () => {
     ['PATCH', '/api/v1/domain-knowledge/concepts', 'METHOD_NOT_ALLOWED'],
     ['PATCH', '/mcp', 'METHOD_NOT_ALLOWED'],
   ])('%s %s is answered 405 with the error code %s of its API', async (method, path, code) => {
-    const { status, body } = await call(method, path);
+    const { status, body } = await callApi(method, path);
     expect([status, body.error_code ?? body.error]).toEqual([405, code]);
   });
 
@@ -50,41 +50,41 @@ describe('a request for an unknown path or method', () => {
     ['POST', '/oauth/device', 'GET'],
     ['DELETE', '/.well-known/oauth-authorization-server', 'GET'],
     ['POST', '/.well-known/oauth-protected-resource', 'GET'],
-  ])('%s %s is answered 405, because OAuth has only %s there', async (method, path, allowed) => {
-    const { status, headers, body } = await call(method, path);
-    expect([status, body.error, headers.get('allow')]).toEqual([405, 'method_not_allowed', allowed]);
+  ])('%s %s is answered 405, because OAuth has only %s there', async (method, path, allowedMethods) => {
+    const { status, headers, body } = await callApi(method, path);
+    expect([status, body.error, headers.get('allow')]).toEqual([405, 'method_not_allowed', allowedMethods]);
   });
 });
 
 describe('a request body', () => {
-  const login = (sending: RequestOptions) => call('POST', '/v1/auth/login', sending);
+  const postLogin = (requestOptions: RequestOptions) => callApi('POST', '/v1/auth/login', requestOptions);
   const json = { 'content-type': 'application/json' };
 
   it.each(['{', '', '{"a":1}}', 'null x', '\u0000'])('is refused when it is not JSON: %j', async (body) => {
-    const answer = await login({ headers: json, body });
+    const answer = await postLogin({ headers: json, body });
     expect([answer.status, answer.body.error]).toEqual([400, 'INVALID_JSON']);
   });
 
-  it.each(['null', '[]', '7', '"text"'])('is invalid when it is JSON but no object: %s', async (body) => {
-    const answer = await login({ headers: json, body });
+  it.each(['null', '[]', '7', '"text"'])('is invalid when it is JSON but not an object: %s', async (body) => {
+    const answer = await postLogin({ headers: json, body });
     expect([answer.status, answer.body.error]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
   it('is refused with a content type other than JSON', async () => {
-    const answer = await login({ headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' });
+    const answer = await postLogin({ headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' });
     expect([answer.status, answer.body.error]).toEqual([400, 'BAD_REQUEST']);
   });
 
   it('is refused over a mebibyte, with and without a Content-Length', async () => {
     const text = JSON.stringify({ company_slug: 'a'.repeat(1024 * 1024) });
-    const known = await login({ headers: json, body: text });
-    expect([known.status, known.body.error]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    const streamed = await login({ headers: json, body: new Blob([text]).stream() });
-    expect([streamed.status, streamed.body.error]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const answerWithLength = await postLogin({ headers: json, body: text });
+    expect([answerWithLength.status, answerWithLength.body.error]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const answerWithoutLength = await postLogin({ headers: json, body: new Blob([text]).stream() });
+    expect([answerWithoutLength.status, answerWithoutLength.body.error]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
   it('that is not JSON is refused with the code BadRequest on the organization API', async () => {
-    const answer = await call('POST', '/admin/organizations', {
+    const answer = await callApi('POST', '/admin/organizations', {
       headers: { ...json, authorization: 'Bearer operator-token-of-the-tests' },
       body: '{',
     });
@@ -95,8 +95,8 @@ describe('a request body', () => {
   });
 
   it('that is not JSON is refused in Portuguese on managed tables', async () => {
-    const { token } = await aCompany();
-    const answer = await call('POST', '/v1/managed-tables', {
+    const { token } = await createOwnedCompany();
+    const answer = await callApi('POST', '/v1/managed-tables', {
       headers: { ...json, authorization: `Bearer ${token}` },
       body: '{',
     });
@@ -109,20 +109,22 @@ describe('the name of a group', () => {
   it.each(['a\u0000b', 'a\r\nBcc: b@c.test', '\u001b[31mred'])(
     'is refused with control characters: %j',
     async (name) => {
-      const { apiKey } = await aCompany();
-      const { status, body } = await signed(apiKey).post('/groups', { json: { name } });
+      const { apiKey } = await createOwnedCompany();
+      const { status, body } = await createSignedCaller(apiKey).post('/groups', { json: { name } });
       expect([status, body.details]).toEqual([
         422,
         [{ field: 'name', reason: 'format', message: 'must hold no control characters' }],
       ]);
-      expect((await signed(apiKey).post('/groups', { json: { name: 'Ação e reação 🙂' } })).status).toBe(201);
+      expect((await createSignedCaller(apiKey).post('/groups', { json: { name: 'Ação e reação 🙂' } })).status).toBe(
+        201,
+      );
     },
   );
 });
 
 describe('the correlation id', () => {
   it('is made by the API, whatever the caller sends', async () => {
-    const { headers } = await call('GET', '/health', { headers: { 'x-correlation-id': 'mine' } });
+    const { headers } = await callApi('GET', '/health', { headers: { 'x-correlation-id': 'mine' } });
     expect(headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 });

@@ -5,45 +5,45 @@ import { ACCESS_TABLES, touchesAccess } from '../../src/db/access-changes.ts';
 import { commit, openControlDb, runAccessChange } from '../../src/db/client.ts';
 import { sessions } from '../../src/db/schema/sign-in.ts';
 import { users } from '../../src/db/schema/users.ts';
-import { authorizeProgram } from '../oauth/support.ts';
-import { inContext } from '../support/context.ts';
+import { authorizeOauthClient } from '../oauth/support.ts';
+import { runInContext } from '../support/context.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
-import { signed } from '../support/signed.ts';
-import { aCompany } from '../support/worlds.ts';
+import { createSignedCaller } from '../support/signed.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 
 describe('a database write that changes access', () => {
-  const deactivate = (db: ReturnType<typeof openControlDb>, id: string) =>
+  const makeDeactivation = (db: ReturnType<typeof openControlDb>, id: string) =>
     db.update(users).set({ isActive: false }).where(eq(users.id, id)).returning({ id: users.id });
 
   it('is refused outside of changeAccess(), alone and in a transaction', async () => {
-    const { owner } = await aCompany();
+    const { owner } = await createOwnedCompany();
     const db = openControlDb(env.CONTROL_DB);
-    await expect(commit(db, { user: deactivate(db, owner.id) })).rejects.toThrow('ctx.changeAccess');
-    await expect(deactivate(db, owner.id)).rejects.toThrow('Failed query');
+    await expect(commit(db, { user: makeDeactivation(db, owner.id) })).rejects.toThrow('ctx.changeAccess');
+    await expect(makeDeactivation(db, owner.id)).rejects.toThrow('Failed query');
     expect(await db.select({ isActive: users.isActive }).from(users).where(eq(users.id, owner.id))).toEqual([
       { isActive: true },
     ]);
   });
 
-  it('is applied until the deadline of its announcement, by the database’s clock, and refused after it', async () => {
-    const { owner } = await aCompany();
+  it('is applied until the deadline of its announcement by the database’s clock, and refused afterwards', async () => {
+    const { owner } = await createOwnedCompany();
     const db = openControlDb(env.CONTROL_DB);
-    const unit = () => commit(db, { user: deactivate(db, owner.id) });
-    await expect(runAccessChange(db, Date.now() - 1, unit)).rejects.toThrow('Access cannot be changed');
-    expect(await runAccessChange(db, Date.now() + 10_000, unit)).toEqual({ user: [{ id: owner.id }] });
-    await expect(unit()).rejects.toThrow('ctx.changeAccess');
+    const commitDeactivation = () => commit(db, { user: makeDeactivation(db, owner.id) });
+    await expect(runAccessChange(db, Date.now() - 1, commitDeactivation)).rejects.toThrow('Access cannot be changed');
+    expect(await runAccessChange(db, Date.now() + 10_000, commitDeactivation)).toEqual({ user: [{ id: owner.id }] });
+    await expect(commitDeactivation()).rejects.toThrow('ctx.changeAccess');
   });
 
-  it('is applied though another change with the same deadline ended first', async () => {
-    const { owner } = await aCompany();
+  it('is applied even if another change with the same deadline has ended first', async () => {
+    const { owner } = await createOwnedCompany();
     const db = openControlDb(env.CONTROL_DB);
     const deadline = Date.now() + 10_000;
     const other = runAccessChange(db, deadline, async () => {});
-    const changed = runAccessChange(db, deadline, async () => {
+    const pendingChange = runAccessChange(db, deadline, async () => {
       await other;
-      return commit(db, { user: deactivate(db, owner.id) });
+      return commit(db, { user: makeDeactivation(db, owner.id) });
     });
-    expect(await changed).toEqual({ user: [{ id: owner.id }] });
+    expect(await pendingChange).toEqual({ user: [{ id: owner.id }] });
   });
 
   it.each([
@@ -60,18 +60,18 @@ describe('a database write that changes access', () => {
     ['with gone as (select 1) delete from group_policies where policy_id in gone', true],
     ['select "is_active" from "users" where "id" = ?', false],
     ['update "dashboards" set "deleted_at" = ?', false],
-  ])('is recognized by its SQL: %s', (text, touches) => {
-    expect(touchesAccess(text)).toBe(touches);
+  ])('is recognized by its SQL: %s', (text, expectedResult) => {
+    expect(touchesAccess(text)).toBe(expectedResult);
   });
 });
 
-/** The tables that queries read. */
+/** Lists the tables that queries read. */
 const listTables = (queries: readonly string[]) =>
   sortDistinct(
     queries.flatMap((text) => [...text.matchAll(/\b(?:from|join) "(\w+)"/g)].map(([, name]) => name as string)),
   );
 
-/** The columns that queries read, which of a query of one table are selected without its name. */
+/** Lists the columns that queries read, as `table.column`. Queries of a single table select columns without the table's name. */
 const listColumns = (queries: readonly string[]) =>
   sortDistinct(
     queries.flatMap((text) => [
@@ -84,10 +84,10 @@ const listColumns = (queries: readonly string[]) =>
 
 const sortDistinct = (names: readonly string[]) => [...new Set(names)].toSorted();
 
-/** The queries that find out who sends a request, with a session, as a program and with a key, when nobody is known. */
+/** Records the queries that authenticate uncached callers: one with a session, one OAuth program, and one with a key. */
 async function recordAuthenticationQueries(): Promise<string[]> {
-  const { as, apiKey } = await aCompany();
-  const { program } = await authorizeProgram(as, { scope: '*' });
+  const { as, apiKey } = await createOwnedCompany();
+  const { program } = await authorizeOauthClient(as, { scope: '*' });
   const queries: string[] = [];
   const watching = {
     withSession: (constraint: string) => {
@@ -106,11 +106,11 @@ async function recordAuthenticationQueries(): Promise<string[]> {
   // None reads anything else: there is no such body, and no such order.
   expect((await as.post('/v1/policies', { json: {}, env: bindings })).status).toBe(422);
   expect((await program.post('/v1/policies', { json: {}, env: bindings })).status).toBe(422);
-  expect((await signed(apiKey).get('/groups?order_by=nothing', { env: bindings })).status).toBe(422);
+  expect((await createSignedCaller(apiKey).get('/groups?order_by=nothing', { env: bindings })).status).toBe(422);
   return queries.filter((text) => text.startsWith('select'));
 }
 
-/** What is read, and never changes in a row. */
+/** Columns that authentication reads, and whose values never change. */
 const IDENTITY_COLUMNS = [
   ...['accounts.company_id', 'accounts.id', 'companies.id', 'groups.company_id', 'groups.id'],
   ...['api_keys.access_key', 'api_keys.company_id', 'api_keys.id', 'api_keys.service_account_id'],
@@ -121,7 +121,7 @@ const IDENTITY_COLUMNS = [
   ...['sessions.company_id', 'sessions.id', 'sessions.user_id', 'users.company_id', 'users.id'],
 ];
 
-/** What is read along, and says neither who somebody is nor what they may do. */
+/** Columns that authentication reads, but that decide neither who a caller is nor what the caller may do. */
 const UNGUARDED_COLUMNS = [
   ...['api_keys.last_used_at', 'sessions.last_used_at'],
   // A session or a grant is prolonged by its refresh token, which is read by itself.
@@ -144,24 +144,26 @@ describe('the list of tables and columns that decide access', () => {
     expect(listTables(await recordAuthenticationQueries())).toEqual([...ACCESS_TABLES].toSorted());
   });
 
-  it('has every column that authentication reads, and that may change', async () => {
-    const touches = (name: string): boolean => {
+  it('has every column that authentication reads and whose value may change', async () => {
+    const decidesAccess = (name: string): boolean => {
       const [table, column] = name.split('.');
       return touchesAccess(`update "${table}" set "${column}" = ? where "${table}"."id" = ?`);
     };
     const columns = listColumns(await recordAuthenticationQueries());
-    expect(columns.filter((name) => !touches(name))).toEqual([...IDENTITY_COLUMNS, ...UNGUARDED_COLUMNS].toSorted());
+    expect(columns.filter((name) => !decidesAccess(name))).toEqual(
+      [...IDENTITY_COLUMNS, ...UNGUARDED_COLUMNS].toSorted(),
+    );
   });
 });
 
 describe('a change of access that affects no principal', () => {
   it('does not call the company’s Durable Object', async () => {
     const gates = { getByName: () => expect.unreachable('The gate was asked.') };
-    const { id } = await aCompany();
-    await inContext({ kind: 'anonymous' }, async (ctx) => {
+    const { id } = await createOwnedCompany();
+    await runInContext({ kind: 'anonymous' }, async (ctx) => {
       Object.assign(ctx.bindings, { ORGANIZATION_GATE: gates });
-      const ended = ctx.db.update(sessions).set({ endedAt: 0 }).where(sql`0`);
-      await ctx.changeAccess({ companyId: id, principals: [] }, () => commit(ctx.db, { ended }));
+      const sessionUpdate = ctx.db.update(sessions).set({ endedAt: 0 }).where(sql`0`);
+      await ctx.changeAccess({ companyId: id, principals: [] }, () => commit(ctx.db, { ended: sessionUpdate }));
     });
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { type ApiResponse, call } from '../support/api.ts';
-import { aCompany } from '../support/worlds.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 
 const ID = 'f'.repeat(24);
 const ENDPOINTS = SURFACES.flatMap(({ endpoints }) => endpoints).map(({ contract }) => contract);
 const ROUTES = ENDPOINTS.map(({ method, path }) => [method.toUpperCase(), path.replaceAll(/\{\w+\}/g, ID)] as const);
 
-/** What all answers have in common, whatever was asked and however it ended. */
-function expectGuarded({ headers }: ApiResponse): void {
+/** Requires the headers that all answers have, whatever the request and its outcome. */
+function expectSecurityHeaders({ headers }: ApiResponse): void {
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}; includeSubDomains$/);
   expect(headers.get('cache-control')).toMatch(/no-store|no-cache|private|max-age/);
@@ -21,25 +21,25 @@ function expectGuarded({ headers }: ApiResponse): void {
 
 describe('every answer', () => {
   it.each(ROUTES)('has the security headers: %s %s without a credential', async (method, path) => {
-    expectGuarded(await call(method, path, { headers: { origin: 'https://evil.example.com' } }));
+    expectSecurityHeaders(await callApi(method, path, { headers: { origin: 'https://evil.example.com' } }));
   });
 
   it('has the security headers also without a route, for a preflight, and for an authenticated caller', async () => {
-    const { as } = await aCompany();
+    const { as } = await createOwnedCompany();
     for (const answer of [
-      await call('GET', '/nowhere'),
-      await call('TRACE', '/accounts'),
-      await call('OPTIONS', '/accounts', { headers: { origin: 'https://evil.example.com' } }),
+      await callApi('GET', '/nowhere'),
+      await callApi('TRACE', '/accounts'),
+      await callApi('OPTIONS', '/accounts', { headers: { origin: 'https://evil.example.com' } }),
       await as.get('/v1/auth/me'),
     ]) {
-      expectGuarded(answer);
+      expectSecurityHeaders(answer);
     }
   });
 
-  it('has Cache-Control: no-store when it is that of a sign-in', async () => {
-    const { slug, owner } = await aCompany();
+  it('of a sign-in has Cache-Control: no-store', async () => {
+    const { slug, owner } = await createOwnedCompany();
     const json = { company_slug: slug, email: owner.email, password: owner.password };
-    const { status, headers } = await call('POST', '/v1/auth/login', { json });
+    const { status, headers } = await callApi('POST', '/v1/auth/login', { json });
     expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
   });
 });

@@ -4,52 +4,55 @@ import { SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import { createItemMaker, insertRows } from '../knowledge/metrics/support.ts';
 import { createConcept } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
-import { aContext, anOutsider, CONTEXTS_PATH, dashboardGrant } from '../share-portal/support.ts';
-import { aSalesDashboard, someSales } from '../shares/support.ts';
+import { CONTEXTS_PATH, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
+import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { sendOvertaken } from '../support/rival.ts';
 import {
-  aGroup,
-  allow,
-  aPolicy,
-  aServiceAccount,
-  aServiceAccountThat,
-  bind,
-  deny,
-  must,
-  signed,
-  withServiceToken,
+  bindUser,
+  createAllowedAccount,
+  createKeyedAccount,
+  createPolicyGroup,
+  createSignedCaller,
+  createTokenCaller,
+  expectSuccess,
+  makeAllow,
+  makeDeny,
+  storePolicy,
 } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aVisualization } from '../visualizations/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
+import { postVisualization } from '../visualizations/support.ts';
 
 let company: Company;
 let admin: Caller;
 let createdCount = 0;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  admin = signed(company.apiKey);
-  await someSales(company);
+  company = await createProvisionedCompany();
+  admin = createSignedCaller(company.apiKey);
+  await createSalesTable(company);
 });
 
 const makeKey = () => `key-${++createdCount}`;
 const makeName = () => `Readers ${++createdCount}`;
-const withKey = (key: string, json: unknown = {}) => ({ headers: { 'idempotency-key': key }, json });
+const makeKeyedRequest = (key: string, json: unknown = {}) => ({ headers: { 'idempotency-key': key }, json });
 const isReplay = ({ headers }: ApiResponse) => headers.get('idempotency-replayed') === 'true';
 const readStatusAndCode = ({ status, body }: ApiResponse) => [status, body.error_code ?? body.error];
-const ACCESS_CHANGED = [409, 'IDEMPOTENCY_ACCESS_CHANGED'];
+const ACCESS_CHANGED_ERROR = [409, 'IDEMPOTENCY_ACCESS_CHANGED'];
 
-/** Takes actions from a principal, by a group with a Deny. */
+/** Denies actions to a principal, through a group with a Deny. */
 async function denyActions(type: 'user' | 'service_account', id: string, ...actions: string[]): Promise<void> {
-  const group = await aGroup(company, await aPolicy(company, [deny(...(actions as `${string}*`[]))]));
+  const group = await createPolicyGroup(
+    company,
+    await storePolicy(company, [makeDeny(...(actions as `${string}*`[]))]),
+  );
   const json = { principal_type: type, principal_id: id, account_id: company.accountId };
-  await must(admin.post(`/groups/${group}/bindings`, { json }));
+  await expectSuccess(admin.post(`/groups/${group}/bindings`, { json }));
 }
 
-/** A person who may do everything but manage access. */
+/** Creates a user who may do everything except manage access. */
 const createPerson = () =>
-  aUser(company, {
+  createAllowedUser(company, {
     can: [
       'dashboards:*',
       'visualizations:*',
@@ -63,29 +66,40 @@ const createPerson = () =>
 
 describe('a POST that only reads, repeated under an idempotency key', () => {
   it('shows nothing to an external person who was removed from the share context', async () => {
-    const { dashboard } = await aSalesDashboard(company);
-    const { id, members } = await aContext(company, [dashboardGrant(dashboard._id)], ['left@partner.test']);
-    await aContext(company, [], ['left@partner.test']);
-    const { as } = await anOutsider(company, 'left@partner.test');
-    const sending = withKey(makeKey(), { context_id: id });
+    const { dashboard } = await createSalesDashboard(company);
+    const { id, members } = await createShareContext(
+      company,
+      [makeDashboardGrant(dashboard._id)],
+      ['left@partner.test'],
+    );
+    await createShareContext(company, [], ['left@partner.test']);
+    const { as } = await signInOutsider(company, 'left@partner.test');
+    const requestOptions = makeKeyedRequest(makeKey(), { context_id: id });
     const path = `/api/v1/share-portal/dashboards/${dashboard._id}/execute`;
-    const first = await must(as.post(path, sending));
-    await must(company.as.delete(`${CONTEXTS_PATH}/${id}/members/${members[0]?.id}`));
-    const again = await as.post(path, sending);
+    const first = await expectSuccess(as.post(path, requestOptions));
+    await expectSuccess(company.as.delete(`${CONTEXTS_PATH}/${id}/members/${members[0]?.id}`));
+    const repeatedAnswer = await as.post(path, requestOptions);
     expect(first.results[0].rows.length).toBeGreaterThan(0);
-    expect([again.status, isReplay(again), 'results' in again.body]).toEqual([400, false, false]);
+    expect([repeatedAnswer.status, isReplay(repeatedAnswer), 'results' in repeatedAnswer.body]).toEqual([
+      400,
+      false,
+      false,
+    ]);
   });
 
   it('shows no rows of a visualization that was denied to the caller after the first execution', async () => {
-    const { dashboard } = await aSalesDashboard(company);
+    const { dashboard } = await createSalesDashboard(company);
     const { id, as } = await createPerson();
-    const execute = (key: string) => as.post(`/v1/dashboards/${dashboard._id}/execute`, withKey(key));
+    const executeDashboard = (key: string) => as.post(`/v1/dashboards/${dashboard._id}/execute`, makeKeyedRequest(key));
     const key = makeKey();
-    const first = await must(execute(key));
+    const first = await expectSuccess(executeDashboard(key));
     await denyActions('user', id, 'visualizations:execute');
-    const again = await execute(key);
+    const repeatedAnswer = await executeDashboard(key);
     expect(JSON.stringify(first.results)).toContain('"rows"');
-    expect([isReplay(again), JSON.stringify(again.body).includes('"rows":[[')]).toEqual([false, false]);
+    expect([isReplay(repeatedAnswer), JSON.stringify(repeatedAnswer.body).includes('"rows":[[')]).toEqual([
+      false,
+      false,
+    ]);
   });
 
   it('shows no metric of a table whose rows were denied to the caller after the first request', async () => {
@@ -96,50 +110,56 @@ describe('a POST that only reads, repeated under an idempotency key', () => {
       () => company.as,
       () => concept,
     );
-    const takings = await metric('Takings', { formula: 'sum(takings.total)', mapped_tables: ['takings'] });
+    const takingsMetric = await metric('Takings', { formula: 'sum(takings.total)', mapped_tables: ['takings'] });
     const { id, token } = await createPerson();
-    const robot = await aServiceAccountThat(company, allow('semantic:*', 'managed-tables:*'));
-    const program = await withServiceToken(robot);
+    const serviceAccount = await createAllowedAccount(company, makeAllow('semantic:*', 'managed-tables:*'));
+    const tokenCaller = await createTokenCaller(serviceAccount);
     const [query, mcp] = [makeKey(), makeKey()];
-    const tool = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
-    const call = { ...tool, params: { name: 'query_metrics', arguments: { metrics: [takings] } } };
-    const accept = { accept: 'application/json, text/event-stream' };
-    const asked = async (as: Caller) => {
-      const message = withKey(mcp, call);
+    const toolMessage = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
+    const toolCall = { ...toolMessage, params: { name: 'query_metrics', arguments: { metrics: [takingsMetric] } } };
+    const acceptHeaders = { accept: 'application/json, text/event-stream' };
+    const queryByBothApis = async (as: Caller) => {
+      const message = makeKeyedRequest(mcp, toolCall);
       return [
-        await as.post('/api/v1/domain-knowledge/semantic/query', withKey(query, { metrics: [takings] })),
-        await as.post('/mcp', { ...message, headers: { ...message.headers, ...accept } }),
+        await as.post('/api/v1/domain-knowledge/semantic/query', makeKeyedRequest(query, { metrics: [takingsMetric] })),
+        await as.post('/mcp', { ...message, headers: { ...message.headers, ...acceptHeaders } }),
       ];
     };
-    const askedBoth = async () => [...(await asked(createCaller(token))), ...(await asked(program))];
-    const shows = (answers: ApiResponse[]) =>
+    const queryByBothCallers = async () => [
+      ...(await queryByBothApis(createCaller(token))),
+      ...(await queryByBothApis(tokenCaller)),
+    ];
+    const haveRows = (answers: ApiResponse[]) =>
       answers.map(({ body }) => /\brows\\?":\s*\[\[/.test(JSON.stringify(body)));
-    expect(shows(await askedBoth())).toEqual([true, true, true, true]);
+    expect(haveRows(await queryByBothCallers())).toEqual([true, true, true, true]);
     await denyActions('user', id, 'managed-tables:data-read');
-    await denyActions('service_account', robot.id, 'managed-tables:data-read');
-    const again = await askedBoth();
-    expect([shows(again), again.map(isReplay)]).toEqual([Array(4).fill(false), Array(4).fill(false)]);
+    await denyActions('service_account', serviceAccount.id, 'managed-tables:data-read');
+    const repeatedAnswers = await queryByBothCallers();
+    expect([haveRows(repeatedAnswers), repeatedAnswers.map(isReplay)]).toEqual([
+      Array(4).fill(false),
+      Array(4).fill(false),
+    ]);
   });
 
   it('ignores an invalid idempotency key', async () => {
-    const sending = withKey('not a key', { metrics: [] });
-    const { body } = await company.as.post('/api/v1/domain-knowledge/semantic/query', sending);
+    const requestOptions = makeKeyedRequest('not a key', { metrics: [] });
+    const { body } = await company.as.post('/api/v1/domain-knowledge/semantic/query', requestOptions);
     expect(JSON.stringify(body)).not.toContain('Idempotency-Key');
   });
 });
 
 describe('a refusal kept for an idempotency key', () => {
-  const NOBODY = '0'.repeat(24);
+  const UNKNOWN_ID = '0'.repeat(24);
 
   it.each<[string, string, object, number?]>([
-    ['a share', `/api/v1/dashboards/${NOBODY}/shares`, { share_type: 'link' }],
-    ['a share of a wrong form', `/api/v1/dashboards/${NOBODY}/shares`, { share_type: 'x' }, 422],
-    ['a member', `${CONTEXTS_PATH}/${NOBODY}/members`, { member_type: 'external_email', email: 'a@partner.test' }],
-    ['an embed token', `/api/v1/embed/dashboards/${NOBODY}`, {}],
-    ['an accepted suggestion', `/api/v1/domain-knowledge/suggestions/${NOBODY}/accept`, {}],
-  ])('is replayed where there is nothing to make it of: %s', async (_what, path, json, status = 404) => {
-    const sending = withKey(makeKey(), json);
-    const [first, again] = [await company.as.post(path, sending), await company.as.post(path, sending)];
+    ['a share', `/api/v1/dashboards/${UNKNOWN_ID}/shares`, { share_type: 'link' }],
+    ['a share of a wrong form', `/api/v1/dashboards/${UNKNOWN_ID}/shares`, { share_type: 'x' }, 422],
+    ['a member', `${CONTEXTS_PATH}/${UNKNOWN_ID}/members`, { member_type: 'external_email', email: 'a@partner.test' }],
+    ['an embed token', `/api/v1/embed/dashboards/${UNKNOWN_ID}`, {}],
+    ['an accepted suggestion', `/api/v1/domain-knowledge/suggestions/${UNKNOWN_ID}/accept`, {}],
+  ])('is replayed if there is nothing to compute it from: %s', async (_what, path, json, status = 404) => {
+    const requestOptions = makeKeyedRequest(makeKey(), json);
+    const [first, again] = [await company.as.post(path, requestOptions), await company.as.post(path, requestOptions)];
     expect([first.status, isReplay(first), again.status, isReplay(again)]).toEqual([status, false, status, true]);
     expect(again.body).toEqual(first.body);
   });
@@ -150,33 +170,34 @@ describe('an answer kept for an idempotency key', () => {
     ['the token of an embed', (id) => `/api/v1/embed/dashboards/${id}`],
     ['the secret of a signing key', () => SIGNING_KEYS_PATH],
   ])('with %s is not replayed once its sender is denied sharing a visualization', async (_what, path) => {
-    const { dashboard } = await aSalesDashboard(company);
+    const { dashboard } = await createSalesDashboard(company);
     const { id, as } = await createPerson();
     const key = makeKey();
-    const send = (used = key) => as.post(path(dashboard._id), withKey(used));
-    const first = await send();
-    expect([first.status, isReplay(await send())]).toEqual([201, true]);
+    const sendRequest = (usedKey = key) => as.post(path(dashboard._id), makeKeyedRequest(usedKey));
+    const first = await sendRequest();
+    expect([first.status, isReplay(await sendRequest())]).toEqual([201, true]);
     await denyActions('user', id, 'visualizations:share');
-    const again = await send();
-    expect([readStatusAndCode(again), isReplay(again)]).toEqual([ACCESS_CHANGED, false]);
-    expect((await send(makeKey())).status).toBe(403);
+    const repeatedAnswer = await sendRequest();
+    expect([readStatusAndCode(repeatedAnswer), isReplay(repeatedAnswer)]).toEqual([ACCESS_CHANGED_ERROR, false]);
+    expect((await sendRequest(makeKey())).status).toBe(403);
   });
 
   it('with the secret of an API key is not replayed once the key’s account may do more than its sender', async () => {
-    const maker = await aServiceAccountThat(company, allow('service-accounts:*', 'groups:*'));
-    const robot = await aServiceAccount(company);
-    const send = (key: string) => maker.as.post(`/service-accounts/${robot.id}/keys`, withKey(key));
+    const keyCreator = await createAllowedAccount(company, makeAllow('service-accounts:*', 'groups:*'));
+    const serviceAccount = await createKeyedAccount(company);
+    const createKey = (key: string) =>
+      keyCreator.as.post(`/service-accounts/${serviceAccount.id}/keys`, makeKeyedRequest(key));
     const key = makeKey();
-    const first = await must(send(key));
-    const replayed = await send(key);
-    expect([replayed.body, isReplay(replayed)]).toEqual([first, true]);
-    const group = await aGroup(company, await aPolicy(company, [allow('*')]));
-    const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
-    await must(admin.post(`/groups/${group}/bindings`, { json }));
-    const again = await send(key);
-    expect([again.status, isReplay(again)]).toEqual([403, false]);
-    expect(JSON.stringify(again.body)).not.toContain(first.secret_key);
-    expect(again.body).toEqual((await send(makeKey())).body);
+    const first = await expectSuccess(createKey(key));
+    const replayedAnswer = await createKey(key);
+    expect([replayedAnswer.body, isReplay(replayedAnswer)]).toEqual([first, true]);
+    const group = await createPolicyGroup(company, await storePolicy(company, [makeAllow('*')]));
+    const json = { principal_type: 'service_account', principal_id: serviceAccount.id, account_id: company.accountId };
+    await expectSuccess(admin.post(`/groups/${group}/bindings`, { json }));
+    const repeatedAnswer = await createKey(key);
+    expect([repeatedAnswer.status, isReplay(repeatedAnswer)]).toEqual([403, false]);
+    expect(JSON.stringify(repeatedAnswer.body)).not.toContain(first.secret_key);
+    expect(repeatedAnswer.body).toEqual((await createKey(makeKey())).body);
   });
 
   it.each<[what: string, path: (dashboard: string, context: string) => string, json: object]>([
@@ -188,79 +209,86 @@ describe('an answer kept for an idempotency key', () => {
       { member_type: 'external_email', email: 'new@partner.test' },
     ],
   ])('of %s is not replayed once the dashboard shows more than its sender may share', async (_what, path, json) => {
-    const { dashboard } = await aSalesDashboard(company);
-    const context = await aContext(company, [dashboardGrant(dashboard._id)]);
-    const secret = await aVisualization(company.as, 'SELECT 1');
-    const { as } = await aUser(company, {
+    const { dashboard } = await createSalesDashboard(company);
+    const context = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
+    const secretVisualization = await postVisualization(company.as, 'SELECT 1');
+    const { as } = await createAllowedUser(company, {
       can: ['dashboards:*', 'visualizations:*'],
       denied: ['visualizations:*'],
-      deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secret._id}`],
+      deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secretVisualization._id}`],
     });
-    const send = (key: string) => as.post(path(dashboard._id, context.id), withKey(key, json));
+    const sendRequest = (key: string) => as.post(path(dashboard._id, context.id), makeKeyedRequest(key, json));
     const key = makeKey();
-    expect([(await send(key)).status, isReplay(await send(key))]).toEqual([201, true]);
-    const layout = [{ visualization_id: secret._id, x: 0, y: 0, w: 4, h: 3 }];
-    await must(company.as.put(`/v1/dashboards/${dashboard._id}`, { json: { layout, filters: [] } }));
-    const again = await send(key);
-    expect([again.status, isReplay(again)]).toEqual([403, false]);
+    expect([(await sendRequest(key)).status, isReplay(await sendRequest(key))]).toEqual([201, true]);
+    const layout = [{ visualization_id: secretVisualization._id, x: 0, y: 0, w: 4, h: 3 }];
+    await expectSuccess(company.as.put(`/v1/dashboards/${dashboard._id}`, { json: { layout, filters: [] } }));
+    const repeatedAnswer = await sendRequest(key);
+    expect([repeatedAnswer.status, isReplay(repeatedAnswer)]).toEqual([403, false]);
   });
 
-  it('is not replayed after any change of its sender’s permissions, also if it is a refusal', async () => {
+  it('is not replayed after any change of its sender’s permissions, even if the answer is a refusal', async () => {
     const { id, as } = await createPerson();
     const [taken, name] = [makeKey(), makeName()];
-    const create = () => as.post('/v1/visualizations', withKey(taken, { name, sql: 'SELECT 1' }));
-    expect((await create()).status).toBe(201);
-    const invalid = makeKey();
-    expect((await as.post('/v1/visualizations', withKey(invalid))).status).toBe(422);
+    const createTaken = () => as.post('/v1/visualizations', makeKeyedRequest(taken, { name, sql: 'SELECT 1' }));
+    expect((await createTaken()).status).toBe(201);
+    const invalidKey = makeKey();
+    expect((await as.post('/v1/visualizations', makeKeyedRequest(invalidKey))).status).toBe(422);
     // What is given besides leads to nothing that this shows; whether it does is not looked into.
-    await bind(company, await aGroup(company, await aPolicy(company, [allow('groups:ListGroups')])), id);
-    expect(readStatusAndCode(await create())).toEqual(ACCESS_CHANGED);
-    expect(readStatusAndCode(await as.post('/v1/visualizations', withKey(invalid)))).toEqual(ACCESS_CHANGED);
+    await bindUser(
+      company,
+      await createPolicyGroup(company, await storePolicy(company, [makeAllow('groups:ListGroups')])),
+      id,
+    );
+    expect(readStatusAndCode(await createTaken())).toEqual(ACCESS_CHANGED_ERROR);
+    expect(readStatusAndCode(await as.post('/v1/visualizations', makeKeyedRequest(invalidKey)))).toEqual(
+      ACCESS_CHANGED_ERROR,
+    );
   });
 
-  it('is replayed after the permissions of others have changed', async () => {
+  it('is replayed after the permissions of other callers have changed', async () => {
     const { as } = await createPerson();
     const other = await createPerson();
     const key = makeKey();
     const name = makeName();
-    const create = () => as.post('/v1/visualizations', withKey(key, { name, sql: 'SELECT 1' }));
-    const first = await must(create());
-    await bind(company, await aGroup(company), other.id);
-    const again = await create();
-    expect([again.body, isReplay(again)]).toEqual([first, true]);
+    const createVisualization = () => as.post('/v1/visualizations', makeKeyedRequest(key, { name, sql: 'SELECT 1' }));
+    const first = await expectSuccess(createVisualization());
+    await bindUser(company, await createPolicyGroup(company), other.id);
+    const repeatedAnswer = await createVisualization();
+    expect([repeatedAnswer.body, isReplay(repeatedAnswer)]).toEqual([first, true]);
   });
 
-  it('is replayed where its own request changed its sender’s permissions, until others change them', async () => {
-    const robot = await aServiceAccountThat(company, allow('groups:*'));
-    const group = await aGroup(company, await aPolicy(company, [allow('groups:GetGroup')]));
-    const policy = await aPolicy(company, [allow('groups:ListGroups')]);
-    const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
+  it('is replayed if its own request changed its sender’s permissions, until another request changes them', async () => {
+    const serviceAccount = await createAllowedAccount(company, makeAllow('groups:*'));
+    const group = await createPolicyGroup(company, await storePolicy(company, [makeAllow('groups:GetGroup')]));
+    const policy = await storePolicy(company, [makeAllow('groups:ListGroups')]);
+    const json = { principal_type: 'service_account', principal_id: serviceAccount.id, account_id: company.accountId };
     const [joining, attaching] = [makeKey(), makeKey()];
-    const join = () => robot.as.post(`/groups/${group}/bindings`, withKey(joining, json));
-    const attach = () => robot.as.post(`/groups/${group}/policies/${policy}`, withKey(attaching));
-    for (const send of [join, attach]) {
-      const first = await send();
-      const again = await send();
-      expect([first.status < 300, again.status, isReplay(again), again.body]).toEqual([
+    const joinGroup = () => serviceAccount.as.post(`/groups/${group}/bindings`, makeKeyedRequest(joining, json));
+    const attachPolicy = () =>
+      serviceAccount.as.post(`/groups/${group}/policies/${policy}`, makeKeyedRequest(attaching));
+    for (const sendRequest of [joinGroup, attachPolicy]) {
+      const first = await sendRequest();
+      const repeatedAnswer = await sendRequest();
+      expect([first.status < 300, repeatedAnswer.status, isReplay(repeatedAnswer), repeatedAnswer.body]).toEqual([
         true,
         first.status,
         true,
         first.body,
       ]);
     }
-    await denyActions('service_account', robot.id, 'policies:*');
-    expect(readStatusAndCode(await attach())).toEqual([409, 'IdempotencyAccessChanged']);
+    await denyActions('service_account', serviceAccount.id, 'policies:*');
+    expect(readStatusAndCode(await attachPolicy())).toEqual([409, 'IdempotencyAccessChanged']);
   });
 
   it('is replayed while a change of its sender’s permissions is announced, but not made', async () => {
     const { id, as } = await createPerson();
     const [key, name] = [makeKey(), makeName()];
-    const create = () => as.post('/v1/visualizations', withKey(key, { name, sql: 'SELECT 1' }));
-    const first = await must(create());
+    const createVisualization = () => as.post('/v1/visualizations', makeKeyedRequest(key, { name, sql: 'SELECT 1' }));
+    const first = await expectSuccess(createVisualization());
     const gate = env.ORGANIZATION_GATE.getByName(company.id);
     await gate.beginChange({ id: 'under way', affected: [id] });
-    const again = await create();
-    expect([again.body, isReplay(again)]).toEqual([first, true]);
+    const repeatedAnswer = await createVisualization();
+    expect([repeatedAnswer.body, isReplay(repeatedAnswer)]).toEqual([first, true]);
     await gate.endChange({ id: 'under way', affected: [id] });
   });
 
@@ -271,36 +299,47 @@ describe('an answer kept for an idempotency key', () => {
     const first = await sendOvertaken(
       /insert into "visualizations"/,
       () => denyActions('user', id, 'dashboards:share'),
-      (watched) => as.post('/v1/visualizations', { ...withKey(key, json), env: watched }),
+      (racingEnv) => as.post('/v1/visualizations', { ...makeKeyedRequest(key, json), env: racingEnv }),
     );
     expect(first.status).toBe(201);
-    expect(readStatusAndCode(await as.post('/v1/visualizations', withKey(key, json)))).toEqual(ACCESS_CHANGED);
+    expect(readStatusAndCode(await as.post('/v1/visualizations', makeKeyedRequest(key, json)))).toEqual(
+      ACCESS_CHANGED_ERROR,
+    );
   });
 
   it('is not replayed if its sender’s permissions changed after an uncached access key was read', async () => {
-    const robot = await aServiceAccountThat(company, allow('groups:*'));
+    const serviceAccount = await createAllowedAccount(company, makeAllow('groups:*'));
     const gate = env.ORGANIZATION_GATE.getByName(company.id);
     // A key that is not known is read before the gate is asked: what was read is older than what the gate knows.
     const admit = async (admission: Parameters<typeof gate.admit>[0]) => {
-      await denyActions('service_account', robot.id, 'policies:*');
+      await denyActions('service_account', serviceAccount.id, 'policies:*');
       return gate.admit(admission);
     };
-    const endKey = (...given: Parameters<typeof gate.endKey>) => gate.endKey(...given);
-    const late = { ORGANIZATION_GATE: { getByName: () => ({ admit, endKey }) } };
-    const sending = withKey(makeKey(), { name: makeName() });
+    const endKey = (...callArguments: Parameters<typeof gate.endKey>) => gate.endKey(...callArguments);
+    const lateEnv = { ORGANIZATION_GATE: { getByName: () => ({ admit, endKey }) } };
+    const requestOptions = makeKeyedRequest(makeKey(), { name: makeName() });
     forgetPrincipals();
-    const first = await robot.as.post('/groups', { ...sending, env: late as unknown as Record<string, string> });
+    const first = await serviceAccount.as.post('/groups', {
+      ...requestOptions,
+      env: lateEnv as unknown as Record<string, string>,
+    });
     expect(first.status).toBe(201);
-    expect(readStatusAndCode(await robot.as.post('/groups', sending))).toEqual([409, 'IdempotencyAccessChanged']);
+    expect(readStatusAndCode(await serviceAccount.as.post('/groups', requestOptions))).toEqual([
+      409,
+      'IdempotencyAccessChanged',
+    ]);
   });
 
   it('is never replayed to external people: changes of their permissions are not tracked', async () => {
-    await aContext(company, [], ['two@partner.test']);
-    const sessions = [await anOutsider(company, 'two@partner.test'), await anOutsider(company, 'two@partner.test')];
+    await createShareContext(company, [], ['two@partner.test']);
+    const sessions = [
+      await signInOutsider(company, 'two@partner.test'),
+      await signInOutsider(company, 'two@partner.test'),
+    ];
     const key = makeKey();
     const answers = [];
-    for (const { as } of sessions) answers.push(await as.post('/api/v1/share-auth/logout', withKey(key)));
+    for (const { as } of sessions) answers.push(await as.post('/api/v1/share-auth/logout', makeKeyedRequest(key)));
     expect(answers.map(({ status }) => status)).toEqual([200, 409]);
-    expect(readStatusAndCode(answers[1] as ApiResponse)).toEqual(ACCESS_CHANGED);
+    expect(readStatusAndCode(answers[1] as ApiResponse)).toEqual(ACCESS_CHANGED_ERROR);
   });
 });

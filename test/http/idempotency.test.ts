@@ -1,37 +1,45 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { IdempotencyKeys, type KeyedRequest } from '../../src/objects/idempotency-keys.ts';
-import { sha256Hex } from '../../src/platform/secrets.ts';
+import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { column, createTable } from '../managed-tables/support.ts';
-import { aContext, anOutsider } from '../share-portal/support.ts';
-import { type ApiResponse, type Caller, call, type RequestOptions } from '../support/api.ts';
+import { createShareContext, signInOutsider } from '../share-portal/support.ts';
+import { type ApiResponse, type Caller, callApi, type RequestOptions } from '../support/api.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
 import { forgetPrincipals } from '../support/known-principals.ts';
 import { createFailingEnv } from '../support/outage.ts';
 import { countRows, sendOvertaken } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aServiceAccountThat, must, type ServiceAccount, signed } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import {
+  createAllowedAccount,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+  makeAllow,
+  type ServiceAccount,
+  storePolicy,
+} from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let admin: Caller;
 beforeAll(async () => {
-  company = await aCompany();
-  admin = signed(company.apiKey);
+  company = await createOwnedCompany();
+  admin = createSignedCaller(company.apiKey);
 });
 afterEach(resetClock);
 
 let createdCount = 0;
 const makeKey = () => `key-${++createdCount}`;
 const makeName = () => `Readers ${++createdCount}`;
-const withKey = (key: string, json?: unknown): RequestOptions => ({
+const makeKeyedRequest = (key: string, json?: unknown): RequestOptions => ({
   headers: { 'idempotency-key': key },
   ...(json !== undefined && { json }),
 });
-const createGroup = (key: string, name: string, as = admin) => as.post('/groups', withKey(key, { name }));
+const createGroup = (key: string, name: string, as = admin) => as.post('/groups', makeKeyedRequest(key, { name }));
 const countGroupsNamed = (name: string) => countRows('groups where company_id = ? and name = ?', company.id, name);
 const readStatusAndCode = ({ status, body }: ApiResponse) => [status, body.error_code ?? body.error];
 const isReplay = ({ headers }: ApiResponse) => headers.get('idempotency-replayed') === 'true';
-const consoleGroup = (name: string) => ({
+const makeConsoleGroup = (name: string) => ({
   name,
   slug: `console-${createdCount}`,
   description: 'Who reads what is sold',
@@ -42,37 +50,39 @@ const makeBinding = ({ id, accountId }: ServiceAccount): RequestOptions => ({
 const getGate = () => env.ORGANIZATION_GATE.getByName(company.id);
 
 describe('a request under an idempotency key', () => {
-  it('is done once, and its repetition is answered the same', async () => {
+  it('is executed once, and its repetition gets the same answer', async () => {
     const [key, name] = [makeKey(), makeName()];
     const first = await createGroup(key, name);
-    const again = await createGroup(key, name);
+    const repeatedAnswer = await createGroup(key, name);
     expect(first.status).toBe(201);
-    expect([isReplay(first), isReplay(again)]).toEqual([false, true]);
-    expect(again).toMatchObject({ status: 201, body: first.body });
-    expect(again.headers.get('location')).toBe(`/groups/${first.body.id}`);
-    expect(again.headers.get('x-correlation-id')).not.toBe(first.headers.get('x-correlation-id'));
+    expect([isReplay(first), isReplay(repeatedAnswer)]).toEqual([false, true]);
+    expect(repeatedAnswer).toMatchObject({ status: 201, body: first.body });
+    expect(repeatedAnswer.headers.get('location')).toBe(`/groups/${first.body.id}`);
+    expect(repeatedAnswer.headers.get('x-correlation-id')).not.toBe(first.headers.get('x-correlation-id'));
     expect(await countGroupsNamed(name)).toBe(1);
   });
 
-  it('is done once for a person, too, and without a body', async () => {
-    const { id } = await aUser(company);
-    const deactivate = (key: string) => company.as.post(`/v1/users/${id}/deactivate`, withKey(key));
+  it('is executed once for a user, too, and without a body', async () => {
+    const { id } = await createAllowedUser(company);
+    const deactivateUser = (key: string) => company.as.post(`/v1/users/${id}/deactivate`, makeKeyedRequest(key));
     const key = makeKey();
-    const first = await must(deactivate(key));
-    await must(company.as.post(`/v1/users/${id}/activate`));
-    const again = await deactivate(key);
-    expect([again.status, again.body, isReplay(again)]).toEqual([200, first, true]);
-    expect((await must(admin.get(`/users/${id}`))).is_active).toBe(true);
+    const first = await expectSuccess(deactivateUser(key));
+    await expectSuccess(company.as.post(`/v1/users/${id}/activate`));
+    const repeatedAnswer = await deactivateUser(key);
+    expect([repeatedAnswer.status, repeatedAnswer.body, isReplay(repeatedAnswer)]).toEqual([200, first, true]);
+    expect((await expectSuccess(admin.get(`/users/${id}`))).is_active).toBe(true);
   });
 
-  it('is replayed to another key of the same principal, and runs anew for another principal', async () => {
+  it('is replayed to another key of the same principal, and executed anew for another principal', async () => {
     const [key, name] = [makeKey(), makeName()];
-    const robot = await aServiceAccountThat(company, allow('groups:*'));
-    const other = signed(await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} })));
-    await must(createGroup(key, name, robot.as));
+    const serviceAccount = await createAllowedAccount(company, makeAllow('groups:*'));
+    const other = createSignedCaller(
+      await expectSuccess(admin.post(`/service-accounts/${serviceAccount.id}/keys`, { json: {} })),
+    );
+    await expectSuccess(createGroup(key, name, serviceAccount.as));
     expect(isReplay(await createGroup(key, name, other))).toBe(true);
-    const ofAnother = await createGroup(key, makeName());
-    expect([ofAnother.status, isReplay(ofAnother)]).toEqual([201, false]);
+    const otherAnswer = await createGroup(key, makeName());
+    expect([otherAnswer.status, isReplay(otherAnswer)]).toEqual([201, false]);
   });
 
   it.each<[what: string, repeat: (key: string, name: string) => Promise<ApiResponse>]>([
@@ -80,49 +90,54 @@ describe('a request under an idempotency key', () => {
     [
       'the same body in other bytes',
       (key, name) => {
-        const { headers } = withKey(key);
+        const { headers } = makeKeyedRequest(key);
         const body = JSON.stringify({ name }, null, 1);
         return admin.post('/groups', { headers: { ...headers, 'content-type': 'application/json' }, body });
       },
     ],
-    ['another query', (key, name) => admin.post('/groups?x=1', withKey(key, { name }))],
-    ['another path', (key, name) => admin.post('/accounts', withKey(key, { name }))],
-  ])('is refused when its key is reused with %s', async (_what, repeat) => {
+    ['another query', (key, name) => admin.post('/groups?x=1', makeKeyedRequest(key, { name }))],
+    ['another path', (key, name) => admin.post('/accounts', makeKeyedRequest(key, { name }))],
+  ])('is refused when its key is reused with %s', async (_what, repeatRequest) => {
     const [key, name] = [makeKey(), makeName()];
-    await must(createGroup(key, name));
-    expect(readStatusAndCode(await repeat(key, name))).toEqual([422, 'IdempotencyKeyReused']);
+    await expectSuccess(createGroup(key, name));
+    expect(readStatusAndCode(await repeatRequest(key, name))).toEqual([422, 'IdempotencyKeyReused']);
     expect(isReplay(await createGroup(key, name))).toBe(true);
   });
 
   it('that is refused after its authorization gets the same refusal when it is repeated', async () => {
     const name = makeName();
-    const { id } = await must(createGroup(makeKey(), name));
+    const { id } = await expectSuccess(createGroup(makeKey(), name));
     const keys = { invalid: makeKey(), taken: makeKey(), malformed: makeKey() };
-    const malformed = { headers: { 'idempotency-key': keys.malformed, 'content-type': 'application/json' }, body: '{' };
-    const send = async () => [
-      await admin.post('/groups', withKey(keys.invalid, { name: 5 })),
+    const malformedRequest = {
+      headers: { 'idempotency-key': keys.malformed, 'content-type': 'application/json' },
+      body: '{',
+    };
+    const sendAll = async () => [
+      await admin.post('/groups', makeKeyedRequest(keys.invalid, { name: 5 })),
       await createGroup(keys.taken, name),
-      await company.as.post('/v1/groups', malformed),
+      await company.as.post('/v1/groups', malformedRequest),
     ];
-    const first = await send();
+    const first = await sendAll();
     expect(first.map(readStatusAndCode)).toEqual([
       [422, 'ValidationError'],
       [409, 'AlreadyExists'],
       [400, 'INVALID_JSON'],
     ]);
-    await must(admin.delete(`/groups/${id}`));
-    const again = await send();
-    expect(again.map(isReplay)).toEqual([true, true, true]);
-    expect(again.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
+    await expectSuccess(admin.delete(`/groups/${id}`));
+    const repeatedAnswers = await sendAll();
+    expect(repeatedAnswers.map(isReplay)).toEqual([true, true, true]);
+    expect(repeatedAnswers.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
   });
 
   it('that is not authorized leaves its key unused', async () => {
     const [key, name] = [makeKey(), makeName()];
-    const robot = await aServiceAccountThat(company, allow('groups:ListGroups'));
-    expect((await createGroup(key, name, robot.as)).status).toBe(403);
-    const policy = await aPolicy(company, [allow('groups:*')]);
-    await must(admin.post(`/groups/${await aGroup(company, policy)}/bindings`, makeBinding(robot)));
-    expect((await createGroup(key, name, robot.as)).status).toBe(201);
+    const serviceAccount = await createAllowedAccount(company, makeAllow('groups:ListGroups'));
+    expect((await createGroup(key, name, serviceAccount.as)).status).toBe(403);
+    const policy = await storePolicy(company, [makeAllow('groups:*')]);
+    await expectSuccess(
+      admin.post(`/groups/${await createPolicyGroup(company, policy)}/bindings`, makeBinding(serviceAccount)),
+    );
+    expect((await createGroup(key, name, serviceAccount.as)).status).toBe(201);
   });
 
   it.each<[who: string, aCaller: () => Promise<Caller>, path: string, status: number]>([
@@ -130,27 +145,30 @@ describe('a request under an idempotency key', () => {
     [
       'an external person',
       async () => {
-        await aContext(company, [], ['refused@partner.test']);
-        return (await anOutsider(company, 'refused@partner.test')).as;
+        await createShareContext(company, [], ['refused@partner.test']);
+        return (await signInOutsider(company, 'refused@partner.test')).as;
       },
       '/api/v1/share-auth/logout',
       200,
     ],
   ])(
     'that the IP rate limiter refuses, or fails on, leaves its key unused: from %s',
-    async (_who, aCaller, path, status) => {
-      const as = await aCaller();
+    async (_who, createTestCaller, path, status) => {
+      const as = await createTestCaller();
       const limit = { limit: 1, remaining: 0, resetAt: Date.now() + 1000, allowed: false };
       const limiters: [status: number, take: () => Promise<unknown>][] = [
         [429, async () => limit],
         [500, () => Promise.reject(new Error('away'))],
       ];
       for (const [refusedWith, take] of limiters) {
-        const sending = withKey(makeKey(), { name: makeName() });
-        const limiting = { IP_LIMITER: { getByName: () => ({ take }) } };
-        const refused = await as.post(path, { ...sending, env: limiting as unknown as Record<string, string> });
-        expect(refused.status).toBe(refusedWith);
-        const next = await as.post(path, sending);
+        const requestOptions = makeKeyedRequest(makeKey(), { name: makeName() });
+        const limitingEnv = { IP_LIMITER: { getByName: () => ({ take }) } };
+        const refusedAnswer = await as.post(path, {
+          ...requestOptions,
+          env: limitingEnv as unknown as Record<string, string>,
+        });
+        expect(refusedAnswer.status).toBe(refusedWith);
+        const next = await as.post(path, requestOptions);
         expect([next.status, isReplay(next)]).toEqual([status, false]);
       }
     },
@@ -158,17 +176,17 @@ describe('a request under an idempotency key', () => {
 
   it('is replayed only to callers who are still authorized', async () => {
     const [key, name] = [makeKey(), makeName()];
-    const robot = await aServiceAccountThat(company, allow('groups:*'));
-    await must(createGroup(key, name, robot.as));
-    await must(admin.delete(`/service-accounts/${robot.id}/keys/${robot.keyId}`));
-    expect((await createGroup(key, name, robot.as)).status).toBe(401);
-    const other = await aUser(company, { can: ['groups:create'] });
-    const again = () => other.as.post('/v1/groups', withKey(key, consoleGroup(`${name} too`)));
-    expect((await again()).status).toBe(201);
+    const serviceAccount = await createAllowedAccount(company, makeAllow('groups:*'));
+    await expectSuccess(createGroup(key, name, serviceAccount.as));
+    await expectSuccess(admin.delete(`/service-accounts/${serviceAccount.id}/keys/${serviceAccount.keyId}`));
+    expect((await createGroup(key, name, serviceAccount.as)).status).toBe(401);
+    const other = await createAllowedUser(company, { can: ['groups:create'] });
+    const repeatRequest = () => other.as.post('/v1/groups', makeKeyedRequest(key, makeConsoleGroup(`${name} too`)));
+    expect((await repeatRequest()).status).toBe(201);
     await env.CONTROL_DB.prepare('delete from group_bindings where company_id = ?1 and principal_id = ?2')
       .bind(company.id, other.id)
       .run();
-    expect((await again()).status).toBe(403);
+    expect((await repeatRequest()).status).toBe(403);
   });
 
   it.each<[surface: string, by: () => Caller, path: string]>([
@@ -179,32 +197,32 @@ describe('a request under an idempotency key', () => {
     ['sharing', () => company.as, '/api/v1/share-contexts'],
   ])('is refused with the error codes and the language of the %s', async (surface, by, path) => {
     const [kept, lost] = [makeKey(), makeKey()];
-    const post = (key: string, json: object = {}, env?: Record<string, string>) =>
-      by().post(path, { ...withKey(key, json), ...(env && { env }) });
-    expect((await post(kept)).status).toBe(422);
-    const away = createLosingEnv({ at: 2, isDone: false });
-    void post(lost, { name: 'At work' }, away.env).catch(() => {});
-    await away.lost;
-    const words = (code: string) =>
+    const postGroup = (key: string, json: object = {}, env?: Record<string, string>) =>
+      by().post(path, { ...makeKeyedRequest(key, json), ...(env && { env }) });
+    expect((await postGroup(kept)).status).toBe(422);
+    const losingEnv = createLosingEnv({ at: 2, isDone: false });
+    void postGroup(lost, { name: 'At work' }, losingEnv.env).catch(() => {});
+    await losingEnv.lost;
+    const findWording = (code: string) =>
       surface === 'organization API' ? code : code.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase();
     const answers = [
-      await post(kept, { name: 'Another' }),
-      await post(lost, { name: 'At work' }),
-      await post(kept, {}, { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) }),
+      await postGroup(kept, { name: 'Another' }),
+      await postGroup(lost, { name: 'At work' }),
+      await postGroup(kept, {}, { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) }),
     ];
     expect(answers.map(readStatusAndCode)).toEqual([
-      [422, words('IdempotencyKeyReused')],
-      [409, words('IdempotencyKeyInUse')],
-      [409, words('IdempotencyAnswerTooLarge')],
+      [422, findWording('IdempotencyKeyReused')],
+      [409, findWording('IdempotencyKeyInUse')],
+      [409, findWording('IdempotencyAnswerTooLarge')],
     ]);
-    const inPortuguese = answers.map(({ body }) => /idempotência|requisição/.test(body.error));
-    expect(inPortuguese).toEqual(Array(3).fill(surface === 'managed tables'));
+    const isPortuguese = answers.map(({ body }) => /idempotência|requisição/.test(body.error));
+    expect(isPortuguese).toEqual(Array(3).fill(surface === 'managed tables'));
   });
 
   it('runs again after a server error (500)', async () => {
     const [key, name] = [makeKey(), makeName()];
-    const away = { ...withKey(key, { name }), env: createFailingEnv(/insert into "groups"/) };
-    expect((await admin.post('/groups', away)).status).toBe(500);
+    const failingRequest = { ...makeKeyedRequest(key, { name }), env: createFailingEnv(/insert into "groups"/) };
+    expect((await admin.post('/groups', failingRequest)).status).toBe(500);
     expect((await createGroup(key, name)).status).toBe(201);
   });
 });
@@ -215,13 +233,13 @@ describe('an idempotency key', () => {
     ['of 256 characters', 'k'.repeat(256)],
     ['with a space', 'a key'],
     ['outside ASCII', 'clé'],
-  ])('that is %s is refused, once the caller is known to be allowed', async (_what, key) => {
-    const refused = await admin.post('/groups', withKey(key, { name: makeName() }));
-    expect(readStatusAndCode(refused)).toEqual([422, 'ValidationError']);
-    expect(JSON.stringify(refused.body)).toContain('Idempotency-Key');
-    const { as } = await aUser(company);
-    expect((await as.post('/v1/groups', withKey(key, { name: makeName() }))).status).toBe(403);
-    expect((await call('POST', '/v1/groups', withKey(key, { name: makeName() }))).status).toBe(401);
+  ])('that is %s is refused, once the caller is known to be authorized', async (_what, key) => {
+    const refusedAnswer = await admin.post('/groups', makeKeyedRequest(key, { name: makeName() }));
+    expect(readStatusAndCode(refusedAnswer)).toEqual([422, 'ValidationError']);
+    expect(JSON.stringify(refusedAnswer.body)).toContain('Idempotency-Key');
+    const { as } = await createAllowedUser(company);
+    expect((await as.post('/v1/groups', makeKeyedRequest(key, { name: makeName() }))).status).toBe(403);
+    expect((await callApi('POST', '/v1/groups', makeKeyedRequest(key, { name: makeName() }))).status).toBe(401);
   });
 
   it('of 255 characters is accepted', async () => {
@@ -231,94 +249,100 @@ describe('an idempotency key', () => {
   it('on a multipart form is refused', async () => {
     const form = new FormData();
     form.append('files', new File(['a\n1'], 'a.csv'));
-    const sending = { ...withKey(makeKey()), body: form };
-    const { status, body } = await company.as.post('/v1/managed-tables/upload', sending);
+    const requestOptions = { ...makeKeyedRequest(makeKey()), body: form };
+    const { status, body } = await company.as.post('/v1/managed-tables/upload', requestOptions);
     expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('Idempotency-Key')]);
   });
 
   it.each(['a key', 'k'.repeat(300)])(
     'is ignored on methods other than POST, and from unauthenticated callers: row %#',
     async (key) => {
-      const { id } = await must(createGroup(makeKey(), makeName()));
+      const { id } = await expectSuccess(createGroup(makeKey(), makeName()));
       const path = `/groups/${id}`;
       const name = makeName();
-      for (let times = 0; times < 2; times += 1) {
-        const read = await admin.get('/groups', withKey(key));
-        const patched = await admin.patch(path, withKey(key, { name }));
-        const put = await company.as.put(`/v1/groups/${id}`, withKey(key, { name }));
-        const login = await call('POST', '/v1/auth/login', withKey(key, {}));
-        const answers = [read, patched, put, login];
+      for (let requestCount = 0; requestCount < 2; requestCount += 1) {
+        const readAnswer = await admin.get('/groups', makeKeyedRequest(key));
+        const patchAnswer = await admin.patch(path, makeKeyedRequest(key, { name }));
+        const putAnswer = await company.as.put(`/v1/groups/${id}`, makeKeyedRequest(key, { name }));
+        const loginAnswer = await callApi('POST', '/v1/auth/login', makeKeyedRequest(key, {}));
+        const answers = [readAnswer, patchAnswer, putAnswer, loginAnswer];
         expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 422]);
         expect(answers.map(({ body }) => JSON.stringify(body).includes('Idempotency-Key'))).toEqual(
           Array(4).fill(false),
         );
         expect(answers.map(isReplay)).toEqual(Array(4).fill(false));
       }
-      expect((await admin.delete(path, withKey(key))).status).toBe(204);
-      expect((await admin.delete(path, withKey(key))).status).not.toBe(204);
+      expect((await admin.delete(path, makeKeyedRequest(key))).status).toBe(204);
+      expect((await admin.delete(path, makeKeyedRequest(key))).status).not.toBe(204);
     },
   );
 
-  it('may be sent by pages of other origins, which may read the header that marks a replay', async () => {
+  it('may be sent by pages of other origins, and these may read the header that marks a replay', async () => {
     const headers = { origin: 'https://console.test', 'access-control-request-method': 'POST' };
-    const preflight = await call('OPTIONS', '/v1/groups', { headers });
+    const preflight = await callApi('OPTIONS', '/v1/groups', { headers });
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Idempotency-Key');
     expect(preflight.headers.get('access-control-expose-headers')).toContain('Idempotency-Replayed');
   });
 });
 
 describe('copies of a request under one key', () => {
-  it('that arrive while the first one runs are answered 409 with Retry-After', async () => {
+  it('that arrive while the first copy runs are answered 409 with Retry-After', async () => {
     const [key, name] = [makeKey(), makeName()];
-    let copy: ApiResponse | undefined;
+    let copyAnswer: ApiResponse | undefined;
     const first = await sendOvertaken(
       /insert into "groups"/,
       async () => {
-        copy = await createGroup(key, name);
+        copyAnswer = await createGroup(key, name);
       },
-      (watched) => admin.post('/groups', { ...withKey(key, { name }), env: watched }),
+      (racingEnv) => admin.post('/groups', { ...makeKeyedRequest(key, { name }), env: racingEnv }),
     );
     expect(first.status).toBe(201);
-    expect(readStatusAndCode(copy as ApiResponse)).toEqual([409, 'IdempotencyKeyInUse']);
-    expect(Number(copy?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(readStatusAndCode(copyAnswer as ApiResponse)).toEqual([409, 'IdempotencyKeyInUse']);
+    expect(Number(copyAnswer?.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(isReplay(await createGroup(key, name))).toBe(true);
   });
 
   it('are executed once when twenty arrive at once', async () => {
     const [key, name] = [makeKey(), makeName()];
     const answers = await Promise.all(Array.from({ length: 20 }, () => createGroup(key, name)));
-    const done = answers.filter((answer) => answer.status === 201);
-    expect(done.filter((answer) => !isReplay(answer))).toHaveLength(1);
-    expect(new Set(done.map(({ body }) => body.id)).size).toBe(1);
-    const others = answers.filter((answer) => answer.status !== 201).map(readStatusAndCode);
-    expect(new Set(others.map(String))).toEqual(others.length > 0 ? new Set(['409,IdempotencyKeyInUse']) : new Set());
+    const createdAnswers = answers.filter((answer) => answer.status === 201);
+    expect(createdAnswers.filter((answer) => !isReplay(answer))).toHaveLength(1);
+    expect(new Set(createdAnswers.map(({ body }) => body.id)).size).toBe(1);
+    const otherAnswers = answers.filter((answer) => answer.status !== 201).map(readStatusAndCode);
+    expect(new Set(otherAnswers.map(String))).toEqual(
+      otherAnswers.length > 0 ? new Set(['409,IdempotencyKeyInUse']) : new Set(),
+    );
     expect(await countGroupsNamed(name)).toBe(1);
   });
 
-  it('run only after its lease has ended, at whichever call the isolate of the first one was lost', async () => {
-    const seen: string[] = [];
-    const draw = (key: string, name: string, env?: Record<string, string>) =>
-      company.as.post('/v1/visualizations', { ...withKey(key, { name, sql: 'SELECT 1' }), ...(env && { env }) });
-    const drawn = (name: string) => countRows('visualizations where company_id = ? and name = ?', company.id, name);
+  it("run only after the first copy's lease has ended, at whichever call its isolate was lost", async () => {
+    const outcomes: string[] = [];
+    const createVisualization = (key: string, name: string, env?: Record<string, string>) =>
+      company.as.post('/v1/visualizations', {
+        ...makeKeyedRequest(key, { name, sql: 'SELECT 1' }),
+        ...(env && { env }),
+      });
+    const countVisualizations = (name: string) =>
+      countRows('visualizations where company_id = ? and name = ?', company.id, name);
     for (const isDone of [false, true]) {
       for (let at = 1, isOver = false; !isOver; at += 1) {
         const [key, name] = [makeKey(), makeName()];
-        const { env: lossy, lost } = createLosingEnv({ at, isDone });
+        const { env: losingEnv, lost } = createLosingEnv({ at, isDone });
         forgetPrincipals();
-        const first = draw(key, name, lossy).catch(() => {});
+        const first = createVisualization(key, name, losingEnv).catch(() => {});
         isOver = await Promise.race([first.then(() => true), lost.then(() => false)]);
         if (isOver) continue;
-        const before = await drawn(name);
-        const copy = await draw(key, name);
-        expect([at, await drawn(name)]).toEqual([at, copy.status === 409 ? before : 1]);
-        seen.push([before, ...readStatusAndCode(copy), isReplay(copy)].join(' '));
+        const countBefore = await countVisualizations(name);
+        const copyAnswer = await createVisualization(key, name);
+        expect([at, await countVisualizations(name)]).toEqual([at, copyAnswer.status === 409 ? countBefore : 1]);
+        outcomes.push([countBefore, ...readStatusAndCode(copyAnswer), isReplay(copyAnswer)].join(' '));
         advanceClock(61_000);
-        const next = await draw(key, name);
-        expect([at, next.status, isReplay(next)]).toEqual([at, 201, copy.status === 201]);
+        const next = await createVisualization(key, name);
+        expect([at, next.status, isReplay(next)]).toEqual([at, 201, copyAnswer.status === 201]);
         resetClock();
       }
     }
-    expect([...new Set(seen)].toSorted()).toEqual([
+    expect([...new Set(outcomes)].toSorted()).toEqual([
       // Before the gate knew of it.
       '0 201  false',
       '0 409 IDEMPOTENCY_KEY_IN_USE false',
@@ -330,16 +354,21 @@ describe('copies of a request under one key', () => {
 
   it('get the same answer after the Durable Object that keeps keys was evicted', async () => {
     const [key, name] = [makeKey(), makeName()];
-    const first = await must(createGroup(key, name));
+    const first = await expectSuccess(createGroup(key, name));
     await evictDurableObject(getGate());
-    const again = await createGroup(key, name);
-    expect([again.body, isReplay(again)]).toEqual([first, true]);
+    const repeatedAnswer = await createGroup(key, name);
+    expect([repeatedAnswer.body, isReplay(repeatedAnswer)]).toEqual([first, true]);
   });
 
   it('are refused with 503 while the Durable Object that keeps keys is unavailable', async () => {
-    const absent = { ORGANIZATION_GATE: { getByName: () => ({ admit: () => Promise.reject(new Error('away')) }) } };
-    const sending = { ...withKey(makeKey(), { name: makeName() }), env: absent as unknown as Record<string, string> };
-    const answer = await company.as.post('/v1/groups', sending);
+    const unavailableGate = {
+      ORGANIZATION_GATE: { getByName: () => ({ admit: () => Promise.reject(new Error('away')) }) },
+    };
+    const requestOptions = {
+      ...makeKeyedRequest(makeKey(), { name: makeName() }),
+      env: unavailableGate as unknown as Record<string, string>,
+    };
+    const answer = await company.as.post('/v1/groups', requestOptions);
     expect([...readStatusAndCode(answer), answer.headers.get('retry-after')]).toEqual([
       503,
       'SERVICE_UNAVAILABLE',
@@ -352,17 +381,17 @@ describe('copies of a request under one key', () => {
     const watchedGate = new Proxy(getGate(), {
       get: (target, name) => {
         const method = Reflect.get(target, name);
-        return (...given: unknown[]) => {
+        return (...callArguments: unknown[]) => {
           calls.push(String(name));
-          return Reflect.apply(method as never, target, given);
+          return Reflect.apply(method as never, target, callArguments);
         };
       },
     });
-    const watched = { ORGANIZATION_GATE: { getByName: () => watchedGate } } as unknown as Record<string, string>;
+    const watchedEnv = { ORGANIZATION_GATE: { getByName: () => watchedGate } } as unknown as Record<string, string>;
     const [key, name] = [makeKey(), makeName()];
-    const sending = () => ({ ...withKey(key, consoleGroup(name)), env: watched });
-    await must(company.as.post('/v1/groups', sending()));
-    await must(company.as.post('/v1/groups', sending()));
+    const makeRequest = () => ({ ...makeKeyedRequest(key, makeConsoleGroup(name)), env: watchedEnv });
+    await expectSuccess(company.as.post('/v1/groups', makeRequest()));
+    await expectSuccess(company.as.post('/v1/groups', makeRequest()));
     expect(calls.filter((call) => !call.endsWith('Change'))).toEqual(['admit', 'endKey', 'admit']);
   });
 });
@@ -374,27 +403,27 @@ const makeUse = (requestId: string) => ({
   requestId,
 });
 
-/** A place for keys that nobody else uses. */
-function createLedger() {
-  const object = env.ORGANIZATION_GATE.getByName(makeKey());
+/** Creates an unused store of idempotency keys, with a function that begins a request. */
+function createKeyStore() {
+  const gateObject = env.ORGANIZATION_GATE.getByName(makeKey());
   const limits = { organization: 100, principal: 100 };
-  const begin = async (requestId: string, once: Partial<KeyedRequest> = {}) => {
+  const begin = async (requestId: string, keyedRequest: Partial<KeyedRequest> = {}) => {
     const { senderId: principalId, ...keyed } = makeUse(requestId);
-    const verdict = await object.admit({ principalId, requestId, limits, once: { ...keyed, ...once } });
+    const verdict = await gateObject.admit({ principalId, requestId, limits, once: { ...keyed, ...keyedRequest } });
     return verdict.refused === null ? verdict.key : null;
   };
-  return { object, begin };
+  return { object: gateObject, begin };
 }
 
-/** The same of an outsider. */
-const createOutsiderLedger = () => {
+/** Creates an unused store of an outsider's idempotency keys, with a function that begins a request. */
+const createOutsiderKeyStore = () => {
   const object = env.TOKEN_LIMITER.getByName(makeKey());
   return { object, begin: async (requestId: string) => (await object.take(100, makeUse(requestId))).key };
 };
 
 const readAlarm = (object: DurableObjectStub) => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
 
-/** All that is on its disk of keys, by table. */
+/** Reads everything that the Durable Object stores about keys, by table. */
 const readStoredKeys = (object: DurableObjectStub) =>
   runInDurableObject(object, (_, { storage }) => {
     const tables = storage.sql.exec<{ name: string }>(
@@ -405,32 +434,32 @@ const readStoredKeys = (object: DurableObjectStub) =>
 
 describe('the stored answer of an idempotency key', () => {
   it('is stored without readable secrets, and without a plain hash of the request', async () => {
-    const { id } = await must(
+    const { id } = await expectSuccess(
       admin.post('/service-accounts', { json: { name: 'Robot', account_id: company.accountId } }),
     );
     const path = `/service-accounts/${id}/keys`;
     const key = makeKey();
-    const first = await must(admin.post(path, withKey(key, {})));
-    const again = await must(admin.post(path, withKey(key, {})));
-    expect(again).toEqual(first);
-    const held = JSON.stringify(await readStoredKeys(getGate()));
-    expect(held).toContain(key);
-    const ofBody = await sha256Hex(`post ${path}\n{}`);
-    expect(held).not.toContain(ofBody);
-    expect([held.includes(first.secret_key), held.includes(first.id)]).toEqual([false, false]);
+    const first = await expectSuccess(admin.post(path, makeKeyedRequest(key, {})));
+    const repeatedAnswer = await expectSuccess(admin.post(path, makeKeyedRequest(key, {})));
+    expect(repeatedAnswer).toEqual(first);
+    const storedKeys = JSON.stringify(await readStoredKeys(getGate()));
+    expect(storedKeys).toContain(key);
+    const bodyHash = await computeSha256Hex(`post ${path}\n{}`);
+    expect(storedKeys).not.toContain(bodyHash);
+    expect([storedKeys.includes(first.secret_key), storedKeys.includes(first.id)]).toEqual([false, false]);
   });
 
   it('that can no longer be decrypted does not let the request run again', async () => {
     const [key, name] = [makeKey(), makeName()];
-    await must(createGroup(key, name));
-    const rotated = { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) };
-    const again = await admin.post('/groups', { ...withKey(key, { name }), env: rotated });
-    expect(readStatusAndCode(again)).toEqual([409, 'IdempotencyAnswerTooLarge']);
+    await expectSuccess(createGroup(key, name));
+    const rotatedEnv = { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) };
+    const repeatedAnswer = await admin.post('/groups', { ...makeKeyedRequest(key, { name }), env: rotatedEnv });
+    expect(readStatusAndCode(repeatedAnswer)).toEqual([409, 'IdempotencyAnswerTooLarge']);
     expect(await countGroupsNamed(name)).toBe(1);
   });
 
   it('is not replayed after 24 hours, and deleted from the disk later', async () => {
-    const { object, begin } = createLedger();
+    const { object, begin } = createKeyStore();
     await begin('first');
     await object.endKey(makeUse('first'), { state: 'kept', answer: 'sealed' });
     advanceClock(24 * 60 * 60_000 - 1000);
@@ -449,7 +478,7 @@ describe('the stored answer of an idempotency key', () => {
 describe('the store of idempotency keys', () => {
   it('deletes the oldest keys by an alarm, and sets the alarm again for those that are left', async () => {
     const object = env.ORGANIZATION_GATE.getByName(makeKey());
-    const begin = (requestId: string) =>
+    const beginRequest = (requestId: string) =>
       object.admit({
         principalId: 'somebody',
         requestId,
@@ -458,9 +487,9 @@ describe('the store of idempotency keys', () => {
       });
     const keys = async () => (await readStoredKeys(object)).flat().map(({ key }) => key);
     stopClockAt(Date.UTC(2036, 0, 1, 12));
-    await begin('first');
+    await beginRequest('first');
     stopClockAt(Date.UTC(2036, 0, 2, 12));
-    await begin('second');
+    await beginRequest('second');
     expect(await readAlarm(object)).toBe(Date.UTC(2036, 0, 3));
     stopClockAt(Date.UTC(2036, 0, 3, 1));
     await runDurableObjectAlarm(object);
@@ -472,8 +501,8 @@ describe('the store of idempotency keys', () => {
     expect(await readAlarm(object)).toBeNull();
   });
 
-  it('sets the alarm for an external person’s keys by the oldest of them', async () => {
-    const { object, begin } = createOutsiderLedger();
+  it('sets the alarm for an external viewer’s keys by the oldest of them', async () => {
+    const { object, begin } = createOutsiderKeyStore();
     stopClockAt(Date.UTC(2036, 0, 1, 12));
     await begin('first');
     stopClockAt(Date.UTC(2036, 0, 2, 12));
@@ -481,21 +510,21 @@ describe('the store of idempotency keys', () => {
     expect(await readAlarm(object)).toBe(Date.UTC(2036, 0, 3));
   });
 
-  it('keeps no more answers when it is full, but still knows which requests ran', async () => {
-    const { object } = createLedger();
-    const states = await runInDurableObject(object, (_, { storage }) => {
-      const full = new IdempotencyKeys(storage.sql, 0);
-      full.begin(makeUse('first'), 0);
-      full.end(makeUse('first'), { state: 'kept', answer: 'sealed' });
-      return full.begin(makeUse('second'), 0);
+  it('keeps no more answers when it is full, but still knows which requests were executed', async () => {
+    const { object } = createKeyStore();
+    const keyStates = await runInDurableObject(object, (_, { storage }) => {
+      const fullStore = new IdempotencyKeys(storage.sql, 0);
+      fullStore.begin(makeUse('first'), 0);
+      fullStore.end(makeUse('first'), { state: 'kept', answer: 'sealed' });
+      return fullStore.begin(makeUse('second'), 0);
     });
-    expect(states).toEqual({ state: 'not_kept' });
+    expect(keyStates).toEqual({ state: 'not_kept' });
   });
 });
 
 describe('an idempotency key in use', () => {
   it('is held for as long as its request extends the lease', async () => {
-    const { object, begin } = createLedger();
+    const { object, begin } = createKeyStore();
     await begin('first');
     advanceClock(50_000);
     await object.extendKey(makeUse('first'));
@@ -506,7 +535,7 @@ describe('an idempotency key in use', () => {
   });
 
   it('belongs only to the next request once its lease has ended', async () => {
-    const { object, begin } = createLedger();
+    const { object, begin } = createKeyStore();
     await begin('slow');
     advanceClock(61_000);
     await begin('next');
@@ -520,74 +549,88 @@ describe('an idempotency key in use', () => {
   });
 
   it('is not given to a different request, even after its lease has ended', async () => {
-    const { begin } = createLedger();
+    const { begin } = createKeyStore();
     await begin('first');
     advanceClock(61_000);
     expect(await begin('second', { digests: ['another'] })).toEqual({ state: 'reused' });
   });
 
   it('is not used up by a request that a rate limit refuses', async () => {
-    const { object, begin } = createOutsiderLedger();
+    const { object, begin } = createOutsiderKeyStore();
     expect(await object.take(10)).toMatchObject({ limit: { allowed: true }, key: null });
     expect(await object.take(0, makeUse('first'))).toMatchObject({ key: null });
     expect(await begin('second')).toEqual({ state: 'begun' });
-    const refused = { principalId: 'somebody', requestId: 'first', limits: { organization: 0, principal: 10 } };
-    const once = { key: makeKey(), digests: ['same'] };
-    expect(await getGate().admit({ ...refused, once })).toMatchObject({ key: null });
-    const admitted = { ...refused, requestId: 'second', limits: { organization: 1e9, principal: 1e9 }, once };
-    expect(await getGate().admit(admitted)).toMatchObject({ key: { state: 'begun' } });
-    await getGate().withdraw(admitted);
-    expect(await getGate().admit({ ...admitted, requestId: 'third' })).toMatchObject({ key: { state: 'begun' } });
+    const refusedAdmission = {
+      principalId: 'somebody',
+      requestId: 'first',
+      limits: { organization: 0, principal: 10 },
+    };
+    const keyedRequest = { key: makeKey(), digests: ['same'] };
+    expect(await getGate().admit({ ...refusedAdmission, once: keyedRequest })).toMatchObject({ key: null });
+    const acceptedAdmission = {
+      ...refusedAdmission,
+      requestId: 'second',
+      limits: { organization: 1e9, principal: 1e9 },
+      once: keyedRequest,
+    };
+    expect(await getGate().admit(acceptedAdmission)).toMatchObject({ key: { state: 'begun' } });
+    await getGate().withdraw(acceptedAdmission);
+    expect(await getGate().admit({ ...acceptedAdmission, requestId: 'third' })).toMatchObject({
+      key: { state: 'begun' },
+    });
   });
 });
 
 describe('rows of a company’s tables', () => {
   let owner: Company;
   beforeAll(async () => {
-    owner = await aProvisionedCompany();
+    owner = await createProvisionedCompany();
   });
 
   it('are inserted once when the request is repeated under an idempotency key', async () => {
     const id = await createTable(owner.as, 'notes', [column('text')]);
-    const insert = (key: string) =>
-      owner.as.post(`/v1/managed-tables/${id}/data`, withKey(key, { rows: [{ text: 'new' }] }));
+    const insertRow = (key: string) =>
+      owner.as.post(`/v1/managed-tables/${id}/data`, makeKeyedRequest(key, { rows: [{ text: 'new' }] }));
     const key = makeKey();
-    const [first, again] = [await insert(key), await insert(key)];
+    const [first, again] = [await insertRow(key), await insertRow(key)];
     expect([first.status, again.status, again.body, isReplay(again)]).toEqual([201, 201, first.body, true]);
-    expect((await must(owner.as.get(`/v1/managed-tables/${id}/data`))).total).toBe(1);
+    expect((await expectSuccess(owner.as.get(`/v1/managed-tables/${id}/data`))).total).toBe(1);
   });
 });
 
-/** What an isolate asks of others: the control database and the gate. */
-const INTERRUPTED_METHODS = ['batch', 'all', 'raw', 'run', 'first', 'admit', 'extendKey', 'endKey', 'withdraw'];
+/** Methods by which an isolate calls the control database and the gate. */
+const REMOTE_METHODS = ['batch', 'all', 'raw', 'run', 'first', 'admit', 'extendKey', 'endKey', 'withdraw'];
 
-/** An environment whose isolate is lost at such a call, the first or a later one: before it is made, or before its answer comes. */
+/**
+ * Creates an environment whose isolate is lost at the given call: before the call is made, or (`isDone`) before its answer
+ * arrives.
+ */
 function createLosingEnv({ at, isDone }: { at: number; isDone: boolean }): {
   env: Record<string, string>;
   lost: Promise<void>;
 } {
   const { promise: lost, resolve } = Promise.withResolvers<void>();
   const never = new Promise<never>(() => {});
-  let calls = 0;
-  const watched = <T extends object>(inner: T): T =>
+  let callCount = 0;
+  const watchCalls = <T extends object>(inner: T): T =>
     new Proxy(inner, {
       get(target, name) {
         const value = Reflect.get(target, name);
         if (typeof value !== 'function') return value;
-        return (...given: unknown[]) => {
-          const ask = () => Reflect.apply(value, target, given);
-          if (['prepare', 'bind'].includes(String(name))) return watched(ask());
-          if (!INTERRUPTED_METHODS.includes(String(name))) return ask();
-          calls += 1;
-          if (calls < at) return ask();
-          if (calls === at) void Promise.resolve(isDone && ask()).then(() => resolve());
+        return (...callArguments: unknown[]) => {
+          const callOriginal = () => Reflect.apply(value, target, callArguments);
+          if (['prepare', 'bind'].includes(String(name))) return watchCalls(callOriginal());
+          if (!REMOTE_METHODS.includes(String(name))) return callOriginal();
+          callCount += 1;
+          if (callCount < at) return callOriginal();
+          if (callCount === at) void Promise.resolve(isDone && callOriginal()).then(() => resolve());
           return never;
         };
       },
     });
-  const changed = {
-    CONTROL_DB: { withSession: (constraint: string) => watched(env.CONTROL_DB.withSession(constraint)) },
-    ORGANIZATION_GATE: { getByName: (name: string) => watched(env.ORGANIZATION_GATE.getByName(name)) },
+  const watchedBindings = {
+    CONTROL_DB: { withSession: (constraint: string) => watchCalls(env.CONTROL_DB.withSession(constraint)) },
+    ORGANIZATION_GATE: { getByName: (name: string) => watchCalls(env.ORGANIZATION_GATE.getByName(name)) },
   };
-  return { env: changed as unknown as Record<string, string>, lost };
+  return { env: watchedBindings as unknown as Record<string, string>, lost };
 }

@@ -4,14 +4,14 @@ import { SURFACES } from '../../src/app.ts';
 import { type RouteAccess, takesNoBody } from '../../src/http/endpoint.ts';
 import type { Credential } from '../../src/http/surface.ts';
 import { createDirectory } from '../directory/support.ts';
-import { type ApiResponse, type Caller, call, createCaller } from '../support/api.ts';
+import { type ApiResponse, type Caller, callApi, createCaller } from '../support/api.ts';
 import { createConsoleGroup } from '../support/console.ts';
-import { must, signed } from '../support/signed.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { createSignedCaller, expectSuccess } from '../support/signed.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -19,10 +19,11 @@ const nestArrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const nestObjects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
 describe('a JSON body', () => {
-  const post = (body: string) => signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
+  const postAccount = (body: string) =>
+    createSignedCaller(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
 
   it('may be nested a hundred levels deep', async () => {
-    const { status, body } = await post(`{"name":"Deep","metadata":{"deep":${nestArrays(98)}}}`);
+    const { status, body } = await postAccount(`{"name":"Deep","metadata":{"deep":${nestArrays(98)}}}`);
     expect([status, JSON.stringify(body.metadata.deep)]).toEqual([201, nestArrays(98)]);
   });
 
@@ -32,8 +33,8 @@ describe('a JSON body', () => {
     ['hundreds of thousands of lists', nestArrays(200_000)],
     ['thousands of objects', nestObjects(20_000)],
     ['lists that are never closed', '['.repeat(500_000)],
-  ])('is refused when it is nested more than 100 levels deep: %s', async (_what, deep) => {
-    const { status, body } = await post(`{"name":"Too deep","metadata":{"deep":${deep}}}`);
+  ])('is refused when it is nested more than 100 levels deep: %s', async (_what, deepJson) => {
+    const { status, body } = await postAccount(`{"name":"Too deep","metadata":{"deep":${deepJson}}}`);
     expect([status, body.error, body.message]).toEqual([
       400,
       'BadRequest',
@@ -46,7 +47,7 @@ describe('a JSON body', () => {
       'a policy',
       () => company.as.post('/v1/policies', { headers: JSON_TYPE, body: `{"document":${nestArrays(5_000)}}` }),
     ],
-    ['a sign-in', () => call('POST', '/v1/auth/login', { headers: JSON_TYPE, body: nestArrays(5_000) })],
+    ['a sign-in', () => callApi('POST', '/v1/auth/login', { headers: JSON_TYPE, body: nestArrays(5_000) })],
     ['a table', () => company.as.post('/v1/managed-tables', { headers: JSON_TYPE, body: nestObjects(5_000) })],
     [
       'rows with numbers of many digits',
@@ -60,53 +61,62 @@ describe('a JSON body', () => {
       'a parameter',
       () => company.as.post(EXECUTE_PATH, { headers: JSON_TYPE, body: `{"parameters":${nestArrays(5_000)}}` }),
     ],
-  ])('is refused when it is nested too deep, on every API: %s', async (_what, send) => {
-    expect((await send()).status).toBe(400);
+  ])('is refused when it is nested too deeply, on every API: %s', async (_what, sendDeepBody) => {
+    expect((await sendDeepBody()).status).toBe(400);
   });
 });
 
 describe('a JSON body that is no UTF-8', () => {
-  it.each<[string, (sending: { headers: Record<string, string>; body: Uint8Array }) => Promise<ApiResponse>, string]>([
+  it.each<
+    [string, (requestOptions: { headers: Record<string, string>; body: Uint8Array }) => Promise<ApiResponse>, string]
+  >([
     [
       'the organization API',
-      (sending) => createCaller('operator-token-of-the-tests').post('/admin/organizations', sending),
+      (requestOptions) => createCaller('operator-token-of-the-tests').post('/admin/organizations', requestOptions),
       '{"name":"Jos\xe9"}',
     ],
-    ['a sign-in', (sending) => call('POST', '/v1/auth/login', sending), '{"password":"\xe9\xe8"}'],
-    ['rows', (sending) => company.as.post(ROWS_PATH, sending), '{"rows":[{"a":"\xe9"}]}'],
+    ['a sign-in', (requestOptions) => callApi('POST', '/v1/auth/login', requestOptions), '{"password":"\xe9\xe8"}'],
+    ['rows', (requestOptions) => company.as.post(ROWS_PATH, requestOptions), '{"rows":[{"a":"\xe9"}]}'],
     [
       'a directory',
-      async (sending) => (await createDirectory(company)).post('/scim/v2/Users', sending),
+      async (requestOptions) => (await createDirectory(company)).post('/scim/v2/Users', requestOptions),
       '{"a":"\xff"}',
     ],
-    ['a tool', (sending) => company.as.post('/mcp', sending), '{"jsonrpc":"2.0","id":"\xff","method":"ping"}'],
-  ])('is refused as malformed: %s', async (_what, send, text) => {
-    const { status, body } = await send({ headers: JSON_TYPE, body: Buffer.from(text, 'latin1') });
+    [
+      'a tool',
+      (requestOptions) => company.as.post('/mcp', requestOptions),
+      '{"jsonrpc":"2.0","id":"\xff","method":"ping"}',
+    ],
+  ])('is refused as malformed: %s', async (_what, sendBody, text) => {
+    const { status, body } = await sendBody({ headers: JSON_TYPE, body: Buffer.from(text, 'latin1') });
     expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('JSON')]);
   });
 });
 
 describe('a JSON body of many values', () => {
-  const post = async (metadata: string) => {
+  const postMetadata = async (metadata: string) => {
     const body = `{"name":"x","metadata":${metadata}}`;
-    const answer = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
+    const answer = await createSignedCaller(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
     return [answer.status, answer.body.message];
   };
   const members = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
-  const TOO_MANY = [400, 'The body has more than 131072 commas and opening brackets.'];
+  const TOO_MANY_SIGNS = [400, 'The body has more than 131072 commas and opening brackets.'];
 
   it.each([
     ['small numbers', `[${'0,'.repeat(131_080)}0]`],
     ['empty lists', `[${'[],'.repeat(65_540)}[]]`],
     ['empty objects', `[${'{},'.repeat(65_540)}{}]`],
   ])('is refused over the limit of commas and brackets: %s', async (_what, values) => {
-    expect(await post(values)).toEqual(TOO_MANY);
+    expect(await postMetadata(values)).toEqual(TOO_MANY_SIGNS);
   });
 
-  it('is refused with more than 10,000 different member names, but not with repeated ones', async () => {
-    expect(await post(members(10_001))).toEqual([400, 'The members of the body have more than 10000 different names.']);
-    expect(await post(members(9_990))).toEqual([422, expect.anything()]);
-    expect(await post(`[${'{"a":0},'.repeat(12_000)}0]`)).toEqual([422, expect.anything()]);
+  it('is refused with more than 10,000 different member names, but not with many repeated names', async () => {
+    expect(await postMetadata(members(10_001))).toEqual([
+      400,
+      'The members of the body have more than 10000 different names.',
+    ]);
+    expect(await postMetadata(members(9_990))).toEqual([422, expect.anything()]);
+    expect(await postMetadata(`[${'{"a":0},'.repeat(12_000)}0]`)).toEqual([422, expect.anything()]);
   });
 
   it('is answered with at most a hundred of its problems', async () => {
@@ -123,34 +133,43 @@ describe('half of a surrogate pair', () => {
     ['a nested value', '{"name":"x","metadata":{"a":[1,"\\ud83d"]}}', 'metadata.a.1'],
     ['a member name', '{"name":"x","metadata":{"\\udc00":1}}', 'metadata.\ufffd'],
   ])('is refused in a string, and its field is named: %s', async (_what, body, field) => {
-    const { status, body: answer } = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
+    const { status, body: answer } = await createSignedCaller(company.apiKey).post('/accounts', {
+      headers: JSON_TYPE,
+      body,
+    });
     expect(status).toBe(422);
     expect(JSON.stringify(answer.details)).toContain(JSON.stringify(field));
   });
 
-  it('is accepted when it is paired, and where its backslash is escaped', async () => {
+  it('is accepted together with its other half, and if its backslash is escaped', async () => {
     const body = '{"name":"Emoji","metadata":{"a":"\\ud83d\\ude00","b":"\\\\ud83d"}}';
-    const { status, body: answer } = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
+    const { status, body: answer } = await createSignedCaller(company.apiKey).post('/accounts', {
+      headers: JSON_TYPE,
+      body,
+    });
     expect([status, answer.metadata]).toEqual([201, { a: '😀', b: '\\ud83d' }]);
   });
 });
 
 describe('a token whose parts are nested deep', () => {
   const part = (json: string) => Buffer.from(json).toString('base64url');
-  const deep = `{"deep":${nestArrays(5_000)}}`;
+  const deepJson = `{"deep":${nestArrays(5_000)}}`;
 
   it.each([
     ['header', `${part(`{"alg":"EdDSA","kid":"test-1","deep":${nestArrays(5_000)}}`)}.${part('{}')}.AAAA`],
-    ['payload', `${part('{"alg":"EdDSA","kid":"test-1"}')}.${part(deep)}.AAAA`],
-    ['header with a symmetric algorithm', `${part(`{"alg":"HS256","deep":${nestArrays(5_000)}}`)}.${part(deep)}.AAAA`],
+    ['payload', `${part('{"alg":"EdDSA","kid":"test-1"}')}.${part(deepJson)}.AAAA`],
+    [
+      'header with a symmetric algorithm',
+      `${part(`{"alg":"HS256","deep":${nestArrays(5_000)}}`)}.${part(deepJson)}.AAAA`,
+    ],
   ])('is refused, whichever part is nested: the %s', async (_what, token) => {
     const headers = { authorization: `Bearer ${token}` };
     const json = { company_slug: company.slug, social_token: token };
-    expect((await call('GET', '/v1/auth/me', { headers })).status).toBe(401);
-    expect((await call('GET', '/api/v1/share-portal/contexts', { headers })).status).toBe(401);
-    expect((await call('GET', `/api/embed/d/${token}/info`)).status).toBeLessThan(500);
-    expect((await call('POST', '/v1/auth/social', { json })).status).toBeLessThan(500);
-    expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: token } })).status).toBeLessThan(500);
+    expect((await callApi('GET', '/v1/auth/me', { headers })).status).toBe(401);
+    expect((await callApi('GET', '/api/v1/share-portal/contexts', { headers })).status).toBe(401);
+    expect((await callApi('GET', `/api/embed/d/${token}/info`)).status).toBeLessThan(500);
+    expect((await callApi('POST', '/v1/auth/social', { json })).status).toBeLessThan(500);
+    expect((await callApi('POST', '/v1/auth/refresh', { json: { refresh_token: token } })).status).toBeLessThan(500);
   });
 });
 
@@ -158,7 +177,7 @@ const UNKNOWN_ID = 'f'.repeat(24);
 const ROWS_PATH = `/v1/managed-tables/${UNKNOWN_ID}/data`;
 const EXECUTE_PATH = `/v1/dashboards/${UNKNOWN_ID}/execute`;
 
-/** Every route whose body may be left out, by what its schema says. */
+/** Every route whose body may be omitted, according to its schema. */
 const OPTIONAL_BODY_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   endpoints.flatMap(({ contract }) =>
     contract.body?.safeParse({}).success
@@ -183,9 +202,9 @@ describe('a body all of whose members are optional', () => {
         'a length of 0 and a type of text',
         { headers: { 'content-length': '0', 'content-type': 'text/plain' }, body: '' },
       ],
-    ])('may be left out: %s', async (_what, sending) => {
-      const caller: Caller = surface.credential === 'signature' ? signed(company.apiKey) : company.as;
-      const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), sending);
+    ])('may be left out: %s', async (_what, requestOptions) => {
+      const caller: Caller = surface.credential === 'signature' ? createSignedCaller(company.apiKey) : company.as;
+      const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), requestOptions);
       // The request may be refused for another reason, but not for its body.
       expect(JSON.stringify(body)).not.toMatch(/JSON/);
       expect(status).toBeLessThan(500);
@@ -206,21 +225,21 @@ describe('JSON that is sent to a route without a body', () => {
     directory = await createDirectory(company);
   });
 
-  const callerOf = (credential: Credential, access: RouteAccess): Caller =>
+  const chooseCaller = (credential: Credential, access: RouteAccess): Caller =>
     access === 'operator'
       ? createCaller(env.PLATFORM_ADMIN_TOKEN)
       : credential === 'signature'
-        ? signed(company.apiKey)
+        ? createSignedCaller(company.apiKey)
         : credential === 'directory'
           ? directory
           : company.as;
 
-  it('is looked at by every such route but sign-outs, pages and protocols of others', () => {
-    const others = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract)).filter(
+  it('is checked by every such route except sign-outs, pages and protocols that others define', () => {
+    const exemptRoutes = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract)).filter(
       (contract) =>
         !(contract.method === 'get' || contract.body || contract.form || contract.raw) && !takesNoBody(contract),
     );
-    expect(others.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
+    expect(exemptRoutes.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
       'delete /v1/managed-tables/uploads/{uploadId}',
       'post /api/v1/share-auth/logout',
       'post /mail-consent/{token}',
@@ -233,9 +252,9 @@ describe('JSON that is sent to a route without a body', () => {
   it.each(BODILESS_ROUTES)('is refused if it is malformed: %s', async (_route, surface, contract) => {
     const { method, path, access, query } = contract;
     const email = query?.safeParse({}).success === false ? '?email=nobody@x.test' : '';
-    const caller = callerOf(contract.credential ?? surface.credential, access);
-    const sent = { headers: JSON_TYPE, body: '{"x":' };
-    const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, UNKNOWN_ID) + email, sent);
+    const caller = chooseCaller(contract.credential ?? surface.credential, access);
+    const malformedRequest = { headers: JSON_TYPE, body: '{"x":' };
+    const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, UNKNOWN_ID) + email, malformedRequest);
     expect(status).toBe(400);
     expect(JSON.stringify(body)).toContain('JSON');
   });
@@ -247,31 +266,31 @@ describe('JSON that is sent to a route without a body', () => {
     'DELETE /v1/auth/sso/config',
   ])('is refused with the names of its members: %s', async (route) => {
     const [method, path = ''] = route.split(' ');
-    const send = company.as[method?.toLowerCase() as 'post' | 'delete'];
-    const { status, body } = await send(path, { json: { x: 1 } });
+    const sendRequest = company.as[method?.toLowerCase() as 'post' | 'delete'];
+    const { status, body } = await sendRequest(path, { json: { x: 1 } });
     expect([status, JSON.stringify(body.details ?? body)]).toEqual([422, expect.stringContaining('"field":"x"')]);
-    expect((await send(path, { json: [] })).status).toBe(422);
+    expect((await sendRequest(path, { json: [] })).status).toBe(422);
   });
 
-  it('is taken if it has no member, or is the record that was read', async () => {
+  it('is accepted if it has no member, or is the record that was read', async () => {
     const { _id } = await createConsoleGroup(company);
     const path = `/v1/groups/${_id}`;
-    const read = await must(company.as.get(path));
-    expect((await call('DELETE', path, { json: { x: 1 } })).status).toBe(401);
+    const readRecord = await expectSuccess(company.as.get(path));
+    expect((await callApi('DELETE', path, { json: { x: 1 } })).status).toBe(401);
     expect((await company.as.delete(`/v1/groups/${UNKNOWN_ID}`, { json: { x: 1 } })).status).toBe(404);
-    expect((await company.as.delete(path, { json: { ...read, x: 1 } })).body.details).toEqual([
+    expect((await company.as.delete(path, { json: { ...readRecord, x: 1 } })).body.details).toEqual([
       { field: 'x', reason: 'unknown', message: 'is not a field of this request' },
     ]);
-    expect((await company.as.delete(path, { json: read })).status).toBe(204);
-    for (const sent of [{ json: {} }, { headers: JSON_TYPE, body: '' }, {}]) {
-      expect((await company.as.post('/v1/managed-tables/provision', sent)).status).toBeLessThan(300);
+    expect((await company.as.delete(path, { json: readRecord })).status).toBe(204);
+    for (const requestOptions of [{ json: {} }, { headers: JSON_TYPE, body: '' }, {}]) {
+      expect((await company.as.post('/v1/managed-tables/provision', requestOptions)).status).toBeLessThan(300);
     }
   });
 
-  it('is refused if it is too large, or nested too deep', async () => {
-    const post = (body: string) => company.as.post('/v1/company/exports', { headers: JSON_TYPE, body });
-    expect((await post(`{"x":"${'x'.repeat(1024 * 1024)}"}`)).status).toBe(413);
-    expect((await post(nestArrays(101))).status).toBe(400);
+  it('is refused if it is too large, or nested too deeply', async () => {
+    const postExport = (body: string) => company.as.post('/v1/company/exports', { headers: JSON_TYPE, body });
+    expect((await postExport(`{"x":"${'x'.repeat(1024 * 1024)}"}`)).status).toBe(413);
+    expect((await postExport(nestArrays(101))).status).toBe(400);
   });
 });
 
@@ -279,8 +298,8 @@ describe('a body with a member that is required', () => {
   it.each([
     ['no body', {}],
     ['a length of 0', { headers: { 'content-length': '0' }, body: '' }],
-  ])('is refused with the names of its missing members: %s', async (_what, sending) => {
-    const { status, body } = await company.as.post('/v1/groups', sending);
+  ])('is refused with the names of its missing members: %s', async (_what, requestOptions) => {
+    const { status, body } = await company.as.post('/v1/groups', requestOptions);
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
     expect(body.details).toContainEqual({ field: 'name', reason: 'required', message: 'is required' });
   });

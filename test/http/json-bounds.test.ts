@@ -8,10 +8,10 @@ const isNestedDeeper = (text: string, depth: number) => findExcess(text, { ...GE
 const measureDepth = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(measureDepth)) : 0;
 
-it('the depth found in a JSON text is that of its parsed value', () => {
+it('the depth found in a JSON text is the depth of its parsed value', () => {
   fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(8), fc.boolean(), (value, limit, spaced) => {
-      const text = JSON.stringify(value, null, spaced ? 2 : 0);
+    fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(8), fc.boolean(), (value, limit, isSpaced) => {
+      const text = JSON.stringify(value, null, isSpaced ? 2 : 0);
       expect(isNestedDeeper(text, limit)).toBe(measureDepth(JSON.parse(text)) > limit);
     }),
     { numRuns: 2_000 },
@@ -27,13 +27,13 @@ it.each([
 });
 
 it.each(['"', '"\\', '[', '}}}', '', '"[[['])(
-  'the depth of %j, which is no JSON, is found without an error',
+  'the depth of %j, which is not JSON, is found without an error',
   (text) => {
     expect(isNestedDeeper(text, 100)).toBe(false);
   },
 );
 
-/** Arrays and objects, and what stands behind the first of their members. */
+/** Counts arrays, objects, and their members after the first: the brackets and commas of the JSON text. */
 const countSigns = (value: unknown): number =>
   typeof value === 'object' && value !== null
     ? Math.max(1, Object.values(value).length) +
@@ -45,14 +45,16 @@ const listNames = (value: unknown): string[] =>
     ? [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(listNames)]
     : [];
 
-it('the commas, brackets and names counted in a JSON text are those of its parsed value', () => {
+it('the commas, brackets and names counted in a JSON text equal those of its parsed value', () => {
   fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(12), fc.boolean(), (value, limit, spaced) => {
-      const text = JSON.stringify(value, null, spaced ? 2 : 0);
-      const read = JSON.parse(text);
-      expect(findExcess(text, { ...GENEROUS_LIMITS, signs: limit })).toBe(countSigns(read) > limit ? 'signs' : null);
+    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(12), fc.boolean(), (value, limit, isSpaced) => {
+      const text = JSON.stringify(value, null, isSpaced ? 2 : 0);
+      const parsedValue = JSON.parse(text);
+      expect(findExcess(text, { ...GENEROUS_LIMITS, signs: limit })).toBe(
+        countSigns(parsedValue) > limit ? 'signs' : null,
+      );
       expect(findExcess(text, { ...GENEROUS_LIMITS, names: limit })).toBe(
-        new Set(listNames(read)).size > limit ? 'names' : null,
+        new Set(listNames(parsedValue)).size > limit ? 'names' : null,
       );
     }),
     { numRuns: 2_000 },

@@ -1,35 +1,35 @@
 import { describe, expect, it } from 'vitest';
-import { signed } from '../support/signed.ts';
-import { aCompany } from '../support/worlds.ts';
+import { createSignedCaller } from '../support/signed.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 
 describe('the answer 201', () => {
-  it('has a Location at which the resource is read, also if it was created at another path', async () => {
-    const company = await aCompany();
-    const organization = signed(company.apiKey);
+  it('has a Location from which the resource can be read, even if it was created at another path', async () => {
+    const company = await createOwnedCompany();
+    const organization = createSignedCaller(company.apiKey);
     const description = 'Long enough to be one.';
     const document = {
       version: '2024-01-01',
       statements: [{ effect: 'Allow', actions: ['users:list'], resources: ['*'] }],
     };
     const policy = await company.as.post('/v1/policies', { json: { name: 'Located', document } });
-    const made = [
+    const creations = [
       [await organization.post('/accounts', { json: { name: 'Located' } }), organization],
       [policy, company.as],
       [await company.as.post(`/v1/policies/${policy.body._id}/clone`, { json: { name: 'Copy' } }), company.as],
       [await company.as.post('/v1/users/invite', { json: { email: 'located@example.test' } }), company.as],
       [await company.as.post('/v1/groups', { json: { name: 'Located', slug: 'located', description } }), company.as],
     ] as const;
-    for (const [{ status, headers, body }, reader] of made) {
+    for (const [{ status, headers, body }, reader] of creations) {
       expect(status).toBe(201);
-      const read = await reader.get(headers.get('location') as string);
-      expect(read.status).toBe(200);
-      expect(read.body._id ?? read.body.id).toBe(body._id ?? body.id);
+      const readAnswer = await reader.get(headers.get('location') as string);
+      expect(readAnswer.status).toBe(200);
+      expect(readAnswer.body._id ?? readAnswer.body.id).toBe(body._id ?? body.id);
     }
   });
 
   it('has no Location when no route reads the single resource', async () => {
-    const company = await aCompany();
-    const organization = signed(company.apiKey);
+    const company = await createOwnedCompany();
+    const organization = createSignedCaller(company.apiKey);
     const { body: list } = await organization.get('/service-accounts');
     const key = await organization.post(`/service-accounts/${list.results[0].id}/keys`, { json: {} });
     expect([key.status, key.headers.get('location')]).toEqual([201, null]);

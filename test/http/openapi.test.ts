@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
-import { call } from '../support/api.ts';
+import { callApi } from '../support/api.ts';
 
 interface Parameter {
   name: string;
@@ -17,72 +17,76 @@ const resolveReference = (
 ): Parameter =>
   '$ref' in parameter ? (components.parameters[parameter.$ref.split('/').at(-1) as string] as Parameter) : parameter;
 
-/** Every `pattern` of a schema that stands anywhere in a document. */
-function listPatterns(document: unknown, found = new Set<string>()): Set<string> {
-  if (typeof document !== 'object' || document === null) return found;
-  if ('pattern' in document && typeof document.pattern === 'string') found.add(document.pattern);
-  for (const part of Object.values(document)) listPatterns(part, found);
-  return found;
+/** Lists every `pattern` in the schemas of a document. */
+function listPatterns(document: unknown, foundPatterns = new Set<string>()): Set<string> {
+  if (typeof document !== 'object' || document === null) return foundPatterns;
+  if ('pattern' in document && typeof document.pattern === 'string') foundPatterns.add(document.pattern);
+  for (const part of Object.values(document)) listPatterns(part, foundPatterns);
+  return foundPatterns;
 }
 
-const CHARACTER = String.raw`(?:[\w @'":;,<>=!~#%&/\x60+-]|\\x[0-9a-f]{2}|\\\.)`;
-/** A class needs no escape but `\\-`, `\\n` and `\\t`; `[` and `&&` would be more than themselves in Java. */
-const CLASS = String.raw`\[\^?(?:[^\[\]\\&^]|\\x[0-9a-f]{2}|\\[-nt])+\]`;
-/** Without `.`: they do not agree on which characters end a line. */
-const PIECE = String.raw`(?:${CHARACTER}|${CLASS}|\\[*+?.]|\(\?:|\(|\)|\|)`;
-const COUNT = String.raw`(?:[*+?]|\{\d+(?:,\d*)?\})?`;
-const PORTABLE = new RegExp(String.raw`^\^(?:${PIECE}${COUNT})*\$$`);
+const CHARACTER_PATTERN = String.raw`(?:[\w @'":;,<>=!~#%&/\x60+-]|\\x[0-9a-f]{2}|\\\.)`;
+/** Matches a character class without escapes except `\\-`, `\\n` and `\\t`; `[` and `&&` have special meanings in Java. */
+const CLASS_PATTERN = String.raw`\[\^?(?:[^\[\]\\&^]|\\x[0-9a-f]{2}|\\[-nt])+\]`;
+/** Matches a piece of a pattern, but not `.`: the languages do not agree on which characters end a line. */
+const PIECE_PATTERN = String.raw`(?:${CHARACTER_PATTERN}|${CLASS_PATTERN}|\\[*+?.]|\(\?:|\(|\)|\|)`;
+const COUNT_PATTERN = String.raw`(?:[*+?]|\{\d+(?:,\d*)?\})?`;
+const PORTABLE_PATTERN = new RegExp(String.raw`^\^(?:${PIECE_PATTERN}${COUNT_PATTERN})*\$$`);
 
-/** Whether a regular expression is written in what they have in common: no sets of Unicode, lookarounds, flags or names. */
+/** Returns true if a pattern uses only syntax that all languages share: no Unicode sets, lookarounds, flags or names. */
 function isPortable(pattern: string): boolean {
   try {
     for (const flags of ['', 'u', 'v']) new RegExp(pattern, flags);
-    return PORTABLE.test(pattern) && !/\\[dwsbDWSBpP]|\(\?(?!:)/.test(pattern);
+    return PORTABLE_PATTERN.test(pattern) && !/\\[dwsbDWSBpP]|\(\?(?!:)/.test(pattern);
   } catch {
     return false;
   }
 }
 
-interface Worded {
+interface OperationTexts {
   operationId: string;
   summary: string;
   description: string;
 }
 
-interface Described {
+interface DescribedResponse {
   $ref?: string;
   description?: string;
 }
 
 describe('/openapi.json', () => {
   it('describes every endpoint once, with its permission, credential and answers', async () => {
-    const { status, body } = await call('GET', '/openapi.json');
+    const { status, body } = await callApi('GET', '/openapi.json');
     expect([status, body.openapi]).toEqual([200, '3.1.0']);
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints).map(({ contract }) => contract);
     expect(new Set(contracts.map(({ method, path }) => `${method} ${path}`)).size).toBe(contracts.length);
     for (const { method, path, access, returns } of contracts) {
-      const operation = body.paths[path]?.[method];
-      expect(operation, `${method} ${path}`).toBeDefined();
-      expect(operation.responses).toHaveProperty(String(returns.status));
+      const describedOperation = body.paths[path]?.[method];
+      expect(describedOperation, `${method} ${path}`).toBeDefined();
+      expect(describedOperation.responses).toHaveProperty(String(returns.status));
       const isOpen = access === 'public' || (typeof access === 'object' && 'token' in access);
-      expect(operation.security.length === 0).toBe(isOpen);
-      if (typeof access === 'string' && access.includes(':')) expect(operation['x-permission']).toBe(access);
+      expect(describedOperation.security.length === 0).toBe(isOpen);
+      if (typeof access === 'string' && access.includes(':')) expect(describedOperation['x-permission']).toBe(access);
     }
   });
 
   it('has a different description for each operation', async () => {
-    const { body } = await call('GET', '/openapi.json');
-    const operations = Object.values<Record<string, Worded>>(body.paths).flatMap((path) => Object.values(path));
-    const byWords = Map.groupBy(operations, ({ description }) => description);
-    const shared = [...byWords.values()].filter(({ length }) => length > 1);
-    expect(shared.map((all) => all.map(({ operationId }) => operationId))).toEqual([]);
+    const { body } = await callApi('GET', '/openapi.json');
+    const operations = Object.values<Record<string, OperationTexts>>(body.paths).flatMap((path) => Object.values(path));
+    const operationsByDescription = Map.groupBy(operations, ({ description }) => description);
+    const sharedDescriptions = [...operationsByDescription.values()].filter(({ length }) => length > 1);
+    expect(sharedDescriptions.map((sameOperations) => sameOperations.map(({ operationId }) => operationId))).toEqual(
+      [],
+    );
     const sentence = /^[A-Z`].{15,}[.:]/;
-    const unlike = operations.filter(({ summary, description }) => summary !== description.replace(/\.$/, ''));
-    expect(unlike.filter(({ description }) => sentence.test(description))).toHaveLength(operations.length);
+    const describedOperations = operations.filter(
+      ({ summary, description }) => summary !== description.replace(/\.$/, ''),
+    );
+    expect(describedOperations.filter(({ description }) => sentence.test(description))).toHaveLength(operations.length);
   });
 
   it('has defaults of body members in descriptions only, so that generated clients need not send them', async () => {
-    const { body } = await call('GET', '/openapi.json');
+    const { body } = await callApi('GET', '/openapi.json');
     const { properties, required } = body.paths['/v1/dashboards'].post.requestBody.content['application/json'].schema;
     expect(properties.cache_seconds).not.toHaveProperty('default');
     expect(properties.cache_seconds.description).toMatch(/`60` when not sent\.$/);
@@ -92,22 +96,24 @@ describe('/openapi.json', () => {
   });
 
   it('says which answers are text, and which are bytes', async () => {
-    const { body } = await call('GET', '/openapi.json');
+    const { body } = await callApi('GET', '/openapi.json');
     const { content } = body.paths['/v1/managed-tables/{id}/export'].get.responses[200];
     expect(content['text/csv'].schema).toEqual({ type: 'string' });
     expect(content['application/vnd.apache.parquet'].schema).toEqual({ type: 'string', format: 'binary' });
   });
 
   it('has a description of each failure (4xx and 5xx)', async () => {
-    const { body } = await call('GET', '/openapi.json');
-    const operations = Object.values<Record<string, { responses: Record<string, Described> }>>(body.paths).flatMap(
-      (path) => Object.values(path),
-    );
+    const { body } = await callApi('GET', '/openapi.json');
+    const operations = Object.values<Record<string, { responses: Record<string, DescribedResponse> }>>(
+      body.paths,
+    ).flatMap((path) => Object.values(path));
     const descriptions = operations.flatMap(({ responses }) =>
       Object.entries(responses)
         .filter(([status]) => status.startsWith('4') || status.startsWith('5'))
         .map(([, { $ref, description }]) =>
-          $ref ? (body.components.responses[$ref.split('/').at(-1) as string] as Described).description : description,
+          $ref
+            ? (body.components.responses[$ref.split('/').at(-1) as string] as DescribedResponse).description
+            : description,
         ),
     );
     const lines = [...new Set(descriptions.flatMap((description) => (description as string).split('\n')))];
@@ -116,14 +122,14 @@ describe('/openapi.json', () => {
   });
 
   it('describes page sizes as integers with their bounds', async () => {
-    const { body } = await call('GET', '/openapi.json');
+    const { body } = await callApi('GET', '/openapi.json');
     const operations = Object.values<Record<string, Operation>>(body.paths).flatMap((path) => Object.values(path));
     const parameters = operations
       .flatMap(({ parameters = [] }) => parameters)
       .map((each) => resolveReference(body, each));
-    const sizes = parameters.filter(({ name }) => ['page', 'per_page', 'quantity'].includes(name));
-    expect(sizes.length).toBeGreaterThan(50);
-    for (const { schema } of sizes) {
+    const pageParameters = parameters.filter(({ name }) => ['page', 'per_page', 'quantity'].includes(name));
+    expect(pageParameters.length).toBeGreaterThan(50);
+    for (const { schema } of pageParameters) {
       expect(schema).toMatchObject({
         type: 'integer',
         minimum: 1,
@@ -135,7 +141,7 @@ describe('/openapi.json', () => {
   });
 
   it('has only patterns that JavaScript, Python, Go and Java read alike', async () => {
-    const { body } = await call('GET', '/openapi.json');
+    const { body } = await callApi('GET', '/openapi.json');
     const patterns = listPatterns(body);
     expect(patterns.size).toBeGreaterThan(5);
     for (const pattern of patterns) expect(isPortable(pattern), pattern).toBe(true);
@@ -171,26 +177,26 @@ describe('/openapi.json', () => {
     ]);
   });
 
-  it('lists the error code of a 500 where the API has one', async () => {
-    const { body } = await call('GET', '/openapi.json');
-    const resolved = (described: Described) =>
+  it('lists the error code of a 500 where the API has such a code', async () => {
+    const { body } = await callApi('GET', '/openapi.json');
+    const resolveResponse = (described: DescribedResponse) =>
       described.$ref ? body.components.responses[described.$ref.split('/').at(-1) as string] : described;
-    const codeless = SURFACES.filter(({ surface }) => surface.internalError.code !== '').flatMap(
+    const withoutCode = SURFACES.filter(({ surface }) => surface.internalError.code !== '').flatMap(
       ({ surface, endpoints }) =>
         endpoints
           .map(({ contract }) => contract)
           .filter(({ method, path }) => {
-            const { schema } = resolved(body.paths[path][method].responses['500']).content['application/json'];
+            const { schema } = resolveResponse(body.paths[path][method].responses['500']).content['application/json'];
             const code = schema.properties?.[surface.codeField];
             return !(code?.enum ?? [code?.const]).includes(surface.internalError.code);
           })
           .map(({ operationId }) => operationId),
     );
-    expect(codeless).toEqual([]);
+    expect(withoutCode).toEqual([]);
   });
 
   it('refers only to components it defines', async () => {
-    const { body } = await call('GET', '/openapi.json');
+    const { body } = await callApi('GET', '/openapi.json');
     const references = [...JSON.stringify(body).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
     expect(references.length).toBeGreaterThan(0);
     for (const name of references) expect(body.components.schemas).toHaveProperty(name as string);

@@ -3,14 +3,14 @@ import { SURFACES } from '../../src/app.ts';
 import { type Contract, getAction } from '../../src/http/endpoint.ts';
 import { fillPath } from '../../src/http/paths.ts';
 import { isTokenAccess } from '../../src/http/request-checks.ts';
-import { type Action, ALL_ACTIONS, actionEntry } from '../../src/permissions/actions.ts';
+import { type Action, ALL_ACTIONS, getActionEntry } from '../../src/permissions/actions.ts';
 import type { LegacyAction } from '../../src/permissions/legacy.ts';
-import { type ApiResponse, call, type RequestOptions } from '../support/api.ts';
-import { createPrincipal, createPrincipals, type Principal } from '../support/principals.ts';
-import { allow, withServiceToken } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type ApiResponse, callApi, type RequestOptions } from '../support/api.ts';
+import { createPrincipal, createPrincipals, type TestPrincipal } from '../support/principals.ts';
+import { createTokenCaller, makeAllow } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
-/** Every route, with what its declaration asks of a caller. The walk (test/contract) knocks with another company's ids. */
+/** Every route, with the action that its contract requires. The walk (test/contract) tests ids of another company. */
 const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   endpoints.map(({ contract }) => ({
     route: `${contract.method.toUpperCase()} ${contract.path}`,
@@ -23,34 +23,34 @@ const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
 let company: Company;
 let principals: Awaited<ReturnType<typeof createPrincipals>>;
 /** A service account with a service token. */
-let machine: Principal;
+let machine: TestPrincipal;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   principals = await createPrincipals(company);
-  machine = createPrincipal(principals.robot.id, await withServiceToken(principals.robot));
+  machine = createPrincipal(principals.robot.id, await createTokenCaller(principals.robot));
 });
 
 const UNKNOWN_ID = '0'.repeat(24);
 const makeAddress = ({ method, path, query }: Contract): string =>
   fillPath(path, () => UNKNOWN_ID) + (method === 'get' && query ? '?page=0' : '');
-/** An invalid request, so that a route that lets it in changes nothing. */
+/** Makes an invalid request, so that a route that authorizes the caller changes nothing. */
 const makeInvalidRequest = ({ body }: Contract): RequestOptions => (body ? { json: { name: 7 } } : {});
 
-const sendInvalidRequest = ({ as }: Principal, contract: Contract): Promise<ApiResponse> =>
+const sendInvalidRequest = ({ as }: TestPrincipal, contract: Contract): Promise<ApiResponse> =>
   as[contract.method](makeAddress(contract), makeInvalidRequest(contract));
 
 const needsCredential = ({ access }: Contract): boolean =>
   access !== 'public' && access !== 'optional' && access !== 'pending' && !isTokenAccess(access);
 const listOtherActions = (action: Action | null): Action[] => ALL_ACTIONS.filter((each) => each !== action);
 
-/** What a knock of those who may is answered: it has no body, no real id, and no version of tus. */
+/** The statuses of an invalid request by an authorized caller: it has no body, no real id, and no version of tus. */
 const AUTHORIZED_STATUSES = [200, 204, 400, 404, 412, 422];
 
 describe('a route that needs a credential', () => {
   it.each(ROUTES.filter(({ contract }) => needsCredential(contract)))(
-    '$route refuses a request without a credential, and says which kind it takes',
+    '$route refuses a request without a credential, and says which kind of credential it takes',
     async ({ contract, credential }) => {
-      const { status, headers } = await call(
+      const { status, headers } = await callApi(
         contract.method.toUpperCase(),
         makeAddress(contract),
         makeInvalidRequest(contract),
@@ -68,70 +68,78 @@ describe('a route that a token opens', () => {
   it.each(ROUTES.filter(({ contract }) => isTokenAccess(contract.access)))(
     '$route refuses an unknown token',
     async ({ contract }) => {
-      const { status } = await call(contract.method.toUpperCase(), makeAddress(contract), makeInvalidRequest(contract));
+      const { status } = await callApi(
+        contract.method.toUpperCase(),
+        makeAddress(contract),
+        makeInvalidRequest(contract),
+      );
       expect(status).toBe(401);
     },
   );
 });
 
 describe('a route that asks for a permission (an action)', () => {
-  const guarded = ROUTES.flatMap(({ action, credential, ...rest }) =>
+  const guardedRoutes = ROUTES.flatMap(({ action, credential, ...rest }) =>
     action === null || credential === 'external' ? [] : [{ ...rest, action, credential }],
   );
 
-  it('is every route but those for anyone signed in, administrators and operators, and those decided by the data', () => {
-    const rest = ROUTES.filter(({ contract, action }) => action === null && needsCredential(contract));
-    const kinds = rest.map(({ contract: { access } }) => (typeof access === 'object' ? 'decidedBy' : access));
+  it('is every route except those for any signed-in caller, for administrators and operators, and those whose permission depends on the data', () => {
+    const otherRoutes = ROUTES.filter(({ contract, action }) => action === null && needsCredential(contract));
+    const kinds = otherRoutes.map(({ contract: { access } }) => (typeof access === 'object' ? 'decidedBy' : access));
     expect(new Set(kinds)).toEqual(new Set(['authenticated', 'administrator', 'operator', 'decidedBy']));
-    expect(guarded.length).toBeGreaterThan(100);
+    expect(guardedRoutes.length).toBeGreaterThan(100);
   });
 
-  const legacy = guarded.flatMap(({ action, ...rest }) => {
-    const { legacy: verbs, service } = actionEntry(action);
-    return verbs ? [{ ...rest, verbs: verbs as LegacyAction[], target: service }] : [];
+  const legacyRoutes = guardedRoutes.flatMap(({ action, ...rest }) => {
+    const { legacy: legacyVerbs, service } = getActionEntry(action);
+    return legacyVerbs ? [{ ...rest, verbs: legacyVerbs as LegacyAction[], target: service }] : [];
   });
 
-  it.each(legacy.filter(({ contract }) => contract.only === undefined))(
-    '$route accepts the role $verbs of the former permission model, and no other role of it',
+  it.each(legacyRoutes.filter(({ contract }) => contract.only === undefined))(
+    '$route accepts the role $verbs of the former permission model, and no other role',
     async ({ contract, credential, verbs, target }) => {
       const caller = principals[credential];
-      await caller.may([], [{ name: 'Role', target, actions: verbs }]);
+      await caller.setStatements([], [{ name: 'Role', target, actions: verbs }]);
       expect((await sendInvalidRequest(caller, contract)).status).toBeOneOf(AUTHORIZED_STATUSES);
-      const rest = (['read', 'create', 'update', 'delete'] as const).filter((verb) => !verbs.includes(verb));
-      await caller.may([], [{ name: 'Role', target, actions: rest }]);
+      const otherVerbs = (['read', 'create', 'update', 'delete'] as const).filter((verb) => !verbs.includes(verb));
+      await caller.setStatements([], [{ name: 'Role', target, actions: otherVerbs }]);
       expect((await sendInvalidRequest(caller, contract)).status).toBe(403);
     },
   );
 });
 
 describe('a service token', () => {
-  const taken = ROUTES.filter(({ credential, contract }) => credential !== 'signature' && needsCredential(contract));
+  const tokenRoutes = ROUTES.filter(
+    ({ credential, contract }) => credential !== 'signature' && needsCredential(contract),
+  );
 
   it.each(
-    taken.filter(({ contract: { access, only } }) => access !== 'operator' && only !== 'people' && only !== 'owner'),
-  )('$route accepts it for what its service account may do', async ({ contract, action }) => {
-    await machine.may(action === null ? [allow('*')] : [allow(action)]);
+    tokenRoutes.filter(
+      ({ contract: { access, only } }) => access !== 'operator' && only !== 'people' && only !== 'owner',
+    ),
+  )('is accepted by $route for actions that its service account may take', async ({ contract, action }) => {
+    await machine.setStatements(action === null ? [makeAllow('*')] : [makeAllow(action)]);
     const { status } = await sendInvalidRequest(machine, contract);
     if (action !== null && contract.only === 'administrators') return expect(status).toBe(403);
     expect(status).toBeOneOf([...AUTHORIZED_STATUSES, 201, 409]);
     if (action === null) return;
-    await machine.may([allow(...listOtherActions(action))]);
+    await machine.setStatements([makeAllow(...listOtherActions(action))]);
     expect((await sendInvalidRequest(machine, contract)).status).toBe(403);
   });
 
   it.each(ROUTES.filter(({ contract }) => contract.only === 'people'))(
-    '$route refuses it, whatever its service account may do',
+    'is refused by $route, whatever its service account may do',
     async ({ contract }) => {
-      await machine.may([allow('*')]);
+      await machine.setStatements([makeAllow('*')]);
       const { status, body } = await sendInvalidRequest(machine, contract);
       expect([status, body.message]).toEqual([403, expect.stringContaining('for people')]);
     },
   );
 
   it.each(ROUTES.filter(({ credential, contract }) => credential === 'signature' && needsCredential(contract)))(
-    '$route refuses it, because a signature is required',
+    'is refused by $route, because a signature is required',
     async ({ contract }) => {
-      await machine.may([allow('*')]);
+      await machine.setStatements([makeAllow('*')]);
       expect((await sendInvalidRequest(machine, contract)).status).toBe(401);
     },
   );
@@ -139,10 +147,10 @@ describe('a service token', () => {
 
 describe('a route for the owner', () => {
   it.each(ROUTES.filter(({ contract }) => contract.only === 'owner'))(
-    '$route refuses administrators, people and programs, before it validates the request',
+    '$route refuses administrators, users and programs, before it validates the request',
     async ({ contract }) => {
       for (const caller of [principals.bearer, machine]) {
-        await caller.may([allow('*')]);
+        await caller.setStatements([makeAllow('*')]);
         const { status, body } = await sendInvalidRequest(caller, contract);
         expect([status, body.message]).toEqual([403, 'Only the owner of the company may do this.']);
       }
@@ -155,24 +163,27 @@ describe('a route for administrators', () => {
     '$route refuses callers who are allowed every action by name, and accepts those allowed "*"',
     async ({ contract, credential }) => {
       const caller = principals[credential as 'bearer' | 'signature'];
-      await caller.may([allow(...ALL_ACTIONS)]);
+      await caller.setStatements([makeAllow(...ALL_ACTIONS)]);
       expect((await sendInvalidRequest(caller, contract)).status).toBe(403);
-      await caller.may([allow('*')]);
+      await caller.setStatements([makeAllow('*')]);
       expect((await sendInvalidRequest(caller, contract)).status).toBeOneOf(AUTHORIZED_STATUSES);
     },
   );
 });
 
 describe('a route whose permission depends on the data', () => {
-  const decided = ROUTES.flatMap(({ route, contract, credential }) => {
+  const dataDecidedRoutes = ROUTES.flatMap(({ route, contract, credential }) => {
     const { access } = contract;
     const anyOf = typeof access === 'object' && 'decidedBy' in access ? access.anyOf : undefined;
     return anyOf && credential !== 'external' ? [{ route, contract, credential, anyOf }] : [];
   });
 
-  it.each(decided)('$route refuses callers who may do none of $anyOf', async ({ contract, credential, anyOf }) => {
-    const caller = principals[credential];
-    await caller.may([allow(...ALL_ACTIONS.filter((action) => !anyOf.includes(action)))]);
-    expect((await sendInvalidRequest(caller, contract)).status).toBe(403);
-  });
+  it.each(dataDecidedRoutes)(
+    '$route refuses callers who may do none of $anyOf',
+    async ({ contract, credential, anyOf }) => {
+      const caller = principals[credential];
+      await caller.setStatements([makeAllow(...ALL_ACTIONS.filter((action) => !anyOf.includes(action)))]);
+      expect((await sendInvalidRequest(caller, contract)).status).toBe(403);
+    },
+  );
 });

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tryAgainIn } from '../../src/texts/errors/say.ts';
-import { type ApiResponse, call } from '../support/api.ts';
+import { formatTryAgain } from '../../src/texts/errors/say.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
-import { signed } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { createSignedCaller } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeEach(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
 afterEach(resetClock);
@@ -18,14 +18,16 @@ const makeAddress = (): string => {
   return `203.0.113.${addresses}`;
 };
 
-interface Limits {
+interface RateLimits {
   organization?: number;
   principal?: number;
   ip?: number;
 }
 
-/** The document's values, unless said otherwise; requests of one test come from one address. */
-const makeRequest = ({ organization = 1000, principal = 100, ip = 1000 }: Limits, address = '203.0.113.254') => ({
+/**
+ * Makes request options with the documented limits, unless other limits are given; requests of one test come from one address.
+ */
+const makeRequest = ({ organization = 1000, principal = 100, ip = 1000 }: RateLimits, address = '203.0.113.254') => ({
   headers: { 'cf-connecting-ip': address },
   env: {
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: String(organization),
@@ -34,53 +36,56 @@ const makeRequest = ({ organization = 1000, principal = 100, ip = 1000 }: Limits
   },
 });
 
-/** What the three headers say. */
+/** Reads the three rate limit headers. */
 const readLimitHeaders = ({ headers }: ApiResponse) => ({
   limit: Number(headers.get('x-ratelimit-limit')),
   remaining: Number(headers.get('x-ratelimit-remaining')),
   reset: Number(headers.get('x-ratelimit-reset')),
 });
 
-/** In English, and in Portuguese on managed tables. */
+/** Formats the message in English, and in Portuguese for managed tables. */
 const formatMessages = (seconds: number): string[] => [
-  `Too many requests. ${tryAgainIn(seconds, 'en')}`,
-  `Requisições demais. ${tryAgainIn(seconds, 'pt-BR')}`,
+  `Too many requests. ${formatTryAgain(seconds, 'en')}`,
+  `Requisições demais. ${formatTryAgain(seconds, 'pt-BR')}`,
 ];
 
-function expectTooMany({ status, headers, body }: ApiResponse, longest: number): void {
+function expectTooMany({ status, headers, body }: ApiResponse, maxSeconds: number): void {
   expect(status).toBe(429);
   const seconds = Number(headers.get('retry-after'));
   expect(seconds).toBeGreaterThanOrEqual(1);
-  expect(seconds).toBeLessThanOrEqual(longest);
+  expect(seconds).toBeLessThanOrEqual(maxSeconds);
   expect(body.error).toBe('RateLimitExceeded');
   expect(formatMessages(seconds)).toContain(body.message);
   expect(headers.get('x-ratelimit-remaining')).toBe('0');
   expect(headers.get('x-correlation-id')).not.toBeNull();
 }
 
-/** A request of a known caller on each surface. */
-const SURFACES: [surface: string, get: (limits: Limits, address?: string) => Promise<ApiResponse>][] = [
-  ['organization API', (limits, address) => signed(company.apiKey).get('/accounts', makeRequest(limits, address))],
+/** For each API, sends a request of an authenticated caller. */
+const API_REQUESTS: [surface: string, get: (limits: RateLimits, address?: string) => Promise<ApiResponse>][] = [
+  [
+    'organization API',
+    (limits, address) => createSignedCaller(company.apiKey).get('/accounts', makeRequest(limits, address)),
+  ],
   ['console', (limits, address) => company.as.get('/v1/auth/me', makeRequest(limits, address))],
   ['managed tables', (limits, address) => company.as.get('/v1/managed-tables/status', makeRequest(limits, address))],
 ];
 
-describe.each(SURFACES)('the %s', (_surface, get) => {
+describe.each(API_REQUESTS)('the %s', (_surface, sendGet) => {
   it('answers with headers of the nearest rate limit and the end of its window', async () => {
-    const before = Date.now() / 1000;
-    const first = await get({});
+    const startSeconds = Date.now() / 1000;
+    const first = await sendGet({});
     expect(first.status).toBe(200);
     const { limit, remaining, reset } = readLimitHeaders(first);
     expect([limit, remaining]).toEqual([100, 99]);
     expect(Number.isInteger(reset)).toBe(true);
-    expect(reset).toBeGreaterThanOrEqual(Math.floor(before + 60));
+    expect(reset).toBeGreaterThanOrEqual(Math.floor(startSeconds + 60));
     expect(reset).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000 + 60));
-    expect(readLimitHeaders(await get({}))).toEqual({ limit, remaining: 98, reset });
+    expect(readLimitHeaders(await sendGet({}))).toEqual({ limit, remaining: 98, reset });
   });
 
   it('refuses a principal over its rate limit', async () => {
     const answers = [];
-    for (let round = 0; round < 4; round += 1) answers.push(await get({ principal: 3 }));
+    for (let requestNumber = 0; requestNumber < 4; requestNumber += 1) answers.push(await sendGet({ principal: 3 }));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
     expect(answers.slice(0, 3).map((answer) => readLimitHeaders(answer).remaining)).toEqual([2, 1, 0]);
     expectTooMany(answers[3] as ApiResponse, 60);
@@ -88,22 +93,22 @@ describe.each(SURFACES)('the %s', (_surface, get) => {
   });
 
   it('refuses an organization over its rate limit', async () => {
-    expect((await get({ organization: 1 })).status).toBe(200);
-    const refused = await get({ organization: 1 });
-    expectTooMany(refused, 60);
-    expect(readLimitHeaders(refused).limit).toBe(1);
+    expect((await sendGet({ organization: 1 })).status).toBe(200);
+    const refusedAnswer = await sendGet({ organization: 1 });
+    expectTooMany(refusedAnswer, 60);
+    expect(readLimitHeaders(refusedAnswer).limit).toBe(1);
   });
 
   it('refuses an IP address over its rate limit, until its second is over', async () => {
     stopClockAt(Date.now());
     const address = makeAddress();
-    const answers = await Promise.all(Array.from({ length: 5 }, () => get({ ip: 3 }, address)));
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused).toHaveLength(2);
-    for (const answer of refused) expectTooMany(answer, 1);
-    expect((await get({ ip: 3 }, makeAddress())).status).toBe(200);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => sendGet({ ip: 3 }, address)));
+    const refusedAnswers = answers.filter(({ status }) => status === 429);
+    expect(refusedAnswers).toHaveLength(2);
+    for (const answer of refusedAnswers) expectTooMany(answer, 1);
+    expect((await sendGet({ ip: 3 }, makeAddress())).status).toBe(200);
     advanceClock(1_001);
-    expect((await get({ ip: 3 }, address)).status).toBe(200);
+    expect((await sendGet({ ip: 3 }, address)).status).toBe(200);
   });
 });
 
@@ -112,13 +117,13 @@ it.each([
   ['/api/v1/share-contexts', { error: 'RateLimitExceeded', error_code: 'RateLimitExceeded' }],
   ['/v1/auth/me', { error: 'RateLimitExceeded' }],
 ])(
-  'the refusal of %s over a rate limit has the code wherever the errors of its surface have one',
-  async (path, codes) => {
+  'the refusal of %s over a rate limit has the code in every field where its API puts error codes',
+  async (path, expectedCodes) => {
     const limits = makeRequest({ organization: 1 });
     await company.as.get('/v1/auth/me', limits);
     const { status, body } = await company.as.get(path, limits);
-    const more = { message: expect.any(String), details: expect.anything() };
-    expect([status, body]).toEqual([429, { ...codes, ...more }]);
+    const otherFields = { message: expect.any(String), details: expect.anything() };
+    expect([status, body]).toEqual([429, { ...expectedCodes, ...otherFields }]);
   },
 );
 
@@ -136,78 +141,85 @@ describe.each([
   it('is limited by IP address', async () => {
     stopClockAt(Date.now());
     const request = makeRequest({ ip: 2 }, makeAddress());
-    const answers = await Promise.all(Array.from({ length: 3 }, () => call('GET', path, request)));
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused).toHaveLength(1);
-    expectTooMany(refused[0] as ApiResponse, 1);
+    const answers = await Promise.all(Array.from({ length: 3 }, () => callApi('GET', path, request)));
+    const refusedAnswers = answers.filter(({ status }) => status === 429);
+    expect(refusedAnswers).toHaveLength(1);
+    expectTooMany(refusedAnswers[0] as ApiResponse, 1);
     for (const answer of answers) expect(readLimitHeaders(answer).limit).toBe(2);
   });
 });
 
 describe('preflights', () => {
-  const asking = { origin: 'https://console.test', 'access-control-request-method': 'POST' };
+  const preflightHeaders = { origin: 'https://console.test', 'access-control-request-method': 'POST' };
   const PATHS = ['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'];
 
   it.each(PATHS)('at %s are limited by IP address, to ten times the limit of other requests', async (path) => {
     stopClockAt(Date.now());
     const request = makeRequest({ ip: 1 }, makeAddress());
-    const headers = { ...request.headers, ...asking };
-    const answers = await Promise.all(Array.from({ length: 12 }, () => call('OPTIONS', path, { ...request, headers })));
+    const headers = { ...request.headers, ...preflightHeaders };
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => callApi('OPTIONS', path, { ...request, headers })),
+    );
     const statuses = answers.map(({ status }) => status).sort();
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 204), 429, 429]);
     for (const answer of answers) expect(readLimitHeaders(answer).limit).toBe(10);
     for (const answer of answers.filter(({ status }) => status === 429)) expectTooMany(answer, 1);
     advanceClock(1_001);
-    expect((await call('OPTIONS', path, { ...request, headers })).status).toBe(204);
+    expect((await callApi('OPTIONS', path, { ...request, headers })).status).toBe(204);
   });
 
-  it('neither use up the limit of other requests nor are refused by it', async () => {
+  it('neither use up the limit of other requests nor are refused by that limit', async () => {
     stopClockAt(Date.now());
     const request = makeRequest({ ip: 2 }, makeAddress());
-    const preflight = () => call('OPTIONS', '/health', { ...request, headers: { ...request.headers, ...asking } });
-    const get = () => call('GET', '/health', request);
-    for (let left = 19; left > 0; left--) expect((await preflight()).status).toBe(204);
+    const sendPreflight = () =>
+      callApi('OPTIONS', '/health', { ...request, headers: { ...request.headers, ...preflightHeaders } });
+    const getHealth = () => callApi('GET', '/health', request);
+    for (let left = 19; left > 0; left--) expect((await sendPreflight()).status).toBe(204);
     const statuses = [];
-    for (let left = 3; left > 0; left--) statuses.push((await get()).status);
-    expect([statuses, (await preflight()).status, (await preflight()).status]).toEqual([[200, 200, 429], 204, 429]);
+    for (let left = 3; left > 0; left--) statuses.push((await getHealth()).status);
+    expect([statuses, (await sendPreflight()).status, (await sendPreflight()).status]).toEqual([
+      [200, 200, 429],
+      204,
+      429,
+    ]);
   });
 });
 
 describe('IPv6 addresses', () => {
-  const ask = (address: string) => call('GET', '/health', makeRequest({ ip: 2 }, address));
+  const getHealth = (address: string) => callApi('GET', '/health', makeRequest({ ip: 2 }, address));
 
   it('share a rate limit within a /64 network, but not across networks', async () => {
     stopClockAt(Date.now());
-    const answers = await Promise.all(['::1', '::2', ':ffff:1:2:3'].map((last) => ask(`2001:db8:77:88${last}`)));
+    const answers = await Promise.all(['::1', '::2', ':ffff:1:2:3'].map((last) => getHealth(`2001:db8:77:88${last}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
-    expect((await ask('2001:db8:77:89::1')).status).toBe(200);
+    expect((await getHealth('2001:db8:77:89::1')).status).toBe(200);
   });
 });
 
 describe('the rate limits', () => {
   it('are shared by all principals of an organization and all APIs', async () => {
     const limits = { organization: 3 };
-    const colleague = await aUser(company);
-    expect((await signed(company.apiKey).get('/accounts', makeRequest(limits))).status).toBe(200);
+    const otherUser = await createAllowedUser(company);
+    expect((await createSignedCaller(company.apiKey).get('/accounts', makeRequest(limits))).status).toBe(200);
     expect((await company.as.get('/v1/auth/me', makeRequest(limits))).status).toBe(200);
-    expect((await colleague.as.get('/v1/auth/me', { env: makeRequest(limits).env })).status).toBe(200);
-    expectTooMany(await signed(company.apiKey).get('/accounts', makeRequest(limits)), 60);
+    expect((await otherUser.as.get('/v1/auth/me', { env: makeRequest(limits).env })).status).toBe(200);
+    expectTooMany(await createSignedCaller(company.apiKey).get('/accounts', makeRequest(limits)), 60);
 
-    const other = await aCompany();
-    expect((await signed(other.apiKey).get('/accounts', makeRequest(limits))).status).toBe(200);
+    const other = await createOwnedCompany();
+    expect((await createSignedCaller(other.apiKey).get('/accounts', makeRequest(limits))).status).toBe(200);
   });
 
   it('are not used up by requests with an invalid credential', async () => {
     const limits = { organization: 1 };
-    const forged = { ...company.apiKey, secret_key: 'guessed' };
-    for (let round = 0; round < 3; round += 1) {
-      expect((await signed(forged).get('/accounts', makeRequest(limits))).status).toBe(401);
+    const forgedKey = { ...company.apiKey, secret_key: 'guessed' };
+    for (let requestNumber = 0; requestNumber < 3; requestNumber += 1) {
+      expect((await createSignedCaller(forgedKey).get('/accounts', makeRequest(limits))).status).toBe(401);
     }
-    expect((await signed(company.apiKey).get('/accounts', makeRequest(limits))).status).toBe(200);
+    expect((await createSignedCaller(company.apiKey).get('/accounts', makeRequest(limits))).status).toBe(200);
   });
 
   it('are checked before permissions and validation', async () => {
-    const { as } = await aUser(company);
+    const { as } = await createAllowedUser(company);
     const { env } = makeRequest({ principal: 1 });
     expect((await as.get('/v1/managed-tables', { env })).status).toBe(403);
     expect((await as.get('/v1/managed-tables', { env })).status).toBe(429);

@@ -1,30 +1,30 @@
 import { afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
 import { logError } from '../../src/platform/log.ts';
 import { column, createTable } from '../managed-tables/support.ts';
-import { type ApiResponse, call } from '../support/api.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 afterEach(() => vi.restoreAllMocks());
 
-const UNREACHABLE = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
+const UNREACHABLE_ENV = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
 
-/** Sends a request, and gives the lines of errors that it left. */
+/** Sends a request, and returns the error lines that it logged. */
 async function collectErrorLines(send: () => Promise<ApiResponse>) {
-  const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  written.mockClear();
+  const consoleError = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  consoleError.mockClear();
   const answer = await send();
-  const texts = written.mock.calls.map(([text]) => text as string);
+  const texts = consoleError.mock.calls.map(([text]) => text as string);
   return { answer, texts, lines: texts.map((text) => JSON.parse(text)) };
 }
 
 it('the log reports a company’s unreachable Postgres once, with the cause and the request id', async () => {
   const tableId = await createTable(company.as, 'out_of_reach', [column('a')]);
   const { answer, lines, texts } = await collectErrorLines(() =>
-    company.as.get(`/v1/managed-tables/${tableId}/data`, { env: UNREACHABLE }),
+    company.as.get(`/v1/managed-tables/${tableId}/data`, { env: UNREACHABLE_ENV }),
   );
   expect(answer.status).toBe(503);
   expect(lines).toMatchObject([
@@ -42,10 +42,10 @@ it('the log reports a company’s unreachable Postgres once, with the cause and 
 });
 
 it('the log has the reason why Neon did not create a database', async () => {
-  const { as } = await aCompany();
-  const away = { NEON_API_URL: 'http://127.0.0.1:1/api/v2' };
+  const { as } = await createOwnedCompany();
+  const unavailableEnv = { NEON_API_URL: 'http://127.0.0.1:1/api/v2' };
   const { answer, lines, texts } = await collectErrorLines(() =>
-    as.post('/v1/managed-tables/provision', { env: away }),
+    as.post('/v1/managed-tables/provision', { env: unavailableEnv }),
   );
   expect(answer.status).toBe(503);
   expect(lines).toMatchObject([
@@ -62,21 +62,21 @@ it('the log has the reason why Neon did not create a database', async () => {
 });
 
 it('the log has a line for an answer of 500, and for a 503 that the handler itself returns', async () => {
-  const failing = {
+  const failingDb = {
     prepare: () => {
       throw new Error('D1_ERROR: away');
     },
   };
   const headers = { authorization: `Bearer ${company.token}` };
-  const CONTROL_DB = { ...failing, withSession: () => failing } as unknown as string;
-  const unknown = await collectErrorLines(() => call('GET', '/v1/auth/me', { headers, env: { CONTROL_DB } }));
-  expect(unknown.answer.status).toBe(500);
-  expect(unknown.lines).toMatchObject([{ event: 'request_failed', status: 500, route: '/v1/auth/me' }]);
-  expect(unknown.texts[0]).toContain('D1_ERROR: away');
+  const CONTROL_DB = { ...failingDb, withSession: () => failingDb } as unknown as string;
+  const unknownError = await collectErrorLines(() => callApi('GET', '/v1/auth/me', { headers, env: { CONTROL_DB } }));
+  expect(unknownError.answer.status).toBe(500);
+  expect(unknownError.lines).toMatchObject([{ event: 'request_failed', status: 500, route: '/v1/auth/me' }]);
+  expect(unknownError.texts[0]).toContain('D1_ERROR: away');
 
-  const health = await collectErrorLines(() => call('GET', '/health', { env: { CONTROL_DB } }));
-  expect(health.answer.status).toBe(503);
-  const [cause, line] = health.lines;
+  const healthErrors = await collectErrorLines(() => callApi('GET', '/health', { env: { CONTROL_DB } }));
+  expect(healthErrors.answer.status).toBe(503);
+  const [cause, line] = healthErrors.lines;
   expect(cause).toMatchObject({ event: 'part_broken', part: 'control_database' });
   expect(line).toMatchObject({ event: 'request_failed', status: 503, route: '/health' });
 });
@@ -99,10 +99,10 @@ it.each([
     new Error('cannot open wss://owner:hidden@host.test/db'),
     'cannot open wss://…@host.test/db',
   ],
-])('the log leaves out %s, however deeply the error is nested', (_what, error, shown) => {
-  const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+])('the log leaves out %s, however deeply the error is nested', (_what, error, expectedText) => {
+  const consoleError = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   logError('something_failed', new Error('outside', { cause: new Error('between', { cause: error }) }));
-  const [text] = written.mock.calls[0] as [string];
-  expect(JSON.parse(text).error.cause.cause.message).toBe(shown);
+  const [text] = consoleError.mock.calls[0] as [string];
+  expect(JSON.parse(text).error.cause.cause.message).toBe(expectedText);
   expect(text).not.toContain('hidden');
 });

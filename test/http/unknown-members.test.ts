@@ -2,28 +2,32 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
-import { knownMembers, unknownMembers } from '../../src/kernel/members.ts';
+import { findUnknownMembers, getKnownMembers } from '../../src/kernel/members.ts';
 import { column, createTable } from '../managed-tables/support.ts';
-import { aSalesDashboard, someSales } from '../shares/support.ts';
-import { call } from '../support/api.ts';
+import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
+import { callApi } from '../support/api.ts';
 import { createConsoleGroup } from '../support/console.ts';
-import { must, signed } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { createSignedCaller, expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { confirmJob, makeFile, uploadFiles, waitForAnalysis } from '../uploads/support.ts';
 
 const listPaths = (schema: z.ZodType, value: unknown) =>
-  Array.from(unknownMembers(schema, value), ({ path }) => path.join('.'));
+  Array.from(findUnknownMembers(schema, value), ({ path }) => path.join('.'));
 
 describe('body members that a schema does not have', () => {
-  const leaf = z.object({ kind: z.literal('leaf'), value: z.number() });
-  const branch = z.object({ kind: z.literal('branch'), children: z.array(leaf), value: z.string().optional() });
+  const leafSchema = z.object({ kind: z.literal('leaf'), value: z.number() });
+  const branchSchema = z.object({
+    kind: z.literal('branch'),
+    children: z.array(leafSchema),
+    value: z.string().optional(),
+  });
   const schema = z
     .object({
       name: z.string().optional(),
-      nodes: z.array(z.union([leaf, branch])).nullable(),
+      nodes: z.array(z.union([leafSchema, branchSchema])).nullable(),
       open: z.record(z.string(), z.unknown()),
     })
-    .transform((read) => read);
+    .transform((parsedValue) => parsedValue);
 
   it.each([
     ['none', { name: 'x', nodes: null, open: { any: { thing: 1 } } }, []],
@@ -45,33 +49,35 @@ describe('body members that a schema does not have', () => {
     expect(listPaths(schema, value)).toEqual(expected);
   });
 
-  /** Kinds of schemas that `unknownMembers` looks into, or that hold no members. */
-  const KINDS = new Set(
+  /** Kinds of schemas that `findUnknownMembers` searches, or that have no members. */
+  const SEARCHED_KINDS = new Set(
     'object array union record string number int boolean enum literal null any unknown custom transform template_literal'.split(
       ' ',
     ),
   );
-  const BODIES = SURFACES.flatMap(({ endpoints }) => endpoints).flatMap(({ contract: { method, path, body } }) =>
+  const BODY_SCHEMAS = SURFACES.flatMap(({ endpoints }) => endpoints).flatMap(({ contract: { method, path, body } }) =>
     body ? [[`${method.toUpperCase()} ${path}`, body] as const] : [],
   );
   // Protocols of others say that what one does not know is left alone; rows have columns of their own.
-  const OPEN = [
+  const OPEN_BODY_ROUTES = [
     ...['POST /mcp', 'POST /oauth/register', 'PUT /v1/managed-tables/{id}/data/{rowId}'],
-    ...BODIES.map(([route]) => route).filter((route) => route.includes(' /scim/')),
+    ...BODY_SCHEMAS.map(([route]) => route).filter((route) => route.includes(' /scim/')),
   ];
 
-  it.each(BODIES)('are looked for in every body: %s', (route, body) => {
-    const seen = new Set<unknown>();
-    const kindsIn = (one: unknown): string[] => {
-      if (seen.has(one)) return [];
-      seen.add(one);
-      const { def } = (one as z.core.$ZodTypes)._zod as unknown as { def: Record<string, unknown> & { type: string } };
-      const inner = [def.innerType, def.in, def.element, def.valueType, ...((def.options as unknown[]) ?? [])];
+  it.each(BODY_SCHEMAS)('are searched for in every body: %s', (route, body) => {
+    const visitedSchemas = new Set<unknown>();
+    const listKinds = (schemaPart: unknown): string[] => {
+      if (visitedSchemas.has(schemaPart)) return [];
+      visitedSchemas.add(schemaPart);
+      const { def } = (schemaPart as z.core.$ZodTypes)._zod as unknown as {
+        def: Record<string, unknown> & { type: string };
+      };
+      const innerSchemas = [def.innerType, def.in, def.element, def.valueType, ...((def.options as unknown[]) ?? [])];
       const members = Object.values((def.shape as Record<string, unknown>) ?? {});
-      const getter = def.type === 'lazy' ? [(def.getter as () => unknown)()] : [];
-      return [def.type, ...[...inner, ...members, ...getter].filter(Boolean).flatMap(kindsIn)];
+      const lazySchema = def.type === 'lazy' ? [(def.getter as () => unknown)()] : [];
+      return [def.type, ...[...innerSchemas, ...members, ...lazySchema].filter(Boolean).flatMap(listKinds)];
     };
-    const WRAPPERS = [
+    const WRAPPER_KINDS = [
       'optional',
       'nullable',
       'default',
@@ -82,23 +88,23 @@ describe('body members that a schema does not have', () => {
       'lazy',
       'pipe',
     ];
-    expect(kindsIn(body).filter((kind) => !KINDS.has(kind) && !WRAPPERS.includes(kind))).toEqual([]);
+    expect(listKinds(body).filter((kind) => !SEARCHED_KINDS.has(kind) && !WRAPPER_KINDS.includes(kind))).toEqual([]);
     const isOpen = listPaths(body, { unheard_of: 1 }).length === 0;
-    expect([route, isOpen]).toEqual([route, OPEN.includes(route)]);
+    expect([route, isOpen]).toEqual([route, OPEN_BODY_ROUTES.includes(route)]);
   });
 
-  it('are not looked for in a schema that allows any member', () => {
-    expect(knownMembers(z.looseObject({ name: z.string() }))).toBeNull();
+  it('are not searched for in a schema that allows any member', () => {
+    expect(getKnownMembers(z.looseObject({ name: z.string() }))).toBeNull();
   });
 });
 
 describe('a record that is read and sent back in a PUT', () => {
   let company: Company;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
+    company = await createProvisionedCompany();
   });
 
-  const detailsOf = ({
+  const readDetails = ({
     status,
     body,
   }: {
@@ -106,40 +112,40 @@ describe('a record that is read and sent back in a PUT', () => {
     body: { details?: { field: string; reason: string; message: string }[] };
   }) => [status, ...(body.details ?? []).map(({ field, reason, message }) => `${field}: ${reason}: ${message}`)];
 
-  it('is accepted with changed fields that the route sets, and its other fields stay as they were', async () => {
+  it('is accepted with changed fields that the route sets, and its other fields stay unchanged', async () => {
     const { _id } = await createConsoleGroup(company);
     const path = `/v1/groups/${_id}`;
-    const read = await must(company.as.get(path));
-    const { status, body } = await company.as.put(path, { json: { ...read, name: 'Another name' } });
-    expect([status, body]).toEqual([200, { ...read, name: 'Another name', updated_at: body.updated_at }]);
+    const readRecord = await expectSuccess(company.as.get(path));
+    const { status, body } = await company.as.put(path, { json: { ...readRecord, name: 'Another name' } });
+    expect([status, body]).toEqual([200, { ...readRecord, name: 'Another name', updated_at: body.updated_at }]);
   });
 
-  it('is accepted with other timestamps, which are ignored', async () => {
+  it('is accepted with changed timestamps, which are ignored', async () => {
     const { _id } = await createConsoleGroup(company);
     const path = `/v1/groups/${_id}`;
-    const read = await must(company.as.get(path));
-    const json = { ...read, updated_at: '2001-01-01T00:00:00.000Z', created_at: null };
+    const readRecord = await expectSuccess(company.as.get(path));
+    const json = { ...readRecord, updated_at: '2001-01-01T00:00:00.000Z', created_at: null };
     expect((await company.as.put(path, { json })).status).toBe(200);
   });
 
-  it('is accepted with another row count, but refused with another connection id', async () => {
-    const { as } = await aProvisionedCompany();
+  it('is accepted with a changed row count, but refused with a changed connection id', async () => {
+    const { as } = await createProvisionedCompany();
     const path = `/v1/managed-tables/${await createTable(as, 'conectada', [column('n', 'integer')])}`;
-    const read = await must(as.get(path));
-    expect((await as.put(path, { json: { ...read, row_count: 7 } })).status).toBe(200);
-    const { status, body } = await as.put(path, { json: { ...read, connection_id: '0'.repeat(24) } });
+    const readRecord = await expectSuccess(as.get(path));
+    expect((await as.put(path, { json: { ...readRecord, row_count: 7 } })).status).toBe(200);
+    const { status, body } = await as.put(path, { json: { ...readRecord, connection_id: '0'.repeat(24) } });
     expect([status, body.details?.map(({ field, reason }: Record<string, string>) => [field, reason])]).toEqual([
       422,
       [['connection_id', 'conflict']],
     ]);
   });
 
-  it('is refused with a changed field that no route sets, or another route, which is then named', async () => {
-    const user = await aUser(company);
+  it('is refused with a changed field that no route sets, or that another route sets: the refusal names that route', async () => {
+    const user = await createAllowedUser(company);
     const path = `/v1/users/${user.id}`;
-    const read = await must(company.as.get(path));
-    const json = { ...read, status: 'inactive', group_ids: ['another'], company_id: 'another', Name: 'x' };
-    expect(detailsOf(await company.as.put(path, { json }))).toEqual([
+    const readRecord = await expectSuccess(company.as.get(path));
+    const json = { ...readRecord, status: 'inactive', group_ids: ['another'], company_id: 'another', Name: 'x' };
+    expect(readDetails(await company.as.put(path, { json }))).toEqual([
       422,
       'company_id: conflict: cannot be changed',
       'status: conflict: is changed by POST /v1/users/{id}/activate',
@@ -148,53 +154,53 @@ describe('a record that is read and sent back in a PUT', () => {
     ]);
   });
 
-  it('is refused with a changed field that another field, or a route of another surface, changes: both are named', async () => {
-    const user = await aUser(company);
+  it('is refused with a changed field that another field, or a route of another API, sets: both are named', async () => {
+    const user = await createAllowedUser(company);
     const changes = { teams: ['another'], email: 'another@example.com' };
-    expect(detailsOf(await company.as.put(`/v1/users/${user.id}`, { json: changes }))).toEqual([
+    expect(readDetails(await company.as.put(`/v1/users/${user.id}`, { json: changes }))).toEqual([
       422,
       'teams: conflict: is changed by team_ids',
       'email: conflict: is changed by PATCH /scim/v2/Users/{id}',
     ]);
     const json = { mfa_enabled: true, email: changes.email };
-    expect(detailsOf(await signed(company.apiKey).patch(`/users/${user.id}`, { json }))).toEqual([
+    expect(readDetails(await createSignedCaller(company.apiKey).patch(`/users/${user.id}`, { json }))).toEqual([
       422,
       'mfa_enabled: conflict: is changed by DELETE /v1/users/{id}/2fa',
       'email: conflict: is changed by PATCH /scim/v2/Users/{id}',
     ]);
   });
 
-  it('is told of fields and routes that exist, and of no route that is the one asked', () => {
+  it('is refused only with names of fields and routes that exist, and never with the name of the requested route', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints).map(({ contract }) => contract);
-    const nameOf = ({ method, path }: Contract) => `${method.toUpperCase()} ${path}`;
-    const routes = contracts.map(nameOf);
-    const wrong = contracts.flatMap((contract) => {
+    const formatRoute = ({ method, path }: Contract) => `${method.toUpperCase()} ${path}`;
+    const routes = contracts.map(formatRoute);
+    const wrongNames = contracts.flatMap((contract) => {
       const { body, alsoChanges = [], changedBy = {} } = contract;
-      const fields = Object.keys((body && knownMembers(body)) ?? {});
-      const unknown = Object.values(changedBy).filter((name) => ![...fields, ...routes].includes(name));
-      const itself = fields.length === 0 ? [] : alsoChanges.filter((name) => !fields.includes(changedBy[name] ?? ''));
-      return [...unknown, ...itself].map((name) => `${nameOf(contract)}: ${name}`);
+      const fields = Object.keys((body && getKnownMembers(body)) ?? {});
+      const unknownNames = Object.values(changedBy).filter((name) => ![...fields, ...routes].includes(name));
+      const ownNames = fields.length === 0 ? [] : alsoChanges.filter((name) => !fields.includes(changedBy[name] ?? ''));
+      return [...unknownNames, ...ownNames].map((name) => `${formatRoute(contract)}: ${name}`);
     });
-    expect(wrong).toEqual([]);
+    expect(wrongNames).toEqual([]);
   });
 
   it('has its read-only fields refused as unknown if the caller may not read it', async () => {
     const { _id } = await createConsoleGroup(company);
-    const { as: editor } = await aUser(company, { can: ['groups:update'] });
+    const { as: editor } = await createAllowedUser(company, { can: ['groups:update'] });
     const json = { name: 'Changed', company_id: company.id };
-    expect(detailsOf(await editor.put(`/v1/groups/${_id}`, { json }))).toEqual([
+    expect(readDetails(await editor.put(`/v1/groups/${_id}`, { json }))).toEqual([
       422,
       'company_id: unknown: is not a field of this request',
     ]);
   });
 
-  it('is accepted with fields that only `include` shows, unless they are changed', async () => {
-    await someSales(company);
-    const { dashboard } = await aSalesDashboard(company);
+  it('is accepted with fields that are returned only for `include`, unless they are changed', async () => {
+    await createSalesTable(company);
+    const { dashboard } = await createSalesDashboard(company);
     const path = `/v1/dashboards/${dashboard._id}`;
-    const { charts, ...read } = await must(company.as.get(`${path}?include=charts`));
+    const { charts, ...read } = await expectSuccess(company.as.get(`${path}?include=charts`));
     expect((await company.as.put(path, { json: { ...read, charts } })).status).toBe(200);
-    expect(detailsOf(await company.as.put(path, { json: { ...read, charts: [] } }))).toEqual([
+    expect(readDetails(await company.as.put(path, { json: { ...read, charts: [] } }))).toEqual([
       422,
       'charts: conflict: cannot be changed',
     ]);
@@ -203,11 +209,11 @@ describe('a record that is read and sent back in a PUT', () => {
   it('is accepted as a row with its id, and refused with another id', async () => {
     const table = await createTable(company.as, 'sent_back', [column('n', 'integer')]);
     const rows = `/v1/managed-tables/${table}/data`;
-    await must(company.as.post(rows, { json: { rows: [{ n: 1 }] } }));
-    const { records } = await must(company.as.get(rows));
+    await expectSuccess(company.as.post(rows, { json: { rows: [{ n: 1 }] } }));
+    const { records } = await expectSuccess(company.as.get(rows));
     const path = `${rows}/${records[0].id}`;
     expect((await company.as.put(path, { json: { ...records[0], n: 2 } })).body.n).toBe(2);
-    const [status] = detailsOf(await company.as.put(path, { json: { n: 3, id: crypto.randomUUID() } }));
+    const [status] = readDetails(await company.as.put(path, { json: { n: 3, id: crypto.randomUUID() } }));
     const missing = `${rows}/${crypto.randomUUID()}`;
     expect([status, (await company.as.put(missing, { json: { m: 1 } })).status]).toEqual([422, 404]);
   });
@@ -216,22 +222,22 @@ describe('a record that is read and sent back in a PUT', () => {
     const jobId = await uploadFiles(company, [makeFile('cities.csv', 'city,people\nRio,6\nOslo,1\n')]);
     const job = await waitForAnalysis(company, jobId);
     const { suggested_table_name: display_name, ...schema } = job.inferred_schema;
-    const refused = await confirmJob(company, jobId, { display_name, ...schema, sample_rows: [] });
-    expect([refused.status, refused.body.details[0].field]).toEqual([422, 'sample_rows']);
+    const refusedAnswer = await confirmJob(company, jobId, { display_name, ...schema, sample_rows: [] });
+    expect([refusedAnswer.status, refusedAnswer.body.details[0].field]).toEqual([422, 'sample_rows']);
     // Who may not look at the values of the files is shown other evidence than whoever has read it.
-    const { as: uploader } = await aUser(company, { can: ['managed-tables:upload'] });
-    const unknown = schema.columns.map((each: object) => ({ ...each, evidenc: 1 }));
+    const { as: uploader } = await createAllowedUser(company, { can: ['managed-tables:upload'] });
+    const mistypedColumns = schema.columns.map((each: object) => ({ ...each, evidenc: 1 }));
     const path = `/v1/managed-tables/upload-jobs/${jobId}/confirm`;
-    const mistyped = await uploader.post(path, { json: { display_name, columns: unknown } });
-    expect([mistyped.status, mistyped.body.details[0].field]).toEqual([422, 'columns.0.evidenc']);
+    const mistypedAnswer = await uploader.post(path, { json: { display_name, columns: mistypedColumns } });
+    expect([mistypedAnswer.status, mistypedAnswer.body.details[0].field]).toEqual([422, 'columns.0.evidenc']);
     expect((await uploader.post(path, { json: { display_name, ...schema } })).status).toBe(200);
   });
 });
 
-it('an unknown body member is reported only once the caller is known and the record is found', async () => {
-  const company = await aProvisionedCompany();
+it('an unknown body member is reported only once the caller is authenticated and the record is found', async () => {
+  const company = await createProvisionedCompany();
   const json = { nmae: 'x' };
   const missing = `/v1/groups/${'0'.repeat(24)}`;
   expect((await company.as.put(missing, { json })).status).toBe(404);
-  expect((await call('PUT', missing, { json })).status).toBe(401);
+  expect((await callApi('PUT', missing, { json })).status).toBe(401);
 });

@@ -3,61 +3,61 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient, withKey } from '../../client/client.ts';
 import { SURFACES } from '../../src/app.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { aPublished, aReader } from '../data-api/support.ts';
-import { answerConcepts, createJobRunner, makeConceptCandidate } from '../knowledge/jobs.ts';
+import { createReader, publishSql } from '../data-api/support.ts';
+import { createJobRunner, makeConceptCandidate, makeConceptsAnswer } from '../knowledge/jobs.ts';
 import { makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, createCaller } from '../support/api.ts';
-import { createRivalEnv } from '../support/rival.ts';
-import { must, type ServiceAccount, signed, withServiceToken } from '../support/signed.ts';
-import { connectionsOf, openConnections, rivalsBeforeStatement } from '../support/tunnel.ts';
+import { createOvertakenEnv } from '../support/rival.ts';
+import { createSignedCaller, createTokenCaller, expectSuccess, type ServiceAccount } from '../support/signed.ts';
+import { countOpenConnections, countOpenedConnections, runEachBeforeStatement } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, deliverMessage, makeFile, uploadFiles } from '../uploads/support.ts';
 
 const operator = createCaller(env.PLATFORM_ADMIN_TOKEN as string);
 let company: Company;
 let reader: ServiceAccount;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  reader = await aReader(company, 'data_api:get_job');
+  company = await createProvisionedCompany();
+  reader = await createReader(company, 'data_api:get_job');
   const { as } = company;
   const business_domains = [{ key: 'sales', name: 'Sales', description: 'What we sell.' }];
-  await must(as.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } }));
+  await expectSuccess(as.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } }));
   await createTable(as, 'orders', [column('total', 'decimal')]);
   await createConcept(as, { type: 'entity_hint' });
 });
 
-/** A job that stands still until the test changes it. */
-interface Job {
+/** A job that does not progress until the test changes it. */
+interface TestJob {
   path: string;
   by: Caller;
-  /** Goes on with it. */
+  /** Continues the job. */
   change(): Promise<unknown>;
 }
 
-interface Kind {
+interface JobKind {
   name: string;
   route: string;
-  make(): Promise<Job>;
-  /** What the looks at it ask: the control database, or the company's. */
+  createJob(): Promise<TestJob>;
+  /** Matches the poll query, and says which database it queries: the control database, or the company's. */
   look: RegExp;
   asks: 'control' | 'company';
 }
 
-async function createUploadJob(): Promise<Job & { id: string }> {
+async function createUploadJob(): Promise<TestJob & { id: string }> {
   const queue = createHeldQueue();
   const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], queue);
   const change = () => deliverMessage(queue.messages.shift() as JobMessage, queue.env);
   return { id, path: `/v1/managed-tables/upload-jobs/${id}`, by: company.as, change };
 }
 
-async function createDataJob(): Promise<Job & { slug: string }> {
-  const { slug } = await aPublished(company, 'SELECT 1 AS one');
+async function createDataJob(): Promise<TestJob & { slug: string }> {
+  const { slug } = await publishSql(company, 'SELECT 1 AS one');
   const { messages, env } = createHeldQueue();
-  const held = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
-  const { job_id } = await must(reader.as.post(`/data/${slug}/jobs`, { json: {}, env: held }));
+  const heldQueueEnv = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
+  const { job_id } = await expectSuccess(reader.as.post(`/data/${slug}/jobs`, { json: {}, env: heldQueueEnv }));
   return {
     slug,
     path: `/data/jobs/${job_id}`,
@@ -66,68 +66,68 @@ async function createDataJob(): Promise<Job & { slug: string }> {
   };
 }
 
-/** An export of a company of its own: one has one at a time. */
-async function createExport(by?: Caller): Promise<Job> {
-  const owner = await aCompany();
+/** Creates an export of a new company, as a company can have only one at a time. */
+async function createExport(by?: Caller): Promise<TestJob> {
+  const owner = await createOwnedCompany();
   const path = by ? `/admin/organizations/${owner.id}/exports` : '/v1/company/exports';
   const { messages, env } = createHeldQueue();
-  const held = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
-  const { export_id } = await must((by ?? owner.as).post(path, { env: held }));
-  const change = () => deliverMessage(messages.shift() as JobMessage, held);
+  const heldQueueEnv = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
+  const { export_id } = await expectSuccess((by ?? owner.as).post(path, { env: heldQueueEnv }));
+  const change = () => deliverMessage(messages.shift() as JobMessage, heldQueueEnv);
   return { path: `${path}/${export_id}`, by: by ?? owner.as, change };
 }
 
-/** A job of knowledge, read at one of its addresses. */
-async function createKnowledgeJob(at: string, start: string, json: object): Promise<Job> {
+/** Creates a knowledge job that is read at the given path. */
+async function createKnowledgeJob(at: string, start: string, json: object): Promise<TestJob> {
   const { as } = company;
-  const runner = await createJobRunner(as, answerConcepts(makeConceptCandidate('Churn')));
-  const { _id } = await must(as.post(`${KNOWLEDGE_PATH}${start}`, { json, env: runner.env }));
-  const change = () => must(as.post(`${KNOWLEDGE_PATH}/jobs/${_id}/cancel`));
+  const runner = await createJobRunner(as, makeConceptsAnswer(makeConceptCandidate('Churn')));
+  const { _id } = await expectSuccess(as.post(`${KNOWLEDGE_PATH}${start}`, { json, env: runner.env }));
+  const change = () => expectSuccess(as.post(`${KNOWLEDGE_PATH}/jobs/${_id}/cancel`));
   return { path: `${KNOWLEDGE_PATH}${at}/${_id}`, by: as, change };
 }
 
-const CONTROL = { look: /json_array\(/, asks: 'control' } as const;
+const CONTROL_POLL = { look: /json_array\(/, asks: 'control' } as const;
 
-const KINDS: Kind[] = [
+const JOB_KINDS: JobKind[] = [
   {
     name: 'an upload job',
     route: '/v1/managed-tables/upload-jobs/{jobId}',
-    make: createUploadJob,
+    createJob: createUploadJob,
     look: /xmin/,
     asks: 'company',
   },
-  { name: 'a job of the Data API', route: '/data/jobs/{job_id}', make: createDataJob, ...CONTROL },
-  { name: 'an export', route: '/v1/company/exports/{export_id}', make: () => createExport(), ...CONTROL },
+  { name: 'a job of the Data API', route: '/data/jobs/{job_id}', createJob: createDataJob, ...CONTROL_POLL },
+  { name: 'an export', route: '/v1/company/exports/{export_id}', createJob: () => createExport(), ...CONTROL_POLL },
   {
     name: 'an export, read by the operator',
     route: '/admin/organizations/{id}/exports/{export_id}',
-    make: () => createExport(operator),
-    ...CONTROL,
+    createJob: () => createExport(operator),
+    ...CONTROL_POLL,
   },
   {
     name: 'a generation of concepts',
     route: `${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`,
-    make: () => createKnowledgeJob('/concepts/generation/jobs', '/concepts/generation/jobs', {}),
-    ...CONTROL,
+    createJob: () => createKnowledgeJob('/concepts/generation/jobs', '/concepts/generation/jobs', {}),
+    ...CONTROL_POLL,
   },
   {
     name: 'a generation of an ontology',
     route: `${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`,
-    async make() {
+    async createJob() {
       const { connection_id } = (await company.as.get('/v1/managed-tables/status')).body;
       return createKnowledgeJob('/ontology/generation/jobs', '/ontology/generation/jobs', { connection_id });
     },
-    ...CONTROL,
+    ...CONTROL_POLL,
   },
   {
     name: 'an enrichment',
     route: `${KNOWLEDGE_PATH}/jobs/{id}`,
-    make: async () =>
+    createJob: async () =>
       createKnowledgeJob('/jobs', '/jobs/enrich', {
         target_type: 'concept',
         target_ids: [await createConcept(company.as)],
       }),
-    ...CONTROL,
+    ...CONTROL_POLL,
   },
 ];
 
@@ -135,78 +135,84 @@ const readTag = ({ headers }: ApiResponse): string => headers.get('etag') as str
 
 const makeWaitingPath = (path: string, wait: number | string) => `${path}?wait=${wait}`;
 
-interface Watched {
+interface WatchedWait {
   answer: ApiResponse;
-  looks: number;
+  pollCount: number;
 }
 
-/** Waits for another version than a tag's, and runs each of `rivals` just before a look: the first is made before the wait. */
-async function waitWith(
-  { asks, look }: Pick<Kind, 'asks' | 'look'>,
-  { path, by }: Pick<Job, 'path' | 'by'>,
+/** Waits for a version other than the tag's. Runs each of `concurrentChanges` before a poll; the first poll precedes the wait. */
+async function waitDuringChanges(
+  { asks, look }: Pick<JobKind, 'asks' | 'look'>,
+  { path, by }: Pick<TestJob, 'path' | 'by'>,
   tag: string,
-  rivals: (() => Promise<unknown>)[],
+  concurrentChanges: (() => Promise<unknown>)[],
   wait = 25,
-): Promise<Watched> {
-  let looks = 0;
-  const meet = async () => {
-    looks += 1;
-    await rivals[looks - 1]?.();
+): Promise<WatchedWait> {
+  let pollCount = 0;
+  const runNextChange = async () => {
+    pollCount += 1;
+    await concurrentChanges[pollCount - 1]?.();
   };
   const headers = { 'if-none-match': tag };
   if (asks === 'control') {
-    const { env } = createRivalEnv(look, meet, Number.POSITIVE_INFINITY);
-    return { answer: await by.get(makeWaitingPath(path, wait), { headers, env }), looks };
+    const { env } = createOvertakenEnv(look, runNextChange, Number.POSITIVE_INFINITY);
+    return { answer: await by.get(makeWaitingPath(path, wait), { headers, env }), pollCount };
   }
-  const { outcomes } = await rivalsBeforeStatement(
+  const { outcomes } = await runEachBeforeStatement(
     company.id,
     look,
-    rivals.map(() => meet),
+    concurrentChanges.map(() => runNextChange),
   );
   const answer = await by.get(makeWaitingPath(path, wait), { headers });
   await outcomes;
-  return { answer, looks };
+  return { answer, pollCount };
 }
 
 const doNothing = async () => {};
 
 const chooseCaller = (route: string): Caller =>
-  route.startsWith('/data/') ? signed(company.apiKey) : route.startsWith('/admin/') ? operator : company.as;
+  route.startsWith('/data/') ? createSignedCaller(company.apiKey) : route.startsWith('/admin/') ? operator : company.as;
 
-/** The path of a job, of the company where that is named. */
+/** Makes the path of a job; a company in the path is the test's company. */
 const makeJobPath = (route: string, id: string): string =>
   route.replace('{id}/exports', `${company.id}/exports`).replace(/\{\w+\}$/, id);
 
-/** The environment with the queries of the control database counted that fit. */
-function createCountingEnv(look: RegExp) {
-  let looks = 0;
-  const counted = async () => {
-    looks += 1;
+/** Creates an environment that counts the queries of the control database that match. */
+function createCountingEnv(pollPattern: RegExp) {
+  let pollCount = 0;
+  const countPoll = async () => {
+    pollCount += 1;
   };
-  return { env: createRivalEnv(look, counted, Number.POSITIVE_INFINITY).env, count: () => looks };
+  return { env: createOvertakenEnv(pollPattern, countPoll, Number.POSITIVE_INFINITY).env, count: () => pollCount };
 }
 
 describe('a GET of a job with `wait`', () => {
   it('is possible on every route that gets one job', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
-    const ofJobs = contracts.filter(({ method, path }) => method === 'get' && /(jobs|exports)\/\{\w+\}$/.test(path));
-    expect(ofJobs.map(({ path }) => path).toSorted()).toEqual(KINDS.map(({ route }) => route).toSorted());
-    expect(ofJobs.filter(({ readStamps }) => readStamps === undefined)).toEqual([]);
+    const jobContracts = contracts.filter(
+      ({ method, path }) => method === 'get' && /(jobs|exports)\/\{\w+\}$/.test(path),
+    );
+    expect(jobContracts.map(({ path }) => path).toSorted()).toEqual(JOB_KINDS.map(({ route }) => route).toSorted());
+    expect(jobContracts.filter(({ readStamps }) => readStamps === undefined)).toEqual([]);
   });
 
-  describe.each(KINDS)('of $name', (kind) => {
+  describe.each(JOB_KINDS)('of $name', (kind) => {
     it('is answered at the poll that finds a change', async () => {
-      const job = await kind.make();
-      const before = await job.by.get(job.path);
-      const { answer, looks } = await waitWith(kind, job, readTag(before), [doNothing, doNothing, job.change]);
+      const job = await kind.createJob();
+      const answerBefore = await job.by.get(job.path);
+      const { answer, pollCount: looks } = await waitDuringChanges(kind, job, readTag(answerBefore), [
+        doNothing,
+        doNothing,
+        job.change,
+      ]);
       expect([answer.status, looks]).toEqual([200, 3]);
-      expect(answer.body.status).not.toBe(before.body.status);
-      expect(readTag(answer)).not.toBe(readTag(before));
+      expect(answer.body.status).not.toBe(answerBefore.body.status);
+      expect(readTag(answer)).not.toBe(readTag(answerBefore));
       expect(readTag(answer)).toBe(readTag(await job.by.get(job.path)));
     });
 
-    it('is answered 304 when nothing has changed in that time', async () => {
-      const { path, by, change } = await kind.make();
+    it('is answered 304 when nothing has changed within the waiting time', async () => {
+      const { path, by, change } = await kind.createJob();
       const tag = readTag(await by.get(path));
       const beganAt = Date.now();
       const answer = await by.get(makeWaitingPath(path, 1), { headers: { 'if-none-match': tag } });
@@ -215,8 +221,8 @@ describe('a GET of a job with `wait`', () => {
       await change();
     });
 
-    it('is answered at once without If-None-Match, or with that of another version or "*"', async () => {
-      const { path, by, change } = await kind.make();
+    it('is answered at once without If-None-Match, or with the version of another job state or "*"', async () => {
+      const { path, by, change } = await kind.createJob();
       const tag = readTag(await by.get(path));
       for (const [named, status, looks] of [
         [undefined, 200, 0],
@@ -264,15 +270,18 @@ describe('a GET of a job with `wait`', () => {
 
   it('is answered when the progress of the job changes', async () => {
     const { as } = company;
-    const runner = await createJobRunner(as, makeProposal({ tags: ['better'] }), makeProposal({ tags: ['better'] }));
+    const jobRunner = await createJobRunner(as, makeProposal({ tags: ['better'] }), makeProposal({ tags: ['better'] }));
     const json = { target_type: 'concept', target_ids: [await createConcept(as), await createConcept(as)] };
-    const { _id } = await must(as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: runner.env }));
+    const { _id } = await expectSuccess(as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: jobRunner.env }));
     const path = `${KNOWLEDGE_PATH}/jobs/${_id}`;
-    const next = () => runner.deliver(runner.messages.shift() as JobMessage);
+    const next = () => jobRunner.deliver(jobRunner.messages.shift() as JobMessage);
     await next();
-    const before = await as.get(path);
-    const { answer } = await waitWith(CONTROL, { path, by: as }, readTag(before), [doNothing, next]);
-    expect([before.body.processed_count, answer.body.processed_count]).toEqual([1, 2]);
+    const answerBefore = await as.get(path);
+    const { answer } = await waitDuringChanges(CONTROL_POLL, { path, by: as }, readTag(answerBefore), [
+      doNothing,
+      next,
+    ]);
+    expect([answerBefore.body.processed_count, answer.body.processed_count]).toEqual([1, 2]);
   });
 
   it('is answered 304 when only the link to the result is new', async () => {
@@ -289,9 +298,9 @@ describe('a GET of a job with `wait`', () => {
 it('the client of the API can wait for a change of a job', async () => {
   const job = await createDataJob();
   const fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
-    const execution = createExecutionContext();
-    const response = await worker.fetch(new Request(input as RequestInfo, init), env, execution);
-    await waitOnExecutionContext(execution);
+    const executionContext = createExecutionContext();
+    const response = await worker.fetch(new Request(input as RequestInfo, init), env, executionContext);
+    await waitOnExecutionContext(executionContext);
     return response;
   };
   const client = createClient({ baseUrl: BASE_URL, credential: withKey(reader.key), fetch });
@@ -301,16 +310,16 @@ it('the client of the API can wait for a change of a job', async () => {
     tag = headers.get('etag') ?? '';
   };
   await client.get('/data/jobs/{job_id}', { params, onHeaders });
-  const wait = (seconds: number) =>
+  const waitForJob = (seconds: number) =>
     client.get('/data/jobs/{job_id}', { params, query: { wait: seconds }, ifNoneMatch: tag });
-  expect(await wait(1)).toBeUndefined();
-  const [answer] = await Promise.all([wait(25), job.change()]);
+  expect(await waitForJob(1)).toBeUndefined();
+  const [answer] = await Promise.all([waitForJob(25), job.change()]);
   expect(['running', 'succeeded']).toContain(answer?.status);
 });
 
 describe('a caller who waits for a job', () => {
-  /** Takes the access away, then changes the job, just before a look. */
-  const revokedBefore = (revoke: () => Promise<unknown>, change: () => Promise<unknown>) => [
+  /** Makes changes that first revoke access, and then change the job, just before the second poll. */
+  const makeRevokedChange = (revoke: () => Promise<unknown>, change: () => Promise<unknown>) => [
     doNothing,
     async () => {
       await revoke();
@@ -320,11 +329,16 @@ describe('a caller who waits for a job', () => {
 
   it('gets no change that follows the end of the session', async () => {
     const job = await createUploadJob();
-    const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
-    const own = { path: job.path, by: as };
+    const { id, as } = await createAllowedUser(company, { can: ['managed-tables:list'] });
+    const ownJob = { path: job.path, by: as };
     const tag = readTag(await as.get(job.path));
-    const end = () => must(company.as.post(`/v1/users/${id}/deactivate`));
-    const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(end, job.change));
+    const end = () => expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
+    const { answer } = await waitDuringChanges(
+      JOB_KINDS[0] as JobKind,
+      ownJob,
+      tag,
+      makeRevokedChange(end, job.change),
+    );
     expect(answer.status).toBe(401);
   });
 
@@ -332,71 +346,86 @@ describe('a caller who waits for a job', () => {
     const queue = createHeldQueue();
     const tableId = await createTable(company.as, 'denied_since', [column('n', 'integer')]);
     const jobId = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
-    const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
-    const own = { path: `/v1/managed-tables/upload-jobs/${jobId}`, by: as };
-    const tag = readTag(await as.get(own.path));
-    const deny = () => denyTo(id, 'managed-tables:list', `arn:svc:managed-tables::${company.id}:table/${tableId}`);
+    const { id, as } = await createAllowedUser(company, { can: ['managed-tables:list'] });
+    const ownJob = { path: `/v1/managed-tables/upload-jobs/${jobId}`, by: as };
+    const tag = readTag(await as.get(ownJob.path));
+    const denyTable = () =>
+      denyResource(id, 'managed-tables:list', `arn:svc:managed-tables::${company.id}:table/${tableId}`);
     const change = () => deliverMessage(queue.messages.shift() as JobMessage, queue.env);
-    const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(deny, change));
+    const { answer } = await waitDuringChanges(
+      JOB_KINDS[0] as JobKind,
+      ownJob,
+      tag,
+      makeRevokedChange(denyTable, change),
+    );
     expect(answer.status).toBe(403);
   });
 
   it('gets no change that follows a Deny of the permission', async () => {
     const job = await createUploadJob();
-    const { id, as } = await aUser(company, { can: ['managed-tables:list'] });
+    const { id, as } = await createAllowedUser(company, { can: ['managed-tables:list'] });
     const tag = readTag(await as.get(job.path));
-    const deny = () => denyTo(id, 'managed-tables:list', '*');
-    const own = { path: job.path, by: as };
-    const { answer } = await waitWith(KINDS[0] as Kind, own, tag, revokedBefore(deny, job.change));
+    const denyAction = () => denyResource(id, 'managed-tables:list', '*');
+    const ownJob = { path: job.path, by: as };
+    const { answer } = await waitDuringChanges(
+      JOB_KINDS[0] as JobKind,
+      ownJob,
+      tag,
+      makeRevokedChange(denyAction, job.change),
+    );
     expect(answer.status).toBe(403);
   });
 
   it.each(['a key', 'a token'])('gets no change that follows the end of %s', async (credential) => {
     const job = await createDataJob();
-    const other = await aReader(company, 'data_api:get_job');
-    const own = { path: job.path, by: credential === 'a key' ? other.as : await withServiceToken(other) };
-    const tag = readTag(await own.by.get(job.path));
-    const end = () => must(signed(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
-    const { answer } = await waitWith(CONTROL, own, tag, revokedBefore(end, job.change));
+    const other = await createReader(company, 'data_api:get_job');
+    const ownJob = { path: job.path, by: credential === 'a key' ? other.as : await createTokenCaller(other) };
+    const tag = readTag(await ownJob.by.get(job.path));
+    const end = () =>
+      expectSuccess(createSignedCaller(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
+    const { answer } = await waitDuringChanges(CONTROL_POLL, ownJob, tag, makeRevokedChange(end, job.change));
     expect(answer.status).toBe(401);
   });
 
   it('is answered 401, not 304, if the key was deleted and nothing has changed', async () => {
     const job = await createDataJob();
-    const other = await aReader(company, 'data_api:get_job');
+    const other = await createReader(company, 'data_api:get_job');
     const tag = readTag(await other.as.get(job.path));
-    const end = () => must(signed(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
-    const { answer } = await waitWith(CONTROL, { ...job, by: other.as }, tag, [doNothing, end], 2);
+    const end = () =>
+      expectSuccess(createSignedCaller(company.apiKey).delete(`/service-accounts/${other.id}/keys/${other.keyId}`));
+    const { answer } = await waitDuringChanges(CONTROL_POLL, { ...job, by: other.as }, tag, [doNothing, end], 2);
     expect(answer.status).toBe(401);
   });
 
-  const denyTo = async (userId: string, action: string, resource: string) => {
+  const denyResource = async (userId: string, action: string, resource: string) => {
     const document = {
       version: '2024-01-01',
       statements: [{ effect: 'Deny', actions: [action], resources: [resource] }],
     };
-    const { _id } = await must(company.as.post('/v1/policies', { json: { name: `Deny ${userId}`, document } }));
-    const admin = signed(company.apiKey);
-    const { id: groupId } = await must(admin.post('/groups', { json: { name: `Denied ${userId}` } }));
-    await must(admin.post(`/groups/${groupId}/policies/${_id}`));
+    const { _id } = await expectSuccess(
+      company.as.post('/v1/policies', { json: { name: `Deny ${userId}`, document } }),
+    );
+    const keyCaller = createSignedCaller(company.apiKey);
+    const { id: groupId } = await expectSuccess(keyCaller.post('/groups', { json: { name: `Denied ${userId}` } }));
+    await expectSuccess(keyCaller.post(`/groups/${groupId}/policies/${_id}`));
     const json = { principal_type: 'user', principal_id: userId, account_id: company.accountId };
-    await must(admin.post(`/groups/${groupId}/bindings`, { json }));
+    await expectSuccess(keyCaller.post(`/groups/${groupId}/bindings`, { json }));
   };
 
   it('keeps no connection to the database open while waiting', async () => {
     const job = await createUploadJob();
     const tag = readTag(await job.by.get(job.path));
     let isDone = false;
-    const rivals = await rivalsBeforeStatement(company.id, /xmin/, [doNothing, doNothing]);
+    const concurrentPolls = await runEachBeforeStatement(company.id, /xmin/, [doNothing, doNothing]);
     const headers = { 'if-none-match': tag };
-    const waiting = job.by.get(makeWaitingPath(job.path, 25), { headers }).finally(() => {
+    const pendingAnswer = job.by.get(makeWaitingPath(job.path, 25), { headers }).finally(() => {
       isDone = true;
     });
-    await rivals.outcomes;
-    await expect.poll(() => openConnections(company.id), { interval: 20 }).toBe(0);
+    await concurrentPolls.outcomes;
+    await expect.poll(() => countOpenConnections(company.id), { interval: 20 }).toBe(0);
     expect(isDone).toBe(false);
     await job.change();
-    expect((await waiting).status).toBe(200);
+    expect((await pendingAnswer).status).toBe(200);
   });
 
   it('shares polls with two hundred others, while other requests are answered', async () => {
@@ -405,33 +434,33 @@ describe('a caller who waits for a job', () => {
     const tag = readTag(await job.by.get(job.path));
     const dataTag = readTag(await dataJob.by.get(dataJob.path));
     const { env, count } = createCountingEnv(/json_array\(/);
-    let waits: Promise<ApiResponse>[] = [];
-    let answered = 0;
+    let pendingAnswers: Promise<ApiResponse>[] = [];
+    let answeredCount = 0;
     let seconds = 0;
-    const opened = await connectionsOf(company.id, async () => {
+    const openedConnections = await countOpenedConnections(company.id, async () => {
       const beganAt = Date.now();
-      waits = Array.from({ length: 100 }, () => [
+      pendingAnswers = Array.from({ length: 100 }, () => [
         job.by.get(makeWaitingPath(job.path, 25), { headers: { 'if-none-match': tag } }),
         dataJob.by.get(makeWaitingPath(dataJob.path, 25), { headers: { 'if-none-match': dataTag }, env }),
       ]).flat();
-      for (const wait of waits) {
+      for (const pendingAnswer of pendingAnswers) {
         const end = () => {
-          answered += 1;
+          answeredCount += 1;
         };
-        wait.then(end, end);
+        pendingAnswer.then(end, end);
       }
       expect((await company.as.get('/v1/managed-tables')).status).toBe(200);
       expect((await reader.as.get(`/data/${dataJob.slug}`)).status).toBe(200);
       await expect.poll(count).toBeGreaterThanOrEqual(103);
       seconds = (Date.now() - beganAt) / 1_000;
     });
-    expect(answered).toBe(0);
+    expect(answeredCount).toBe(0);
     // Each once before it waits; then all of them once a second.
     expect(count() - 100).toBeLessThanOrEqual(seconds + 1);
     // The same, and one for each of the other requests.
-    expect(opened.direct).toBe(0);
-    expect(opened.pooled - 100).toBeLessThanOrEqual(seconds + 1 + 2);
+    expect(openedConnections.direct).toBe(0);
+    expect(openedConnections.pooled - 100).toBeLessThanOrEqual(seconds + 1 + 2);
     await Promise.all([job.change(), dataJob.change()]);
-    expect((await Promise.all(waits)).map(({ status }) => status)).toEqual(waits.map(() => 200));
+    expect((await Promise.all(pendingAnswers)).map(({ status }) => status)).toEqual(pendingAnswers.map(() => 200));
   });
 });

@@ -1,99 +1,105 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../support/api.ts';
+import { callApi } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
 import { selectRow, sendOvertaken } from '../support/rival.ts';
-import { must, signed } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { createSignedCaller, expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
-const DEAD = [400, 'INVALID_INVITATION_TOKEN'];
+const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
 
 let company: Company;
-let emails = 0;
+let emailCount = 0;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 afterEach(resetClock);
 
-const tokenFor = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
-const accept = (token: string, password = 'chosen-by-the-invited', env?: Record<string, string>) =>
-  call('POST', '/v1/users/accept-invitation', { json: { token, password }, ...(env && { env }) });
-const anInvited = async (teams?: string[]) => {
-  const email = `invited-${++emails}@${company.slug}.test`;
+const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
+const acceptInvitation = (token: string, password = 'chosen-by-the-invited', env?: Record<string, string>) =>
+  callApi('POST', '/v1/users/accept-invitation', { json: { token, password }, ...(env && { env }) });
+const inviteNewUser = async (teams?: string[]) => {
+  const email = `invited-${++emailCount}@${company.slug}.test`;
   const { user } = await inviteUser(company, email, teams);
-  return { email, id: user.id, token: tokenFor(email) };
+  return { email, id: user.id, token: readInvitationToken(email) };
 };
-const userOf = (id: string) =>
+const selectUserState = (id: string) =>
   selectRow<{ is_active: number; teams: string }>('select is_active, password_hash, teams from users where id = ?', id);
 
-/** Accepts an invitation, and the rival comes just before it is used up. */
-const acceptOvertaken = (token: string, rival: () => Promise<unknown>) =>
-  sendOvertaken(/^delete from "invitations"/, rival, (env) => accept(token, 'chosen-too-late-by-far', env));
+/** Accepts an invitation, and runs a concurrent request just before the invitation is deleted. */
+const acceptOvertaken = (token: string, runConcurrently: () => Promise<unknown>) =>
+  sendOvertaken(/^delete from "invitations"/, runConcurrently, (env) =>
+    acceptInvitation(token, 'chosen-too-late-by-far', env),
+  );
 
 describe('an invitation', () => {
   it('is accepted once by two requests at the same time', async () => {
-    const { id, token } = await anInvited();
-    let hash: unknown;
+    const { id, token } = await inviteNewUser();
+    let passwordHash: unknown;
     const answer = await acceptOvertaken(token, async () => {
-      await must(accept(token));
-      hash = (await userOf(id))?.['password_hash' as 'teams'];
+      await expectSuccess(acceptInvitation(token));
+      passwordHash = (await selectUserState(id))?.['password_hash' as 'teams'];
     });
-    expect(readStatusAndCode(answer)).toEqual(DEAD);
-    expect(await userOf(id)).toMatchObject({ password_hash: hash });
+    expect(readStatusAndCode(answer)).toEqual(INVALID_TOKEN_ERROR);
+    expect(await selectUserState(id)).toMatchObject({ password_hash: passwordHash });
   });
 
-  it('makes nobody active when it is sent again meanwhile', async () => {
-    const { id, email, token } = await anInvited();
-    expect(readStatusAndCode(await acceptOvertaken(token, () => inviteUser(company, email)))).toEqual(DEAD);
-    expect(await userOf(id)).toMatchObject({ is_active: 0 });
-    expect((await accept(tokenFor(email))).status).toBe(200);
+  it('activates no user when it is sent again meanwhile', async () => {
+    const { id, email, token } = await inviteNewUser();
+    expect(readStatusAndCode(await acceptOvertaken(token, () => inviteUser(company, email)))).toEqual(
+      INVALID_TOKEN_ERROR,
+    );
+    expect(await selectUserState(id)).toMatchObject({ is_active: 0 });
+    expect((await acceptInvitation(readInvitationToken(email))).status).toBe(200);
   });
 
-  it('is renewed by another one that finds the email new, too', async () => {
-    const email = `invited-${++emails}@${company.slug}.test`;
-    const send = (env?: Record<string, string>) =>
+  it('is renewed by another one whose request also finds no user with the email', async () => {
+    const email = `invited-${++emailCount}@${company.slug}.test`;
+    const sendInvitation = (env?: Record<string, string>) =>
       company.as.post('/v1/users/invite', { json: { email }, ...(env && { env }) });
     let first: Record<string, string> = {};
-    const rival = async () => {
-      first = await must(send());
+    const inviteConcurrently = async () => {
+      first = await expectSuccess(sendInvitation());
     };
-    const { status, body } = await sendOvertaken(/^insert into "users"/, rival, send);
+    const { status, body } = await sendOvertaken(/^insert into "users"/, inviteConcurrently, sendInvitation);
     expect([status, body._id]).toEqual([201, first._id]);
-    expect((await accept(tokenFor(email))).status).toBe(200);
+    expect((await acceptInvitation(readInvitationToken(email))).status).toBe(200);
   });
 
-  it('sets no password for somebody who becomes active meanwhile in another way', async () => {
-    const { id, token } = await anInvited();
+  it('sets no password for a user who becomes active meanwhile in another way', async () => {
+    const { id, token } = await inviteNewUser();
     const answer = await acceptOvertaken(token, () => selectRow('update users set activated_at = 1 where id = ?', id));
-    expect(readStatusAndCode(answer)).toEqual(DEAD);
-    expect(await userOf(id)).toMatchObject({ password_hash: null });
+    expect(readStatusAndCode(answer)).toEqual(INVALID_TOKEN_ERROR);
+    expect(await selectUserState(id)).toMatchObject({ password_hash: null });
   });
 
-  it('makes nobody active who is deleted meanwhile', async () => {
-    const { id, token } = await anInvited();
-    const answer = await acceptOvertaken(token, () => must(signed(company.apiKey).delete(`/users/${id}`)));
-    expect(readStatusAndCode(answer)).toEqual(DEAD);
-    expect(await userOf(id)).toMatchObject({ is_active: 0 });
+  it('activates no user who is deleted meanwhile', async () => {
+    const { id, token } = await inviteNewUser();
+    const answer = await acceptOvertaken(token, () =>
+      expectSuccess(createSignedCaller(company.apiKey).delete(`/users/${id}`)),
+    );
+    expect(readStatusAndCode(answer)).toEqual(INVALID_TOKEN_ERROR);
+    expect(await selectUserState(id)).toMatchObject({ is_active: 0 });
   });
 
-  it('keeps the teams of a user who accepts an earlier one meanwhile', async () => {
-    const { id, email, token } = await anInvited(['first']);
+  it('keeps the teams of a user who accepts an earlier invitation meanwhile', async () => {
+    const { id, email, token } = await inviteNewUser(['first']);
     const answer = await sendOvertaken(
       /^update "users" set "teams"/,
-      () => must(accept(token)),
+      () => expectSuccess(acceptInvitation(token)),
       (env) => company.as.post('/v1/users/invite', { json: { email, team_ids: ['0'.repeat(24)] }, env }),
     );
     expect(answer.status).toBe(201);
-    expect(await userOf(id)).toMatchObject({ is_active: 1, teams: '["first"]' });
+    expect(await selectUserState(id)).toMatchObject({ is_active: 1, teams: '["first"]' });
   });
 
-  it('leaves the links of earlier ones working if it is not mailed', async () => {
-    const { email } = await anInvited();
-    for (let mails = 1; mails < 5; mails += 1) await inviteUser(company, email);
-    const last = tokenFor(email);
+  it('leaves the links of earlier invitations working if it is not mailed', async () => {
+    const { email } = await inviteNewUser();
+    for (let mailCount = 1; mailCount < 5; mailCount += 1) await inviteUser(company, email);
+    const last = readInvitationToken(email);
     await inviteUser(company, email);
-    expect((await accept(last)).status).toBe(200);
+    expect((await acceptInvitation(last)).status).toBe(200);
   });
 });

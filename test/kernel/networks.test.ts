@@ -15,6 +15,6 @@ it.each([
   ['unknown', 'unknown'],
   ['no:address', 'no:address'],
   ['', ''],
-])('the IP address %s is rate limited as %s', (address, network) => {
-  expect(toNetwork(address)).toBe(network);
+])('the IP address %s is rate limited together with %s', (address, expectedNetwork) => {
+  expect(toNetwork(address)).toBe(expectedNetwork);
 });

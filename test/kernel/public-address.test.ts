@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressProblem } from '../../src/kernel/public-address.ts';
+import { findAddressProblem } from '../../src/kernel/public-address.ts';
 
 describe('an address that the Worker fetches from', () => {
   it.each([
@@ -16,7 +16,7 @@ describe('an address that the Worker fetches from', () => {
     'https://[2a02:26f0::1]/',
     'https://[2001:4860:4860::8888]/',
   ])('may be %s', (address) => {
-    expect(addressProblem(address, false)).toBeNull();
+    expect(findAddressProblem(address, false)).toBeNull();
   });
 
   it.each([
@@ -109,29 +109,29 @@ describe('an address that the Worker fetches from', () => {
     'https://printer.test',
     'https://hidden.onion',
   ])('must not be %s', (address) => {
-    expect(addressProblem(address, false)).not.toBeNull();
+    expect(findAddressProblem(address, false)).not.toBeNull();
   });
 
   it('must not be in a private network, however its IPv4 address is written', () => {
     const privateIpv4 = fc.oneof(
       fc.tuple(fc.constantFrom(10, 127, 0), fc.nat(0xffffff)).map(([first, rest]) => first * 2 ** 24 + rest),
-      fc.nat(0xffff).map((rest) => 0xc0a80000 + rest),
-      fc.nat(0xfffff).map((rest) => 0xac100000 + rest),
-      fc.nat(0xffff).map((rest) => 0xa9fe0000 + rest),
+      fc.nat(0xffff).map((hostPart) => 0xc0a80000 + hostPart),
+      fc.nat(0xfffff).map((hostPart) => 0xac100000 + hostPart),
+      fc.nat(0xffff).map((hostPart) => 0xa9fe0000 + hostPart),
     );
     fc.assert(
-      fc.property(privateIpv4, (bits) => {
-        const bytes = [24, 16, 8, 0].map((shift) => Math.floor(bits / 2 ** shift) % 256);
+      fc.property(privateIpv4, (addressBits) => {
+        const bytes = [24, 16, 8, 0].map((shift) => Math.floor(addressBits / 2 ** shift) % 256);
         const spellings = [
           bytes.join('.'),
-          String(bits),
-          `0x${bits.toString(16)}`,
+          String(addressBits),
+          `0x${addressBits.toString(16)}`,
           bytes.map((byte) => `0${byte.toString(8)}`).join('.'),
           `[::ffff:${bytes.join('.')}]`,
           `${bytes.join('.')}.example.org`,
           `app-${bytes.join('-')}.example.org`,
         ];
-        for (const host of spellings) expect(addressProblem(`https://${host}/`, false)).not.toBeNull();
+        for (const host of spellings) expect(findAddressProblem(`https://${host}/`, false)).not.toBeNull();
       }),
       { numRuns: 300 },
     );
@@ -144,7 +144,7 @@ describe('an address that the Worker fetches from', () => {
     'https://idp.example/sso',
     'https://idp.example.org',
   ])('may be %s in development', (address) => {
-    expect(addressProblem(address, true)).toBeNull();
+    expect(findAddressProblem(address, true)).toBeNull();
   });
 
   it.each([
@@ -158,6 +158,6 @@ describe('an address that the Worker fetches from', () => {
     'file:///etc/passwd',
     'http://user@127.0.0.1',
   ])('must not be %s, even in development', (address) => {
-    expect(addressProblem(address, true)).not.toBeNull();
+    expect(findAddressProblem(address, true)).not.toBeNull();
   });
 });

@@ -5,7 +5,7 @@ import { type Interval, listIntervals } from '../../src/kernel/time-zones.ts';
 
 const MAX_INTERVALS = 1000;
 const at = (text: string) => Date.parse(text);
-const intervals = (interval: Interval, zone: string, from: string, to: string) =>
+const formatIntervals = (interval: Interval, zone: string, from: string, to: string) =>
   listIntervals({ from: at(from), to: at(to) }, interval, zone, MAX_INTERVALS).map((start) =>
     new Date(start).toISOString().replace(':00.000Z', 'Z'),
   );
@@ -66,7 +66,7 @@ describe('the intervals of a time zone', () => {
     ],
     ['week', 'UTC', '2024-03-06T00:00Z', '2024-03-11T00:00Z', ['2024-03-04T00:00Z', '2024-03-11T00:00Z']],
   ] as const)('are each %s of %s from %s to %s', (interval, zone, from, to, starts) => {
-    expect(intervals(interval, zone, from, to)).toEqual(starts);
+    expect(formatIntervals(interval, zone, from, to)).toEqual(starts);
   });
 
   it('are no more than the given maximum', () => {
@@ -82,7 +82,7 @@ describe('the intervals of a time zone', () => {
       'Australia/Lord_Howe',
       'Pacific/Apia',
     ];
-    const lengths = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS };
+    const intervalLengths = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS };
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),
@@ -90,7 +90,7 @@ describe('the intervals of a time zone', () => {
         fc.integer({ min: at('2000-01-01T00:00Z'), max: at('2030-01-01T00:00Z') }),
         fc.integer({ min: 0, max: 40 }),
         (timeZone, interval, from, count) => {
-          const to = from + count * lengths[interval];
+          const to = from + count * intervalLengths[interval];
           const starts = listIntervals({ from, to }, interval, timeZone, MAX_INTERVALS);
           expect(starts[0]).toBeLessThanOrEqual(from);
           expect(starts.at(-1)).toBeLessThanOrEqual(to);

@@ -4,18 +4,18 @@ import { ExactNumber } from '../../src/kernel/exact-json.ts';
 import { NestedTooDeep } from '../../src/kernel/json-walk.ts';
 import { readUnread, type UnreadObject } from '../../src/kernel/unread-json.ts';
 
-const LIST = { list: 'rows', most: 20 };
-const DEEPEST = 100;
+const LIST_OPTIONS = { list: 'rows', most: 20 };
+const MAX_DEPTH = 100;
 
-const read = (text: string | Uint8Array, unread = LIST) =>
-  readUnread(typeof text === 'string' ? new TextEncoder().encode(text) : text, unread, DEEPEST);
+const readLazily = (text: string | Uint8Array, listOptions = LIST_OPTIONS) =>
+  readUnread(typeof text === 'string' ? new TextEncoder().encode(text) : text, listOptions, MAX_DEPTH);
 
 const isNested = (value: unknown) => typeof value === 'object' && value !== null;
 
-const rounded = (value: unknown) => (value instanceof ExactNumber ? Number(value.digits) : value);
+const roundNumber = (value: unknown) => (value instanceof ExactNumber ? Number(value.digits) : value);
 
-/** What `JSON.parse` would give, as it is described. */
-const expected = (text: string) => {
+/** Computes the expected objects with `JSON.parse`, as name and value pairs; nested values are left out. */
+const computeExpected = (text: string) => {
   const { rows } = JSON.parse(text) as { rows: unknown[] };
   return rows.map((row) =>
     isNested(row) && !Array.isArray(row)
@@ -25,8 +25,8 @@ const expected = (text: string) => {
 };
 
 const readEntries = (text: string) =>
-  (read(text) as { rows: (UnreadObject | null)[] }).rows.map(
-    (row) => row && Object.entries(row.read()).map(([name, value]) => [name, rounded(value)]),
+  (readLazily(text) as { rows: (UnreadObject | null)[] }).rows.map(
+    (row) => row && Object.entries(row.read()).map(([name, value]) => [name, roundNumber(value)]),
   );
 
 const rows = fc.array(
@@ -38,16 +38,16 @@ const rows = fc.array(
 
 it('objects of the lazy JSON reader equal those of JSON.parse', () => {
   fc.assert(
-    fc.property(rows, fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(2), (some, others, indent) => {
-      const text = JSON.stringify({ ...others, rows: some, more: others }, null, indent);
-      expect(readEntries(text)).toEqual(expected(text));
+    fc.property(rows, fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(2), (someRows, otherMembers, indent) => {
+      const text = JSON.stringify({ ...otherMembers, rows: someRows, more: otherMembers }, null, indent);
+      expect(readEntries(text)).toEqual(computeExpected(text));
     }),
     { numRuns: 1_000 },
   );
 });
 
 it('a text is valid for the lazy JSON reader exactly if it is valid for JSON.parse', () => {
-  const pieces = [
+  const JSON_PIECES = [
     '{',
     '}',
     '[',
@@ -72,21 +72,23 @@ it('a text is valid for the lazy JSON reader exactly if it is valid for JSON.par
     'é',
     '\u0000',
   ];
-  const nearly = fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((some) => some.join(''));
-  const broken = fc.tuple(fc.json(), fc.nat(), fc.constantFrom(...pieces)).map(([text, at, piece]) => {
-    const place = at % (text.length + 1);
-    return text.slice(0, place) + piece + text.slice(place + 1);
+  const NEARLY_JSON = fc
+    .array(fc.constantFrom(...JSON_PIECES), { maxLength: 8 })
+    .map((somePieces) => somePieces.join(''));
+  const BROKEN_JSON = fc.tuple(fc.json(), fc.nat(), fc.constantFrom(...JSON_PIECES)).map(([text, at, piece]) => {
+    const position = at % (text.length + 1);
+    return text.slice(0, position) + piece + text.slice(position + 1);
   });
   fc.assert(
-    fc.property(fc.oneof(nearly, broken), fc.boolean(), (value, inRow) => {
-      const text = inRow ? `{"rows":[{"a":${value}}]}` : value;
-      expect(outcome(() => read(text))).toBe(outcome(() => JSON.parse(text)));
+    fc.property(fc.oneof(NEARLY_JSON, BROKEN_JSON), fc.boolean(), (value, isInRow) => {
+      const text = isInRow ? `{"rows":[{"a":${value}}]}` : value;
+      expect(getOutcome(() => readLazily(text))).toBe(getOutcome(() => JSON.parse(text)));
     }),
     { numRuns: 5_000 },
   );
 });
 
-const outcome = (work: () => unknown) => {
+const getOutcome = (work: () => unknown) => {
   try {
     work();
     return 'JSON';
@@ -108,43 +110,43 @@ it.each([
   ['\ufeff{"rows":[]}', { rows: [] }],
   ['{"\\u0072ows":[]}', { rows: [] }],
   ['{"rows":[],"rows":[1]}', { rows: [null] }],
-])('the lazy JSON reader keeps of %s only the types', (text, value) => {
-  expect(read(text)).toEqual(value);
+])('the lazy JSON reader keeps only the types of %s', (text, value) => {
+  expect(readLazily(text)).toEqual(value);
 });
 
 it('the lazy JSON reader keeps at most a hundred names of unexpected fields', () => {
-  const many = Array.from({ length: 1_000 }, (_, index) => `"f${index}":0`).join();
-  const names = Object.keys(read(`{"${'x'.repeat(100_000)}":0,${many}}`) as object);
+  const manyFields = Array.from({ length: 1_000 }, (_, index) => `"f${index}":0`).join();
+  const names = Object.keys(readLazily(`{"${'x'.repeat(100_000)}":0,${manyFields}}`) as object);
   expect([names.length, names[0]?.length]).toEqual([100, 100_000]);
 });
 
-it('the lazy JSON reader reads only one entry more than a list may have', () => {
-  expect(read(`{"rows":[${'[],'.repeat(1_000)}{}]}`)).toEqual({ rows: Array.from({ length: 21 }, () => null) });
+it('the lazy JSON reader reads only one entry more than the list may have', () => {
+  expect(readLazily(`{"rows":[${'[],'.repeat(1_000)}{}]}`)).toEqual({ rows: Array.from({ length: 21 }, () => null) });
 });
 
 it('the lazy JSON reader keeps all digits of numbers', () => {
-  const { rows: some } = read('{"rows":[{"a":12345678901234567890}]}') as { rows: UnreadObject[] };
-  expect(some.map((row) => row.read())).toEqual([{ a: new ExactNumber('12345678901234567890') }]);
+  const { rows: someRows } = readLazily('{"rows":[{"a":12345678901234567890}]}') as { rows: UnreadObject[] };
+  expect(someRows.map((row) => row.read())).toEqual([{ a: new ExactNumber('12345678901234567890') }]);
 });
 
 it('the lazy JSON reader counts each of several fields of the same name', () => {
-  const { rows: some } = read('{"rows":[{"a":1,"a":[2,{"b":3}],"c":4}]}') as { rows: UnreadObject[] };
-  expect(some.map(({ fields }) => fields)).toEqual([3]);
+  const { rows: someRows } = readLazily('{"rows":[{"a":1,"a":[2,{"b":3}],"c":4}]}') as { rows: UnreadObject[] };
+  expect(someRows.map(({ fields }) => fields)).toEqual([3]);
 });
 
 it.each([
   ['in a field', '{"rows":[{"a":"\xe2\x82"}]}'],
   ['behind the list', '{"rows":[{}],"b":"\xff"}'],
   ['at the end', '{"rows":[{}]}\xe2'],
-])('the lazy JSON reader refuses bytes that are no UTF-8: %s', (_where, text) => {
-  expect(() => read(Buffer.from(text, 'latin1'))).toThrow(TypeError);
+])('the lazy JSON reader refuses bytes that are not UTF-8: %s', (_where, text) => {
+  expect(() => readLazily(Buffer.from(text, 'latin1'))).toThrow(TypeError);
 });
 
 it.each([
   [99, false],
   [100, true],
 ])('arrays nested %i deep in the body: too deep is %s', (depth, isTooDeep) => {
-  const work = () => read(`{"x":${'['.repeat(depth)}${']'.repeat(depth)}}`);
-  if (isTooDeep) expect(work).toThrow(NestedTooDeep);
-  else expect(work()).toEqual({ x: null });
+  const readNested = () => readLazily(`{"x":${'['.repeat(depth)}${']'.repeat(depth)}}`);
+  if (isTooDeep) expect(readNested).toThrow(NestedTooDeep);
+  else expect(readNested()).toEqual({ x: null });
 });

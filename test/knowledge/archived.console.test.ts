@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readStatusAndCode } from '../support/console.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
 describe.each([
@@ -17,21 +17,21 @@ describe.each([
     '/ontology/relations',
     async (as: Company['as']) => createRelation(as, await createNode(as), 'is part of', await createNode(as)),
   ],
-])('an archived %s', (_what, path, make) => {
-  it('is read by its id, listed with status=archived, and not archived again', async () => {
+])('an archived %s', (_what, path, createResource) => {
+  it('can be read by its id, is listed with status=archived, and cannot be archived again', async () => {
     const { as } = company;
-    const id = await make(as);
-    const one = `${KNOWLEDGE_PATH}${path}/${id}`;
-    expect((await as.delete(one)).status).toBe(204);
-    const { status, body } = await as.get(one);
+    const id = await createResource(as);
+    const resourcePath = `${KNOWLEDGE_PATH}${path}/${id}`;
+    expect((await as.delete(resourcePath)).status).toBe(204);
+    const { status, body } = await as.get(resourcePath);
     expect([status, body._id, body.status]).toEqual([200, id, 'archived']);
-    const listed = async (query: string) =>
+    const listIds = async (query: string) =>
       (await as.get(`${KNOWLEDGE_PATH}${path}?per_page=100${query}`)).body.records.map(
         ({ _id }: { _id: string }) => _id,
       );
-    expect(await listed('')).not.toContain(id);
-    expect(await listed('&status=archived')).toContain(id);
-    expect(readStatusAndCode(await as.delete(one))).toEqual([404, expect.stringMatching(/_NOT_FOUND$/)]);
-    expect((await as.get(one)).status).toBe(200);
+    expect(await listIds('')).not.toContain(id);
+    expect(await listIds('&status=archived')).toContain(id);
+    expect(readStatusAndCode(await as.delete(resourcePath))).toEqual([404, expect.stringMatching(/_NOT_FOUND$/)]);
+    expect((await as.get(resourcePath)).status).toBe(200);
   });
 });

@@ -1,50 +1,50 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readStatusAndCode } from '../support/console.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   addByteOrderMarks,
   formatNotedParagraph,
   formatTable,
   formatTextBox,
   makeWordDocument,
-  makeWordDocumentOf,
+  makeWordDocumentFromXml,
   makeWorkbook,
   makeZipBomb,
   splitParagraph,
   writeWorkbook,
 } from './files.ts';
-import { answerConcepts, createJobRunner, makeConceptCandidate } from './jobs.ts';
+import { createJobRunner, makeConceptCandidate, makeConceptsAnswer } from './jobs.ts';
 import { KNOWLEDGE_PATH, readInvalidFields } from './support.ts';
 
-const PATH = `${KNOWLEDGE_PATH}/concepts/generation/jobs`;
+const JOBS_PATH = `${KNOWLEDGE_PATH}/concepts/generation/jobs`;
 const MIB = 1024 * 1024;
 let company: Company;
 let asOwner: Company['as'];
 let runner: Awaited<ReturnType<typeof createJobRunner>>;
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   asOwner = company.as;
   const business_domains = ['one', 'two'].map((key) => ({ key, name: key }));
   await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } });
 });
 
 beforeEach(async () => {
-  runner = await createJobRunner(asOwner, answerConcepts(makeConceptCandidate('A')));
+  runner = await createJobRunner(asOwner, makeConceptsAnswer(makeConceptCandidate('A')));
 });
 
-type Content = string | Uint8Array<ArrayBuffer>;
-const makeFile = (name: string, content: Content) => new File([content], name);
+type FileContent = string | Uint8Array<ArrayBuffer>;
+const makeFile = (name: string, content: FileContent) => new File([content], name);
 
 function postForm(fields: [string, string | File][]) {
   const form = new FormData();
   for (const [name, value] of fields) form.append(name, value);
-  return asOwner.post(PATH, { body: form, env: runner.env });
+  return asOwner.post(JOBS_PATH, { body: form, env: runner.env });
 }
 
-/** The text of a file that the model is asked about. */
-async function readPromptText(name: string, content: Content): Promise<string> {
+/** Returns the text of the file that the model receives. */
+async function readPromptText(name: string, content: FileContent): Promise<string> {
   const { status, body } = await postForm([['file', makeFile(name, content)]]);
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   expect(body.file_name).toBe(name);
@@ -53,43 +53,43 @@ async function readPromptText(name: string, content: Content): Promise<string> {
   return (await runner.model.asked()).map(({ messages }) => messages[1]?.content).join('\n');
 }
 
-const readRefusal = async (name: string, content: Content): Promise<string[]> =>
+const readRefusal = async (name: string, content: FileContent): Promise<string[]> =>
   readInvalidFields(await postForm([['file', makeFile(name, content)]]));
 
 describe('the file of a generation of concepts', () => {
   it('may be a Word document', async () => {
-    const shown = await readPromptText(
+    const promptText = await readPromptText(
       'Glossário.DOCX',
       makeWordDocument('Churn & Ticket <médio>', 'Second paragraph.'),
     );
-    expect(shown).toContain('Churn & Ticket <médio>\nSecond paragraph.');
-    expect(shown).not.toContain('w:t');
+    expect(promptText).toContain('Churn & Ticket <médio>\nSecond paragraph.');
+    expect(promptText).not.toContain('w:t');
   });
 
   it('may be a workbook', async () => {
-    const shown = await readPromptText(
+    const promptText = await readPromptText(
       'terms.xlsx',
       makeWorkbook('Terms', [
         ['term', 'count'],
         ['Churn & more', 42],
       ]),
     );
-    expect(shown).toContain('Terms\nterm\tcount\nChurn & more\t42');
+    expect(promptText).toContain('Terms\nterm\tcount\nChurn & more\t42');
   });
 
   it.each([
     [
       'tables.docx',
-      makeWordDocumentOf([
+      makeWordDocumentFromXml([
         splitParagraph('Above'),
         formatTable(['Top left', 'Top right'], ['Bottom left', 'Bottom right']),
       ]),
       'Above\nTop left\nTop right\nBottom left\nBottom right\n',
     ],
-    ['text-box.docx', makeWordDocumentOf([formatTextBox('Datum plane')]), '>\nDatum plane\n\n\n</data'],
+    ['text-box.docx', makeWordDocumentFromXml([formatTextBox('Datum plane')]), '>\nDatum plane\n\n\n</data'],
     [
       'footnotes.docx',
-      makeWordDocumentOf(
+      makeWordDocumentFromXml(
         [formatNotedParagraph('Ouch.', 1), formatNotedParagraph('Again.', 2)],
         ['A tachyon walks into a bar.', 'Fin.'],
       ),
@@ -121,7 +121,7 @@ describe('the file of a generation of concepts', () => {
     expect(await readPromptText(name, '# Açúcar,definition')).toContain('# Açúcar,definition');
   });
 
-  it('may have another encoding than UTF-8', async () => {
+  it('may have an encoding other than UTF-8', async () => {
     expect(await readPromptText('a.txt', new Uint8Array([0x41, 0xe7, 0xfa]))).toContain('Açú');
     expect(await readPromptText('b.txt', new Uint8Array([0xff, 0xfe, 0x41, 0, 0xe7, 0]))).toContain('Aç');
     expect(await readPromptText('c.txt', `\ufeffAção`)).toContain('\nAção');
@@ -135,11 +135,11 @@ describe('the file of a generation of concepts', () => {
     ]);
     expect([status, body.business_domains]).toEqual([202, ['two']]);
     await runner.run();
-    const shown = (await runner.model.asked())[0]?.messages[1]?.content;
-    expect(shown).toContain('Written by hand.\n\nFrom the file.');
+    const promptText = (await runner.model.asked())[0]?.messages[1]?.content;
+    expect(promptText).toContain('Written by hand.\n\nFrom the file.');
   });
 
-  it('may be left out, also by a form with an empty file field', async () => {
+  it('may be omitted, even by a form with an empty file field', async () => {
     const { status, body } = await postForm([
       ['business_domains', 'one'],
       ['business_domains', 'two'],
@@ -154,45 +154,51 @@ describe('the file of a generation of concepts', () => {
     expect(status).toBe(202);
     expect(body.total_count).toBeGreaterThan(400);
     await asOwner.post(`${KNOWLEDGE_PATH}/jobs/${body._id}/cancel`);
-    const over = await postForm([['file', makeFile('big.txt', new Uint8Array(10 * MIB + 1).fill(65))]]);
-    expect(readStatusAndCode(over)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    const far = await postForm([['file', makeFile('big.txt', new Uint8Array(12 * MIB).fill(65))]]);
-    expect(readStatusAndCode(far)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const largeAnswer = await postForm([['file', makeFile('big.txt', new Uint8Array(10 * MIB + 1).fill(65))]]);
+    expect(readStatusAndCode(largeAnswer)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const hugeAnswer = await postForm([['file', makeFile('big.txt', new Uint8Array(12 * MIB).fill(65))]]);
+    expect(readStatusAndCode(hugeAnswer)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
   it.each([
     [10, 400, 'BAD_REQUEST'],
     [12, 413, 'PAYLOAD_TOO_LARGE'],
-  ])('is refused in a malformed form of %i MiB with %i', async (size, status, code) => {
+  ])('in a malformed form of %i MiB is refused with %i', async (size, status, code) => {
     const body = new Uint8Array(size * MIB).fill(65);
     body.set(new TextEncoder().encode('--b then text\r\n'));
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
-    expect(readStatusAndCode(await asOwner.post(PATH, { body, headers, env: runner.env }))).toEqual([status, code]);
+    expect(readStatusAndCode(await asOwner.post(JOBS_PATH, { body, headers, env: runner.env }))).toEqual([
+      status,
+      code,
+    ]);
   });
 
   it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])(
-    'is refused with the name %s',
+    'is refused with the file name %s',
     async (name) => {
       expect(await readRefusal(name, 'text')).toEqual(['file']);
     },
   );
 
   it('is refused together with a second file', async () => {
-    const two = await postForm([
+    const twoFilesAnswer = await postForm([
       ['file', makeFile('a.txt', 'a')],
       ['file', makeFile('b.txt', 'b')],
     ]);
-    expect(readInvalidFields(two)).toEqual(['file']);
+    expect(readInvalidFields(twoFilesAnswer)).toEqual(['file']);
   });
 
-  it('is refused beside fields that the form does not have, and under another name than its own', async () => {
-    const beside = await postForm([
+  it('is refused together with unknown form fields, and under a field name other than its own', async () => {
+    const unknownFieldAnswer = await postForm([
       ['file', makeFile('a.txt', 'a')],
       ['other', makeFile('b.txt', 'b')],
       ['busines_domains', 'one'],
     ]);
-    expect(readInvalidFields(beside)).toEqual(['other', 'busines_domains']);
-    expect(beside.body.details[0]).toMatchObject({ reason: 'unknown', message: 'is not a field of this request' });
+    expect(readInvalidFields(unknownFieldAnswer)).toEqual(['other', 'busines_domains']);
+    expect(unknownFieldAnswer.body.details[0]).toMatchObject({
+      reason: 'unknown',
+      message: 'is not a field of this request',
+    });
     expect(readInvalidFields(await postForm([['document', makeFile('a.txt', 'a')]]))).toEqual(['document']);
   });
 
@@ -208,18 +214,18 @@ describe('the file of a generation of concepts', () => {
     ['cut off', 'a.xlsx', makeWorkbook('S', [['x']]).slice(0, 600)],
     ['a document without words', 'a.docx', makeWordDocument('', '')],
     ['far larger when unpacked', 'a.docx', makeZipBomb(64 * MIB)],
-  ] as [string, string, Content][])('is refused when it is %s: %s', async (_, name, content) => {
+  ] as [string, string, FileContent][])('is refused when it is %s: %s', async (_, name, content) => {
     expect(await readRefusal(name, content)).toEqual(['file']);
   });
 
-  it('is refused as a text field, and so is a text as a file', async () => {
+  it('is refused as a text field, and so is a text that is sent as a file', async () => {
     expect(readInvalidFields(await postForm([['file', 'terms.csv']]))).toEqual(['file']);
     expect(readInvalidFields(await postForm([['text', makeFile('a.txt', 'a')]]))).toEqual(['text']);
   });
 
   it('is refused in a truncated multipart body, and so is a text that is too long', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
-    const answer = await asOwner.post(PATH, {
+    const answer = await asOwner.post(JOBS_PATH, {
       body: '--x\r\nContent-Disposition: form-data; name="te',
       headers,
       env: runner.env,
@@ -229,45 +235,45 @@ describe('the file of a generation of concepts', () => {
     expect(readInvalidFields(text)).toEqual(['text']);
   });
 
-  /** Forms with a file each, whose texts are not stored until `goOn`. */
-  function heldFiles() {
-    const { promise: mayEnd, resolve: goOn } = Promise.withResolvers<void>();
-    const held = { stored: 0, goOn, begin };
-    const put = async (...given: Parameters<R2Bucket['put']>) => {
-      held.stored += 1;
-      await mayEnd;
-      return env.FILES.put(...given);
+  /** Creates a bucket that stores the texts of form files only after `goOn`, and a function that sends such a form. */
+  function createHoldingBucket() {
+    const { promise: mayStore, resolve: goOn } = Promise.withResolvers<void>();
+    const holdingBucket = { stored: 0, goOn, begin: sendFile };
+    const put = async (...callArguments: Parameters<R2Bucket['put']>) => {
+      holdingBucket.stored += 1;
+      await mayStore;
+      return env.FILES.put(...callArguments);
     };
     const variables = { ...runner.env, FILES: { put } } as unknown as Record<string, string>;
-    function begin(caller: Company['as']) {
+    function sendFile(caller: Company['as']) {
       const form = new FormData();
       form.append('file', makeFile('a.txt', 'one'));
-      return caller.post(PATH, { body: form, env: variables });
+      return caller.post(JOBS_PATH, { body: form, env: variables });
     }
-    return held;
+    return holdingBucket;
   }
 
   it('is read only after the text of the previous file is stored', async () => {
-    const held = heldFiles();
-    const other = await aCompany();
+    const holdingBucket = createHoldingBucket();
+    const other = await createOwnedCompany();
     await other.as.put(`${KNOWLEDGE_PATH}/business-domains`, {
       json: { business_domains: [{ key: 'one', name: 'one' }] },
     });
-    const [first, second] = [held.begin(asOwner), held.begin(other.as)];
-    await expect.poll(() => held.stored).toBe(1);
+    const [first, second] = [holdingBucket.begin(asOwner), holdingBucket.begin(other.as)];
+    await expect.poll(() => holdingBucket.stored).toBe(1);
     await scheduler.wait(100);
-    expect(held.stored).toBe(1);
-    held.goOn();
-    expect([(await first).status, (await second).status, held.stored]).toEqual([202, 202, 2]);
+    expect(holdingBucket.stored).toBe(1);
+    holdingBucket.goOn();
+    expect([(await first).status, (await second).status, holdingBucket.stored]).toEqual([202, 202, 2]);
   });
 
   it('is refused with 503 when too many files wait for memory', async () => {
-    const held = heldFiles();
-    const answers = Array.from({ length: 5 }, () => held.begin(asOwner));
-    const away = await Promise.race(answers);
-    expect(readStatusAndCode(away)).toEqual([503, 'SERVICE_UNAVAILABLE']);
-    expect(away.headers.get('retry-after')).toBe('5');
-    held.goOn();
+    const holdingBucket = createHoldingBucket();
+    const answers = Array.from({ length: 5 }, () => holdingBucket.begin(asOwner));
+    const firstAnswer = await Promise.race(answers);
+    expect(readStatusAndCode(firstAnswer)).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(firstAnswer.headers.get('retry-after')).toBe('5');
+    holdingBucket.goOn();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 503)).toHaveLength(1);
   });

@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readStatusAndCode } from '../support/console.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
-const PATH = `${KNOWLEDGE_PATH}/concepts`;
+const CONCEPTS_PATH = `${KNOWLEDGE_PATH}/concepts`;
 let company: Company;
 let asOwner: Company['as'];
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   asOwner = company.as;
 });
 
-const postConcept = (json: unknown) => asOwner.post(PATH, { json });
+const postConcept = (json: unknown) => asOwner.post(CONCEPTS_PATH, { json });
 const makeMinimalConcept = (fields: Record<string, unknown> = {}) => ({
   name: makeName('concept'),
   description: 'x',
@@ -20,7 +20,7 @@ const makeMinimalConcept = (fields: Record<string, unknown> = {}) => ({
 });
 
 describe('the creation of a concept', () => {
-  it('answers every field, with defaults for those not sent', async () => {
+  it('returns every field, with defaults for fields that were not sent', async () => {
     const { status, body } = await postConcept({ name: 'Churn', description: 'Customers who leave.' });
     expect(status).toBe(201);
     expect(body).toStrictEqual({
@@ -42,7 +42,7 @@ describe('the creation of a concept', () => {
       created_at: expect.any(String),
       updated_at: body.created_at,
     });
-    expect((await asOwner.get(`${PATH}/${body._id}`)).body).toStrictEqual(body);
+    expect((await asOwner.get(`${CONCEPTS_PATH}/${body._id}`)).body).toStrictEqual(body);
   });
 
   it.each(['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'])('accepts the type %s', async (type) => {
@@ -55,97 +55,106 @@ describe('the creation of a concept', () => {
   it('is refused with a name that an unarchived concept has, in any case', async () => {
     const name = makeName('Ticket Médio');
     const id = await createConcept(asOwner, { name });
-    const again = await postConcept(makeMinimalConcept({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }));
-    expect(readStatusAndCode(again)).toEqual([409, 'CONCEPT_DUPLICATE']);
-    const other = await aCompany();
-    expect((await other.as.post(PATH, { json: makeMinimalConcept({ name }) })).status).toBe(201);
-    expect((await asOwner.delete(`${PATH}/${id}`)).status).toBe(204);
+    const takenNameAnswer = await postConcept(
+      makeMinimalConcept({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }),
+    );
+    expect(readStatusAndCode(takenNameAnswer)).toEqual([409, 'CONCEPT_DUPLICATE']);
+    const other = await createOwnedCompany();
+    expect((await other.as.post(CONCEPTS_PATH, { json: makeMinimalConcept({ name }) })).status).toBe(201);
+    expect((await asOwner.delete(`${CONCEPTS_PATH}/${id}`)).status).toBe(204);
     const successor = await createConcept(asOwner, { name });
-    expect(readStatusAndCode(await asOwner.patch(`${PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([
+    expect(readStatusAndCode(await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([
       409,
       'CONCEPT_DUPLICATE',
     ]);
-    await asOwner.delete(`${PATH}/${successor}`);
-    expect((await asOwner.patch(`${PATH}/${id}`, { json: { status: 'draft' } })).body.status).toBe('draft');
+    await asOwner.delete(`${CONCEPTS_PATH}/${successor}`);
+    expect((await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json: { status: 'draft' } })).body.status).toBe('draft');
   });
 });
 
 describe('the list of concepts', () => {
-  it('is answered by pages, searched and filtered', async () => {
-    const { as } = await aCompany();
+  it('is returned by pages, searched and filtered', async () => {
+    const { as } = await createOwnedCompany();
     for (let index = 0; index < 3; index += 1) await createConcept(as, { name: `Receita ${index}`, type: 'rule' });
-    const late = await createConcept(as, { name: 'Cliente', aliases: ['FREGUÊS'], status: 'active' });
-    const all = await as.get(`${PATH}?per_page=2`);
-    expect(all.body).toMatchObject({ total: 4, page: 1, per_page: 2 });
-    expect(all.body.records.map(({ name }: { name: string }) => name)).toEqual(['Cliente', 'Receita 2']);
-    const total = async (query: string) => (await as.get(`${PATH}?${query}`)).body.total;
+    const laterConcept = await createConcept(as, { name: 'Cliente', aliases: ['FREGUÊS'], status: 'active' });
+    const firstPage = await as.get(`${CONCEPTS_PATH}?per_page=2`);
+    expect(firstPage.body).toMatchObject({ total: 4, page: 1, per_page: 2 });
+    expect(firstPage.body.records.map(({ name }: { name: string }) => name)).toEqual(['Cliente', 'Receita 2']);
+    const total = async (query: string) => (await as.get(`${CONCEPTS_PATH}?${query}`)).body.total;
     expect(await total('search=receita')).toBe(3);
     expect(await total(`search=${encodeURIComponent('freguês')}`)).toBe(1);
     expect(await total('search=%25')).toBe(0);
     expect(await total('type=rule')).toBe(3);
     expect(await total('status=active')).toBe(1);
-    await as.delete(`${PATH}/${late}`);
+    await as.delete(`${CONCEPTS_PATH}/${laterConcept}`);
     expect(await total('')).toBe(3);
     expect(await total('status=archived')).toBe(1);
   });
 });
 
 describe('the update of a concept', () => {
-  it('changes the fields that are sent, and keeps every version with its author and time', async () => {
-    const { id: editorId, as: editor } = await aUser(company, { can: ['concepts:update', 'concepts:get'] });
+  it('changes the fields that are sent, and stores every version with its author and time', async () => {
+    const { id: editorId, as: editor } = await createAllowedUser(company, { can: ['concepts:update', 'concepts:get'] });
     const id = await createConcept(asOwner, { description: 'first', tags: ['a'] });
-    const changed = await editor.patch(`${PATH}/${id}`, { json: { description: 'second' } });
-    expect(changed.body).toMatchObject({
+    const changedConcept = await editor.patch(`${CONCEPTS_PATH}/${id}`, { json: { description: 'second' } });
+    expect(changedConcept.body).toMatchObject({
       description: 'second',
       tags: ['a'],
       version: 2,
       created_by_user_id: company.owner.id,
       updated_by_user_id: editorId,
     });
-    await asOwner.delete(`${PATH}/${id}`);
-    await asOwner.patch(`${PATH}/${id}`, { json: { status: 'active' } });
-    const { body } = await asOwner.get(`${PATH}/${id}/versions`);
+    await asOwner.delete(`${CONCEPTS_PATH}/${id}`);
+    await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json: { status: 'active' } });
+    const { body } = await asOwner.get(`${CONCEPTS_PATH}/${id}/versions`);
     expect(body.total).toBe(4);
-    const told = body.records.map((record: Record<string, unknown> & { resource: Record<string, unknown> }) => [
-      record.version,
-      record.change,
-      record.changed_by_user_id,
-      record.resource.description,
-      record.resource.status,
-    ]);
-    expect(told).toEqual([
+    const versionSummaries = body.records.map(
+      (record: Record<string, unknown> & { resource: Record<string, unknown> }) => [
+        record.version,
+        record.change,
+        record.changed_by_user_id,
+        record.resource.description,
+        record.resource.status,
+      ],
+    );
+    expect(versionSummaries).toEqual([
       [4, 'restored', company.owner.id, 'second', 'active'],
       [3, 'archived', company.owner.id, 'second', 'archived'],
       [2, 'updated', editorId, 'second', 'draft'],
       [1, 'created', company.owner.id, 'first', 'draft'],
     ]);
-    expect((await asOwner.get(`${PATH}/${id}/versions?per_page=1&page=4`)).body.records[0].version).toBe(1);
+    expect((await asOwner.get(`${CONCEPTS_PATH}/${id}/versions?per_page=1&page=4`)).body.records[0].version).toBe(1);
   });
 
   it('makes no version when nothing changes', async () => {
     const id = await createConcept(asOwner, { tags: ['a'], status: 'active' });
-    const before = (await asOwner.get(`${PATH}/${id}`)).body;
-    for (const json of [{}, { tags: ['a'] }, { status: 'active', description: before.description }]) {
-      expect((await asOwner.patch(`${PATH}/${id}`, { json })).body).toEqual(before);
+    const conceptBefore = (await asOwner.get(`${CONCEPTS_PATH}/${id}`)).body;
+    for (const json of [{}, { tags: ['a'] }, { status: 'active', description: conceptBefore.description }]) {
+      expect((await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json })).body).toEqual(conceptBefore);
     }
-    expect((await asOwner.get(`${PATH}/${id}/versions`)).body.total).toBe(1);
-    expect((await asOwner.patch(`${PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version).toBe(2);
+    expect((await asOwner.get(`${CONCEPTS_PATH}/${id}/versions`)).body.total).toBe(1);
+    expect(
+      (await asOwner.patch(`${CONCEPTS_PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version,
+    ).toBe(2);
   });
 
-  it('archives by the status too, which needs the permission to delete', async () => {
+  it('can archive a concept by its status, which needs the permission to delete', async () => {
     const id = await createConcept(asOwner, { tags: ['a'] });
-    const { as: editor } = await aUser(company, { can: ['concepts:update'] });
-    const archive = { json: { status: 'archived', tags: ['b'] } };
-    expect((await editor.patch(`${PATH}/${id}`, archive)).status).toBe(403);
-    expect((await asOwner.get(`${PATH}/${id}`)).body).toMatchObject({ status: 'draft', version: 1 });
-    expect((await asOwner.patch(`${PATH}/${id}`, archive)).body).toMatchObject({
+    const { as: editor } = await createAllowedUser(company, { can: ['concepts:update'] });
+    const archiveRequest = { json: { status: 'archived', tags: ['b'] } };
+    expect((await editor.patch(`${CONCEPTS_PATH}/${id}`, archiveRequest)).status).toBe(403);
+    expect((await asOwner.get(`${CONCEPTS_PATH}/${id}`)).body).toMatchObject({ status: 'draft', version: 1 });
+    expect((await asOwner.patch(`${CONCEPTS_PATH}/${id}`, archiveRequest)).body).toMatchObject({
       status: 'archived',
       tags: ['b'],
       version: 2,
     });
-    expect((await asOwner.get(`${PATH}/${id}/versions`)).body.records[0].change).toBe('archived');
-    expect(readStatusAndCode(await asOwner.patch(`${PATH}/${id}`, archive))).toEqual([409, 'CONCEPT_ARCHIVED']);
-    expect(readStatusAndCode(await asOwner.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
+    expect((await asOwner.get(`${CONCEPTS_PATH}/${id}/versions`)).body.records[0].change).toBe('archived');
+    expect(readStatusAndCode(await asOwner.patch(`${CONCEPTS_PATH}/${id}`, archiveRequest))).toEqual([
+      409,
+      'CONCEPT_ARCHIVED',
+    ]);
+    expect(readStatusAndCode(await asOwner.delete(`${CONCEPTS_PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 });
 
@@ -153,7 +162,7 @@ describe('business domains', () => {
   const DOMAINS = `${KNOWLEDGE_PATH}/business-domains`;
 
   it('are empty at first, and replaced as a whole', async () => {
-    const { as } = await aCompany();
+    const { as } = await createOwnedCompany();
     expect((await as.get(DOMAINS)).body).toEqual({ business_domains: [] });
     const business_domains = [{ key: 'sales', name: 'Vendas', description: 'What we sell.' }];
     expect((await as.put(DOMAINS, { json: { business_domains } })).body).toEqual({ business_domains });
@@ -163,11 +172,14 @@ describe('business domains', () => {
   });
 
   it('have unique slugs as keys, and are at most 100', async () => {
-    const put = (business_domains: unknown) => asOwner.put(DOMAINS, { json: { business_domains } });
-    const domains = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `d-${index}`, name: 'D' }));
-    expect(readInvalidFields(await put([{ key: 'Not a slug', name: 'x' }]))).toEqual(['business_domains.0.key']);
-    expect(readInvalidFields(await put([...domains(2), ...domains(1)]))).toEqual(['business_domains.2.key']);
-    expect(readInvalidFields(await put(domains(101)))).toEqual(['business_domains']);
-    expect((await put(domains(100))).status).toBe(200);
+    const putDomains = (business_domains: unknown) => asOwner.put(DOMAINS, { json: { business_domains } });
+    const makeDomains = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ key: `d-${index}`, name: 'D' }));
+    expect(readInvalidFields(await putDomains([{ key: 'Not a slug', name: 'x' }]))).toEqual(['business_domains.0.key']);
+    expect(readInvalidFields(await putDomains([...makeDomains(2), ...makeDomains(1)]))).toEqual([
+      'business_domains.2.key',
+    ]);
+    expect(readInvalidFields(await putDomains(makeDomains(101)))).toEqual(['business_domains']);
+    expect((await putDomains(makeDomains(100))).status).toBe(200);
   });
 });

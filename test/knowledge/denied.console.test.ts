@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
-import { must } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { REFUSAL } from './ask/support.ts';
 import { createItemMaker, queryMetrics } from './metrics/support.ts';
 import { createModel, NO_MODEL } from './model.ts';
-import { QUESTIONS } from './questions/support.ts';
+import { QUESTIONS_PATH } from './questions/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from './support.ts';
 
 let company: Company;
@@ -13,7 +13,7 @@ let concepts: { hidden: string; open: string };
 let items: { hidden: string; built: string; open: string };
 let nodes: { hidden: string; open: string };
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   const { as } = company;
   await createTable(as, 'payments', [column('amount', 'integer'), column('city')]);
   concepts = {
@@ -43,7 +43,7 @@ beforeAll(async () => {
     open: await createNode(as, { name: 'Customer', status: 'active' }),
   };
   const relation = await createRelation(as, nodes.hidden, 'serves', nodes.open);
-  await must(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${relation}`, { json: { status: 'active' } }));
+  await expectSuccess(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${relation}`, { json: { status: 'active' } }));
 });
 
 const listArns = () => [
@@ -51,24 +51,26 @@ const listArns = () => [
   `arn:svc:concepts::${company.id}:concept/${concepts.hidden}`,
   `arn:svc:ontology::${company.id}:node/${nodes.hidden}`,
 ];
-/** Somebody who may do everything, but is denied a metric, a concept and a node. */
+/** Creates a user who may do everything, but is denied a metric, a concept and a node. */
 const createDeniedUser = () =>
-  aUser(company, {
+  createAllowedUser(company, {
     can: ['*'],
     denied: ['semantic:*', 'concepts:get', 'ontology:*', 'knowledge_reviews:list'],
     deniedOn: listArns(),
   });
-const SECRETS = /Payroll|Share of it|Salary|Of salaries|Employee/;
+const DENIED_NAMES = /Payroll|Share of it|Salary|Of salaries|Employee/;
 
 describe('an item that the caller is denied', () => {
   it.each(['Payroll', 'Share of it', 'Of salaries'])(
-    'is unknown in a metric query, and so are items built on it: %s',
+    'is reported as unknown in a metric query, and so are items built on it: %s',
     async (name) => {
       const { as } = await createDeniedUser();
       const answer = await queryMetrics(as, { metrics: [name] });
-      const absent = await queryMetrics(as, { metrics: ['Never defined'] });
-      expect(answer.status).toBe(absent.status);
-      expect(JSON.stringify(answer.body)).toBe(JSON.stringify(absent.body).replaceAll('Never defined', name));
+      const unknownItemAnswer = await queryMetrics(as, { metrics: ['Never defined'] });
+      expect(answer.status).toBe(unknownItemAnswer.status);
+      expect(JSON.stringify(answer.body)).toBe(
+        JSON.stringify(unknownItemAnswer.body).replaceAll('Never defined', name),
+      );
       expect((await queryMetrics(company.as, { metrics: [name] })).status).toBe(200);
       expect((await queryMetrics(as, { metrics: ['Income'] })).status).toBe(200);
     },
@@ -77,23 +79,23 @@ describe('an item that the caller is denied', () => {
   it('is neither offered nor named in an answer to a question', async () => {
     const { as } = await createDeniedUser();
     const question = 'How high is the payroll?';
-    await must(company.as.post(QUESTIONS, { json: { question, query: { metrics: ['Payroll'] } } }));
+    await expectSuccess(company.as.post(QUESTIONS_PATH, { json: { question, query: { metrics: ['Payroll'] } } }));
     // The verified question is not there for who may not see what answers it: the model would be asked.
     expect((await as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question }, env: NO_MODEL })).status).toBe(503);
     const model = await createModel(REFUSAL);
     const { body } = await as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question: 'What else?' }, env: model.env });
     expect([body.kind, JSON.stringify(body.alternatives)]).toEqual(['refusal', expect.stringContaining('Income')]);
-    expect(JSON.stringify([body, await model.asked()])).not.toMatch(SECRETS);
+    expect(JSON.stringify([body, await model.asked()])).not.toMatch(DENIED_NAMES);
   });
 
   it('is left out of exports, and so are its relations and items built on it', async () => {
     const { as } = await createDeniedUser();
     for (const format of ['json', 'ossie']) {
       const path = `${KNOWLEDGE_PATH}/export?format=${format}`;
-      const text = JSON.stringify(await must(as.get(path)));
-      expect(text).not.toMatch(SECRETS);
+      const text = JSON.stringify(await expectSuccess(as.get(path)));
+      expect(text).not.toMatch(DENIED_NAMES);
       expect(text).toMatch(/Income/);
-      expect(JSON.stringify(await must(company.as.get(path)))).toMatch(SECRETS);
+      expect(JSON.stringify(await expectSuccess(company.as.get(path)))).toMatch(DENIED_NAMES);
     }
   });
 
@@ -106,15 +108,16 @@ describe('an item that the caller is denied', () => {
 });
 
 describe('a caller who may read no table', () => {
-  const blind = async () => (await aUser(company, { can: ['semantic:*', 'concepts:*', 'ontology:list'] })).as;
+  const createUserWithoutTables = async () =>
+    (await createAllowedUser(company, { can: ['semantic:*', 'concepts:*', 'ontology:list'] })).as;
   const item = (name: string, fields: Record<string, unknown>) => ({
     kind: 'mapping',
     name,
     description: 'A probe.',
     ...fields,
   });
-  const errorsOf = async (as: Company['as'], fields: Record<string, unknown>, name: string) =>
-    (await must(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: item(name, fields) }))).validation_errors;
+  const createAndReadErrors = async (as: Company['as'], fields: Record<string, unknown>, name: string) =>
+    (await expectSuccess(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: item(name, fields) }))).validation_errors;
 
   it.each([
     ['a table', { mapped_tables: ['payments'] }, { mapped_tables: ['nowhere'] }],
@@ -129,35 +132,40 @@ describe('a caller who may read no table', () => {
       { mapped_tables: ['payments'], formula: 'amounts' },
       { mapped_tables: ['nowhere'], formula: 'amounts' },
     ],
-  ])('gets the same errors for %s that exists as for an unknown one', async (what, there, nowhere) => {
-    const as = await blind();
-    const told = JSON.stringify(await errorsOf(as, there, `There ${what}`)).replaceAll('payments', 'nowhere');
-    expect(told).toBe(JSON.stringify(await errorsOf(as, nowhere, `Nowhere ${what}`)));
-    expect(told).toContain('unknown_table');
-    // Neither when it is read, listed or changed.
-    const { records } = await must(as.get(`${KNOWLEDGE_PATH}/semantic?search=There ${what}`));
-    const read = await must(as.get(`${KNOWLEDGE_PATH}/semantic/${records[0]._id}`));
-    const json = { description: 'Changed.' };
-    const changed = await must(as.patch(`${KNOWLEDGE_PATH}/semantic/${records[0]._id}`, { json }));
-    for (const { validation_errors } of [records[0], read, changed])
-      expect(JSON.stringify(validation_errors).replaceAll('payments', 'nowhere')).toBe(told);
-  });
+  ])(
+    'gets the same errors for %s that exists as for an unknown one',
+    async (subject, existingFields, unknownFields) => {
+      const as = await createUserWithoutTables();
+      const reportedErrors = JSON.stringify(
+        await createAndReadErrors(as, existingFields, `There ${subject}`),
+      ).replaceAll('payments', 'nowhere');
+      expect(reportedErrors).toBe(JSON.stringify(await createAndReadErrors(as, unknownFields, `Nowhere ${subject}`)));
+      expect(reportedErrors).toContain('unknown_table');
+      // Neither when it is read, listed or changed.
+      const { records } = await expectSuccess(as.get(`${KNOWLEDGE_PATH}/semantic?search=There ${subject}`));
+      const storedItem = await expectSuccess(as.get(`${KNOWLEDGE_PATH}/semantic/${records[0]._id}`));
+      const json = { description: 'Changed.' };
+      const changedItem = await expectSuccess(as.patch(`${KNOWLEDGE_PATH}/semantic/${records[0]._id}`, { json }));
+      for (const { validation_errors } of [records[0], storedItem, changedItem])
+        expect(JSON.stringify(validation_errors).replaceAll('payments', 'nowhere')).toBe(reportedErrors);
+    },
+  );
 
-  it('gets 403 for an invalid query, without what is wrong with it', async () => {
-    const as = await blind();
-    const wrong = { metrics: ['Income'], time_grain: 'day' };
-    expect((await queryMetrics(company.as, wrong)).status).toBe(422);
-    expect((await queryMetrics(as, wrong)).status).toBe(403);
-    const json = { question: 'By day?', query: wrong };
-    expect((await as.post(QUESTIONS, { json })).status).toBe(403);
+  it('gets 403 for an invalid query, without the reason why it is invalid', async () => {
+    const as = await createUserWithoutTables();
+    const wrongQuery = { metrics: ['Income'], time_grain: 'day' };
+    expect((await queryMetrics(company.as, wrongQuery)).status).toBe(422);
+    expect((await queryMetrics(as, wrongQuery)).status).toBe(403);
+    const json = { question: 'By day?', query: wrongQuery };
+    expect((await as.post(QUESTIONS_PATH, { json })).status).toBe(403);
   });
 
   it('gets an export without tables', async () => {
-    const as = await blind();
-    expect(JSON.stringify(await must(company.as.get(`${KNOWLEDGE_PATH}/export?format=ossie`)))).toContain(
+    const as = await createUserWithoutTables();
+    expect(JSON.stringify(await expectSuccess(company.as.get(`${KNOWLEDGE_PATH}/export?format=ossie`)))).toContain(
       'public.payments',
     );
-    expect(JSON.stringify(await must(as.get(`${KNOWLEDGE_PATH}/export?format=ossie`)))).not.toContain(
+    expect(JSON.stringify(await expectSuccess(as.get(`${KNOWLEDGE_PATH}/export?format=ossie`)))).not.toContain(
       'public.payments',
     );
   });

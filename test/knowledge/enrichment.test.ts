@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readStatusAndCode } from '../support/console.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createJobRunner, listPending } from './jobs.ts';
 import { createDefaultModel, makeProposal, NO_MODEL } from './model.ts';
 import {
@@ -13,22 +13,22 @@ import {
   UNKNOWN_ID,
 } from './support.ts';
 
-const PATH = `${KNOWLEDGE_PATH}/jobs`;
+const JOBS_PATH = `${KNOWLEDGE_PATH}/jobs`;
 let company: Company;
 let asOwner: Company['as'];
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   asOwner = company.as;
 });
 
 type JobRunner = Awaited<ReturnType<typeof createJobRunner>>;
 
 const startEnrichment = (runner: Pick<JobRunner, 'env'>, target_type: unknown, target_ids: unknown, caller = asOwner) =>
-  caller.post(`${PATH}/enrich`, { json: { target_type, target_ids }, env: runner.env });
+  caller.post(`${JOBS_PATH}/enrich`, { json: { target_type, target_ids }, env: runner.env });
 
 describe('an enrichment job', () => {
-  it('asks about each target, and publishes each suggestion at once', async () => {
+  it('asks the model about each target, and publishes each suggestion at once', async () => {
     const ids = [await createConcept(asOwner), await createConcept(asOwner)];
     const runner = await createJobRunner(asOwner, makeProposal({ tags: ['one'] }), makeProposal({ tags: ['two'] }));
     const { status, body } = await startEnrichment(runner, 'concept', ids);
@@ -44,19 +44,19 @@ describe('an enrichment job', () => {
       processed_count: 2,
       suggestion_count: 2,
     });
-    const pending = await listPending(asOwner, `&job_id=${body._id}`);
-    expect(new Set(pending.map(({ target_id }: { target_id: string }) => target_id))).toEqual(new Set(ids));
+    const pendingSuggestions = await listPending(asOwner, `&job_id=${body._id}`);
+    expect(new Set(pendingSuggestions.map(({ target_id }: { target_id: string }) => target_id))).toEqual(new Set(ids));
     for (const id of ids) expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}`)).body.version).toBe(1);
   });
 
-  it.each(['semantic', 'ontology_node', 'ontology_relation'])('asks about a %s', async (type) => {
-    const made: Record<string, () => Promise<string>> = {
+  it.each(['semantic', 'ontology_node', 'ontology_relation'])('asks the model about a %s', async (type) => {
+    const creators: Record<string, () => Promise<string>> = {
       semantic: () => createItem(asOwner),
       ontology_node: () => createNode(asOwner),
       ontology_relation: async () =>
         createRelation(asOwner, await createNode(asOwner), 'has', await createNode(asOwner)),
     };
-    const id = (await made[type]?.()) as string;
+    const id = (await creators[type]?.()) as string;
     const runner = await createJobRunner(asOwner, makeProposal({ description: 'Clearer.' }));
     const { body } = await startEnrichment(runner, type, [id]);
     await runner.run();
@@ -78,7 +78,7 @@ describe('an enrichment job', () => {
     expect(await runner.job(body._id)).toMatchObject({ status: 'succeeded', suggestion_count: 1, rejected_count: 2 });
   });
 
-  it('says why it failed, and keeps its suggestions', async () => {
+  it('reports why it failed, and keeps its suggestions', async () => {
     const ids = [await createConcept(asOwner), await createConcept(asOwner)];
     const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }), { status: 500 });
     const { body } = await startEnrichment(runner, 'concept', ids);
@@ -97,7 +97,7 @@ describe('an enrichment job', () => {
     const runner = await createJobRunner(asOwner, makeProposal({ tags: ['x'] }));
     const { body } = await startEnrichment(runner, 'concept', ids);
     await runner.deliver(runner.messages.shift() as never);
-    expect((await asOwner.post(`${PATH}/${body._id}/cancel`)).body).toMatchObject({
+    expect((await asOwner.post(`${JOBS_PATH}/${body._id}/cancel`)).body).toMatchObject({
       status: 'cancelled',
       processed_count: 1,
     });
@@ -109,7 +109,7 @@ describe('an enrichment job', () => {
       suggestion_count: 1,
     });
     expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(1);
-    expect(readStatusAndCode(await asOwner.post(`${PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
+    expect(readStatusAndCode(await asOwner.post(`${JOBS_PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
   });
 
   it('fails when the AI key is removed meanwhile', async () => {
@@ -125,37 +125,35 @@ describe('an enrichment job', () => {
   it('accepts 1 to 100 targets that exist in the company', async () => {
     const runner = await createJobRunner(asOwner, makeProposal({}));
     const id = await createConcept(asOwner);
-    const foreign = await createConcept((await aCompany()).as);
-    const archived = await createConcept(asOwner);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archived}`);
+    const foreignConcept = await createConcept((await createOwnedCompany()).as);
+    const archivedConcept = await createConcept(asOwner);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archivedConcept}`);
     expect(readInvalidFields(await startEnrichment(runner, 'concept', []))).toEqual(['target_ids']);
     expect(readInvalidFields(await startEnrichment(runner, 'concept', Array(101).fill(id)))).toEqual(['target_ids']);
     expect(readInvalidFields(await startEnrichment(runner, 'concept_create', [id]))).toEqual(['target_type']);
-    expect(readInvalidFields(await startEnrichment(runner, 'concept', [id, UNKNOWN_ID, foreign, archived]))).toEqual([
-      'target_ids.1',
-      'target_ids.2',
-      'target_ids.3',
-    ]);
+    expect(
+      readInvalidFields(await startEnrichment(runner, 'concept', [id, UNKNOWN_ID, foreignConcept, archivedConcept])),
+    ).toEqual(['target_ids.1', 'target_ids.2', 'target_ids.3']);
     expect(readInvalidFields(await startEnrichment(runner, 'semantic', [id]))).toEqual(['target_ids.0']);
-    const all = await startEnrichment(runner, 'concept', Array(100).fill(id));
-    expect([all.status, all.body.total_count]).toEqual([202, 1]);
+    const fullAnswer = await startEnrichment(runner, 'concept', Array(100).fill(id));
+    expect([fullAnswer.status, fullAnswer.body.total_count]).toEqual([202, 1]);
   });
 
   it('is listed by type and status', async () => {
-    const { as } = await aCompany();
+    const { as } = await createOwnedCompany();
     const runner = await createJobRunner(as, makeProposal({ description: 'new' }));
     const { body } = await startEnrichment(runner, 'concept', [await createConcept(as)], as);
     await startEnrichment(runner, 'ontology_node', [await createNode(as)], as);
-    const total = async (query: string) => (await as.get(`${PATH}?${query}`)).body.total;
+    const total = async (query: string) => (await as.get(`${JOBS_PATH}?${query}`)).body.total;
     expect([await total(''), await total('target_type=concept'), await total('status=succeeded')]).toEqual([2, 1, 0]);
     await runner.run();
     expect(await total('status=succeeded')).toBe(2);
-    expect((await as.get(`${PATH}?target_type=concept`)).body.records[0]._id).toBe(body._id);
-    expect(readInvalidFields(await as.get(`${PATH}?status=done`))).toEqual(['status']);
+    expect((await as.get(`${JOBS_PATH}?target_type=concept`)).body.records[0]._id).toBe(body._id);
+    expect(readInvalidFields(await as.get(`${JOBS_PATH}?status=done`))).toEqual(['status']);
   });
 
   it('needs an AI key', async () => {
-    const answer = await asOwner.post(`${PATH}/enrich`, {
+    const answer = await asOwner.post(`${JOBS_PATH}/enrich`, {
       json: { target_type: 'concept', target_ids: [UNKNOWN_ID] },
       env: NO_MODEL,
     });
@@ -170,7 +168,7 @@ describe('the job queue', () => {
       await createConcept(asOwner),
       await createConcept(asOwner),
     ]);
-    const status = async () => (await asOwner.get(`${PATH}/${body._id}`)).body.status;
+    const status = async () => (await asOwner.get(`${JOBS_PATH}/${body._id}`)).body.status;
     await expect.poll(status).toBe('succeeded');
     expect(await listPending(asOwner, `&job_id=${body._id}`)).toHaveLength(2);
   });

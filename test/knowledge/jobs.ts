@@ -1,12 +1,14 @@
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import type { Step } from '../support/ai-server.ts';
+import type { ScriptStep } from '../support/ai-server.ts';
 import type { Caller } from '../support/api.ts';
 import { createHeldQueue, deliverMessage } from '../uploads/support.ts';
 import { createModel } from './model.ts';
 import { KNOWLEDGE_PATH } from './support.ts';
 
-/** Runs jobs step by step: the test says what the model answers, and when messages are delivered. */
-export async function createJobRunner(as: Caller, ...steps: Step[]) {
+/**
+ * Creates a runner that executes jobs step by step: the test sets the model's answers, and decides when messages are delivered.
+ */
+export async function createJobRunner(as: Caller, ...steps: ScriptStep[]) {
   const model = await createModel(...steps);
   const queue = createHeldQueue();
   const env = { ...model.env, MODEL_JOBS: queue.env.JOBS } as unknown as Record<string, string>;
@@ -14,23 +16,23 @@ export async function createJobRunner(as: Caller, ...steps: Step[]) {
     model,
     messages: queue.messages,
     env,
-    /** Delivers one message with this in its environment. */
-    deliver: (message: JobMessage, changed: Record<string, unknown> = {}) =>
-      deliverMessage(message, { ...env, ...changed }),
-    /** Delivers what is in the queue until nothing is left. */
+    /** Delivers one message with changes of the environment. */
+    deliver: (message: JobMessage, envChanges: Record<string, unknown> = {}) =>
+      deliverMessage(message, { ...env, ...envChanges }),
+    /** Delivers the messages in the queue until none is left. @returns how many were delivered */
     async run(): Promise<number> {
-      let delivered = 0;
+      let deliveredCount = 0;
       for (let message = queue.messages.shift(); message; message = queue.messages.shift()) {
         await deliverMessage(message, env);
-        delivered += 1;
+        deliveredCount += 1;
       }
-      return delivered;
+      return deliveredCount;
     },
     job: async (id: string) => (await as.get(`${KNOWLEDGE_PATH}/jobs/${id}`)).body,
   };
 }
 
-/** A candidate for a new concept, as a model answers it. */
+/** Makes a candidate for a new concept, as a model answers it. */
 export const makeConceptCandidate = (name: string, fields: Record<string, unknown> = {}) => ({
   action: 'create',
   existing_concept_id: null,
@@ -45,8 +47,8 @@ export const makeConceptCandidate = (name: string, fields: Record<string, unknow
   ...fields,
 });
 
-export const answerConcepts = (...candidates: unknown[]): Step => ({ answer: { candidates } });
+export const makeConceptsAnswer = (...candidates: unknown[]): ScriptStep => ({ answer: { candidates } });
 
-/** All pending suggestions of a company. */
+/** Lists all pending suggestions of a company. */
 export const listPending = async (as: Caller, query = '') =>
   (await as.get(`${KNOWLEDGE_PATH}/suggestions?per_page=100${query}`)).body.records;

@@ -1,15 +1,15 @@
 import { beforeAll, expect, it } from 'vitest';
 import { readStatusAndCode } from '../support/console.ts';
 import { sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createItem, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   asOwner = company.as;
 });
 
@@ -17,11 +17,11 @@ const createItemOfConcept = (fields: Record<string, unknown> = {}) =>
   createItem(asOwner, { kind: 'metric', ...fields });
 const changeItem = (id: string, json: unknown, env: Record<string, string> = {}) =>
   asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json, env });
-const readKind = async (id: string) => (await must(asOwner.get(`${KNOWLEDGE_PATH}/semantic/${id}`))).kind;
+const readKind = async (id: string) => (await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/semantic/${id}`))).kind;
 
-const REPLACE = /^update "knowledge_resources"/;
-const INSERT = /^insert into "knowledge_resources"/;
-const IN_USE = [409, 'SEMANTIC_ITEM_IN_USE'];
+const RESOURCE_UPDATE = /^update "knowledge_resources"/;
+const RESOURCE_INSERT = /^insert into "knowledge_resources"/;
+const IN_USE_ERROR = [409, 'SEMANTIC_ITEM_IN_USE'];
 
 it.each(['metric', 'entity'])(
   'the kind of a %s cannot be changed while an unarchived item refers to it',
@@ -35,15 +35,15 @@ it.each(['metric', 'entity'])(
       await createItemOfConcept({ name, [field]: [id] }),
       await createItemOfConcept({ [field]: [id] }),
     ];
-    const refused = await changeItem(id, { kind: 'dimension' });
-    expect(readStatusAndCode(refused)).toEqual(IN_USE);
-    expect(refused.body.details).toMatchObject({ field: 'kind' });
-    expect(refused.body.details.items).toContainEqual({ id: one, kind: 'metric', name });
+    const refusedAnswer = await changeItem(id, { kind: 'dimension' });
+    expect(readStatusAndCode(refusedAnswer)).toEqual(IN_USE_ERROR);
+    expect(refusedAnswer.body.details).toMatchObject({ field: 'kind' });
+    expect(refusedAnswer.body.details.items).toContainEqual({ id: one, kind: 'metric', name });
     expect(await readKind(id)).toBe(kind);
     // Everything else of it can be changed.
     expect((await changeItem(id, { grain: 'day' })).status).toBe(200);
-    await must(changeItem(one, { [field]: [] }));
-    expect(readStatusAndCode(await changeItem(id, { kind: 'dimension' }))).toEqual(IN_USE);
+    await expectSuccess(changeItem(one, { [field]: [] }));
+    expect(readStatusAndCode(await changeItem(id, { kind: 'dimension' }))).toEqual(IN_USE_ERROR);
     await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${other}`);
     expect((await changeItem(id, { kind: 'dimension' })).status).toBe(200);
     // What names it comes back only without it.
@@ -55,57 +55,59 @@ it.each(['metric', 'entity'])(
 it('the kind of a metric cannot be changed while a formula builds on it', async () => {
   const name = makeName('Built on');
   const id = await createItemOfConcept({ name });
-  const builder = await createItemOfConcept({ formula: `{{ ${name.toUpperCase()} }} / 2` });
+  const dependentMetric = await createItemOfConcept({ formula: `{{ ${name.toUpperCase()} }} / 2` });
   await createItemOfConcept({ formula: '{{Something else}} * 2' });
-  const refused = await changeItem(id, { kind: 'entity' });
-  expect(readStatusAndCode(refused)).toEqual(IN_USE);
-  expect(refused.body.details.items.map(({ id }: { id: string }) => id)).toEqual([builder]);
-  await must(changeItem(builder, { formula: '1' }));
+  const refusedAnswer = await changeItem(id, { kind: 'entity' });
+  expect(readStatusAndCode(refusedAnswer)).toEqual(IN_USE_ERROR);
+  expect(refusedAnswer.body.details.items.map(({ id }: { id: string }) => id)).toEqual([dependentMetric]);
+  await expectSuccess(changeItem(dependentMetric, { formula: '1' }));
   expect((await changeItem(id, { kind: 'entity' })).status).toBe(200);
 });
 
-it('the kind of a metric can be changed though a formula of another company has its name', async () => {
+it('the kind of a metric can be changed even if a formula of another company contains its name', async () => {
   const id = await createItemOfConcept({ name: 'Shared name' });
-  const other = await aCompany();
+  const other = await createOwnedCompany();
   await createItem(other.as, { kind: 'metric', formula: '{{Shared name}} + 1' });
   expect((await changeItem(id, { kind: 'entity' })).status).toBe(200);
 });
 
 it('the kind of an item cannot be changed if a reference to it is written just before', async () => {
   const id = await createItemOfConcept();
-  const rival = () => createItemOfConcept({ depends_on_metrics: [id] });
-  const created = await sendOvertaken(REPLACE, rival, (env) => changeItem(id, { kind: 'entity' }, env));
-  expect([readStatusAndCode(created), await readKind(id)]).toEqual([IN_USE, 'metric']);
+  const referConcurrently = () => createItemOfConcept({ depends_on_metrics: [id] });
+  const created = await sendOvertaken(RESOURCE_UPDATE, referConcurrently, (env) =>
+    changeItem(id, { kind: 'entity' }, env),
+  );
+  expect([readStatusAndCode(created), await readKind(id)]).toEqual([IN_USE_ERROR, 'metric']);
 
   const name = makeName('Built on');
   const [another, builder] = [
     await createItemOfConcept({ name }),
     await createItemOfConcept({ formula: '{{Something else}}' }),
   ];
-  const changed = await sendOvertaken(
-    REPLACE,
-    () => must(changeItem(builder, { formula: `{{${name}}}` })),
+  const changeAnswer = await sendOvertaken(
+    RESOURCE_UPDATE,
+    () => expectSuccess(changeItem(builder, { formula: `{{${name}}}` })),
     (env) => changeItem(another, { kind: 'entity' }, env),
   );
-  expect([readStatusAndCode(changed), await readKind(another)]).toEqual([IN_USE, 'metric']);
+  expect([readStatusAndCode(changeAnswer), await readKind(another)]).toEqual([IN_USE_ERROR, 'metric']);
 });
 
 it('an item cannot refer to a metric whose kind was changed just before', async () => {
   const id = await createItemOfConcept();
   const json = { kind: 'metric', name: makeName('Late'), description: 'x', depends_on_metrics: [id] };
-  const concepts = (await must(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records;
+  const concepts = (await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records;
   const created = await sendOvertaken(
-    INSERT,
-    () => must(changeItem(id, { kind: 'entity' })),
+    RESOURCE_INSERT,
+    () => expectSuccess(changeItem(id, { kind: 'entity' })),
     (env) =>
       asOwner.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...json, source_concept_ids: [concepts[0]._id] }, env }),
   );
   expect(readInvalidFields(created)).toEqual(['depends_on_metrics.0']);
 
   const [another, late] = [await createItemOfConcept(), await createItemOfConcept()];
-  const rival = () => must(changeItem(another, { kind: 'entity' }));
-  const changed = await sendOvertaken(REPLACE, rival, (env) =>
+  const changeConcurrently = () => expectSuccess(changeItem(another, { kind: 'entity' }));
+  const changeAnswer = await sendOvertaken(RESOURCE_UPDATE, changeConcurrently, (env) =>
     changeItem(late, { depends_on_metrics: [another] }, env),
   );
-  expect(readInvalidFields(changed)).toEqual(['depends_on_metrics.0']);
+  expect(readInvalidFields(changeAnswer)).toEqual(['depends_on_metrics.0']);
 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   createConcept,
   createItem,
@@ -12,15 +12,15 @@ import {
 
 let company: Company;
 let asOwner: Company['as'];
-/** The required fields of each type. */
-let least: Record<string, () => Record<string, unknown>>;
+/** Functions that make the required fields of each type of resource. */
+let requiredFields: Record<string, () => Record<string, unknown>>;
 /** Resources that fields can refer to. */
 let ids: { concept: string; metric: string; entity: string };
 
 const makeNameAndDescription = () => ({ name: makeName('limited'), description: 'x' });
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   asOwner = company.as;
   const [concept, subject, object] = [
     await createConcept(asOwner),
@@ -32,7 +32,7 @@ beforeAll(async () => {
     metric: await createItem(asOwner, { kind: 'metric' }),
     entity: await createItem(asOwner, { kind: 'entity' }),
   };
-  least = {
+  requiredFields = {
     concepts: makeNameAndDescription,
     semantic: () => ({ kind: 'metric', ...makeNameAndDescription(), source_concept_ids: [concept] }),
     'ontology/nodes': makeNameAndDescription,
@@ -45,7 +45,7 @@ beforeAll(async () => {
   };
 });
 
-const makeRequiredFields = (path: string) => least[path]?.() ?? {};
+const makeRequiredFields = (path: string) => requiredFields[path]?.() ?? {};
 const createResource = (path: string, fields: Record<string, unknown>) =>
   asOwner.post(`${KNOWLEDGE_PATH}/${path}`, { json: { ...makeRequiredFields(path), ...fields } });
 
@@ -53,7 +53,7 @@ const makeText = (length: number) => 'x'.repeat(length);
 const makeTexts = (count: number, length = 1) => Array.from({ length: count }, () => makeText(length));
 const repeatId = (type: keyof typeof ids, count: number) => Array.from({ length: count }, () => ids[type]);
 
-/** A field, its longest value, and one that is too long. Values made of ids are made when these exist. */
+/** A field, its longest value, and a value that is too long. Values with ids are functions, as the ids are created later. */
 const LIMITS: [path: string, field: string, good: unknown | (() => unknown), bad: unknown | (() => unknown)][] = [
   ['concepts', 'name', makeText(200), makeText(201)],
   ['concepts', 'description', makeText(4096), makeText(4097)],
@@ -103,19 +103,24 @@ const LIMITS: [path: string, field: string, good: unknown | (() => unknown), bad
 const readValue = (of: unknown | (() => unknown)): unknown => (typeof of === 'function' ? of() : of);
 
 describe('the body of a resource', () => {
-  it.each(LIMITS)('of %s accepts %s up to its limit and no more, in POST and PATCH', async (path, field, good, bad) => {
-    const made = await createResource(path, { [field]: readValue(good) });
-    expect([made.status, made.body[field]]).toEqual([201, readValue(good)]);
-    expect(readInvalidFields(await createResource(path, { [field]: readValue(bad) }))).toEqual([field]);
-    // What is there may be archived by its status; what is made may not.
-    const refused = readValue(bad) === 'archived' ? 'gone' : readValue(bad);
-    expect(
-      readInvalidFields(
-        await asOwner.patch(`${KNOWLEDGE_PATH}/${path}/${made.body._id}`, { json: { [field]: refused } }),
-      ),
-    ).toEqual([field]);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/${path}/${made.body._id}`);
-  });
+  it.each(LIMITS)(
+    'of %s accepts %s up to its limit and no more, in POST and PATCH',
+    async (path, field, longestValue, tooLongValue) => {
+      const createdAnswer = await createResource(path, { [field]: readValue(longestValue) });
+      expect([createdAnswer.status, createdAnswer.body[field]]).toEqual([201, readValue(longestValue)]);
+      expect(readInvalidFields(await createResource(path, { [field]: readValue(tooLongValue) }))).toEqual([field]);
+      // What is there may be archived by its status; what is made may not.
+      const refusedValue = readValue(tooLongValue) === 'archived' ? 'gone' : readValue(tooLongValue);
+      expect(
+        readInvalidFields(
+          await asOwner.patch(`${KNOWLEDGE_PATH}/${path}/${createdAnswer.body._id}`, {
+            json: { [field]: refusedValue },
+          }),
+        ),
+      ).toEqual([field]);
+      await asOwner.delete(`${KNOWLEDGE_PATH}/${path}/${createdAnswer.body._id}`);
+    },
+  );
 
   it.each([
     ['concepts', 'aliases', 200],
@@ -136,9 +141,9 @@ describe('the body of a resource', () => {
   });
 
   it.each(['concepts', 'semantic', 'ontology/nodes'])('of %s needs a name and a description', async (path) => {
-    for (const bad of ['', '   ', undefined, null, 7, ['x'], 'a\0b', '\ud800']) {
+    for (const invalidValue of ['', '   ', undefined, null, 7, ['x'], 'a\0b', '\ud800']) {
       for (const field of ['name', 'description']) {
-        expect(readInvalidFields(await createResource(path, { [field]: bad }))).toEqual([field]);
+        expect(readInvalidFields(await createResource(path, { [field]: invalidValue }))).toEqual([field]);
       }
     }
   });
@@ -181,11 +186,19 @@ describe('a list', () => {
   it.each(['concepts', 'semantic', 'ontology/nodes', 'ontology/relations', 'suggestions', 'jobs'])(
     'of %s has pages of 1 to 100, 20 by default',
     async (path) => {
-      const list = (query: string) => asOwner.get(`${KNOWLEDGE_PATH}/${path}?${query}`);
-      expect((await list('')).body).toMatchObject({ page: 1, per_page: 20, total: expect.any(Number) });
-      expect((await list('per_page=100&page=2')).body).toMatchObject({ page: 2, per_page: 100 });
-      for (const bad of ['page=0', 'page=-1', 'page=1.5', 'per_page=0', 'per_page=101', 'per_page=x', 'status=gone']) {
-        expect(readInvalidFields(await list(bad))).toEqual([bad.split('=')[0]]);
+      const readList = (query: string) => asOwner.get(`${KNOWLEDGE_PATH}/${path}?${query}`);
+      expect((await readList('')).body).toMatchObject({ page: 1, per_page: 20, total: expect.any(Number) });
+      expect((await readList('per_page=100&page=2')).body).toMatchObject({ page: 2, per_page: 100 });
+      for (const invalidQuery of [
+        'page=0',
+        'page=-1',
+        'page=1.5',
+        'per_page=0',
+        'per_page=101',
+        'per_page=x',
+        'status=gone',
+      ]) {
+        expect(readInvalidFields(await readList(invalidQuery))).toEqual([invalidQuery.split('=')[0]]);
       }
     },
   );

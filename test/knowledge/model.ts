@@ -1,41 +1,41 @@
 import { inject } from 'vitest';
-import type { AskedRequest, Step } from '../support/ai-server.ts';
+import type { ReceivedRequest, ScriptStep } from '../support/ai-server.ts';
 
 let createdCount = 0;
 
-/** A provider of a test's own, on a socket: what it answers, in this order, and what it was asked. */
-export async function createModel(...steps: Step[]) {
+/** Creates an AI provider for one test: it gives the answers of `steps` in order, and records the requests. */
+export async function createModel(...steps: ScriptStep[]) {
   createdCount += 1;
   return createModelAt(`script-${Date.now()}-${createdCount}`, steps);
 }
 
-/** The provider that the Worker's own variables name: for what the queue itself delivers. */
-export const createDefaultModel = (...steps: Step[]) => createModelAt('default', steps);
+/** Creates the AI provider that the Worker's own variables name, for jobs that the queue itself delivers. */
+export const createDefaultModel = (...steps: ScriptStep[]) => createModelAt('default', steps);
 
-async function createModelAt(script: string, steps: Step[]) {
-  const base = `${inject('aiServerUrl')}/${script}`;
-  const follow = async (...next: Step[]): Promise<void> => {
-    await fetch(`${base}/_script`, { method: 'POST', body: JSON.stringify(next) });
+async function createModelAt(script: string, steps: ScriptStep[]) {
+  const baseUrl = `${inject('aiServerUrl')}/${script}`;
+  const setSteps = async (...next: ScriptStep[]): Promise<void> => {
+    await fetch(`${baseUrl}/_script`, { method: 'POST', body: JSON.stringify(next) });
   };
-  await follow(...steps);
+  await setSteps(...steps);
   return {
-    /** Variables of requests that are to ask this provider. */
+    /** Environment variables of requests that should use this provider. */
     env: {
       AI_API_KEY: 'key-of-the-tests',
-      AI_BASE_URL: `${base}/v1`,
+      AI_BASE_URL: `${baseUrl}/v1`,
       AI_MODEL: 'model-of-the-tests',
       AI_BACKOFF_MS: '5',
       AI_TIMEOUT_MS: '20000',
     },
-    follow,
-    asked: async (): Promise<AskedRequest[]> => (await fetch(`${base}/_asked`)).json(),
+    follow: setSteps,
+    asked: async (): Promise<ReceivedRequest[]> => (await fetch(`${baseUrl}/_asked`)).json(),
   };
 }
 
-/** Requests with this in their environment reach no provider. */
+/** Environment variables of requests that reach no provider. */
 export const NO_MODEL = { AI_API_KEY: '' };
 
-/** An answer about one resource. */
+/** Makes an answer with a proposal for one resource. */
 export const makeProposal = (payload: Record<string, unknown>, fields: Record<string, unknown> = {}) => ({
   answer: {
     payload,

@@ -1,31 +1,31 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
-import type { Step } from '../support/ai-server.ts';
+import type { ScriptStep } from '../support/ai-server.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createCountingD1 } from '../support/counted.ts';
 import { sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createJobRunner, listPending } from './jobs.ts';
 import { NO_MODEL } from './model.ts';
 import { createConcept, createNode, createRelation, KNOWLEDGE_PATH, readInvalidFields, UNKNOWN_ID } from './support.ts';
 
-const PATH = `${KNOWLEDGE_PATH}/ontology/generation`;
+const GENERATION_PATH = `${KNOWLEDGE_PATH}/ontology/generation`;
 let company: Company;
 let asOwner: Company['as'];
 let connection_id: string;
-let hint: string;
+let hintConceptId: string;
 
 beforeEach(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   asOwner = company.as;
   connection_id = (await asOwner.get('/v1/managed-tables/status')).body.connection_id;
   await createTable(asOwner, 'orders', [column('total', 'decimal')]);
-  hint = await createConcept(asOwner, { name: 'Customer', type: 'entity_hint' });
+  hintConceptId = await createConcept(asOwner, { name: 'Customer', type: 'entity_hint' });
 });
 
-const GROUNDS = {
+const CANDIDATE_REASONS = {
   explanation: 'The table says so.',
   evidence: [{ source: 'catalog', quote: null, table: 'orders', column: 'total' }],
   confidence: 0.6,
@@ -40,7 +40,7 @@ const makeNodeCandidate = (key: string, name: string, fields: Record<string, unk
   constraints: null,
   source_concept_ids: null,
   mapped_catalog_assets: ['orders'],
-  ...GROUNDS,
+  ...CANDIDATE_REASONS,
   ...fields,
 });
 const makeRelationCandidate = (
@@ -55,28 +55,35 @@ const makeRelationCandidate = (
   description: null,
   cardinality: '1:N',
   relation_type: null,
-  ...GROUNDS,
+  ...CANDIDATE_REASONS,
   ...fields,
 });
-const answerOntology = (nodes: unknown[], relations: unknown[] = []): Step => ({ answer: { nodes, relations } });
+const makeOntologyAnswer = (nodes: unknown[], relations: unknown[] = []): ScriptStep => ({
+  answer: { nodes, relations },
+});
 
-async function runGeneration(...steps: Step[]) {
+async function runGeneration(...steps: ScriptStep[]) {
   const runner = await createJobRunner(asOwner, ...steps);
-  const { status, body } = await asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
+  const { status, body } = await asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   await runner.run();
   return { job: await runner.job(body._id), model: runner.model };
 }
 
-/** Tables that one part of the catalogue does not hold. */
+/** Creates tables that do not fit into one part of the catalogue. */
 async function createLargeCatalogue(): Promise<void> {
   const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
   for (const name of ['big_1', 'big_2', 'big_3']) await createTable(asOwner, name, columns);
 }
 
-type Suggested = { _id: string; target_type: string; target_name: string; suggested_payload: Record<string, unknown> };
-const findByName = (records: Suggested[], name: string) =>
-  records.find((record) => record.target_name === name) as Suggested;
+type SuggestionRecord = {
+  _id: string;
+  target_type: string;
+  target_name: string;
+  suggested_payload: Record<string, unknown>;
+};
+const findByName = (records: SuggestionRecord[], name: string) =>
+  records.find((record) => record.target_name === name) as SuggestionRecord;
 const acceptSuggestion = (id: string, json?: unknown) =>
   asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${id}/accept`, { json });
 
@@ -84,9 +91,9 @@ describe('a generation of an ontology', () => {
   it('suggests nodes and relations from concepts and catalogue, and changes nothing', async () => {
     await createConcept(asOwner, { name: 'No hint', type: 'term' });
     const { job, model } = await runGeneration(
-      answerOntology(
+      makeOntologyAnswer(
         [
-          makeNodeCandidate('c', 'Customer', { source_concept_ids: [hint, UNKNOWN_ID] }),
+          makeNodeCandidate('c', 'Customer', { source_concept_ids: [hintConceptId, UNKNOWN_ID] }),
           makeNodeCandidate('o', 'Order', { node_type: 'object' }),
         ],
         [makeRelationCandidate('c', 'places', 'o')],
@@ -101,55 +108,55 @@ describe('a generation of an ontology', () => {
       suggestion_count: 3,
       rejected_count: 0,
     });
-    expect((await asOwner.get(`${PATH}/jobs/${job._id}`)).body).toEqual(job);
-    const shown = (await model.asked())[0]?.messages[1]?.content ?? '';
-    expect(shown).toContain('orders (0 rows): total decimal');
-    expect([shown.includes(hint), shown.includes('No hint')]).toEqual([true, false]);
+    expect((await asOwner.get(`${GENERATION_PATH}/jobs/${job._id}`)).body).toEqual(job);
+    const promptText = (await model.asked())[0]?.messages[1]?.content ?? '';
+    expect(promptText).toContain('orders (0 rows): total decimal');
+    expect([promptText.includes(hintConceptId), promptText.includes('No hint')]).toEqual([true, false]);
     for (const path of ['nodes', 'relations'])
       expect((await asOwner.get(`${KNOWLEDGE_PATH}/ontology/${path}`)).body.total).toBe(0);
-    const pending = await listPending(asOwner);
-    expect(findByName(pending, 'Customer')).toMatchObject({
+    const pendingSuggestions = await listPending(asOwner);
+    expect(findByName(pendingSuggestions, 'Customer')).toMatchObject({
       target_type: 'ontology_node_create',
-      concept_id: hint,
-      suggested_payload: { name: 'Customer', source_concepts: [hint], attributes: ['total'] },
-      evidence: GROUNDS.evidence,
+      concept_id: hintConceptId,
+      suggested_payload: { name: 'Customer', source_concepts: [hintConceptId], attributes: ['total'] },
+      evidence: CANDIDATE_REASONS.evidence,
     });
-    expect(findByName(pending, 'Customer places Order').suggested_payload).toMatchObject({
+    expect(findByName(pendingSuggestions, 'Customer places Order').suggested_payload).toMatchObject({
       predicate: 'places',
       subject_node_id: null,
-      subject_suggestion_id: findByName(pending, 'Customer')._id,
-      object_suggestion_id: findByName(pending, 'Order')._id,
+      subject_suggestion_id: findByName(pendingSuggestions, 'Customer')._id,
+      object_suggestion_id: findByName(pendingSuggestions, 'Order')._id,
     });
   });
 
   it('suggests relations that are accepted only after their nodes', async () => {
     await runGeneration(
-      answerOntology(
+      makeOntologyAnswer(
         [makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')],
         [makeRelationCandidate('c', 'places', 'o')],
       ),
     );
-    const pending = await listPending(asOwner);
+    const pendingSuggestions = await listPending(asOwner);
     const [customer, order, places] = ['Customer', 'Order', 'Customer places Order'].map(
-      (name) => findByName(pending, name)._id,
+      (name) => findByName(pendingSuggestions, name)._id,
     ) as [string, string, string];
-    const early = await acceptSuggestion(places);
-    expect(readStatusAndCode(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
-    expect(early.body.details.suggestion_ids.sort()).toEqual([customer, order].sort());
-    const subject = (await acceptSuggestion(customer)).body.resource._id;
+    const earlyAnswer = await acceptSuggestion(places);
+    expect(readStatusAndCode(earlyAnswer)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    expect(earlyAnswer.body.details.suggestion_ids.sort()).toEqual([customer, order].sort());
+    const subjectId = (await acceptSuggestion(customer)).body.resource._id;
     expect((await acceptSuggestion(places)).body.details.suggestion_ids).toEqual([order]);
     await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/${order}/reject`, { json: {} });
-    const late = await acceptSuggestion(places);
-    expect(readStatusAndCode(late)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
-    expect(late.body.message).toContain('have not been accepted');
+    const lateAnswer = await acceptSuggestion(places);
+    expect(readStatusAndCode(lateAnswer)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    expect(lateAnswer.body.message).toContain('have not been accepted');
     // The reviewer may put a node in the place of one that was turned down.
-    const object = await createNode(asOwner);
-    const { status, body } = await acceptSuggestion(places, { override_payload: { object_node_id: object } });
+    const objectId = await createNode(asOwner);
+    const { status, body } = await acceptSuggestion(places, { override_payload: { object_node_id: objectId } });
     expect([status, body.resource]).toEqual([
       200,
       expect.objectContaining({
-        subject_node_id: subject,
-        object_node_id: object,
+        subject_node_id: subjectId,
+        object_node_id: objectId,
         predicate: 'places',
         cardinality: '1:N',
       }),
@@ -158,26 +165,26 @@ describe('a generation of an ontology', () => {
 
   it('suggests nodes and relations that are accepted together, nodes first', async () => {
     await runGeneration(
-      answerOntology(
+      makeOntologyAnswer(
         [makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')],
         [makeRelationCandidate('c', 'places', 'o')],
       ),
     );
-    const pending: Suggested[] = await listPending(asOwner);
-    const ids = pending.toSorted((a, b) => b.target_type.localeCompare(a.target_type)).map(({ _id }) => _id);
-    expect(findByName(pending, 'Customer places Order')._id).toBe(ids[0]);
+    const pendingSuggestions: SuggestionRecord[] = await listPending(asOwner);
+    const ids = pendingSuggestions.toSorted((a, b) => b.target_type.localeCompare(a.target_type)).map(({ _id }) => _id);
+    expect(findByName(pendingSuggestions, 'Customer places Order')._id).toBe(ids[0]);
     const { body } = await asOwner.post(`${KNOWLEDGE_PATH}/suggestions/bulk-accept`, { json: { ids } });
     expect([body.accepted.length, body.failed]).toEqual([3, []]);
     const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/ontology/relations`)).body;
     expect(records).toHaveLength(1);
-    expect(records[0].evidence).toEqual(GROUNDS.evidence);
+    expect(records[0].evidence).toEqual(CANDIDATE_REASONS.evidence);
   });
 
-  it('suggests nothing that exists or is suggested already', async () => {
-    const existing = await createNode(asOwner, { name: 'Customer', node_type: 'class' });
+  it('suggests nothing that exists or was already suggested', async () => {
+    const existingNode = await createNode(asOwner, { name: 'Customer', node_type: 'class' });
     const other = await createNode(asOwner, { name: 'Region' });
-    await createRelation(asOwner, existing, 'lives in', other);
-    const answer = answerOntology(
+    await createRelation(asOwner, existingNode, 'lives in', other);
+    const answer = makeOntologyAnswer(
       [makeNodeCandidate('c', 'CUSTOMER'), makeNodeCandidate('o', 'Order')],
       [
         makeRelationCandidate('c', 'places', 'o'),
@@ -188,15 +195,17 @@ describe('a generation of an ontology', () => {
     const first = await runGeneration(answer);
     expect(first.job).toMatchObject({ suggestion_count: 3, rejected_count: 1 });
     expect((await first.model.asked())[0]?.messages[1]?.content).toContain(`node:${other}`);
-    const pending = await listPending(asOwner);
-    expect(findByName(pending, 'Customer places Order').suggested_payload).toMatchObject({ subject_node_id: existing });
-    const second = await runGeneration(answer);
-    expect(second.job).toMatchObject({ status: 'succeeded', suggestion_count: 0, rejected_count: 3 });
-    expect(await listPending(asOwner)).toEqual(pending);
+    const pendingSuggestions = await listPending(asOwner);
+    expect(findByName(pendingSuggestions, 'Customer places Order').suggested_payload).toMatchObject({
+      subject_node_id: existingNode,
+    });
+    const secondJob = await runGeneration(answer);
+    expect(secondJob.job).toMatchObject({ status: 'succeeded', suggestion_count: 0, rejected_count: 3 });
+    expect(await listPending(asOwner)).toEqual(pendingSuggestions);
   });
 
   it('suggests no relation again after one of its nodes was accepted', async () => {
-    const answer = answerOntology(
+    const answer = makeOntologyAnswer(
       [makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')],
       [makeRelationCandidate('c', 'places', 'o')],
     );
@@ -209,7 +218,7 @@ describe('a generation of an ontology', () => {
 
   it('counts the candidates that are not valid, and stores none of them', async () => {
     const { job } = await runGeneration(
-      answerOntology(
+      makeOntologyAnswer(
         [
           makeNodeCandidate('a', 'A'),
           makeNodeCandidate('a', 'Same key'),
@@ -232,23 +241,23 @@ describe('a generation of an ontology', () => {
   });
 
   it('keeps the pending suggestions when it fails', async () => {
-    await runGeneration(answerOntology([makeNodeCandidate('c', 'Customer')]));
-    const before = await listPending(asOwner);
+    await runGeneration(makeOntologyAnswer([makeNodeCandidate('c', 'Customer')]));
+    const suggestionsBefore = await listPending(asOwner);
     expect((await runGeneration({ status: 500 })).job).toMatchObject({
       status: 'failed',
       last_error: expect.any(String),
     });
-    expect(await listPending(asOwner)).toEqual(before);
+    expect(await listPending(asOwner)).toEqual(suggestionsBefore);
   });
 
-  it('asks about a large catalogue part by part, and relates nodes of different parts', async () => {
+  it('asks the model about a large catalogue part by part, and relates nodes of different parts', async () => {
     await createLargeCatalogue();
     const runner = await createJobRunner(
       asOwner,
-      answerOntology([makeNodeCandidate('c', 'Customer')]),
-      answerOntology([], []),
+      makeOntologyAnswer([makeNodeCandidate('c', 'Customer')]),
+      makeOntologyAnswer([], []),
     );
-    const { body } = await asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    const { body } = await asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect(body.total_count).toBeGreaterThan(1);
     await runner.deliver(runner.messages.shift() as never);
     const { results } = await env.CONTROL_DB.prepare('select id from knowledge_suggestions where job_id = ?')
@@ -256,67 +265,75 @@ describe('a generation of an ontology', () => {
       .all<{ id: string }>();
     const key = `suggested:${results[0]?.id}`;
     await runner.model.follow(
-      answerOntology([makeNodeCandidate('o', 'Order')], [makeRelationCandidate(key, 'places', 'o')]),
-      answerOntology([]),
+      makeOntologyAnswer([makeNodeCandidate('o', 'Order')], [makeRelationCandidate(key, 'places', 'o')]),
+      makeOntologyAnswer([]),
     );
     await runner.run();
-    const asked = await runner.model.asked();
-    expect(asked.length).toBe(body.total_count);
-    expect(asked[1]?.messages[1]?.content).toContain(key);
-    const shown = asked.map(({ messages }) => messages[1]?.content).join('');
-    for (const name of ['orders', 'big_1', 'big_2', 'big_3']) expect(shown).toContain(`${name} (0 rows)`);
+    const modelRequests = await runner.model.asked();
+    expect(modelRequests.length).toBe(body.total_count);
+    expect(modelRequests[1]?.messages[1]?.content).toContain(key);
+    const promptText = modelRequests.map(({ messages }) => messages[1]?.content).join('');
+    for (const name of ['orders', 'big_1', 'big_2', 'big_3']) expect(promptText).toContain(`${name} (0 rows)`);
     expect(findByName(await listPending(asOwner), 'Customer places Order')).toBeDefined();
   });
 
   it('suggests a relation once when one of its nodes is accepted while the generation runs', async () => {
-    await runGeneration(answerOntology([makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')]));
-    const pending = await listPending(asOwner);
-    const [customer, order] = [findByName(pending, 'Customer')._id, findByName(pending, 'Order')._id];
+    await runGeneration(makeOntologyAnswer([makeNodeCandidate('c', 'Customer'), makeNodeCandidate('o', 'Order')]));
+    const pendingSuggestions = await listPending(asOwner);
+    const [customer, order] = [
+      findByName(pendingSuggestions, 'Customer')._id,
+      findByName(pendingSuggestions, 'Order')._id,
+    ];
     await createLargeCatalogue();
-    const places = answerOntology([], [makeRelationCandidate(`suggested:${customer}`, 'places', `suggested:${order}`)]);
-    const runner = await createJobRunner(asOwner, places, places, answerOntology([]));
-    await must(asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env }));
+    const relationAnswer = makeOntologyAnswer(
+      [],
+      [makeRelationCandidate(`suggested:${customer}`, 'places', `suggested:${order}`)],
+    );
+    const runner = await createJobRunner(asOwner, relationAnswer, relationAnswer, makeOntologyAnswer([]));
+    await expectSuccess(asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env }));
     await runner.deliver(runner.messages.shift() as never);
-    const readAccepted = /from "knowledge_suggestions" where .*"id" in \(select/s;
-    const second = runner.messages.shift() as never;
-    const rival = () => must(acceptSuggestion(customer));
-    const delivered = await sendOvertaken(readAccepted, rival, (env) => runner.deliver(second, env));
-    expect(delivered).toBe('done');
+    const ACCEPTED_QUERY = /from "knowledge_suggestions" where .*"id" in \(select/s;
+    const secondMessage = runner.messages.shift() as never;
+    const acceptConcurrently = () => expectSuccess(acceptSuggestion(customer));
+    const deliveryResult = await sendOvertaken(ACCEPTED_QUERY, acceptConcurrently, (env) =>
+      runner.deliver(secondMessage, env),
+    );
+    expect(deliveryResult).toBe('done');
     await runner.run();
-    const names = (await listPending(asOwner)).map(({ target_name }: Suggested) => target_name);
+    const names = (await listPending(asOwner)).map(({ target_name }: SuggestionRecord) => target_name);
     expect(names.toSorted()).toEqual(['Customer places Order', 'Order']);
   });
 
-  it('asks about all of a wide table and of many long concepts', async () => {
+  it('asks the model about all of a wide table and of many long concepts', async () => {
     const columns = Array.from({ length: 1000 }, (_, index) => column(`wide_${index}`));
     await createTable(asOwner, 'wide', columns);
     // So many and so long that no single request holds them.
-    const hints = Array.from({ length: 150 }, (_, index) => ({
+    const hintFields = Array.from({ length: 150 }, (_, index) => ({
       name: `Hint ${index}.`,
       aliases: Array(3).fill('a'.repeat(200)),
     }));
-    for (const fields of hints)
+    for (const fields of hintFields)
       await createConcept(asOwner, { ...fields, description: 'd'.repeat(4096), type: 'entity_hint' });
-    const { job, model } = await runGeneration(answerOntology([]));
-    const asked = await model.asked();
-    expect(job).toMatchObject({ status: 'succeeded', total_count: asked.length });
-    const shown = asked.map(({ messages }) => messages[1]?.content ?? '');
-    for (const content of shown) expect(content.length).toBeLessThan(150_000);
-    const all = shown.join('\n');
-    expect(hints.filter(({ name }) => !all.includes(`"${name}"`))).toEqual([]);
+    const { job, model } = await runGeneration(makeOntologyAnswer([]));
+    const modelRequests = await model.asked();
+    expect(job).toMatchObject({ status: 'succeeded', total_count: modelRequests.length });
+    const promptTexts = modelRequests.map(({ messages }) => messages[1]?.content ?? '');
+    for (const content of promptTexts) expect(content.length).toBeLessThan(150_000);
+    const allText = promptTexts.join('\n');
+    expect(hintFields.filter(({ name }) => !allText.includes(`"${name}"`))).toEqual([]);
     // Each column once, on a line that says which table it is of.
-    const lines = all.split('\n').filter((line) => line.startsWith('wide (0 rows), columns '));
-    const found = lines.flatMap((line) => [...line.matchAll(/(wide_\d+) text/g)].map(([, name]) => name));
-    expect(new Set(found)).toEqual(new Set(columns.map(({ name }) => name)));
+    const lines = allText.split('\n').filter((line) => line.startsWith('wide (0 rows), columns '));
+    const foundTables = lines.flatMap((line) => [...line.matchAll(/(wide_\d+) text/g)].map(([, name]) => name));
+    expect(new Set(foundTables)).toEqual(new Set(columns.map(({ name }) => name)));
   });
 
   it('does not load 800 large existing suggestions in full', async () => {
-    await runGeneration(answerOntology([makeNodeCandidate('c', 'Customer')]));
+    await runGeneration(makeOntologyAnswer([makeNodeCandidate('c', 'Customer')]));
     const runner = await createJobRunner(
       asOwner,
-      answerOntology([makeNodeCandidate('n', 'Node 700'), makeNodeCandidate('o', 'Order')]),
+      makeOntologyAnswer([makeNodeCandidate('n', 'Node 700'), makeNodeCandidate('o', 'Order')]),
     );
-    const { body } = await asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    const { body } = await asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
     const columns = `company_id, target_type, explanation, evidence, model, prompt_version, request_id, created_at,
       updated_at, created_by_user_id`;
     await env.CONTROL_DB.prepare(
@@ -329,8 +346,8 @@ describe('a generation of an ontology', () => {
     )
       .bind(body._id, company.id)
       .run();
-    const { env: measured, longest } = createCountingD1();
-    await runner.deliver(runner.messages.shift() as never, measured);
+    const { env: measuringEnv, longest } = createCountingD1();
+    await runner.deliver(runner.messages.shift() as never, measuringEnv);
     // 800 nodes with 10,000 characters each.
     expect(longest()).toBeLessThan(400_000);
     expect(await runner.job(body._id)).toMatchObject({ status: 'succeeded', suggestion_count: 1 });
@@ -339,36 +356,45 @@ describe('a generation of an ontology', () => {
   });
 
   it('is refused with the name of the missing prerequisite', async () => {
-    const { model } = await createJobRunner(asOwner, answerOntology([]));
-    const ready = (await asOwner.get(`${PATH}/prerequisites`, { env: model.env })).body;
-    expect(ready).toStrictEqual({
+    const { model } = await createJobRunner(asOwner, makeOntologyAnswer([]));
+    const readyPrerequisites = (await asOwner.get(`${GENERATION_PATH}/prerequisites`, { env: model.env })).body;
+    expect(readyPrerequisites).toStrictEqual({
       ready: true,
       ai_configured: true,
       connections: [{ connection_id, name: expect.any(String), table_count: 1 }],
       entity_hint_count: 1,
       missing: [],
     });
-    const post = (json: unknown, env: Record<string, string> = model.env) =>
-      asOwner.post(`${PATH}/jobs`, { json, env });
-    expect(readInvalidFields(await post({}))).toEqual(['connection_id']);
-    expect(readInvalidFields(await post({ connection_id: UNKNOWN_ID }))).toEqual(['connection_id']);
-    expect(readStatusAndCode(await post({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${hint}`);
-    expect(readInvalidFields(await post({ connection_id }))).toEqual(['entity_hint_concepts']);
-    const bare = await aCompany();
-    await createConcept(bare.as, { type: 'entity_hint' });
-    const missing = (await bare.as.get(`${PATH}/prerequisites`, { env: NO_MODEL })).body;
-    expect(missing).toMatchObject({ ready: false, connections: [], missing: ['ai_provider', 'connection'] });
-    const foreign = await bare.as.post(`${PATH}/jobs`, { json: { connection_id }, env: model.env });
-    expect(readInvalidFields(foreign)).toEqual(['connection_id']);
+    const postJob = (json: unknown, env: Record<string, string> = model.env) =>
+      asOwner.post(`${GENERATION_PATH}/jobs`, { json, env });
+    expect(readInvalidFields(await postJob({}))).toEqual(['connection_id']);
+    expect(readInvalidFields(await postJob({ connection_id: UNKNOWN_ID }))).toEqual(['connection_id']);
+    expect(readStatusAndCode(await postJob({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${hintConceptId}`);
+    expect(readInvalidFields(await postJob({ connection_id }))).toEqual(['entity_hint_concepts']);
+    const companyWithoutDatabase = await createOwnedCompany();
+    await createConcept(companyWithoutDatabase.as, { type: 'entity_hint' });
+    const missingPrerequisites = (
+      await companyWithoutDatabase.as.get(`${GENERATION_PATH}/prerequisites`, { env: NO_MODEL })
+    ).body;
+    expect(missingPrerequisites).toMatchObject({
+      ready: false,
+      connections: [],
+      missing: ['ai_provider', 'connection'],
+    });
+    const foreignAnswer = await companyWithoutDatabase.as.post(`${GENERATION_PATH}/jobs`, {
+      json: { connection_id },
+      env: model.env,
+    });
+    expect(readInvalidFields(foreignAnswer)).toEqual(['connection_id']);
   });
 
-  it('is refused while another one runs in the company, but runs beside a generation of concepts', async () => {
+  it('is refused while another one runs in the company, but can run at the same time as a generation of concepts', async () => {
     await asOwner.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
-    const runner = await createJobRunner(asOwner, answerOntology([]));
-    const post = () => asOwner.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
-    expect((await post()).status).toBe(202);
-    expect(readStatusAndCode(await post())).toEqual([409, 'JOB_RUNNING']);
+    const runner = await createJobRunner(asOwner, makeOntologyAnswer([]));
+    const postJob = () => asOwner.post(`${GENERATION_PATH}/jobs`, { json: { connection_id }, env: runner.env });
+    expect((await postJob()).status).toBe(202);
+    expect(readStatusAndCode(await postJob())).toEqual([409, 'JOB_RUNNING']);
     const concepts = await asOwner.post(`${KNOWLEDGE_PATH}/concepts/generation/jobs`, { json: {}, env: runner.env });
     expect(concepts.status).toBe(202);
   });

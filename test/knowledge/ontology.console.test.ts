@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readStatusAndCode } from '../support/console.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   createConcept,
   createItem,
@@ -12,22 +12,22 @@ import {
   UNKNOWN_ID,
 } from './support.ts';
 
-const NODES = `${KNOWLEDGE_PATH}/ontology/nodes`;
-const RELATIONS = `${KNOWLEDGE_PATH}/ontology/relations`;
+const NODES_PATH = `${KNOWLEDGE_PATH}/ontology/nodes`;
+const RELATIONS_PATH = `${KNOWLEDGE_PATH}/ontology/relations`;
 let company: Company;
 let asOwner: Company['as'];
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   asOwner = company.as;
 });
 
 const postNode = (fields: Record<string, unknown> = {}) =>
-  asOwner.post(NODES, { json: { name: makeName('node'), description: 'x', node_type: 'class', ...fields } });
+  asOwner.post(NODES_PATH, { json: { name: makeName('node'), description: 'x', node_type: 'class', ...fields } });
 const postRelation = (fields: Record<string, unknown>) =>
-  asOwner.post(RELATIONS, { json: { description: 'x', predicate: 'has', ...fields } });
+  asOwner.post(RELATIONS_PATH, { json: { description: 'x', predicate: 'has', ...fields } });
 const setParent = (id: string, parent: string | null) =>
-  asOwner.patch(`${NODES}/${id}`, { json: { parent_node_id: parent } });
+  asOwner.patch(`${NODES_PATH}/${id}`, { json: { parent_node_id: parent } });
 
 describe('an ontology node', () => {
   it('is returned with every field', async () => {
@@ -46,7 +46,7 @@ describe('an ontology node', () => {
       mapped_catalog_assets: ['orders'],
       status: 'active',
     };
-    const { status, body } = await asOwner.post(NODES, { json: fields });
+    const { status, body } = await asOwner.post(NODES_PATH, { json: fields });
     expect(status).toBe(201);
     expect(body).toMatchObject({ ...fields, version: 1, company_id: company.id });
   });
@@ -56,7 +56,7 @@ describe('an ontology node', () => {
   });
 
   it('may refer only to resources of its company that have the right type', async () => {
-    const other = await aCompany();
+    const other = await createOwnedCompany();
     const concept = await createConcept(asOwner);
     const metric = await createItem(asOwner, { kind: 'metric' });
     expect(readInvalidFields(await postNode({ parent_node_id: UNKNOWN_ID }))).toEqual(['parent_node_id']);
@@ -77,8 +77,8 @@ describe('an ontology node', () => {
     const name = makeName('Stage');
     expect((await postNode({ name, node_type: 'state' })).status).toBe(201);
     expect((await postNode({ name, node_type: 'event' })).status).toBe(201);
-    const again = await postNode({ name: name.toLowerCase(), node_type: 'state' });
-    expect(readStatusAndCode(again)).toEqual([409, 'ONTOLOGY_NODE_DUPLICATE']);
+    const repeatedAnswer = await postNode({ name: name.toLowerCase(), node_type: 'state' });
+    expect(readStatusAndCode(repeatedAnswer)).toEqual([409, 'ONTOLOGY_NODE_DUPLICATE']);
   });
 
   it('is never its own ancestor', async () => {
@@ -92,18 +92,20 @@ describe('an ontology node', () => {
   });
 
   it('keeps its parent when the parent is archived', async () => {
-    const parent = await createNode(asOwner);
-    const child = await createNode(asOwner, { parent_node_id: parent });
-    await asOwner.delete(`${NODES}/${parent}`);
-    const changed = await asOwner.patch(`${NODES}/${child}`, { json: { aliases: ['x'], parent_node_id: parent } });
-    expect(changed.body).toMatchObject({ parent_node_id: parent, aliases: ['x'] });
+    const parentId = await createNode(asOwner);
+    const childId = await createNode(asOwner, { parent_node_id: parentId });
+    await asOwner.delete(`${NODES_PATH}/${parentId}`);
+    const changeAnswer = await asOwner.patch(`${NODES_PATH}/${childId}`, {
+      json: { aliases: ['x'], parent_node_id: parentId },
+    });
+    expect(changeAnswer.body).toMatchObject({ parent_node_id: parentId, aliases: ['x'] });
   });
 
   it('is listed by type, status and search', async () => {
-    const { as } = await aCompany();
+    const { as } = await createOwnedCompany();
     await createNode(as, { name: 'Invoice', node_type: 'object' });
     await createNode(as, { name: 'Payment', node_type: 'event', status: 'active' });
-    const total = async (query: string) => (await as.get(`${NODES}?${query}`)).body.total;
+    const total = async (query: string) => (await as.get(`${NODES_PATH}?${query}`)).body.total;
     expect(await total('node_type=event')).toBe(1);
     expect(await total('status=draft')).toBe(1);
     expect(await total('search=INVO')).toBe(1);
@@ -112,7 +114,7 @@ describe('an ontology node', () => {
 
 describe('an ontology relation', () => {
   it('needs a predicate and two nodes that exist, and no name', async () => {
-    const other = await aCompany();
+    const other = await createOwnedCompany();
     const [a, b] = [await createNode(asOwner), await createNode(asOwner)];
     const fields = {
       subject_node_id: a,
@@ -125,21 +127,21 @@ describe('an ontology relation', () => {
       evidence: ['The contract says so.', { source: 'catalog', table: 'orders', column: 'customer_id', quote: null }],
       status: 'active',
     };
-    const { status, body } = await asOwner.post(RELATIONS, { json: fields });
+    const { status, body } = await asOwner.post(RELATIONS_PATH, { json: fields });
     expect([status, body]).toEqual([201, expect.objectContaining(fields)]);
-    const ends = { subject_node_id: a, object_node_id: b };
-    expect(readInvalidFields(await postRelation({ ...ends, predicate: undefined }))).toEqual(['predicate']);
-    expect(readInvalidFields(await postRelation({ ...ends, description: undefined }))).toEqual(['description']);
-    expect(readInvalidFields(await postRelation({ ...ends, subject_node_id: UNKNOWN_ID }))).toEqual([
+    const nodeIds = { subject_node_id: a, object_node_id: b };
+    expect(readInvalidFields(await postRelation({ ...nodeIds, predicate: undefined }))).toEqual(['predicate']);
+    expect(readInvalidFields(await postRelation({ ...nodeIds, description: undefined }))).toEqual(['description']);
+    expect(readInvalidFields(await postRelation({ ...nodeIds, subject_node_id: UNKNOWN_ID }))).toEqual([
       'subject_node_id',
     ]);
-    expect(readInvalidFields(await postRelation({ ...ends, object_node_id: await createNode(other.as) }))).toEqual([
+    expect(readInvalidFields(await postRelation({ ...nodeIds, object_node_id: await createNode(other.as) }))).toEqual([
       'object_node_id',
     ]);
-    expect(readInvalidFields(await postRelation({ ...ends, object_node_id: await createConcept(asOwner) }))).toEqual([
-      'object_node_id',
-    ]);
-    expect(readStatusAndCode(await postRelation({ ...ends, predicate: 'PLACES' }))).toEqual([
+    expect(readInvalidFields(await postRelation({ ...nodeIds, object_node_id: await createConcept(asOwner) }))).toEqual(
+      ['object_node_id'],
+    );
+    expect(readStatusAndCode(await postRelation({ ...nodeIds, predicate: 'PLACES' }))).toEqual([
       409,
       'ONTOLOGY_RELATION_DUPLICATE',
     ]);
@@ -147,12 +149,12 @@ describe('an ontology relation', () => {
   });
 
   it('is listed by predicate, nodes and status', async () => {
-    const { as } = await aCompany();
+    const { as } = await createOwnedCompany();
     const [a, b, c] = [await createNode(as), await createNode(as), await createNode(as)];
     await createRelation(as, a, 'Owns', b);
     await createRelation(as, b, 'owns', c);
     await createRelation(as, a, 'sees', c);
-    const total = async (query: string) => (await as.get(`${RELATIONS}?${query}`)).body.total;
+    const total = async (query: string) => (await as.get(`${RELATIONS_PATH}?${query}`)).body.total;
     expect(await total('')).toBe(3);
     expect(await total('predicate=OWNS')).toBe(2);
     expect(await total(`subject_node_id=${a}`)).toBe(2);

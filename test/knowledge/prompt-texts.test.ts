@@ -3,38 +3,38 @@ import type { Concept } from '../../src/modules/knowledge/concepts/concept.ts';
 import type { Resource } from '../../src/modules/knowledge/resources/service.ts';
 import { chunkConcepts } from '../../src/modules/knowledge/suggestions/service.ts';
 
-/** Concepts with long descriptions, which count how often their whole text is made. */
+/** Makes concepts with long descriptions, and counts how often their full text is produced. */
 function makeConcepts(count: number, characters: number) {
-  const told = { whole: 0 };
-  const made = Array.from({ length: count }, (_, place) => ({
-    id: String(place),
+  const counts = { whole: 0 };
+  const madeConcepts = Array.from({ length: count }, (_, index) => ({
+    id: String(index),
     status: 'active',
     get content() {
       return {
-        name: `Concept ${place}`,
+        name: `Concept ${index}`,
         type: 'term',
         aliases: [],
         tags: [],
         description: 'd'.repeat(characters),
         get evidence() {
           // Only the whole text asks for it.
-          told.whole += 1;
+          counts.whole += 1;
           return '';
         },
       };
     },
   }));
-  return { told, list: made as unknown as Resource<Concept>[] };
+  return { told: counts, list: madeConcepts as unknown as Resource<Concept>[] };
 }
 
 describe('the concepts of a prompt', () => {
-  it('are written in full where they fit into one section', () => {
+  it('are written in full if they fit into one section', () => {
     const { list } = makeConcepts(3, 1_000);
     const [chunk = '', ...others] = chunkConcepts(list);
     expect([others, chunk.split('\n').length, chunk.includes('d'.repeat(1_000))]).toEqual([[], 3, true]);
   });
 
-  it('are written in short once a section is full, without making the full text of all', () => {
+  it('are abbreviated once a section is full, without producing the full text of all concepts', () => {
     const { list, told } = makeConcepts(2_000, 10_000);
     const chunks = chunkConcepts(list);
     expect(told.whole).toBeLessThan(10);

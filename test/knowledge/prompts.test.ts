@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { compose, PROMPTS } from '../../src/modules/knowledge/prompts/compose.ts';
+import { composePrompt, PROMPTS } from '../../src/modules/knowledge/prompts/compose.ts';
 
-/** What each version of a prompt says, the rule about data included, as the beginning of its SHA-256. */
-const KNOWN: Record<string, string> = {
+/** For each version of a prompt, the beginning of the SHA-256 of its text, including the rule about data. */
+const KNOWN_DIGESTS: Record<string, string> = {
   'ask.v1': '21341537ddcd',
   'concept-generation.v1': 'e5f0405169e0',
   'ontology-generation.v1': 'c6ae6996656e',
@@ -23,10 +23,10 @@ describe('the version of a prompt', () => {
   it('always has the same text, because another text needs another version', async () => {
     const digests: Record<string, string> = {};
     for (const prompt of Object.values(PROMPTS)) {
-      const { system } = compose(prompt, []);
+      const { system } = composePrompt(prompt, []);
       const [, tag = ''] = /<data-(\w{32}) /.exec(system) ?? [];
       digests[prompt.version] = await computeDigest(system.replaceAll(tag, 'MARK'));
     }
-    expect(digests).toEqual(KNOWN);
+    expect(digests).toEqual(KNOWN_DIGESTS);
   });
 });

@@ -1,44 +1,46 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readStatusAndCode } from '../support/console.ts';
-import { createRivalEnv, selectRow, sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
-import { createPromotion, createSuggestion, SUGGESTIONS } from './suggesting.ts';
+import { createOvertakenEnv, selectRow, sendOvertaken } from '../support/rival.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { createPromotion, createSuggestion, SUGGESTIONS_PATH } from './suggesting.ts';
 import { createConcept, createItem, createNode, KNOWLEDGE_PATH, makeName, readInvalidFields } from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   asOwner = company.as;
 });
 
-const rejectSuggestion = (id: string) => must(asOwner.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }));
+const rejectSuggestion = (id: string) => expectSuccess(asOwner.post(`${SUGGESTIONS_PATH}/${id}/reject`, { json: {} }));
 const acceptSuggestion = (id: string, env: Record<string, string> = {}) =>
-  asOwner.post(`${SUGGESTIONS}/${id}/accept`, { env });
+  asOwner.post(`${SUGGESTIONS_PATH}/${id}/accept`, { env });
 const readVersions = async (id: string) => (await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${id}/versions`)).body.total;
 
-const INSERT = /^insert into "knowledge_resources"/;
-const REPLACE = /^update "knowledge_resources"/;
+const RESOURCE_INSERT = /^insert into "knowledge_resources"/;
+const RESOURCE_UPDATE = /^update "knowledge_resources"/;
 
 describe('the creation of a concept', () => {
-  it('is refused when another of its name is created first', async () => {
+  it('is refused when another concept of its name is created first', async () => {
     const json = { name: makeName('race'), description: 'What it is.' };
-    const create = (env: Record<string, string> = {}) => asOwner.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
-    const answer = await sendOvertaken(INSERT, () => must(create()), create);
+    const createAgain = (env: Record<string, string> = {}) => asOwner.post(`${KNOWLEDGE_PATH}/concepts`, { json, env });
+    const answer = await sendOvertaken(RESOURCE_INSERT, () => expectSuccess(createAgain()), createAgain);
     expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
   });
 });
 
 describe('a change of a concept', () => {
-  it('keeps what another change sets meanwhile', async () => {
+  it('keeps fields that another change sets meanwhile', async () => {
     const id = await createConcept(asOwner);
-    const change = (json: unknown, env: Record<string, string> = {}) =>
+    const changeConcept = (json: unknown, env: Record<string, string> = {}) =>
       asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json, env });
-    const rival = () => must(change({ tags: ['t'] }));
-    const { status, body } = await sendOvertaken(REPLACE, rival, (env) => change({ aliases: ['a'] }, env));
+    const changeConcurrently = () => expectSuccess(changeConcept({ tags: ['t'] }));
+    const { status, body } = await sendOvertaken(RESOURCE_UPDATE, changeConcurrently, (env) =>
+      changeConcept({ aliases: ['a'] }, env),
+    );
     expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
     expect(await readVersions(id)).toBe(3);
   });
@@ -48,10 +50,10 @@ describe('a change of a concept whose next version already exists', () => {
   it('fails, and writes neither the concept nor the version', async () => {
     const id = await createConcept(asOwner);
     // Routes cannot bring this about: somebody has worked by hand, or restored a backup of one table.
-    const ahead = `insert into knowledge_versions
+    const VERSION_INSERT = `insert into knowledge_versions
       select 'by hand', company_id, resource_id, 2, change, status, content, changed_by_user_id, suggestion_id, changed_at
       from knowledge_versions where resource_id = ?`;
-    await env.CONTROL_DB.prepare(ahead).bind(id).run();
+    await env.CONTROL_DB.prepare(VERSION_INSERT).bind(id).run();
     expect((await asOwner.patch(`${KNOWLEDGE_PATH}/concepts/${id}`, { json: { tags: ['t'] } })).status).toBe(500);
     expect(await selectRow('select version from knowledge_resources where id = ?', id)).toEqual({ version: 1 });
     expect(await readVersions(id)).toBe(2);
@@ -59,28 +61,28 @@ describe('a change of a concept whose next version already exists', () => {
 });
 
 describe('a dependency that closes a cycle', () => {
-  const depend = (path: string, json: unknown, env: Record<string, string> = {}) =>
+  const patchItem = (path: string, json: unknown, env: Record<string, string> = {}) =>
     asOwner.patch(`${KNOWLEDGE_PATH}${path}`, { json, env });
 
   it('is refused when the parent of a node is moved below it meanwhile', async () => {
     const [one, other] = [await createNode(asOwner), await createNode(asOwner)];
     const answer = await sendOvertaken(
-      REPLACE,
-      () => must(depend(`/ontology/nodes/${other}`, { parent_node_id: one })),
-      (env) => depend(`/ontology/nodes/${one}`, { parent_node_id: other }, env),
+      RESOURCE_UPDATE,
+      () => expectSuccess(patchItem(`/ontology/nodes/${other}`, { parent_node_id: one })),
+      (env) => patchItem(`/ontology/nodes/${one}`, { parent_node_id: other }, env),
     );
     expect(readInvalidFields(answer)).toEqual(['parent_node_id']);
   });
 
-  it('is refused when the other item meanwhile depends on this one', async () => {
+  it('is refused when the other item meanwhile depends on the changed item', async () => {
     const [metric, entity] = [
       await createItem(asOwner, { kind: 'metric' }),
       await createItem(asOwner, { kind: 'entity' }),
     ];
     const answer = await sendOvertaken(
-      REPLACE,
-      () => must(depend(`/semantic/${entity}`, { depends_on_metrics: [metric] })),
-      (env) => depend(`/semantic/${metric}`, { depends_on_entities: [entity] }, env),
+      RESOURCE_UPDATE,
+      () => expectSuccess(patchItem(`/semantic/${entity}`, { depends_on_metrics: [metric] })),
+      (env) => patchItem(`/semantic/${metric}`, { depends_on_entities: [entity] }, env),
     );
     expect(readInvalidFields(answer)).toEqual(['depends_on_entities']);
   });
@@ -89,8 +91,8 @@ describe('a dependency that closes a cycle', () => {
 describe('a suggestion that somebody else accepts first', () => {
   it('changes its target once', async () => {
     const { id, conceptId } = await createSuggestion(asOwner);
-    const rival = () => must(acceptSuggestion(id));
-    const answer = await sendOvertaken(REPLACE, rival, (env) => acceptSuggestion(id, env));
+    const acceptConcurrently = () => expectSuccess(acceptSuggestion(id));
+    const answer = await sendOvertaken(RESOURCE_UPDATE, acceptConcurrently, (env) => acceptSuggestion(id, env));
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body.version).toBe(2);
     expect(await readVersions(conceptId)).toBe(2);
@@ -100,8 +102,8 @@ describe('a suggestion that somebody else accepts first', () => {
     const name = makeName('Once');
     const { id } = await createPromotion(asOwner, { name, description: 'x' });
     const answer = await sendOvertaken(
-      INSERT,
-      () => must(acceptSuggestion(id)),
+      RESOURCE_INSERT,
+      () => expectSuccess(acceptSuggestion(id)),
       (env) => acceptSuggestion(id, env),
     );
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
@@ -112,8 +114,8 @@ describe('a suggestion that somebody else accepts first', () => {
     const { id } = await createSuggestion(asOwner);
     const answer = await sendOvertaken(
       /^update "knowledge_suggestions"/,
-      () => must(acceptSuggestion(id)),
-      (env) => asOwner.post(`${SUGGESTIONS}/${id}/reject`, { json: {}, env }),
+      () => expectSuccess(acceptSuggestion(id)),
+      (env) => asOwner.post(`${SUGGESTIONS_PATH}/${id}/reject`, { json: {}, env }),
     );
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(await selectRow('select status from knowledge_suggestions where id = ?', id)).toEqual({
@@ -123,9 +125,11 @@ describe('a suggestion that somebody else accepts first', () => {
 
   it('makes another suggestion for the same version stale', async () => {
     const first = await createSuggestion(asOwner, 'One.');
-    const second = await createSuggestion(asOwner, 'Two.', first.conceptId);
-    const rival = () => must(acceptSuggestion(first.id));
-    const answer = await sendOvertaken(REPLACE, rival, (env) => acceptSuggestion(second.id, env));
+    const secondSuggestion = await createSuggestion(asOwner, 'Two.', first.conceptId);
+    const acceptConcurrently = () => expectSuccess(acceptSuggestion(first.id));
+    const answer = await sendOvertaken(RESOURCE_UPDATE, acceptConcurrently, (env) =>
+      acceptSuggestion(secondSuggestion.id, env),
+    );
     expect(readStatusAndCode(answer)).toEqual([409, 'SUGGESTION_STALE']);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${first.conceptId}`)).body).toMatchObject({
       description: 'One.',
@@ -137,7 +141,7 @@ describe('a suggestion that somebody else accepts first', () => {
 describe('the acceptance of a suggestion that is rejected meanwhile', () => {
   it('changes nothing', async () => {
     const { id, conceptId } = await createSuggestion(asOwner, 'Too late.');
-    const { env, hasRun } = createRivalEnv(/^update "knowledge_resources"/, () => rejectSuggestion(id));
+    const { env, hasRun } = createOvertakenEnv(/^update "knowledge_resources"/, () => rejectSuggestion(id));
     expect(readStatusAndCode(await acceptSuggestion(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
     expect((await asOwner.get(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
@@ -146,8 +150,8 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
 
   it('leaves the suggestion pending if its target is archived meanwhile instead', async () => {
     const { id, conceptId } = await createSuggestion(asOwner, 'For an earlier version.');
-    const { env, hasRun } = createRivalEnv(/^update "knowledge_resources"/, () =>
-      must(asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)),
+    const { env, hasRun } = createOvertakenEnv(/^update "knowledge_resources"/, () =>
+      expectSuccess(asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`)),
     );
     const answer = await acceptSuggestion(id, env);
     expect([answer.status >= 400, hasRun()]).toEqual([true, true]);
@@ -161,7 +165,7 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
       { name, description: 'A class.', node_type: 'class' },
       'promote-ontology',
     );
-    const { env, hasRun } = createRivalEnv(/^insert into "knowledge_resources"/, () => rejectSuggestion(id));
+    const { env, hasRun } = createOvertakenEnv(/^insert into "knowledge_resources"/, () => rejectSuggestion(id));
     expect(readStatusAndCode(await acceptSuggestion(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
     const { records } = (await asOwner.get(`${KNOWLEDGE_PATH}/ontology/nodes?search=${encodeURIComponent(name)}`)).body;
@@ -170,25 +174,25 @@ describe('the acceptance of a suggestion that is rejected meanwhile', () => {
 });
 
 describe('the acceptance of several suggestions', () => {
-  it('answers what was accepted before an internal error', async () => {
+  it('returns the suggestions that were accepted before an internal error', async () => {
     const [first, second, third] = [
       await createSuggestion(asOwner),
       await createSuggestion(asOwner),
       await createSuggestion(asOwner),
     ];
-    let acceptances = 0;
-    const secondAcceptance = {
+    let acceptanceCount = 0;
+    const failingEnv = {
       test: (sql: string) => {
         if (!/^update "knowledge_resources"/.test(sql)) return false;
-        acceptances += 1;
-        return acceptances === 2;
+        acceptanceCount += 1;
+        return acceptanceCount === 2;
       },
     } as RegExp;
-    const { env, hasRun } = createRivalEnv(secondAcceptance, async () => {
+    const { env, hasRun } = createOvertakenEnv(failingEnv, async () => {
       throw new Error('D1 is away');
     });
     const ids = [first.id, second.id, third.id];
-    const { status, body } = await asOwner.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids }, env });
+    const { status, body } = await asOwner.post(`${SUGGESTIONS_PATH}/bulk-accept`, { json: { ids }, env });
     expect([status, hasRun()]).toEqual([200, false]);
     expect(body.accepted.map(({ suggestion }: { suggestion: { _id: string } }) => suggestion._id)).toEqual([first.id]);
     expect(body.failed.map(({ id, error }: { id: string; error: string }) => [id, error])).toEqual([

@@ -4,28 +4,28 @@ import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
 import {
   createResource,
-  type Definition,
   findResources,
+  type ResourceDefinition,
   recordCheck,
 } from '../../src/modules/knowledge/resources/service.ts';
 import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/check.ts';
 import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/item.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { inContext } from '../support/context.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runInContext } from '../support/context.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { deliverMessage, loadFiles, makeFile } from '../uploads/support.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
-const PATH = `${KNOWLEDGE_PATH}/semantic`;
-const UNREACHABLE = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
+const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
+const UNREACHABLE_ENV = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
 let company: Company;
 let asOwner: Company['as'];
 let concept: string;
 let tableCount = 0;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   asOwner = company.as;
   concept = await createConcept(asOwner);
 });
@@ -39,7 +39,7 @@ const makeItem = (fields: Record<string, unknown>) => ({
 });
 
 async function createItem(fields: Record<string, unknown>): Promise<string> {
-  const { status, body } = await asOwner.post(PATH, { json: makeItem(fields) });
+  const { status, body } = await asOwner.post(ITEMS_PATH, { json: makeItem(fields) });
   if (status !== 201) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
@@ -49,18 +49,18 @@ const makeTableName = (): string => {
   return `checked_${tableCount}`;
 };
 
-/** A table of one column `a`, an item that sums it, and what can be done to the table. */
+/** Creates a table of one column `a` and an item that sums it, and returns them with functions that change the table. */
 async function createSum(fields: Record<string, unknown> = {}) {
   const name = makeTableName();
   const id = await createTable(asOwner, name, [column('a', 'integer')]);
-  const summed = await createItem({
+  const sumItemId = await createItem({
     mapped_tables: [name],
     mapped_columns: [`${name}.a`],
     formula: 'sum(a)',
     ...fields,
   });
-  expect(await readErrorCodes(summed)).toEqual([]);
-  return { name, id, summed, table: makeTableRoutes(asOwner, id) };
+  expect(await readErrorCodes(sumItemId)).toEqual([]);
+  return { name, id, summed: sumItemId, table: makeTableRoutes(asOwner, id) };
 }
 
 const readErrors = async (id: string): Promise<{ code: string; message: string }[]> => {
@@ -72,10 +72,10 @@ const readErrors = async (id: string): Promise<{ code: string; message: string }
 
 const readErrorCodes = async (id: string): Promise<string[]> => (await readErrors(id)).map(({ code }) => code);
 
-/** The errors that the consumer of the queue records. */
+/** Waits until the queue's consumer has recorded the given errors of an item. */
 const expectErrors = (id: string, codes: string[]) => expect.poll(() => readErrorCodes(id)).toEqual(codes);
 
-/** Records a wrong error of an item, which only a new check corrects. */
+/** Records a wrong error of an item, which only a new check removes. */
 const recordWrongError = (id: string) =>
   env.CONTROL_DB.prepare(
     `update knowledge_resources set validation_errors = '[{"field":"formula","code":"not_checked","message":"old"}]' where id = ?`,
@@ -91,15 +91,15 @@ describe('a semantic item', () => {
     await table.put({ display_name: name });
     await expectErrors(summed, []);
     // Checking is no change of the item.
-    expect((await asOwner.get(`${PATH}/${summed}/versions`)).body.total).toBe(1);
+    expect((await asOwner.get(`${ITEMS_PATH}/${summed}/versions`)).body.total).toBe(1);
   });
 
   it('is checked again when a table that it names by id is renamed', async () => {
     const name = makeTableName();
     const id = await createTable(asOwner, name, [column('a', 'integer')]);
-    const summed = await createItem({ mapped_tables: [id], formula: `sum(${name}.a)` });
+    const sumItemId = await createItem({ mapped_tables: [id], formula: `sum(${name}.a)` });
     await makeTableRoutes(asOwner, id).put({ display_name: `${name}_moved` });
-    await expectErrors(summed, ['does_not_compile']);
+    await expectErrors(sumItemId, ['does_not_compile']);
   });
 
   it('is checked again when a column is renamed', async () => {
@@ -125,15 +125,15 @@ describe('a semantic item', () => {
     await expectErrors(summed, []);
   });
 
-  it('is checked again when a table is deleted, and when one of its name is created or uploaded', async () => {
+  it('is checked again when a table is deleted, and when a table of its name is created or uploaded', async () => {
     const { name, summed, table } = await createSum();
-    const unknown = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
+    const unknownTableErrors = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
     await table.delete();
-    await expectErrors(summed, unknown);
-    const again = await createTable(asOwner, name, [column('a', 'integer')]);
+    await expectErrors(summed, unknownTableErrors);
+    const newTableId = await createTable(asOwner, name, [column('a', 'integer')]);
     await expectErrors(summed, []);
-    await makeTableRoutes(asOwner, again).delete();
-    await expectErrors(summed, unknown);
+    await makeTableRoutes(asOwner, newTableId).delete();
+    await expectErrors(summed, unknownTableErrors);
     await loadFiles(company, [makeFile('again.csv', 'a\n1\n2\n')], { display_name: name });
     await expectErrors(summed, []);
   });
@@ -141,13 +141,13 @@ describe('a semantic item', () => {
   it('is checked again when the rows of a table are replaced by an upload', async () => {
     const { id, name, summed } = await createSum();
     await recordWrongError(summed);
-    const job = await loadFiles(
+    const loadedJob = await loadFiles(
       company,
       [makeFile('new.csv', 'a\n7\n')],
       { display_name: name },
       { into: id, mode: 'replace' },
     );
-    expect(job.status).toBe('done');
+    expect(loadedJob.status).toBe('done');
     await expectErrors(summed, []);
   });
 
@@ -155,28 +155,28 @@ describe('a semantic item', () => {
     const { name, table } = await createSum();
     const other = makeTableName();
     await createTable(asOwner, other, [column('x', 'integer')]);
-    const entity = { kind: 'entity', mapped_tables: [other] };
-    const formula = await createItem({ ...entity, formula: `sum(x) / (SELECT count(*) FROM ${name})` });
-    const filter = await createItem({ ...entity, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
-    expect([await readErrorCodes(formula), await readErrorCodes(filter)]).toEqual([[], []]);
+    const entityFields = { kind: 'entity', mapped_tables: [other] };
+    const formulaItem = await createItem({ ...entityFields, formula: `sum(x) / (SELECT count(*) FROM ${name})` });
+    const filter = await createItem({ ...entityFields, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
+    expect([await readErrorCodes(formulaItem), await readErrorCodes(filter)]).toEqual([[], []]);
     await table.delete();
-    await expectErrors(formula, ['does_not_compile']);
+    await expectErrors(formulaItem, ['does_not_compile']);
     await expectErrors(filter, ['does_not_compile']);
   });
 
   it('is checked again when it is restored', async () => {
     const { summed, table } = await createSum();
-    await asOwner.delete(`${PATH}/${summed}`);
+    await asOwner.delete(`${ITEMS_PATH}/${summed}`);
     await table.delete();
-    const { body } = await asOwner.patch(`${PATH}/${summed}`, { json: { status: 'draft' } });
+    const { body } = await asOwner.patch(`${ITEMS_PATH}/${summed}`, { json: { status: 'draft' } });
     expect(body.validation_errors[0]).toMatchObject({ code: 'unknown_table' });
   });
 });
 
 describe('a change while a semantic item is checked', () => {
-  it('of a table is noticed by a check that began before', async () => {
+  it('of a table is noticed by a check that began before the change', async () => {
     const { name, summed, table } = await createSum();
-    const noted = await inContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
+    const checkResult = await runInContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
       const [resource] = await findResources(ctx, [summed]);
       if (!resource) throw new Error('It is gone.');
       let checks = 0;
@@ -190,18 +190,18 @@ describe('a change while a semantic item is checked', () => {
       });
       return { checks, codes: errors.map(({ code }) => code) };
     });
-    expect(noted).toEqual({ checks: 2, codes: ['unknown_table', 'unknown_table', 'nothing_to_compile_on'] });
-    expect(await readErrorCodes(summed)).toEqual(noted.codes);
+    expect(checkResult).toEqual({ checks: 2, codes: ['unknown_table', 'unknown_table', 'nothing_to_compile_on'] });
+    expect(await readErrorCodes(summed)).toEqual(checkResult.codes);
   });
 
-  it('of the item keeps the outdated check from being recorded', async () => {
+  it('of the item prevents the outdated check from being recorded', async () => {
     const { summed } = await createSum();
-    await inContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
+    await runInContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
       const [resource] = await findResources(ctx, [summed]);
       if (!resource) throw new Error('It is gone.');
       await recordCheck(ctx, resource, async () => {
         const check = await checkItemNow(ctx, resource.content as SemanticItem);
-        await asOwner.patch(`${PATH}/${summed}`, { json: { formula: 'sum(b)' } });
+        await asOwner.patch(`${ITEMS_PATH}/${summed}`, { json: { formula: 'sum(b)' } });
         return check;
       });
     });
@@ -213,73 +213,73 @@ describe('a change while a semantic item is checked', () => {
     const id = await createTable(asOwner, name, [column('a', 'integer')]);
     const access = compileAccess({ companyId: company.id, isOwner: true, groups: [] });
     const owner = { kind: 'user', id: company.owner.id, companyId: company.id, access } as UserActor;
-    const made = await inContext(owner, (ctx) => {
-      let checks = 0;
-      const overtaken: Definition<SemanticItem> = {
+    const createdItem = await runInContext(owner, (ctx) => {
+      let checkCount = 0;
+      const overtakenDefinition: ResourceDefinition<SemanticItem> = {
         ...semanticItem,
         async check(of, content) {
           const check = await checkItem(of, content);
-          checks += 1;
-          if (checks === 1) await makeTableRoutes(asOwner, id).put({ columns: [column('b', 'integer')] });
+          checkCount += 1;
+          if (checkCount === 1) await makeTableRoutes(asOwner, id).put({ columns: [column('b', 'integer')] });
           return check;
         },
       };
-      return createResource(ctx, overtaken, makeItem({ mapped_tables: [name], formula: 'sum(a)' }) as never);
+      return createResource(ctx, overtakenDefinition, makeItem({ mapped_tables: [name], formula: 'sum(a)' }) as never);
     });
-    expect(made.validationErrors.map(({ code }) => code)).toEqual(['does_not_compile']);
-    expect(await readErrorCodes(made.id)).toEqual(['does_not_compile']);
+    expect(createdItem.validationErrors.map(({ code }) => code)).toEqual(['does_not_compile']);
+    expect(await readErrorCodes(createdItem.id)).toEqual(['does_not_compile']);
   });
 });
 
 describe('a recheck of all items', () => {
-  /** A queue that the test delivers, with the delay of each message. */
-  function aQueue() {
-    const sent: { message: JobMessage; pause: number | undefined }[] = [];
+  /** Creates a queue whose messages the test delivers, and that records the delay of each message. */
+  function createQueue() {
+    const sentMessages: { message: JobMessage; pause: number | undefined }[] = [];
     const send = async (message: JobMessage, options?: { delaySeconds?: number }) =>
-      void sent.push({ message, pause: options?.delaySeconds });
-    return { sent, env: { RECHECKS: { send } } };
+      void sentMessages.push({ message, pause: options?.delaySeconds });
+    return { sent: sentMessages, env: { RECHECKS: { send } } };
   }
 
   it('continues in further messages until all are done', async () => {
     const { name } = await createSum();
     const ids = await Promise.all(Array.from({ length: 42 }, () => createItem({ mapped_tables: [name] })));
     for (const id of ids) await recordWrongError(id);
-    const queue = aQueue();
+    const queue = createQueue();
     const message: JobMessage = { type: 'knowledge.recheck', companyId: company.id, tables: [name], after: '' };
     expect(await deliverMessage(message, queue.env)).toBe('done');
-    let deliveries = 1;
+    let deliveryCount = 1;
     for (let next = queue.sent.shift(); next; next = queue.sent.shift()) {
       await deliverMessage(next.message, queue.env);
-      deliveries += 1;
+      deliveryCount += 1;
     }
-    expect(deliveries).toBe(3);
+    expect(deliveryCount).toBe(3);
     expect(await Promise.all(ids.map(readErrorCodes))).toEqual(ids.map(() => []));
   });
 
   it('is retried until the database is reached', async () => {
     const { name } = await createSum();
-    const queue = aQueue();
-    const { body } = await asOwner.post(PATH, {
+    const queue = createQueue();
+    const { body } = await asOwner.post(ITEMS_PATH, {
       json: makeItem({ mapped_tables: [name], formula: 'sum(a)' }),
-      env: { ...UNREACHABLE, ...queue.env } as never,
+      env: { ...UNREACHABLE_ENV, ...queue.env } as never,
     });
     expect(body.validation_errors).toEqual([
       { field: 'mapped_tables', code: 'not_checked', message: expect.any(String) },
     ]);
-    const pauses: unknown[] = [];
-    for (let outage = 0; outage < 3; outage += 1) {
+    const delays: unknown[] = [];
+    for (let outageNumber = 0; outageNumber < 3; outageNumber += 1) {
       const [first] = queue.sent.splice(0);
-      pauses.push(first?.pause);
-      expect(await deliverMessage(first?.message as JobMessage, { ...UNREACHABLE, ...queue.env })).toBe('done');
+      delays.push(first?.pause);
+      expect(await deliverMessage(first?.message as JobMessage, { ...UNREACHABLE_ENV, ...queue.env })).toBe('done');
     }
     expect(await readErrorCodes(body._id)).toEqual(['not_checked']);
     const [last] = queue.sent.splice(0);
-    expect([...pauses, last?.pause]).toEqual([60, 60, 120, 240]);
+    expect([...delays, last?.pause]).toEqual([60, 60, 120, 240]);
     await deliverMessage(last?.message as JobMessage, queue.env);
     expect(await readErrorCodes(body._id)).toEqual([]);
     expect(queue.sent).toEqual([]);
     // After 30 tries the failure is left to the queue, which gives the message up.
     const message = { ...(last?.message as JobMessage & { type: 'knowledge.recheck' }), tries: 30 };
-    expect(await deliverMessage(message, { ...UNREACHABLE, ...queue.env })).toBe('again');
+    expect(await deliverMessage(message, { ...UNREACHABLE_ENV, ...queue.env })).toBe('again');
   });
 });

@@ -1,21 +1,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName } from './support.ts';
 
-const PATH = `${KNOWLEDGE_PATH}/semantic`;
+const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
 let company: Company;
 let asOwner: Company['as'];
 let concept: string;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   asOwner = company.as;
   concept = await createConcept(asOwner);
 });
 
 const postItem = (fields: Record<string, unknown>, caller = asOwner) =>
-  caller.post(PATH, {
+  caller.post(ITEMS_PATH, {
     json: { kind: 'metric', name: makeName('item'), description: 'x', source_concept_ids: [concept], ...fields },
   });
 
@@ -26,17 +26,20 @@ const readInvalidFields = async (fields: Record<string, unknown>): Promise<strin
 };
 
 describe('the mapping of a semantic item to tables', () => {
-  let orders: string;
+  let ordersTableId: string;
   beforeAll(async () => {
-    orders = await createTable(asOwner, 'orders', [column('total', 'decimal'), column('customer_id', 'integer')]);
+    ordersTableId = await createTable(asOwner, 'orders', [
+      column('total', 'decimal'),
+      column('customer_id', 'integer'),
+    ]);
     await createTable(asOwner, 'customers', [column('name')]);
   });
 
   it('is valid when tables, by name or id, and columns exist', async () => {
     expect(
       await readInvalidFields({
-        mapped_tables: ['customers', orders],
-        mapped_columns: ['orders.total', `${orders}.customer_id`, 'customers.id'],
+        mapped_tables: ['customers', ordersTableId],
+        mapped_columns: ['orders.total', `${ordersTableId}.customer_id`, 'customers.id'],
         mapped_relations: ['orders.customer_id = customers.id'],
         formula: 'sum(orders.total) / nullif(count(DISTINCT orders.customer_id), 0)',
         filters: ['orders.total > 0', "customers.name ILIKE 'a%, (b)'"],
@@ -57,7 +60,7 @@ describe('the mapping of a semantic item to tables', () => {
     [{ mapped_tables: ['orders'], filters: ['total > 0', 'total'] }, [['filters.1', 'does_not_compile']]],
     [{ formula: 'count(*)' }, [['formula', 'nothing_to_compile_on']]],
     [{ mapped_columns: ['orders.total'], formula: 'max(total)' }, []],
-  ])('is checked, and what is wrong is named: %j', async (fields, errors) => {
+  ])('is checked, and the invalid parts are named: %j', async (fields, errors) => {
     expect(await readInvalidFields(fields)).toEqual(errors);
   });
 
@@ -69,12 +72,12 @@ describe('the mapping of a semantic item to tables', () => {
     [{ formula: '{{Revenue}} +', mapped_tables: [] }, 'formula', 'it ends too early'],
     [{ kind: 'dimension', formula: 'sum(total)' }, 'formula', 'sum is an aggregate, which cannot be used here'],
     [{ filters: ['total > 0', 'total > (SELECT 0)'] }, 'filters.1', 'subqueries are not allowed'],
-  ])('keeps to the grammar of metric queries, whatever Postgres takes: %j', async (fields, field, message) => {
+  ])('must follow the grammar of metric queries, even if Postgres accepts more: %j', async (fields, field, message) => {
     const { body } = await postItem({ mapped_tables: ['orders'], ...fields });
     expect(body.validation_errors).toEqual([{ field, code: 'does_not_compile', message }]);
   });
 
-  it('is not checked where metric queries do not read it, nor for the metrics that a formula builds on', async () => {
+  it('is not checked if metric queries do not read it, nor for the metrics that a formula builds on', async () => {
     expect(
       await readInvalidFields({ kind: 'entity', mapped_tables: ['orders'], filters: ['total > (SELECT 0)'] }),
     ).toEqual([]);
@@ -102,18 +105,18 @@ describe('the mapping of a semantic item to tables', () => {
     'total, total',
     '1] , ARRAY[1',
     "repeat('x', 2000000000) || total",
-  ])('does not run SQL that is injected by a formula: %s', async (formula) => {
+  ])('does not run SQL that a formula injects: %s', async (formula) => {
     expect(await readInvalidFields({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
-    expect((await makeTableRoutes(asOwner, orders).get()).status).toBe(200);
+    expect((await makeTableRoutes(asOwner, ordersTableId).get()).status).toBe(200);
   });
 
-  it('is answered with the message of Postgres', async () => {
+  it('is refused with the message of Postgres', async () => {
     const { body } = await postItem({ mapped_tables: ['orders'], formula: 'sum(totl)' });
     expect(body.validation_errors[0].message).toContain('"totl" does not exist');
   });
 
   it('has the error unknown_table before the database is provisioned', async () => {
-    const other = await aCompany();
+    const other = await createOwnedCompany();
     const source_concept_ids = [await createConcept(other.as)];
     const { status, body } = await postItem({ source_concept_ids, mapped_tables: ['orders'], formula: '1' }, other.as);
     expect(status).toBe(201);

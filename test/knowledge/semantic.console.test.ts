@@ -1,21 +1,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readStatusAndCode } from '../support/console.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createConcept, createItem, KNOWLEDGE_PATH, makeName, readInvalidFields, UNKNOWN_ID } from './support.ts';
 
-const PATH = `${KNOWLEDGE_PATH}/semantic`;
+const ITEMS_PATH = `${KNOWLEDGE_PATH}/semantic`;
 let company: Company;
 let asOwner: Company['as'];
 let concept: string;
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   asOwner = company.as;
   concept = await createConcept(asOwner);
 });
 
 const postItem = (fields: Record<string, unknown>, caller = asOwner) =>
-  caller.post(PATH, {
+  caller.post(ITEMS_PATH, {
     json: { kind: 'metric', name: makeName('item'), description: 'x', source_concept_ids: [concept], ...fields },
   });
 
@@ -42,32 +42,32 @@ describe('a semantic item', () => {
       depends_on_metrics: [await createItem(asOwner, { kind: 'metric' })],
       depends_on_entities: [await createItem(asOwner, { kind: 'entity' })],
     };
-    const { status, body } = await asOwner.post(PATH, { json: fields });
+    const { status, body } = await asOwner.post(ITEMS_PATH, { json: fields });
     expect([status, body]).toEqual([201, expect.objectContaining({ ...fields, validation_errors: [] })]);
   });
 
   it.each(['entity', 'metric', 'dimension'])('of kind %s needs a source concept', async (kind) => {
     expect(readInvalidFields(await postItem({ kind, source_concept_ids: [] }))).toEqual(['source_concept_ids']);
     const { body } = await postItem({ kind });
-    const patched = await asOwner.patch(`${PATH}/${body._id}`, { json: { source_concept_ids: [] } });
-    expect(readInvalidFields(patched)).toEqual(['source_concept_ids']);
+    const patchAnswer = await asOwner.patch(`${ITEMS_PATH}/${body._id}`, { json: { source_concept_ids: [] } });
+    expect(readInvalidFields(patchAnswer)).toEqual(['source_concept_ids']);
   });
 
   it('of kind mapping needs no source concept, and does not change its kind without one', async () => {
     const { status, body } = await postItem({ kind: 'mapping', source_concept_ids: [] });
     expect(status).toBe(201);
-    expect(readInvalidFields(await asOwner.patch(`${PATH}/${body._id}`, { json: { kind: 'entity' } }))).toEqual([
+    expect(readInvalidFields(await asOwner.patch(`${ITEMS_PATH}/${body._id}`, { json: { kind: 'entity' } }))).toEqual([
       'source_concept_ids',
     ]);
   });
 
   it('may refer only to existing resources of the right type', async () => {
-    const foreign = await createConcept((await aCompany()).as);
+    const foreignConcept = await createConcept((await createOwnedCompany()).as);
     const [metric, entity] = [
       await createItem(asOwner, { kind: 'metric' }),
       await createItem(asOwner, { kind: 'entity' }),
     ];
-    expect(readInvalidFields(await postItem({ source_concept_ids: [concept, foreign] }))).toEqual([
+    expect(readInvalidFields(await postItem({ source_concept_ids: [concept, foreignConcept] }))).toEqual([
       'source_concept_ids.1',
     ]);
     expect(readInvalidFields(await postItem({ depends_on_concepts: [UNKNOWN_ID] }))).toEqual(['depends_on_concepts.0']);
@@ -77,23 +77,23 @@ describe('a semantic item', () => {
     expect(readInvalidFields(await postItem({ depends_on_entities: [metric] }))).toEqual(['depends_on_entities.0']);
   });
 
-  it('never depends on itself, even through others', async () => {
+  it('never depends on itself, even through other items', async () => {
     const a = await createItem(asOwner, { kind: 'metric' });
     const b = await createItem(asOwner, { kind: 'metric', depends_on_metrics: [a] });
-    const patched = await asOwner.patch(`${PATH}/${a}`, { json: { depends_on_metrics: [b] } });
-    expect(readInvalidFields(patched)).toEqual(['depends_on_metrics']);
+    const patchAnswer = await asOwner.patch(`${ITEMS_PATH}/${a}`, { json: { depends_on_metrics: [b] } });
+    expect(readInvalidFields(patchAnswer)).toEqual(['depends_on_metrics']);
     // Nor by metrics and entities in turn.
-    const entity = await createItem(asOwner, { kind: 'entity', depends_on_metrics: [b] });
-    const round = await asOwner.patch(`${PATH}/${a}`, {
-      json: { depends_on_entities: [entity], depends_on_metrics: [] },
+    const entityId = await createItem(asOwner, { kind: 'entity', depends_on_metrics: [b] });
+    const circularAnswer = await asOwner.patch(`${ITEMS_PATH}/${a}`, {
+      json: { depends_on_entities: [entityId], depends_on_metrics: [] },
     });
-    expect(readInvalidFields(round)).toEqual(['depends_on_entities']);
-    const both = { depends_on_entities: [entity], depends_on_metrics: [b] };
-    expect(readInvalidFields(await asOwner.patch(`${PATH}/${a}`, { json: both })).sort()).toEqual(
-      Object.keys(both).sort(),
+    expect(readInvalidFields(circularAnswer)).toEqual(['depends_on_entities']);
+    const bothDependencies = { depends_on_entities: [entityId], depends_on_metrics: [b] };
+    expect(readInvalidFields(await asOwner.patch(`${ITEMS_PATH}/${a}`, { json: bothDependencies })).sort()).toEqual(
+      Object.keys(bothDependencies).sort(),
     );
-    const itself = await asOwner.patch(`${PATH}/${a}`, { json: { depends_on_metrics: [a] } });
-    expect(readInvalidFields(itself)).toEqual(['depends_on_metrics']);
+    const selfAnswer = await asOwner.patch(`${ITEMS_PATH}/${a}`, { json: { depends_on_metrics: [a] } });
+    expect(readInvalidFields(selfAnswer)).toEqual(['depends_on_metrics']);
   });
 
   it('is unique by kind and name, and listed by kind, status and search', async () => {
@@ -104,7 +104,7 @@ describe('a semantic item', () => {
       409,
       'SEMANTIC_ITEM_DUPLICATE',
     ]);
-    const total = async (query: string) => (await asOwner.get(`${PATH}?${query}`)).body.total;
+    const total = async (query: string) => (await asOwner.get(`${ITEMS_PATH}?${query}`)).body.total;
     const search = `search=${encodeURIComponent(name.toLowerCase())}`;
     expect(await total(search)).toBe(2);
     expect(await total(`${search}&kind=metric`)).toBe(1);

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
 import { AI_KEY } from '../support/ai-server.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { createModel, makeProposal, NO_MODEL } from './model.ts';
-import { acceptSuggestion, createPromotion, SUGGESTIONS } from './suggesting.ts';
+import { acceptSuggestion, createPromotion, SUGGESTIONS_PATH } from './suggesting.ts';
 import {
   createConcept,
   createItem,
@@ -19,7 +19,7 @@ let company: Company;
 let asOwner: Company['as'];
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   asOwner = company.as;
 });
 
@@ -29,11 +29,11 @@ describe('a request for a suggestion', () => {
   it('returns a pending suggestion and its explanation, and changes nothing', async () => {
     const name = makeName('Churn');
     const conceptId = await createConcept(asOwner, { name, description: 'x', tags: ['kept'] });
-    const before = await readConcept(conceptId);
+    const conceptBefore = await readConcept(conceptId);
     const { env } = await createModel(
       makeProposal({ description: 'Customers who leave.', tags: null, aliases: ['Evasão'] }),
     );
-    const { status, body } = await asOwner.post(`${SUGGESTIONS}/concepts/${conceptId}/generate`, { env });
+    const { status, body } = await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${conceptId}/generate`, { env });
     expect(status).toBe(201);
     expect(body).toStrictEqual({
       _id: expect.stringMatching(/^[a-f0-9]{24}$/),
@@ -61,9 +61,9 @@ describe('a request for a suggestion', () => {
       created_at: expect.any(String),
       updated_at: expect.any(String),
     });
-    expect(await readConcept(conceptId)).toStrictEqual(before);
-    const listed = await asOwner.get(`${SUGGESTIONS}?target_type=concept`);
-    expect(listed.body.records).toContainEqual(body);
+    expect(await readConcept(conceptId)).toStrictEqual(conceptBefore);
+    const suggestionList = await asOwner.get(`${SUGGESTIONS_PATH}?target_type=concept`);
+    expect(suggestionList.body.records).toContainEqual(body);
   });
 
   it('works for every type of resource', async () => {
@@ -79,42 +79,53 @@ describe('a request for a suggestion', () => {
     ] as const;
     for (const [type, path, payload] of cases) {
       const { env } = await createModel(makeProposal(payload));
-      const { status, body } = await asOwner.post(`${SUGGESTIONS}${path}`, { env });
+      const { status, body } = await asOwner.post(`${SUGGESTIONS_PATH}${path}`, { env });
       expect([status, body.target_type, body.suggested_payload]).toEqual([201, type, payload]);
       expect((await acceptSuggestion(asOwner, body._id)).body.resource).toMatchObject(payload);
     }
   });
 
-  it('works for turning a concept into a semantic item or an ontology node', async () => {
+  it('can turn a concept into a semantic item or an ontology node', async () => {
     const item = await createPromotion(asOwner, { kind: 'dimension', name: makeName('Region'), description: 'Where.' });
     expect(item.body).toMatchObject({ target_type: 'semantic_create', target_id: null, concept_id: item.conceptId });
-    const made = (await acceptSuggestion(asOwner, item.id)).body;
-    expect(made.resource).toMatchObject({
+    const createdItem = (await acceptSuggestion(asOwner, item.id)).body;
+    expect(createdItem.resource).toMatchObject({
       kind: 'dimension',
       status: 'draft',
       source_concept_ids: [item.conceptId],
       suggestion_id: item.id,
       validation_errors: [],
     });
-    expect(made.suggestion).toMatchObject({ status: 'accepted', resource_id: made.resource._id });
-    const node = await createPromotion(asOwner, { node_type: 'event', description: 'It happens.' }, 'promote-ontology');
-    expect(node.body.target_type).toBe('ontology_node_create');
-    const { resource } = (await acceptSuggestion(asOwner, node.id)).body;
-    expect(resource).toMatchObject({ node_type: 'event', source_concepts: [node.conceptId], status: 'draft' });
+    expect(createdItem.suggestion).toMatchObject({ status: 'accepted', resource_id: createdItem.resource._id });
+    const nodeSuggestion = await createPromotion(
+      asOwner,
+      { node_type: 'event', description: 'It happens.' },
+      'promote-ontology',
+    );
+    expect(nodeSuggestion.body.target_type).toBe('ontology_node_create');
+    const { resource } = (await acceptSuggestion(asOwner, nodeSuggestion.id)).body;
+    expect(resource).toMatchObject({
+      node_type: 'event',
+      source_concepts: [nodeSuggestion.conceptId],
+      status: 'draft',
+    });
   });
 
-  it('sends the catalogue to the model, and checks the formula that comes back', async () => {
-    const { as } = await aProvisionedCompany();
+  it("sends the catalogue to the model, and checks the formula in the model's answer", async () => {
+    const { as } = await createProvisionedCompany();
     await createTable(as, 'orders', [column('total', 'decimal')]);
     const conceptId = await createConcept(as, { type: 'metric_hint' });
     const model = await createModel(
       makeProposal({ name: 'Revenue', description: 'x', mapped_tables: ['orders'], formula: 'sum(nothing)' }),
     );
-    const { body } = await as.post(`${SUGGESTIONS}/concepts/${conceptId}/promote-semantic`, { env: model.env });
+    const { body } = await as.post(`${SUGGESTIONS_PATH}/concepts/${conceptId}/promote-semantic`, { env: model.env });
     expect((await model.asked())[0]?.messages[1]?.content).toContain('orders (0 rows): total decimal "total"');
-    const accepted = await acceptSuggestion(as, body._id);
-    expect(accepted.body.resource).toMatchObject({ kind: 'metric', mapped_tables: ['orders'] });
-    expect(accepted.body.resource.validation_errors[0]).toMatchObject({ field: 'formula', code: 'does_not_compile' });
+    const acceptAnswer = await acceptSuggestion(as, body._id);
+    expect(acceptAnswer.body.resource).toMatchObject({ kind: 'metric', mapped_tables: ['orders'] });
+    expect(acceptAnswer.body.resource.validation_errors[0]).toMatchObject({
+      field: 'formula',
+      code: 'does_not_compile',
+    });
   });
 
   it.each([
@@ -142,13 +153,19 @@ describe('a request for a suggestion', () => {
       },
     ],
     [{ explanation: 'half \ud83d' }, { explanation: 'half \ufffd' }],
-  ])('reads explanation, evidence and confidence as models give them: %j', async (given, shown) => {
-    const { env } = await createModel(makeProposal({ description: 'Clear.' }, given));
-    const { status, body } = await asOwner.post(`${SUGGESTIONS}/concepts/${await createConcept(asOwner)}/generate`, {
-      env,
-    });
-    expect([status, body]).toEqual([201, expect.objectContaining(shown)]);
-  });
+  ])(
+    'reads explanation, evidence and confidence in the forms that models use: %j',
+    async (modelFields, shownFields) => {
+      const { env } = await createModel(makeProposal({ description: 'Clear.' }, modelFields));
+      const { status, body } = await asOwner.post(
+        `${SUGGESTIONS_PATH}/concepts/${await createConcept(asOwner)}/generate`,
+        {
+          env,
+        },
+      );
+      expect([status, body]).toEqual([201, expect.objectContaining(shownFields)]);
+    },
+  );
 
   it('answers 503 without an AI key, on every route', async () => {
     for (const path of [
@@ -159,33 +176,33 @@ describe('a request for a suggestion', () => {
       '/ontology/nodes/{id}/generate',
       '/ontology/relations/{id}/generate',
     ]) {
-      const answer = await asOwner.post(`${SUGGESTIONS}${path.replace('{id}', UNKNOWN_ID)}`, { env: NO_MODEL });
+      const answer = await asOwner.post(`${SUGGESTIONS_PATH}${path.replace('{id}', UNKNOWN_ID)}`, { env: NO_MODEL });
       expect(readStatusAndCode(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     }
   });
 
-  it('is refused for unknown and archived resources, and those of other companies', async () => {
+  it('is refused for unknown and archived resources, and resources of other companies', async () => {
     const { env } = await createModel(makeProposal({ description: 'y' }));
-    const foreign = await createConcept((await aCompany()).as);
-    for (const id of [UNKNOWN_ID, foreign]) {
-      expect(readStatusAndCode(await asOwner.post(`${SUGGESTIONS}/concepts/${id}/generate`, { env }))).toEqual([
+    const foreignConcept = await createConcept((await createOwnedCompany()).as);
+    for (const id of [UNKNOWN_ID, foreignConcept]) {
+      expect(readStatusAndCode(await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${id}/generate`, { env }))).toEqual([
         404,
         'CONCEPT_NOT_FOUND',
       ]);
     }
-    const archived = await createConcept(asOwner);
-    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archived}`);
-    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${archived}/generate`, { env });
+    const archivedConcept = await createConcept(asOwner);
+    await asOwner.delete(`${KNOWLEDGE_PATH}/concepts/${archivedConcept}`);
+    const answer = await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${archivedConcept}/generate`, { env });
     expect(readStatusAndCode(answer)).toEqual([409, 'CONCEPT_ARCHIVED']);
   });
 });
 
 describe('an AI provider that fails', () => {
-  const good = makeProposal({ description: 'At last.' });
-  const ask = async (steps: Parameters<typeof createModel>, variables: Record<string, string> = {}) => {
+  const validAnswer = makeProposal({ description: 'At last.' });
+  const requestSuggestion = async (steps: Parameters<typeof createModel>, variables: Record<string, string> = {}) => {
     const model = await createModel(...steps);
     const env = { ...model.env, ...variables };
-    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${await createConcept(asOwner)}/generate`, { env });
+    const answer = await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${await createConcept(asOwner)}/generate`, { env });
     return { answer, asked: (await model.asked()).length };
   };
 
@@ -201,17 +218,17 @@ describe('an AI provider that fails', () => {
     ['a payload that is no object', { answer: { payload: 7 } }],
     ['a payload over the limits', makeProposal({ description: 'x'.repeat(4097) })],
     ['a body of 3 MiB', { body: `"${'x'.repeat(3 * 1024 * 1024)}"` }],
-  ] as const)('is asked again when it answers %s', async (_, step) => {
-    const { answer, asked } = await ask([step, good]);
+  ] as const)('is called again when it answers %s', async (_, step) => {
+    const { answer, asked } = await requestSuggestion([step, validAnswer]);
     expect([answer.status, asked]).toEqual([201, 2]);
     expect(answer.body.suggested_payload).toEqual({ description: 'At last.' });
   });
 
   it.each([
     ['half of the bytes, and then stalls', { stall: true }],
-    ['too late', { ...good, afterMs: 10_000 }],
-  ] as const)('is asked again after a timeout when it answers %s', async (_, step) => {
-    const { answer, asked } = await ask([step, good], { AI_TIMEOUT_MS: '2000' });
+    ['too late', { ...validAnswer, afterMs: 10_000 }],
+  ] as const)('is called again after a timeout when it answers %s', async (_, step) => {
+    const { answer, asked } = await requestSuggestion([step, validAnswer], { AI_TIMEOUT_MS: '2000' });
     expect([answer.status, asked]).toEqual([201, 2]);
     expect(answer.body.suggested_payload).toEqual({ description: 'At last.' });
   });
@@ -224,16 +241,16 @@ describe('an AI provider that fails', () => {
     ['soon', 0, 5_000],
     ['-5', 0, 5_000],
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0, 5_000],
-  ])('is asked again after the time of its Retry-After: %s', async (after, least, most) => {
-    const retryAfter = typeof after === 'function' ? after() : after;
-    const model = await createModel({ status: 429, retryAfter }, good);
-    const answer = await asOwner.post(`${SUGGESTIONS}/concepts/${await createConcept(asOwner)}/generate`, {
+  ])('is called again after the time of its Retry-After: %s', async (delay, minMs, maxMs) => {
+    const retryAfter = typeof delay === 'function' ? delay() : delay;
+    const model = await createModel({ status: 429, retryAfter }, validAnswer);
+    const answer = await asOwner.post(`${SUGGESTIONS_PATH}/concepts/${await createConcept(asOwner)}/generate`, {
       env: model.env,
     });
     expect(answer.status).toBe(201);
     const [first, second] = await model.asked();
     const pause = (second?.at ?? 0) - (first?.at ?? 0);
-    expect([pause >= least, pause <= most, pause]).toEqual([true, true, pause]);
+    expect([pause >= minMs, pause <= maxMs, pause]).toEqual([true, true, pause]);
   });
 
   it.each([
@@ -246,15 +263,15 @@ describe('an AI provider that fails', () => {
     [makeProposal({ description: null }), 502, 'AI_OUTPUT_INVALID', 1],
   ] as const)(
     'fails the request, without showing the API key, when it answers %j',
-    async (step, status, code, times) => {
-      const { answer, asked } = await ask([step]);
-      expect([readStatusAndCode(answer), asked]).toEqual([[status, code], times]);
+    async (step, status, code, requestCount) => {
+      const { answer, asked } = await requestSuggestion([step]);
+      expect([readStatusAndCode(answer), asked]).toEqual([[status, code], requestCount]);
       expect(JSON.stringify(answer.body)).not.toContain(AI_KEY);
     },
   );
 
   it('fails the request as invalid when its answer is longer than 1 MiB', async () => {
-    const { answer } = await ask([{ body: `"${'x'.repeat(1024 * 1024 - 1)}"` }]);
+    const { answer } = await requestSuggestion([{ body: `"${'x'.repeat(1024 * 1024 - 1)}"` }]);
     expect(readStatusAndCode(answer)).toEqual([502, 'AI_OUTPUT_INVALID']);
   });
 });

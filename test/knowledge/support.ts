@@ -4,13 +4,13 @@ export const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
 
 let createdCount = 0;
 
-/** A name that nothing else in the run has. */
-export const makeName = (what: string): string => {
+/** Makes a name that is unique in the test run. */
+export const makeName = (prefix: string): string => {
   createdCount += 1;
-  return `${what} ${createdCount}`;
+  return `${prefix} ${createdCount}`;
 };
 
-/** An id of the right shape that nothing has. */
+/** An id of the right form that no record has. */
 export const UNKNOWN_ID = 'f'.repeat(24);
 
 async function createResource(as: Caller, path: string, json: Record<string, unknown>): Promise<string> {
@@ -19,12 +19,15 @@ async function createResource(as: Caller, path: string, json: Record<string, unk
   return body._id;
 }
 
-const makeNameAndDescription = (what: string) => ({ name: makeName(what), description: `What a ${what} is.` });
+const makeNameAndDescription = (subjectWord: string) => ({
+  name: makeName(subjectWord),
+  description: `What a ${subjectWord} is.`,
+});
 
 export const createConcept = (as: Caller, fields: Record<string, unknown> = {}): Promise<string> =>
   createResource(as, '/concepts', { ...makeNameAndDescription('concept'), ...fields });
 
-/** A semantic item, by default an entity of a concept of its own. */
+/** Creates a semantic item, by default an entity with a new concept. */
 export const createItem = async (as: Caller, fields: Record<string, unknown> = {}): Promise<string> =>
   createResource(as, '/semantic', {
     kind: 'entity',
@@ -44,7 +47,7 @@ export const createRelation = (as: Caller, subject: string, predicate: string, o
     description: 'How they belong together.',
   });
 
-/** The fields that a 422 names. */
+/** Returns the names of the fields in a 422 answer. */
 export const readInvalidFields = ({ status, body }: ApiResponse): string[] => {
   if (status !== 422) throw new Error(`Answered ${status} and not 422: ${JSON.stringify(body)}`);
   return body.details.map(({ field }: { field: string }) => field);

@@ -9,16 +9,16 @@ import {
   readStatusAndCode,
   UNKNOWN_ID,
 } from '../support/console.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
-const create = (json: Record<string, unknown>) => company.as.post('/v1/permissions', { json });
-const target = (rest: Record<string, unknown>) => ({ target: { company_id: company.id, ...rest } });
+const createPermissionFrom = (json: Record<string, unknown>) => company.as.post('/v1/permissions', { json });
+const makeTarget = (targetFields: Record<string, unknown>) => ({ target: { company_id: company.id, ...targetFields } });
 
 describe('a permission', () => {
   it.each([
@@ -26,12 +26,12 @@ describe('a permission', () => {
     ['one service', { service_name: 'managed-tables' }],
     ['one resource', { service_name: 'users', service_id: UNKNOWN_ID }],
     ['all resources of a service', { service_name: 'users', service_id: '*' }],
-  ])('for %s is created, and shown as it was sent', async (_what, scope) => {
+  ])('for %s is created, and returned as it was sent', async (_what, scope) => {
     const input = makePermissionInput(company, {
-      ...target(scope),
+      ...makeTarget(scope),
       actions: ['read', 'create', 'update', 'delete', '*'],
     });
-    const { status, body } = await create(input);
+    const { status, body } = await createPermissionFrom(input);
     expect([status, body]).toEqual([
       201,
       {
@@ -56,8 +56,8 @@ describe('a permission', () => {
     [{ target: {} }, 'target.company_id'],
     [{ target: { company_id: 'ABCDEFABCDEFABCDEFABCDEF' } }, 'target.company_id'],
     [{ target: { company_id: 'short' } }, 'target.company_id'],
-  ])('with %j is not valid', async (wrong, field) => {
-    expect(readInvalidFields(await create(makePermissionInput(company, wrong)))).toEqual([
+  ])('with %j is not valid', async (wrongFields, field) => {
+    expect(readInvalidFields(await createPermissionFrom(makePermissionInput(company, wrongFields)))).toEqual([
       422,
       'VALIDATION_ERROR',
       field,
@@ -69,7 +69,7 @@ describe('a permission', () => {
     [{ service_name: 'users', service_id: 'x' }, 'target.service_id'],
     [{ service_id: UNKNOWN_ID }, 'target.service_name'],
   ])('for %j is not valid', async (scope, field) => {
-    expect(readInvalidFields(await create(makePermissionInput(company, target(scope))))).toEqual([
+    expect(readInvalidFields(await createPermissionFrom(makePermissionInput(company, makeTarget(scope))))).toEqual([
       422,
       'VALIDATION_ERROR',
       field,
@@ -77,31 +77,42 @@ describe('a permission', () => {
   });
 
   it('is refused for another company or all companies', async () => {
-    const other = await aCompany();
+    const other = await createOwnedCompany();
     const id = await createPermission(company);
     for (const company_id of ['*', other.id]) {
       const json = makePermissionInput(company, { target: { company_id } });
-      expect(readStatusAndCode(await create(json))).toEqual([403, 'FORBIDDEN']);
+      expect(readStatusAndCode(await createPermissionFrom(json))).toEqual([403, 'FORBIDDEN']);
       expect(readStatusAndCode(await company.as.put(`/v1/permissions/${id}`, { json }))).toEqual([403, 'FORBIDDEN']);
     }
     expect((await company.as.get(`/v1/permissions/${id}`)).body.target.company_id).toBe(company.id);
   });
 
-  it('changes only what is sent', async () => {
-    const before = (await create(makePermissionInput(company))).body;
-    const put = async (json: object) => (await company.as.put(`/v1/permissions/${before._id}`, { json })).body;
-    expect(await put({ name: 'Another' })).toEqual({ ...before, name: 'Another', updated_at: expect.any(String) });
-    expect(await put({ actions: ['*'] })).toMatchObject({ name: 'Another', actions: ['*'], target: before.target });
-    expect(await put(target({}))).toMatchObject({ actions: ['*'], target: { company_id: company.id } });
-    expect(await put({})).toMatchObject({ name: 'Another', description: before.description });
-    const bad = await company.as.put(`/v1/permissions/${before._id}`, { json: { name: 'x', actions: [] } });
-    expect(readInvalidFields(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'actions', 'name']);
+  it('changes only the fields that are sent', async () => {
+    const permissionBefore = (await createPermissionFrom(makePermissionInput(company))).body;
+    const putPermission = async (json: object) =>
+      (await company.as.put(`/v1/permissions/${permissionBefore._id}`, { json })).body;
+    expect(await putPermission({ name: 'Another' })).toEqual({
+      ...permissionBefore,
+      name: 'Another',
+      updated_at: expect.any(String),
+    });
+    expect(await putPermission({ actions: ['*'] })).toMatchObject({
+      name: 'Another',
+      actions: ['*'],
+      target: permissionBefore.target,
+    });
+    expect(await putPermission(makeTarget({}))).toMatchObject({ actions: ['*'], target: { company_id: company.id } });
+    expect(await putPermission({})).toMatchObject({ name: 'Another', description: permissionBefore.description });
+    const invalidAnswer = await company.as.put(`/v1/permissions/${permissionBefore._id}`, {
+      json: { name: 'x', actions: [] },
+    });
+    expect(readInvalidFields(invalidAnswer).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'actions', 'name']);
   });
 
   it('is deleted once, and removed from every group', async () => {
     const id = await createPermission(company);
     const group = await createConsoleGroup(company, { permissionIds: [id] });
-    const { as, id: userId } = await aUser(company);
+    const { as, id: userId } = await createAllowedUser(company);
     await addToGroups(company, userId, group._id);
     expect((await as.get('/v1/users')).status).toBe(200);
     expect((await company.as.delete(`/v1/permissions/${id}`)).status).toBe(204);
@@ -112,9 +123,11 @@ describe('a permission', () => {
 
   it('that names a resource gives access to that resource only', async () => {
     const { _id: group } = await createConsoleGroup(company, {
-      permissionIds: [await createPermission(company, target({ service_name: 'users', service_id: company.owner.id }))],
+      permissionIds: [
+        await createPermission(company, makeTarget({ service_name: 'users', service_id: company.owner.id })),
+      ],
     });
-    const { as, id } = await aUser(company);
+    const { as, id } = await createAllowedUser(company);
     await addToGroups(company, id, group);
     expect((await as.get(`/v1/users/${company.owner.id}`)).status).toBe(200);
     expect((await as.get(`/v1/users/${id}`)).status).toBe(403);
@@ -125,26 +138,26 @@ describe('a permission', () => {
     const id = await createPermission(company);
     await env.CONTROL_DB.prepare(`update permissions set target = '{"company_id":"*"}' where id = ?`).bind(id).run();
     const { _id: group } = await createConsoleGroup(company, { permissionIds: [id] });
-    const user = await aUser(company);
+    const user = await createAllowedUser(company);
     await addToGroups(company, user.id, group);
     expect((await user.as.get('/v1/groups')).status).toBe(200);
-    const renamed = await company.as.put(`/v1/permissions/${id}`, { json: { name: 'Everywhere' } });
-    expect([renamed.status, renamed.body.target]).toEqual([200, { company_id: '*' }]);
+    const renameAnswer = await company.as.put(`/v1/permissions/${id}`, { json: { name: 'Everywhere' } });
+    expect([renameAnswer.status, renameAnswer.body.target]).toEqual([200, { company_id: '*' }]);
   });
 });
 
 describe('the list of permissions', () => {
-  it('has all permissions of the company, also by pages', async () => {
-    const crowd = await aCompany();
-    const made: string[] = [];
-    for (let count = 0; count < 21; count += 1) made.push(await createPermission(crowd));
-    const whole = await must(crowd.as.get('/v1/permissions'));
-    expect([whole.total, whole.quantity]).toEqual([21, 21]);
+  it('contains all permissions of the company, also in pages', async () => {
+    const crowdedCompany = await createOwnedCompany();
+    const createdIds: string[] = [];
+    for (let count = 0; count < 21; count += 1) createdIds.push(await createPermission(crowdedCompany));
+    const wholeList = await expectSuccess(crowdedCompany.as.get('/v1/permissions'));
+    expect([wholeList.total, wholeList.quantity]).toEqual([21, 21]);
     const ids = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
-    expect(ids(whole).toSorted()).toEqual(made.toSorted());
+    expect(ids(wholeList).toSorted()).toEqual(createdIds.toSorted());
     const pages = [];
     for (const page of [1, 2, 3])
-      pages.push(...ids(await must(crowd.as.get(`/v1/permissions?page=${page}&per_page=8`))));
-    expect(pages).toEqual(ids(whole));
+      pages.push(...ids(await expectSuccess(crowdedCompany.as.get(`/v1/permissions?page=${page}&per_page=8`))));
+    expect(pages).toEqual(ids(wholeList));
   });
 });

@@ -7,78 +7,91 @@ import { resetClock } from '../support/clock.ts';
 afterEach(resetClock);
 
 const text = (bytes: number): string => 'x'.repeat(bytes);
-const list = <T>(length: number, of: (index: number) => T): T[] => Array.from({ length }, (_, index) => of(index));
+const makeList = <T>(length: number, of: (index: number) => T): T[] => Array.from({ length }, (_, index) => of(index));
 
-/** Runs a statement of D1 with these values. */
-const ask = (sql: string, ...values: unknown[]) =>
+/** Runs a D1 statement with the given values. */
+const runStatement = (sql: string, ...values: unknown[]) =>
   env.CONTROL_DB.withSession()
     .prepare(sql)
     .bind(...values)
     .all();
 
-/** The same in an object. */
-const askObject = (sql: string, ...values: unknown[]) =>
-  inLog(({ sql: storage }) => storage.exec(sql, ...(values as string[])).toArray());
+/** Runs a statement in the SQLite database of a Durable Object. */
+const runObjectStatement = (sql: string, ...values: unknown[]) =>
+  runInLog(({ sql: storage }) => storage.exec(sql, ...(values as string[])).toArray());
 
-const inLog = <T>(work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
+const runInLog = <T>(useStorage: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
   runInDurableObject(env.COMPANY_LOG.getByName('limits'), async (_, { storage }) => {
     storage.sql.exec('CREATE TABLE IF NOT EXISTS wide (a TEXT, b TEXT)');
-    return work(storage);
+    return useStorage(storage);
   });
 
 async function upload(...sizes: number[]): Promise<void> {
-  const started = await env.FILES.createMultipartUpload('parts');
+  const multipartUpload = await env.FILES.createMultipartUpload('parts');
   const parts: R2UploadedPart[] = [];
-  for (const [index, size] of sizes.entries()) parts.push(await started.uploadPart(index + 1, new Uint8Array(size)));
-  await started.complete(parts);
+  for (const [index, size] of sizes.entries())
+    parts.push(await multipartUpload.uploadPart(index + 1, new Uint8Array(size)));
+  await multipartUpload.complete(parts);
 }
 
-const MEBIBYTE = 1024 * 1024;
+const MEBIBYTE_BYTES = 1024 * 1024;
 
-/** What the platform takes, and what it refuses. */
-type Case = Record<'taken' | 'refused', readonly (() => unknown)[]>;
+/** Calls that the platform accepts, and calls that it refuses. */
+type LimitCase = Record<'taken' | 'refused', readonly (() => unknown)[]>;
 
-/** A case for each line of the table; `npm run test:memory` holds that of memory. */
-const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Case> = {
+/** A case for each limit of the platform; `npm run test:memory` tests the memory limit. */
+const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, LimitCase> = {
   keysOfDelete: {
-    taken: [() => env.FILES.delete(list(1_000, String)), () => env.FILES.delete('one')],
-    refused: [() => env.FILES.delete([]), () => env.FILES.delete(list(1_001, String))],
+    taken: [() => env.FILES.delete(makeList(1_000, String)), () => env.FILES.delete('one')],
+    refused: [() => env.FILES.delete([]), () => env.FILES.delete(makeList(1_001, String))],
   },
   keyBytes: {
     taken: [() => env.FILES.put(text(1_024), 'a')],
     refused: [() => env.FILES.put(text(1_025), 'a'), () => env.FILES.get('é'.repeat(513))],
   },
   partBytes: {
-    taken: [() => upload(5 * MEBIBYTE, 5 * MEBIBYTE, 1)],
-    refused: [() => upload(5 * MEBIBYTE, 6 * MEBIBYTE, 1), () => upload(4 * MEBIBYTE, 4 * MEBIBYTE)],
+    taken: [() => upload(5 * MEBIBYTE_BYTES, 5 * MEBIBYTE_BYTES, 1)],
+    refused: [
+      () => upload(5 * MEBIBYTE_BYTES, 6 * MEBIBYTE_BYTES, 1),
+      () => upload(4 * MEBIBYTE_BYTES, 4 * MEBIBYTE_BYTES),
+    ],
   },
   parameters: {
-    taken: [() => ask('SELECT ?100', ...list(100, String)), () => askObject('SELECT ?100', ...list(100, String))],
-    refused: [() => ask('SELECT ?101', ...list(101, String)), () => askObject('SELECT ?101', ...list(101, String))],
+    taken: [
+      () => runStatement('SELECT ?100', ...makeList(100, String)),
+      () => runObjectStatement('SELECT ?100', ...makeList(100, String)),
+    ],
+    refused: [
+      () => runStatement('SELECT ?101', ...makeList(101, String)),
+      () => runObjectStatement('SELECT ?101', ...makeList(101, String)),
+    ],
   },
   statementBytes: {
-    taken: [() => ask(`SELECT 1 /*${text(99_000)}*/`)],
-    refused: [() => ask(`SELECT 1 /*${text(100_000)}*/`), () => askObject(`SELECT 1 /*${text(100_000)}*/`)],
+    taken: [() => runStatement(`SELECT 1 /*${text(99_000)}*/`)],
+    refused: [
+      () => runStatement(`SELECT 1 /*${text(100_000)}*/`),
+      () => runObjectStatement(`SELECT 1 /*${text(100_000)}*/`),
+    ],
   },
   patternBytes: {
-    taken: [() => ask("SELECT 'a' LIKE ?", text(50)), () => ask("SELECT 'a' GLOB ?", text(50))],
+    taken: [() => runStatement("SELECT 'a' LIKE ?", text(50)), () => runStatement("SELECT 'a' GLOB ?", text(50))],
     refused: [
-      () => ask("SELECT 'a' LIKE ?", text(51)),
-      () => ask("SELECT 'a' GLOB ?", text(51)),
-      () => askObject("SELECT 'a' LIKE ?", text(51)),
+      () => runStatement("SELECT 'a' LIKE ?", text(51)),
+      () => runStatement("SELECT 'a' GLOB ?", text(51)),
+      () => runObjectStatement("SELECT 'a' LIKE ?", text(51)),
     ],
   },
   valueBytes: {
     taken: [
-      () => ask('SELECT length(?)', text(2_000_000)),
-      () => ask('SELECT length(?), length(?)', text(1_500_000), text(1_500_000)),
-      () => ask('INSERT INTO wide (a, b) VALUES (?, ?), (?, ?)', ...list(4, () => text(900_000))),
+      () => runStatement('SELECT length(?)', text(2_000_000)),
+      () => runStatement('SELECT length(?), length(?)', text(1_500_000), text(1_500_000)),
+      () => runStatement('INSERT INTO wide (a, b) VALUES (?, ?), (?, ?)', ...makeList(4, () => text(900_000))),
     ],
     refused: [
-      () => ask('SELECT length(?)', text(2_000_001)),
-      () => ask('SELECT length(?)', 'é'.repeat(1_000_001)),
-      () => ask('INSERT INTO wide (a, b) VALUES (?, ?)', text(1_000_001), text(1_000_000)),
-      () => ask('INSERT INTO wide (a, b) VALUES (?, ?), (?, ?)', 'a', 'b', text(1_000_001), text(1_000_000)),
+      () => runStatement('SELECT length(?)', text(2_000_001)),
+      () => runStatement('SELECT length(?)', 'é'.repeat(1_000_001)),
+      () => runStatement('INSERT INTO wide (a, b) VALUES (?, ?)', text(1_000_001), text(1_000_000)),
+      () => runStatement('INSERT INTO wide (a, b) VALUES (?, ?), (?, ?)', 'a', 'b', text(1_000_001), text(1_000_000)),
       () => {
         const large = env.CONTROL_DB.prepare('SELECT length(?)').bind(text(2_000_001));
         return env.CONTROL_DB.batch([env.CONTROL_DB.prepare('SELECT 1'), large]);
@@ -94,35 +107,35 @@ const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Case
     refused: [() => env.AUDIT.send(text(129_000)), () => env.AUDIT.sendBatch([{ body: text(129_000) }])],
   },
   messagesOfBatch: {
-    taken: [() => env.AUDIT.sendBatch(list(100, (body) => ({ body })))],
-    refused: [() => env.AUDIT.sendBatch(list(101, (body) => ({ body }))), () => env.AUDIT.sendBatch([])],
+    taken: [() => env.AUDIT.sendBatch(makeList(100, (body) => ({ body })))],
+    refused: [() => env.AUDIT.sendBatch(makeList(101, (body) => ({ body }))), () => env.AUDIT.sendBatch([])],
   },
   batchBytes: {
-    taken: [() => env.JOBS.sendBatch(list(2, () => ({ body: text(120_000) })))],
-    refused: [() => env.JOBS.sendBatch(list(3, () => ({ body: text(90_000) })))],
+    taken: [() => env.JOBS.sendBatch(makeList(2, () => ({ body: text(120_000) })))],
+    refused: [() => env.JOBS.sendBatch(makeList(3, () => ({ body: text(90_000) })))],
   },
   objectValueBytes: {
     taken: [
-      () => askObject('SELECT length(?)', text(2_000_000)),
-      () => askObject('INSERT INTO wide (a, b) VALUES (?, ?)', text(900_000), text(900_000)),
+      () => runObjectStatement('SELECT length(?)', text(2_000_000)),
+      () => runObjectStatement('INSERT INTO wide (a, b) VALUES (?, ?)', text(900_000), text(900_000)),
     ],
     refused: [
-      () => askObject('SELECT length(?)', text(2_000_001)),
-      () => askObject('INSERT INTO wide (a, b) VALUES (?, ?)', text(1_000_001), text(1_000_000)),
+      () => runObjectStatement('SELECT length(?)', text(2_000_001)),
+      () => runObjectStatement('INSERT INTO wide (a, b) VALUES (?, ?)', text(1_000_001), text(1_000_000)),
     ],
   },
   objectEntryBytes: {
-    taken: [() => inLog((storage) => storage.put('key', text(1_900_000)))],
+    taken: [() => runInLog((storage) => storage.put('key', text(1_900_000)))],
     refused: [
-      () => inLog((storage) => storage.put('key', text(2_000_000))),
-      () => inLog((storage) => storage.put({ one: 1, two: text(2_000_000) })),
-      () => inLog((storage) => storage.kv.put('key', { of: text(2_000_000) })),
+      () => runInLog((storage) => storage.put('key', text(2_000_000))),
+      () => runInLog((storage) => storage.put({ one: 1, two: text(2_000_000) })),
+      () => runInLog((storage) => storage.kv.put('key', { of: text(2_000_000) })),
     ],
   },
   alarms: {
-    taken: [() => inLog((storage) => storage.setAlarm(Date.now() + 3_600_000))],
+    taken: [() => runInLog((storage) => storage.setAlarm(Date.now() + 3_600_000))],
     refused: [
-      () => inLog((storage) => storage.setAlarm(0)),
+      () => runInLog((storage) => storage.setAlarm(0)),
       () =>
         runInDurableObject(env.VIEWER_GATE.getByName('limits'), (_, { storage }) =>
           storage.setAlarm(Date.now() + 3_600_000),
@@ -130,28 +143,29 @@ const CASES: Record<Exclude<keyof typeof LIMITS, 'connections' | 'memory'>, Case
     ],
   },
   subrequests: {
-    taken: [() => runInInvocation(() => connectedTimes(10_000))],
-    refused: [() => runInInvocation(() => connectedTimes(10_001))],
+    taken: [() => runInInvocation(() => openConnectionsInTurn(10_000))],
+    refused: [() => runInInvocation(() => openConnectionsInTurn(10_001))],
   },
 };
 
-async function runQueries(times: number): Promise<void> {
+async function runQueries(queryCount: number): Promise<void> {
   const statement = env.CONTROL_DB.prepare('SELECT 1');
-  for (let sent = 0; sent < times; sent += 100)
-    await Promise.all(list(Math.min(100, times - sent), () => statement.all()));
+  for (let sentCount = 0; sentCount < queryCount; sentCount += 100)
+    await Promise.all(makeList(Math.min(100, queryCount - sentCount), () => statement.all()));
 }
 
-async function connectedTimes(times: number): Promise<void> {
-  for (let sent = 0; sent < times; sent += 1) await openWithinLimit(async () => undefined);
+async function openConnectionsInTurn(connectionCount: number): Promise<void> {
+  for (let openedCount = 0; openedCount < connectionCount; openedCount += 1)
+    await openWithinLimit(async () => undefined);
 }
 
 describe('a limit of the platform, as tests and `npm start` apply it', () => {
   it.each(Object.entries(CASES))(
-    'accepts what keeps to %s, and refuses what exceeds it',
+    'accepts a use within %s, and refuses a use beyond the limit',
     { timeout: 120_000 },
     async (_, { taken, refused }) => {
       await env.CONTROL_DB.prepare('CREATE TABLE IF NOT EXISTS wide (a TEXT, b TEXT)').run();
-      for (const work of taken) await work();
+      for (const makeCall of taken) await makeCall();
       for (const [index, work] of refused.entries()) {
         await expect(Promise.resolve().then(work), `the refusal ${index + 1}`).rejects.toThrow();
       }
@@ -159,22 +173,22 @@ describe('a limit of the platform, as tests and `npm start` apply it', () => {
   );
 
   it('makes the seventh connection of an invocation wait until another has its answer', async () => {
-    const answers = list(8, () => Promise.withResolvers<void>());
-    let begun = 0;
-    const all = runInInvocation(() =>
+    const answers = makeList(8, () => Promise.withResolvers<void>());
+    let startedCount = 0;
+    const allConnections = runInInvocation(() =>
       answers.map(({ promise }) =>
         openWithinLimit(() => {
-          begun += 1;
+          startedCount += 1;
           return promise;
         }),
       ),
     );
-    await expect.poll(() => begun).toBe(6);
+    await expect.poll(() => startedCount).toBe(6);
     answers[0]?.resolve();
-    await expect.poll(() => begun).toBe(7);
+    await expect.poll(() => startedCount).toBe(7);
     for (const { resolve } of answers) resolve();
-    await Promise.all(all);
-    expect(begun).toBe(8);
+    await Promise.all(allConnections);
+    expect(startedCount).toBe(8);
     // Those of others do not count.
     expect(await runInInvocation(() => openWithinLimit(async () => 'at once'))).toBe('at once');
   });

@@ -16,7 +16,7 @@ let folder: string;
 let baseUrl: string;
 let worker: LocalWorker | undefined;
 
-/** The Worker as `npm start` runs it: what is asked here needs no Postgres. */
+/** Starts the Worker like `npm start`; these tests need no Postgres. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'data-console-connections-'));
   const { secrets } = await openState(join(folder, 'state'));
@@ -54,8 +54,8 @@ const makeForm = (bytes: number): { headers: Record<string, string>; body: Buffe
   };
 };
 
-/** Requests that are refused before anybody reads their bodies, each for a reason of its own. */
-const REFUSED: [
+/** Requests that are refused before their body is read, each for another reason. */
+const REFUSED_REQUESTS: [
   what: string,
   status: number,
   path: string,
@@ -90,50 +90,57 @@ const REFUSED: [
 ];
 
 describe('a request that is refused before its body is read', () => {
-  it.each(REFUSED)('leaves its connection usable: %s', async (_what, status, path, sending) => {
-    for (let round = 0; round < 100; round += 1) {
-      const refused = await fetch(`${baseUrl}${path}`, { method: 'POST', ...sending });
-      expect(refused.status).toBe(status);
-      await refused.arrayBuffer();
+  it.each(REFUSED_REQUESTS)('leaves its connection usable: %s', async (_what, status, path, requestOptions) => {
+    for (let requestNumber = 0; requestNumber < 100; requestNumber += 1) {
+      const refusedAnswer = await fetch(`${baseUrl}${path}`, { method: 'POST', ...requestOptions });
+      expect(refusedAnswer.status).toBe(status);
+      await refusedAnswer.arrayBuffer();
       const next = await fetch(`${baseUrl}/health`);
       expect(next.status).toBe(200);
       await next.arrayBuffer();
     }
   });
 
-  it.each(REFUSED)('lets another request follow on the same connection: %s', async (_what, status, path, sending) => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const ports = new Set<number | undefined>();
-    const ask = (
-      method: string,
-      path: string,
-      sending: { headers?: Record<string, string>; body?: string | Buffer } = {},
-    ) =>
-      new Promise<number | undefined>((resolve, reject) => {
-        const asked = request(`${baseUrl}${path}`, { method, agent, headers: sending.headers }, (answer) => {
-          ports.add(answer.socket.localPort);
-          answer.on('end', () => resolve(answer.statusCode)).resume();
+  it.each(REFUSED_REQUESTS)(
+    'lets another request follow on the same connection: %s',
+    async (_what, status, path, requestOptions) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const ports = new Set<number | undefined>();
+      const sendOnConnection = (
+        method: string,
+        path: string,
+        requestOptions: { headers?: Record<string, string>; body?: string | Buffer } = {},
+      ) =>
+        new Promise<number | undefined>((resolve, reject) => {
+          const clientRequest = request(
+            `${baseUrl}${path}`,
+            { method, agent, headers: requestOptions.headers },
+            (answer) => {
+              ports.add(answer.socket.localPort);
+              answer.on('end', () => resolve(answer.statusCode)).resume();
+            },
+          );
+          clientRequest.on('error', reject).end(requestOptions.body);
         });
-        asked.on('error', reject).end(sending.body);
-      });
-    for (let round = 0; round < 20; round += 1) {
-      expect(await ask('POST', path, sending)).toBe(status);
-      expect(await ask('GET', '/health')).toBe(200);
-    }
-    agent.destroy();
-    expect(ports.size).toBe(1);
-  });
+      for (let requestNumber = 0; requestNumber < 20; requestNumber += 1) {
+        expect(await sendOnConnection('POST', path, requestOptions)).toBe(status);
+        expect(await sendOnConnection('GET', '/health')).toBe(200);
+      }
+      agent.destroy();
+      expect(ports.size).toBe(1);
+    },
+  );
 
   it('is answered even if its body never comes', async () => {
     const startedAt = Date.now();
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const headers = { ...JSON_HEADERS, 'content-length': '1000' };
-      const asked = request(`${baseUrl}/v1/groups`, { method: 'POST', headers }, (answer) => {
+      const clientRequest = request(`${baseUrl}/v1/groups`, { method: 'POST', headers }, (answer) => {
         resolve(answer.statusCode);
-        asked.destroy();
+        clientRequest.destroy();
       });
-      asked.on('error', reject);
-      asked.write('{');
+      clientRequest.on('error', reject);
+      clientRequest.write('{');
     });
     expect(status).toBe(401);
     expect(Date.now() - startedAt).toBeLessThan(10_000);

@@ -31,18 +31,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const run = async (...options: string[]): Promise<string> =>
+const runDeadLetters = async (...options: string[]): Promise<string> =>
   (await callCommand('dead-letters', options, { LOCAL_STATE_DIR: folder })).output;
 
 it('npm run dead-letters lists dead letters, and has one or all of them sent again', async () => {
-  const listed = await runCommand('dead-letters', ['list'], { LOCAL_STATE_DIR: folder });
-  expect(listed.output).toContain(
+  const listOutput = await runCommand('dead-letters', ['list'], { LOCAL_STATE_DIR: folder });
+  expect(listOutput.output).toContain(
     'm-1  2026-01-31T12:00:00.000Z  data-console-jobs  6 attempts  dead\n  {"type":"upload.load"}',
   );
-  expect(await run('replay', '--id', 'm-2')).toBe('1 message will be sent again within a minute.\n');
-  expect(await run('list')).toMatch(/m-2 .* will be sent again/);
-  expect(await run('replay')).toBe('2 messages will be sent again within a minute.\n');
-  expect(await run('replay')).toBe('0 messages will be sent again within a minute.\n');
+  expect(await runDeadLetters('replay', '--id', 'm-2')).toBe('1 message will be sent again within a minute.\n');
+  expect(await runDeadLetters('list')).toMatch(/m-2 .* will be sent again/);
+  expect(await runDeadLetters('replay')).toBe('2 messages will be sent again within a minute.\n');
+  expect(await runDeadLetters('replay')).toBe('0 messages will be sent again within a minute.\n');
   const files = await openFiles(undefined);
   expect(await files.list('dead-letters-wanted/')).toHaveLength(3);
   await files.close();
@@ -51,8 +51,8 @@ it('npm run dead-letters lists dead letters, and has one or all of them sent aga
 it.each([[[]], [['burn']], [['replay', '--id', "x' OR 1=1"]], [['list', '--id', 'm-1']]])(
   'npm run dead-letters prints its usage when called with %j',
   async (options) => {
-    const ended = await callCommand('dead-letters', options);
-    expect(ended).toEqual({ code: 1, output: expect.stringContaining('Usage') });
+    const commandResult = await callCommand('dead-letters', options);
+    expect(commandResult).toEqual({ code: 1, output: expect.stringContaining('Usage') });
   },
 );
 
@@ -60,13 +60,13 @@ it('each queue in wrangler.toml has a dead-letter queue, which has a consumer', 
   const { queues } = readConfig({ config: join(PROJECT, 'wrangler.toml') });
   const consumers: { queue: string; dead_letter_queue?: string }[] = queues.consumers ?? [];
   const producers: { queue: string }[] = queues.producers ?? [];
-  const consumed = consumers.map(({ queue }) => queue);
+  const consumedQueues = consumers.map(({ queue }) => queue);
   for (const { queue, dead_letter_queue } of consumers) {
     if (queue.endsWith('-dead')) continue;
     expect(dead_letter_queue).toBe(`${queue}-dead`);
-    expect(consumed).toContain(dead_letter_queue);
+    expect(consumedQueues).toContain(dead_letter_queue);
   }
   expect(new Set(producers.map(({ queue }) => queue))).toEqual(
-    new Set(consumed.filter((queue) => !queue.endsWith('-dead'))),
+    new Set(consumedQueues.filter((queue) => !queue.endsWith('-dead'))),
   );
 });

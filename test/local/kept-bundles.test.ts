@@ -17,12 +17,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(project, { recursive: true }));
 
-/** How often it was bundled until now, and what the folder holds. */
+/** Finds or builds the bundle. @returns the number of builds so far, and the content of the bundle */
 async function countBundles(config = '{}'): Promise<[number, string]> {
-  const folder = await findOrMakeBundle(project, config, async (fresh) => {
+  const folder = await findOrMakeBundle(project, config, async (newFolder) => {
     buildCount += 1;
-    await mkdir(fresh);
-    await writeFile(join(fresh, 'index.js'), `bundle ${buildCount}`);
+    await mkdir(newFolder);
+    await writeFile(join(newFolder, 'index.js'), `bundle ${buildCount}`);
   });
   return [buildCount, await readFile(join(folder, 'index.js'), 'utf8')];
 }
@@ -55,38 +55,38 @@ describe('the cached bundle of a Worker', () => {
   });
 
   it('is not cached when its build fails', async () => {
-    const failing = findOrMakeBundle(project, '{}', async (fresh) => {
-      await mkdir(fresh);
+    const failingBuild = findOrMakeBundle(project, '{}', async (newFolder) => {
+      await mkdir(newFolder);
       throw new Error('The Worker cannot be bundled.');
     });
-    await expect(failing).rejects.toThrow('cannot be bundled');
+    await expect(failingBuild).rejects.toThrow('cannot be bundled');
     expect(await countBundles()).toEqual([1, 'bundle 1']);
   });
 
   it('is the one that is built first when two are built at the same time', async () => {
-    const slow = findOrMakeBundle(project, '{}', async (fresh) => {
-      await mkdir(fresh);
-      await writeFile(join(fresh, 'index.js'), 'slow');
+    const slowBuild = findOrMakeBundle(project, '{}', async (newFolder) => {
+      await mkdir(newFolder);
+      await writeFile(join(newFolder, 'index.js'), 'slow');
       // Another process makes the same, and ends before this one.
-      const [name = ''] = await readdir(join(fresh, '..'));
-      const kept = join(fresh, '..', name.replace(/\..*/, ''));
-      await mkdir(kept);
-      await writeFile(join(kept, 'index.js'), 'fast');
+      const [name = ''] = await readdir(join(newFolder, '..'));
+      const firstFolder = join(newFolder, '..', name.replace(/\..*/, ''));
+      await mkdir(firstFolder);
+      await writeFile(join(firstFolder, 'index.js'), 'fast');
     });
-    expect(await readFile(join(await slow, 'index.js'), 'utf8')).toBe('fast');
-    expect(await readdir(join(await slow, '..'))).toHaveLength(1);
+    expect(await readFile(join(await slowBuild, 'index.js'), 'utf8')).toBe('fast');
+    expect(await readdir(join(await slowBuild, '..'))).toHaveLength(1);
   });
 
   it('is removed when it was not used for a day', async () => {
     await countBundles();
     await countBundles('{"name":"used"}');
-    const place = join(project, 'node_modules', '.cache', 'workers');
-    const [first = '', second = ''] = await readdir(place);
+    const cacheFolder = join(project, 'node_modules', '.cache', 'workers');
+    const [first = '', second = ''] = await readdir(cacheFolder);
     const twoDaysAgo = new Date(Date.now() - 48 * 60 * 60 * 1000);
-    for (const name of [first, second]) await utimes(join(place, name), twoDaysAgo, twoDaysAgo);
+    for (const name of [first, second]) await utimes(join(cacheFolder, name), twoDaysAgo, twoDaysAgo);
     await countBundles('{"name":"used"}');
     await countBundles('{"name":"new"}');
-    expect(await readdir(place)).toHaveLength(2);
+    expect(await readdir(cacheFolder)).toHaveLength(2);
     expect(await countBundles('{"name":"used"}')).toEqual([3, 'bundle 2']);
   });
 });

@@ -4,17 +4,17 @@ import { Client } from 'pg';
 import { Upload } from 'tus-js-client';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type System, startSystem } from '../../bench/system.ts';
-import { type CuttingProxy, cuttingProxy } from '../packages/cutting-proxy.ts';
-import { createRandomChoices, type Random } from '../support/random.ts';
+import { type CuttingProxy, startCuttingProxy } from '../packages/cutting-proxy.ts';
+import { createRandomChoices, type RandomChoices } from '../support/random.ts';
 
 const MIB = 1024 * 1024;
-const PIECE = 8 * MIB;
-/** More of them: `RANDOM_UPLOADS=1000 npx vitest run test/local/kills-uploads.test.ts`. */
-const COUNT = Number(process.env.RANDOM_UPLOADS ?? 200);
-/** One upload of so many kills the runtime: it takes seconds to start. */
+const PART_BYTES = 8 * MIB;
+/** The number of uploads; for more: `RANDOM_UPLOADS=1000 npx vitest run test/local/kills-uploads.test.ts`. */
+const UPLOAD_COUNT = Number(process.env.RANDOM_UPLOADS ?? 200);
+/** The number of uploads of which one kills the runtime, which takes seconds to start again. */
 const UPLOADS_PER_KILL = 25;
-/** A bound for what hangs, on a busy machine, too. */
-const UPLOAD_MS = 120_000;
+/** The maximum time of an upload, even on a busy machine. */
+const MAX_UPLOAD_MS = 120_000;
 
 let system: System;
 let postgres: Client;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   system = await startSystem('test/local/kills-worker.ts');
   postgres = new Client({ connectionString: system.postgresUrl });
   await postgres.connect();
-  proxy = await cuttingProxy(system.baseUrl);
+  proxy = await startCuttingProxy(system.baseUrl);
 }, 180_000);
 afterAll(async () => {
   proxy?.close();
@@ -31,48 +31,48 @@ afterAll(async () => {
   await system?.stop();
 }, 180_000);
 
-const FILE_BYTES = Buffer.alloc(3 * PIECE);
+const FILE_BYTES = Buffer.alloc(3 * PART_BYTES);
 for (let at = 0; at < FILE_BYTES.length; at += 1)
   FILE_BYTES[at] = at % 64 === 63 ? 10 : 97 + ((Math.imul(at, 2_654_435_761) >>> 16) % 26);
 
-/** What happens to an upload on its way: connections are cut, its client dies and another goes on, the runtime is killed. */
-interface Troubles {
-  /** Bytes of a connection after which it is cut, for the next connections. */
-  cuts: number[];
-  /** Bytes sent after which the client dies. */
-  diesAt: number[];
-  /** Bytes sent after which workerd is killed, and how many milliseconds later. */
-  killedAt?: { bytes: number; later: number };
+/** Disturbances of an upload: connections are cut, its client dies and another one continues, or the runtime is killed. */
+interface Disturbances {
+  /** For each of the next connections, the number of bytes after which it is cut. */
+  cutAfterBytes: number[];
+  /** For each client, the number of sent bytes after which it dies. */
+  dieAfterBytes: number[];
+  /** The number of sent bytes after which workerd is killed, and the delay in milliseconds. */
+  killedAt?: { bytes: number; delayMs: number };
 }
 
-function makeTroubles(random: Random, length: number, isKilled: boolean): Troubles {
-  const some = (most: number) => Array.from({ length: random.upTo(most) }, () => random.upTo(length));
+function makeDisturbances(random: RandomChoices, length: number, isKilled: boolean): Disturbances {
+  const makeByteCounts = (maxCount: number) => Array.from({ length: random.upTo(maxCount) }, () => random.upTo(length));
   return {
-    cuts: some(3).map((bytes) => bytes + random.upTo(2_000)),
-    diesAt: some(2),
-    ...(isKilled && { killedAt: { bytes: random.upTo(length), later: random.upTo(100) } }),
+    cutAfterBytes: makeByteCounts(3).map((bytes) => bytes + random.upTo(2_000)),
+    dieAfterBytes: makeByteCounts(2),
+    ...(isKilled && { killedAt: { bytes: random.upTo(length), delayMs: random.upTo(100) } }),
   };
 }
 
-let restarted: Promise<void> | undefined;
+let pendingRestart: Promise<void> | undefined;
 
 async function killRuntime(): Promise<void> {
   process.kill(await system.workerd(), 'SIGKILL');
   await system.restart();
 }
 
-/** Sends bytes with clients that die and are followed by others. @returns the id of the job */
+/** Sends bytes with clients that die and are replaced by others. @returns the id of the job */
 async function sendBytes(
   bytes: Buffer,
   token: string,
-  random: Random,
-  { cuts, diesAt, killedAt }: Troubles,
-  seen: { kills: number; deaths: number },
+  random: RandomChoices,
+  { cutAfterBytes: cuts, dieAfterBytes: diesAt, killedAt }: Disturbances,
+  counts: { kills: number; deaths: number },
 ): Promise<string> {
-  proxy.cuts = cuts;
+  proxy.cutAfterBytes = cuts;
   let address: string | null = null;
   for (;;) {
-    const dies = diesAt.shift();
+    const dieAfter = diesAt.shift();
     const outcome = await new Promise<'whole' | 'dead'>((resolve, reject) => {
       const upload: Upload = new Upload(bytes, {
         endpoint: `${proxy.url}/v1/managed-tables/uploads`,
@@ -84,14 +84,15 @@ async function sendBytes(
         onUploadUrlAvailable: () => {
           address = upload.url;
         },
-        onProgress: (sent) => {
-          if (killedAt && sent >= killedAt.bytes) {
-            const { later } = killedAt;
+        onProgress: (sentBytes) => {
+          if (killedAt && sentBytes >= killedAt.bytes) {
+            const { delayMs: later } = killedAt;
             killedAt = undefined;
-            seen.kills += 1;
-            restarted = sleep(later).then(killRuntime);
+            counts.kills += 1;
+            pendingRestart = sleep(later).then(killRuntime);
           }
-          if (dies !== undefined && sent >= dies && address) void upload.abort().then(() => resolve('dead'), reject);
+          if (dieAfter !== undefined && sentBytes >= dieAfter && address)
+            void upload.abort().then(() => resolve('dead'), reject);
         },
         onError: reject,
         onSuccess: () => resolve('whole'),
@@ -99,49 +100,49 @@ async function sendBytes(
       upload.start();
     });
     if (outcome === 'whole') break;
-    seen.deaths += 1;
+    counts.deaths += 1;
   }
-  await restarted;
+  await pendingRestart;
   return (address as unknown as string).split('/').at(-1) as string;
 }
 
-/** How long a token is used: well below what it is good for, as a slow machine takes long for an upload. */
-const TOKEN_MS = 5 * 60_000;
+/** The time after which a token is replaced: well before it expires, as an upload takes long on a slow machine. */
+const MAX_TOKEN_AGE_MS = 5 * 60_000;
 
-/** The SHA-256 of the bytes that a job has. */
+/** Computes the SHA-256 of the stored bytes of a job. */
 async function digestStored(jobId: string): Promise<string> {
   const { rows } = await postgres.query('SELECT files FROM console.upload_jobs WHERE id = $1', [jobId]);
   return (await system.call('POST', '/digest', rows[0].files[0])).digest;
 }
 
 it(
-  `resumable uploads arrive byte for byte when client, network and runtime fail at random (${COUNT})`,
+  `resumable uploads arrive byte for byte when client, network and runtime fail at random (${UPLOAD_COUNT})`,
   async () => {
     const seed = inject('seed');
-    const failed: string[] = [];
-    const seen = { cuts: 0, kills: 0, deaths: 0 };
+    const failedUploads: string[] = [];
+    const counts = { cuts: 0, kills: 0, deaths: 0 };
     let token = '';
-    let since = Number.NEGATIVE_INFINITY;
-    for (let number = 0; number < COUNT; number += 1) {
-      const random = createRandomChoices(seed + number);
+    let tokenTime = Number.NEGATIVE_INFINITY;
+    for (let uploadNumber = 0; uploadNumber < UPLOAD_COUNT; uploadNumber += 1) {
+      const random = createRandomChoices(seed + uploadNumber);
       const length = random.chance(0.95)
         ? 1 + random.upTo(200_000)
-        : random.of([PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 7]);
+        : random.of([PART_BYTES - 1, PART_BYTES, PART_BYTES + 1, 2 * PART_BYTES, 2 * PART_BYTES + 7]);
       const bytes = FILE_BYTES.subarray(random.upTo(FILE_BYTES.length - length)).subarray(0, length);
-      const isKilled = number % UPLOADS_PER_KILL === UPLOADS_PER_KILL - 1;
-      if (isKilled || performance.now() - since > TOKEN_MS) {
+      const isKilled = uploadNumber % UPLOADS_PER_KILL === UPLOADS_PER_KILL - 1;
+      if (isKilled || performance.now() - tokenTime > MAX_TOKEN_AGE_MS) {
         token = await system.logIn();
-        since = performance.now();
+        tokenTime = performance.now();
       }
-      const made = proxy.made;
-      const jobId = await sendBytes(bytes, token, random, makeTroubles(random, length, isKilled), seen);
-      seen.cuts += proxy.made - made;
+      const connectionsBefore = proxy.cutCount;
+      const jobId = await sendBytes(bytes, token, random, makeDisturbances(random, length, isKilled), counts);
+      counts.cuts += proxy.cutCount - connectionsBefore;
       if ((await digestStored(jobId)) !== createHash('sha256').update(bytes).digest('hex'))
-        failed.push(`seed ${seed + number}, ${length} bytes`);
+        failedUploads.push(`seed ${seed + uploadNumber}, ${length} bytes`);
     }
-    console.log(`${COUNT} uploads: ${JSON.stringify(seen)}`);
-    expect(failed).toEqual([]);
-    expect(seen.cuts).toBeGreaterThan(0);
+    console.log(`${UPLOAD_COUNT} uploads: ${JSON.stringify(counts)}`);
+    expect(failedUploads).toEqual([]);
+    expect(counts.cuts).toBeGreaterThan(0);
   },
-  COUNT * UPLOAD_MS,
+  UPLOAD_COUNT * MAX_UPLOAD_MS,
 );

@@ -7,19 +7,19 @@ import { listSegments, type StoredFile } from '../../src/modules/uploads/receive
 
 export * from '../../src/api.ts';
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 const realNow = clock.now;
 
 /**
- * The API's Worker, with the scheduled run as it is so much later at `/sweep?minutes=`, and the SHA-256 of a stored file at
- * `/digest`.
+ * The API's Worker, with a route `/sweep?minutes=` that makes the scheduled run as if so many minutes had passed, and a route
+ * `/digest` for the SHA-256 of a stored file.
  */
 export default {
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === '/digest') return Response.json({ digest: await digestFile(env.FILES, await request.json()) });
     if (pathname !== '/sweep') return worker.fetch(request, env, execution);
-    const scheduledTime = realNow() + Number(searchParams.get('minutes')) * MINUTE;
+    const scheduledTime = realNow() + Number(searchParams.get('minutes')) * MINUTE_MS;
     clock.now = () => scheduledTime;
     try {
       await runScheduled(

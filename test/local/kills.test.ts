@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { writeOrdersCsv } from '../../bench/orders.ts';
 import { type System, startSystem } from '../../bench/system.ts';
 
-/** Kills of the runtime in mid-work; more of them: `KILLS=30 npx vitest run test/local/kills.test.ts`. */
-const KILLS = Number(process.env.KILLS ?? 3);
-const ROWS = 40_000;
-/** So little for each message that a load of megabytes takes dozens of them. */
+/** The number of kills of the runtime during its work; for more: `KILLS=30 npx vitest run test/local/kills.test.ts`. */
+const KILL_COUNT = Number(process.env.KILLS ?? 3);
+const ROW_COUNT = 40_000;
+/** The bytes that one message loads: so few that a load of megabytes takes dozens of messages. */
 const UPLOAD_MESSAGE_BYTES = String(256 * 1024);
-/** What a kill and the start after it may take where the machine is busy: a bound for what hangs. */
-const KILL_MS = 120_000;
+/** The maximum time of a kill and the start after it, even on a busy machine. */
+const MAX_RESTART_MS = 120_000;
 
 let system: System;
 let postgres: Client;
@@ -24,10 +24,10 @@ afterAll(async () => {
   await system?.stop();
 }, 180_000);
 
-const file = new File([writeOrdersCsv(ROWS)], 'pedidos.csv', { type: 'text/csv' });
-const jobPath = (id: string) => `/v1/managed-tables/upload-jobs/${id}`;
+const file = new File([writeOrdersCsv(ROW_COUNT)], 'pedidos.csv', { type: 'text/csv' });
+const formatJobPath = (id: string) => `/v1/managed-tables/upload-jobs/${id}`;
 
-/** What the company's Postgres itself says of a job, whether or not anybody answers for it. */
+/** Reads a job's status from the company's Postgres, independent of the API. */
 async function readStatus(jobId: string): Promise<string> {
   const { rows } = await postgres.query('SELECT status FROM console.upload_jobs WHERE id = $1', [jobId]);
   return rows[0].status;
@@ -35,27 +35,27 @@ async function readStatus(jobId: string): Promise<string> {
 
 const hasEnded = (status: string): boolean => status === 'done' || status === 'failed';
 
-interface Load {
+interface TableLoad {
   jobId: string;
   mode: string;
   table: string;
-  /** Rows of the table before. */
-  before: number;
+  /** The number of rows in the table before the load. */
+  rowsBefore: number;
 }
 
-/** A new table, more rows for it, other rows for it, in turn. */
-async function beginLoad(count: number, last: Load | undefined): Promise<Load> {
+/** Begins a load: in turn, it creates a table, appends rows to it, or replaces its rows. */
+async function beginLoad(count: number, last: TableLoad | undefined): Promise<TableLoad> {
   const mode = ['create', 'append', 'replace'][count % 3] as string;
   const form = new FormData();
   if (mode !== 'create') form.append('mode', mode);
   form.append('files', file);
   const table = mode === 'create' || !last ? `pedidos_${count}` : last.table;
-  const before = mode === 'create' ? 0 : await countRows(table);
+  const rowsBefore = mode === 'create' ? 0 : await countRows(table);
   const { records } = await system.call('GET', '/v1/managed-tables');
   const id = records.find(({ display_name: name }: { display_name: string }) => name === table)?._id;
   const path = id === undefined ? '/v1/managed-tables/upload' : `/v1/managed-tables/${id}/upload`;
   const { job_id: jobId } = await system.call('POST', path, form);
-  return { jobId, mode, table, before };
+  return { jobId, mode, table, rowsBefore };
 }
 
 async function countRows(table: string): Promise<number> {
@@ -63,14 +63,14 @@ async function countRows(table: string): Promise<number> {
   return rows[0].count;
 }
 
-/** Plays the person, who confirms when asked to; until the job has ended or nobody answers any more. */
-async function followJob({ jobId, table }: Load): Promise<void> {
-  for (const patience = Date.now() + KILL_MS; ; ) {
-    const job = await system.call('GET', jobPath(jobId));
+/** Confirms the job when it waits for a confirmation, until the job has ended or the API does not answer any more. */
+async function followJob({ jobId, table }: TableLoad): Promise<void> {
+  for (const deadline = Date.now() + MAX_RESTART_MS; ; ) {
+    const job = await system.call('GET', formatJobPath(jobId));
     if (hasEnded(job.status)) return;
-    if (Date.now() > patience) throw new Error(`nobody takes up ${JSON.stringify({ ...job, inferred_schema: null })}`);
+    if (Date.now() > deadline) throw new Error(`nobody takes up ${JSON.stringify({ ...job, inferred_schema: null })}`);
     if (job.status === 'waiting_confirm') {
-      await system.call('POST', `${jobPath(jobId)}/confirm`, {
+      await system.call('POST', `${formatJobPath(jobId)}/confirm`, {
         display_name: table,
         columns: job.inferred_schema.columns,
       });
@@ -79,13 +79,13 @@ async function followJob({ jobId, table }: Load): Promise<void> {
   }
 }
 
-/** The job ended as it must: all of its rows are there once and in their order, or none of them. */
-async function checkJob({ jobId, mode, table, before }: Load): Promise<string> {
-  const job = await system.call('GET', jobPath(jobId));
-  const { rows: loose } = await postgres.query(
+/** Requires that the job has ended correctly: all of its rows are there, once and in their order, or none of them. */
+async function checkJob({ jobId, mode, table, rowsBefore: before }: TableLoad): Promise<string> {
+  const job = await system.call('GET', formatJobPath(jobId));
+  const { rows: leftoverTables } = await postgres.query(
     `SELECT tablename FROM pg_tables WHERE schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$'`,
   );
-  expect(loose).toEqual([]);
+  expect(leftoverTables).toEqual([]);
   const { records } = await system.call('GET', '/v1/managed-tables');
   const record = records.find(({ display_name: name }: { display_name: string }) => name === table);
   if (job.status === 'failed') {
@@ -94,74 +94,75 @@ async function checkJob({ jobId, mode, table, before }: Load): Promise<string> {
     return 'failed';
   }
   expect(job).toMatchObject({ status: 'done', error: null, user_table_id: record._id });
-  const expected = mode === 'append' ? before + ROWS : ROWS;
+  const expectedCount = mode === 'append' ? before + ROW_COUNT : ROW_COUNT;
   const { rows } = await postgres.query(
-    `SELECT count(*)::int AS count, bool_and(pedido = 1 + (place - 1) % ${ROWS}) AS in_order
+    `SELECT count(*)::int AS count, bool_and(pedido = 1 + (place - 1) % ${ROW_COUNT}) AS in_order
      FROM (SELECT pedido, row_number() OVER (ORDER BY id) AS place FROM public."${table}") AS numbered`,
   );
-  expect(rows).toEqual([{ count: expected, in_order: true }]);
-  expect(record.row_count).toBe(expected);
+  expect(rows).toEqual([{ count: expectedCount, in_order: true }]);
+  expect(record.row_count).toBe(expectedCount);
   return 'done';
 }
 
-let sweeps = 0;
+let sweepCount = 0;
 
-/** The scheduled run of a later minute each time: having taken up a job, it comes back to it after a minute. */
+/** Makes the scheduled run of a minute later each time, as a run returns to a job only after a minute. */
 async function runSweep(): Promise<void> {
-  sweeps += 1;
-  await system.call('POST', `/sweep?minutes=${1 + sweeps}`);
+  sweepCount += 1;
+  await system.call('POST', `/sweep?minutes=${1 + sweepCount}`);
 }
 
-/** The message of the job died with the runtime: nothing happens until the scheduled run comes by. */
-async function isMessageLost({ jobId }: Load): Promise<void> {
-  const step = async () => (await postgres.query('SELECT step FROM console.upload_jobs WHERE id = $1', [jobId])).rows;
-  const before = await step();
+/** Requires that the job makes no progress: its message was lost with the runtime, and only the scheduled run resumes it. */
+async function expectNoProgress({ jobId }: TableLoad): Promise<void> {
+  const readStep = async () =>
+    (await postgres.query('SELECT step FROM console.upload_jobs WHERE id = $1', [jobId])).rows;
+  const stepBefore = await readStep();
   await sleep(200);
-  expect(await step()).toEqual(before);
+  expect(await readStep()).toEqual(stepBefore);
 }
 
 it(
-  `an upload during which the runtime is killed ends with exactly its rows, or fails with none (${KILLS} kills)`,
+  `an upload during which the runtime is killed ends with exactly its rows, or fails with none (${KILL_COUNT} kills)`,
   async () => {
     // An undisturbed load says how long one takes.
     let load = await beginLoad(0, undefined);
-    const began = Date.now();
+    const startedAt = Date.now();
     await followJob(load);
-    const duration = Date.now() - began;
+    const duration = Date.now() - startedAt;
     expect(await checkJob(load)).toBe('done');
 
-    const seen: Record<string, number> = {};
-    const saw = (what: string) => {
-      seen[what] = (seen[what] ?? 0) + 1;
+    const counts: Record<string, number> = {};
+    const countOutcome = (outcome: string) => {
+      counts[outcome] = (counts[outcome] ?? 0) + 1;
     };
-    for (let count = 1, kills = 0, open = false; kills < KILLS; ) {
-      if (!open) load = await beginLoad(count++, load);
-      const person = followJob(load).catch(() => undefined);
+    for (let count = 1, killCount = 0, isUnfinished = false; killCount < KILL_COUNT; ) {
+      if (!isUnfinished) load = await beginLoad(count++, load);
+      const pendingFollower = followJob(load).catch(() => undefined);
       await sleep(Math.random() * duration);
       process.kill(await system.workerd(), 'SIGKILL');
-      await person;
+      await pendingFollower;
       const status = await readStatus(load.jobId);
-      open = !hasEnded(status);
-      if (open) {
-        kills += 1;
-        saw(`killed while ${status}`);
+      isUnfinished = !hasEnded(status);
+      if (isUnfinished) {
+        killCount += 1;
+        countOutcome(`killed while ${status}`);
       }
       await system.restart();
-      if (open && kills < KILLS && Math.random() < 0.5) {
+      if (isUnfinished && killCount < KILL_COUNT && Math.random() < 0.5) {
         // The same load is killed again, soon after it was taken up.
         await runSweep();
         continue;
       }
-      if (open) {
-        if (status !== 'waiting_confirm') await isMessageLost(load);
+      if (isUnfinished) {
+        if (status !== 'waiting_confirm') await expectNoProgress(load);
         await runSweep();
       }
       await followJob(load);
-      saw(await checkJob(load));
-      open = false;
+      countOutcome(await checkJob(load));
+      isUnfinished = false;
     }
-    console.log(`${KILLS} kills: ${JSON.stringify(seen)}`);
-    expect(seen.done ?? 0).toBeGreaterThan(0);
+    console.log(`${KILL_COUNT} kills: ${JSON.stringify(counts)}`);
+    expect(counts.done ?? 0).toBeGreaterThan(0);
   },
-  (KILLS + 2) * KILL_MS,
+  (KILL_COUNT + 2) * MAX_RESTART_MS,
 );

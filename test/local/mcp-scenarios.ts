@@ -1,17 +1,17 @@
-/** What a server of tools does not have, and what of the official suite asks for it. */
-export interface NotOffered {
+/** A feature that the MCP server does not have, and the parts of the official suite that require it. */
+export interface MissingFeature {
   what: string;
   reason: string;
-  /** Scenarios; or, where the rest of one does apply, `scenario: check`. */
-  asked: readonly string[];
+  /** Scenarios; or `scenario: check` if the scenario's other checks apply. */
+  scenarios: readonly string[];
 }
 
-/** All that does not pass of the official suite, `@modelcontextprotocol/conformance`; `docs/mcp.md` lists it too. */
-export const NOT_OFFERED: readonly NotOffered[] = [
+/** All parts of the official suite, `@modelcontextprotocol/conformance`, that do not pass; `docs/mcp.md` lists them, too. */
+export const MISSING_FEATURES: readonly MissingFeature[] = [
   {
     what: 'prompts',
     reason: 'the server has none',
-    asked: [
+    scenarios: [
       'prompts-list',
       'prompts-get-simple',
       'prompts-get-with-args',
@@ -24,7 +24,7 @@ export const NOT_OFFERED: readonly NotOffered[] = [
   {
     what: 'resources',
     reason: 'the server has none: tools read the data',
-    asked: [
+    scenarios: [
       'resources-list',
       'resources-read-text',
       'resources-read-binary',
@@ -36,17 +36,17 @@ export const NOT_OFFERED: readonly NotOffered[] = [
   {
     what: 'subscriptions',
     reason: 'there are no resources to subscribe to',
-    asked: ['resources-subscribe', 'resources-unsubscribe'],
+    scenarios: ['resources-subscribe', 'resources-unsubscribe'],
   },
   {
     what: 'completion',
     reason: 'it completes arguments of prompts and of templates of resources',
-    asked: ['completion-complete'],
+    scenarios: ['completion-complete'],
   },
   {
     what: 'logging',
     reason: 'tools log to the operator alone',
-    asked: [
+    scenarios: [
       'logging-set-level',
       'tools-call-with-logging',
       'server-stateless: sep-2575-server-no-log-without-loglevel',
@@ -55,12 +55,12 @@ export const NOT_OFFERED: readonly NotOffered[] = [
   {
     what: 'sampling',
     reason: 'no tool asks the client’s model',
-    asked: ['tools-call-sampling', 'input-required-result-basic-sampling'],
+    scenarios: ['tools-call-sampling', 'input-required-result-basic-sampling'],
   },
   {
     what: 'elicitation',
     reason: 'no tool asks the person, nor for more than its arguments',
-    asked: [
+    scenarios: [
       'tools-call-elicitation',
       'elicitation-sep1034-defaults',
       'elicitation-sep1330-enums',
@@ -80,7 +80,7 @@ export const NOT_OFFERED: readonly NotOffered[] = [
   {
     what: 'tasks',
     reason: 'each call is answered at once',
-    asked: [
+    scenarios: [
       'tasks-lifecycle',
       'tasks-capability-negotiation',
       'tasks-wire-fields',
@@ -95,7 +95,7 @@ export const NOT_OFFERED: readonly NotOffered[] = [
   {
     what: 'example tools',
     reason: 'the suite’s own, by their names or by what they declare',
-    asked: [
+    scenarios: [
       'tools-call-simple-text',
       'tools-call-image',
       'tools-call-audio',
@@ -109,7 +109,7 @@ export const NOT_OFFERED: readonly NotOffered[] = [
   },
 ];
 
-/** All that the official suite asks of an authorization server. */
+/** All scenarios of the official suite for an authorization server. */
 export const AUTHORIZATION_SCENARIOS: readonly string[] = [
   'authorization-server-metadata-endpoint',
   'authorization-code-grant',

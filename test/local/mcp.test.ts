@@ -12,13 +12,13 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type System, startSystem } from '../../bench/system.ts';
 import { findFreePort } from '../../local/processes.ts';
 import { OFFICIAL_CLIENTS } from './agents.ts';
-import { AUTHORIZATION_SCENARIOS, NOT_OFFERED } from './mcp-scenarios.ts';
+import { AUTHORIZATION_SCENARIOS, MISSING_FEATURES } from './mcp-scenarios.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
-const SUITE = join(PROJECT, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
+const SUITE_SCRIPT = join(PROJECT, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
 
-/** How the suite is run: what it runs by itself, all that it has, and what each version of the protocol requires. */
-const RUNS = [
+/** The options of the suite's runs: its default tests, all tests, and the requirements of each protocol version. */
+const RUN_OPTIONS = [
   [],
   ['--suite', 'all'],
   ['--suite', 'all', '--spec-version', '2025-06-18'],
@@ -26,7 +26,7 @@ const RUNS = [
   ['--requirements', '2026-07-28'],
 ];
 
-interface Check {
+interface SuiteCheck {
   id: string;
   status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
   errorMessage?: string;
@@ -51,92 +51,91 @@ afterAll(async () => {
   await system?.stop();
 }, 180_000);
 
-/** The suite cannot send a credential: this adds one to what it sends, and changes nothing else. */
+/** Starts a proxy that adds a credential to the suite's requests, as the suite cannot send one, and changes nothing else. */
 const openProxy = () =>
-  createServer((asked, answer) => {
-    const options = { method: asked.method, headers: { ...asked.headers, authorization } };
-    const sent = request(`${system.baseUrl}${asked.url}`, options, (got) => {
-      answer.writeHead(got.statusCode as number, got.headers);
-      got.pipe(answer);
+  createServer((incomingRequest, outgoingAnswer) => {
+    const options = { method: incomingRequest.method, headers: { ...incomingRequest.headers, authorization } };
+    const forwardedRequest = request(`${system.baseUrl}${incomingRequest.url}`, options, (serverAnswer) => {
+      outgoingAnswer.writeHead(serverAnswer.statusCode as number, serverAnswer.headers);
+      serverAnswer.pipe(outgoingAnswer);
     });
-    sent.on('error', (error) => answer.destroy(error));
-    asked.pipe(sent);
+    forwardedRequest.on('error', (error) => outgoingAnswer.destroy(error));
+    incomingRequest.pipe(forwardedRequest);
   });
 
 /**
- * Runs a command of the suite.
- * @param hear told each line that it prints
- * @returns what it found, by scenario
+ * Runs a command of the suite. @param onLine called with each line that the command prints @returns the checks of each scenario
  */
 async function runSuite(
   of: 'server' | 'authorization',
   options: readonly string[],
-  hear: (line: string) => Promise<unknown> = async () => {},
-): Promise<Map<string, Check[]>> {
+  onLine: (line: string) => Promise<unknown> = async () => {},
+): Promise<Map<string, SuiteCheck[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'mcp-suite-'));
   try {
-    const command = [SUITE, of, ...options, '-o', folder];
-    const running = promisify(execFile)(process.execPath, command, { maxBuffer: 2 ** 26 });
-    const heard = Promise.withResolvers<never>();
-    createInterface({ input: running.child.stdout as Readable }).on('line', (line) =>
-      hear(line).catch((error) => {
-        running.child.kill();
-        heard.reject(error);
+    const command = [SUITE_SCRIPT, of, ...options, '-o', folder];
+    const runningCommand = promisify(execFile)(process.execPath, command, { maxBuffer: 2 ** 26 });
+    const lineFailure = Promise.withResolvers<never>();
+    createInterface({ input: runningCommand.child.stdout as Readable }).on('line', (line) =>
+      onLine(line).catch((error) => {
+        runningCommand.child.kill();
+        lineFailure.reject(error);
       }),
     );
-    const ended = running.catch((error) => {
+    const commandEnd = runningCommand.catch((error) => {
       // It ends with 1 where any check fails: which do is written there.
       if (error.code !== 1) throw error;
     });
-    await Promise.race([ended, heard.promise]);
-    const found = (await readdir(folder)).map(async (name) => {
-      const [, scenario = ''] = FOLDERS[of].exec(name) ?? [];
-      const checks = JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')) as Check[];
+    await Promise.race([commandEnd, lineFailure.promise]);
+    const pendingResults = (await readdir(folder)).map(async (name) => {
+      const [, scenario = ''] = RESULT_FOLDERS[of].exec(name) ?? [];
+      const checks = JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')) as SuiteCheck[];
       return [scenario, checks] as const;
     });
-    return new Map(await Promise.all(found));
+    return new Map(await Promise.all(pendingResults));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Where each command writes what a scenario found: by the scenario's name and the time. */
-const FOLDERS = {
+/** The folder in which each command writes the result of a scenario: its name has the scenario's name and the time. */
+const RESULT_FOLDERS = {
   server: /^server-(.+)-\d{4}-\d\d-\d\dT/,
   authorization: /^authorization-server-(.+)-\d{4}-\d\d-\d\dT/,
 };
 
 describe('the official conformance suite for MCP servers', () => {
-  const excused = NOT_OFFERED.flatMap(({ asked }) => asked);
-  const entryOf = (scenario: string, check: string) =>
+  const excusedChecks = MISSING_FEATURES.flatMap(({ scenarios: asked }) => asked);
+  const findExcuse = (scenario: string, check: string) =>
     // Whatever a scenario is about, what is sent must be the protocol's.
     check === 'wire-schema-valid'
       ? undefined
-      : excused.find((each) => [scenario, `${scenario}: ${check}`].includes(each));
+      : excusedChecks.find((each) => [scenario, `${scenario}: ${check}`].includes(each));
 
-  const failed = new Set<string>();
-  it.each(RUNS.map((options) => [options.join(' '), options] as const))(
-    'passes, but for the checks that are listed as not offered, with the options %s',
+  const failedExcuses = new Set<string>();
+  it.each(RUN_OPTIONS.map((options) => [options.join(' '), options] as const))(
+    'passes, except for the checks that are listed as not offered, with the options %s',
     async (_name, options) => {
-      const found = await runSuite('server', ['--url', url, ...options]);
-      const failures = [...found].flatMap(([scenario, checks]) =>
+      const results = await runSuite('server', ['--url', url, ...options]);
+      const failedChecks = [...results].flatMap(([scenario, checks]) =>
         checks.filter(({ status }) => status === 'FAILURE').map((check) => ({ scenario, ...check })),
       );
-      for (const { scenario, id } of failures) failed.add(entryOf(scenario, id) ?? '');
-      expect(failures.filter(({ scenario, id }) => entryOf(scenario, id) === undefined)).toEqual([]);
+      for (const { scenario, id } of failedChecks) failedExcuses.add(findExcuse(scenario, id) ?? '');
+      expect(failedChecks.filter(({ scenario, id }) => findExcuse(scenario, id) === undefined)).toEqual([]);
       // It has reached the server, and has found the tools.
-      const passed = found.get('tools-list')?.filter(({ status }) => status === 'SUCCESS') ?? [];
-      expect([found.size > 25, passed.length > 0]).toEqual([true, true]);
+      const passedChecks = results.get('tools-list')?.filter(({ status }) => status === 'SUCCESS') ?? [];
+      expect([results.size > 25, passedChecks.length > 0]).toEqual([true, true]);
     },
   );
 
-  it('fails in every check that is listed as not offered', () => {
-    expect(excused.filter((each) => !failed.has(each))).toEqual([]);
+  it('fails every check that is listed as not offered', () => {
+    expect(excusedChecks.filter((each) => !failedExcuses.has(each))).toEqual([]);
   });
 
   it('has the checks that are not offered listed in docs/mcp.md', async () => {
-    const rows = NOT_OFFERED.map(
-      ({ what, reason, asked }) => `| ${what}: ${reason} | ${asked.map((each) => `\`${each}\``).join(', ')} |`,
+    const rows = MISSING_FEATURES.map(
+      ({ what, reason, scenarios: asked }) =>
+        `| ${what}: ${reason} | ${asked.map((each) => `\`${each}\``).join(', ')} |`,
     );
     const document = await readFile(join(PROJECT, 'docs/mcp.md'), 'utf8');
     const [, listed = ''] =
@@ -145,7 +144,7 @@ describe('the official conformance suite for MCP servers', () => {
   });
 });
 
-/** The owner lets in what the suite prints, as the page does, and goes where that leads. */
+/** Authorizes as the owner at each address that the suite prints, like the consent page, and follows its redirect. */
 async function authorizeSuite(line: string): Promise<void> {
   if (!line.startsWith(`${system.baseUrl}/oauth/authorize?`)) return;
   const page = await (await fetch(line)).text();
@@ -155,35 +154,35 @@ async function authorizeSuite(line: string): Promise<void> {
   await fetch(redirect_to);
 }
 
-/** The programs by which the suite comes, by how they became known. Of the own machine any port is good. */
-const CLIENTS: Record<string, () => Promise<string>> = {
+/** For each kind of client, creates the OAuth client of the suite. Any port of the local machine is allowed. */
+const CREATE_CLIENT: Record<string, () => Promise<string>> = {
   'registered itself': async () =>
-    (await system.call('POST', '/oauth/register', { redirect_uris: REDIRECTS })).client_id,
+    (await system.call('POST', '/oauth/register', { redirect_uris: REDIRECT_URIS })).client_id,
   'administrators registered': async () =>
-    (await system.call('POST', '/v1/oauth-clients', { name: 'The suite', redirect_uris: REDIRECTS })).client_id,
+    (await system.call('POST', '/v1/oauth-clients', { name: 'The suite', redirect_uris: REDIRECT_URIS })).client_id,
   'has a metadata document': async () => {
-    const documents = createServer((asked, answer) => {
-      const id = `http://${asked.headers.host}${asked.url}`;
-      answer.setHeader('content-type', 'application/json');
-      answer.end(JSON.stringify({ client_id: id, client_name: 'The suite', redirect_uris: REDIRECTS }));
+    const documentServer = createServer((incomingRequest, outgoingAnswer) => {
+      const id = `http://${incomingRequest.headers.host}${incomingRequest.url}`;
+      outgoingAnswer.setHeader('content-type', 'application/json');
+      outgoingAnswer.end(JSON.stringify({ client_id: id, client_name: 'The suite', redirect_uris: REDIRECT_URIS }));
     }).listen(0, '127.0.0.1');
-    onTestFinished(() => void documents.close());
-    await once(documents, 'listening');
-    return `http://127.0.0.1:${(documents.address() as AddressInfo).port}/client.json`;
+    onTestFinished(() => void documentServer.close());
+    await once(documentServer, 'listening');
+    return `http://127.0.0.1:${(documentServer.address() as AddressInfo).port}/client.json`;
   },
 };
-const REDIRECTS = ['http://127.0.0.1/callback'];
+const REDIRECT_URIS = ['http://127.0.0.1/callback'];
 
 describe('the official conformance suite for MCP authorization servers', () => {
   beforeAll(() => system.renewToken());
 
-  it.each(Object.keys(CLIENTS))('passes with a client that %s', async (known) => {
-    const client = await (CLIENTS[known] as () => Promise<string>)();
+  it.each(Object.keys(CREATE_CLIENT))('passes with a client that %s', async (clientKind) => {
+    const client = await (CREATE_CLIENT[clientKind] as () => Promise<string>)();
     const by = ['--client-id', client, '--resource', `${system.baseUrl}/mcp`, '--port', String(await findFreePort())];
-    const found = await runSuite('authorization', ['--url', system.baseUrl, ...by], authorizeSuite);
-    expect([...found.keys()].toSorted()).toEqual(AUTHORIZATION_SCENARIOS.toSorted());
+    const results = await runSuite('authorization', ['--url', system.baseUrl, ...by], authorizeSuite);
+    expect([...results.keys()].toSorted()).toEqual(AUTHORIZATION_SCENARIOS.toSorted());
     // What it skips or only warns of has not passed.
-    expect([...found.values()].flat().filter(({ status }) => status !== 'SUCCESS')).toEqual([]);
+    expect([...results.values()].flat().filter(({ status }) => status !== 'SUCCESS')).toEqual([]);
   });
 
   it('has its list of passed scenarios in docs/mcp.md', async () => {

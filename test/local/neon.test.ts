@@ -6,20 +6,20 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalNeon, startLocalNeon } from '../../local/neon/server.ts';
 import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
-import { type NeonApi, neonApi } from '../../src/platform/neon.ts';
+import { buildNeonApi, type NeonApi } from '../../src/platform/neon.ts';
 import { openTenantSql } from '../../src/tenant-sql/client.ts';
 
 describe('the local Neon', () => {
   const apiKey = 'key-of-a-person';
   const organizationKey = 'key-of-the-organization';
-  const wanted = { name: 'project-a', database: 'database_a', role: 'role_a' };
-  const soon = () => Date.now() + 10_000;
+  const projectInput = { name: 'project-a', database: 'database_a', role: 'role_a' };
+  const getDeadline = () => Date.now() + 10_000;
   let folder: string;
   let postgres: LocalPostgres;
   let neon: LocalNeon;
   let api: NeonApi;
 
-  async function open(): Promise<void> {
+  async function openNeon(): Promise<void> {
     neon = await startLocalNeon({
       stateDir: join(folder, 'neon'),
       apiKey,
@@ -27,13 +27,13 @@ describe('the local Neon', () => {
       plan: 'launch',
       postgres,
     });
-    api = neonApi({ apiUrl: neon.apiUrl, apiKey, organization: neon.organization });
+    api = buildNeonApi({ apiUrl: neon.apiUrl, apiKey, organization: neon.organization });
   }
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
     postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password: 'secret', throwaway: true });
-    await open();
+    await openNeon();
   });
   afterAll(async () => {
     await neon?.close();
@@ -49,23 +49,23 @@ describe('the local Neon', () => {
   }
 
   it('keeps projects, their connection strings and their databases over a restart', async () => {
-    const id = await api.createProject(wanted, soon());
-    const url = await api.connectionString(id, wanted.database, wanted.role, soon());
+    const id = await api.createProject(projectInput, getDeadline());
+    const url = await api.connectionString(id, projectInput.database, projectInput.role, getDeadline());
     await neon.close();
-    await open();
-    expect(await api.findProject(wanted.name, soon())).toBe(id);
-    expect(await api.connectionString(id, wanted.database, wanted.role, soon())).toBe(url);
+    await openNeon();
+    expect(await api.findProject(projectInput.name, getDeadline())).toBe(id);
+    expect(await api.connectionString(id, projectInput.database, projectInput.role, getDeadline())).toBe(url);
     const sql = openTenantSql(url, { wsProxy: neon.wsProxy });
     try {
-      expect(await sql.query('SELECT current_database() AS db')).toEqual([{ db: wanted.database }]);
+      expect(await sql.query('SELECT current_database() AS db')).toEqual([{ db: projectInput.database }]);
     } finally {
       await sql.close();
     }
   });
 
   it('runs statements over HTTP as the driver sends them, and several as one transaction', async () => {
-    const id = (await api.findProject(wanted.name, soon())) as string;
-    const url = await api.connectionString(id, wanted.database, wanted.role, soon());
+    const id = (await api.findProject(projectInput.name, getDeadline())) as string;
+    const url = await api.connectionString(id, projectInput.database, projectInput.role, getDeadline());
     neonConfig.fetchEndpoint = () => neon.sqlUrl;
     const sql = driver(url);
     expect(await sql`SELECT ${7}::int AS seven, ${'a'} AS a, NULL AS nothing, true AS yes`).toEqual([
@@ -80,16 +80,16 @@ describe('the local Neon', () => {
   });
 
   it('creates owners that are not superusers, as Neon does', async () => {
-    const direct = new Client({ connectionString: neon.directUrl(wanted.name) });
-    await direct.connect();
+    const directClient = new Client({ connectionString: neon.directUrl(projectInput.name) });
+    await directClient.connect();
     try {
-      const { rows } = await direct.query(
+      const { rows } = await directClient.query(
         `SELECT rolsuper, rolcreaterole, pg_has_role(current_user, 'neon_superuser', 'MEMBER') AS member
          FROM pg_roles WHERE rolname = current_user`,
       );
       expect(rows).toEqual([{ rolsuper: false, rolcreaterole: true, member: true }]);
     } finally {
-      await direct.end();
+      await directClient.end();
     }
   });
 
@@ -98,56 +98,65 @@ describe('the local Neon', () => {
     expect((await request('GET', '/projects', { authorization: '' })).status).toBe(401);
     expect((await request('GET', '/projects/none')).status).toBe(404);
     expect((await request('GET', '/elsewhere')).status).toBe(404);
-    await expect(api.createProject(wanted, soon())).rejects.toThrow('409');
+    await expect(api.createProject(projectInput, getDeadline())).rejects.toThrow('409');
   });
 
   const other = { name: 'project-o', database: 'database_o', role: 'role_o' };
 
   it('needs org_id with a personal key, but not with a key of the organization', async () => {
     const { apiUrl, organization } = neon;
-    const person = neonApi({ apiUrl, apiKey });
-    const required = '400 org_id is required, you can find it on your organization settings page';
-    await expect(person.findProject(wanted.name, soon())).rejects.toThrow(required);
-    await expect(person.createProject(other, soon())).rejects.toThrow(required);
-    const stranger = neonApi({ apiUrl, apiKey, organization: 'org-of-others' });
-    await expect(stranger.findProject(wanted.name, soon())).rejects.toThrow('404');
-    await expect(stranger.createProject(other, soon())).rejects.toThrow('404');
-    for (const known of [{ organization }, {}]) {
-      const itself = neonApi({ apiUrl, apiKey: organizationKey, ...known });
-      expect(await itself.findProject(wanted.name, soon())).toBe(await api.findProject(wanted.name, soon()));
+    const personalApi = buildNeonApi({ apiUrl, apiKey });
+    const requiredError = '400 org_id is required, you can find it on your organization settings page';
+    await expect(personalApi.findProject(projectInput.name, getDeadline())).rejects.toThrow(requiredError);
+    await expect(personalApi.createProject(other, getDeadline())).rejects.toThrow(requiredError);
+    const foreignApi = buildNeonApi({ apiUrl, apiKey, organization: 'org-of-others' });
+    await expect(foreignApi.findProject(projectInput.name, getDeadline())).rejects.toThrow('404');
+    await expect(foreignApi.createProject(other, getDeadline())).rejects.toThrow('404');
+    for (const organizationOption of [{ organization }, {}]) {
+      const organizationApi = buildNeonApi({ apiUrl, apiKey: organizationKey, ...organizationOption });
+      expect(await organizationApi.findProject(projectInput.name, getDeadline())).toBe(
+        await api.findProject(projectInput.name, getDeadline()),
+      );
     }
   });
 
   it('creates projects in the region and of the size requested, within the plan', async () => {
     const { apiUrl } = neon;
-    const asked = { region: 'aws-eu-central-1', historySeconds: 604_800, computeUnits: { min: 0.5, max: 4 } };
-    const made = await neonApi({ apiUrl, apiKey: organizationKey, ...asked }).createProject(other, soon());
-    const { project } = (await (await request('GET', `/projects/${made}`)).json()) as { project: object };
+    const requestedOptions = {
+      region: 'aws-eu-central-1',
+      historySeconds: 604_800,
+      computeUnits: { min: 0.5, max: 4 },
+    };
+    const projectId = await buildNeonApi({ apiUrl, apiKey: organizationKey, ...requestedOptions }).createProject(
+      other,
+      getDeadline(),
+    );
+    const { project } = (await (await request('GET', `/projects/${projectId}`)).json()) as { project: object };
     expect(project).toMatchObject({
       region_id: 'aws-eu-central-1',
       history_retention_seconds: 604_800,
       default_endpoint_settings: { autoscaling_limit_min_cu: 0.5, autoscaling_limit_max_cu: 4 },
     });
-    await request('DELETE', `/projects/${made}`);
+    await request('DELETE', `/projects/${projectId}`);
     for (const [beyond, message] of [
       [{ region: 'aws-moon-1' }, '400 unknown region'],
       [{ historySeconds: 604_801 }, '400 history_retention_seconds'],
       [{ computeUnits: { min: 1, max: 17 } }, '400 autoscaling_limit_max_cu'],
     ] as const) {
-      const itself = neonApi({ apiUrl, apiKey: organizationKey, ...beyond });
-      await expect(itself.createProject(other, soon())).rejects.toThrow(message);
+      const organizationApi = buildNeonApi({ apiUrl, apiKey: organizationKey, ...beyond });
+      await expect(organizationApi.createProject(other, getDeadline())).rejects.toThrow(message);
     }
   });
 
   it('has no test routes unless it is started with them', async () => {
-    const faults = new URL('/_test/faults', neon.apiUrl);
-    expect((await fetch(faults, { method: 'POST', body: '{}' })).status).toBe(404);
+    const faultsUrl = new URL('/_test/faults', neon.apiUrl);
+    expect((await fetch(faultsUrl, { method: 'POST', body: '{}' })).status).toBe(404);
   });
 
   it('lists projects in pages', async () => {
     for (const letter of ['b', 'c']) {
       const names = { name: `project-${letter}`, database: `database_${letter}`, role: `role_${letter}` };
-      await api.createProject(names, soon());
+      await api.createProject(names, getDeadline());
     }
     const names: string[] = [];
     for (let cursor = ''; ; ) {
@@ -165,13 +174,13 @@ describe('the local Neon', () => {
   });
 
   it('deletes a project with its database and all its roles', async () => {
-    const id = (await api.findProject(wanted.name, soon())) as string;
-    const owner = new Client({ connectionString: neon.directUrl(wanted.name) });
+    const id = (await api.findProject(projectInput.name, getDeadline())) as string;
+    const owner = new Client({ connectionString: neon.directUrl(projectInput.name) });
     await owner.connect();
     await owner.query('CREATE ROLE role_a_reader');
     await owner.end();
     expect((await request('DELETE', `/projects/${id}`)).status).toBe(200);
-    expect(await api.findProject(wanted.name, soon())).toBeNull();
+    expect(await api.findProject(projectInput.name, getDeadline())).toBeNull();
     const superuser = new Client({ connectionString: postgres.url });
     await superuser.connect();
     try {

@@ -3,28 +3,28 @@ import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, type Request, Response } from 'miniflare';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-/** What the name service answers: records of a name; null where it fails. */
+/** The records that the name service answers with, by name; null for a name whose lookup fails. */
 let records: Record<string, string[] | null>;
-/** What was asked for: hosts that were called, and names that were looked up. */
-let called: string[];
-let lookedUp: string[];
+/** The hosts that were called, and below the names that were looked up. */
+let calledHosts: string[];
+let lookedUpNames: string[];
 let miniflare: Miniflare;
 
-/** The internet: the service that the runtime looks names up with, and a host that answers whatever its address is. */
+/** Answers like the internet: as the name service of the runtime, and as a host at any address. */
 function answerAsInternet(request: Request): Response {
   const { host, pathname, searchParams } = new URL(request.url);
   if (host !== 'cloudflare-dns.com') {
-    called.push(host);
+    calledHosts.push(host);
     const headers = { location: `https://${pathname.slice(1)}/` };
     return pathname === '/' ? new Response('ok') : new Response(null, { status: 302, headers });
   }
   const [name, type] = [searchParams.get('name') ?? '', searchParams.get('type')];
-  lookedUp.push(name);
-  const found = name in records ? records[name] : [];
-  if (!found) return new Response('down', { status: 502 });
-  const typeOf = (data: string) => (data.includes(':') ? 28 : /^[\d.]+$/.test(data) ? 1 : 5);
-  const answers = found
-    .map((data) => ({ name, type: typeOf(data), TTL: 1, data }))
+  lookedUpNames.push(name);
+  const nameRecords = name in records ? records[name] : [];
+  if (!nameRecords) return new Response('down', { status: 502 });
+  const getRecordType = (data: string) => (data.includes(':') ? 28 : /^[\d.]+$/.test(data) ? 1 : 5);
+  const answers = nameRecords
+    .map((data) => ({ name, type: getRecordType(data), TTL: 1, data }))
     .filter((answer) => answer.type === 5 || answer.type === (type === 'A' ? 1 : 28));
   return Response.json({ Status: answers.length > 0 ? 0 : 3, Question: [{ name, type: 1 }], Answer: answers });
 }
@@ -61,39 +61,39 @@ beforeAll(async () => {
 afterAll(() => miniflare?.dispose());
 
 beforeEach(() => {
-  called = [];
-  lookedUp = [];
+  calledHosts = [];
+  lookedUpNames = [];
 });
 
-async function fetchBy(way: string, url: string, at = 0): Promise<unknown> {
+async function fetchBy(fetchMethod: string, url: string, at = 0): Promise<unknown> {
   const answer = await miniflare.dispatchFetch('http://worker.test', {
     method: 'POST',
-    body: JSON.stringify({ way, url, at }),
+    body: JSON.stringify({ way: fetchMethod, url, at }),
   });
   return answer.json();
 }
 
-const PUBLIC = ['93.184.216.34', '2606:2800:220:1::1'];
-const SENT = { status: 200, error: null, retryAfter: 0 };
-const REFUSED = { status: null, error: 'address_refused', retryAfter: 0 };
-const UNREACHED = { status: null, error: 'connection_failed', retryAfter: 0 };
+const PUBLIC_ADDRESSES = ['93.184.216.34', '2606:2800:220:1::1'];
+const SENT_RESULT = { status: 200, error: null, retryAfter: 0 };
+const REFUSED_RESULT = { status: null, error: 'address_refused', retryAfter: 0 };
+const UNREACHED_RESULT = { status: null, error: 'connection_failed', retryAfter: 0 };
 
 describe('a host name in a URL that customers choose', () => {
-  it('is called when it resolves to public addresses, and is resolved again every half a minute', async () => {
-    records = { 'steady.example.com': PUBLIC };
+  it('is called when it resolves to public addresses, and is resolved again every 30 seconds', async () => {
+    records = { 'steady.example.com': PUBLIC_ADDRESSES };
     for (const at of [0, 29_999, 30_000]) {
-      expect(await fetchBy('webhook', 'https://steady.example.com/', at)).toEqual(SENT);
+      expect(await fetchBy('webhook', 'https://steady.example.com/', at)).toEqual(SENT_RESULT);
     }
-    expect(called).toHaveLength(3);
-    expect(lookedUp).toHaveLength(4);
+    expect(calledHosts).toHaveLength(3);
+    expect(lookedUpNames).toHaveLength(4);
   });
 
   it('is refused as soon as it resolves to a private address, even if it was public before', async () => {
-    records = { 'rebound.example.com': PUBLIC };
-    expect(await fetchBy('webhook', 'https://rebound.example.com/')).toEqual(SENT);
+    records = { 'rebound.example.com': PUBLIC_ADDRESSES };
+    expect(await fetchBy('webhook', 'https://rebound.example.com/')).toEqual(SENT_RESULT);
     records = { 'rebound.example.com': ['10.0.0.1'] };
-    expect(await fetchBy('webhook', 'https://rebound.example.com/', 30_001)).toEqual(REFUSED);
-    expect(called).toHaveLength(1);
+    expect(await fetchBy('webhook', 'https://rebound.example.com/', 30_001)).toEqual(REFUSED_RESULT);
+    expect(calledHosts).toHaveLength(1);
   });
 
   it.each([
@@ -105,33 +105,33 @@ describe('a host name in a URL that customers choose', () => {
     '93.184.216.34 192.168.0.1',
     '93.184.216.34 fe80::1',
     'metadata.internal. 93.184.216.34',
-  ])('is refused when it resolves to %s', async (found) => {
-    const name = `n${found.replace(/[^a-z0-9]/g, 'x')}.example.com`;
-    records = { [name]: found.split(' ') };
-    expect(await fetchBy('webhook', `https://${name}/`)).toEqual(REFUSED);
+  ])('is refused when it resolves to %s', async (foundAddresses) => {
+    const name = `n${foundAddresses.replace(/[^a-z0-9]/g, 'x')}.example.com`;
+    records = { [name]: foundAddresses.split(' ') };
+    expect(await fetchBy('webhook', `https://${name}/`)).toEqual(REFUSED_RESULT);
     expect(await fetchBy('file', `https://${name}/`)).toBe('the address failed: refused');
     expect(await fetchBy('provider', `https://${name}/`)).toBe('The address must be on a public host.');
-    expect(called).toEqual([]);
+    expect(calledHosts).toEqual([]);
   });
 
   it('is refused when a redirect leads to a name with a private address', async () => {
-    records = { 'first.example.com': PUBLIC, 'second.example.com': ['10.0.0.1'] };
+    records = { 'first.example.com': PUBLIC_ADDRESSES, 'second.example.com': ['10.0.0.1'] };
     expect(await fetchBy('file', 'https://first.example.com/second.example.com')).toBe('the address failed: refused');
-    expect(called).toEqual(['first.example.com']);
+    expect(calledHosts).toEqual(['first.example.com']);
   });
 
   it('is not called when it is unknown or the name service is down', async () => {
     records = { 'away.example.com': null };
     for (const name of ['unknown', 'away']) {
-      expect(await fetchBy('webhook', `https://${name}.example.com/`)).toEqual(UNREACHED);
+      expect(await fetchBy('webhook', `https://${name}.example.com/`)).toEqual(UNREACHED_RESULT);
       expect(await fetchBy('file', `https://${name}.example.com/`)).toBe('the address failed: lost');
     }
-    expect(called).toEqual([]);
+    expect(calledHosts).toEqual([]);
   });
 
   it('is not resolved when it is an IP address, nor in development', async () => {
-    expect(await fetchBy('webhook', 'https://93.184.216.34/')).toEqual(SENT);
+    expect(await fetchBy('webhook', 'https://93.184.216.34/')).toEqual(SENT_RESULT);
     expect(await fetchBy('development', 'https://unknown.example.com/')).toBe(200);
-    expect(lookedUp).toEqual([]);
+    expect(lookedUpNames).toEqual([]);
   });
 });

@@ -6,12 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureUnprivilegedUser } from '../../local/postgres-user.ts';
 import { findFreePort } from '../../local/processes.ts';
 
-const found = process.env.PGBOUNCER_PATH ?? 'pgbouncer';
+const PGBOUNCER_PROGRAM = process.env.PGBOUNCER_PATH ?? 'pgbouncer';
 
-/** Whether there is a PgBouncer at `PGBOUNCER_PATH` or on the `PATH`. */
-export const hasPgBouncer = spawnSync(found, ['--version'], { stdio: 'ignore' }).status === 0;
+/** True if there is a PgBouncer at `PGBOUNCER_PATH` or on the `PATH`. */
+export const hasPgBouncer = spawnSync(PGBOUNCER_PROGRAM, ['--version'], { stdio: 'ignore' }).status === 0;
 
-/** Starts PgBouncer as Neon configures it: transactions are pooled, and passwords are asked in clear, as the tunnel is encrypted. */
+/**
+ * Starts PgBouncer with Neon's configuration: transactions are pooled, and passwords are sent in clear, as the tunnel is
+ * encrypted.
+ */
 export async function startPgBouncer(
   postgres: { host: string; port: number; password: string },
   folder: string,
@@ -37,20 +40,20 @@ export async function startPgBouncer(
   for (const path of [folder, ...Object.values(files)]) {
     if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid);
   }
-  const process = spawn(found, ['--quiet', files.settings], { ...user, stdio: 'ignore', cwd: '/' });
-  await untilListening(process, port);
+  const process = spawn(PGBOUNCER_PROGRAM, ['--quiet', files.settings], { ...user, stdio: 'ignore', cwd: '/' });
+  await waitUntilListening(process, port);
   return { port, close: () => process.kill('SIGKILL') };
 }
 
-async function untilListening(process: ChildProcess, port: number): Promise<void> {
+async function waitUntilListening(process: ChildProcess, port: number): Promise<void> {
   for (;;) {
     if (process.exitCode !== null) throw new Error(`PgBouncer ended with ${process.exitCode}`);
-    const isThere = await new Promise<boolean>((resolve) => {
+    const isListening = await new Promise<boolean>((resolve) => {
       const socket = connect({ host: '127.0.0.1', port }, () => resolve(true));
       socket.on('error', () => resolve(false));
       socket.on('connect', () => socket.destroy());
     });
-    if (isThere) return;
+    if (isListening) return;
     await sleep(50);
   }
 }

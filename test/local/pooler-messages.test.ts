@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { Messages, makeMessage, toInt32 } from '../../local/neon/pooler/messages.ts';
+import { MessageSplitter, makeMessage, toInt32 } from '../../local/neon/pooler/messages.ts';
 
-const SENT = [
+const SENT_MESSAGES = [
   makeMessage('', toInt32(3 << 16), 'user', 'ada'),
   makeMessage('Q', 'select 1'),
   makeMessage('S'),
@@ -9,15 +9,15 @@ const SENT = [
 ];
 
 it.each([1, 2, 3, 7, 1_000])(
-  'the local pooler splits a stream into its messages, whatever the size of chunks (%i bytes)',
+  'the local pooler splits a stream into its messages, whatever the size of its chunks (%i bytes)',
   (size) => {
-    const messages = new Messages({ from: 'caller' });
-    const stream = Buffer.concat(SENT);
+    const messages = new MessageSplitter({ from: 'caller' });
+    const stream = Buffer.concat(SENT_MESSAGES);
     const chunks = Array.from({ length: Math.ceil(stream.length / size) }, (_, at) =>
       stream.subarray(at * size, (at + 1) * size),
     );
-    const read = chunks.flatMap((chunk) => [...messages.read(chunk)]);
-    expect(read.map(({ type }) => type)).toEqual(['', 'Q', 'S', 'Q']);
-    expect(read.map(({ bytes }) => bytes)).toEqual(SENT);
+    const readMessages = chunks.flatMap((chunk) => [...messages.read(chunk)]);
+    expect(readMessages.map(({ type }) => type)).toEqual(['', 'Q', 'S', 'Q']);
+    expect(readMessages.map(({ bytes }) => bytes)).toEqual(SENT_MESSAGES);
   },
 );

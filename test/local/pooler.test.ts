@@ -10,17 +10,17 @@ import { makeMessage, toInt32 } from '../../local/neon/pooler/messages.ts';
 import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
 import { hasPgBouncer, startPgBouncer } from './pgbouncer.ts';
 
-interface Running {
+interface RunningPooler {
   port: number;
   close(): void;
 }
 
-const startOwnPooler = async (postgres: LocalPostgres): Promise<Running> => {
+const startOwnPooler = async (postgres: LocalPostgres): Promise<RunningPooler> => {
   const pooler = new Pooler(postgres);
   return { port: await pooler.listen(), close: () => pooler.close() };
 };
 
-/** What is expected of the local Neon's pooler is expected of a real one too, where there is one. */
+/** The tested poolers: the local Neon's pooler, and a real one where it is installed, with the same expectations. */
 const POOLERS = [
   { name: "the local Neon's pooler", isReal: false, start: startOwnPooler, isHere: true },
   { name: 'PgBouncer, at PGBOUNCER_PATH or on the PATH', isReal: true, start: startPgBouncer, isHere: hasPgBouncer },
@@ -32,33 +32,34 @@ for (const { name, isReal, start, isHere } of POOLERS) {
 
 function definePoolerTests(
   isReal: boolean,
-  start: (postgres: LocalPostgres, folder: string) => Promise<Running>,
+  start: (postgres: LocalPostgres, folder: string) => Promise<RunningPooler>,
 ): void {
-  let own: string;
+  let poolerFolder: string;
   let folder: string;
   let postgres: LocalPostgres;
-  let pooler: Running;
+  let pooler: RunningPooler;
   let port: number;
-  const opened: Client[] = [];
+  const openClients: Client[] = [];
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
     postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password: 'secret', throwaway: true });
-    own = await mkdtemp(join(tmpdir(), 'data-console-pooler-'));
-    pooler = await start(postgres, own);
+    poolerFolder = await mkdtemp(join(tmpdir(), 'data-console-pooler-'));
+    pooler = await start(postgres, poolerFolder);
     port = pooler.port;
   });
   afterEach(async () => {
-    await Promise.all(opened.splice(0).map((client) => client.end().catch(() => undefined)));
+    await Promise.all(openClients.splice(0).map((client) => client.end().catch(() => undefined)));
   });
   afterAll(async () => {
     pooler?.close();
     await postgres?.stop();
-    for (const path of [folder, own, ...(postgres?.folders ?? [])]) await rm(path, { recursive: true, force: true });
+    for (const path of [folder, poolerFolder, ...(postgres?.folders ?? [])])
+      await rm(path, { recursive: true, force: true });
   });
 
-  async function connected(
-    more: { user?: string; password?: string; options?: string; statement_timeout?: number } = {},
+  async function connectClient(
+    overrides: { user?: string; password?: string; options?: string; statement_timeout?: number } = {},
   ): Promise<Client> {
     const client = new Client({
       host: '127.0.0.1',
@@ -66,81 +67,82 @@ function definePoolerTests(
       user: 'postgres',
       database: 'postgres',
       password: 'secret',
-      ...more,
+      ...overrides,
     });
     client.on('error', () => undefined);
     await client.connect();
-    opened.push(client);
+    openClients.push(client);
     return client;
   }
-  const processOf = async (client: Client) => (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+  const readProcessId = async (client: Client) => (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
 
   it('shares one connection among callers, and reserves it for a caller during a transaction', async () => {
-    const [one, two] = [await connected(), await connected()];
-    const first = await processOf(one);
-    expect(await processOf(two)).toBe(first);
+    const [one, two] = [await connectClient(), await connectClient()];
+    const first = await readProcessId(one);
+    expect(await readProcessId(two)).toBe(first);
     await one.query('BEGIN');
-    expect(await processOf(one)).toBe(first);
-    expect(await processOf(two)).not.toBe(first);
+    expect(await readProcessId(one)).toBe(first);
+    expect(await readProcessId(two)).not.toBe(first);
     await expect(one.query('SELECT 1/0')).rejects.toMatchObject({ code: '22012' });
-    expect(await processOf(two)).not.toBe(first);
+    expect(await readProcessId(two)).not.toBe(first);
     await one.query('ROLLBACK');
     expect((await one.query('SELECT $1::int AS n', [7])).rows).toEqual([{ n: 7 }]);
   });
 
   it('accepts more callers than it has connections, and lets them wait', async () => {
-    const callers = await Promise.all(Array.from({ length: 60 }, () => connected()));
-    const seen = await Promise.all(
+    const callers = await Promise.all(Array.from({ length: 60 }, () => connectClient()));
+    const processIds = await Promise.all(
       callers.map(async (client) => (await client.query('SELECT pg_backend_pid() AS pid, pg_sleep(0.05)')).rows[0].pid),
     );
-    expect(new Set(seen).size).toBeLessThanOrEqual(30);
+    expect(new Set(processIds).size).toBeLessThanOrEqual(30);
   });
 
   describe.skipIf(isReal)('for a role with a limit of two connections', () => {
     let role: string;
-    let made = 0;
-    const limited = () => connected({ user: role, password: 'limited' });
+    let createdCount = 0;
+    const connectLimited = () => connectClient({ user: role, password: 'limited' });
 
     // One a test: connections of the test before may still be open.
     beforeEach(async () => {
-      made += 1;
-      role = `limited_${made}`;
-      const admin = await connected();
+      createdCount += 1;
+      role = `limited_${createdCount}`;
+      const admin = await connectClient();
       await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited' CONNECTION LIMIT 2`);
     });
 
     it('lets the third caller wait until a connection is free', async () => {
-      const [one, two] = [await limited(), await limited()];
+      const [one, two] = [await connectLimited(), await connectLimited()];
       for (const client of [one, two]) await client.query('BEGIN');
-      const waiting = [limited(), limited()];
-      await expect(Promise.race([...waiting, sleep(500, 'waits')])).resolves.toBe('waits');
+      const waitingClients = [connectLimited(), connectLimited()];
+      await expect(Promise.race([...waitingClients, sleep(500, 'waits')])).resolves.toBe('waits');
       await one.query('COMMIT');
-      for (const client of await Promise.all(waiting)) expect((await client.query('SELECT 1 AS n')).rowCount).toBe(1);
+      for (const client of await Promise.all(waitingClients))
+        expect((await client.query('SELECT 1 AS n')).rowCount).toBe(1);
     });
 
     it('opens another connection for a waiting caller when one ends', async () => {
-      const [one, two] = [await limited(), await limited()];
+      const [one, two] = [await connectLimited(), await connectLimited()];
       for (const client of [one, two]) await client.query('BEGIN');
-      const waiting = limited();
-      await expect(Promise.race([waiting, sleep(500, 'waits')])).resolves.toBe('waits');
+      const waitingClient = connectLimited();
+      await expect(Promise.race([waitingClient, sleep(500, 'waits')])).resolves.toBe('waits');
       await one.end();
-      expect((await (await waiting).query('SELECT 1 AS n')).rowCount).toBe(1);
+      expect((await (await waitingClient).query('SELECT 1 AS n')).rowCount).toBe(1);
     });
 
     it('refuses a caller at once for an error that waiting does not solve', async () => {
-      const holder = await limited();
+      const holder = await connectLimited();
       await holder.query('BEGIN');
-      const admin = await connected();
+      const admin = await connectClient();
       await admin.query(`ALTER ROLE ${role} PASSWORD 'other'`);
-      await expect(limited()).rejects.toMatchObject({ code: '28P01' });
+      await expect(connectLimited()).rejects.toMatchObject({ code: '28P01' });
     });
 
     it('refuses all waiting callers with the reason when no connection is left and none can be opened', async () => {
-      const holders = [await limited(), await limited()];
+      const holders = [await connectLimited(), await connectLimited()];
       for (const client of holders) await client.query('BEGIN');
-      const refusals = Array.from({ length: 3 }, () => limited().catch(({ code }) => code));
+      const refusals = Array.from({ length: 3 }, () => connectLimited().catch(({ code }) => code));
       await expect(Promise.race([...refusals, sleep(500, 'waits')])).resolves.toBe('waits');
-      const admin = await connected();
+      const admin = await connectClient();
       await admin.query(`ALTER ROLE ${role} CONNECTION LIMIT 0`);
       for (const client of holders) await client.end();
       expect(await Promise.all(refusals)).toEqual(['53300', '53300', '53300']);
@@ -149,18 +151,18 @@ function definePoolerTests(
 
   it.skipIf(isReal)('gives no caller a connection that it is closing', async () => {
     // A server that takes its time to close: whoever comes meanwhile must get another connection.
-    const slow = createServer({ allowHalfOpen: true }, (caller) => {
+    const slowServer = createServer({ allowHalfOpen: true }, (caller) => {
       const server = connect(postgres.port, '127.0.0.1');
       caller.on('data', (chunk) => chunk.at(0) !== 'X'.charCodeAt(0) && server.write(chunk));
       server.on('data', (chunk) => caller.write(chunk));
       for (const socket of [caller, server]) socket.on('error', () => undefined);
       caller.on('close', () => server.destroy());
     });
-    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
-    const before = new Pooler({ host: '127.0.0.1', port: (slow.address() as AddressInfo).port });
+    await new Promise<void>((resolve) => slowServer.listen(0, '127.0.0.1', resolve));
+    const slowPooler = new Pooler({ host: '127.0.0.1', port: (slowServer.address() as AddressInfo).port });
     const client = new Client({
       host: '127.0.0.1',
-      port: await before.listen(),
+      port: await slowPooler.listen(),
       user: 'postgres',
       database: 'postgres',
       password: 'secret',
@@ -168,22 +170,22 @@ function definePoolerTests(
     client.on('error', () => undefined);
     try {
       await client.connect();
-      const first = await processOf(client);
+      const first = await readProcessId(client);
       await new Promise((resolve) => setTimeout(resolve, 1_200));
-      expect(await processOf(client)).not.toBe(first);
+      expect(await readProcessId(client)).not.toBe(first);
     } finally {
       await client.end().catch(() => undefined);
-      before.close();
-      slow.close();
+      slowPooler.close();
+      slowServer.close();
     }
   });
 
   it('rolls back a transaction that a caller leaves open', async () => {
-    const caller = await connected();
+    const caller = await connectClient();
     await caller.query('CREATE TABLE left_open (n int)');
     await caller.query('BEGIN; LOCK TABLE left_open');
     await caller.end();
-    const other = await connected();
+    const other = await connectClient();
     await other.query("BEGIN; SET LOCAL lock_timeout = '3s'; LOCK TABLE left_open; ROLLBACK");
   });
 
@@ -198,17 +200,19 @@ function definePoolerTests(
       'CREATE TEMPORARY TABLE t (n int)',
       'BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT 1',
     ])('refuses a statement whose effect would outlive its transaction: %s', async (text) => {
-    await expect((await connected()).query(text)).rejects.toMatchObject({ code: '0A000' });
+    await expect((await connectClient()).query(text)).rejects.toMatchObject({ code: '0A000' });
   });
 
   it.runIf(!isReal)('refuses named prepared statements', async () => {
-    await expect((await connected()).query({ name: 'n', text: 'SELECT 1' })).rejects.toMatchObject({ code: '0A000' });
+    await expect((await connectClient()).query({ name: 'n', text: 'SELECT 1' })).rejects.toMatchObject({
+      code: '0A000',
+    });
   });
 
   it.runIf(isReal)(
     'leaks settings and prepared statements to the next caller, which is why the local pooler refuses them',
     async () => {
-      const [one, two] = [await connected(), await connected()];
+      const [one, two] = [await connectClient(), await connectClient()];
       await one.query("SET lock_timeout = '7s'");
       expect((await two.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '7s' }]);
       await one.query({ name: 'n', text: 'SELECT 1' });
@@ -218,21 +222,31 @@ function definePoolerTests(
 
   it.each([{ options: '-c search_path=x' }, { statement_timeout: 1_000 }])(
     'refuses startup parameters of a connection: %j',
-    async (more) => {
-      await expect(connected(more)).rejects.toThrow('unsupported startup parameter');
+    async (startupParameters) => {
+      await expect(connectClient(startupParameters)).rejects.toThrow('unsupported startup parameter');
     },
   );
 
-  it('reads messages that are sent together with the first one', async () => {
+  it('reads messages that are sent together with the startup message', async () => {
     const socket = connect({ host: '127.0.0.1', port });
-    const asked = makeMessage('', toInt32(3 << 16), 'user', 'postgres', 'database', 'postgres', Buffer.from([0]));
-    socket.write(Buffer.concat([asked, makeMessage('p', 'secret'), makeMessage('Q', "SELECT 'there' AS answer")]));
-    let answered = '';
+    const startupMessages = makeMessage(
+      '',
+      toInt32(3 << 16),
+      'user',
+      'postgres',
+      'database',
+      'postgres',
+      Buffer.from([0]),
+    );
+    socket.write(
+      Buffer.concat([startupMessages, makeMessage('p', 'secret'), makeMessage('Q', "SELECT 'there' AS answer")]),
+    );
+    let answerText = '';
     for await (const chunk of socket) {
-      answered += chunk.toString('latin1');
-      if (answered.includes('SELECT 1')) break;
+      answerText += chunk.toString('latin1');
+      if (answerText.includes('SELECT 1')) break;
     }
-    expect(answered).toContain('there');
+    expect(answerText).toContain('there');
   });
 
   it.each([
@@ -241,14 +255,14 @@ function definePoolerTests(
     'SELECT pg_advisory_xact_lock(1)',
     "SELECT set_config('lock_timeout', '1s', true)",
   ])('accepts the statement %s', async (text) => {
-    await (await connected()).query(text);
+    await (await connectClient()).query(text);
   });
 
-  it('refuses a wrong password, even after a right one', async () => {
+  it('refuses a wrong password, even after a right password', async () => {
     // Neon's proxy, which stands before the pooler, answers as PostgreSQL does.
     const refusal = { code: isReal ? '08P01' : '28P01' };
-    await expect(connected({ password: 'wrong' })).rejects.toMatchObject(refusal);
-    await connected();
-    await expect(connected({ password: 'wrong' })).rejects.toMatchObject(refusal);
+    await expect(connectClient({ password: 'wrong' })).rejects.toMatchObject(refusal);
+    await connectClient();
+    await expect(connectClient({ password: 'wrong' })).rejects.toMatchObject(refusal);
   });
 }

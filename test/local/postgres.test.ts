@@ -49,11 +49,11 @@ describe('the local PostgreSQL', () => {
     await first.stop();
     await first.stop();
     expect(isAlive(first.pid)).toBe(false);
-    const second = await start();
+    const secondServer = await start();
     try {
-      expect(await query(second.url, 'SELECT n FROM t')).toEqual([{ n: 1 }]);
+      expect(await query(secondServer.url, 'SELECT n FROM t')).toEqual([{ n: 1 }]);
     } finally {
-      await second.stop();
+      await secondServer.stop();
     }
   });
 
@@ -62,9 +62,9 @@ describe('the local PostgreSQL', () => {
     const client = new Client({ connectionString: postgres.url });
     client.on('error', () => undefined);
     await client.connect();
-    const lost = expect(client.query('SELECT pg_sleep(30)')).rejects.toThrow();
+    const lostQuery = expect(client.query('SELECT pg_sleep(30)')).rejects.toThrow();
     await postgres.stop();
-    await lost;
+    await lostQuery;
     expect(isAlive(postgres.pid)).toBe(false);
   });
 
@@ -83,20 +83,20 @@ describe('the local PostgreSQL', () => {
     await first.stop();
     const data = join(first.folders.at(-1) as string, 'data');
     await writeFile(join(data, 'postmaster.pid'), `${process.pid}\n${data}\n`);
-    const second = await start();
-    await second.stop();
+    const secondServer = await start();
+    await secondServer.stop();
     expect(isAlive(process.pid)).toBe(true);
   });
 
-  it('says what to do about data that it cannot use', async () => {
+  it('explains what to do about data that it cannot use', async () => {
     const first = await start();
     await first.stop();
     const data = join(first.folders.at(-1) as string, 'data');
     await rm(join(data, 'global', 'pg_control'));
-    const problem = await start().catch((error: unknown) => error);
-    expect(problem).toBeInstanceOf(Problem);
-    expect((problem as Error).message).toContain('pg_control');
-    expect((problem as Error).message).toContain(`delete all of ${parent}`);
+    const startError = await start().catch((error: unknown) => error);
+    expect(startError).toBeInstanceOf(Problem);
+    expect((startError as Error).message).toContain('pg_control');
+    expect((startError as Error).message).toContain(`delete all of ${parent}`);
   });
 
   it('refuses a folder that is not a data folder of PostgreSQL', async () => {

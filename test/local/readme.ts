@@ -6,17 +6,16 @@ import { promisify } from 'node:util';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
-/** The commands for a shell in one section of a document, in their order. */
+/** Lists the shell commands in one section of a document, in their order. */
 export async function listCommands(document: string, section: string): Promise<string> {
   const [, text] = (await readFile(join(PROJECT, document), 'utf8')).split(`\n## ${section}\n`);
-  const own = text?.split('\n## ')[0] ?? '';
-  return [...own.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands]) => commands).join('\n');
+  const sectionText = text?.split('\n## ')[0] ?? '';
+  return [...sectionText.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands]) => commands).join('\n');
 }
 
 /**
- * Runs commands of a document as a newcomer would: in the project's folder, whose state is `stateDir`. The first that fails
- * ends it.
- * @returns what they wrote
+ * Runs commands of a document like a newcomer: in the project's folder, with `stateDir` as the state folder. The first command
+ * that fails ends the run. @returns the output of the commands
  */
 export async function runCommands(commands: string, stateDir: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'data-console-readme-'));
@@ -26,8 +25,8 @@ export async function runCommands(commands: string, stateDir: string): Promise<s
     const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
     const script = `set -euo pipefail\n${commands}`;
     const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env, timeout: 600_000 }).catch(
-      ({ message, stdout: written }) => {
-        throw new Error(`${message}\nIt wrote at last: ${written?.slice(-2_000)}`);
+      ({ message, stdout: output }) => {
+        throw new Error(`${message}\nIt wrote at last: ${output?.slice(-2_000)}`);
       },
     );
     return stdout;

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Demo, signIn } from '../../local/demo.ts';
-import { type DemoDashboard, makeDashboard } from '../../local/demo-dashboard.ts';
+import { type DemoDashboard, makeDemoDashboard } from '../../local/demo-dashboard.ts';
 import { makeSchedule } from '../../local/demo-schedule.ts';
 import type { SentMail } from '../../local/mailbox.ts';
 import { findFreePort, isAlive } from '../../local/processes.ts';
@@ -17,32 +17,33 @@ import { askAsAgent, runInspector } from './agents.ts';
 import { listCommands, runCommands } from './readme.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
-const READY = 'Data Console API is ready.';
+const READY_MESSAGE = 'Data Console API is ready.';
 
-interface Start {
+interface StartedProcess {
   process: ChildProcess;
   output(): string;
-  /** Exit code, once it has ended. */
+  /** The exit code, once the process has ended. */
   ended: Promise<number | null>;
 }
 
 describe('npm start', () => {
   let stateDir: string;
   let port: number;
-  const starts: ChildProcess[] = [];
+  const startedProcesses: ChildProcess[] = [];
 
   beforeAll(async () => {
     stateDir = await mkdtemp(join(tmpdir(), 'data-console-test-'));
     port = await findFreePort();
   });
   afterAll(async () => {
-    for (const child of starts) child.kill('SIGKILL');
-    const outside = await readFile(join(stateDir, 'postgres', 'outside'), 'utf8').catch(() => '');
-    await gone();
-    for (const folder of [stateDir, outside.trim()]) if (folder) await rm(folder, { recursive: true, force: true });
+    for (const child of startedProcesses) child.kill('SIGKILL');
+    const outsideFolder = await readFile(join(stateDir, 'postgres', 'outside'), 'utf8').catch(() => '');
+    await waitUntilGone();
+    for (const folder of [stateDir, outsideFolder.trim()])
+      if (folder) await rm(folder, { recursive: true, force: true });
   });
 
-  function run(environment: Record<string, string> = {}): Start {
+  function startSystem(environment: Record<string, string> = {}): StartedProcess {
     const child = spawn(process.execPath, ['local/start.ts'], {
       cwd: PROJECT,
       env: {
@@ -57,7 +58,7 @@ describe('npm start', () => {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    starts.push(child);
+    startedProcesses.push(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
@@ -71,24 +72,24 @@ describe('npm start', () => {
     };
   }
 
-  async function ready(start: Start): Promise<void> {
-    let over = false;
+  async function waitUntilReady(start: StartedProcess): Promise<void> {
+    let hasEnded = false;
     void start.ended.then(() => {
-      over = true;
+      hasEnded = true;
     });
-    while (!start.output().includes(READY)) {
-      if (over) throw new Error(start.output());
+    while (!start.output().includes(READY_MESSAGE)) {
+      if (hasEnded) throw new Error(start.output());
       await sleep(50);
     }
   }
 
-  const demo = async () => JSON.parse(await readFile(join(stateDir, 'demo.json'), 'utf8'));
+  const readDemo = async () => JSON.parse(await readFile(join(stateDir, 'demo.json'), 'utf8'));
 
-  /** Process ids of what a start leaves in files: PostgreSQL, workerd. */
-  async function children(): Promise<number[]> {
-    const outside = (await readFile(join(stateDir, 'postgres', 'outside'), 'utf8').catch(() => '')).trim();
+  /** Lists the process ids that a start has written to files: of PostgreSQL and workerd. */
+  async function listChildren(): Promise<number[]> {
+    const outsideFolder = (await readFile(join(stateDir, 'postgres', 'outside'), 'utf8').catch(() => '')).trim();
     const files = [
-      join(outside || join(stateDir, 'postgres'), 'data', 'postmaster.pid'),
+      join(outsideFolder || join(stateDir, 'postgres'), 'data', 'postmaster.pid'),
       join(stateDir, 'worker', 'workerd.pid'),
     ];
     const pids = await Promise.all(
@@ -97,10 +98,10 @@ describe('npm start', () => {
     return pids.filter((pid) => pid > 0);
   }
 
-  /** Waits until none of them runs any more. */
-  async function gone(pids?: number[]): Promise<void> {
+  /** Waits until none of the processes runs any more. */
+  async function waitUntilGone(pids?: number[]): Promise<void> {
     const deadline = Date.now() + 120_000;
-    for (const pid of pids ?? (await children())) {
+    for (const pid of pids ?? (await listChildren())) {
       while (isAlive(pid)) {
         if (Date.now() > deadline) throw new Error(`process ${pid} is left`);
         await sleep(50);
@@ -109,7 +110,7 @@ describe('npm start', () => {
   }
 
   async function rows(): Promise<number> {
-    const { postgres_url } = await demo();
+    const { postgres_url } = await readDemo();
     const client = new Client({ connectionString: postgres_url });
     await client.connect();
     try {
@@ -119,20 +120,20 @@ describe('npm start', () => {
     }
   }
 
-  /** How many rows each chart of the dashboard answers behind both addresses, once their pages have opened. */
-  async function rowsOfCharts({ embed_url, public_share_url }: DemoDashboard): Promise<number[][]> {
+  /** Counts the rows that each chart of the dashboard returns at both addresses, after opening their pages. */
+  async function countChartRows({ embed_url, public_share_url }: DemoDashboard): Promise<number[][]> {
     const addresses = [
       [embed_url, embed_url.replace('/embed/', '/api/embed/')],
       [public_share_url, public_share_url.replace('/p/', '/api/v1/public/shares/')],
     ] as const;
     return Promise.all(
       addresses.map(async ([page, api]) => {
-        const opened = await fetch(page);
-        expect([opened.status, opened.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+        const pageAnswer = await fetch(page);
+        expect([pageAnswer.status, pageAnswer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
         const headers = { 'Content-Type': 'application/json' };
         const body = JSON.stringify({ parameters: { state: ['Texas', 'Ohio'], period: { from: '1995-01-01' } } });
-        const executed = await fetch(`${api}/execute`, { method: 'POST', headers, body });
-        const { results } = (await executed.json()) as { results: { row_count?: number }[] };
+        const executeAnswer = await fetch(`${api}/execute`, { method: 'POST', headers, body });
+        const { results } = (await executeAnswer.json()) as { results: { row_count?: number }[] };
         return results.map(({ row_count = 0 }) => row_count);
       }),
     );
@@ -141,77 +142,86 @@ describe('npm start', () => {
   it('runs the whole system, keeps its data when it is killed, and leaves no process behind', {
     timeout: 1_200_000,
   }, async () => {
-    const first = run({ RATE_LIMIT_IP_PER_SECOND: '10' });
-    await ready(first);
+    const first = startSystem({ RATE_LIMIT_IP_PER_SECOND: '10' });
+    await waitUntilReady(first);
     // Whoever comes right then is not refused for what the demo has asked.
-    const comers = Array.from({ length: 4 }, () => fetch(`http://127.0.0.1:${port}/health`));
-    expect((await Promise.all(comers)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    const facts = await demo();
+    const earlyRequests = Array.from({ length: 4 }, () => fetch(`http://127.0.0.1:${port}/health`));
+    expect((await Promise.all(earlyRequests)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const facts = await readDemo();
     expect(facts.base_url).toBe(`http://127.0.0.1:${port}`);
     const health = await fetch(`${facts.base_url}/health`);
     expect([health.status, (await health.json()) as unknown]).toMatchObject([200, { status: 'ok' }]);
     expect(await rows()).toBe(10_000);
-    const [embedded, linked] = await rowsOfCharts(facts);
+    const [embedded, linked] = await countChartRows(facts);
     expect(embedded?.length).toBeGreaterThanOrEqual(4);
     expect(Math.min(...(embedded as number[]))).toBeGreaterThan(0);
     expect(linked).toEqual(embedded);
-    await mailsTheDashboard(facts);
+    await testDashboardMail(facts);
 
-    const second = run({ PORT: String(await findFreePort()) });
-    expect(await second.ended).toBe(1);
-    expect(second.output()).toMatch(/Another start \(process \d+\) runs on .*: stop it, or set LOCAL_STATE_DIR/);
+    const secondStart = startSystem({ PORT: String(await findFreePort()) });
+    expect(await secondStart.ended).toBe(1);
+    expect(secondStart.output()).toMatch(/Another start \(process \d+\) runs on .*: stop it, or set LOCAL_STATE_DIR/);
 
-    const alive = await children();
-    expect(alive.map(isAlive)).toEqual([true, true]);
+    const livePids = await listChildren();
+    expect(livePids.map(isAlive)).toEqual([true, true]);
     first.process.kill('SIGKILL');
     await first.ended;
-    await gone(alive);
+    await waitUntilGone(livePids);
 
-    const third = run();
-    await ready(third);
+    const thirdStart = startSystem();
+    await waitUntilReady(thirdStart);
     // What the first start printed still holds.
-    expect(await demo()).toMatchObject({ ...facts, mailbox_url: expect.any(String), postgres_url: expect.any(String) });
+    expect(await readDemo()).toMatchObject({
+      ...facts,
+      mailbox_url: expect.any(String),
+      postgres_url: expect.any(String),
+    });
     expect(await rows()).toBe(10_000);
-    expect(await rowsOfCharts(facts)).toEqual([embedded, linked]);
-    const alsoAlive = await children();
-    expect(alsoAlive.map(isAlive)).toEqual([true, true]);
-    await answersBesideOperators(facts);
-    await doesWhatItsDocumentsSay(facts);
-    await answersAgents(facts);
-    await takesUpTheDashboard(facts);
-    third.process.kill('SIGINT');
-    expect(await third.ended).toBe(0);
-    expect(alsoAlive.map(isAlive)).toEqual([false, false]);
+    expect(await countChartRows(facts)).toEqual([embedded, linked]);
+    const latePids = await listChildren();
+    expect(latePids.map(isAlive)).toEqual([true, true]);
+    await testOperatorCommands(facts);
+    await testDocumentedCommands(facts);
+    await testAgents(facts);
+    await testInterruptedDashboard(facts);
+    thirdStart.process.kill('SIGINT');
+    expect(await thirdStart.ended).toBe(0);
+    expect(latePids.map(isAlive)).toEqual([false, false]);
   });
 
-  /** Commands that read and write the databases go through the start: no request finds one locked. */
-  async function answersBesideOperators(facts: Demo & DemoDashboard) {
+  /** Runs operator commands on the databases through the running system; no request finds a locked database. */
+  async function testOperatorCommands(facts: Demo & DemoDashboard) {
     const api = await signIn(facts);
-    const run = (name: string, ...options: string[]) => runCommand(name, options, { LOCAL_STATE_DIR: stateDir });
+    const runWithState = (name: string, ...options: string[]) =>
+      runCommand(name, options, { LOCAL_STATE_DIR: stateDir });
     const file = join(stateDir, 'company.ndjson');
-    let over = false;
-    const commands = (async () => {
-      const exported = await run('restore', 'save', facts.company.id, file);
-      return [exported, await run('restore', 'put-back', file), await run('dead-letters', 'replay')];
+    let isOver = false;
+    const pendingCommands = (async () => {
+      const saveOutput = await runWithState('restore', 'save', facts.company.id, file);
+      return [
+        saveOutput,
+        await runWithState('restore', 'put-back', file),
+        await runWithState('dead-letters', 'replay'),
+      ];
     })().finally(() => {
-      over = true;
+      isOver = true;
     });
-    const before = (await api.get('/v1/visualizations')).total;
-    while (!over) {
+    const countBefore = (await api.get('/v1/visualizations')).total;
+    while (!isOver) {
       const slug = `beside-${crypto.randomUUID()}`;
       await api.post('/v1/groups', { body: { name: slug, slug, description: 'Made beside an operator.' } });
       await sleep(200);
     }
-    expect((await commands).map(({ code, output }) => [code, output])).toEqual([
+    expect((await pendingCommands).map(({ code, output }) => [code, output])).toEqual([
       [0, expect.stringContaining('rows are in')],
       [0, expect.stringMatching(/^\d+ rows were put back\.\n$/)],
       [0, '0 messages will be sent again within a minute.\n'],
     ]);
-    expect((await api.get('/v1/visualizations')).total).toBe(before);
+    expect((await api.get('/v1/visualizations')).total).toBe(countBefore);
   }
 
-  /** There is one schedule, however often it is made, and locally its mail comes to the mailbox. */
-  async function mailsTheDashboard(facts: Demo & DemoDashboard) {
+  /** Tests that there is one schedule, however often the demo is made, and that its mail arrives in the local mailbox. */
+  async function testDashboardMail(facts: Demo & DemoDashboard) {
     const api = await signIn(facts);
     expect(await makeSchedule(api, facts.dashboard_id)).toBe(facts.schedule_id);
     const { records } = await api.get('/v1/schedules');
@@ -219,16 +229,16 @@ describe('npm start', () => {
       { _id: facts.schedule_id, status: 'active', next_run_at: expect.stringMatching(/T08:00:00\.000Z$/) },
     ]);
     await api.post('/v1/schedules/{id}/run', { params: { id: facts.schedule_id as string } });
-    const subjects = async () => {
+    const readSubjects = async () => {
       const mails = await fetch(`${facts.mailbox_url}?${new URLSearchParams({ to: facts.owner.email })}`);
       return ((await mails.json()) as { subject: string }[]).map(({ subject }) => subject);
     };
-    await expect.poll(subjects, { timeout: 120_000 }).toContain('Strikes of the week: Demo');
-    await mailsFiles(api, facts);
+    await expect.poll(readSubjects, { timeout: 120_000 }).toContain('Strikes of the week: Demo');
+    await testFileMail(api, facts);
   }
 
-  /** The mailbox answers what was attached, byte for byte. */
-  async function mailsFiles(
+  /** Tests that the mailbox returns attached files unchanged. */
+  async function testFileMail(
     api: Awaited<ReturnType<typeof signIn>>,
     { owner, mailbox_url, visualization_id }: Demo & DemoDashboard,
   ) {
@@ -244,12 +254,12 @@ describe('npm start', () => {
       },
     });
     await api.post('/v1/schedules/{id}/run', { params: { id: _id } });
-    const found = async () => {
+    const findMail = async () => {
       const mails = await fetch(`${mailbox_url}?${new URLSearchParams({ to: owner.email })}`);
       return ((await mails.json()) as SentMail[]).find(({ subject }) => subject.startsWith('Files of the week'));
     };
-    await expect.poll(found, { timeout: 120_000 }).toBeDefined();
-    const mail = (await found()) as SentMail;
+    await expect.poll(findMail, { timeout: 120_000 }).toBeDefined();
+    const mail = (await findMail()) as SentMail;
     expect(mail.headers).toMatchObject({ 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' });
     expect(mail.attachments).toMatchObject([
       { filename: expect.stringMatching(/\.csv$/), content_type: 'text/csv; charset=utf-8' },
@@ -258,91 +268,101 @@ describe('npm start', () => {
     await api.delete('/v1/schedules/{id}', { params: { id: _id } });
   }
 
-  async function doesWhatItsDocumentsSay(facts: Demo & DemoDashboard) {
+  async function testDocumentedCommands(facts: Demo & DemoDashboard) {
     expect(await runCommands(await listCommands('README.md', 'The first call'), stateDir)).toContain('"records":[');
-    const written = await runCommands(await listCommands('docs/tour.md', 'Try it'), stateDir);
+    const commandOutput = await runCommands(await listCommands('docs/tour.md', 'Try it'), stateDir);
     const { records } = await (await signIn(facts)).get('/v1/managed-tables', { query: { search: 'my_sales' } });
     expect(records).toMatchObject([{ display_name: 'my_sales', row_count: 3 }]);
-    expect(written).toContain('{"status":"inserting"}');
-    expect(written).toContain('{"status":"undone","removed":1,"restored":3}');
-    expect(written).toContain('{"inserted":1,"updated":1,"unchanged":0}');
-    expect(written).toMatch(/"display_name":"my_sales".*"deleted_at"/);
-    expect(written).toMatch(/^idempotency-replayed: true\r?\n304\n\{[^\n]*"Who reads what was sold\."/im);
-    expect(written).toMatch(/^\{"error":"PRECONDITION_FAILED"/m);
-    expect(written).toMatch(
+    expect(commandOutput).toContain('{"status":"inserting"}');
+    expect(commandOutput).toContain('{"status":"undone","removed":1,"restored":3}');
+    expect(commandOutput).toContain('{"inserted":1,"updated":1,"unchanged":0}');
+    expect(commandOutput).toMatch(/"display_name":"my_sales".*"deleted_at"/);
+    expect(commandOutput).toMatch(/^idempotency-replayed: true\r?\n304\n\{[^\n]*"Who reads what was sold\."/im);
+    expect(commandOutput).toMatch(/^\{"error":"PRECONDITION_FAILED"/m);
+    expect(commandOutput).toMatch(
       /"rows":\[\["1990-01-01",\d+\],[^\n]*"explanation":"Strikes; by year of Flight date; at most 1000 rows."/,
     );
-    expect(written).toContain('Total cost; by State; ordered by Total cost, descending; at most 1 row.');
-    expect(written).toMatch(/\n\[\["0\.\d+"\]\]\n/);
-    expect(written).toMatch(/"records":\[\{"id":"[^"]+","region":"south","amount":20\}\]/);
-    expect(written).toMatch(/"total":2,[^\n]*"columns":\["day"\],"unique":true/);
-    expect(written).toMatch(/"region":"north"[^\n]*"next_cursor":null/);
-    expect(written).toMatch(/^\{"id":"[^"]+","day":"2026-01-06","amount":20\}$/m);
-    expect(written).toContain(facts.owner.email);
-    expect(written).toMatch(/^This is “Strikes every morning” of Demo, as of /m);
-    expect(written).toMatch(/"name":"Analysts"/);
-    expect(written).toMatch(/"url":"[^"]+\/data\/strikes"/);
-    expect(written).toMatch(/"user":null,"service_account":\{/);
-    expect(written).toContain(
+    expect(commandOutput).toContain('Total cost; by State; ordered by Total cost, descending; at most 1 row.');
+    expect(commandOutput).toMatch(/\n\[\["0\.\d+"\]\]\n/);
+    expect(commandOutput).toMatch(/"records":\[\{"id":"[^"]+","region":"south","amount":20\}\]/);
+    expect(commandOutput).toMatch(/"total":2,[^\n]*"columns":\["day"\],"unique":true/);
+    expect(commandOutput).toMatch(/"region":"north"[^\n]*"next_cursor":null/);
+    expect(commandOutput).toMatch(/^\{"id":"[^"]+","day":"2026-01-06","amount":20\}$/m);
+    expect(commandOutput).toContain(facts.owner.email);
+    expect(commandOutput).toMatch(/^This is “Strikes every morning” of Demo, as of /m);
+    expect(commandOutput).toMatch(/"name":"Analysts"/);
+    expect(commandOutput).toMatch(/"url":"[^"]+\/data\/strikes"/);
+    expect(commandOutput).toMatch(/"user":null,"service_account":\{/);
+    expect(commandOutput).toContain(
       '"suggestions":[{"target_type":"concept_create","name":"Strike"}],"skipped":[],"errors":[]',
     );
-    expect(written).toMatch(/"inputSchema":\{[^\n]*\n[^\n]*"quantity":3/);
-    const [embedUrl = ''] = /http\S+\/embed\/d\/\S+$/.exec(written.trim()) ?? [];
+    expect(commandOutput).toMatch(/"inputSchema":\{[^\n]*\n[^\n]*"quantity":3/);
+    const [embedUrl = ''] = /http\S+\/embed\/d\/\S+$/.exec(commandOutput.trim()) ?? [];
     expect((await fetch(embedUrl.replace('/embed/', '/api/embed/').concat('/info'))).status).toBe(200);
   }
 
-  /** The protocol's own clients, and the Inspector's command line. */
-  async function answersAgents(facts: Demo & DemoDashboard) {
-    const newest = await askAsAgent(facts, '2.x');
+  /** Tests the protocol's own clients, and the Inspector's command line. */
+  async function testAgents(facts: Demo & DemoDashboard) {
+    const newestClient = await askAsAgent(facts, '2.x');
     const { names, ...told } = await askAsAgent(facts, '1.x');
-    expect([told.version, newest.version, newest.names]).toEqual(['2025-11-25', '2026-07-28', names]);
-    for (const { rows, dashboard } of [told, newest]) {
+    expect([told.version, newestClient.version, newestClient.names]).toEqual(['2025-11-25', '2026-07-28', names]);
+    for (const { rows, dashboard } of [told, newestClient]) {
       expect(rows).toMatchObject({ cut: false, data: { quantity: 3, total: 10_000 } });
       expect((dashboard.data as { results: unknown[] }).results.length).toBeGreaterThanOrEqual(4);
     }
     const { tools } = (await runInspector(facts, '--method', 'tools/list')) as { tools: { name: string }[] };
     expect(tools.map(({ name }) => name)).toEqual(names);
-    const sent = ['--method', 'tools/call', '--tool-name', 'list_tables', '--tool-arg', 'search=birdstrikes'];
-    expect(await runInspector(facts, ...sent)).toMatchObject({ structuredContent: { data: { total: 1 } } });
+    const inspectorOptions = [
+      '--method',
+      'tools/call',
+      '--tool-name',
+      'list_tables',
+      '--tool-arg',
+      'search=birdstrikes',
+    ];
+    expect(await runInspector(facts, ...inspectorOptions)).toMatchObject({ structuredContent: { data: { total: 1 } } });
   }
 
-  /** A start that is killed while it makes the dashboard has told only a part of it, or nothing. */
-  async function takesUpTheDashboard({ base_url, company, owner, ...facts }: Demo & DemoDashboard) {
+  /**
+   * Tests that a start which was killed while it made the demo dashboard is completed: it has reported some of its links, or
+   * none.
+   */
+  async function testInterruptedDashboard({ base_url, company, owner, ...facts }: Demo & DemoDashboard) {
     const api = await signIn({ base_url, company, owner });
     const { dashboard_id, visualization_id, embed_url, public_share_url } = facts;
-    const charts = async () => (await api.get('/v1/visualizations')).total;
-    const before = await charts();
+    const countCharts = async () => (await api.get('/v1/visualizations')).total;
+    const chartsBefore = await countCharts();
 
-    const again = await makeDashboard(base_url, api, {});
-    expect(again).toMatchObject({ dashboard_id, visualization_id });
-    expect(await charts()).toBe(before);
-    expect(again.public_share_url).not.toBe(public_share_url);
+    const repeatedDemo = await makeDemoDashboard(base_url, api, {});
+    expect(repeatedDemo).toMatchObject({ dashboard_id, visualization_id });
+    expect(await countCharts()).toBe(chartsBefore);
+    expect(repeatedDemo.public_share_url).not.toBe(public_share_url);
     // The link that was never printed opens nothing.
     expect((await fetch(public_share_url.replace('/p/', '/api/v1/public/shares/').concat('/resolve'))).status).toBe(
       401,
     );
-    const [made, shared] = await rowsOfCharts(again);
+    const [made, shared] = await countChartRows(repeatedDemo);
     expect(shared).toEqual(made);
 
     await api.post('/api/v1/embed/rotate-key');
-    const renewed = await makeDashboard(base_url, api, again);
-    expect(renewed).toEqual({ ...again, embed_url: expect.not.stringMatching(embed_url) });
-    expect(await rowsOfCharts(renewed)).toEqual([made, shared]);
+    const renewedDemo = await makeDemoDashboard(base_url, api, repeatedDemo);
+    expect(renewedDemo).toEqual({ ...repeatedDemo, embed_url: expect.not.stringMatching(embed_url) });
+    expect(await countChartRows(renewedDemo)).toEqual([made, shared]);
   }
 
-  it('says what to do about a port that is taken or invalid', async () => {
+  it('explains what to do about a port that is taken or invalid', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port: taken } = server.address() as { port: number };
+    const { port: takenPort } = server.address() as { port: number };
     try {
-      const start = run({ PORT: String(taken) });
+      const start = startSystem({ PORT: String(takenPort) });
       expect(await start.ended).toBe(1);
-      expect(start.output().trim()).toMatch(new RegExp(`^Port ${taken} is taken by another program: set PORT`));
+      expect(start.output().trim()).toMatch(new RegExp(`^Port ${takenPort} is taken by another program: set PORT`));
     } finally {
       server.close();
     }
-    const nonsense = run({ PORT: 'http' });
-    expect(await nonsense.ended).toBe(1);
-    expect(nonsense.output().trim()).toBe('PORT is "http": set it to a number between 1 and 65535.');
+    const invalidPortStart = startSystem({ PORT: 'http' });
+    expect(await invalidPortStart.ended).toBe(1);
+    expect(invalidPortStart.output().trim()).toBe('PORT is "http": set it to a number between 1 and 65535.');
   });
 });

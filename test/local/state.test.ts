@@ -17,9 +17,9 @@ describe('the state folder of npm start', () => {
   it('generates its secrets once, in a file that only its owner can read', async () => {
     const first = await openState(folder);
     await first.release();
-    const second = await openState(folder);
-    await second.release();
-    expect(second.secrets).toEqual(first.secrets);
+    const secondState = await openState(folder);
+    await secondState.release();
+    expect(secondState.secrets).toEqual(first.secrets);
     expect((await stat(join(folder, 'secrets.json'))).mode & 0o777).toBe(0o600);
     expect(JSON.parse(first.secrets.JWT_PRIVATE_KEYS ?? '')[0]).toMatchObject({ kty: 'OKP', crv: 'Ed25519', kid: '1' });
   });
@@ -33,13 +33,13 @@ describe('the state folder of npm start', () => {
 
   it('takes over the lock of a process that has ended', async () => {
     await writeFile(join(folder, 'lock'), '999999999\n');
-    const opened = await openState(folder);
+    const openedState = await openState(folder);
     expect(await readFile(join(folder, 'lock'), 'utf8')).toBe(`${process.pid}\n`);
-    await opened.release();
+    await openedState.release();
     await expect(stat(join(folder, 'lock'))).rejects.toThrow('ENOENT');
   });
 
-  it('says what to do about secrets that it cannot read, and releases its lock', async () => {
+  it('explains what to do about secrets that it cannot read, and releases its lock', async () => {
     await writeFile(join(folder, 'secrets.json'), '{');
     await expect(openState(folder)).rejects.toThrow(/delete .* to begin anew/);
     await expect(stat(join(folder, 'lock'))).rejects.toThrow('ENOENT');
@@ -47,41 +47,44 @@ describe('the state folder of npm start', () => {
 });
 
 describe('the local mailbox of npm start', () => {
-  const mail = (to: string, subject: string) => ({ to, subject, text: 'text', html: '<p>text</p>' });
-  const read = async (url: string) => (await (await fetch(url)).json()) as SentMail[];
+  const makeMail = (to: string, subject: string) => ({ to, subject, text: 'text', html: '<p>text</p>' });
+  const readMails = async (url: string) => (await (await fetch(url)).json()) as SentMail[];
 
   it('lists mails newest first, finds them by address case-insensitively, and keeps them over a restart', async () => {
     const file = join(folder, 'mails.ndjson');
     const first = await openMailbox(file);
-    await first.deliver(mail('ann@example.test', 'one'));
-    await first.deliver(mail('Bob+x@example.test', 'two'));
-    await first.deliver(mail('ann@example.test', 'three'));
-    expect((await read(`${first.url}?to=ANN@example.test`)).map(({ subject }) => subject)).toEqual(['three', 'one']);
+    await first.deliver(makeMail('ann@example.test', 'one'));
+    await first.deliver(makeMail('Bob+x@example.test', 'two'));
+    await first.deliver(makeMail('ann@example.test', 'three'));
+    expect((await readMails(`${first.url}?to=ANN@example.test`)).map(({ subject }) => subject)).toEqual([
+      'three',
+      'one',
+    ]);
     await first.close();
     await appendFile(file, '{"to":"cut o');
 
-    const second = await openMailbox(file);
+    const secondMailbox = await openMailbox(file);
     try {
-      const all = await read(second.url);
-      expect(all.map(({ subject }) => subject)).toEqual(['three', 'two', 'one']);
-      expect(all[0]).toEqual({
-        ...mail('ann@example.test', 'three'),
+      const allMails = await readMails(secondMailbox.url);
+      expect(allMails.map(({ subject }) => subject)).toEqual(['three', 'two', 'one']);
+      expect(allMails[0]).toEqual({
+        ...makeMail('ann@example.test', 'three'),
         headers: {},
         attachments: [],
         sent_at: expect.stringMatching(/Z$/),
       });
-      expect(await read(`${second.url}?to=${encodeURIComponent('bob+x@example.test')}`)).toHaveLength(1);
-      expect(await read(`${second.url}?to=nobody@example.test`)).toEqual([]);
-      expect((await fetch(second.url, { method: 'POST', body: '{}' })).status).toBe(404);
-      await second.deliver(mail('ann@example.test', 'four'));
+      expect(await readMails(`${secondMailbox.url}?to=${encodeURIComponent('bob+x@example.test')}`)).toHaveLength(1);
+      expect(await readMails(`${secondMailbox.url}?to=nobody@example.test`)).toEqual([]);
+      expect((await fetch(secondMailbox.url, { method: 'POST', body: '{}' })).status).toBe(404);
+      await secondMailbox.deliver(makeMail('ann@example.test', 'four'));
     } finally {
-      await second.close();
+      await secondMailbox.close();
     }
-    const third = await openMailbox(file);
+    const thirdMailbox = await openMailbox(file);
     try {
-      expect((await read(third.url))[0]?.subject).toBe('four');
+      expect((await readMails(thirdMailbox.url))[0]?.subject).toBe('four');
     } finally {
-      await third.close();
+      await thirdMailbox.close();
     }
   });
 });

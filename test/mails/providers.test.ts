@@ -2,31 +2,31 @@ import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { type Mail, type Mailer, MailRefused, parseSender } from '../../src/platform/mail.ts';
-import { cloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
-import { resendMailer } from '../../src/platform/mail-resend.ts';
+import { createCloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
+import { createResendMailer } from '../../src/platform/mail-resend.ts';
 import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
-import { call } from '../support/api.ts';
+import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { listMailsTo, readCode, whileMailIsRefused } from '../support/mail.ts';
+import { listMailsTo, readCode, runWhileMailIsRefused } from '../support/mail.ts';
 import type { AcceptedMail } from '../support/mail-provider.ts';
-import { aCompany, aUser } from '../support/worlds.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
-const FROM = 'Data Console <no-reply@console.test>';
-const KEY = 're_key_of_the_tests';
-const mail = (to: string): Mail => ({ to, subject: 'Subject', text: 'Text', html: '<p>Text</p>' });
-const resend = ({ baseUrl = inject('mailServiceUrl'), apiKey = KEY, from = FROM } = {}) =>
-  resendMailer({ baseUrl, apiKey, sender: parseSender(from) });
+const FROM_ADDRESS = 'Data Console <no-reply@console.test>';
+const API_KEY = 're_key_of_the_tests';
+const makeMail = (to: string): Mail => ({ to, subject: 'Subject', text: 'Text', html: '<p>Text</p>' });
+const createMailer = ({ baseUrl = inject('mailServiceUrl'), apiKey = API_KEY, from = FROM_ADDRESS } = {}) =>
+  createResendMailer({ baseUrl, apiKey, sender: parseSender(from) });
 
 async function listReceivedMails(to: string): Promise<AcceptedMail[]> {
   const response = await fetch(`${inject('mailServiceUrl')}/taken`);
-  return ((await response.json()) as AcceptedMail[]).filter((one) => one.to.includes(to));
+  return ((await response.json()) as AcceptedMail[]).filter((receivedMail) => receivedMail.to.includes(to));
 }
 
-/** What a mailer says of a mail that it does not send. */
-async function refusal(mailer: Mailer, to: string): Promise<{ code: string; permanent: boolean }> {
-  const error = await mailer.send(mail(to)).then(
+/** Sends a mail that the mailer refuses, and returns the refusal's code and whether it is permanent. */
+async function readRefusal(mailer: Mailer, to: string): Promise<{ code: string; permanent: boolean }> {
+  const error = await mailer.send(makeMail(to)).then(
     () => null,
-    (thrown: unknown) => thrown,
+    (caughtError: unknown) => caughtError,
   );
   if (!(error instanceof MailRefused)) throw new Error(`The mailer did not refuse: ${error}`);
   return { code: error.code, permanent: error.permanent };
@@ -34,8 +34,10 @@ async function refusal(mailer: Mailer, to: string): Promise<{ code: string; perm
 
 describe('a mail service with Resend’s API', () => {
   it('receives the mail unchanged', async () => {
-    await resend().send(mail('ina@example.com'));
-    expect(await listReceivedMails('ina@example.com')).toEqual([{ from: FROM, ...mail(''), to: ['ina@example.com'] }]);
+    await createMailer().send(makeMail('ina@example.com'));
+    expect(await listReceivedMails('ina@example.com')).toEqual([
+      { from: FROM_ADDRESS, ...makeMail(''), to: ['ina@example.com'] },
+    ]);
   });
 
   it('receives the pictures that a mail shows', async () => {
@@ -45,14 +47,14 @@ describe('a mail service with Resend’s API', () => {
       type: 'image/png',
       content: decodePicture(PICTURES.png),
     };
-    await resend().send({ ...mail('picture@example.com'), pictures: [picture] });
+    await createMailer().send({ ...makeMail('picture@example.com'), pictures: [picture] });
     expect((await listReceivedMails('picture@example.com'))[0]).toMatchObject({
       attachments: [{ content_id: 'logo', filename: 'logo.png', content_type: 'image/png', content: PICTURES.png }],
     });
   });
 
   it.each([0, 1, 2, 3, 48 * 1024, 48 * 1024 + 1, 300_001])(
-    'receives a file of %i bytes, and how to unsubscribe',
+    'receives a file of %i bytes, and the unsubscribe address',
     async (size) => {
       const content = Uint8Array.from({ length: size }, (_, at) => (at * 7) % 256);
       const files = [
@@ -60,20 +62,20 @@ describe('a mail service with Resend’s API', () => {
         { filename: 'two.csv', type: 'text/csv', content: content.slice(0, 5) },
       ];
       const headers = { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
-      await resend().send({ ...mail(`file-${size}@example.com`), files, headers });
-      const encoded = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+      await createMailer().send({ ...makeMail(`file-${size}@example.com`), files, headers });
+      const encodeBase64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
       expect((await listReceivedMails(`file-${size}@example.com`))[0]).toMatchObject({
         headers,
         attachments: [
-          { filename: 'Ünï "1".csv', content_type: 'text/csv', content: encoded(content) },
-          { filename: 'two.csv', content_type: 'text/csv', content: encoded(content.slice(0, 5)) },
+          { filename: 'Ünï "1".csv', content_type: 'text/csv', content: encodeBase64(content) },
+          { filename: 'two.csv', content_type: 'text/csv', content: encodeBase64(content.slice(0, 5)) },
         ],
       });
     },
   );
 
   it('receives a bare address as sender', async () => {
-    await resend({ from: 'bare@console.test' }).send(mail('bare@example.com'));
+    await createMailer({ from: 'bare@console.test' }).send(makeMail('bare@example.com'));
     expect((await listReceivedMails('bare@example.com'))[0]?.from).toBe('bare@console.test');
   });
 
@@ -89,24 +91,24 @@ describe('a mail service with Resend’s API', () => {
     'has a refusal reported with its code, and as permanent or not: %s',
     async (_what, settings, to, code, permanent) => {
       const baseUrl = `${inject('mailServiceUrl')}${'baseUrl' in settings ? settings.baseUrl : ''}`;
-      expect(await refusal(resend({ ...settings, baseUrl }), to)).toEqual({ code, permanent });
+      expect(await readRefusal(createMailer({ ...settings, baseUrl }), to)).toEqual({ code, permanent });
     },
   );
 
   it('that hangs up is not reported as having refused the mail', async () => {
-    await expect(resend().send(mail('silent@example.com'))).rejects.not.toBeInstanceOf(MailRefused);
+    await expect(createMailer().send(makeMail('silent@example.com'))).rejects.not.toBeInstanceOf(MailRefused);
   });
 
   it('sends the mails of the API when it is configured', async () => {
-    const company = await aCompany();
+    const company = await createOwnedCompany();
     const variables = {
       MAIL_PROVIDER: 'resend',
       MAIL_API_URL: inject('mailServiceUrl'),
-      MAIL_API_KEY: KEY,
-      MAIL_FROM: FROM,
+      MAIL_API_KEY: API_KEY,
+      MAIL_FROM: FROM_ADDRESS,
     };
     const json = { company_slug: company.slug, email: company.owner.email };
-    expect((await call('POST', '/v1/auth/passwordless/request', { json, env: variables })).status).toBe(200);
+    expect((await callApi('POST', '/v1/auth/passwordless/request', { json, env: variables })).status).toBe(200);
     const [sent] = await listReceivedMails(company.owner.email);
     expect(readCode(sent as unknown as Mail)).toMatch(/^\d{6}$/);
     expect(listMailsTo(company.owner.email)).toEqual([]);
@@ -119,9 +121,9 @@ describe('a mail service with Resend’s API', () => {
 });
 
 describe('Cloudflare Email Sending', () => {
-  const failing = (error: unknown) =>
-    cloudflareMailer({ send: () => Promise.reject(error) } as unknown as SendEmail, parseSender(FROM));
-  const coded = (code: string) => Object.assign(new Error('Refused.'), { code });
+  const createFailingBinding = (error: unknown) =>
+    createCloudflareMailer({ send: () => Promise.reject(error) } as unknown as SendEmail, parseSender(FROM_ADDRESS));
+  const makeCodedError = (code: string) => Object.assign(new Error('Refused.'), { code });
 
   it.each([
     ['E_SENDER_NOT_VERIFIED', true],
@@ -134,13 +136,13 @@ describe('Cloudflare Email Sending', () => {
     ['E_DELIVERY_FAILED', false],
     ['E_INTERNAL_SERVER_ERROR', false],
   ])('has a refusal reported with its code, and as permanent or not: %s', async (code, permanent) => {
-    expect(await refusal(failing(coded(code)), 'a@example.com')).toEqual({ code, permanent });
+    expect(await readRefusal(createFailingBinding(makeCodedError(code)), 'a@example.com')).toEqual({ code, permanent });
   });
 
-  it('that fails without a code is not reported as having refused the mail', async () => {
-    await expect(failing(new Error('Network connection lost.')).send(mail('a@example.com'))).rejects.not.toBeInstanceOf(
-      MailRefused,
-    );
+  it('that fails without a code is not reported as refusing the mail', async () => {
+    await expect(
+      createFailingBinding(new Error('Network connection lost.')).send(makeMail('a@example.com')),
+    ).rejects.not.toBeInstanceOf(MailRefused);
   });
 });
 
@@ -150,33 +152,33 @@ describe('a mail that was refused', () => {
     vi.restoreAllMocks();
   });
 
-  /** Invites somebody while mails are refused with a code. @returns what was logged, and how many tries a day saw */
-  async function invited(code: string) {
-    const company = await aCompany();
-    const { as } = await aUser(company, { can: ['*'] });
+  /** Invites a user while mails are refused with a code. @returns the logged lines, and the number of attempts within a day */
+  async function inviteDuringRefusal(code: string) {
+    const company = await createOwnedCompany();
+    const { as } = await createAllowedUser(company, { can: ['*'] });
     const email = `invited@${company.slug}.test`;
-    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    const tries = await whileMailIsRefused(code, async () => {
+    const consoleError = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const attempts = await runWhileMailIsRefused(code, async () => {
       expect((await as.post('/v1/users/invite', { json: { email } })).status).toBe(201);
       for (const minutes of [2, 10, 60, 180]) {
         advanceClock(minutes * 60_000);
         await runScheduled();
       }
     });
-    const lines = logged.mock.calls
+    const lines = consoleError.mock.calls
       .map(([line]) => JSON.parse(line as string))
       .filter((it) => it.event === 'mail_failed');
-    return { lines, tries };
+    return { lines, tries: attempts };
   }
 
   it('is logged with its code, and not retried if the refusal is permanent', async () => {
-    const { lines, tries } = await invited('E_RECIPIENT_SUPPRESSED');
+    const { lines, tries } = await inviteDuringRefusal('E_RECIPIENT_SUPPRESSED');
     expect(tries).toBe(1);
     expect(lines).toMatchObject([{ code: 'E_RECIPIENT_SUPPRESSED', permanent: true }]);
   });
 
   it('is logged with its code, and retried if the refusal is transient', async () => {
-    const { lines, tries } = await invited('E_RATE_LIMIT_EXCEEDED');
+    const { lines, tries } = await inviteDuringRefusal('E_RATE_LIMIT_EXCEEDED');
     expect(tries).toBe(5);
     expect(lines).toHaveLength(5);
     expect(lines[4]).toMatchObject({ code: 'E_RATE_LIMIT_EXCEEDED', permanent: false });

@@ -18,12 +18,12 @@ import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 
 const receiver = { to: 'ina@example.com', name: 'Ina' };
 const url = 'https://console.test/x?token=abc';
-const HOSTILE = '<img src=x onerror=alert(1)>"\'&\r\nBcc: everybody@example.com';
+const HOSTILE_NAME = '<img src=x onerror=alert(1)>"\'&\r\nBcc: everybody@example.com';
 
-const CHANGES = Object.keys(MAIL_TEXTS.en.security.changes) as SecurityChange[];
-const EVENTS = Object.keys(MAIL_TEXTS.en.notice.events) as NoticeEvent[];
+const SECURITY_CHANGES = Object.keys(MAIL_TEXTS.en.security.changes) as SecurityChange[];
+const NOTICE_EVENTS = Object.keys(MAIL_TEXTS.en.notice.events) as NoticeEvent[];
 
-interface Over {
+interface MailOverrides {
   name?: string;
   company?: string;
   inviter?: string;
@@ -31,42 +31,48 @@ interface Over {
   locale?: Locale;
 }
 
-/** Every mail there is. */
-const mails = ({
+/** Composes every kind of mail. */
+const composeMails = ({
   company: name = 'Acme',
   locale = 'en',
   inviter = 'Olga',
   by = 'olga@acme.test',
   ...over
-}: Over = {}) => {
+}: MailOverrides = {}) => {
   const to = { ...receiver, ...over, company: { name, locale } };
   return [
     composeSignInCodeMail({ ...to, code: '012345', minutes: 10 }),
     composePasswordResetMail({ ...to, url, minutes: 60 }),
     composeInvitationMail({ ...to, inviter, url, days: 7 }),
     composePortalCodeMail({ ...to, code: '01234567', minutes: 10 }),
-    ...EVENTS.map((event) => composeNoticeMail({ ...to, notice: { event, by, at: Date.UTC(2026, 4, 6, 13, 5) } })),
-    ...CHANGES.map((change) => composeSecurityMail(change, to)),
+    ...NOTICE_EVENTS.map((event) =>
+      composeNoticeMail({ ...to, notice: { event, by, at: Date.UTC(2026, 4, 6, 13, 5) } }),
+    ),
+    ...SECURITY_CHANGES.map((change) => composeSecurityMail(change, to)),
   ];
 };
 
 describe('every mail', () => {
   it('says the same in plain text and in HTML', () => {
-    for (const { text, html } of mails()) {
-      const shown = html.replaceAll(/<(style|title)[\s\S]*?<\/\1>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
-      for (const line of text.split('\n').filter(Boolean)) expect(shown).toContain(line);
+    for (const { text, html } of composeMails()) {
+      const visibleText = html.replaceAll(/<(style|title)[\s\S]*?<\/\1>|<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+      for (const line of text.split('\n').filter(Boolean)) expect(visibleText).toContain(line);
     }
   });
 
   it('greets by name and names the company in its subject', () => {
-    for (const { text, subject } of mails()) {
+    for (const { text, subject } of composeMails()) {
       expect(text.startsWith('Hello Ina,\n')).toBe(true);
       expect(subject).toContain('Acme');
     }
   });
 
   it('contains names neither as markup nor as header lines', () => {
-    for (const { subject, text, html } of mails({ name: HOSTILE, company: HOSTILE, inviter: HOSTILE })) {
+    for (const { subject, text, html } of composeMails({
+      name: HOSTILE_NAME,
+      company: HOSTILE_NAME,
+      inviter: HOSTILE_NAME,
+    })) {
       expect(subject).not.toMatch(/[\r\n]/);
       expect(text).not.toMatch(/^Bcc/m);
       expect(html).not.toContain('<img');
@@ -75,43 +81,46 @@ describe('every mail', () => {
   });
 });
 
-/** Lines without a word of the language: codes and addresses. */
-const DATA = new Set(['012345', '01234567', url]);
+/** Lines that are the same in every language: codes and addresses. */
+const DATA_LINES = new Set(['012345', '01234567', url]);
 
 describe('a mail in another language', () => {
-  const OTHERS = LOCALES.filter((locale) => locale !== 'en');
-  it.each(OTHERS)('contains no English text: %s', (locale) => {
-    const english = mails();
-    for (const [at, { subject, text, html }] of mails({ locale }).entries()) {
+  const OTHER_LOCALES = LOCALES.filter((locale) => locale !== 'en');
+  it.each(OTHER_LOCALES)('contains no English text: %s', (locale) => {
+    const englishMails = composeMails();
+    for (const [at, { subject, text, html }] of composeMails({ locale }).entries()) {
       expect(html).toContain(`<html lang="${locale}">`);
-      const other = english[at];
-      const known = new Set([other?.subject, ...(other?.text.split('\n') ?? [])]);
-      const left = [subject, ...text.split('\n')].filter((line) => line !== '' && !DATA.has(line) && known.has(line));
+      const other = englishMails[at];
+      const allowedLines = new Set([other?.subject, ...(other?.text.split('\n') ?? [])]);
+      const left = [subject, ...text.split('\n')].filter(
+        (line) => line !== '' && !DATA_LINES.has(line) && allowedLines.has(line),
+      );
       expect(left).toEqual([]);
       for (const [, label = ''] of html.matchAll(/<a [^>]*>([^<]*)<\/a>/g)) expect(other?.html).not.toContain(label);
     }
   });
 
-  it.each(OTHERS)('has no English words where names are missing: %s', (locale) => {
-    const nameless = { name: ' ', company: ' ', inviter: ' ', by: '' };
-    const words = new Set(mails(nameless).flatMap(({ text }) => text.split('\n').filter(Boolean)));
-    for (const { subject, text } of mails({ ...nameless, locale })) {
-      for (const line of [subject, ...text.split('\n')]) if (!DATA.has(line)) expect(words).not.toContain(line);
+  it.each(OTHER_LOCALES)('has no English words where names are missing: %s', (locale) => {
+    const withoutNames = { name: ' ', company: ' ', inviter: ' ', by: '' };
+    const words = new Set(composeMails(withoutNames).flatMap(({ text }) => text.split('\n').filter(Boolean)));
+    for (const { subject, text } of composeMails({ ...withoutNames, locale })) {
+      for (const line of [subject, ...text.split('\n')]) if (!DATA_LINES.has(line)) expect(words).not.toContain(line);
       expect(`${subject} ${text}`).not.toMatch(/\b(there|a company|somebody|service account)\b/i);
     }
   });
 
   it('writes times and numbers in the format of that language', () => {
-    const [notice] = EVENTS.map((_event, at) => at + 4);
-    const said = (locale: Locale) => mails({ locale })[notice as number]?.text ?? '';
-    expect(said('en')).toContain('at May 6, 2026 at 1:05:00 PM UTC.');
-    expect(said('pt-BR')).toContain('em 6 de maio de 2026 às 13:05:00 UTC.');
-    expect(said('es')).toContain(', el 6 de mayo de 2026 a las 13:05:00 UTC.');
-    const once = { ...receiver, url, minutes: 1 };
-    const one = (locale: Locale) => composePasswordResetMail({ ...once, company: { name: 'Acme', locale } }).text;
-    expect(one('en')).toContain('for 1 minute.');
-    expect(one('pt-BR')).toContain('por 1 minuto.');
-    expect(one('es')).toContain('durante 1 minuto.');
+    const [notice] = NOTICE_EVENTS.map((_event, at) => at + 4);
+    const composeNotice = (locale: Locale) => composeMails({ locale })[notice as number]?.text ?? '';
+    expect(composeNotice('en')).toContain('at May 6, 2026 at 1:05:00 PM UTC.');
+    expect(composeNotice('pt-BR')).toContain('em 6 de maio de 2026 às 13:05:00 UTC.');
+    expect(composeNotice('es')).toContain(', el 6 de mayo de 2026 a las 13:05:00 UTC.');
+    const singleMinute = { ...receiver, url, minutes: 1 };
+    const composeReset = (locale: Locale) =>
+      composePasswordResetMail({ ...singleMinute, company: { name: 'Acme', locale } }).text;
+    expect(composeReset('en')).toContain('for 1 minute.');
+    expect(composeReset('pt-BR')).toContain('por 1 minuto.');
+    expect(composeReset('es')).toContain('durante 1 minuto.');
   });
 });
 
@@ -126,11 +135,11 @@ describe('the mail that asks for consent to scheduled mails', () => {
     });
 
   it('is in the language of the company, with no English line left', () => {
-    const english = new Set(question('en').text.split('\n'));
+    const englishLines = new Set(question('en').text.split('\n'));
     for (const locale of LOCALES.filter((each) => each !== 'en')) {
       const left = question(locale)
         .text.split('\n')
-        .filter((line) => line !== '' && !DATA.has(line) && english.has(line));
+        .filter((line) => line !== '' && !DATA_LINES.has(line) && englishLines.has(line));
       expect(left).toEqual([]);
     }
   });
@@ -151,7 +160,7 @@ describe('a mail of a company with a brand', () => {
     radius: 3,
   };
   const logo = { type: 'image/png', width: 896, height: 96, bytes: decodePicture(PICTURES.png) } as const;
-  const dressed = (more: MailTheme) =>
+  const composeThemed = (more: MailTheme) =>
     composeInvitationMail({
       ...receiver,
       inviter: 'Olga',
@@ -161,7 +170,7 @@ describe('a mail of a company with a brand', () => {
     });
 
   it('has its colours, its font and its name, in inline styles only', () => {
-    const { html, text, pictures } = dressed(theme);
+    const { html, text, pictures } = composeThemed(theme);
     expect(html).toContain('background-color: #101820');
     expect(html).toContain('color: #f4f4f4');
     // The label of the button can be read on it.
@@ -170,11 +179,11 @@ describe('a mail of a company with a brand', () => {
     expect(html).toContain('>Aves &lt;Cia&gt;</p>');
     expect(html).not.toMatch(/<style|<script|<link/);
     expect(pictures).toBeUndefined();
-    expect(text).toBe(dressed({}).text);
+    expect(text).toBe(composeThemed({}).text);
   });
 
   it('attaches its logo, and loads nothing from elsewhere', () => {
-    const { html, pictures } = dressed({ ...theme, logo });
+    const { html, pictures } = composeThemed({ ...theme, logo });
     expect(html).toContain('<img src="cid:logo" alt="Aves &lt;Cia&gt;" width="224" height="24"');
     expect(pictures).toEqual([{ contentId: 'logo', filename: 'logo.png', type: 'image/png', content: logo.bytes }]);
     expect([...html.matchAll(/src="([^"]*)"/g)].map(([, source]) => source)).toEqual(['cid:logo']);
@@ -182,7 +191,7 @@ describe('a mail of a company with a brand', () => {
   });
 
   it('leaves light and dark mode to the mail client if the brand has no colours', () => {
-    expect(dressed({ font: 'mono', primary_color: '#063970' }).html).not.toMatch(
+    expect(composeThemed({ font: 'mono', primary_color: '#063970' }).html).not.toMatch(
       /background-color: #ffffff|; color: #172033/,
     );
   });
@@ -190,7 +199,7 @@ describe('a mail of a company with a brand', () => {
 
 describe('a code or a link in a mail', () => {
   it('is on a line of its own', () => {
-    const [code, reset, invitation] = mails();
+    const [code, reset, invitation] = composeMails();
     expect(code?.text.split('\n')).toContain('012345');
     expect(reset?.text.split('\n')).toContain(url);
     expect(invitation?.text.split('\n')).toContain(url);
@@ -217,13 +226,13 @@ describe('the names in a mail', () => {
     ['x'.repeat(200), `${'x'.repeat(80)}…`],
     ['🏠'.repeat(81), `${'🏠'.repeat(80)}…`],
     [' \n ', 'a company'],
-  ])('have no web addresses: %j', (name, shown) => {
-    expect(toMailName(name, 'a company')).toBe(shown);
+  ])('have no web addresses: %j', (name, expectedName) => {
+    expect(toMailName(name, 'a company')).toBe(expectedName);
   });
 
   it('have no web addresses in any kind of mail', () => {
     const page = 'Prize at https://evil.example/x or evil.example';
-    for (const { subject, text, html } of mails({ name: page, company: page, inviter: page })) {
+    for (const { subject, text, html } of composeMails({ name: page, company: page, inviter: page })) {
       for (const part of [subject, text, html]) expect(part).not.toContain('evil.example');
     }
   });
@@ -236,8 +245,8 @@ describe('text from a query result in a mail to an outsider', () => {
     ['evil.example/prize and WWW.evil.example', '… and …'],
     ['evil\u200b.exam\u00adple', 'evil example'],
     ['ｅｖｉｌ．ｅｘａｍｐｌｅ', 'evil example'],
-  ])('has no web address: %j', (text, shown) => {
-    expect(toOutsiderText(text)).toBe(shown);
+  ])('has no web address: %j', (text, expectedText) => {
+    expect(toOutsiderText(text)).toBe(expectedText);
   });
 
   it.each([

@@ -12,24 +12,24 @@ import {
 } from '../../src/modules/managed-database/store.ts';
 
 const db = openControlDb(env.CONTROL_DB);
-const TABLES = ['a', 'b', 'it\'s "c"'];
+const TABLE_NAMES = ['a', 'b', 'it\'s "c"'];
 let createdCount = 0;
 
-const aDatabase = async (): Promise<string> => {
+const createDatabase = async (): Promise<string> => {
   createdCount += 1;
   const company = `company-${createdCount}`;
   await ensureDatabase(db, { id: company, companyId: company, now: 0 });
   return company;
 };
 
-async function versionsOf(company: string, now: number): Promise<DataVersions> {
+async function readDataVersions(company: string, now: number): Promise<DataVersions> {
   const [row] = await selectDataState(db, company);
   if (!row) throw new Error('There is no such database.');
   return new DataVersions(row, now);
 }
 
-/** What the version before this one does where it announces a change, and where that is over. */
-const former = {
+/** The updates with which the previous version of the Worker announces a change, and ends it. */
+const PREVIOUS_VERSION = {
   begin: (company: string, now: number) =>
     env.CONTROL_DB.prepare(
       `update managed_databases set data_version = data_version + 1,
@@ -45,12 +45,12 @@ const former = {
 
 let company: string;
 beforeAll(async () => {
-  company = await aDatabase();
+  company = await createDatabase();
 });
 
 describe('a cached result of a company’s data', () => {
-  /** A change in the model: of which tables, and whether it may still be committed. */
-  interface Change {
+  /** A change in the model: its tables, and whether it has ended. */
+  interface ModelChange {
     id: string;
     tables: readonly string[];
     at: number;
@@ -58,8 +58,8 @@ describe('a cached result of a company’s data', () => {
     order: number;
   }
 
-  const tables = fc.oneof(fc.subarray(TABLES, { minLength: 1 }), fc.constant([...UNKNOWN_TABLES]));
-  const step = fc.oneof(
+  const tables = fc.oneof(fc.subarray(TABLE_NAMES, { minLength: 1 }), fc.constant([...UNKNOWN_TABLES]));
+  const STEP = fc.oneof(
     fc.record({ does: fc.constant('begin' as const), tables }),
     fc.record({ does: fc.constant('end' as const), which: fc.nat(10) }),
     fc.record({ does: fc.constant('wait' as const), minutes: fc.integer({ min: 1, max: 40 }) }),
@@ -70,36 +70,36 @@ describe('a cached result of a company’s data', () => {
     timeout: 120_000,
   }, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-        const own = await aDatabase();
+      fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async (steps) => {
+        const ownDatabase = await createDatabase();
         let now = 1_000_000;
-        const changes: Change[] = [];
+        const changes: ModelChange[] = [];
         const results: { of: ResultSource; order: number }[] = [];
-        const touches = (change: Change, read: readonly string[]) =>
-          [change.tables, read].some((names) => names.includes('*')) ||
-          change.tables.some((table) => read.includes(table));
-        const isOpen = ({ isOver, at }: Change) => !isOver && at + HOUR_MS > now;
+        const isAffected = (change: ModelChange, readTables: readonly string[]) =>
+          [change.tables, readTables].some((names) => names.includes('*')) ||
+          change.tables.some((table) => readTables.includes(table));
+        const isOpen = ({ isOver, at }: ModelChange) => !isOver && at + HOUR_MS > now;
         for (const [order, each] of steps.entries()) {
           if (each.does === 'wait') now += each.minutes * MINUTE_MS;
           if (each.does === 'begin') {
             const id = `change-${order}`;
-            await beginDataChange(db, own, { id, tables: each.tables, now, until: now + HOUR_MS });
+            await beginDataChange(db, ownDatabase, { id, tables: each.tables, now, until: now + HOUR_MS });
             changes.push({ id, tables: each.tables, at: now, isOver: false, order });
           }
-          const ended = each.does === 'end' ? changes[each.which] : undefined;
-          if (ended && !ended.isOver) {
-            await endDataChange(db, own, ended.id);
-            ended.isOver = true;
+          const endedChange = each.does === 'end' ? changes[each.which] : undefined;
+          if (endedChange && !endedChange.isOver) {
+            await endDataChange(db, ownDatabase, endedChange.id);
+            endedChange.isOver = true;
           }
-          const versions = await versionsOf(own, now);
+          const versions = await readDataVersions(ownDatabase, now);
           if (each.does === 'read') {
             const of = versions.readVersions(each.tables);
-            expect(of === null).toBe(changes.some((change) => isOpen(change) && touches(change, each.tables)));
+            expect(of === null).toBe(changes.some((change) => isOpen(change) && isAffected(change, each.tables)));
             if (of) results.push({ of, order });
           }
-          for (const { of, order: readAt } of results) {
+          for (const { of, order: readOrder } of results) {
             const isStale = changes.some(
-              (change) => touches(change, of.tables) && (change.order > readAt || isOpen(change)),
+              (change) => isAffected(change, of.tables) && (change.order > readOrder || isOpen(change)),
             );
             expect([steps, of, versions.isCurrent(of)]).toEqual([steps, of, !isStale]);
           }
@@ -109,18 +109,18 @@ describe('a cached result of a company’s data', () => {
     );
   });
 
-  it('is no longer current when its table is not among the latest 100 that were changed', async () => {
+  it('is no longer current when its table is not among the latest 100 changed tables', async () => {
     const names = Array.from({ length: 130 }, (_, n) => `table_${n}`);
-    const read = (await versionsOf(company, 0)).readVersions(['untouched']) as ResultSource;
+    const untouchedSource = (await readDataVersions(company, 0)).readVersions(['untouched']) as ResultSource;
     for (const [n, name] of names.entries()) {
       await beginDataChange(db, company, { id: `${n}`, tables: [name], now: 0, until: HOUR_MS });
       await endDataChange(db, company, `${n}`);
     }
-    const versions = await versionsOf(company, 0);
+    const versions = await readDataVersions(company, 0);
     const isCurrent = (table: string) => versions.isCurrent(versions.readVersions([table]) as ResultSource);
     expect(names.every(isCurrent)).toBe(true);
     // It is not known any more whether it was among those that were changed.
-    expect(versions.isCurrent(read)).toBe(false);
+    expect(versions.isCurrent(untouchedSource)).toBe(false);
     const row = await env.CONTROL_DB.prepare('select changed_tables from managed_databases where company_id = ?')
       .bind(company)
       .first<{ changed_tables: string }>();
@@ -128,21 +128,21 @@ describe('a cached result of a company’s data', () => {
   });
 
   it('is not current after a change by the previous version of the Worker, which names no table', async () => {
-    const own = await aDatabase();
-    const read = async (now: number) => (await versionsOf(own, now)).readVersions(['a']);
-    const before = (await read(0)) as ResultSource;
-    await former.begin(own, 0);
-    expect(await read(0)).toBeNull();
-    expect((await versionsOf(own, 0)).isCurrent(before)).toBe(false);
-    await former.end(own);
-    const after = (await read(0)) as ResultSource;
-    expect((await versionsOf(own, 0)).isCurrent(after)).toBe(true);
+    const ownDatabase = await createDatabase();
+    const readSource = async (now: number) => (await readDataVersions(ownDatabase, now)).readVersions(['a']);
+    const sourceBefore = (await readSource(0)) as ResultSource;
+    await PREVIOUS_VERSION.begin(ownDatabase, 0);
+    expect(await readSource(0)).toBeNull();
+    expect((await readDataVersions(ownDatabase, 0)).isCurrent(sourceBefore)).toBe(false);
+    await PREVIOUS_VERSION.end(ownDatabase);
+    const sourceAfter = (await readSource(0)) as ResultSource;
+    expect((await readDataVersions(ownDatabase, 0)).isCurrent(sourceAfter)).toBe(true);
     // One that is under way stays so, whatever this version announces, and for its own hour.
-    await former.begin(own, 0);
-    await beginDataChange(db, own, { id: 'b', tables: ['b'], now: 1, until: 1 + HOUR_MS });
-    await endDataChange(db, own, 'b');
-    expect((await versionsOf(own, 2)).isCurrent(after)).toBe(false);
-    expect(await read(HOUR_MS - 1)).toBeNull();
-    expect(await read(HOUR_MS + 1)).not.toBeNull();
+    await PREVIOUS_VERSION.begin(ownDatabase, 0);
+    await beginDataChange(db, ownDatabase, { id: 'b', tables: ['b'], now: 1, until: 1 + HOUR_MS });
+    await endDataChange(db, ownDatabase, 'b');
+    expect((await readDataVersions(ownDatabase, 2)).isCurrent(sourceAfter)).toBe(false);
+    expect(await readSource(HOUR_MS - 1)).toBeNull();
+    expect(await readSource(HOUR_MS + 1)).not.toBeNull();
   });
 });

@@ -5,11 +5,11 @@ import { provision, type TenantConnection } from '../../src/modules/managed-data
 import type { NeonApi } from '../../src/platform/neon.ts';
 import { NeonProblem } from '../../src/platform/neon.ts';
 import { openTenantSql } from '../../src/tenant-sql/client.ts';
-import { MemoryLedger, neon, tunnel } from '../support/tenant.ts';
+import { createLocalNeonApi, MemoryLedger, makeTunnelOptions } from '../support/tenant.ts';
 
-const control = (path: string) => new URL(path, inject('neonApiUrl'));
+const makeControlUrl = (path: string) => new URL(path, inject('neonApiUrl'));
 
-/** A company, its ledger, and what Neon saw of it. */
+/** Creates a company id and its ledger, with functions that provision it, set faults of Neon, and read Neon's calls. */
 function company() {
   const companyId = newId(Date.now());
   const project = `console-${companyId}`;
@@ -19,18 +19,18 @@ function company() {
     project,
     lay: async (fault: Omit<NeonFault, 'project_name'>) => {
       const body = JSON.stringify({ ...fault, project_name: project });
-      expect((await fetch(control('/_test/faults'), { method: 'POST', body })).status).toBe(200);
+      expect((await fetch(makeControlUrl('/_test/faults'), { method: 'POST', body })).status).toBe(200);
     },
     calls: async (): Promise<Record<string, number>> =>
-      await (await fetch(control(`/_test/calls?project_name=${project}`))).json(),
-    provision: (api: NeonApi = neon(), timeoutMs?: number) =>
-      provision(ledger.record(), { companyId, neon: api, sql: tunnel(), timeoutMs }),
+      await (await fetch(makeControlUrl(`/_test/calls?project_name=${project}`))).json(),
+    provision: (api: NeonApi = createLocalNeonApi(), timeoutMs?: number) =>
+      provision(ledger.record(), { companyId, neon: api, sql: makeTunnelOptions(), timeoutMs }),
   };
 }
 
-async function works(connection: TenantConnection): Promise<void> {
+async function expectUsable(connection: TenantConnection): Promise<void> {
   for (const url of [connection.ownerConnectionString, connection.readonlyConnectionString]) {
-    const sql = openTenantSql(url, tunnel());
+    const sql = openTenantSql(url, makeTunnelOptions());
     try {
       expect(await sql.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
     } finally {
@@ -40,88 +40,94 @@ async function works(connection: TenantConnection): Promise<void> {
 }
 
 describe('the provisioning of a company’s database', () => {
-  it('creates one project when five calls come at once, and answers later calls with the same', async () => {
+  it('creates one project when five calls come at once, and returns the same connection to later calls', async () => {
     const it = company();
     const answers = await Promise.all(Array.from({ length: 5 }, () => it.provision()));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(await it.provision()).toEqual(answers[0]);
     expect((await it.calls()).create_project).toBe(1);
-    await works(answers[0] as TenantConnection);
+    await expectUsable(answers[0] as TenantConnection);
   });
 
   it('takes over the project of a call that crashed before it recorded it', async () => {
     const it = company();
-    const crashing: NeonApi = {
-      ...neon(),
+    const crashingApi: NeonApi = {
+      ...createLocalNeonApi(),
       waitUntilReady: () => {
         throw new RangeError('the isolate was evicted');
       },
     };
-    await expect(it.provision(crashing)).rejects.toThrow('evicted');
+    await expect(it.provision(crashingApi)).rejects.toThrow('evicted');
     const connection = await it.provision();
     expect((await it.calls()).create_project).toBe(1);
-    await works(connection);
+    await expectUsable(connection);
   });
 
   it('keeps one password of the reader when an earlier call crashed before it was recorded', async () => {
     const it = company();
     const record = it.ledger.record();
-    const crashing = {
+    const crashingApi = {
       ...record,
       finish: () => {
         throw new RangeError('the isolate was evicted');
       },
     };
-    const options = { companyId: it.project.slice('console-'.length), neon: neon(), sql: tunnel() };
-    await expect(provision(crashing, options)).rejects.toThrow('evicted');
-    await works(await it.provision());
+    const options = {
+      companyId: it.project.slice('console-'.length),
+      neon: createLocalNeonApi(),
+      sql: makeTunnelOptions(),
+    };
+    await expect(provision(crashingApi, options)).rejects.toThrow('evicted');
+    await expectUsable(await it.provision());
   });
 
   it('lets a second call take over an expired lease, and refuses the late result of the first', async () => {
     const it = company();
-    let overtaken: Promise<TenantConnection> | undefined;
-    const slow: NeonApi = {
-      ...neon(),
+    let overtakingCall: Promise<TenantConnection> | undefined;
+    const slowApi: NeonApi = {
+      ...createLocalNeonApi(),
       connectionString: async (...args) => {
         it.ledger.expireLease();
-        overtaken = it.provision();
-        await overtaken;
-        return neon().connectionString(...args);
+        overtakingCall = it.provision();
+        await overtakingCall;
+        return createLocalNeonApi().connectionString(...args);
       },
     };
-    await expect(it.provision(slow)).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_pending' });
-    expect(await it.provision()).toEqual(await overtaken);
-    await works((await overtaken) as TenantConnection);
+    await expect(it.provision(slowApi)).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_pending' });
+    expect(await it.provision()).toEqual(await overtakingCall);
+    await expectUsable((await overtakingCall) as TenantConnection);
   });
 
   it('finds the project again when the answer to its creation is lost', async () => {
     const it = company();
     await it.lay({ call: 'create_project', lose_answer: true });
-    await works(await it.provision());
+    await expectUsable(await it.provision());
     expect((await it.calls()).create_project).toBe(1);
   });
 
-  it('keeps the lease when it stays unclear whether a project was created', async () => {
+  it('keeps the lease when it stays unknown whether a project was created', async () => {
     const it = company();
-    const silent: NeonApi = {
-      ...neon(),
+    const silentApi: NeonApi = {
+      ...createLocalNeonApi(),
       createProject: () => Promise.reject(new NeonProblem('create project: no answer', true)),
     };
-    await expect(it.provision(silent)).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_failed' });
+    await expect(it.provision(silentApi)).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_failed' });
     expect(it.ledger.leased).toBe(true);
-    await expect(it.provision(neon(), 500)).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_pending' });
+    await expect(it.provision(createLocalNeonApi(), 500)).rejects.toMatchObject({
+      reason: 'tenant_sql.provisioning_pending',
+    });
     expect((await it.calls()).create_project).toBeUndefined();
     it.ledger.expireLease();
-    await works(await it.provision());
+    await expectUsable(await it.provision());
   });
 
   for (const status of [423, 429, 503]) {
     it(`repeats every call after ${status}`, async () => {
       const it = company();
-      for (const call of ['list_projects', 'create_project', 'list_operations', 'connection_uri'] as const) {
-        await it.lay({ call, status, times: 2 });
+      for (const apiCall of ['list_projects', 'create_project', 'list_operations', 'connection_uri'] as const) {
+        await it.lay({ call: apiCall, status, times: 2 });
       }
-      await works(await it.provision());
+      await expectUsable(await it.provision());
       expect(await it.calls()).toEqual({
         list_projects: 3,
         create_project: 3,
@@ -134,50 +140,55 @@ describe('the provisioning of a company’s database', () => {
   it('waits as long as Retry-After says', async () => {
     const it = company();
     await it.lay({ call: 'create_project', status: 429, retry_after: 1 });
-    const started = Date.now();
+    const startedAt = Date.now();
     await it.provision();
-    expect(Date.now() - started).toBeGreaterThanOrEqual(1_000);
+    expect(Date.now() - startedAt).toBeGreaterThanOrEqual(1_000);
   });
 
   it('waits for slow operations', async () => {
     const it = company();
     await it.lay({ call: 'create_project', operations_ms: 1_500 });
-    const started = Date.now();
-    await works(await it.provision());
-    expect(Date.now() - started).toBeGreaterThanOrEqual(1_500);
+    const startedAt = Date.now();
+    await expectUsable(await it.provision());
+    expect(Date.now() - startedAt).toBeGreaterThanOrEqual(1_500);
     expect((await it.calls()).list_operations).toBeGreaterThan(1);
   });
 
   it('gives up after its time limit, and a later call continues', async () => {
     const it = company();
     await it.lay({ call: 'create_project', operations_ms: 3_000 });
-    await expect(it.provision(neon(), 1_000)).rejects.toMatchObject({
+    await expect(it.provision(createLocalNeonApi(), 1_000)).rejects.toMatchObject({
       kind: 'unavailable',
       reason: 'tenant_sql.provisioning_failed',
     });
     expect(it.ledger.leased).toBe(false);
-    await works(await it.provision());
+    await expectUsable(await it.provision());
     expect((await it.calls()).create_project).toBe(1);
   });
 
   it('creates no project with a wrong API key, and releases the lease', async () => {
     const it = company();
-    await expect(it.provision(neon('wrong'))).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_failed' });
+    await expect(it.provision(createLocalNeonApi('wrong'))).rejects.toMatchObject({
+      reason: 'tenant_sql.provisioning_failed',
+    });
     expect(it.ledger.leased).toBe(false);
     expect(await it.calls()).toEqual({});
-    await works(await it.provision());
+    await expectUsable(await it.provision());
   });
 
-  it('takes over the oldest of several projects of the same name, and none whose name only contains it', async () => {
+  it('takes over the oldest of several projects of the same name, and no project whose name only contains that name', async () => {
     const it = company();
-    const made = [];
+    const createdIds = [];
     for (const suffix of ['a', 'b']) {
-      const wanted = { name: it.project, database: `${suffix}_${it.project}`, role: `${suffix}_${it.project}` };
-      made.push(await neon().createProject(wanted, Date.now() + 10_000));
+      const projectInput = { name: it.project, database: `${suffix}_${it.project}`, role: `${suffix}_${it.project}` };
+      createdIds.push(await createLocalNeonApi().createProject(projectInput, Date.now() + 10_000));
     }
-    const longer = `${it.project}0`;
-    await neon().createProject({ name: longer, database: longer, role: longer }, Date.now() + 10_000);
-    expect(await neon().findProject(it.project, Date.now() + 10_000)).toBe(made[0]);
-    expect(await neon().findProject(it.project.slice(0, -1), Date.now() + 10_000)).toBeNull();
+    const longerName = `${it.project}0`;
+    await createLocalNeonApi().createProject(
+      { name: longerName, database: longerName, role: longerName },
+      Date.now() + 10_000,
+    );
+    expect(await createLocalNeonApi().findProject(it.project, Date.now() + 10_000)).toBe(createdIds[0]);
+    expect(await createLocalNeonApi().findProject(it.project.slice(0, -1), Date.now() + 10_000)).toBeNull();
   });
 });

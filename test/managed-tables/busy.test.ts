@@ -1,12 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TenantTx } from '../../src/tenant-sql/client.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, runSweep } from '../uploads/support.ts';
 import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 
-const ANSWERED_MS = 30_000;
+const MAX_ANSWER_MS = 30_000;
 
 let company: Company;
 let name: string;
@@ -14,7 +14,7 @@ let table: ReturnType<typeof makeTableRoutes>;
 let createdCount = 0;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 beforeEach(async () => {
@@ -23,28 +23,28 @@ beforeEach(async () => {
   await table.insert([{ n: 1 }, { n: 2 }]);
 });
 
-const reads = (tx: TenantTx) => tx.query(`SELECT n FROM public.${name}`);
-const writes = (tx: TenantTx) => tx.execute(`INSERT INTO public.${name} (n) VALUES (3)`);
-/** It sees for as long as it goes on what there was when it began, in other tables too. */
-const looksBack = (tx: TenantTx) => tx.query('SELECT count(*) FROM console.managed_tables');
+const readTable = (tx: TenantTx) => tx.query(`SELECT n FROM public.${name}`);
+const writeTable = (tx: TenantTx) => tx.execute(`INSERT INTO public.${name} (n) VALUES (3)`);
+/** Reads another table: the transaction sees the state at its beginning for as long as it is open. */
+const readOtherTable = (tx: TenantTx) => tx.query('SELECT count(*) FROM console.managed_tables');
 
-/** Runs `work` while a transaction goes on that has done something. */
-const runBesideTransaction = <T>(did: (tx: TenantTx) => Promise<unknown>, work: () => Promise<T>): Promise<T> =>
+/** Runs `work` while another transaction is open that has first run `firstStep`. */
+const runBesideTransaction = <T>(firstStep: (tx: TenantTx) => Promise<unknown>, work: () => Promise<T>): Promise<T> =>
   runBehindApi(company.id, (database) =>
     database.transaction(
       async (tx) => {
-        await did(tx);
+        await firstStep(tx);
         return work();
       },
       { isolation: 'repeatable read', idleTimeoutMs: 120_000 },
     ),
   );
 
-/** What a request was answered, which came in time. */
+/** Sends a request, requires an answer within the time limit, and returns it. */
 async function awaitInTime(request: () => Promise<ApiResponse>): Promise<ApiResponse> {
-  const began = Date.now();
+  const startedAt = Date.now();
   const answer = await request();
-  expect(Date.now() - began).toBeLessThan(ANSWERED_MS);
+  expect(Date.now() - startedAt).toBeLessThan(MAX_ANSWER_MS);
   return answer;
 }
 
@@ -52,7 +52,7 @@ function expectRefused({ status, body, headers }: ApiResponse): void {
   expect([status, body.error_code, headers.get('retry-after')]).toEqual([409, 'MANAGED_TABLE_BUSY', '5']);
 }
 
-/** The indexes that Postgres has of the table but its key, whether they can be used or not. */
+/** Lists the table's indexes in Postgres, usable or not, except the primary key. */
 const listIndexes = () =>
   runBehindApi(company.id, (database) =>
     database.query(`SELECT indisvalid FROM pg_index WHERE indrelid = 'public.${name}'::regclass AND NOT indisprimary`),
@@ -64,12 +64,12 @@ describe('a change of a table that another transaction reads', () => {
     ['retyped', () => table.put({ columns: [column('n', 'decimal')] })],
     ['truncated', () => table.truncate()],
     ['deleted', () => table.delete()],
-  ])('is refused after a time limit with MANAGED_TABLE_BUSY, and changes nothing: %s', async (_what, change) => {
-    const before = (await table.get()).body;
-    expectRefused(await runBesideTransaction(reads, () => awaitInTime(change)));
-    expect((await table.get()).body).toEqual(before);
+  ])('is refused after a time limit with MANAGED_TABLE_BUSY, and changes nothing: %s', async (_what, changeTable) => {
+    const tableBefore = (await table.get()).body;
+    expectRefused(await runBesideTransaction(readTable, () => awaitInTime(changeTable)));
+    expect((await table.get()).body).toEqual(tableBefore);
     expect((await table.rows()).body.total).toBe(2);
-    expect((await change()).status).toBeLessThan(300);
+    expect((await changeTable()).status).toBeLessThan(300);
   });
 
   it('is refused after a time limit, and changes nothing, when it takes too long itself', async () => {
@@ -89,8 +89,8 @@ describe('a change of a table that another transaction reads', () => {
 
 describe('an index', () => {
   it.each([
-    ['write to the table', writes],
-    ['keep an older snapshot', looksBack],
+    ['write to the table', writeTable],
+    ['keep an older snapshot', readOtherTable],
   ])('is refused as busy while other transactions are open that %s', async (_what, do_) => {
     await runBesideTransaction(do_, async () => {
       expectRefused(await awaitInTime(() => table.index(['n'])));
@@ -101,7 +101,7 @@ describe('an index', () => {
 
   it('is not dropped while another transaction reads the table', async () => {
     const { body } = await table.index(['n']);
-    expectRefused(await runBesideTransaction(reads, () => awaitInTime(() => table.deleteIndex(body.id))));
+    expectRefused(await runBesideTransaction(readTable, () => awaitInTime(() => table.deleteIndex(body.id))));
     expect((await table.indexes()).body.records).toEqual([body]);
     expect((await table.deleteIndex(body.id)).status).toBe(204);
   });
@@ -110,7 +110,7 @@ describe('an index', () => {
     await runBehindApi(company.id, (database) =>
       database.transaction(
         async (tx) => {
-          const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => looksBack(tx));
+          const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () => readOtherTable(tx));
           expectRefused(await awaitInTime(() => table.index(['n'])));
           await outcome;
           expect(await listIndexes()).toEqual([]);
@@ -124,7 +124,7 @@ describe('an index', () => {
     await runBehindApi(company.id, (database) =>
       database.transaction(
         async (tx) => {
-          const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => writes(tx));
+          const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () => writeTable(tx));
           expectRefused(await awaitInTime(() => table.index(['n'])));
           await outcome;
           expect((await table.indexes()).body.records).toEqual([]);

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { type ColumnInput, column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 async function createFilledTable(columns: ColumnInput[], rows: unknown[]) {
@@ -17,18 +17,18 @@ async function createFilledTable(columns: ColumnInput[], rows: unknown[]) {
 }
 
 describe('the renaming of a table', () => {
-  it('changes the name, refuses a taken or invalid one and answers with the record', async () => {
+  it('changes the name, refuses a taken or invalid name, and returns the record', async () => {
     const table = await createFilledTable([column('a')], [{ a: 'x' }]);
     await createFilledTable([column('a')], [{}]);
-    const taken = await table.put({ display_name: `changing_${createdCount}` });
-    expect(taken).toMatchObject({ status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
-    const renamed = await table.put({ display_name: 'renamed', status: 'active' });
-    expect(renamed).toMatchObject({ status: 200, body: { display_name: 'renamed', row_count: 1 } });
-    expect((await table.get()).body).toStrictEqual(renamed.body);
+    const takenAnswer = await table.put({ display_name: `changing_${createdCount}` });
+    expect(takenAnswer).toMatchObject({ status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
+    const renamedAnswer = await table.put({ display_name: 'renamed', status: 'active' });
+    expect(renamedAnswer).toMatchObject({ status: 200, body: { display_name: 'renamed', row_count: 1 } });
+    expect((await table.get()).body).toStrictEqual(renamedAnswer.body);
     expect(listValues(await table.rows(), 'a')).toStrictEqual(['x']);
     expect((await table.put({ display_name: 'Renamed' })).status).toBe(422);
     expect((await table.put({ status: 'inactive' })).status).toBe(422);
-    expect((await table.put({})).body).toStrictEqual(renamed.body);
+    expect((await table.put({})).body).toStrictEqual(renamedAnswer.body);
   });
 });
 
@@ -52,15 +52,15 @@ describe('a change of the columns', () => {
     expect((await table.insert([{ c: 'gone' }])).status).toBe(422);
   });
 
-  it('renames columns in chains and in circles', async () => {
+  it('renames columns in chains and in cycles', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     const table = await createFilledTable(
       names.map((name) => column(name)),
       [Object.fromEntries(names.map((name) => [name, `was ${name}`]))],
     );
     // a, b and c in a circle; d after e after f; g stays.
-    const renames = { a: 'b', b: 'c', c: 'a', d: 'e', e: 'f', f: 'new' };
-    const columns = Object.entries(renames).map(([from, to]) => ({ ...column(to), previous_name: from }));
+    const renamedColumns = { a: 'b', b: 'c', c: 'a', d: 'e', e: 'f', f: 'new' };
+    const columns = Object.entries(renamedColumns).map(([from, to]) => ({ ...column(to), previous_name: from }));
     expect((await table.put({ columns: [...columns, column('g')] })).status).toBe(200);
     expect((await table.rows()).body.records).toStrictEqual([
       {
@@ -96,19 +96,22 @@ describe('a change of the columns', () => {
     ['datetime', 'integer', [null], [null]],
   ];
   it('converts the values of several columns at once', async () => {
-    const columnsAs = (side: 0 | 1) => conversions.map((conversion, index) => column(`v${index}`, conversion[side]));
+    const makeColumns = (side: 0 | 1) => conversions.map((conversion, index) => column(`v${index}`, conversion[side]));
     const rows = [0, 1, 2, 3].map((row) =>
       Object.fromEntries(conversions.map(([, , values], index) => [`v${index}`, values[row] ?? null])),
     );
-    const table = await createFilledTable(columnsAs(0), rows);
-    expect((await table.put({ columns: columnsAs(1) })).body).toMatchObject({ columns: columnsAs(1), row_count: 4 });
+    const table = await createFilledTable(makeColumns(0), rows);
+    expect((await table.put({ columns: makeColumns(1) })).body).toMatchObject({
+      columns: makeColumns(1),
+      row_count: 4,
+    });
     const answer = await table.rows();
-    const seen = conversions.map(([from, to, values], index) => [
+    const convertedValues = conversions.map(([from, to, values], index) => [
       from,
       to,
       listValues(answer, `v${index}`).slice(0, values.length),
     ]);
-    expect(seen).toStrictEqual(conversions.map(([from, to, , expected]) => [from, to, expected]));
+    expect(convertedValues).toStrictEqual(conversions.map(([from, to, , expected]) => [from, to, expected]));
   });
 
   const losses: [from: string, to: string, value: unknown][] = [
@@ -139,23 +142,23 @@ describe('a change of the columns', () => {
     ['datetime', 'date', '2024-01-31T00:00:00.000001Z'],
   ];
   it('refuses conversions that fail or lose digits in any row, names each column and value, and changes nothing', async () => {
-    const columnsAs = (side: 0 | 1) => losses.map((loss, index) => column(`v${index}`, loss[side]));
-    const bad = Object.fromEntries(losses.map(([, , value], index) => [`v${index}`, value]));
-    const table = await createFilledTable([...columnsAs(0), column('other')], [{ other: 'x' }, bad]);
-    const before = [(await table.get()).body, (await table.rows()).body];
-    const refused = await table.put({ display_name: 'elsewhere', columns: columnsAs(1) });
-    expect(refused.status).toBe(422);
-    expect(refused.body.details).toStrictEqual(
+    const makeColumns = (side: 0 | 1) => losses.map((loss, index) => column(`v${index}`, loss[side]));
+    const unconvertibleRow = Object.fromEntries(losses.map(([, , value], index) => [`v${index}`, value]));
+    const table = await createFilledTable([...makeColumns(0), column('other')], [{ other: 'x' }, unconvertibleRow]);
+    const tableBefore = [(await table.get()).body, (await table.rows()).body];
+    const refusedAnswer = await table.put({ display_name: 'elsewhere', columns: makeColumns(1) });
+    expect(refusedAnswer.status).toBe(422);
+    expect(refusedAnswer.body.details).toStrictEqual(
       losses.map(([, to], index) => ({
         field: `columns.${index}.type`,
         reason: 'conflict',
         message: expect.stringMatching(new RegExp(`^"v${index}" tem ".*", que não pode virar ${to} sem perda$`)),
       })),
     );
-    expect([(await table.get()).body, (await table.rows()).body]).toStrictEqual(before);
+    expect([(await table.get()).body, (await table.rows()).body]).toStrictEqual(tableBefore);
   });
 
-  it('reports its problems in the order of the columns, those of new columns last', async () => {
+  it('reports its problems in the order of the columns, and problems of new columns last', async () => {
     const table = await createFilledTable([column('a'), column('b'), column('c')], [{ a: 'x' }, { b: 'y', c: '3' }]);
     const columns = [
       column('c', 'integer', false),
@@ -175,8 +178,10 @@ describe('a change of the columns', () => {
 
   it('refuses nulls in columns that become not nullable, and names each column', async () => {
     const table = await createFilledTable([column('a'), column('b', 'text', false)], [{ b: 'x' }]);
-    const refused = await table.put({ columns: [column('a', 'text', false), column('b'), column('c', 'text', false)] });
-    expect(refused.body.details).toStrictEqual([
+    const refusedAnswer = await table.put({
+      columns: [column('a', 'text', false), column('b'), column('c', 'text', false)],
+    });
+    expect(refusedAnswer.body.details).toStrictEqual([
       { field: 'columns.0.nullable', reason: 'conflict', message: '"a" está vazia em algumas linhas' },
       { field: 'columns.2.nullable', reason: 'conflict', message: '"c" ficaria vazia nas linhas existentes' },
     ]);
@@ -202,12 +207,12 @@ describe('a change of the columns', () => {
   });
 
   it('refuses more columns than Postgres allows a table in its lifetime', async () => {
-    const wide = (round: number) => Array.from({ length: 600 }, (_, index) => column(`r${round}_${index}`));
-    const table = await createFilledTable(wide(0), [{}]);
-    expect((await table.put({ columns: wide(1) })).status).toBe(200);
-    const refused = await table.put({ columns: wide(2) });
-    expect(refused.status).toBe(422);
-    expect(refused.body.details[0].field).toBe('columns');
+    const makeWideColumns = (round: number) => Array.from({ length: 600 }, (_, index) => column(`r${round}_${index}`));
+    const table = await createFilledTable(makeWideColumns(0), [{}]);
+    expect((await table.put({ columns: makeWideColumns(1) })).status).toBe(200);
+    const refusedAnswer = await table.put({ columns: makeWideColumns(2) });
+    expect(refusedAnswer.status).toBe(422);
+    expect(refusedAnswer.body.details[0].field).toBe('columns');
     expect((await table.get()).body.columns).toHaveLength(600);
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
-import { planColumns, type WantedColumn } from '../../src/modules/managed-tables/column-plan.ts';
+import { planColumns, type RequestedColumn } from '../../src/modules/managed-tables/column-plan.ts';
 import { chooseNearerWindow } from '../../src/modules/managed-tables/row-pages.ts';
 import { parseSort } from '../../src/modules/managed-tables/sort.ts';
 
-const column = (name: string, extra: Partial<WantedColumn> = {}): WantedColumn => ({
+const column = (name: string, extra: Partial<RequestedColumn> = {}): RequestedColumn => ({
   name,
   display_name: name,
   type: 'text',
@@ -57,8 +57,8 @@ describe('the offset and limit of a page of rows', () => {
       for (const limit of [1, 2, 3, 7, 10, 30]) {
         for (let offset = 0; offset <= 30; offset += limit) {
           const window = chooseNearerWindow(total, offset, limit);
-          const seen = window.fromEnd ? rows.toReversed() : rows;
-          const page = seen.slice(window.offset, window.offset + window.limit);
+          const orderedRows = window.fromEnd ? rows.toReversed() : rows;
+          const page = orderedRows.slice(window.offset, window.offset + window.limit);
           expect(window.fromEnd ? page.reverse() : page).toStrictEqual(rows.slice(offset, offset + limit));
           expect(window.offset <= Math.max(offset, 0)).toBe(true);
         }
@@ -72,28 +72,33 @@ describe('the offset and limit of a page of rows', () => {
 });
 
 describe('the plan of a column change', () => {
-  const present = [column('a'), column('b'), column('c')];
+  const presentColumns = [column('a'), column('b'), column('c')];
   const names = (columns: { name: string }[]) => columns.map(({ name }) => name);
 
-  it('reports whether anything changes', () => {
-    expect(planColumns(present, present).changes).toBe(false);
-    expect(planColumns(present, present.toReversed()).changes).toBe(true);
-    expect(planColumns(present, [column('a'), column('b'), column('c', { display_name: 'C' })]).changes).toBe(true);
+  it('reports whether the columns change at all', () => {
+    expect(planColumns(presentColumns, presentColumns).hasChanges).toBe(false);
+    expect(planColumns(presentColumns, presentColumns.toReversed()).hasChanges).toBe(true);
+    expect(planColumns(presentColumns, [column('a'), column('b'), column('c', { display_name: 'C' })]).hasChanges).toBe(
+      true,
+    );
   });
 
-  it('adds, drops and keeps by name', () => {
-    const plan = planColumns(present, [column('c'), column('d'), column('a')]);
+  it('adds, drops and keeps columns by name', () => {
+    const plan = planColumns(presentColumns, [column('c'), column('d'), column('a')]);
     expect(names(plan.dropped)).toStrictEqual(['b']);
     expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
       ['c', 'c'],
       ['a', 'a'],
     ]);
-    expect(plan.added.map(({ column: added }) => added.name)).toStrictEqual(['d']);
+    expect(plan.added.map(({ column: addedColumn }) => addedColumn.name)).toStrictEqual(['d']);
     expect(names(plan.columns)).toStrictEqual(['c', 'd', 'a']);
   });
 
   it('renames by previous_name, also when two columns exchange names', () => {
-    const plan = planColumns(present, [column('b', { previous_name: 'a' }), column('a', { previous_name: 'b' })]);
+    const plan = planColumns(presentColumns, [
+      column('b', { previous_name: 'a' }),
+      column('a', { previous_name: 'b' }),
+    ]);
     expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
       ['a', 'b'],
       ['b', 'a'],
@@ -102,15 +107,15 @@ describe('the plan of a column change', () => {
   });
 
   it('can give a new column the name that a rename has freed', () => {
-    const plan = planColumns(present, [column('a', {}), column('a2', { previous_name: 'a' })]);
+    const plan = planColumns(presentColumns, [column('a', {}), column('a2', { previous_name: 'a' })]);
     expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([['a', 'a2']]);
-    expect(plan.added.map(({ column: added }) => added.name)).toStrictEqual(['a']);
+    expect(plan.added.map(({ column: addedColumn }) => addedColumn.name)).toStrictEqual(['a']);
   });
 
   it('is refused with a previous_name that no column has, or that two columns claim', () => {
-    expect(() => planColumns(present, [column('x', { previous_name: 'nothing' })])).toThrow(Failure);
+    expect(() => planColumns(presentColumns, [column('x', { previous_name: 'nothing' })])).toThrow(Failure);
     expect(() =>
-      planColumns(present, [column('x', { previous_name: 'a' }), column('y', { previous_name: 'a' })]),
+      planColumns(presentColumns, [column('x', { previous_name: 'a' }), column('y', { previous_name: 'a' })]),
     ).toThrow(Failure);
   });
 });

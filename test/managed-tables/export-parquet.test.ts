@@ -1,18 +1,18 @@
 import { type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MAX_PARTS } from '../../src/formats/parquet/write.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, makeTableRoutes, readRaw, runBehindApi } from './support.ts';
 
 let company: Company;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-/** The columns of a file by their types, and its rows as the file has them, as another reader finds them. */
-async function readExportedFile(table: ReturnType<typeof makeTableRoutes>, asked = '') {
-  const response = await readRaw(company, table.exportPath(`?format=parquet${asked}`));
+/** Reads an exported file with another reader. @returns its columns with their types, and its rows with unconverted values */
+async function readExportedFile(table: ReturnType<typeof makeTableRoutes>, extraQuery = '') {
+  const response = await readRaw(company, table.exportPath(`?format=parquet${extraQuery}`));
   const file = await response.arrayBuffer();
   const metadata = parquetMetadata(file);
   const types = metadata.schema.slice(1).map(({ name, type, converted_type, repetition_type, precision, scale }) => {
@@ -22,7 +22,7 @@ async function readExportedFile(table: ReturnType<typeof makeTableRoutes>, asked
   return { response, types, rows: await readRows(file, metadata), groups: metadata.row_groups.length };
 }
 
-/** What the reader would make a number or a Date of is left as it is: these lose digits. */
+/** Reads rows without the reader's conversions to numbers and Dates, which would lose digits. */
 async function readRows(file: ArrayBuffer, metadata: FileMetaData): Promise<unknown[][]> {
   const schema = metadata.schema.map(({ logical_type, converted_type, ...element }) =>
     converted_type === 'UTF8' ? { ...element, logical_type, converted_type } : element,
@@ -31,14 +31,14 @@ async function readRows(file: ArrayBuffer, metadata: FileMetaData): Promise<unkn
   await parquetRead({
     file,
     metadata: { ...metadata, schema },
-    onComplete: (found) => {
-      rows = found;
+    onComplete: (parsedRows) => {
+      rows = parsedRows;
     },
   });
   return rows;
 }
 
-/** A decimal of sixteen bytes, without its point. */
+/** Converts a sixteen-byte decimal to an integer without its decimal point. */
 const toUnscaled = (bytes: unknown): unknown =>
   bytes instanceof Uint8Array
     ? BigInt.asIntN(128, BigInt(`0x${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`))
@@ -59,7 +59,7 @@ describe('an export as Parquet', () => {
       column('__proto__'),
     ];
     const table = makeTableRoutes(company.as, await createTable(company.as, 'typed', columns));
-    const inserted = await table.insert([
+    const insertAnswer = await table.insert([
       { t: 'São "Paulo", 😀\r\n', i: 10, d: '0.10', b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
       {
         t: '',
@@ -73,7 +73,7 @@ describe('an export as Parquet', () => {
       { t: '=1+1', i: null, d: null, b: false, day: '9999-12-31', at: '9999-12-31T23:59:59.999999Z' },
       { t: '-', i: 0, d: '-0.5', b: true, day: '1969-12-31', at: '1969-12-31T23:59:59.5Z' },
     ]);
-    expect(inserted.status).toBe(201);
+    expect(insertAnswer.status).toBe(201);
     const ids = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
     const { response, types, rows } = await readExportedFile(table);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/vnd.apache.parquet']);
@@ -88,7 +88,7 @@ describe('an export as Parquet', () => {
       'at INT64 TIMESTAMP_MICROS OPTIONAL',
       '__proto__ BYTE_ARRAY UTF8 OPTIONAL',
     ]);
-    const absent = null;
+    const absentValue = null;
     expect(rows.map((row) => row.map((value) => toUnscaled(value ?? null)))).toEqual([
       [
         ids[0],
@@ -98,7 +98,7 @@ describe('an export as Parquet', () => {
         true,
         toDays('2024-01-31'),
         toMicroseconds('2024-01-31T10:00:00Z'),
-        absent,
+        absentValue,
       ],
       [
         ids[1],
@@ -108,9 +108,9 @@ describe('an export as Parquet', () => {
         false,
         toDays('0001-01-01'),
         toMicroseconds('0001-01-01T00:00:00Z', 1n),
-        absent,
+        absentValue,
       ],
-      [ids[2], null, -(2n ** 63n), 0n, true, null, null, absent],
+      [ids[2], null, -(2n ** 63n), 0n, true, null, null, absentValue],
       [
         ids[3],
         '=1+1',
@@ -119,18 +119,18 @@ describe('an export as Parquet', () => {
         false,
         toDays('9999-12-31'),
         toMicroseconds('9999-12-31T23:59:59Z', 999_999n),
-        absent,
+        absentValue,
       ],
-      [ids[4], '-', 0n, -500n, true, -1, toMicroseconds('1969-12-31T23:59:59.5Z'), absent],
+      [ids[4], '-', 0n, -500n, true, -1, toMicroseconds('1969-12-31T23:59:59.5Z'), absentValue],
     ]);
   });
 
   it('has a column of decimals as text when one of them has more digits than Parquet allows', async () => {
     const columns = ['whole', 'exact', 'long', 'far'].map((name) => column(name, 'decimal'));
     const table = makeTableRoutes(company.as, await createTable(company.as, 'decimals', columns));
-    const exact = `-${'9'.repeat(36)}.25`;
-    const long = `${'9'.repeat(37)}.25`;
-    await table.insert([{ whole: 7, exact, long, far: '1e-39' }, { whole: '8.000' }]);
+    const exactDecimal = `-${'9'.repeat(36)}.25`;
+    const longDecimal = `${'9'.repeat(37)}.25`;
+    await table.insert([{ whole: 7, exact: exactDecimal, long: longDecimal, far: '1e-39' }, { whole: '8.000' }]);
     const { types, rows } = await readExportedFile(table);
     expect(types.slice(1).map((type) => type.split(' ')[2])).toEqual([
       'DECIMAL(38,0)',
@@ -139,33 +139,33 @@ describe('an export as Parquet', () => {
       'UTF8',
     ]);
     expect(rows.map((row) => row.slice(1).map((value) => toUnscaled(value ?? null)))).toEqual([
-      [7n, BigInt(`-${'9'.repeat(36)}25`), long, `0.${'0'.repeat(38)}1`],
+      [7n, BigInt(`-${'9'.repeat(36)}25`), longDecimal, `0.${'0'.repeat(38)}1`],
       [8n, null, null, null],
     ]);
     // Only the selected rows count.
-    const few = await readExportedFile(table, '&filter[whole][eq]=8');
-    expect(few.types[3]).toContain('DECIMAL(38,0)');
+    const filteredFile = await readExportedFile(table, '&filter[whole][eq]=8');
+    expect(filteredFile.types[3]).toContain('DECIMAL(38,0)');
   });
 
   it('applies filters, order and fields, and writes groups of rows', async () => {
-    const many = makeTableRoutes(
+    const largeTable = makeTableRoutes(
       company.as,
       await createTable(company.as, 'many', [column('n', 'integer'), column('t')]),
     );
     await runBehindApi(company.id, (database) =>
       database.execute(`INSERT INTO public.many (n, t) SELECT n, 'x' || n FROM generate_series(1, 45000) AS n`),
     );
-    const { rows, groups } = await readExportedFile(many, '&filter[n][gt]=10&sort_by=-n&fields=n');
+    const { rows, groups } = await readExportedFile(largeTable, '&filter[n][gt]=10&sort_by=-n&fields=n');
     expect(groups).toBe(3);
     expect(rows.map(([, n]) => n)).toEqual(Array.from({ length: 44_990 }, (_, at) => BigInt(45_000 - at)));
   });
 
   it('has the columns even without rows', async () => {
-    const none = makeTableRoutes(
+    const emptyTable = makeTableRoutes(
       company.as,
       await createTable(company.as, 'none', [column('t'), column('d', 'decimal')]),
     );
-    const { types, rows } = await readExportedFile(none);
+    const { types, rows } = await readExportedFile(emptyTable);
     expect(types).toEqual([
       'id BYTE_ARRAY UTF8 REQUIRED',
       't BYTE_ARRAY UTF8 OPTIONAL',

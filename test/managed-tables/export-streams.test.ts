@@ -4,22 +4,22 @@ import { newId } from '../../src/kernel/ids.ts';
 import { MAX_EXPORT_MS } from '../../src/modules/managed-tables/export.ts';
 import { EXPORT_FORMATS } from '../../src/modules/managed-tables/export-formats.ts';
 import { READER_WAIT_MS } from '../../src/modules/managed-tables/export-output.ts';
-import { MAX_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
+import { MAX_CONCURRENT_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
 import { BASE_URL } from '../support/api.ts';
-import { disturb, farAway, rivalBeforeStatement } from '../support/tunnel.ts';
+import { disturbTunnel, runBeforeNextStatement, runWithLatency } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, runSweep } from '../uploads/support.ts';
 import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 
-/** More than two batches. */
-const ROWS = 45_000;
-/** The first batch, and those after it. */
+/** More rows than two batches of an export. */
+const ROW_COUNT = 45_000;
+/** Matches the statement of the first batch; below: the statements of later batches. */
 const FIRST_BATCH = /COPY/;
 const LATER_BATCH = /console_value/;
 const LATER_ROWS = /"id" > \$1/;
-/** After how many bytes a reader pauses. */
-const PAUSES = [10_000_000, 30_000_000, Number.POSITIVE_INFINITY];
+/** The numbers of bytes after which a reader pauses. */
+const PAUSE_AFTER_BYTES = [10_000_000, 30_000_000, Number.POSITIVE_INFINITY];
 
 let company: Company;
 let name: string;
@@ -28,7 +28,7 @@ let table: ReturnType<typeof makeTableRoutes>;
 let createdCount = 0;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 beforeEach(async () => {
@@ -36,12 +36,12 @@ beforeEach(async () => {
   name = `streamed_${createdCount}`;
   tableId = await createTable(company.as, name, [column('n', 'integer')]);
   table = makeTableRoutes(company.as, tableId);
-  await runSql(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${ROWS})`);
+  await runSql(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${ROW_COUNT})`);
 });
 
 const runSql = (text: string) => runBehindApi(company.id, (database) => database.execute(text));
 
-/** Gives the table so many rows of a kilobyte in place of its own. */
+/** Replaces the table by one with the given number of rows of a kilobyte each. */
 async function fillTable(rows: number): Promise<void> {
   await table.delete();
   tableId = await createTable(company.as, `${name}_filled`, [column('n', 'integer'), column('t')]);
@@ -52,16 +52,16 @@ async function fillTable(rows: number): Promise<void> {
 
 const countRows = (body: string) => body.split('\r\n').length - 2;
 
-/** An export whose answer is not read yet. */
-async function beginExport(query = '', changed: Record<string, unknown> = {}) {
-  const execution = createExecutionContext();
+/** Begins an export, and returns its response unread. */
+async function beginExport(query = '', envChanges: Record<string, unknown> = {}) {
+  const executionContext = createExecutionContext();
   const headers = { authorization: `Bearer ${company.token}` };
   const request = new Request(`${BASE_URL}/v1/managed-tables/${tableId}/export${query}`, { headers });
-  const response = await worker.fetch(request, { ...env, ...changed }, execution);
-  return { response, ended: () => waitOnExecutionContext(execution) };
+  const response = await worker.fetch(request, { ...env, ...envChanges }, executionContext);
+  return { response, ended: () => waitOnExecutionContext(executionContext) };
 }
 
-/** Lets what takes as long as an export may be over after so many milliseconds. */
+/** Ends everything that may take as long as an export after the given number of milliseconds. */
 function shortenExports(milliseconds: number): void {
   const { setTimeout } = globalThis;
   const spy = vi.spyOn(globalThis, 'setTimeout');
@@ -70,8 +70,8 @@ function shortenExports(milliseconds: number): void {
   onTestFinished(() => spy.mockRestore());
 }
 
-/** Has exports wait for whoever takes them however slow the machine is, in the place of five seconds. */
-function waitPatiently(): void {
+/** Has exports wait for their reader for 60 seconds instead of five, in case the machine is slow. */
+function extendReaderWait(): void {
   const { setTimeout } = globalThis;
   const now = Date.now();
   // What was waited counts as nothing, so that each wait has the same limit.
@@ -87,7 +87,7 @@ function waitPatiently(): void {
   });
 }
 
-/** How many bytes an export that breaks off has sent. */
+/** Reads an export that breaks off, and returns the number of bytes it sent. */
 async function readUntilItBreaks(body: ReadableStream<Uint8Array>): Promise<number> {
   const reader = body.getReader();
   let bytes = 0;
@@ -103,8 +103,8 @@ async function readUntilItBreaks(body: ReadableStream<Uint8Array>): Promise<numb
   }
 }
 
-/** The transactions that are open in the company's database, besides the one that asks. */
-const countOpenTransactions = () =>
+/** Lists the open idle transactions in the company's database, except the transaction of this query. */
+const listOpenTransactions = () =>
   runBehindApi(company.id, (database) =>
     database.query<{ query: string; waited: number }>(`
       SELECT query, extract(epoch FROM clock_timestamp() - state_change)::float8 AS waited FROM pg_stat_activity
@@ -115,26 +115,28 @@ describe('an export of a table', () => {
   it.each(['', '?sort_by=-n'])(
     'shows the rows of one moment, even if rows are deleted meanwhile (%s)',
     async (query) => {
-      const rival = await rivalBeforeStatement(company.id, LATER_BATCH, () => runSql(`DELETE FROM public.${name}`));
-      expect(countRows((await table.export(query)).body)).toBe(ROWS);
-      expect(await rival.outcome).toBe(ROWS);
+      const concurrentDeletion = await runBeforeNextStatement(company.id, LATER_BATCH, () =>
+        runSql(`DELETE FROM public.${name}`),
+      );
+      expect(countRows((await table.export(query)).body)).toBe(ROW_COUNT);
+      expect(await concurrentDeletion.outcome).toBe(ROW_COUNT);
     },
   );
 
   it('is refused with 503 while the table stays locked', async () => {
-    const locked = Promise.withResolvers<void>();
-    const answered = Promise.withResolvers<void>();
-    const holding = runBehindApi(company.id, (database) =>
+    const tableLocked = Promise.withResolvers<void>();
+    const exportAnswered = Promise.withResolvers<void>();
+    const pendingLock = runBehindApi(company.id, (database) =>
       database.transaction(async (tx) => {
         await tx.query(`LOCK TABLE public.${name}`);
-        locked.resolve();
-        await answered.promise;
+        tableLocked.resolve();
+        await exportAnswered.promise;
       }),
     );
-    await locked.promise;
+    await tableLocked.promise;
     expect((await table.export()).status).toBe(503);
-    answered.resolve();
-    await holding;
+    exportAnswered.resolve();
+    await pendingLock;
   });
 
   it.each([
@@ -143,37 +145,37 @@ describe('an export of a table', () => {
     ['xlsx', LATER_ROWS],
     ['parquet', LATER_ROWS],
   ])('ends as a broken stream when its database connection is lost (%s)', async (format, statement) => {
-    await disturb(company.id, { statement: statement.source, effect: 'lose_answer' });
+    await disturbTunnel(company.id, { statement: statement.source, effect: 'lose_answer' });
     const { response, ended } = await beginExport(`?format=${format}`);
     expect(response.status).toBe(200);
     expect(await readUntilItBreaks(response.body as ReadableStream)).toBeGreaterThan(0);
     await ended();
-    expect(countRows((await table.export()).body)).toBe(ROWS);
+    expect(countRows((await table.export()).body)).toBe(ROW_COUNT);
   });
 
   it('is refused with 503 when its database connection is lost before it begins', async () => {
-    await disturb(company.id, { statement: FIRST_BATCH.source, effect: 'lose_answer' });
+    await disturbTunnel(company.id, { statement: FIRST_BATCH.source, effect: 'lose_answer' });
     expect((await table.export()).status).toBe(503);
   });
 
   it('reads no further ahead than fits into memory while the client pauses, and then continues', async () => {
     await fillTable(40_000);
-    waitPatiently();
+    extendReaderWait();
     const { response, ended } = await beginExport();
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const decoder = new TextDecoder();
     let body = '';
-    const asked: number[] = [];
+    const requestedLimits: number[] = [];
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       body += decoder.decode(part.value, { stream: true });
-      if (body.length < (PAUSES[asked.length] as number)) continue;
+      if (body.length < (PAUSE_AFTER_BYTES[requestedLimits.length] as number)) continue;
       // In the middle of a batch that does not fit into memory.
-      await expect.poll(async () => (await countOpenTransactions())[0]?.waited ?? 0).toBeGreaterThan(0.5);
-      const [open] = await countOpenTransactions();
-      asked.push(Number(/LIMIT (\d+)/.exec(open?.query ?? '')?.[1]));
+      await expect.poll(async () => (await listOpenTransactions())[0]?.waited ?? 0).toBeGreaterThan(0.5);
+      const [open] = await listOpenTransactions();
+      requestedLimits.push(Number(/LIMIT (\d+)/.exec(open?.query ?? '')?.[1]));
     }
     // Once a part was dropped, no more is asked for than fits into memory: rows of a kilobyte into 8 MB.
-    expect(asked[1]).toBeLessThan(8_000);
+    expect(requestedLimits[1]).toBeLessThan(8_000);
     const numbers = body
       .split('\r\n')
       .slice(1, -1)
@@ -181,20 +183,20 @@ describe('an export of a table', () => {
     expect(numbers).toHaveLength(40_000);
     expect(numbers.findIndex((n, at) => n !== at + 1)).toBe(-1);
     await ended();
-    expect(await countOpenTransactions()).toEqual([]);
+    expect(await listOpenTransactions()).toEqual([]);
   });
 
   it('reads larger batches while the client reads without pauses', async () => {
     await fillTable(40_000);
-    const trips: number[] = [];
+    const tripCounts: number[] = [];
     // A busy machine takes some of them slowly.
-    for (let tries = 0; tries < 5 && !trips.some((each) => each <= 14); tries += 1) {
-      const taken = await farAway(company.id, 1, () => table.export());
-      expect(countRows(taken.outcome.body)).toBe(40_000);
-      trips.push(taken.trips);
+    for (let tryCount = 0; tryCount < 5 && !tripCounts.some((each) => each <= 14); tryCount += 1) {
+      const exportOutcome = await runWithLatency(company.id, 1, () => table.export());
+      expect(countRows(exportOutcome.outcome.body)).toBe(40_000);
+      tripCounts.push(exportOutcome.trips);
     }
     // They would be 16, were it never more than fits into memory.
-    expect(Math.min(...trips)).toBeLessThanOrEqual(14);
+    expect(Math.min(...tripCounts)).toBeLessThanOrEqual(14);
   });
 
   it.each([
@@ -203,13 +205,13 @@ describe('an export of a table', () => {
   ])('ends as a broken stream, and releases the table, when it takes too long (%s)', async (format, statement) => {
     shortenExports(3000);
     const cut = Promise.withResolvers<void>();
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => cut.promise);
+    const { outcome } = await runBeforeNextStatement(company.id, statement, () => cut.promise);
     const { response, ended } = await beginExport(`?format=${format}`);
     expect(response.status).toBe(200);
     await readUntilItBreaks(response.body as ReadableStream);
     cut.resolve();
     await Promise.all([outcome, ended()]);
-    await expect.poll(countOpenTransactions, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(listOpenTransactions, { timeout: 10_000 }).toEqual([]);
     expect((await table.delete()).status).toBe(204);
   });
 
@@ -217,72 +219,73 @@ describe('an export of a table', () => {
     const { response, ended } = await beginExport();
     await (response.body as ReadableStream).cancel();
     await ended();
-    expect(await countOpenTransactions()).toEqual([]);
+    expect(await listOpenTransactions()).toEqual([]);
     expect((await table.delete()).status).toBe(204);
   });
 
-  it(`is refused with 429 while ${MAX_EXPORTS} others of the company are read`, async () => {
-    const held = Promise.withResolvers<void>();
-    const { outcome } = await rivalBeforeStatement(company.id, LATER_BATCH, () => held.promise);
+  it(`is refused with 429 while ${MAX_CONCURRENT_EXPORTS} others of the company are read`, async () => {
+    const pausedBatch = Promise.withResolvers<void>();
+    const { outcome } = await runBeforeNextStatement(company.id, LATER_BATCH, () => pausedBatch.promise);
     const first = await beginExport();
-    const others = [];
-    for (let count = 1; count < MAX_EXPORTS; count += 1) others.push(await beginExport());
-    const refused = await table.export();
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30']);
-    expect(refused.body).toMatchObject({
+    const openExports = [];
+    for (let count = 1; count < MAX_CONCURRENT_EXPORTS; count += 1) openExports.push(await beginExport());
+    const refusedExport = await table.export();
+    expect([refusedExport.status, refusedExport.headers.get('retry-after')]).toEqual([429, '30']);
+    expect(refusedExport.body).toMatchObject({
       error: 'RateLimitExceeded',
       message: 'Outras exportações da sua empresa estão em andamento. Tente novamente em 30 segundos.',
     });
-    held.resolve();
+    pausedBatch.resolve();
     await outcome;
-    expect(countRows(await first.response.text())).toBe(ROWS);
+    expect(countRows(await first.response.text())).toBe(ROW_COUNT);
     await first.ended();
     expect((await table.export()).status).toBe(200);
-    for (const { response, ended } of others) {
+    for (const { response, ended } of openExports) {
       await response.body?.cancel();
       await ended();
     }
   });
 });
 
-/** What waits in R2 of the company's exports. */
-const listWaitingParts = async (): Promise<string[]> =>
+/** Lists the parts of the company's exports that are buffered in R2. */
+const listBufferedParts = async (): Promise<string[]> =>
   (await env.FILES.list({ prefix: `exports/${company.id}/` })).objects.map(({ key }) => key);
 
-/** Resolves when no transaction is open, working or not. */
+/** Waits until no transaction is open, whether working or idle. */
 const waitForNoTransaction = () => {
-  const open = `SELECT query FROM pg_stat_activity
+  const OPEN_TRANSACTIONS_SQL = `SELECT query FROM pg_stat_activity
     WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()`;
-  const find = () => runBehindApi(company.id, (database) => database.query(open));
-  return expect.poll(find, { timeout: 30_000 }).toEqual([]);
+  const findTransactions = () => runBehindApi(company.id, (database) => database.query(OPEN_TRANSACTIONS_SQL));
+  return expect.poll(findTransactions, { timeout: 30_000 }).toEqual([]);
 };
 
 describe('an export whose client does not read for a while', () => {
   it.each(EXPORT_FORMATS)(
-    'is buffered in R2, releases the table, and is complete when the client reads on (%s)',
+    'is buffered in R2, releases the table, and is complete when the client continues to read (%s)',
     async (format) => {
-      const whole = await (await beginExport(`?format=${format}`)).response.arrayBuffer();
+      const fullExport = await (await beginExport(`?format=${format}`)).response.arrayBuffer();
       const { response, ended } = await beginExport(`?format=${format}`);
       await waitForNoTransaction();
-      const changed = { display_name: `${name}_renamed`, columns: [column('n', 'decimal')] };
-      expect((await table.put(changed)).status).toBe(200);
+      const changedTable = { display_name: `${name}_renamed`, columns: [column('n', 'decimal')] };
+      expect((await table.put(changedTable)).status).toBe(200);
       expect((await table.truncate()).status).toBe(200);
-      const taken = await response.arrayBuffer();
+      const exportedBytes = await response.arrayBuffer();
       // The time of its making stands in a workbook.
-      if (format === 'xlsx') expect(taken.byteLength).toBe(whole.byteLength);
-      else expect(await digestOf(taken)).toBe(await digestOf(whole));
+      if (format === 'xlsx') expect(exportedBytes.byteLength).toBe(fullExport.byteLength);
+      else expect(await computeDigest(exportedBytes)).toBe(await computeDigest(fullExport));
       await ended();
-      expect(await listWaitingParts()).toEqual([]);
+      expect(await listBufferedParts()).toEqual([]);
     },
   );
 
-  const digestOf = async (bytes: ArrayBuffer) => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex();
+  const computeDigest = async (bytes: ArrayBuffer) =>
+    new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex();
 
-  it('is complete and in order over as many R2 objects as it needs', async () => {
+  it('is complete and in order, even if it needs several R2 objects', async () => {
     await fillTable(40_000);
     const { response, ended } = await beginExport();
     await waitForNoTransaction();
-    expect((await listWaitingParts()).length).toBeGreaterThan(5);
+    expect((await listBufferedParts()).length).toBeGreaterThan(5);
     const numbers = (await response.text())
       .split('\r\n')
       .slice(1, -1)
@@ -290,16 +293,16 @@ describe('an export whose client does not read for a while', () => {
     expect(numbers).toHaveLength(40_000);
     expect(numbers.findIndex((n, at) => n !== at + 1)).toBe(-1);
     await ended();
-    expect(await listWaitingParts()).toEqual([]);
+    expect(await listBufferedParts()).toEqual([]);
   });
 
-  it('does not count towards the limit of exports at once', async () => {
-    const slow = [];
-    for (let count = 0; count < MAX_EXPORTS; count += 1) slow.push(await beginExport());
+  it('does not count towards the limit of simultaneous exports', async () => {
+    const slowExports = [];
+    for (let count = 0; count < MAX_CONCURRENT_EXPORTS; count += 1) slowExports.push(await beginExport());
     await waitForNoTransaction();
-    expect(countRows((await table.export()).body)).toBe(ROWS);
-    for (const { response, ended } of slow) {
-      expect(countRows(await response.text())).toBe(ROWS);
+    expect(countRows((await table.export()).body)).toBe(ROW_COUNT);
+    for (const { response, ended } of slowExports) {
+      expect(countRows(await response.text())).toBe(ROW_COUNT);
       await ended();
     }
   });
@@ -310,42 +313,42 @@ describe('an export whose client does not read for a while', () => {
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     await reader.read();
     await waitForNoTransaction();
-    expect(await listWaitingParts()).not.toEqual([]);
+    expect(await listBufferedParts()).not.toEqual([]);
     await reader.cancel();
     await ended();
-    expect(await listWaitingParts()).toEqual([]);
+    expect(await listBufferedParts()).toEqual([]);
   });
 
   it.each(['put', 'get'] as const)(
     'ends as a broken stream, and releases the table, when R2 fails to %s',
-    async (fails) => {
+    async (failingMethod) => {
       await fillTable(10_000);
       const FILES = new Proxy(env.FILES, {
         get: (bucket, method: keyof R2Bucket) =>
-          method === fails
+          method === failingMethod
             ? () => Promise.reject(new Error('the object store is down'))
-            : (bucket[method] as (...given: unknown[]) => unknown).bind(bucket),
+            : (bucket[method] as (...callArguments: unknown[]) => unknown).bind(bucket),
       });
       const { response, ended } = await beginExport('', { FILES });
       await waitForNoTransaction();
       await readUntilItBreaks(response.body as ReadableStream);
       await ended();
-      expect(await listWaitingParts()).toEqual([]);
+      expect(await listBufferedParts()).toEqual([]);
     },
   );
 
   it('has its leftover R2 objects deleted after a day', async () => {
     const queue = createHeldQueue();
     await runSweep(queue);
-    const DAY = 86_400_000;
-    const [old, young] = [newId(Date.now() - DAY - 60_000), newId(Date.now() - DAY / 2)];
+    const DAY_MS = 86_400_000;
+    const [old, young] = [newId(Date.now() - DAY_MS - 60_000), newId(Date.now() - DAY_MS / 2)];
     for (const id of [old, young]) await env.FILES.put(`exports/${company.id}/${id}/0`, 'x');
     // Any export that waits has this looked at.
     await env.CONTROL_DB.prepare('UPDATE managed_databases SET sweep_at = 0 WHERE company_id = ?')
       .bind(company.id)
       .run();
     await runSweep(queue);
-    expect(await listWaitingParts()).toEqual([`exports/${company.id}/${young}/0`]);
+    expect(await listBufferedParts()).toEqual([`exports/${company.id}/${young}/0`]);
     await env.FILES.delete(`exports/${company.id}/${young}/0`);
   });
 });

@@ -1,18 +1,18 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, it, vi } from 'vitest';
-import { connectionsOf, farAway } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { countOpenedConnections, runWithLatency } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, listValues, makeTableRoutes } from './support.ts';
 
-/** Far enough for what is sent at once to be on its way together, on a busy machine too. */
-const MILLISECONDS = 100;
+/** The simulated latency: long enough for parallel requests to overlap, even on a busy machine. */
+const LATENCY_MS = 100;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-const runFarAway = <T>(work: () => Promise<T>) => farAway(company.id, MILLISECONDS, work);
+const runFarAway = <T>(work: () => Promise<T>) => runWithLatency(company.id, LATENCY_MS, work);
 
 async function createNumberedTable(name: string, rows: number) {
   const id = await createTable(company.as, name, [column('n', 'integer'), column('m')]);
@@ -26,17 +26,17 @@ it('a page of rows takes one round trip more than the connection, or two when th
   const first = await runFarAway(() => table.rows('?sort_by=-n&per_page=2'));
   expect(listValues(first.outcome, 'n')).toEqual([5, 4]);
   expect(first.trips).toBe(5);
-  const second = await runFarAway(() => table.rows('?sort_by=n&per_page=2&page=2'));
-  expect(listValues(second.outcome, 'n')).toEqual([3, 4]);
-  expect(second.trips).toBe(4);
+  const secondPage = await runFarAway(() => table.rows('?sort_by=n&per_page=2&page=2'));
+  expect(listValues(secondPage.outcome, 'n')).toEqual([3, 4]);
+  expect(secondPage.trips).toBe(4);
 });
 
 it('a page of rows with filters and an exact total, or by cursor, takes one round trip more than the connection', async () => {
   const table = await createNumberedTable('far_filters', 9);
   await table.rows();
-  const filtered = await runFarAway(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
-  expect([filtered.outcome.body.total, listValues(filtered.outcome, 'n')]).toEqual([2, [3, 4]]);
-  expect(filtered.trips).toBe(4);
+  const filteredPage = await runFarAway(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
+  expect([filteredPage.outcome.body.total, listValues(filteredPage.outcome, 'n')]).toEqual([2, [3, 4]]);
+  expect(filteredPage.trips).toBe(4);
   const first = await runFarAway(() => table.rows('?cursor=&per_page=4&sort_by=-n&count=exact&filter[n][gt]=2'));
   expect([first.outcome.body.total, listValues(first.outcome, 'n')]).toEqual([7, [9, 8, 7, 6]]);
   const cursor = encodeURIComponent(first.outcome.body.next_cursor);
@@ -53,7 +53,7 @@ it('a table, the list of tables and the list of its uploads each take one round 
 });
 
 it('a change of columns takes as many round trips for a hundred columns as for one', async () => {
-  const changed = async (count: number) => {
+  const countChangeTrips = async (count: number) => {
     const names = Array.from({ length: count }, (_, index) => `c${index}`);
     const id = await createTable(
       company.as,
@@ -75,7 +75,7 @@ it('a change of columns takes as many round trips for a hundred columns as for o
     expect([outcome.status, outcome.body.columns?.length]).toEqual([200, count]);
     return trips;
   };
-  expect(await changed(100)).toBe(await changed(1));
+  expect(await countChangeTrips(100)).toBe(await countChangeTrips(1));
 });
 
 it('reading requests use one pooled connection, and writing requests one direct connection', async () => {
@@ -85,17 +85,19 @@ it('reading requests use one pooled connection, and writing requests one direct 
     vi.spyOn(queue, 'sendBatch').mockResolvedValue(undefined as never);
   }
   const table = await createNumberedTable('pooled', 1);
-  const opened = (work: () => Promise<{ status: number }>) =>
-    connectionsOf(company.id, async () => expect((await work()).status).toBeLessThan(300));
-  const read = { direct: 0, pooled: 1 };
-  expect(await opened(() => table.rows())).toEqual(read);
-  expect(await opened(() => table.get())).toEqual(read);
-  expect(await opened(() => company.as.get('/v1/managed-tables'))).toEqual(read);
-  expect(await opened(() => company.as.get('/v1/managed-tables/upload-jobs/active'))).toEqual(read);
-  const written = { direct: 1, pooled: 0 };
-  expect(await opened(() => table.insert([{ n: 2 }]))).toEqual(written);
-  expect(await opened(() => table.put({ display_name: 'pooled_too' }))).toEqual(written);
-  expect(await opened(() => table.truncate())).toEqual(written);
+  const countConnections = (work: () => Promise<{ status: number }>) =>
+    countOpenedConnections(company.id, async () => expect((await work()).status).toBeLessThan(300));
+  const readConnections = { direct: 0, pooled: 1 };
+  expect(await countConnections(() => table.rows())).toEqual(readConnections);
+  expect(await countConnections(() => table.get())).toEqual(readConnections);
+  expect(await countConnections(() => company.as.get('/v1/managed-tables'))).toEqual(readConnections);
+  expect(await countConnections(() => company.as.get('/v1/managed-tables/upload-jobs/active'))).toEqual(
+    readConnections,
+  );
+  const writeConnections = { direct: 1, pooled: 0 };
+  expect(await countConnections(() => table.insert([{ n: 2 }]))).toEqual(writeConnections);
+  expect(await countConnections(() => table.put({ display_name: 'pooled_too' }))).toEqual(writeConnections);
+  expect(await countConnections(() => table.truncate())).toEqual(writeConnections);
   vi.restoreAllMocks();
 });
 
@@ -106,11 +108,11 @@ it('a page of rows shows the current table, even if the isolate has cached an ol
 
   // Counted from the nearer end, other rows are wanted when there are more.
   await table.insert([{ n: 5 }, { n: 6 }, { n: 7 }, { n: 8 }]);
-  const grown = await page();
-  expect(listValues(grown, 'n')).toEqual([4, 5, 6]);
-  expect(grown.body.total).toBe(8);
+  const grownPage = await page();
+  expect(listValues(grownPage, 'n')).toEqual([4, 5, 6]);
+  expect(grownPage.body.total).toBe(8);
 
-  const columns = (list: unknown[]) => table.put({ columns: list });
+  const columns = (newColumns: unknown[]) => table.put({ columns: newColumns });
   await columns([column('n', 'decimal'), column('m'), column('added')]);
   expect((await page()).body.records[0]).toEqual({ id: expect.any(String), n: expect.anything(), m: 'x', added: null });
   expect((await page('?sort_by=added')).status).toBe(200);

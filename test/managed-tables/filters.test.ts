@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
 let table: ReturnType<typeof makeTableRoutes>;
 let ids: string[];
 
-const ROWS = [
+const SAMPLE_ROWS = [
   { n: 1, t: 'São Paulo', i: 10, d: 1.5, b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
   { n: 2, t: 'são joão', i: -3, d: '0.10', b: false, day: '2024-02-29', at: '2024-02-29T00:00:00.000001Z' },
   { n: 3, t: '100% _real_ \\n', i: '9223372036854775807', d: '1e30', b: null, day: null, at: null },
@@ -17,7 +17,7 @@ const ROWS = [
 ];
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   const id = await createTable(company.as, 'filtered', [
     column('n', 'integer'),
     column('t'),
@@ -30,21 +30,21 @@ beforeAll(async () => {
     column('select', 'text'),
   ]);
   table = makeTableRoutes(company.as, id);
-  const rows = ROWS.map((row) => ({ ...row, select: `x${row.n}` }));
+  const rows = SAMPLE_ROWS.map((row) => ({ ...row, select: `x${row.n}` }));
   expect((await table.insert(rows)).status).toBe(201);
   ids = listValues(await table.rows(), 'id') as string[];
 });
 
 const formatQuery = (parameters: [string, string][]) => `?${new URLSearchParams(parameters)}`;
-/** Filters written as `column op value`. */
-const parseFilters = (...written: string[]): [string, string][] =>
-  written.map((text) => {
+/** Parses filters that are written as `column op value`. */
+const parseFilters = (...filterTexts: string[]): [string, string][] =>
+  filterTexts.map((text) => {
     const [, name, operator, value] = /^(\w+) (\w+) ?(.*)$/s.exec(text) as unknown as [string, string, string, string];
     return [`filter[${name}][${operator}]`, value];
   });
 
-async function findRows(...written: string[]): Promise<unknown[]> {
-  const answer = await table.rows(formatQuery(parseFilters(...written)));
+async function findRows(...filterTexts: string[]): Promise<unknown[]> {
+  const answer = await table.rows(formatQuery(parseFilters(...filterTexts)));
   expect([answer.status, answer.body.total]).toEqual([200, answer.body.records?.length]);
   return listValues(answer, 'n');
 }
@@ -105,8 +105,8 @@ describe('a filter of rows', () => {
     ['__proto__ is_null true', [1, 2, 3, 4, 5, 6, 7]],
     ['__proto__ eq x', []],
     ['select eq x3', [3]],
-  ])('%s finds %j', async (written, expected) => {
-    expect(await findRows(written)).toEqual(expected);
+  ])('%s finds %j', async (filterText, expected) => {
+    expect(await findRows(filterText)).toEqual(expected);
   });
 
   it('combines with other filters by AND, also of the same column and operator', async () => {
@@ -131,17 +131,17 @@ describe('a filter of rows', () => {
   });
 
   it('keeps every digit of a number in JSON, and may name a column __proto__', async () => {
-    const asJson = async (json: string) => listValues(await table.rows(formatQuery([['filter', json]])), 'n');
-    expect(await asJson('{"i":{"eq":9223372036854775807}}')).toEqual([3]);
-    expect(await asJson('{"i":{"gt":9223372036854775806}}')).toEqual([3]);
-    expect(await asJson('{"__proto__":{"eq":"x"}}')).toEqual([]);
+    const findByJson = async (json: string) => listValues(await table.rows(formatQuery([['filter', json]])), 'n');
+    expect(await findByJson('{"i":{"eq":9223372036854775807}}')).toEqual([3]);
+    expect(await findByJson('{"i":{"gt":9223372036854775806}}')).toEqual([3]);
+    expect(await findByJson('{"__proto__":{"eq":"x"}}')).toEqual([]);
   });
 
-  it('may be combined in both of its forms', async () => {
-    const both = await table.rows(
+  it('may combine both of its forms', async () => {
+    const combinedAnswer = await table.rows(
       formatQuery([['filter', '{"i":{"gte":0}}'], ...parseFilters('i lt 11', 'b is_null false')]),
     );
-    expect(listValues(both, 'n')).toEqual([1, 5]);
+    expect(listValues(combinedAnswer, 'n')).toEqual([1, 5]);
   });
 
   it('may be written as JSON for an export too', async () => {
@@ -220,26 +220,26 @@ describe('a filter of rows', () => {
     ['id eq 1', 'filter[id][eq]'],
     ['id ne 00000000-0000-0000-0000-000000000000', 'filter[id][ne]'],
     ['id is_null false', 'filter[id][is_null]'],
-  ])('%s is refused with the name of the field', async (written, field) => {
-    const { status, body } = await table.rows(formatQuery(parseFilters(written)));
+  ])('%s is refused with the name of the field', async (filterText, field) => {
+    const { status, body } = await table.rows(formatQuery(parseFilters(filterText)));
     expect([status, body.details]).toEqual([
       422,
       [expect.objectContaining({ field, message: expect.stringMatching(/\w{3}/) })],
     ]);
   });
 
-  it('is accepted up to 50 times and up to 1,000 list values, and refused far beyond either', async () => {
-    const many = (count: number) => parseFilters(...Array.from({ length: count }, () => 'i gt 1'));
-    expect((await table.rows(formatQuery(many(50)))).status).toBe(200);
-    expect(await table.rows(formatQuery(many(200)))).toMatchObject({
+  it('is accepted up to 50 times and with up to 1,000 list values, and refused far beyond either limit', async () => {
+    const makeManyFilters = (count: number) => parseFilters(...Array.from({ length: count }, () => 'i gt 1'));
+    expect((await table.rows(formatQuery(makeManyFilters(50)))).status).toBe(200);
+    expect(await table.rows(formatQuery(makeManyFilters(200)))).toMatchObject({
       status: 422,
       body: { details: [{ field: 'filter' }] },
     });
-    const list = (count: number) =>
+    const makeListFilter = (count: number) =>
       formatQuery(parseFilters(`i in ${Array.from({ length: count }, (_, at) => at).join(',')}`));
-    expect(listValues(await table.rows(list(1000)), 'n')).toEqual([1, 5, 6]);
-    const tooLong = await table.rows(list(10_000));
-    expect(tooLong).toMatchObject({ status: 422, body: { details: [{ field: 'filter[i][in]' }] } });
+    expect(listValues(await table.rows(makeListFilter(1000)), 'n')).toEqual([1, 5, 6]);
+    const tooLongAnswer = await table.rows(makeListFilter(10_000));
+    expect(tooLongAnswer).toMatchObject({ status: 422, body: { details: [{ field: 'filter[i][in]' }] } });
   });
 
   it.each([
@@ -264,8 +264,8 @@ describe('a filter of rows', () => {
     'filter[t][eq]=a?&search=%ED%A0%80',
     `search=${'x'.repeat(1001)}`,
     '__proto__=1',
-  ])('the query %s is refused', async (written) => {
-    const { status, body } = await table.rows(`?${written}`);
+  ])('the query %s is refused', async (queryText) => {
+    const { status, body } = await table.rows(`?${queryText}`);
     expect([status, body.details?.length]).toEqual([422, 1]);
   });
 
@@ -279,12 +279,12 @@ describe('a filter of rows', () => {
 });
 
 it('a search of rows that takes too long is refused with MANAGED_TABLE_QUERY_TIMEOUT', async () => {
-  const slow = makeTableRoutes(company.as, await createTable(company.as, 'slow', [column('t')]));
+  const slowTable = makeTableRoutes(company.as, await createTable(company.as, 'slow', [column('t')]));
   await runBehindApi(company.id, (database) =>
     database.query(`ALTER TABLE public.slow RENAME TO "slow$"; CREATE VIEW public.slow AS
       SELECT uuidv7() AS id, pg_sleep(60)::text AS t`),
   );
-  const { status, body } = await slow.rows('?search=x');
+  const { status, body } = await slowTable.rows('?search=x');
   expect([status, body.error_code]).toEqual([422, 'MANAGED_TABLE_QUERY_TIMEOUT']);
 });
 
@@ -307,10 +307,10 @@ describe('the parameter search of the list of rows', () => {
   });
 
   it('finds nothing in a table without text', async () => {
-    const numbers = makeTableRoutes(company.as, await createTable(company.as, 'numbers', [column('n', 'integer')]));
-    await numbers.insert([{ n: 1 }]);
-    expect((await numbers.rows('?search=1')).body).toMatchObject({ total: 0, records: [] });
-    expect((await numbers.rows('?search=')).body.total).toBe(1);
+    const numberTable = makeTableRoutes(company.as, await createTable(company.as, 'numbers', [column('n', 'integer')]));
+    await numberTable.insert([{ n: 1 }]);
+    expect((await numberTable.rows('?search=1')).body).toMatchObject({ total: 0, records: [] });
+    expect((await numberTable.rows('?search=')).body.total).toBe(1);
   });
 });
 

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { disturb, rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { disturbTunnel, runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
@@ -17,7 +17,7 @@ async function createFilledTable(rows: Record<string, unknown>[], ...columns: Re
   return { ...table, name };
 }
 
-/** All indexes that Postgres has of a table but its key, whether they can be used or not. */
+/** Lists all indexes of a table in Postgres, usable or not, except the primary key. */
 const listStoredIndexes = (table: string) =>
   runBehindApi(company.id, (database) =>
     database.query<{ name: string; valid: boolean }>(
@@ -27,7 +27,7 @@ const listStoredIndexes = (table: string) =>
     ),
   );
 
-/** Half a kilobyte of what cannot be compressed, as often as asked. */
+/** Makes a random text of 512 characters times `times`, which cannot be compressed. */
 const makeNoise = (times: number) =>
   Array.from({ length: times }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
 
@@ -43,19 +43,19 @@ describe('an index', () => {
       unique: false,
       created_at: expect.stringMatching(/^20\d\d-.*Z$/),
     });
-    const second = await table.index(['select', 'a'], true);
-    expect(second.body).toMatchObject({ columns: ['select', 'a'], unique: true });
-    const listed = (await table.indexes()).body;
-    expect(listed.records.toSorted(byId)).toEqual([first.body, second.body].toSorted(byId));
+    const secondIndex = await table.index(['select', 'a'], true);
+    expect(secondIndex.body).toMatchObject({ columns: ['select', 'a'], unique: true });
+    const listedIndexes = (await table.indexes()).body;
+    expect(listedIndexes.records.toSorted(compareById)).toEqual([first.body, secondIndex.body].toSorted(compareById));
     expect((await table.deleteIndex(first.body.id)).status).toBe(204);
-    expect((await table.indexes()).body.records).toEqual([second.body]);
+    expect((await table.indexes()).body.records).toEqual([secondIndex.body]);
     expect(await listStoredIndexes(table.name)).toHaveLength(1);
     for (const id of [first.body.id, 'x', 'f'.repeat(24)]) expect((await table.deleteIndex(id)).status).toBe(404);
   });
 
-  const byId = (one: { id: string }, other: { id: string }) => one.id.localeCompare(other.id);
+  const compareById = (firstIndex: { id: string }, other: { id: string }) => firstIndex.id.localeCompare(other.id);
 
-  it('cannot be deleted by way of another table', async () => {
+  it('cannot be deleted through another table', async () => {
     const [one, other] = [await createFilledTable([], column('a')), await createFilledTable([], column('a'))];
     const { body } = await one.index(['a']);
     expect((await other.deleteIndex(body.id)).status).toBe(404);
@@ -85,39 +85,41 @@ describe('an index', () => {
     expect(await table.index(names)).toMatchObject({ status: 201, body: { columns: names } });
   });
 
-  it('follows renamed columns, and is dropped with a column of its own only', async () => {
+  it('follows renamed columns, and is dropped together with one of its columns only', async () => {
     const table = await createFilledTable([{ a: 'x', b: 1 }], column('a'), column('b', 'integer'), column('c'));
     await table.index(['a', 'b']);
     await table.index(['c']);
-    const renamed = [{ ...column('a2'), previous_name: 'a' }, column('b', 'decimal'), column('c')];
-    expect((await table.put({ display_name: `renamed_${createdCount}`, columns: renamed })).status).toBe(200);
-    expect(columnsOf(await table.indexes())).toEqual([['a2', 'b'], ['c']]);
+    const renamedColumns = [{ ...column('a2'), previous_name: 'a' }, column('b', 'decimal'), column('c')];
+    expect((await table.put({ display_name: `renamed_${createdCount}`, columns: renamedColumns })).status).toBe(200);
+    expect(listIndexColumns(await table.indexes())).toEqual([['a2', 'b'], ['c']]);
     expect((await table.put({ columns: [column('a2'), column('c')] })).status).toBe(200);
-    expect(columnsOf(await table.indexes())).toEqual([['c']]);
+    expect(listIndexColumns(await table.indexes())).toEqual([['c']]);
   });
 
-  const columnsOf = (answer: { body: { records: { columns: string[] }[] } }) =>
+  const listIndexColumns = (answer: { body: { records: { columns: string[] }[] } }) =>
     answer.body.records.map(({ columns }) => columns).toSorted();
 
-  it('is refused as the eleventh, and as busy while another one is built', async () => {
+  it('is refused as the eleventh index, and as busy while another one is built', async () => {
     const table = await createFilledTable([], column('a'), column('b'));
     for (let count = 0; count < 9; count += 1) expect((await table.index(['a'])).status).toBe(201);
-    const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => table.index(['a']));
-    const tenth = await table.index(['b']);
+    const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () => table.index(['a']));
+    const tenthIndex = await table.index(['b']);
     // The rival waits in vain while the other builds: one at a time.
-    expect([(await outcome).body.error_code, tenth.status]).toEqual(['MANAGED_TABLE_BUSY', 201]);
-    const eleventh = await table.index(['a']);
-    expect([eleventh.status, eleventh.body.error_code]).toEqual([409, 'MANAGED_TABLE_TOO_MANY_INDEXES']);
+    expect([(await outcome).body.error_code, tenthIndex.status]).toEqual(['MANAGED_TABLE_BUSY', 201]);
+    const eleventhIndex = await table.index(['a']);
+    expect([eleventhIndex.status, eleventhIndex.body.error_code]).toEqual([409, 'MANAGED_TABLE_TOO_MANY_INDEXES']);
     expect((await table.indexes()).body.total).toBe(10);
   });
 
-  it('has the columns that were asked for even if two exchange their names meanwhile', async () => {
+  it('has the requested columns even if two columns exchange their names meanwhile', async () => {
     const table = await createFilledTable([{ a: 1, b: 'x' }], column('a', 'integer'), column('b'));
-    const exchanged = [
+    const exchangedColumns = [
       { ...column('b', 'integer'), previous_name: 'a' },
       { ...column('a'), previous_name: 'b' },
     ];
-    const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => table.put({ columns: exchanged }));
+    const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () =>
+      table.put({ columns: exchangedColumns }),
+    );
     const { status, body } = await table.index(['a']);
     expect([(await outcome).status, status]).toEqual([200, 201]);
     expect((await table.indexes()).body.records).toEqual([body]);
@@ -127,7 +129,7 @@ describe('an index', () => {
 
   it('is not created on a table that is deleted meanwhile, nor of another that takes its name', async () => {
     const table = await createFilledTable([], column('a'));
-    const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, async () => {
+    const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, async () => {
       await table.delete();
       await createTable(company.as, table.name, [column('a')]);
     });
@@ -141,23 +143,25 @@ describe('an index', () => {
     ['when it has begun', 'true', `query LIKE 'CREATE%INDEX%' AND wait_event_type = 'Lock'`],
   ])(
     'does not block writers while its build waits for transactions that began earlier (%s)',
-    async (_when, hasBegun, waitsFor) => {
+    async (_when, hasBuildBegun, waitsFor) => {
       const table = await createFilledTable([{ a: 'x' }], column('a'));
       await runBehindApi(company.id, async (database) => {
-        const building = await database.transaction(async (tx) => {
-          const write = () => tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
-          const isBefore = hasBegun === 'false';
-          const rival = isBefore ? await write() : await rivalBeforeStatement(company.id, /CREATE UNIQUE/, write);
+        const buildResult = await database.transaction(async (tx) => {
+          const writeRow = () => tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
+          const isBefore = hasBuildBegun === 'false';
+          const concurrentWrite = isBefore
+            ? await writeRow()
+            : await runBeforeNextStatement(company.id, /CREATE UNIQUE/, writeRow);
           const index = table.index(['a'], true);
-          if (typeof rival === 'object') await rival.outcome;
-          const waiting = `SELECT FROM pg_stat_activity
+          if (typeof concurrentWrite === 'object') await concurrentWrite.outcome;
+          const WAITING_SQL = `SELECT FROM pg_stat_activity
           WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${waitsFor}`;
-          const waits = () => runBehindApi(company.id, (other) => other.query(waiting));
-          await expect.poll(async () => (await waits()).length, { timeout: 20_000 }).toBe(1);
+          const listWaiting = () => runBehindApi(company.id, (other) => other.query(WAITING_SQL));
+          await expect.poll(async () => (await listWaiting()).length, { timeout: 20_000 }).toBe(1);
           expect((await table.insert([{ a: 'y' }])).status).toBe(201);
           return { index };
         });
-        expect((await building.index).status).toBe(201);
+        expect((await buildResult.index).status).toBe(201);
       });
       expect((await table.insert([{ a: 'y' }])).status).toBe(409);
       expect((await table.insert([{ a: 'begun' }])).status).toBe(409);
@@ -167,8 +171,8 @@ describe('an index', () => {
   it('is not listed after its build failed, and is dropped when another one is created', async () => {
     const table = await createFilledTable([{ a: 'x' }, { a: 'x' }], column('a'));
     await runBehindApi(company.id, async (database) => {
-      const broken = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."${table.name}" ("a")`;
-      await database.executeAlone(broken, 10_000).catch(() => undefined);
+      const BROKEN_INDEX_SQL = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."${table.name}" ("a")`;
+      await database.executeAlone(BROKEN_INDEX_SQL, 10_000).catch(() => undefined);
     });
     expect(await listStoredIndexes(table.name)).toEqual([{ name: `idx$${'0'.repeat(24)}`, valid: false }]);
     expect((await table.indexes()).body.total).toBe(0);
@@ -177,9 +181,9 @@ describe('an index', () => {
     expect(await listStoredIndexes(table.name)).toEqual([{ name: `idx$${body.id}`, valid: true }]);
   });
 
-  it('is listed after it was built although the answer of the database was lost', async () => {
+  it('is listed after it was built even if the answer of the database was lost', async () => {
     const table = await createFilledTable([{ a: 'x' }], column('a'));
-    await disturb(company.id, { statement: 'CREATE INDEX', effect: 'lose_answer' });
+    await disturbTunnel(company.id, { statement: 'CREATE INDEX', effect: 'lose_answer' });
     expect(await table.index(['a'])).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
     await expect.poll(async () => (await table.indexes()).body.total).toBe(1);
   });
@@ -208,11 +212,14 @@ describe('a unique index', () => {
     const table = await createFilledTable([{}, {}, { a: 'x', n: 1 }, { a: 'x' }], column('a'), column('n', 'integer'));
     expect((await table.index(['a', 'n'], true)).status).toBe(201);
     expect((await table.insert([{}, { a: 'x' }, { a: 'x', n: 2 }])).status).toBe(201);
-    const taken = { error_code: 'MANAGED_TABLE_DUPLICATE_VALUE', details: { columns: ['a', 'n'], value: 'x, 1' } };
-    expect(await table.insert([{ a: 'new' }, { a: 'x', n: 1 }])).toMatchObject({ status: 409, body: taken });
+    const duplicateError = {
+      error_code: 'MANAGED_TABLE_DUPLICATE_VALUE',
+      details: { columns: ['a', 'n'], value: 'x, 1' },
+    };
+    expect(await table.insert([{ a: 'new' }, { a: 'x', n: 1 }])).toMatchObject({ status: 409, body: duplicateError });
     expect((await table.rows('?filter[a][eq]=new')).body.total).toBe(0);
     const { body } = await table.rows('?filter[n][eq]=2');
-    expect(await table.updateRow(body.records[0].id, { n: 1 })).toMatchObject({ status: 409, body: taken });
+    expect(await table.updateRow(body.records[0].id, { n: 1 })).toMatchObject({ status: 409, body: duplicateError });
     expect((await table.get()).body.row_count).toBe(7);
   });
 
@@ -251,7 +258,7 @@ describe('a value that is too long for an index', () => {
     expect(await listStoredIndexes(table.name)).toEqual([]);
   });
 
-  it('prevents the index, and is reported with its row, where it is too long for any', async () => {
+  it('prevents the index, and is reported with its row, if it is too long for any index', async () => {
     const table = await createFilledTable([{ a: 'x' }, { a: makeNoise(40) }, { a: makeNoise(8) }], column('a'));
     const { records } = (await table.rows()).body;
     const { status, body } = await table.index(['a']);
@@ -262,23 +269,26 @@ describe('a value that is too long for an index', () => {
   it('is refused with its row and field in an insert, if it is too long for any index', async () => {
     const table = await createFilledTable([{ a: 'x' }], column('a'), column('b'));
     await table.index(['a']);
-    const refused = await table.insert([{ b: makeNoise(80) }, { a: 'y' }, { b: 'z', a: makeNoise(40) }]);
-    expect([refused.status, refused.body.details]).toEqual([422, [expect.objectContaining({ row: 2, field: 'a' })]]);
+    const refusedAnswer = await table.insert([{ b: makeNoise(80) }, { a: 'y' }, { b: 'z', a: makeNoise(40) }]);
+    expect([refusedAnswer.status, refusedAnswer.body.details]).toEqual([
+      422,
+      [expect.objectContaining({ row: 2, field: 'a' })],
+    ]);
   });
 
   it('is refused in a row that is inserted or updated', async () => {
     const table = await createFilledTable([{ a: 'x' }], column('a'), column('b'));
     await table.index(['a']);
-    const long = makeNoise(8);
-    const refused = await table.insert([{ b: makeNoise(20) }, { a: 'y' }, { b: 'z', a: long }]);
-    expect([refused.status, refused.body.details]).toEqual([
+    const longValue = makeNoise(8);
+    const refusedAnswer = await table.insert([{ b: makeNoise(20) }, { a: 'y' }, { b: 'z', a: longValue }]);
+    expect([refusedAnswer.status, refusedAnswer.body.details]).toEqual([
       422,
       [expect.objectContaining({ row: 2, field: 'a', message: expect.stringMatching(/"a"/) })],
     ]);
     const { records } = (await table.rows()).body;
-    const changed = await table.updateRow(records[0].id, { b: long, a: long });
-    expect(changed).toMatchObject({ status: 422, body: { details: [{ field: 'a' }] } });
-    expect((await table.updateRow(records[0].id, { b: long })).status).toBe(200);
+    const changeAnswer = await table.updateRow(records[0].id, { b: longValue, a: longValue });
+    expect(changeAnswer).toMatchObject({ status: 422, body: { details: [{ field: 'a' }] } });
+    expect((await table.updateRow(records[0].id, { b: longValue })).status).toBe(200);
     expect((await table.get()).body.row_count).toBe(1);
   });
 });

@@ -4,32 +4,32 @@ import type { NeonFault } from '../../local/neon/faults.ts';
 import { openControlDb } from '../../src/db/client.ts';
 import { ensureDatabase, takeLease } from '../../src/modules/managed-database/store.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
-import { aCompany } from '../support/worlds.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 import { column, createTable } from './support.ts';
 
 const PROVISION_PATH = '/v1/managed-tables/provision';
 
-const askNeon = async (path: string) =>
+const requestNeon = async (path: string) =>
   (
     await fetch(`${inject('neonApiUrl')}${path}`, { headers: { authorization: `Bearer ${inject('neonApiKey')}` } })
   ).json();
 
-/** The projects that the local Neon holds for a company. */
+/** Lists the projects of a company in the local Neon. */
 async function listProjects(companyId: string): Promise<{ id: string }[]> {
   const query = `search=console-${companyId}&org_id=${inject('neonOrganization')}`;
-  const { projects } = (await askNeon(`/projects?${query}`)) as { projects: { id: string }[] };
+  const { projects } = (await requestNeon(`/projects?${query}`)) as { projects: { id: string }[] };
   return projects;
 }
 
-/** Disturbs the local Neon's next calls that concern one company. */
+/** Sets a fault for the local Neon's next calls that concern a company. */
 async function setFault(fault: NeonFault): Promise<void> {
   const url = new URL('/_test/faults', inject('neonApiUrl'));
   expect((await fetch(url, { method: 'POST', body: JSON.stringify(fault) })).status).toBe(200);
 }
 
 describe('the provisioning of a company’s database', () => {
-  it('is needed before a table can be created, and until then no table is found', async () => {
-    const { as } = await aCompany();
+  it('is required before a table can be created, and until then no table is found', async () => {
+    const { as } = await createOwnedCompany();
     expect((await as.get('/v1/managed-tables/status')).body).toStrictEqual({ provisioned: false, connection_id: null });
     expect((await as.get('/v1/managed-tables')).body).toStrictEqual({ total: 0, quantity: 0, records: [] });
     const id = 'a'.repeat(24);
@@ -48,8 +48,8 @@ describe('the provisioning of a company’s database', () => {
     expect(created.body.error).toMatch(/não está provisionado/);
   });
 
-  it('creates one database when five calls come at once, and answers the same from then on', async () => {
-    const company = await aCompany();
+  it('creates one database when five calls come at once, and returns the same from then on', async () => {
+    const company = await createOwnedCompany();
     // In whatever order they come: those that decide are brought about below.
     const answers = await Promise.all(Array.from({ length: 5 }, () => company.as.post(PROVISION_PATH)));
     const ids = new Set(answers.map(({ body }) => body.connection_id));
@@ -59,7 +59,7 @@ describe('the provisioning of a company’s database', () => {
     expect(await listProjects(company.id)).toHaveLength(1);
 
     const [made] = await listProjects(company.id);
-    expect(await askNeon(`/projects/${made?.id}`)).toMatchObject({
+    expect(await requestNeon(`/projects/${made?.id}`)).toMatchObject({
       project: {
         history_retention_seconds: 7 * 24 * 60 * 60,
         default_endpoint_settings: { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 },
@@ -72,21 +72,21 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('has one record for a company, however many calls insert it', async () => {
-    const { id: companyId } = await aCompany();
-    const add = (id: string) => ensureDatabase(openControlDb(env.CONTROL_DB), { id, companyId, now: 1 });
-    await add('a'.repeat(24));
-    await add('b'.repeat(24));
+    const { id: companyId } = await createOwnedCompany();
+    const insertRecord = (id: string) => ensureDatabase(openControlDb(env.CONTROL_DB), { id, companyId, now: 1 });
+    await insertRecord('a'.repeat(24));
+    await insertRecord('b'.repeat(24));
     expect(await countRows('managed_databases where company_id = ?', companyId)).toBe(1);
   });
 
   it('creates nothing when another call creates the database first', async () => {
-    const company = await aCompany();
-    const provision = (env: Record<string, string> = {}) => company.as.post(PROVISION_PATH, { env });
+    const company = await createOwnedCompany();
+    const provisionCompany = (env: Record<string, string> = {}) => company.as.post(PROVISION_PATH, { env });
     const first: unknown[] = [];
     const answer = await sendOvertaken(
       /^insert into "managed_databases"/,
-      async () => first.push((await provision()).body),
-      provision,
+      async () => first.push((await provisionCompany()).body),
+      provisionCompany,
     );
     expect([answer.status, [answer.body]]).toStrictEqual([200, first]);
     expect(await listProjects(company.id)).toHaveLength(1);
@@ -94,28 +94,28 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('does not let another call take its lease until it ends', async () => {
-    const company = await aCompany();
-    const taken: boolean[] = [];
-    const take = async () => {
+    const company = await createOwnedCompany();
+    const leaseResults: boolean[] = [];
+    const tryLease = async () => {
       const now = Date.now();
       const db = openControlDb(env.CONTROL_DB);
-      taken.push(await takeLease(db, company.id, { token: 'of another', now, until: now + 60_000 }));
+      leaseResults.push(await takeLease(db, company.id, { token: 'of another', now, until: now + 60_000 }));
     };
-    const answer = await sendOvertaken(/"neon_project_id" = \?/, take, (env) =>
+    const answer = await sendOvertaken(/"neon_project_id" = \?/, tryLease, (env) =>
       company.as.post(PROVISION_PATH, { env }),
     );
-    expect([answer.status, taken]).toStrictEqual([200, [false]]);
-    await take();
-    expect(taken).toStrictEqual([false, true]);
+    expect([answer.status, leaseResults]).toStrictEqual([200, [false]]);
+    await tryLease();
+    expect(leaseResults).toStrictEqual([false, true]);
   });
 
   it('records nothing, and does not release the lease, when another call has taken over', async () => {
-    const company = await aCompany();
-    const takeOver = () =>
+    const company = await createOwnedCompany();
+    const takeOverLease = () =>
       env.CONTROL_DB.prepare("UPDATE managed_databases SET lease_token = 'of another' WHERE company_id = ?")
         .bind(company.id)
         .run();
-    const answer = await sendOvertaken(/"neon_project_id" = \?/, takeOver, (env) =>
+    const answer = await sendOvertaken(/"neon_project_id" = \?/, takeOverLease, (env) =>
       company.as.post(PROVISION_PATH, { env }),
     );
     expect(answer.status).toBe(503);
@@ -125,7 +125,7 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('continues after a crash between creating the database and recording it', async () => {
-    const company = await aCompany();
+    const company = await createOwnedCompany();
     const first = await company.as.post(PROVISION_PATH);
     // What such a crash leaves: the project is there, the record knows nothing of it, the lease has run out.
     await env.CONTROL_DB.prepare(
@@ -135,35 +135,36 @@ describe('the provisioning of a company’s database', () => {
       .bind(company.id)
       .run();
     expect((await company.as.get('/v1/managed-tables/status')).body.provisioned).toBe(false);
-    const password = () => selectRow('SELECT reader_password FROM managed_databases WHERE company_id = ?', company.id);
-    const kept = await password();
-    const again = await company.as.post(PROVISION_PATH);
+    const selectPassword = () =>
+      selectRow('SELECT reader_password FROM managed_databases WHERE company_id = ?', company.id);
+    const storedPassword = await selectPassword();
+    const secondAnswer = await company.as.post(PROVISION_PATH);
     // The call that crashed may be alive still, and set it once more.
-    expect(await password()).toStrictEqual(kept);
-    expect(again.body).toStrictEqual(first.body);
+    expect(await selectPassword()).toStrictEqual(storedPassword);
+    expect(secondAnswer.body).toStrictEqual(first.body);
     expect(await listProjects(company.id)).toHaveLength(1);
     await createTable(company.as, 'works', [column('a')]);
   });
 
   it('adopts the database whose creation was never answered', async () => {
-    const company = await aCompany();
+    const company = await createOwnedCompany();
     await setFault({ call: 'create_project', project_name: `console-${company.id}`, lose_answer: true });
     expect((await company.as.post(PROVISION_PATH)).status).toBe(200);
     expect(await listProjects(company.id)).toHaveLength(1);
   });
 
   it('answers 503 in Portuguese while Neon fails, and succeeds afterwards', async () => {
-    const company = await aCompany();
+    const company = await createOwnedCompany();
     await setFault({ call: 'create_project', project_name: `console-${company.id}`, status: 400 });
-    const refused = await company.as.post(PROVISION_PATH);
-    expect(refused.status).toBe(503);
-    expect(refused.body.error).toMatch(/banco de dados/);
+    const refusedAnswer = await company.as.post(PROVISION_PATH);
+    expect(refusedAnswer.status).toBe(503);
+    expect(refusedAnswer.body.error).toMatch(/banco de dados/);
     expect((await company.as.post(PROVISION_PATH)).status).toBe(200);
     expect(await listProjects(company.id)).toHaveLength(1);
   });
 
   it('stores connection strings encrypted', async () => {
-    const company = await aCompany();
+    const company = await createOwnedCompany();
     await company.as.post(PROVISION_PATH);
     const row = await env.CONTROL_DB.prepare('SELECT * FROM managed_databases WHERE company_id = ?')
       .bind(company.id)
@@ -173,7 +174,7 @@ describe('the provisioning of a company’s database', () => {
   });
 
   it('cannot decrypt the connection string of another company', async () => {
-    const [mine, theirs] = [await aCompany(), await aCompany()];
+    const [mine, theirs] = [await createOwnedCompany(), await createOwnedCompany()];
     for (const { as } of [mine, theirs]) await as.post(PROVISION_PATH);
     await env.CONTROL_DB.prepare(
       `UPDATE managed_databases SET owner_connection = (SELECT owner_connection FROM managed_databases WHERE company_id = ?)

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { disturb, rivalBeforeStatement, rivalsBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { disturbTunnel, runBeforeNextStatement, runEachBeforeStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 let company: Company;
 let createdCount = 0;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 async function createFilledTable(type: string, values: unknown[]) {
@@ -20,13 +20,15 @@ async function createFilledTable(type: string, values: unknown[]) {
   return { ...table, rowId: body.records[0].id as string };
 }
 
-const runWithRival = <T>(statement: RegExp, rival: () => Promise<T>) =>
-  rivalBeforeStatement(company.id, statement, rival);
+const runBeforeStatement = <T>(statement: RegExp, runConcurrently: () => Promise<T>) =>
+  runBeforeNextStatement(company.id, statement, runConcurrently);
 
 describe('a row that is updated while its column is converted', () => {
   it.each([1.5, '1e300'])('keeps %s exactly, and the conversion that comes after it is refused', async (value) => {
     const table = await createFilledTable('decimal', [1]);
-    const { outcome } = await runWithRival(/UPDATE "public"/, () => table.put({ columns: [column('v', 'integer')] }));
+    const { outcome } = await runBeforeStatement(/UPDATE "public"/, () =>
+      table.put({ columns: [column('v', 'integer')] }),
+    );
     expect((await table.updateRow(table.rowId, { v: value })).status).toBe(200);
     expect((await outcome).status).toBe(422);
     expect(Number(listValues(await table.rows(), 'v')[0])).toBe(Number(value));
@@ -34,7 +36,9 @@ describe('a row that is updated while its column is converted', () => {
 
   it('is refused when the conversion comes first', async () => {
     const table = await createFilledTable('decimal', [1]);
-    const { outcome } = await runWithRival(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
+    const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, () =>
+      table.put({ columns: [column('v', 'integer')] }),
+    );
     const updated = await table.updateRow(table.rowId, { v: 1.5 });
     expect((await outcome).status).toBe(200);
     expect(updated).toMatchObject({ status: 422, body: { details: [{ field: 'v' }] } });
@@ -43,14 +47,14 @@ describe('a row that is updated while its column is converted', () => {
 
   it('is answered 404 when the table is deleted first', async () => {
     const table = await createFilledTable('decimal', [1]);
-    const { outcome } = await runWithRival(/FOR KEY SHARE/, () => table.delete());
+    const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, () => table.delete());
     expect((await table.updateRow(table.rowId, { v: 2 })).status).toBe(404);
     expect((await outcome).status).toBe(204);
   });
 
   it('neither waits for an insert of other rows nor blocks it', async () => {
     const table = await createFilledTable('decimal', [1]);
-    const { outcome } = await runWithRival(/UPDATE "public"/, () => table.insert([{ v: 3 }]));
+    const { outcome } = await runBeforeStatement(/UPDATE "public"/, () => table.insert([{ v: 3 }]));
     expect((await table.updateRow(table.rowId, { v: 2 })).status).toBe(200);
     expect((await outcome).status).toBe(201);
     expect(listValues(await table.rows(), 'v')).toStrictEqual([2, 3]);
@@ -60,17 +64,19 @@ describe('a row that is updated while its column is converted', () => {
 describe('rows that are inserted while their column is converted', () => {
   it('are validated against the converted column, never rounded', async () => {
     const table = await createFilledTable('decimal', [1]);
-    const { outcome } = await runWithRival(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
-    const inserted = await table.insert([{ v: 1.5 }]);
+    const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, () =>
+      table.put({ columns: [column('v', 'integer')] }),
+    );
+    const insertAnswer = await table.insert([{ v: 1.5 }]);
     expect((await outcome).status).toBe(200);
-    expect(inserted).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
+    expect(insertAnswer).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
     expect(await table.rows()).toMatchObject({ body: { total: 1 } });
   });
 });
 
 describe('rows of a table whose columns change during the request', () => {
-  const rivals = (table: { put(json: unknown): Promise<{ status: number }> }, times: number) =>
-    Array.from({ length: times }, (_, index) => () => {
+  const makeColumnChanges = (table: { put(json: unknown): Promise<{ status: number }> }, changeCount: number) =>
+    Array.from({ length: changeCount }, (_, index) => () => {
       const [from, to] = [`v${index || ''}`, `v${index + 1}`];
       return table.put({ columns: [{ ...column(to, 'integer'), previous_name: from }] });
     });
@@ -78,19 +84,26 @@ describe('rows of a table whose columns change during the request', () => {
   it.each([
     ['listed', /AS MATERIALIZED/, (table: ReturnType<typeof makeTableRoutes>) => table.rows(), 200],
     ['inserted', /FOR KEY SHARE/, (table: ReturnType<typeof makeTableRoutes>) => table.insert([{}]), 201],
-  ])('are %s despite four changes, and refused with 409 after a fifth', async (_, statement, request, status) => {
-    const four = await createFilledTable('integer', [1]);
-    const met = await rivalsBeforeStatement(company.id, statement, rivals(four, 4));
-    expect((await request(four)).status).toBe(status);
-    expect((await met.outcomes).map((outcome) => outcome.status)).toEqual([200, 200, 200, 200]);
+  ])(
+    'are %s despite four changes, and refused with 409 after a fifth change',
+    async (_, statement, request, status) => {
+      const fourChangesTable = await createFilledTable('integer', [1]);
+      const concurrentChanges = await runEachBeforeStatement(
+        company.id,
+        statement,
+        makeColumnChanges(fourChangesTable, 4),
+      );
+      expect((await request(fourChangesTable)).status).toBe(status);
+      expect((await concurrentChanges.outcomes).map((outcome) => outcome.status)).toEqual([200, 200, 200, 200]);
 
-    const five = await createFilledTable('integer', [1]);
-    const { outcomes } = await rivalsBeforeStatement(company.id, statement, rivals(five, 5));
-    const refused = await request(five);
-    expect(refused).toMatchObject({ status: 409, body: { error: expect.stringContaining('Tente novamente') } });
-    expect(await outcomes).toHaveLength(5);
-    expect((await five.rows()).body.total).toBe(1);
-  });
+      const fiveChangesTable = await createFilledTable('integer', [1]);
+      const { outcomes } = await runEachBeforeStatement(company.id, statement, makeColumnChanges(fiveChangesTable, 5));
+      const refusedAnswer = await request(fiveChangesTable);
+      expect(refusedAnswer).toMatchObject({ status: 409, body: { error: expect.stringContaining('Tente novamente') } });
+      expect(await outcomes).toHaveLength(5);
+      expect((await fiveChangesTable.rows()).body.total).toBe(1);
+    },
+  );
 
   it('are answered with 500 when the database differs from the catalogue without a change', async () => {
     const table = await createFilledTable('integer', [1]);
@@ -106,50 +119,50 @@ describe('rows that are inserted while their table is deleted', () => {
   it('are not inserted into another table that takes its name', async () => {
     const table = await createFilledTable('integer', [1]);
     const { body } = await table.get();
-    let successor = '';
-    const { outcome } = await runWithRival(/FOR KEY SHARE/, async () => {
+    let successorId = '';
+    const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, async () => {
       await table.delete();
-      successor = await createTable(company.as, body.display_name, [column('v', 'integer')]);
+      successorId = await createTable(company.as, body.display_name, [column('v', 'integer')]);
     });
     expect((await table.insert([{ v: 2 }])).status).toBe(404);
     await outcome;
-    expect((await makeTableRoutes(company.as, successor).rows()).body.records).toEqual([]);
+    expect((await makeTableRoutes(company.as, successorId).rows()).body.records).toEqual([]);
   });
 });
 
 describe('the row count of a table', () => {
-  const LOCKING = /FOR KEY SHARE/;
+  const LOCK_STATEMENT = /FOR KEY SHARE/;
 
   it.each([
-    ['inserted', LOCKING],
+    ['inserted', LOCK_STATEMENT],
     ['inserted', /INSERT INTO "public"/],
     ['deleted', /DELETE FROM "public"/],
-    ['deleted', LOCKING],
+    ['deleted', LOCK_STATEMENT],
     ['deleted', /COMMIT/],
     ['inserted', /COMMIT/],
-  ])('is exact when rows are %s and other rows are written before %s', async (what, statement) => {
+  ])('is exact when rows are %s and other rows are written before %s', async (writeKind, statement) => {
     const table = await createFilledTable('integer', [1, 2, 3]);
     const [one, two] = (await table.rows()).body.records;
-    const write = async () => [
+    const writeRows = async () => [
       (await table.insert([{ v: 4 }, { v: 5 }])).status,
       (await table.deleteRow(two.id)).status,
     ];
-    const { outcome } = await runWithRival(statement, write);
-    const { status } = what === 'inserted' ? await table.insert([{ v: 6 }]) : await table.deleteRow(one.id);
-    expect([status, ...(await outcome)]).toStrictEqual([what === 'inserted' ? 201 : 204, 201, 204]);
-    const left = what === 'inserted' ? [1, 3, 4, 5, 6] : [3, 4, 5];
+    const { outcome } = await runBeforeStatement(statement, writeRows);
+    const { status } = writeKind === 'inserted' ? await table.insert([{ v: 6 }]) : await table.deleteRow(one.id);
+    expect([status, ...(await outcome)]).toStrictEqual([writeKind === 'inserted' ? 201 : 204, 201, 204]);
+    const left = writeKind === 'inserted' ? [1, 3, 4, 5, 6] : [3, 4, 5];
     const answer = await table.rows();
     expect(listValues(answer, 'v').toSorted()).toStrictEqual(left);
     expect([answer.body.total, (await table.get()).body.row_count]).toStrictEqual([left.length, left.length]);
   });
 
   it.each([
-    ['truncated before rows are inserted', LOCKING, [2]],
+    ['truncated before rows are inserted', LOCK_STATEMENT, [2]],
     ['truncated before rows are written', /INSERT INTO "public"/, [2]],
     ['truncated when rows are written', /COMMIT/, []],
   ])('is exact when the table is %s', async (_when, statement, left) => {
     const table = await createFilledTable('integer', [1]);
-    const { outcome } = await runWithRival(statement, () => table.truncate());
+    const { outcome } = await runBeforeStatement(statement, () => table.truncate());
     expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
     const answer = await table.rows();
     expect(listValues(answer, 'v')).toStrictEqual(left);
@@ -162,7 +175,7 @@ describe('rows that are inserted while their table is renamed', () => {
     'are inserted into the renamed table when the rename comes before %s',
     async (at) => {
       const table = await createFilledTable('integer', [1]);
-      const { outcome } = await runWithRival(at, () => table.put({ display_name: `renamed_${createdCount}` }));
+      const { outcome } = await runBeforeStatement(at, () => table.put({ display_name: `renamed_${createdCount}` }));
       expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
       expect(listValues(await table.rows(), 'v')).toStrictEqual([1, 2]);
     },
@@ -172,10 +185,10 @@ describe('rows that are inserted while their table is renamed', () => {
 describe('the creation of a table', () => {
   it('is refused when another table of the same name is created at the same moment', async () => {
     const json = { display_name: `contested_${++createdCount}`, columns: [column('v')] };
-    const create = () => company.as.post('/v1/managed-tables', { json });
-    const { outcome } = await runWithRival(/INSERT INTO console\.managed_tables/, create);
-    const late = await create();
-    expect([late.status, late.body.error_code]).toStrictEqual([400, 'MANAGED_TABLE_DUPLICATE_NAME']);
+    const createTableNow = () => company.as.post('/v1/managed-tables', { json });
+    const { outcome } = await runBeforeStatement(/INSERT INTO console\.managed_tables/, createTableNow);
+    const lateAnswer = await createTableNow();
+    expect([lateAnswer.status, lateAnswer.body.error_code]).toStrictEqual([400, 'MANAGED_TABLE_DUPLICATE_NAME']);
     expect((await outcome).status).toBe(201);
   });
 });
@@ -186,20 +199,20 @@ describe('rows that are read while the columns of the table change', () => {
     ['decimal', 'integer', 7, 7],
     ['integer', 'text', 7, '7'],
     ['text', 'boolean', 'true', true],
-  ])('are complete and converted from %s to %s', async (from, to, value, converted) => {
+  ])('are complete and converted from %s to %s', async (from, to, value, convertedValue) => {
     const table = await createFilledTable(from, [value]);
-    const { outcome } = await runWithRival(/AS MATERIALIZED/, () => table.put({ columns: [column('v', to)] }));
+    const { outcome } = await runBeforeStatement(/AS MATERIALIZED/, () => table.put({ columns: [column('v', to)] }));
     const answer = await table.rows();
     expect((await outcome).status).toBe(200);
     expect(answer).toMatchObject({ status: 200, body: { total: 1 } });
-    expect(listValues(answer, 'v')).toStrictEqual([converted]);
+    expect(listValues(answer, 'v')).toStrictEqual([convertedValue]);
   });
 
   it('have the new column names', async () => {
     const table = await createFilledTable('integer', [7]);
-    const rename = () =>
+    const renameColumn = () =>
       table.put({ display_name: `renamed_${createdCount}`, columns: [{ ...column('w'), previous_name: 'v' }] });
-    const { outcome } = await runWithRival(/AS MATERIALIZED/, rename);
+    const { outcome } = await runBeforeStatement(/AS MATERIALIZED/, renameColumn);
     const answer = await table.rows();
     expect((await outcome).status).toBe(200);
     expect(listValues(answer, 'w')).toStrictEqual(['7']);
@@ -209,7 +222,7 @@ describe('rows that are read while the columns of the table change', () => {
 describe('an insert of rows whose answer from Postgres is lost', () => {
   it('is answered with RESULT_UNKNOWN when COMMIT was lost, and has inserted its rows once', async () => {
     const table = await createFilledTable('integer', [1]);
-    await disturb(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
+    await disturbTunnel(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);
     expect(answer).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
     expect(answer.headers.get('retry-after')).toBeNull();
@@ -218,7 +231,7 @@ describe('an insert of rows whose answer from Postgres is lost', () => {
 
   it('is answered with Retry-After when an earlier statement was lost, and has inserted no row', async () => {
     const table = await createFilledTable('integer', [1]);
-    await disturb(company.id, { statement: 'INSERT INTO "public"', effect: 'lose_answer' });
+    await disturbTunnel(company.id, { statement: 'INSERT INTO "public"', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);
     expect(answer.status).toBe(503);
     expect(answer.body.error_code).toBe('SERVICE_UNAVAILABLE');

@@ -1,33 +1,33 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
-const PATH = '/v1/managed-tables';
-const COLUMNS = [column('a', 'integer', false), column('b')];
+const TABLES_PATH = '/v1/managed-tables';
+const TABLE_COLUMNS = [column('a', 'integer', false), column('b')];
 
 let company: Company;
 let createdCount = 0;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-/** A table with two rows that was deleted. */
+/** Creates a table with two rows, and deletes it. */
 async function createDeletedTable() {
   const name = `excluida_${++createdCount}`;
-  const routes = makeTableRoutes(company.as, await createTable(company.as, name, COLUMNS));
+  const routes = makeTableRoutes(company.as, await createTable(company.as, name, TABLE_COLUMNS));
   await routes.insert([{ a: 1, b: 'x' }, { a: 2 }]);
-  const { body: before } = await routes.get();
+  const { body: tableBefore } = await routes.get();
   const { body: rows } = await routes.rows();
   expect((await routes.delete()).status).toBe(204);
-  return { name, routes, before, rows, id: before._id as string };
+  return { name, routes, before: tableBefore, rows, id: tableBefore._id as string };
 }
 
-const listDeleted = async (query = '') => (await company.as.get(`${PATH}/deleted${query}`)).body;
+const listDeleted = async (query = '') => (await company.as.get(`${TABLES_PATH}/deleted${query}`)).body;
 const listIds = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
 
 describe('a deleted table', () => {
-  it('is listed, the latest first, and restored unchanged', async () => {
+  it('is listed, the latest deleted first, and can be restored unchanged', async () => {
     const [first, second] = [await createDeletedTable(), await createDeletedTable()];
     expect(listIds(await listDeleted('?per_page=2'))).toEqual([second.id, first.id]);
     const page = await listDeleted('?per_page=1&page=2');
@@ -56,8 +56,8 @@ describe('a deleted table', () => {
   it('is not restored while another table or view has its name', async () => {
     const { name, routes, before } = await createDeletedTable();
     const other = makeTableRoutes(company.as, await createTable(company.as, name, [column('c')]));
-    const refused = await routes.restore();
-    expect([refused.status, refused.body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
+    const refusedAnswer = await routes.restore();
+    expect([refusedAnswer.status, refusedAnswer.body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
     await other.put({ display_name: `${name}_outra` });
 
     await runBehindApi(company.id, (database) => database.execute(`CREATE VIEW public.${name} AS SELECT 1 AS one`));
@@ -70,59 +70,66 @@ describe('a deleted table', () => {
 
   it('can be listed and restored for 30 days', async () => {
     const { id, routes } = await createDeletedTable();
-    const deletedBefore = (time: string) =>
+    const setDeletedBefore = (time: string) =>
       runBehindApi(company.id, (database) =>
         database.execute(`UPDATE console.managed_tables SET deleted_at = now() - interval '${time}' WHERE id = $1`, [
           id,
         ]),
       );
-    await deletedBefore('30 days 1 second');
+    await setDeletedBefore('30 days 1 second');
     expect(listIds(await listDeleted())).not.toContain(id);
     expect((await routes.restore()).status).toBe(404);
-    await deletedBefore('29 days 23 hours');
+    await setDeletedBefore('29 days 23 hours');
     expect(listIds(await listDeleted())).toContain(id);
     expect((await routes.restore()).status).toBe(200);
   });
 });
 
 describe('the restoration of a deleted table', () => {
-  const RESTORING = /SET deleted_at = NULL/;
-  const create = (display_name: string) => company.as.post(PATH, { json: { display_name, columns: COLUMNS } });
+  const RESTORE_STATEMENT = /SET deleted_at = NULL/;
+  const createTableNamed = (display_name: string) =>
+    company.as.post(TABLES_PATH, { json: { display_name, columns: TABLE_COLUMNS } });
 
   it('is answered 404 when the table was restored by another request meanwhile', async () => {
     const { routes } = await createDeletedTable();
-    const { outcome } = await rivalBeforeStatement(company.id, RESTORING, () => routes.restore());
-    const late = await routes.restore();
-    expect([(await outcome).status, late.status]).toEqual([200, 404]);
+    const { outcome } = await runBeforeNextStatement(company.id, RESTORE_STATEMENT, () => routes.restore());
+    const lateAnswer = await routes.restore();
+    expect([(await outcome).status, lateAnswer.status]).toEqual([200, 404]);
     expect((await routes.rows()).body.total).toBe(2);
   });
 
   it('succeeds, or is refused with 409, when another table of the name is created at the same moment', async () => {
     const first = await createDeletedTable();
-    const before = await rivalBeforeStatement(company.id, RESTORING, () => create(first.name));
+    const creationBefore = await runBeforeNextStatement(company.id, RESTORE_STATEMENT, () =>
+      createTableNamed(first.name),
+    );
     expect((await first.routes.restore()).status).toBe(409);
-    expect((await before.outcome).status).toBe(201);
+    expect((await creationBefore.outcome).status).toBe(201);
 
-    const second = await createDeletedTable();
-    const during = await rivalBeforeStatement(company.id, /SET SCHEMA "public"/, () => create(second.name));
-    expect((await second.routes.restore()).status).toBe(200);
-    expect((await during.outcome).status).toBe(400);
-    expect((await second.routes.rows()).body.total).toBe(2);
+    const secondTable = await createDeletedTable();
+    const creationDuring = await runBeforeNextStatement(company.id, /SET SCHEMA "public"/, () =>
+      createTableNamed(secondTable.name),
+    );
+    expect((await secondTable.routes.restore()).status).toBe(200);
+    expect((await creationDuring.outcome).status).toBe(400);
+    expect((await secondTable.routes.rows()).body.total).toBe(2);
   });
 
   it('succeeds, or is refused with 409, when another deleted table of the name is restored at the same moment', async () => {
     const { name, routes: first } = await createDeletedTable();
-    const second = makeTableRoutes(company.as, await createTable(company.as, name, COLUMNS));
-    await second.delete();
-    const before = await rivalBeforeStatement(company.id, RESTORING, () => second.restore());
+    const secondTable = makeTableRoutes(company.as, await createTable(company.as, name, TABLE_COLUMNS));
+    await secondTable.delete();
+    const restorationBefore = await runBeforeNextStatement(company.id, RESTORE_STATEMENT, () => secondTable.restore());
     const { status, body } = await first.restore();
     expect([status, body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
-    expect((await before.outcome).status).toBe(200);
+    expect((await restorationBefore.outcome).status).toBe(200);
 
-    await second.delete();
-    const during = await rivalBeforeStatement(company.id, /SET SCHEMA "public"/, () => second.restore());
+    await secondTable.delete();
+    const restorationDuring = await runBeforeNextStatement(company.id, /SET SCHEMA "public"/, () =>
+      secondTable.restore(),
+    );
     expect((await first.restore()).status).toBe(200);
-    expect((await during.outcome).status).toBe(409);
+    expect((await restorationDuring.outcome).status).toBe(409);
     expect((await first.rows()).body.total).toBe(2);
   });
 });

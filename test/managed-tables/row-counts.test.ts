@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TenantTx } from '../../src/tenant-sql/client.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createStagedJob } from '../uploads/staged.ts';
 import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 
@@ -12,7 +12,7 @@ let table: ReturnType<typeof makeTableRoutes>;
 let createdCount = 0;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 beforeEach(async () => {
@@ -24,24 +24,24 @@ beforeEach(async () => {
 const insertNumbers = async (...numbers: number[]) => (await table.insert(numbers.map((n) => ({ n })))).status;
 const findRowId = async (n: number) => (await table.rows(`?filter[n][eq]=${n}`)).body.records[0].id as string;
 
-/** What each answer says of the number of rows, and how many there are. */
+/** Reads the row counts from all answers, and the actual number of rows. All are equal if the set has one member. */
 async function readCounts(): Promise<Set<number>> {
   const { records } = (await company.as.get(`/v1/managed-tables?search=${name}`)).body;
-  const listed = records.find((record: { _id: string }) => record._id === id);
+  const listedTable = records.find((record: { _id: string }) => record._id === id);
   const { body } = await table.rows('?per_page=1000');
-  return new Set([body.records.length, body.total, (await table.get()).body.row_count, listed.row_count]);
+  return new Set([body.records.length, body.total, (await table.get()).body.row_count, listedTable.row_count]);
 }
 
-const besides = () =>
+const countPendingChanges = () =>
   runBehindApi(company.id, async (database) => {
     const rows = await database.query('SELECT FROM console.row_count_changes WHERE table_id = $1', [id]);
     return rows.length;
   });
 
-/** Runs `work` while a transaction that has inserted the row -1 waits to commit. @returns whether it waited to the end */
+/** Runs `work` while a transaction that inserted the row -1 waits to commit. @returns whether it waited until `work` ended */
 async function runBesideInsert(work: () => Promise<unknown>): Promise<boolean> {
   let isAnswered = false;
-  const { outcome } = await rivalBeforeStatement(company.id, /COMMIT/, async () => {
+  const { outcome } = await runBeforeNextStatement(company.id, /COMMIT/, async () => {
     await work();
     return !isAnswered;
   });
@@ -58,11 +58,15 @@ describe('rows of one table', () => {
     const { records } = (await table.rows()).body as { records: { id: string }[] };
     const ids = records.map((row) => row.id);
     const hasWaited = await runBesideInsert(async () => {
-      for (let batch = 0; batch < 10; batch += 1) {
-        const inserts = Array.from({ length: 8 }, (_, n) => insertNumbers(100 + 10 * batch + n));
-        const deleting = table.deleteRow(ids[batch] as string).then(({ status }) => status);
-        const changing = table.updateRow(ids[10 + batch] as string, { n: 7 }).then(({ status }) => status);
-        expect(await Promise.all([...inserts, deleting, changing])).toEqual([...Array(8).fill(201), 204, 200]);
+      for (let batchNumber = 0; batchNumber < 10; batchNumber += 1) {
+        const inserts = Array.from({ length: 8 }, (_, n) => insertNumbers(100 + 10 * batchNumber + n));
+        const pendingDeletion = table.deleteRow(ids[batchNumber] as string).then(({ status }) => status);
+        const pendingUpdate = table.updateRow(ids[10 + batchNumber] as string, { n: 7 }).then(({ status }) => status);
+        expect(await Promise.all([...inserts, pendingDeletion, pendingUpdate])).toEqual([
+          ...Array(8).fill(201),
+          204,
+          200,
+        ]);
       }
     });
     expect(hasWaited).toBe(true);
@@ -75,13 +79,13 @@ describe('rows of one table', () => {
       await insertNumbers(3);
       await table.deleteRow(await findRowId(1));
     });
-    expect(await besides()).toBe(2);
+    expect(await countPendingChanges()).toBe(2);
     expect(await readCounts()).toEqual(new Set([3]));
-    const { updated_at: before } = (await table.get()).body;
+    const { updated_at: updatedBefore } = (await table.get()).body;
     await insertNumbers(4);
-    expect(await besides()).toBe(0);
+    expect(await countPendingChanges()).toBe(0);
     expect(await readCounts()).toEqual(new Set([4]));
-    expect((await table.get()).body.updated_at >= before).toBe(true);
+    expect((await table.get()).body.updated_at >= updatedBefore).toBe(true);
   });
 
   it.each(['append', 'replace', 'upsert'])(
@@ -89,12 +93,12 @@ describe('rows of one table', () => {
     async (mode) => {
       await insertNumbers(1, 2);
       const job = await createStagedJob(company, id, [2, 10], mode, mode === 'upsert' ? ['n'] : []);
-      let loading: Promise<unknown> = Promise.resolve();
+      let pendingLoad: Promise<unknown> = Promise.resolve();
       await runBesideInsert(async () => {
         await insertNumbers(3);
-        loading = job.publish();
+        pendingLoad = job.publish();
       });
-      expect(await loading).toBe('done');
+      expect(await pendingLoad).toBe('done');
       const [count] = await readCounts();
       expect(await readCounts()).toEqual(new Set([count]));
     },
@@ -107,7 +111,7 @@ describe('rows of one table', () => {
     expect(await readCounts()).toEqual(new Set([3]));
     expect((await table.truncate()).status).toBe(200);
     expect(await readCounts()).toEqual(new Set([0]));
-    expect(await besides()).toBe(0);
+    expect(await countPendingChanges()).toBe(0);
   });
 
   it('prevent a new column that is not nullable while their count changes are pending', async () => {
@@ -119,16 +123,16 @@ describe('rows of one table', () => {
   });
 });
 
-/** What the version before runs, which sets the number to what it makes of `row_count` alone. */
-const EARLIER: Record<string, (tx: TenantTx) => Promise<unknown>> = {
+/** The statements of the previous version of the Worker, which updates `row_count` alone. */
+const PREVIOUS_STATEMENTS: Record<string, (tx: TenantTx) => Promise<unknown>> = {
   'inserts rows': async (tx) => {
     await tx.execute('UPDATE console.managed_tables SET row_count = row_count + 2 WHERE id = $1', [id]);
     await tx.execute(`INSERT INTO public.${name} (n) VALUES (20), (21)`);
   },
   'deletes a row': async (tx) => {
-    const was = await readLockedCount(tx);
+    const countBefore = await readLockedCount(tx);
     await tx.execute(`DELETE FROM public.${name} WHERE n = 1`);
-    await setCount(tx, was - 1);
+    await setCount(tx, countBefore - 1);
   },
   'truncates it': async (tx) => {
     await readLockedCount(tx);
@@ -152,25 +156,28 @@ async function readLockedCount(tx: TenantTx): Promise<number> {
 const setCount = (tx: TenantTx, count: number) =>
   tx.execute('UPDATE console.managed_tables SET row_count = $2 WHERE id = $1', [id, count]);
 
-describe.each(Object.entries(EARLIER))('a table in which the previous version of the Worker %s', (_what, work) => {
-  const asBefore = () => runBehindApi(company.id, (database) => database.transaction(work));
+describe.each(Object.entries(PREVIOUS_STATEMENTS))(
+  'a table in which the previous version of the Worker %s',
+  (_what, runStatements) => {
+    const runAsPreviousVersion = () => runBehindApi(company.id, (database) => database.transaction(runStatements));
 
-  it('has an exact row count, even with pending count changes', async () => {
-    await runBesideInsert(() => insertNumbers(1, 2, 3));
-    expect(await besides()).toBe(1);
-    await asBefore();
-    const [count] = await readCounts();
-    expect(await readCounts()).toEqual(new Set([count]));
-    await insertNumbers(30);
-    expect(await readCounts()).toEqual(new Set([(count as number) + 1]));
-  });
+    it('has an exact row count, even with pending count changes', async () => {
+      await runBesideInsert(() => insertNumbers(1, 2, 3));
+      expect(await countPendingChanges()).toBe(1);
+      await runAsPreviousVersion();
+      const [count] = await readCounts();
+      expect(await readCounts()).toEqual(new Set([count]));
+      await insertNumbers(30);
+      expect(await readCounts()).toEqual(new Set([(count as number) + 1]));
+    });
 
-  it('has an exact row count when rows are inserted at the same moment', async () => {
-    await insertNumbers(1, 2, 3);
-    const { outcome } = await rivalBeforeStatement(company.id, /COMMIT/, () => insertNumbers(4, 5));
-    await asBefore();
-    expect(await outcome).toBe(201);
-    const [count] = await readCounts();
-    expect(await readCounts()).toEqual(new Set([count]));
-  });
-});
+    it('has an exact row count when rows are inserted at the same moment', async () => {
+      await insertNumbers(1, 2, 3);
+      const { outcome } = await runBeforeNextStatement(company.id, /COMMIT/, () => insertNumbers(4, 5));
+      await runAsPreviousVersion();
+      expect(await outcome).toBe(201);
+      const [count] = await readCounts();
+      expect(await readCounts()).toEqual(new Set([count]));
+    });
+  },
+);

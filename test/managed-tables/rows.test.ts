@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, listValues, makeTableRoutes, runBehindApi } from './support.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -9,7 +9,7 @@ let company: Company;
 let createdCount = 0;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 const createFreshTable = async (...columns: ReturnType<typeof column>[]) =>
@@ -60,13 +60,13 @@ describe('the insertion of rows', () => {
       expect(id).toMatch(UUID_V7);
       return rest;
     });
-    const nothing = { t: null, i: null, d: null, b: null, day: null, at: null };
+    const nullRow = { t: null, i: null, d: null, b: null, day: null, at: null };
     expect(records).toStrictEqual([
       { ...rows[0], at: '2024-01-31T16:45:00.000Z' },
       { ...rows[1], b: false, at: '0001-01-01T00:00:00.000Z' },
       { ...rows[2], d: 1e-30 },
-      { ...nothing, t: 'null' },
-      nothing,
+      { ...nullRow, t: 'null' },
+      nullRow,
     ]);
     expect((await table.get()).body.row_count).toBe(5);
   });
@@ -101,28 +101,28 @@ describe('the insertion of rows', () => {
     const answer = await makeTableRoutes(company.as, id).rows();
     expect(listValues(answer, 'i')).toStrictEqual(['9223372036854775807', '9007199254740993', null]);
     expect(listValues(answer, 'd')).toStrictEqual(['0.1234567890123456789', 1e20, `0.${'0'.repeat(399)}1`]);
-    const put = `/v1/managed-tables/${id}/data/${answer.body.records[0].id}`;
-    const changed = await company.as.put(put, { body: '{"d":100000000000000000001}', headers });
-    expect(changed.body.d).toBe('100000000000000000001');
-    const tooLarge = await company.as.put(put, { body: '{"i":9223372036854775808}', headers });
-    expect(tooLarge.status).toBe(422);
-    const noText = await company.as.put(put, { body: '{"t":12345678901234567890}', headers });
-    expect(noText.status).toBe(422);
+    const putPath = `/v1/managed-tables/${id}/data/${answer.body.records[0].id}`;
+    const changeAnswer = await company.as.put(putPath, { body: '{"d":100000000000000000001}', headers });
+    expect(changeAnswer.body.d).toBe('100000000000000000001');
+    const tooLargeAnswer = await company.as.put(putPath, { body: '{"i":9223372036854775808}', headers });
+    expect(tooLargeAnswer.status).toBe(422);
+    const notTextAnswer = await company.as.put(putPath, { body: '{"t":12345678901234567890}', headers });
+    expect(notTextAnswer.status).toBe(422);
   });
 
   it('names fields without lone surrogates in its error', async () => {
     const table = await createFreshTable(column('t'));
-    const refused = await table.insert([{ 'half \ud83d': 1, t: 'half \ud83d' }]);
-    expect(refused.status).toBe(422);
-    expect(refused.body.details).toMatchObject([
+    const refusedAnswer = await table.insert([{ 'half \ud83d': 1, t: 'half \ud83d' }]);
+    expect(refusedAnswer.status).toBe(422);
+    expect(refusedAnswer.body.details).toMatchObject([
       { row: 0, field: 'half \ufffd' },
       { row: 0, field: 't' },
     ]);
   });
 
-  it('reports each value that does not fit with its row, and inserts nothing', async () => {
+  it('reports each value that does not fit its column, with its row, and inserts nothing', async () => {
     const table = await createFreshTable(column('a', 'integer', false), column('b', 'date'));
-    const refused = await table.insert([
+    const refusedAnswer = await table.insert([
       { a: 1 },
       { a: null, b: '2024-02-30' },
       { b: null },
@@ -132,17 +132,20 @@ describe('the insertion of rows', () => {
       null,
       { a: 1.5 },
     ]);
-    expect(refused.status).toBe(422);
-    expect(refused.body.error).toBe('Os dados enviados são inválidos.');
-    const places = refused.body.details.map(({ row, field }: { row: number; field: string }) => [row, field]);
-    expect(places.slice(0, 5)).toStrictEqual([
+    expect(refusedAnswer.status).toBe(422);
+    expect(refusedAnswer.body.error).toBe('Os dados enviados são inválidos.');
+    const problemPlaces = refusedAnswer.body.details.map(({ row, field }: { row: number; field: string }) => [
+      row,
+      field,
+    ]);
+    expect(problemPlaces.slice(0, 5)).toStrictEqual([
       [1, 'a'],
       [1, 'b'],
       [2, 'a'],
       [3, 'id'],
       [3, 'nothing'],
     ]);
-    expect(places.slice(5)).toStrictEqual([
+    expect(problemPlaces.slice(5)).toStrictEqual([
       [4, ''],
       [5, ''],
       [6, ''],
@@ -154,12 +157,12 @@ describe('the insertion of rows', () => {
 
   it('reports at most 100 problems', async () => {
     const table = await createFreshTable(column('a', 'integer'));
-    const refused = await table.insert(Array.from({ length: 200 }, () => ({ a: 'x' })));
-    expect(refused.body.details).toHaveLength(100);
-    expect(refused.body.details[99].row).toBe(99);
+    const refusedAnswer = await table.insert(Array.from({ length: 200 }, () => ({ a: 'x' })));
+    expect(refusedAnswer.body.details).toHaveLength(100);
+    expect(refusedAnswer.body.details[99].row).toBe(99);
   });
 
-  it('accepts 10,000 rows in their order, and refuses 10,001 rows, no rows, and no list', async () => {
+  it('accepts 10,000 rows in their order, and refuses 10,001 rows, no rows, and a value that is not a list', async () => {
     const table = await createFreshTable(column('n', 'integer'));
     const rows = Array.from({ length: 10_001 }, (_, n) => ({ n }));
     expect((await table.insert(rows)).status).toBe(422);
@@ -175,7 +178,7 @@ describe('the insertion of rows', () => {
     expect((await table.insert(undefined)).status).toBe(422);
   });
 
-  it('writes rows that take several statements in their order, all or none of them', async () => {
+  it('writes rows that need several statements in their order, and writes all or none of them', async () => {
     const table = await createFreshTable(column('n', 'integer'), column('t'));
     expect((await table.index(['n'], true)).status).toBe(201);
     const rows = Array.from({ length: 500 }, (_, n) => ({ n, t: 'x'.repeat(10_000) }));
@@ -188,9 +191,9 @@ describe('the insertion of rows', () => {
   it('refuses nested values, too many fields and too long names with short errors', async () => {
     const table = await createFreshTable(column('t'));
     const members = Object.fromEntries(Array.from({ length: 2_001 }, (_, n) => [`x${n}`, 1]));
-    const refused = await table.insert([{ t: [{ a: 1 }] }, members, { ['é'.repeat(5_000)]: 1 }, 7]);
-    expect(refused.status).toBe(422);
-    expect(refused.body.details).toStrictEqual([
+    const refusedAnswer = await table.insert([{ t: [{ a: 1 }] }, members, { ['é'.repeat(5_000)]: 1 }, 7]);
+    expect(refusedAnswer.status).toBe(422);
+    expect(refusedAnswer.body.details).toStrictEqual([
       { row: 0, field: 't', reason: 'type', message: 'deve ser um texto Unicode sem caracteres NUL' },
       { row: 1, field: '', reason: 'too_many', limits: { max: 2000 }, message: 'deve ter no máximo 2000 campos' },
       { row: 2, field: `${'é'.repeat(99)}…`, reason: 'unknown', message: 'não é uma coluna da tabela' },
@@ -207,52 +210,52 @@ describe('the insertion of rows', () => {
 
   it('writes rows with large values one insert at a time in an isolate', async () => {
     const [table, other] = [await createFreshTable(column('t')), await createFreshTable(column('t'))];
-    const large = [{ t: 'x'.repeat(1024 * 1024) }];
-    let second: Promise<ApiResponse> | undefined;
+    const largeRows = [{ t: 'x'.repeat(1024 * 1024) }];
+    let secondInsert: Promise<ApiResponse> | undefined;
     const count = async () => (await other.get()).body.row_count;
-    const { outcome } = await rivalBeforeStatement(company.id, /INSERT INTO "public"/, async () => {
-      second = other.insert(large);
+    const { outcome } = await runBeforeNextStatement(company.id, /INSERT INTO "public"/, async () => {
+      secondInsert = other.insert(largeRows);
       await other.insert([{ t: 'small' }]);
       await scheduler.wait(100);
       return count();
     });
-    const first = await table.insert(large);
-    const meanwhile = await outcome;
-    expect([first.status, meanwhile]).toEqual([201, 1]);
-    expect([(await second)?.status, await count()]).toEqual([201, 2]);
+    const first = await table.insert(largeRows);
+    const answerMeanwhile = await outcome;
+    expect([first.status, answerMeanwhile]).toEqual([201, 1]);
+    expect([(await secondInsert)?.status, await count()]).toEqual([201, 2]);
   });
 
-  it('refuses large values with 503 while as many others wait as fit into memory', async () => {
+  it('refuses large values with 503 while as many other inserts wait as fit into memory', async () => {
     const table = await createFreshTable(column('t'));
-    const large = [{ t: 'x'.repeat(1024 * 1024) }];
-    let waiting: Promise<ApiResponse>[] = [];
-    const { outcome } = await rivalBeforeStatement(company.id, /INSERT INTO "public"/, async () => {
-      waiting = Array.from({ length: 4 }, () => table.insert(large));
-      return Promise.race(waiting);
+    const largeRows = [{ t: 'x'.repeat(1024 * 1024) }];
+    let pendingInserts: Promise<ApiResponse>[] = [];
+    const { outcome } = await runBeforeNextStatement(company.id, /INSERT INTO "public"/, async () => {
+      pendingInserts = Array.from({ length: 4 }, () => table.insert(largeRows));
+      return Promise.race(pendingInserts);
     });
-    expect((await table.insert(large)).status).toBe(201);
-    const away = await outcome;
-    expect([away.status, away.headers.get('retry-after')]).toEqual([503, '5']);
-    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    expect((await table.insert(largeRows)).status).toBe(201);
+    const refusedInsert = await outcome;
+    expect([refusedInsert.status, refusedInsert.headers.get('retry-after')]).toEqual([503, '5']);
+    const statuses = (await Promise.all(pendingInserts)).map(({ status }) => status);
     expect(statuses.toSorted()).toEqual([201, 201, 201, 503]);
   });
 
   it('refuses malformed JSON, another content type and a body that is no object', async () => {
     const id = await createTable(company.as, 'malformed', [column('a')]);
-    const send = (body: string, type = 'application/json') =>
+    const sendBody = (body: string, type = 'application/json') =>
       company.as.post(`/v1/managed-tables/${id}/data`, { body, headers: { 'content-type': type } });
-    expect(await send('{"rows": [')).toMatchObject({
+    expect(await sendBody('{"rows": [')).toMatchObject({
       status: 400,
       body: { error: 'O corpo da requisição não é um JSON válido.' },
     });
-    expect((await send('{"rows":[{}]}', 'text/plain')).status).toBe(400);
-    expect((await send('[]')).status).toBe(422);
-    expect((await send('null')).status).toBe(422);
+    expect((await sendBody('{"rows":[{}]}', 'text/plain')).status).toBe(400);
+    expect((await sendBody('[]')).status).toBe(422);
+    expect((await sendBody('null')).status).toBe(422);
   });
 });
 
 describe('the update and the deletion of a row', () => {
-  it('changes only the given fields and answers the row', async () => {
+  it('changes only the given fields, and returns the row', async () => {
     const table = await createFreshTable(column('a'), column('b', 'decimal'));
     await table.insert([{ a: 'one', b: '1.10' }, { a: 'two' }]);
     const [{ id }, other] = (await table.rows()).body.records;
@@ -272,9 +275,11 @@ describe('the update and the deletion of a row', () => {
       [{ a: 'x' }, 'a'],
       [{ a: null }, 'a'],
     ] as const) {
-      const refused = await table.updateRow(id, changes);
-      expect(refused.status).toBe(422);
-      expect(refused.body.details).toStrictEqual([expect.objectContaining({ field, message: expect.any(String) })]);
+      const refusedAnswer = await table.updateRow(id, changes);
+      expect(refusedAnswer.status).toBe(422);
+      expect(refusedAnswer.body.details).toStrictEqual([
+        expect.objectContaining({ field, message: expect.any(String) }),
+      ]);
     }
     expect((await table.updateRow(id, [])).status).toBe(422);
     expect((await table.rows()).body.records).toStrictEqual([{ id, a: 1 }]);
@@ -303,23 +308,23 @@ describe('the list of rows', () => {
     const table = await createFreshTable(column('n', 'integer'), column('c0'));
     const numbers = [3, null, 1, 3, null, 2, 1];
     await table.insert(numbers.map((n, index) => ({ n, c0: `r${index}` })));
-    const order = async (sortBy: string) => {
-      const whole = listValues(await table.rows(`?sort_by=${encodeURIComponent(sortBy)}`), 'c0');
+    const readOrder = async (sortBy: string) => {
+      const allValues = listValues(await table.rows(`?sort_by=${encodeURIComponent(sortBy)}`), 'c0');
       const pages = [];
       for (let page = 1; page <= 4; page++) {
         pages.push(
           ...listValues(await table.rows(`?sort_by=${encodeURIComponent(sortBy)}&per_page=2&page=${page}`), 'c0'),
         );
       }
-      expect(pages).toStrictEqual(whole);
-      return whole.join(' ');
+      expect(pages).toStrictEqual(allValues);
+      return allValues.join(' ');
     };
-    expect(await order('n')).toBe('r2 r6 r5 r0 r3 r1 r4');
-    expect(await order('n DESC')).toBe('r0 r3 r5 r2 r6 r1 r4');
-    expect(await order('-n')).toBe('r0 r3 r5 r2 r6 r1 r4');
-    expect(await order('c0 desc')).toBe('r6 r5 r4 r3 r2 r1 r0');
-    expect(await order('id')).toBe('r0 r1 r2 r3 r4 r5 r6');
-    expect(await order('-id DESC')).toBe('r6 r5 r4 r3 r2 r1 r0');
+    expect(await readOrder('n')).toBe('r2 r6 r5 r0 r3 r1 r4');
+    expect(await readOrder('n DESC')).toBe('r0 r3 r5 r2 r6 r1 r4');
+    expect(await readOrder('-n')).toBe('r0 r3 r5 r2 r6 r1 r4');
+    expect(await readOrder('c0 desc')).toBe('r6 r5 r4 r3 r2 r1 r0');
+    expect(await readOrder('id')).toBe('r0 r1 r2 r3 r4 r5 r6');
+    expect(await readOrder('-id DESC')).toBe('r6 r5 r4 r3 r2 r1 r0');
     for (const page of [5, 1_000_000_000]) {
       expect((await table.rows(`?page=${page}&per_page=2`)).body).toStrictEqual({ total: 7, quantity: 0, records: [] });
     }
@@ -336,9 +341,9 @@ describe('the list of rows', () => {
     'sort_by=n%3BDROP',
   ])('refuses %s', async (query) => {
     const table = await createFreshTable(column('n', 'integer'));
-    const refused = await table.rows(`?${query}`);
-    expect(refused.status).toBe(422);
-    expect(refused.body.details).toStrictEqual([
+    const refusedAnswer = await table.rows(`?${query}`);
+    expect(refusedAnswer.status).toBe(422);
+    expect(refusedAnswer.body.details).toStrictEqual([
       expect.objectContaining({ field: query.split('=')[0], message: expect.any(String) }),
     ]);
   });
@@ -346,10 +351,10 @@ describe('the list of rows', () => {
   it('is refused when a page is too large for one answer, and answered in smaller pages', async () => {
     const table = await createFreshTable(column('t'));
     const rows = [{ t: 'é'.repeat(2_000_000) }, { t: 'x'.repeat(4_000_000) }];
-    for (let round = 0; round < 3; round++) await table.insert(rows);
-    const refused = await table.rows();
-    expect(refused.status).toBe(413);
-    expect(refused.body.error).toMatch(/menos linhas/);
+    for (let batchNumber = 0; batchNumber < 3; batchNumber++) await table.insert(rows);
+    const refusedAnswer = await table.rows();
+    expect(refusedAnswer.status).toBe(413);
+    expect(refusedAnswer.body.error).toMatch(/menos linhas/);
     expect((await table.rows('?per_page=2')).body.records.map(({ t }: { t: string }) => t.length)).toStrictEqual([
       2_000_000, 4_000_000,
     ]);
@@ -359,8 +364,8 @@ describe('the list of rows', () => {
     const table = await createFreshTable(column('n', 'integer'), column('t'), column('u'));
     await table.insert([{ n: 1, t: 'x', u: 'x' }]);
     const [{ id }] = (await table.rows()).body.records;
-    const grow = `UPDATE public.t${createdCount} SET t = repeat('x', 9000000), u = repeat('x', 9000000)`;
-    await runBehindApi(company.id, (database) => database.execute(grow));
+    const GROW_SQL = `UPDATE public.t${createdCount} SET t = repeat('x', 9000000), u = repeat('x', 9000000)`;
+    await runBehindApi(company.id, (database) => database.execute(GROW_SQL));
     const refusals = [
       await table.row(id),
       await table.updateRow(id, { n: 2 }),
@@ -369,8 +374,8 @@ describe('the list of rows', () => {
     for (const { status, body } of refusals) {
       expect([status, body]).toMatchObject([413, { details: { limit_bytes: 16 * 1024 * 1024 } }]);
     }
-    const listed = await table.rows(`?filter[id][eq]=${id}&fields=n`);
-    expect(listed.body.records).toStrictEqual([{ id, n: 1 }]);
+    const listedRow = await table.rows(`?filter[id][eq]=${id}&fields=n`);
+    expect(listedRow.body.records).toStrictEqual([{ id, n: 1 }]);
     expect((await table.updateRow(id, { u: null })).body.t).toHaveLength(9_000_000);
     expect((await table.row(id)).body.n).toBe(1);
   });

@@ -9,7 +9,7 @@ const TABLES_PATH = '/v1/managed-tables';
 
 export type ColumnInput = { name: string; display_name: string; type: string; nullable: boolean };
 
-/** A nullable column as a caller sends it. */
+/** Makes the input for a nullable column. */
 export const column = (name: string, type = 'text', nullable = true): ColumnInput => ({
   name,
   display_name: name,
@@ -17,14 +17,14 @@ export const column = (name: string, type = 'text', nullable = true): ColumnInpu
   nullable,
 });
 
-/** Makes a table with these columns and answers its id. */
+/** Creates a table with the given columns, and returns its id. */
 export async function createTable(as: Caller, displayName: string, columns: ColumnInput[]): Promise<string> {
   const { status, body } = await as.post(TABLES_PATH, { json: { display_name: displayName, columns } });
   if (status !== 201) throw new Error(`Creating ${displayName} answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
 
-/** The routes of one table. */
+/** Makes functions that send requests to the routes of one table. */
 export function makeTableRoutes(as: Caller, id: string) {
   return {
     get: () => as.get(`${TABLES_PATH}/${id}`),
@@ -48,7 +48,7 @@ export function makeTableRoutes(as: Caller, id: string) {
   };
 }
 
-/** An answer whose bytes are not read yet. */
+/** Requests a path, and returns the response unread. */
 export const readRaw = ({ token }: { token: string }, path: string): Promise<Response> =>
   Promise.resolve(
     worker.fetch(
@@ -58,11 +58,11 @@ export const readRaw = ({ token }: { token: string }, path: string): Promise<Res
     ),
   );
 
-/** The values of one column, in the order of the answer. */
+/** Lists the values of one column, in the order of the answer. */
 export const listValues = (answer: ApiResponse, name: string): unknown[] =>
   answer.body.records.map((record: Record<string, unknown>) => record[name]);
 
-/** Runs statements in the company's Postgres, past the API. */
+/** Runs statements in the company's Postgres, bypassing the API. */
 export async function runBehindApi<T>(companyId: string, work: (database: TenantSql) => Promise<T>): Promise<T> {
   const origin = { env, waitUntil: () => undefined, correlationId: 'test', baseUrl: '', ip: null };
   const { context, close } = openContext(origin, { kind: 'system', companyId });

@@ -1,26 +1,26 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { column, createTable, makeTableRoutes, runBehindApi } from './support.ts';
 
-const PATH = '/v1/managed-tables';
+const TABLES_PATH = '/v1/managed-tables';
 let company: Company;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 const postTable = (display_name: unknown, columns: unknown) =>
-  company.as.post(PATH, { json: { display_name, columns } });
+  company.as.post(TABLES_PATH, { json: { display_name, columns } });
 
 describe('the creation of a table', () => {
-  it('answers with the record of the table', async () => {
+  it('returns the record of the table', async () => {
     const columns = [column('name', 'text', false), column('price', 'decimal')];
     const { status, body } = await postTable('products', columns);
     expect(status).toBe(201);
     expect(body).toStrictEqual({
       _id: expect.stringMatching(/^[a-f0-9]{24}$/),
       company_id: company.id,
-      connection_id: (await company.as.get(`${PATH}/status`)).body.connection_id,
+      connection_id: (await company.as.get(`${TABLES_PATH}/status`)).body.connection_id,
       display_name: 'products',
       columns,
       source: 'manual',
@@ -30,7 +30,7 @@ describe('the creation of a table', () => {
       created_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/),
       updated_at: body.created_at,
     });
-    expect((await company.as.get(`${PATH}/${body._id}`)).body).toStrictEqual(body);
+    expect((await company.as.get(`${TABLES_PATH}/${body._id}`)).body).toStrictEqual(body);
   });
 
   it.each([
@@ -62,11 +62,11 @@ describe('the creation of a table', () => {
     );
     const table = makeTableRoutes(company.as, id);
     const row = `{${names.map((name) => `"${name}":"${name}!"`).join(',')}}`;
-    const inserted = await company.as.post(`${PATH}/${id}/data`, {
+    const insertAnswer = await company.as.post(`${TABLES_PATH}/${id}/data`, {
       body: `{"rows":[${row}]}`,
       headers: { 'content-type': 'application/json' },
     });
-    expect(inserted.status).toBe(201);
+    expect(insertAnswer.status).toBe(201);
     for (const name of names) {
       const [record] = (await table.rows(`?sort_by=-${name}`)).body.records;
       expect(Object.getOwnPropertyDescriptor(record, name)?.value).toBe(`${name}!`);
@@ -85,13 +85,13 @@ describe('the creation of a table', () => {
     [7, 'a number'],
     [undefined, 'no name'],
   ])('refuses %j as a name (%s)', async (name) => {
-    const asTable = await postTable(name, [column('a')]);
-    expect(asTable.status).toBe(422);
-    expect(asTable.body.details).toContainEqual(expect.objectContaining({ field: 'display_name' }));
-    const asColumn = await postTable('fine', [{ ...column('a'), name }]);
-    expect(asColumn.status).toBe(422);
-    expect(asColumn.body.details).toContainEqual(expect.objectContaining({ field: 'columns.0.name' }));
-    expect(asColumn.body.error).toBe('Os dados enviados são inválidos.');
+    const tableAnswer = await postTable(name, [column('a')]);
+    expect(tableAnswer.status).toBe(422);
+    expect(tableAnswer.body.details).toContainEqual(expect.objectContaining({ field: 'display_name' }));
+    const columnAnswer = await postTable('fine', [{ ...column('a'), name }]);
+    expect(columnAnswer.status).toBe(422);
+    expect(columnAnswer.body.details).toContainEqual(expect.objectContaining({ field: 'columns.0.name' }));
+    expect(columnAnswer.body.error).toBe('Os dados enviados são inválidos.');
   });
 
   it.each(['id', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid'])(
@@ -104,8 +104,8 @@ describe('the creation of a table', () => {
   it('refuses no columns, two of the same name, unknown types and missing fields', async () => {
     expect((await postTable('fine', [])).status).toBe(422);
     expect((await postTable('fine', undefined)).status).toBe(422);
-    const twice = await postTable('fine', [column('a'), column('b'), column('a')]);
-    expect(twice.body.details).toStrictEqual([
+    const repeatedColumnAnswer = await postTable('fine', [column('a'), column('b'), column('a')]);
+    expect(repeatedColumnAnswer.body.details).toStrictEqual([
       { field: 'columns.2.name', reason: 'taken', message: 'é usado por outra coluna' },
     ]);
     expect((await postTable('fine', [column('a', 'varchar')])).status).toBe(422);
@@ -113,7 +113,7 @@ describe('the creation of a table', () => {
       expect((await postTable('fine', [{ ...column('a'), [member]: undefined }])).status, member).toBe(422);
     }
     expect((await postTable('fine', [{ ...column('a'), display_name: 'a\0' }])).status).toBe(422);
-    expect((await company.as.get(`${PATH}?search=fine`)).body.total).toBe(0);
+    expect((await company.as.get(`${TABLES_PATH}?search=fine`)).body.total).toBe(0);
   });
 
   it('creates a table of 1,000 columns, and refuses 1,001', async () => {
@@ -127,29 +127,32 @@ describe('the creation of a table', () => {
 
   it('accepts the name of a deleted table', async () => {
     let id = await createTable(company.as, 'once', [column('a')]);
-    const taken = await postTable('once', [column('a')]);
-    expect([taken.status, taken.body.error_code]).toStrictEqual([400, 'MANAGED_TABLE_DUPLICATE_NAME']);
-    for (let round = 0; round < 3; round++) {
-      expect((await company.as.delete(`${PATH}/${id}`)).status).toBe(204);
+    const takenNameAnswer = await postTable('once', [column('a')]);
+    expect([takenNameAnswer.status, takenNameAnswer.body.error_code]).toStrictEqual([
+      400,
+      'MANAGED_TABLE_DUPLICATE_NAME',
+    ]);
+    for (let attempt = 0; attempt < 3; attempt++) {
+      expect((await company.as.delete(`${TABLES_PATH}/${id}`)).status).toBe(204);
       id = await createTable(company.as, 'once', [column('b', 'integer')]);
     }
   });
 });
 
 describe('a view in the database that an operator made', () => {
-  it('prevents a table from being created under its name or renamed to it', async () => {
-    const taken = { status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } };
+  it('prevents the creation of a table with its name, and the renaming of a table to it', async () => {
+    const takenNameError = { status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } };
     const table = makeTableRoutes(company.as, await createTable(company.as, 'beside_a_view', [column('a')]));
     await runBehindApi(company.id, (database) => database.execute('CREATE VIEW public.a_view AS SELECT 1 AS one'));
-    expect(await postTable('a_view', [column('a')])).toMatchObject(taken);
-    expect(await table.put({ display_name: 'a_view', columns: [column('b')] })).toMatchObject(taken);
+    expect(await postTable('a_view', [column('a')])).toMatchObject(takenNameError);
+    expect(await table.put({ display_name: 'a_view', columns: [column('b')] })).toMatchObject(takenNameError);
     expect((await table.get()).body).toMatchObject({ display_name: 'beside_a_view', columns: [column('a')] });
-    expect((await company.as.get(`${PATH}?search=a_view`)).body.total).toBe(1);
+    expect((await company.as.get(`${TABLES_PATH}?search=a_view`)).body.total).toBe(1);
   });
 });
 
 describe('a table that an operator dropped in the database', () => {
-  it('still prevents another table from being created under its name', async () => {
+  it('still prevents the creation of another table with its name', async () => {
     const table = makeTableRoutes(company.as, await createTable(company.as, 'without_relation', [column('a')]));
     await runBehindApi(company.id, (database) => database.execute('DROP TABLE public.without_relation'));
     expect(await postTable('without_relation', [column('a')])).toMatchObject({
@@ -162,19 +165,19 @@ describe('a table that an operator dropped in the database', () => {
 
 describe('the list of tables', () => {
   it('is searched literally and case-insensitively, and answered in pages with an exact total, newest first', async () => {
-    const other = await aProvisionedCompany();
+    const other = await createProvisionedCompany();
     for (const name of ['sales_2023', 'sales_2024', 'salesx2024', 'costs'])
       await createTable(other.as, name, [column('a')]);
-    const list = async (query: string) => (await other.as.get(`${PATH}${query}`)).body;
+    const readList = async (query: string) => (await other.as.get(`${TABLES_PATH}${query}`)).body;
     const names = async (query: string) =>
-      (await list(query)).records.map((table: { display_name: string }) => table.display_name);
+      (await readList(query)).records.map((table: { display_name: string }) => table.display_name);
 
     expect(await names('')).toStrictEqual(['costs', 'salesx2024', 'sales_2024', 'sales_2023']);
     expect(await names('?search=SALES_')).toStrictEqual(['sales_2024', 'sales_2023']);
     expect(await names('?search=%25')).toStrictEqual([]);
     expect(await names(`?search=${encodeURIComponent("' OR 1=1 --")}`)).toStrictEqual([]);
-    expect(await list('?per_page=2&page=2')).toMatchObject({ total: 4, quantity: 2 });
-    expect(await list('?per_page=2&page=3')).toStrictEqual({ total: 4, quantity: 0, records: [] });
+    expect(await readList('?per_page=2&page=2')).toMatchObject({ total: 4, quantity: 2 });
+    expect(await readList('?per_page=2&page=3')).toStrictEqual({ total: 4, quantity: 0, records: [] });
     expect(await names('?per_page=3&page=2&search=s')).toStrictEqual(['sales_2023']);
   });
 
@@ -189,13 +192,13 @@ describe('the list of tables', () => {
     'page=1e3',
     'search=%00',
   ])('refuses %s', async (query) => {
-    expect((await company.as.get(`${PATH}?${query}`)).status).toBe(422);
+    expect((await company.as.get(`${TABLES_PATH}?${query}`)).status).toBe(422);
   });
 });
 
 describe('a table of another company', () => {
   it('is answered 404', async () => {
-    const other = await aProvisionedCompany();
+    const other = await createProvisionedCompany();
     const id = await createTable(other.as, 'private', [column('a')]);
     await makeTableRoutes(other.as, id).insert([{ a: 'secret' }]);
     const rowId = (await makeTableRoutes(other.as, id).rows()).body.records[0].id;
@@ -223,7 +226,7 @@ describe('a table of another company', () => {
   it.each(['x', 'a'.repeat(23), 'A'.repeat(24), "1' OR '1'='1", '%00', '1; DROP TABLE x'])(
     'is answered 404 under the malformed id %j',
     async (id) => {
-      const answer = await company.as.get(`${PATH}/${encodeURIComponent(id).replace('%2500', '%00')}`);
+      const answer = await company.as.get(`${TABLES_PATH}/${encodeURIComponent(id).replace('%2500', '%00')}`);
       expect(answer.status).toBe(404);
     },
   );
@@ -249,6 +252,6 @@ describe('the truncation and the deletion of a table', () => {
     for (const answer of [await table.get(), await table.rows(), await table.insert([{}]), await table.delete()]) {
       expect(answer.status).toBe(404);
     }
-    expect((await company.as.get(`${PATH}?search=deleted`)).body.total).toBe(0);
+    expect((await company.as.get(`${TABLES_PATH}?search=deleted`)).body.total).toBe(0);
   });
 });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sameDecimal } from '../../src/kernel/decimals.ts';
+import { isSameDecimal } from '../../src/kernel/decimals.ts';
 import { parseExactJson } from '../../src/kernel/exact-json.ts';
 import type { ColumnType } from '../../src/tenant-sql/columns.ts';
-import { datetimeJson, toJsonValue, toPostgresText } from '../../src/tenant-sql/values.ts';
+import { toDatetimeJson, toJsonValue, toPostgresText } from '../../src/tenant-sql/values.ts';
 
-type Case = [value: unknown, text: string];
+type ValueCase = [value: unknown, text: string];
 
-const ACCEPTED: Record<ColumnType, Case[]> = {
+const ACCEPTED_VALUES: Record<ColumnType, ValueCase[]> = {
   text: [
     ['', ''],
     ['São Paulo — 東京 🎉', 'São Paulo — 東京 🎉'],
@@ -64,7 +64,7 @@ const ACCEPTED: Record<ColumnType, Case[]> = {
   ],
 };
 
-const REFUSED: Record<ColumnType, unknown[]> = {
+const REFUSED_VALUES: Record<ColumnType, unknown[]> = {
   text: ['a\0b', 'half \ud83c', 1, true, {}, ['a']],
   integer: [
     ...['9223372036854775808', '-9223372036854775809', '1.0', '1e3', '0x1f', '1_000', ' 1', '', '٣'],
@@ -87,11 +87,11 @@ const REFUSED: Record<ColumnType, unknown[]> = {
 };
 
 describe('the text for Postgres of a JSON value', () => {
-  for (const [type, cases] of Object.entries(ACCEPTED) as [ColumnType, Case[]][]) {
+  for (const [type, cases] of Object.entries(ACCEPTED_VALUES) as [ColumnType, ValueCase[]][]) {
     it.each(cases)(`is for the ${type} %j the text %s`, (value, text) => {
       expect(toPostgresText(type, value)).toBe(text);
     });
-    it.each(REFUSED[type].map((value) => [value]))(`is none for the ${type} %j`, (value) => {
+    it.each(REFUSED_VALUES[type].map((value) => [value]))(`is none for the ${type} %j`, (value) => {
       expect(toPostgresText(type, value)).toBeUndefined();
     });
   }
@@ -138,17 +138,17 @@ describe('the JSON value of a Postgres value', () => {
   it('keeps every digit of a decimal when a client parses it', () => {
     const digits = fc.stringMatching(/^[0-9]{1,25}$/);
     fc.assert(
-      fc.property(fc.boolean(), digits, digits, (negative, whole, fraction) => {
-        const stored = `${negative ? '-' : ''}${BigInt(whole)}.${fraction}`;
-        const shown = toJsonValue('decimal', stored);
-        expect(toScaled(JSON.parse(JSON.stringify(shown)))).toBe(toScaled(stored));
+      fc.property(fc.boolean(), digits, digits, (negative, integerDigits, fraction) => {
+        const storedText = `${negative ? '-' : ''}${BigInt(integerDigits)}.${fraction}`;
+        const shownValue = toJsonValue('decimal', storedText);
+        expect(toScaled(JSON.parse(JSON.stringify(shownValue)))).toBe(toScaled(storedText));
       }),
     );
   });
 
   it('is accepted again as it is or as a client serializes the number', () => {
     const digits = fc.stringMatching(/^[0-9]{1,25}$/);
-    const written = fc.oneof(
+    const writtenTexts = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(toPlainText),
       fc
         .tuple(digits, fc.integer({ min: -330, max: 330 }))
@@ -156,14 +156,16 @@ describe('the JSON value of a Postgres value', () => {
       fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
     );
     fc.assert(
-      fc.property(written, (stored) => {
-        for (const type of /^-?\d{1,19}$/.test(stored) ? (['decimal', 'integer'] as const) : (['decimal'] as const)) {
-          const json = JSON.stringify(toJsonValue(type, stored));
-          for (const sent of [json, JSON.stringify(JSON.parse(json))]) {
-            const back = toPostgresText(type, parseExactJson(sent));
-            if (type === 'integer' && BigInt.asIntN(64, BigInt(stored)) !== BigInt(stored)) continue;
-            expect(back).toBeDefined();
-            expect(sameDecimal(back as string, stored)).toBe(true);
+      fc.property(writtenTexts, (storedText) => {
+        for (const type of /^-?\d{1,19}$/.test(storedText)
+          ? (['decimal', 'integer'] as const)
+          : (['decimal'] as const)) {
+          const json = JSON.stringify(toJsonValue(type, storedText));
+          for (const sentJson of [json, JSON.stringify(JSON.parse(json))]) {
+            const storedAgain = toPostgresText(type, parseExactJson(sentJson));
+            if (type === 'integer' && BigInt.asIntN(64, BigInt(storedText)) !== BigInt(storedText)) continue;
+            expect(storedAgain).toBeDefined();
+            expect(isSameDecimal(storedAgain as string, storedText)).toBe(true);
           }
         }
       }),
@@ -177,14 +179,14 @@ describe('the JSON value of a Postgres value', () => {
         fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }),
         (date) => {
           const text = toPostgresText('datetime', date.toISOString());
-          expect(datetimeJson(text as string)).toBe(date.toISOString());
+          expect(toDatetimeJson(text as string)).toBe(date.toISOString());
         },
       ),
     );
   });
 });
 
-/** A number as Postgres writes it: without an exponent. */
+/** Formats a number like Postgres, without an exponent. */
 function toPlainText(value: number | string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/.exec(String(value)) ?? [];
@@ -196,7 +198,7 @@ function toPlainText(value: number | string): string {
   return `${sign}${digits.slice(0, at).replace(/^0+(?=\d)/, '') || '0'}${digits.length > at ? `.${digits.slice(at)}` : ''}`;
 }
 
-/** A decimal as an integer of 10^-60ths, exactly. */
+/** Converts a decimal to an exact integer number of 10^-60. */
 function toScaled(value: number | string): bigint {
   const [mantissa = '', exponent = '0'] = String(value).split('e');
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');

@@ -1,10 +1,10 @@
 import worker from '../../src/background.ts';
 import { runCollecting } from './collecting.ts';
 
-type Handlers = Required<typeof worker>;
+type WorkerHandlers = Required<typeof worker>;
 
-/** The Worker in the background, which collects while it works. */
+/** The background Worker, with garbage collection while it works. */
 export default {
   queue: (...call) => runCollecting(() => worker.queue(...call)),
   scheduled: (...call) => runCollecting(() => worker.scheduled(...call)),
-} satisfies Handlers;
+} satisfies WorkerHandlers;

@@ -1,25 +1,25 @@
 import { listRoutes, makeRequest } from '../../bench/bodies/routes.ts';
-import { COSTLY, makeBody } from '../contract/costly.ts';
-import type { Case } from './case.ts';
+import { COSTLY_VALUES, makeBody } from '../contract/costly.ts';
+import type { MemoryCase } from './case.ts';
 
-const BYTES = 1024 * 1024;
-/** Room for the names of the place. */
-const NAMES_ROOM_BYTES = 300;
+const BODY_BYTES = 1024 * 1024;
+/** Bytes reserved for the member names around the value. */
+const RESERVED_NAME_BYTES = 300;
 
 let token = '';
 
-/** What costs most to read of a body of 1 MiB, at every route that takes JSON: as the whole body, and in its last place. */
-export const BODIES: Case[] = COSTLY.map(([what, json]) => ({
+/** The most costly bodies of 1 MiB, at every route that takes JSON: as the whole body, and at the last path of a value. */
+export const BODY_CASES: MemoryCase[] = COSTLY_VALUES.map(([what, json]) => ({
   name: `bodies of 1 MiB of ${what}, at every route`,
   prepare: async (system) => {
     token = await system.logIn();
   },
   run: async (system) => {
-    const written = json(BYTES - NAMES_ROOM_BYTES);
+    const costlyJson = json(BODY_BYTES - RESERVED_NAME_BYTES);
     for (const route of await listRoutes(system)) {
       const paths = [...route.places.values()];
       for (const path of [paths[0], paths.at(-1)]) {
-        const answer = await fetch(await makeRequest(system, route, makeBody(path ?? [], written), token));
+        const answer = await fetch(await makeRequest(system, route, makeBody(path ?? [], costlyJson), token));
         await answer.arrayBuffer();
         if (answer.status >= 500) throw new Error(`${route.name} answered ${answer.status}`);
       }

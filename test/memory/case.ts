@@ -1,27 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { System } from '../../bench/system.ts';
 
-/** Work at its largest documented input. Each is done twice at the same time; `which` tells the two apart. */
-export interface Case {
+/** Work with the largest documented input. It runs twice at the same time; `runNumber` is the number of the run. */
+export interface MemoryCase {
   name: string;
-  /** Who sends mails meanwhile: the platform, unless it is said. */
+  /** The mail service that sends mails meanwhile; by default, the platform. */
   mailer?: 'resend';
-  /** Makes what both need. */
+  /** Prepares what both runs need. */
   prepare?(system: System): Promise<void>;
-  run(system: System, which: number): Promise<unknown>;
+  run(system: System, runNumber: number): Promise<unknown>;
 }
 
-/** Takes an answer, at so many bytes a second. @returns how many bytes and lines it had */
+/** Reads an answer, at the given number of bytes per second. @returns the number of its bytes and lines */
 export async function downloadAnswer(
   answer: Response,
-  perSecond = Number.POSITIVE_INFINITY,
+  bytesPerSecond = Number.POSITIVE_INFINITY,
 ): Promise<{ bytes: number; lines: number }> {
   if (!answer.ok) throw new Error(`${answer.url} answered ${answer.status}: ${await answer.text()}`);
   let [bytes, lines] = [0, 0];
   for await (const chunk of answer.body as ReadableStream<Uint8Array>) {
     bytes += chunk.length;
     for (const byte of chunk) if (byte === 10) lines += 1;
-    if (Number.isFinite(perSecond)) await sleep((chunk.length * 1000) / perSecond);
+    if (Number.isFinite(bytesPerSecond)) await sleep((chunk.length * 1000) / bytesPerSecond);
   }
   return { bytes, lines };
 }

@@ -1,17 +1,17 @@
 import { Client } from 'pg';
 import type { System } from '../../bench/system.ts';
-import { BODIES } from './bodies.ts';
-import { type Case, downloadAnswer } from './case.ts';
-import { COMPANY_EXPORTS } from './company-exports.ts';
-import { DATA_JOBS } from './data-api.ts';
-import { DIRECTORY } from './directory.ts';
-import { DOCUMENTS } from './knowledge.ts';
-import { LOGS } from './logs.ts';
-import { MAILS, sendMail } from './mails.ts';
-import { SINGLE_SIGN_ON } from './single-sign-on.ts';
-import { UPLOADS } from './uploads.ts';
+import { BODY_CASES } from './bodies.ts';
+import { downloadAnswer, type MemoryCase } from './case.ts';
+import { COMPANY_EXPORT_CASES } from './company-exports.ts';
+import { DATA_JOB_CASES } from './data-api.ts';
+import { DIRECTORY_CASES } from './directory.ts';
+import { DOCUMENT_CASES } from './knowledge.ts';
+import { LOG_CASES } from './logs.ts';
+import { MAIL_CASES, sendMail } from './mails.ts';
+import { SINGLE_SIGN_ON_CASES } from './single-sign-on.ts';
+import { UPLOAD_CASES } from './uploads.ts';
 
-/** Takes the result of a visualization as a file. */
+/** Downloads the result of a visualization as a file. */
 async function downloadFile({ baseUrl, logIn }: System, id: string | undefined, format: string): Promise<void> {
   const headers = { authorization: `Bearer ${await logIn()}` };
   const answer = await fetch(`${baseUrl}/v1/visualizations/${id}/execute?format=${format}`, {
@@ -22,18 +22,21 @@ async function downloadFile({ baseUrl, logIn }: System, id: string | undefined, 
   if (!answer.ok || byteLength < 10_000) throw new Error(`${format} answered ${answer.status}, ${byteLength} bytes`);
 }
 
-/** Executes SQL as a visualization, as a dashboard of `widgets` of it, and into files. */
-function makeExecutionCase(name: string, sql: string, widgets: number): Case[] {
+/** Makes cases that execute SQL as a visualization, as a dashboard with `widgetCount` visualizations, and as files. */
+function makeExecutionCase(name: string, sql: string, widgetCount: number): MemoryCase[] {
   const ids: { chart?: string; dashboard?: string; embed?: string; share?: string } = {};
-  const check = (results: { row_count: number; error?: object }[]) => {
+  const requireRows = (results: { row_count: number; error?: object }[]) => {
     const rows = results.reduce((sum, result) => sum + (result.row_count ?? 0), 0);
     if (rows < 9_000) throw new Error(`${rows} rows: ${JSON.stringify(results).slice(0, 300)}`);
   };
-  const prepare = async (system: System) => {
+  const prepareDashboard = async (system: System) => {
     const layout = [];
-    for (let n = 0; n < widgets; n += 1) {
-      const made = await system.call('POST', '/v1/visualizations', { name: `${name} ${n}`, sql: `${sql} -- ${n}` });
-      layout.push({ visualization_id: made._id, x: 0, y: n, w: 1, h: 1 });
+    for (let n = 0; n < widgetCount; n += 1) {
+      const createdVisualization = await system.call('POST', '/v1/visualizations', {
+        name: `${name} ${n}`,
+        sql: `${sql} -- ${n}`,
+      });
+      layout.push({ visualization_id: createdVisualization._id, x: 0, y: n, w: 1, h: 1 });
     }
     const dashboard = await system.call('POST', '/v1/dashboards', { name, layout, cache_seconds: 0 });
     ids.chart = layout[0]?.visualization_id;
@@ -45,23 +48,25 @@ function makeExecutionCase(name: string, sql: string, widgets: number): Case[] {
   return [
     {
       name: `visualization: ${name}`,
-      prepare,
-      run: async (system) => check([(await system.call('POST', `/v1/visualizations/${ids.chart}/execute`, {})).result]),
+      prepare: prepareDashboard,
+      run: async (system) =>
+        requireRows([(await system.call('POST', `/v1/visualizations/${ids.chart}/execute`, {})).result]),
     },
     {
-      name: `dashboard of ${widgets}: ${name}`,
-      run: async (system) => check((await system.call('POST', `/v1/dashboards/${ids.dashboard}/execute`, {})).results),
+      name: `dashboard of ${widgetCount}: ${name}`,
+      run: async (system) =>
+        requireRows((await system.call('POST', `/v1/dashboards/${ids.dashboard}/execute`, {})).results),
     },
     {
-      name: `embedded and shared dashboard of ${widgets}: ${name}`,
-      run: async ({ baseUrl }, which) => {
-        const path = which === 0 ? `/api/embed/d/${ids.embed}` : `/api/v1/public/shares/${ids.share}`;
+      name: `embedded and shared dashboard of ${widgetCount}: ${name}`,
+      run: async ({ baseUrl }, runNumber) => {
+        const path = runNumber === 0 ? `/api/embed/d/${ids.embed}` : `/api/v1/public/shares/${ids.share}`;
         const answer = await fetch(`${baseUrl}${path}/execute`, {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
           body: '{}',
         });
-        check(((await answer.json()) as { results: { row_count: number }[] }).results);
+        requireRows(((await answer.json()) as { results: { row_count: number }[] }).results);
       },
     },
     ...(['csv', 'xlsx'] as const).map((format) => ({
@@ -69,11 +74,11 @@ function makeExecutionCase(name: string, sql: string, widgets: number): Case[] {
       run: (system: System) => downloadFile(system, ids.chart, format),
     })),
     ...(['summary', 'csv', 'xlsx'] as const).map((format) => ({
-      name: `mailed dashboard of ${widgets} as ${format}: ${name}`,
+      name: `mailed dashboard of ${widgetCount} as ${format}: ${name}`,
       run: (system: System) => sendMail(system, ids.dashboard, format),
     })),
     {
-      name: `dashboard of ${widgets} run by an agent: ${name}`,
+      name: `dashboard of ${widgetCount} run by an agent: ${name}`,
       run: async ({ call }) => {
         const params = { name: 'run_dashboard', arguments: { dashboard_id: ids.dashboard } };
         const { result } = await call('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
@@ -87,7 +92,7 @@ const makeRows = <T>(count: number, row: (n: number) => T): T[] => Array.from({ 
 
 const SMALL_COLUMNS = makeRows(100, (n) => `c${n}`);
 
-/** A table for each of the two who insert: on the same one they would wait for each other. */
+/** The ids of two tables, one for each run: on the same table, the inserts would wait for each other. */
 const tables: string[] = [];
 
 async function prepareTables(system: System): Promise<void> {
@@ -102,12 +107,14 @@ async function prepareTables(system: System): Promise<void> {
     tables.push((await system.call('POST', '/v1/managed-tables', { display_name: name, columns }))._id);
 }
 
-const makeRowsPath = (which: number) => `/v1/managed-tables/${tables[which]}/data`;
+const makeRowsPath = (runNumber: number) => `/v1/managed-tables/${tables[runNumber]}/data`;
 
 const makeRowsBody = (rows: object[]) => new Blob([JSON.stringify({ rows })], { type: 'application/json' });
 
-/** The body is made before: meanwhile this process would miss that a connection is closed. */
-function makeInsertCase(name: string, rows: () => object[]): Case {
+/**
+ * Makes a case that inserts rows. The body is made in advance, as this process would otherwise miss that a connection is closed.
+ */
+function makeInsertCase(name: string, rows: () => object[]): MemoryCase {
   let body: Blob;
   return {
     name: `inserting ${name}`,
@@ -115,12 +122,12 @@ function makeInsertCase(name: string, rows: () => object[]): Case {
       await prepareTables(system);
       body = makeRowsBody(rows());
     },
-    run: (system, which) => system.call('POST', makeRowsPath(which), body),
+    run: (system, runNumber) => system.call('POST', makeRowsPath(runNumber), body),
   };
 }
 
-/** The same under an idempotency key, for which the body is read before it is known who may insert. */
-function makeIdempotentInsertCase(name: string, rows: () => object[]): Case {
+/** Makes a case that inserts rows under an idempotency key, for which the body is read before the caller is authorized. */
+function makeIdempotentInsertCase(name: string, rows: () => object[]): MemoryCase {
   let body: Blob;
   return {
     name: `inserting once ${name}`,
@@ -128,26 +135,26 @@ function makeIdempotentInsertCase(name: string, rows: () => object[]): Case {
       await prepareTables(system);
       body = makeRowsBody(rows());
     },
-    run: async ({ baseUrl, logIn }, which) => {
+    run: async ({ baseUrl, logIn }, runNumber) => {
       const headers = {
         authorization: `Bearer ${await logIn()}`,
         'content-type': 'application/json',
         'idempotency-key': crypto.randomUUID(),
       };
-      const { status } = await fetch(`${baseUrl}${makeRowsPath(which)}`, { method: 'POST', headers, body });
+      const { status } = await fetch(`${baseUrl}${makeRowsPath(runNumber)}`, { method: 'POST', headers, body });
       if (status !== 201) throw new Error(`answered ${status}`);
     },
   };
 }
 
-/** Rows of which nothing is inserted, and which must not cost more for that. */
-function makeRefusedInsertCase(name: string, rows: () => object[]): Case {
+/** Makes a case of rows that are all refused, which must not need more memory. */
+function makeRefusedInsertCase(name: string, rows: () => object[]): MemoryCase {
   const { prepare, run } = makeInsertCase(name, rows);
   return {
     name: `refusing ${name}`,
     ...(prepare && { prepare }),
-    run: (system, which) =>
-      run(system, which).then(
+    run: (system, runNumber) =>
+      run(system, runNumber).then(
         () => Promise.reject(new Error('was inserted')),
         (error: Error) => {
           if (!error.message.includes('answered 422')) throw error;
@@ -156,15 +163,15 @@ function makeRefusedInsertCase(name: string, rows: () => object[]): Case {
   };
 }
 
-/** Takes an answer of rows, at so many bytes a second. */
-async function downloadRows({ baseUrl, logIn }: System, path: string, perSecond?: number): Promise<void> {
+/** Downloads an answer of rows, at the given number of bytes per second. */
+async function downloadRows({ baseUrl, logIn }: System, path: string, bytesPerSecond?: number): Promise<void> {
   const headers = { authorization: `Bearer ${await logIn()}` };
-  const { bytes } = await downloadAnswer(await fetch(`${baseUrl}${path}`, { headers }), perSecond);
+  const { bytes } = await downloadAnswer(await fetch(`${baseUrl}${path}`, { headers }), bytesPerSecond);
   if (bytes < MIN_EXPORT_BYTES) throw new Error(`${path} answered ${bytes} bytes`);
 }
 
-/** Fills a table of its own in its Postgres, of rows as this SELECT gives them. @returns its path */
-async function createFilledTable(system: System, name: string, select: string): Promise<string> {
+/** Creates a table, and fills it in Postgres with the rows of a SELECT. @returns its path */
+async function createFilledTable(system: System, name: string, selectSql: string): Promise<string> {
   const columns = ['n', 'texto'].map((column) => ({
     name: column,
     display_name: column,
@@ -174,38 +181,38 @@ async function createFilledTable(system: System, name: string, select: string): 
   const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns });
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
-  await client.query(`INSERT INTO public.${name} (n, texto) ${select}`);
+  await client.query(`INSERT INTO public.${name} (n, texto) ${selectSql}`);
   await client.end();
   return `/v1/managed-tables/${_id}`;
 }
 
-/** Reads from a table that is filled before. */
-function makeReadCase(name: string, select: string, query: string, perSecond?: number): Case {
+/** Makes a case that reads from a table, which is filled in advance. */
+function makeReadCase(name: string, selectSql: string, query: string, bytesPerSecond?: number): MemoryCase {
   let path: string;
   return {
     name,
     prepare: async (system) => {
-      path = await createFilledTable(system, `t${crypto.randomUUID().replaceAll('-', '_')}`, select);
+      path = await createFilledTable(system, `t${crypto.randomUUID().replaceAll('-', '_')}`, selectSql);
     },
-    run: (system) => downloadRows(system, `${path}${query}`, perSecond),
+    run: (system) => downloadRows(system, `${path}${query}`, bytesPerSecond),
   };
 }
 
-/** Rows of a kilobyte, 20 MiB of them. */
+/** SQL for 20 MiB of rows of a kilobyte each. */
 const INCOMPRESSIBLE_SQL = `
   SELECT n, (SELECT string_agg(md5(concat(n, '/', part)), '') FROM generate_series(1, 32) AS part)
   FROM generate_series(1, 20000) AS n`;
 
-/** Any of the exports has more bytes. */
+/** The minimum size of each export. */
 const MIN_EXPORT_BYTES = 10_000_000;
 
-/** All of them. Each must stay below the limit. */
-export const CASES: Case[] = [
+/** All cases. Each must stay below the memory limit. */
+export const MEMORY_CASES: MemoryCase[] = [
   { name: 'signing in', run: (system) => system.logIn() },
-  ...BODIES,
-  ...SINGLE_SIGN_ON,
-  ...UPLOADS,
-  ...DOCUMENTS,
+  ...BODY_CASES,
+  ...SINGLE_SIGN_ON_CASES,
+  ...UPLOAD_CASES,
+  ...DOCUMENT_CASES,
   ...makeExecutionCase(
     '10,000 rows, 10 MiB of text',
     `SELECT n, repeat('a', 990) AS texto FROM generate_series(1, 10000) AS n`,
@@ -246,9 +253,9 @@ export const CASES: Case[] = [
       1_000_000,
     ),
   ),
-  ...DATA_JOBS,
-  ...COMPANY_EXPORTS,
-  ...DIRECTORY,
-  ...LOGS,
-  ...MAILS,
+  ...DATA_JOB_CASES,
+  ...COMPANY_EXPORT_CASES,
+  ...DIRECTORY_CASES,
+  ...LOG_CASES,
+  ...MAIL_CASES,
 ];

@@ -1,16 +1,16 @@
-const EVERY_MS = 250;
+const COLLECTION_INTERVAL_MS = 250;
 let collectedAt = 0;
 
-/** Has V8 collect, at most four times a second. Needs `--expose-gc`. */
+/** Runs V8's garbage collection, at most four times a second. Needs `--expose-gc`. */
 function collectGarbage(): void {
-  if (Date.now() - collectedAt < EVERY_MS) return;
+  if (Date.now() - collectedAt < COLLECTION_INTERVAL_MS) return;
   globalThis.gc?.();
   collectedAt = Date.now();
 }
 
-/** Does work, and has V8 collect while it waits for something. */
+/** Runs work, with garbage collections while it waits. */
 export async function runCollecting<T>(work: () => T | Promise<T>): Promise<T> {
-  const timer = setInterval(collectGarbage, EVERY_MS);
+  const timer = setInterval(collectGarbage, COLLECTION_INTERVAL_MS);
   try {
     return await work();
   } finally {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { System } from '../../bench/system.ts';
-import { type Case, downloadAnswer } from './case.ts';
+import { downloadAnswer, type MemoryCase } from './case.ts';
 
-/** Ten million by hand: `EXPORT_ROWS=10000000 npm run test:memory -- "exporting a company"`. */
-const ROWS = Number(process.env.EXPORT_ROWS ?? 1_000_000);
-/** Rows of another company, of a kilobyte that can hardly be compressed, 10,000 at a time. */
-const OTHER_BATCHES = 5;
+/** The number of rows; for ten million: `EXPORT_ROWS=10000000 npm run test:memory -- "exporting a company"`. */
+const ROW_COUNT = Number(process.env.EXPORT_ROWS ?? 1_000_000);
+/** The number of batches of 10,000 rows in the other company; each row has a kilobyte that can hardly be compressed. */
+const OTHER_BATCH_COUNT = 5;
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of several shapes.
 async function requestApi(system: System, token: string, method: string, path: string, json?: object): Promise<any> {
@@ -20,17 +20,18 @@ async function requestApi(system: System, token: string, method: string, path: s
 
 const makeColumn = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
 
-/** Has a company exported by the operator, and takes the archive. */
-async function exportCompany(system: System, companyId: string, leastBytes: number): Promise<void> {
+/** Has the operator export a company, and downloads the archive. */
+async function exportCompany(system: System, companyId: string, minBytes: number): Promise<void> {
   const path = `/admin/organizations/${companyId}/exports`;
-  const operator = (method: string, at: string) => requestApi(system, system.operatorToken, method, at);
-  const { export_id: id } = await operator('POST', path);
+  const requestAsOperator = (method: string, at: string) => requestApi(system, system.operatorToken, method, at);
+  const { export_id: id } = await requestAsOperator('POST', path);
   for (;;) {
-    const { status, error, url, bytes } = await operator('GET', `${path}/${id}`);
+    const { status, error, url, bytes } = await requestAsOperator('GET', `${path}/${id}`);
     if (status === 'failed') throw new Error(error);
     if (status === 'succeeded') {
-      const taken = await downloadAnswer(await fetch(url), 20_000_000);
-      if (taken.bytes !== bytes || bytes < leastBytes) throw new Error(`${taken.bytes} of ${bytes} bytes came`);
+      const downloadedSize = await downloadAnswer(await fetch(url), 20_000_000);
+      if (downloadedSize.bytes !== bytes || bytes < minBytes)
+        throw new Error(`${downloadedSize.bytes} of ${bytes} bytes came`);
       return;
     }
     await sleep(500);
@@ -39,8 +40,8 @@ async function exportCompany(system: System, companyId: string, leastBytes: numb
 
 const companies: string[] = [];
 
-/** Two companies, since each has one export at a time. */
-async function prepare(system: System): Promise<void> {
+/** Prepares two companies, as each can have only one export at a time. */
+async function prepareCompanies(system: System): Promise<void> {
   const columns = [
     makeColumn('n', 'integer'),
     makeColumn('customer', 'text'),
@@ -53,7 +54,7 @@ async function prepare(system: System): Promise<void> {
   await client.query('SET statement_timeout = 0');
   await client.query(
     `INSERT INTO public.orders (n, customer, price, at)
-     SELECT n, 'Customer ' || n, n / 100.0, timestamptz '2024-01-01' + n * interval '1 second' FROM generate_series(1, ${ROWS}) AS n`,
+     SELECT n, 'Customer ' || n, n / 100.0, timestamptz '2024-01-01' + n * interval '1 second' FROM generate_series(1, ${ROW_COUNT}) AS n`,
   );
   await client.end();
 
@@ -73,7 +74,7 @@ async function prepare(system: System): Promise<void> {
     display_name: 'texts',
     columns: [makeColumn('texto', 'text')],
   });
-  for (let batch = 0; batch < OTHER_BATCHES; batch += 1) {
+  for (let batchNumber = 0; batchNumber < OTHER_BATCH_COUNT; batchNumber += 1) {
     const rows = Array.from({ length: 10_000 }, () => ({
       texto: Buffer.from(crypto.getRandomValues(new Uint8Array(700))).toString('base64'),
     }));
@@ -83,10 +84,10 @@ async function prepare(system: System): Promise<void> {
   companies.push(context.company.id, organization.id);
 }
 
-export const COMPANY_EXPORTS: Case[] = [
+export const COMPANY_EXPORT_CASES: MemoryCase[] = [
   {
-    name: `exporting a company with ${ROWS.toLocaleString('en')} rows, beside one of long texts`,
-    prepare,
-    run: (system, which) => exportCompany(system, companies[which] as string, 30_000_000),
+    name: `exporting a company with ${ROW_COUNT.toLocaleString('en')} rows, beside one of long texts`,
+    prepare: prepareCompanies,
+    run: (system, runNumber) => exportCompany(system, companies[runNumber] as string, 30_000_000),
   },
 ];

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { System } from '../../bench/system.ts';
 import { signedRequest } from '../../examples/signing/sign.ts';
-import { type Case, downloadAnswer } from './case.ts';
+import { downloadAnswer, type MemoryCase } from './case.ts';
 
-/** Has the results of SQL written by jobs of the Data API, and takes them. */
-function makeJobCase(name: string, sql: string, format: string): Case {
+/** Makes a case in which a Data API job writes the result of SQL, which is then downloaded. */
+function makeJobCase(name: string, sql: string, format: string): MemoryCase {
   const slug = `job-${crypto.randomUUID()}`;
   return {
     name: `job of the Data API as ${format}: ${name}`,
@@ -18,8 +18,9 @@ function makeJobCase(name: string, sql: string, format: string): Case {
         const { status, error, url, bytes } = await sendSigned(system, 'GET', `/data/jobs/${id}`);
         if (status === 'failed') throw new Error(error);
         if (status === 'succeeded') {
-          const taken = await downloadAnswer(await fetch(url), 20_000_000);
-          if (taken.bytes !== bytes || bytes < 50_000_000) throw new Error(`${taken.bytes} of ${bytes} bytes came`);
+          const downloadedSize = await downloadAnswer(await fetch(url), 20_000_000);
+          if (downloadedSize.bytes !== bytes || bytes < 50_000_000)
+            throw new Error(`${downloadedSize.bytes} of ${bytes} bytes came`);
           return;
         }
         await sleep(500);
@@ -41,14 +42,14 @@ async function sendSigned(
   return JSON.parse(text);
 }
 
-const ROWS = `SELECT n, repeat('a', 990) AS texto FROM generate_series(1, 60000) AS n`;
+const ROWS_SQL = `SELECT n, repeat('a', 990) AS texto FROM generate_series(1, 60000) AS n`;
 
-/** What is fetched at once follows from the rows before: here these are as much larger each time as makes it the most, 16 MiB. */
-const GROWING = `SELECT n, repeat('a', CASE WHEN n <= 100 THEN 10 WHEN n <= 500 THEN 39000 WHEN n <= 526 THEN 600000 ELSE 10000000 END) AS texto
+/** SQL whose rows grow so that a batch, whose size follows from earlier rows, becomes as large as possible: 16 MiB. */
+const GROWING_ROWS_SQL = `SELECT n, repeat('a', CASE WHEN n <= 100 THEN 10 WHEN n <= 500 THEN 39000 WHEN n <= 526 THEN 600000 ELSE 10000000 END) AS texto
   FROM generate_series(1, 530) AS n`;
 
-export const DATA_JOBS: Case[] = [
-  makeJobCase('60 MB', ROWS, 'csv'),
-  makeJobCase('60 MB', ROWS, 'json'),
-  makeJobCase('rows that grow to 10 MB', GROWING, 'ndjson'),
+export const DATA_JOB_CASES: MemoryCase[] = [
+  makeJobCase('60 MB', ROWS_SQL, 'csv'),
+  makeJobCase('60 MB', ROWS_SQL, 'json'),
+  makeJobCase('rows that grow to 10 MB', GROWING_ROWS_SQL, 'ndjson'),
 ];

@@ -1,13 +1,13 @@
 import type { System } from '../../bench/system.ts';
-import type { Case } from './case.ts';
+import type { MemoryCase } from './case.ts';
 
-const PEOPLE = 10_000;
-const PAGE = 1_000;
+const USER_COUNT = 10_000;
+const PAGE_SIZE = 1_000;
 const CONCURRENCY = 10;
-const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group';
+const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 
 const users: string[] = [];
-/** A group for each of the two directories. */
+/** The ids of two groups, one for each run. */
 const groups: string[] = [];
 
 async function sendScim({ baseUrl, serviceAccount }: System, method: string, path: string, body?: object) {
@@ -24,55 +24,55 @@ async function sendScim({ baseUrl, serviceAccount }: System, method: string, pat
   return answer.json() as any;
 }
 
-async function prepare(system: System): Promise<void> {
+async function prepareUsers(system: System): Promise<void> {
   if (groups.length > 0) return;
-  const left = Array.from({ length: PEOPLE }, (_, index) => index).values();
-  const makeUsers = async () => {
+  const left = Array.from({ length: USER_COUNT }, (_, index) => index).values();
+  const createUsers = async () => {
     for (const index of left) {
       const user = { userName: `p${index}@memory.example`, displayName: `Person ${index}`, externalId: `e${index}` };
       users.push((await sendScim(system, 'POST', 'Users', user)).id);
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, makeUsers));
-  for (const which of [0, 1])
-    groups.push((await sendScim(system, 'POST', 'Groups', { displayName: `Everyone ${which}` })).id);
+  await Promise.all(Array.from({ length: CONCURRENCY }, createUsers));
+  for (const runNumber of [0, 1])
+    groups.push((await sendScim(system, 'POST', 'Groups', { displayName: `Everyone ${runNumber}` })).id);
 }
 
 const toMembers = (ids: readonly string[]) => ids.map((value) => ({ value }));
 
-/** What a directory sends and asks for in a company of ten thousand people. */
-export const DIRECTORY: Case[] = [
+/** Cases of SCIM requests in a company of ten thousand users. */
+export const DIRECTORY_CASES: MemoryCase[] = [
   {
-    name: `a directory that adds ${PEOPLE} members to a group, ${PAGE} at a time`,
-    prepare,
-    run: async (system, which) => {
-      for (let start = 0; start < PEOPLE; start += PAGE) {
-        const value = toMembers(users.slice(start, start + PAGE));
-        await sendScim(system, 'PATCH', `Groups/${groups[which]}`, {
+    name: `a directory that adds ${USER_COUNT} members to a group, ${PAGE_SIZE} at a time`,
+    prepare: prepareUsers,
+    run: async (system, runNumber) => {
+      for (let start = 0; start < USER_COUNT; start += PAGE_SIZE) {
+        const value = toMembers(users.slice(start, start + PAGE_SIZE));
+        await sendScim(system, 'PATCH', `Groups/${groups[runNumber]}`, {
           Operations: [{ op: 'Add', path: 'members', value }],
         });
       }
     },
   },
   {
-    name: `a directory that puts a group of ${PEOPLE} members, and reads it`,
-    prepare,
-    run: async (system, which) => {
-      const sent = { schemas: [GROUP], displayName: `Everyone ${which}`, members: toMembers(users) };
-      await sendScim(system, 'PUT', `Groups/${groups[which]}`, sent);
-      const read = await sendScim(system, 'GET', `Groups/${groups[which]}`);
-      if (read.members.length !== PEOPLE) throw new Error(`${read.members.length} members`);
+    name: `a directory that puts a group of ${USER_COUNT} members, and reads it`,
+    prepare: prepareUsers,
+    run: async (system, runNumber) => {
+      const groupBody = { schemas: [GROUP_SCHEMA], displayName: `Everyone ${runNumber}`, members: toMembers(users) };
+      await sendScim(system, 'PUT', `Groups/${groups[runNumber]}`, groupBody);
+      const readGroup = await sendScim(system, 'GET', `Groups/${groups[runNumber]}`);
+      if (readGroup.members.length !== USER_COUNT) throw new Error(`${readGroup.members.length} members`);
     },
   },
   {
-    name: `a directory that lists ${PEOPLE} users`,
-    prepare,
+    name: `a directory that lists ${USER_COUNT} users`,
+    prepare: prepareUsers,
     run: async (system) => {
       let count = 0;
-      for (let start = 1; start < PEOPLE; start += PAGE) {
-        count += (await sendScim(system, 'GET', `Users?startIndex=${start}&count=${PAGE}`)).Resources.length;
+      for (let start = 1; start < USER_COUNT; start += PAGE_SIZE) {
+        count += (await sendScim(system, 'GET', `Users?startIndex=${start}&count=${PAGE_SIZE}`)).Resources.length;
       }
-      if (count < PEOPLE) throw new Error(`${count} users`);
+      if (count < USER_COUNT) throw new Error(`${count} users`);
     },
   },
 ];

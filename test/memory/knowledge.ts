@@ -1,32 +1,32 @@
 import { stringify } from 'yaml';
 import type { System } from '../../bench/system.ts';
 import { makeWordDocument, writeWorkbook } from '../knowledge/files.ts';
-import type { Case } from './case.ts';
+import type { MemoryCase } from './case.ts';
 
 const MIB = 1024 * 1024;
-const PATH = '/api/v1/domain-knowledge/concepts/generation/jobs';
+const JOBS_PATH = '/api/v1/domain-knowledge/concepts/generation/jobs';
 
-/** A model that nobody answers for: what is measured is over before it is asked. */
+/** Environment variables of a model that never answers: the measured work ends before the model is called. */
 export const NO_MODEL = { AI_API_KEY: 'none', AI_BASE_URL: 'http://127.0.0.1:9/v1' };
 
-const RUNNING = 'JOB_RUNNING';
+const RUNNING_ERROR = 'JOB_RUNNING';
 
-/** The company's job, until the next case cancels it. */
-let running: string | undefined;
+/** The id of the company's job, until the next case cancels it. */
+let runningJobId: string | undefined;
 
-/** Has concepts generated from a file. The second is refused once its text is known: a company has one job at a time. */
+/** Has concepts generated from a file. The second run is refused once its text is read, as a company has one job at a time. */
 async function startGeneration({ call }: System, file: File): Promise<void> {
   const form = new FormData();
   form.append('file', file);
-  const refused = (error: Error) => {
-    if (!error.message.includes(RUNNING)) throw error;
+  const ignoreRunning = (error: Error) => {
+    if (!error.message.includes(RUNNING_ERROR)) throw error;
     return null;
   };
-  const job = await call('POST', PATH, form).catch(refused);
-  if (job) running = job._id;
+  const job = await call('POST', JOBS_PATH, form).catch(ignoreRunning);
+  if (job) runningJobId = job._id;
 }
 
-function makeDocumentCase(name: string, make: () => string | Uint8Array<ArrayBuffer>): Case {
+function makeDocumentCase(name: string, makeContent: () => string | Uint8Array<ArrayBuffer>): MemoryCase {
   let file: File;
   return {
     name: `concepts from ${name}`,
@@ -34,23 +34,25 @@ function makeDocumentCase(name: string, make: () => string | Uint8Array<ArrayBuf
       await call('PUT', '/api/v1/domain-knowledge/business-domains', {
         business_domains: [{ key: 'vendas', name: 'Vendas' }],
       });
-      if (running) await call('POST', `/api/v1/domain-knowledge/jobs/${running}/cancel`);
-      file = new File([make()], name);
+      if (runningJobId) await call('POST', `/api/v1/domain-knowledge/jobs/${runningJobId}/cancel`);
+      file = new File([makeContent()], name);
     },
     run: (system) => startGeneration(system, file),
   };
 }
 
-/** Text outside Latin-1, which takes two bytes a character. */
+/** A text with characters outside Latin-1, so that each character takes two bytes. */
 const SENTENCE = 'Ticket médio – o valor que um cliente gasta a cada compra. ';
 
-/** Imports a document. Of two of the same at once, one suggests what the other skips. */
-function makeImportCase(name: string, type: string, make: () => string): Case {
+/**
+ * Makes a case that imports a document. Of two equal imports at the same time, one suggests the concepts that the other skips.
+ */
+function makeImportCase(name: string, type: string, makeText: () => string): MemoryCase {
   let body: string;
   return {
     name: `import of ${name}`,
     prepare: async () => {
-      body = make();
+      body = makeText();
     },
     run: async ({ baseUrl, logIn }) => {
       const answer = await fetch(`${baseUrl}/api/v1/domain-knowledge/import`, {
@@ -72,7 +74,7 @@ const makeConcept = (n: number) => ({
 });
 const makeConcepts = (count: number) => Array.from({ length: count }, (_, n) => makeConcept(n));
 
-const IMPORTS: Case[] = [
+const IMPORT_CASES: MemoryCase[] = [
   makeImportCase('5 MiB of JSON', 'application/json', () => JSON.stringify({ concepts: makeConcepts(4_900) })),
   makeImportCase(
     '490,000 lists in JSON',
@@ -91,8 +93,8 @@ const IMPORTS: Case[] = [
   ),
 ];
 
-export const DOCUMENTS: Case[] = [
-  ...IMPORTS,
+export const DOCUMENT_CASES: MemoryCase[] = [
+  ...IMPORT_CASES,
   makeDocumentCase('10 MiB of text.txt', () => SENTENCE.repeat(MIB / 4).slice(0, 9.4 * MIB)),
   makeDocumentCase('19 MiB in paragraphs.docx', () =>
     makeWordDocument(...Array.from({ length: 60_000 }, (_, n) => `${n} ${SENTENCE}`)),

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { System } from '../../bench/system.ts';
 import { type AcceptedMail, MAIL_DOMAIN, MAIL_KEY, startMailService } from '../support/mail-provider.ts';
-import type { Case } from './case.ts';
+import type { MemoryCase } from './case.ts';
 
 const mailService = startMailService();
 
-/** Variables that have mails sent by a service like Resend's. */
+/** Starts using a mail service with Resend's API, and returns its environment variables. */
 export const useResend = async (): Promise<Record<string, string>> => ({
   MAIL_PROVIDER: 'resend',
   MAIL_API_URL: (await mailService).url,
@@ -13,9 +13,9 @@ export const useResend = async (): Promise<Record<string, string>> => ({
   MAIL_FROM: `no-reply@${MAIL_DOMAIN}`,
 });
 
-export const stopMails = async (): Promise<void> => (await mailService).close();
+export const stopMailService = async (): Promise<void> => (await mailService).close();
 
-/** Has a dashboard mailed by a schedule of its own. */
+/** Has a dashboard mailed by a new schedule. */
 export async function sendMail(system: System, dashboard: string | undefined, format: string): Promise<void> {
   const { user } = await system.call('GET', '/v1/auth/me');
   const recipients = [{ user_id: user._id }];
@@ -28,7 +28,7 @@ export async function sendMail(system: System, dashboard: string | undefined, fo
     format,
   });
   await system.call('POST', `/v1/schedules/${_id}/run`);
-  for (let tries = 0; tries < 300; tries += 1) {
+  for (let pollCount = 0; pollCount < 300; pollCount += 1) {
     const { last_run: run } = await system.call('GET', `/v1/schedules/${_id}`);
     if (run?.sent === 1) return;
     if (run) throw new Error(`The run ended so: ${JSON.stringify(run)}`);
@@ -37,13 +37,13 @@ export async function sendMail(system: System, dashboard: string | undefined, fo
   throw new Error('The run did not end.');
 }
 
-/** Text that a workbook cannot make much smaller: 960 characters a row. */
-const TEXT = `(SELECT string_agg(md5(n::text || '-' || k), '') FROM generate_series(1, 30) AS k)`;
+/** SQL for a text of 960 characters per row that a workbook can hardly compress. */
+const TEXT_SQL = `(SELECT string_agg(md5(n::text || '-' || k), '') FROM generate_series(1, 30) AS k)`;
 
 const MIB = 1024 * 1024;
 
-/** Two charts, whose results have some 20 MiB together: one as CSV, or both as XLSX, are about what a mail by Resend may have. */
-function attached(format: 'csv' | 'xlsx', rows: number): Case {
+/** Makes two charts with some 20 MiB of results: one as CSV, or both as XLSX, nearly reach the mail limit of Resend. */
+function makeAttachmentCase(format: 'csv' | 'xlsx', rows: number): MemoryCase {
   let dashboard: string;
   return {
     name: `mailed by Resend with 10 MiB of ${format}`,
@@ -51,7 +51,7 @@ function attached(format: 'csv' | 'xlsx', rows: number): Case {
     prepare: async ({ call }) => {
       const layout = [];
       for (const n of [0, 1]) {
-        const sql = `SELECT n, ${TEXT} AS texto FROM generate_series(1, ${rows}) AS n -- ${n}`;
+        const sql = `SELECT n, ${TEXT_SQL} AS texto FROM generate_series(1, ${rows}) AS n -- ${n}`;
         const { _id } = await call('POST', '/v1/visualizations', { name: `Anexo ${n}`, sql });
         layout.push({ visualization_id: _id, x: 0, y: n, w: 1, h: 1 });
       }
@@ -59,12 +59,12 @@ function attached(format: 'csv' | 'xlsx', rows: number): Case {
     },
     run: async (system) => {
       await sendMail(system, dashboard, format);
-      const taken = (await (await fetch(`${(await mailService).url}/taken`)).json()) as AcceptedMail[];
-      const files = taken.at(-1)?.attachments?.filter(({ filename }) => filename.endsWith(format)) ?? [];
+      const acceptedMails = (await (await fetch(`${(await mailService).url}/taken`)).json()) as AcceptedMail[];
+      const files = acceptedMails.at(-1)?.attachments?.filter(({ filename }) => filename.endsWith(format)) ?? [];
       const bytes = files.reduce((sum, { content }) => sum + (content.length / 4) * 3, 0);
       if (bytes < 9 * MIB) throw new Error(`a mail had ${bytes} bytes of files`);
     },
   };
 }
 
-export const MAILS: Case[] = [attached('csv', 10_000), attached('xlsx', 9_000)];
+export const MAIL_CASES: MemoryCase[] = [makeAttachmentCase('csv', 10_000), makeAttachmentCase('xlsx', 9_000)];

@@ -1,12 +1,12 @@
 import { cachePrincipal } from '../../src/access/known-principals.ts';
-import { formatCredential, toKnown } from '../../src/modules/service-accounts/known-key.ts';
-import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
+import { formatKeyCacheName, toCachedPrincipal } from '../../src/modules/service-accounts/known-key.ts';
+import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 
-/** A text of some length, different for each number. */
+/** Makes a text of the given length, different for each number. */
 const id = (kind: string, n: number, length = 24): string => `${kind}${n}`.padEnd(length, '0');
 
-/** What the control database says of the key of a service account, which is one of ten of its company. */
-function found(n: number) {
+/** Makes the control database's record of a service account's key; ten accounts share a company. */
+function makeKeyRecord(n: number) {
   const company = Math.floor(n / 10);
   const companySlug = id('company', company, 16);
   const accountId = id('b', company);
@@ -30,17 +30,17 @@ function found(n: number) {
   const groupId = id('f', company);
   const access = {
     groups: [{ id: groupId, roles: [] }],
-    policies: [{ groupId, policyId: managedPolicyNamed('FullAdmin').id, document: null }],
+    policies: [{ groupId, policyId: getManagedPolicyByName('FullAdmin').id, document: null }],
     permissions: [],
   };
   return { key, access };
 }
 
-/** Has the isolate remember so many principals. */
-export function rememberPrincipals(count: number): void {
+/** Fills the isolate's cache with the given number of principals. */
+export function cachePrincipals(count: number): void {
   for (let n = 0; n < count; n += 1) {
     // Texts as they come from the control database, which are in one piece.
-    const { key, access } = JSON.parse(JSON.stringify(found(n))) as ReturnType<typeof found>;
-    cachePrincipal(formatCredential(key.accessKey), toKnown(key, access), `${crypto.randomUUID()}.0.0`);
+    const { key, access } = JSON.parse(JSON.stringify(makeKeyRecord(n))) as ReturnType<typeof makeKeyRecord>;
+    cachePrincipal(formatKeyCacheName(key.accessKey), toCachedPrincipal(key, access), `${crypto.randomUUID()}.0.0`);
   }
 }

@@ -1,19 +1,19 @@
 import { open, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Ask, inspect, type Worker } from '../../bench/heap.ts';
+import { openInspector, type SendCommand, type WorkerName } from '../../bench/heap.ts';
 import type { System } from '../../bench/system.ts';
 
-const EVERY_MS = 100;
-/** Collections whose lines fill the buffer. */
-const FLUSHING = 5;
-/** The API last: requests that follow must not meet a connection that has been idle for workerd's five seconds. */
-const WORKERS = ['background', 'api'] as const;
+const POLL_INTERVAL_MS = 100;
+/** The number of collections whose log lines fill V8's output buffer. */
+const FLUSHING_COLLECTIONS = 5;
+/** The Workers, the API last: the next requests must not use a connection that has been idle for workerd's five seconds. */
+const WORKER_NAMES = ['background', 'api'] as const;
 
 /**
- * Has V8 print what each full collection leaves, and kill workerd if an isolate's heap needs more than that. Buffers are
- * freed by the collection that finds them dead: otherwise it would count them among what it leaves.
+ * Returns V8 flags: V8 prints the memory that remains after each full collection, and kills workerd if an isolate's heap needs
+ * more than the cap. Buffers are freed by the collection that finds them dead: otherwise they would count as remaining memory.
  */
-export const flagsFor = (capMegabytes: number): string =>
+export const makeV8Flags = (capMegabytes: number): string =>
   [
     `--max-old-space-size=${capMegabytes}`,
     '--expose-gc',
@@ -23,91 +23,91 @@ export const flagsFor = (capMegabytes: number): string =>
     '--trace-gc-ignore-scavenger',
   ].join(' ');
 
-/** A full collection, as V8 prints it; sizes in bytes. */
-interface Collection {
+/** A full garbage collection as V8 prints it; sizes in bytes. */
+interface GarbageCollection {
   isolate: string;
   gc: string;
   reason: string;
   end_object_size: number;
   end_old_gen_consumed_size: number;
-  /** The old generation and what lives outside the heap: buffers, WebAssembly's memories. */
+  /** The size of the old generation and of memory outside the heap: buffers and WebAssembly memories. */
   end_global_consumed_size: number;
 }
 
-/** The most memory that was in use, in megabytes: the heap's and all. Zero where no collection ran. */
-export interface Peak {
+/** The maximum memory in use, in megabytes: of the heap, and of everything. Zero if no collection ran. */
+export interface MemoryPeak {
   heap: number;
-  all: number;
+  total: number;
 }
 
-export type Peaks = Record<Worker, Peak>;
+export type MemoryPeaks = Record<WorkerName, MemoryPeak>;
 
 /**
- * Watches what the isolates of the two Workers have in use. Only what a full collection leaves counts: the rest is garbage,
- * which V8 keeps for as long as there is room. V8 collects by itself, in the middle of a turn too; in between it is asked to:
- * here, which an isolate hears only once something new comes to it, and by the work itself (`collecting.ts`).
+ * Watches the memory of the isolates of both Workers. Only the memory that remains after a full collection counts: the rest is
+ * garbage, which V8 keeps for as long as there is space. V8 collects by itself, even during a turn; in addition, collections are
+ * requested here, which an isolate runs only when it gets something new to do, and by the work itself (`collecting.ts`).
  */
-export async function watch(system: System) {
-  const isolates = {} as Record<Worker, string>;
-  const asks = {} as Record<Worker, Ask>;
-  for (const worker of WORKERS) {
-    asks[worker] = (await inspect(system.inspectorPort, worker)).ask;
-    await flush(system, worker, asks[worker]);
+export async function watchMemory(system: System) {
+  const isolates = {} as Record<WorkerName, string>;
+  const inspectorCalls = {} as Record<WorkerName, SendCommand>;
+  for (const worker of WORKER_NAMES) {
+    inspectorCalls[worker] = (await openInspector(system.inspectorPort, worker)).sendCommand;
+    await flushLog(system, worker, inspectorCalls[worker]);
     const from = (await stat(system.logFile)).size;
-    await flush(system, worker, asks[worker]);
-    isolates[worker] = mostFrequent((await collectionsSince(system, from)).map(({ isolate }) => isolate));
+    await flushLog(system, worker, inspectorCalls[worker]);
+    isolates[worker] = findMostFrequent((await readCollections(system, from)).map(({ isolate }) => isolate));
   }
   if (isolates.api === isolates.background) throw new Error('The two Workers cannot be told apart.');
-  const flushAll = async () => {
-    for (const worker of WORKERS) await flush(system, worker, asks[worker]);
+  const flushAllLogs = async () => {
+    for (const worker of WORKER_NAMES) await flushLog(system, worker, inspectorCalls[worker]);
   };
   return {
-    /** Does some work. @returns the most that was in use meanwhile */
-    async during(work: () => Promise<unknown>): Promise<Peaks> {
-      await flushAll();
+    /** Runs some work. @returns the peak of the memory in use meanwhile */
+    async measurePeaks(work: () => Promise<unknown>): Promise<MemoryPeaks> {
+      await flushAllLogs();
       const from = (await stat(system.logFile)).size;
       let isBusy = true;
-      const collecting = WORKERS.map((worker) => collectWhile(asks[worker], () => isBusy));
+      const pendingCollections = WORKER_NAMES.map((worker) => collectWhile(inspectorCalls[worker], () => isBusy));
       try {
         await work();
       } finally {
         isBusy = false;
       }
-      await Promise.all(collecting);
-      await flushAll();
-      const collections = await collectionsSince(system, from);
-      return { api: peakOf(collections, isolates.api), background: peakOf(collections, isolates.background) };
+      await Promise.all(pendingCollections);
+      await flushAllLogs();
+      const collections = await readCollections(system, from);
+      return { api: computePeak(collections, isolates.api), background: computePeak(collections, isolates.background) };
     },
   };
 }
 
-/** Has a Worker collect until all lines before have been written: V8's output is buffered, 4 KB of it. */
-async function flush(system: System, worker: Worker, ask: Ask): Promise<void> {
-  for (let round = 0; round < FLUSHING; round += 1) {
+/** Has a Worker collect garbage until all earlier lines have been written: V8 buffers 4 KB of output. */
+async function flushLog(system: System, worker: WorkerName, ask: SendCommand): Promise<void> {
+  for (let collectionNumber = 0; collectionNumber < FLUSHING_COLLECTIONS; collectionNumber += 1) {
     let isDone = false;
-    const collected = ask('HeapProfiler.collectGarbage').then(() => {
+    const pendingCollection = ask('HeapProfiler.collectGarbage').then(() => {
       isDone = true;
     });
     // An isolate collects once it has something else to do.
     while (!isDone) {
       if (worker === 'background') await system.runScheduled();
       else await fetch(`${system.baseUrl}/health`);
-      await Promise.race([collected, sleep(EVERY_MS)]);
+      await Promise.race([pendingCollection, sleep(POLL_INTERVAL_MS)]);
     }
   }
-  await sleep(EVERY_MS);
+  await sleep(POLL_INTERVAL_MS);
 }
 
-function mostFrequent(isolates: string[]): string {
+function findMostFrequent(isolates: string[]): string {
   const counts = Map.groupBy(isolates, (isolate) => isolate);
   const [[isolate] = []] = [...counts].toSorted(([, a], [, b]) => b.length - a.length);
   if (!isolate) throw new Error('V8 printed no collection.');
   return isolate;
 }
 
-async function collectWhile(ask: Ask, isBusy: () => boolean): Promise<void> {
+async function collectWhile(ask: SendCommand, isBusy: () => boolean): Promise<void> {
   let isAnswered = true;
-  for (; isBusy(); await sleep(EVERY_MS)) {
+  for (; isBusy(); await sleep(POLL_INTERVAL_MS)) {
     if (!isAnswered) continue;
     isAnswered = false;
     void ask('HeapProfiler.collectGarbage').then(() => {
@@ -116,7 +116,7 @@ async function collectWhile(ask: Ask, isBusy: () => boolean): Promise<void> {
   }
 }
 
-async function collectionsSince(system: System, from: number): Promise<Collection[]> {
+async function readCollections(system: System, from: number): Promise<GarbageCollection[]> {
   const file = await open(system.logFile);
   try {
     const { size } = await file.stat();
@@ -127,16 +127,21 @@ async function collectionsSince(system: System, from: number): Promise<Collectio
   }
 }
 
-function readCollection(line: string): Collection[] {
+function readCollection(line: string): GarbageCollection[] {
   const [, isolate, figures] = /\[\d+:(0x[0-9a-f]+)[^\]]*\].*? GC: (\{.*\})/.exec(line) ?? [];
   if (!isolate || !figures) return [];
-  const collection: Collection = { ...JSON.parse(figures), isolate };
+  const collection: GarbageCollection = { ...JSON.parse(figures), isolate };
   return collection.gc === 'mc' ? [collection] : [];
 }
 
-function peakOf(collections: Collection[], isolate: string): Peak {
-  const own = collections.filter((collection) => collection.isolate === isolate);
-  const outside = (one: Collection) => one.end_global_consumed_size - one.end_old_gen_consumed_size;
-  const most = (figure: (one: Collection) => number) => Math.max(0, ...own.map(figure)) / 1e6;
-  return { heap: most((one) => one.end_object_size), all: most((one) => one.end_object_size + outside(one)) };
+function computePeak(collections: GarbageCollection[], isolate: string): MemoryPeak {
+  const ownCollections = collections.filter((collection) => collection.isolate === isolate);
+  const getBytesOutsideHeap = (eachCollection: GarbageCollection) =>
+    eachCollection.end_global_consumed_size - eachCollection.end_old_gen_consumed_size;
+  const findMaxMegabytes = (getBytes: (eachCollection: GarbageCollection) => number) =>
+    Math.max(0, ...ownCollections.map(getBytes)) / 1e6;
+  return {
+    heap: findMaxMegabytes((eachCollection) => eachCollection.end_object_size),
+    total: findMaxMegabytes((one) => one.end_object_size + getBytesOutsideHeap(one)),
+  };
 }

@@ -2,42 +2,42 @@ import { fillDay } from '../../bench/log/records.ts';
 import worker, { CompanyLog as ProductLog } from '../../src/api.ts';
 import type { Bindings } from '../../src/config.ts';
 import { runCollecting } from './collecting.ts';
-import { rememberPrincipals } from './principals.ts';
+import { cachePrincipals } from './principals.ts';
 
 export * from '../../src/api.ts';
 
-const MEGABYTE = 1_000_000;
-const NUMBERS = 125_000;
+const MEGABYTE_BYTES = 1_000_000;
+const NUMBERS_PER_MEGABYTE = 125_000;
 
-/** What `/probe` makes, a megabyte at a time: each kind of memory that a Worker can hold. */
-const KINDS: Record<string, (index: number) => unknown> = {
-  heap: (index) => Array.from({ length: NUMBERS }, (_, at) => index + at + 0.5),
-  buffers: () => new Uint8Array(MEGABYTE).fill(1),
+/** Functions that allocate a megabyte of each kind of memory that a Worker can use, for `/probe`. */
+const ALLOCATORS: Record<string, (index: number) => unknown> = {
+  heap: (index) => Array.from({ length: NUMBERS_PER_MEGABYTE }, (_, at) => index + at + 0.5),
+  buffers: () => new Uint8Array(MEGABYTE_BYTES).fill(1),
   wasm: () => new WebAssembly.Memory({ initial: 16 }),
 };
 
-/** The log of the product, which moves its old days when it is told to, as by its alarm. */
+/** The product's company log, with a method that moves old days on request, as its alarm does. */
 export class CompanyLog extends ProductLog {
   async move(): Promise<void> {
     await this.alarm();
   }
 }
 
-const ROUTES: Record<string, (query: URLSearchParams, env: Bindings) => Promise<number>> = {
-  /** Holds memory for a second: the test sees whether it would notice. */
+const TEST_ROUTES: Record<string, (query: URLSearchParams, env: Bindings) => Promise<number>> = {
+  /** Allocates memory for a second, so that the test can check whether it notices. */
   async '/probe'(query) {
-    const make = KINDS[query.get('kind') ?? ''];
-    const held = Array.from({ length: Number(query.get('megabytes')) }, (_, index) => make?.(index));
+    const allocate = ALLOCATORS[query.get('kind') ?? ''];
+    const heldMemory = Array.from({ length: Number(query.get('megabytes')) }, (_, index) => allocate?.(index));
     await scheduler.wait(1000);
-    return held.length;
+    return heldMemory.length;
   },
-  /** Has the isolate know as many principals. */
+  /** Fills the isolate's cache with the given number of principals. */
   async '/principals'(query) {
     const count = Number(query.get('count'));
-    rememberPrincipals(count);
+    cachePrincipals(count);
     return count;
   },
-  /** Fills a day of a log. */
+  /** Fills a day of a company log. */
   async '/log/fill'(query, { COMPANY_LOG }) {
     const [daysAgo, from, count] = ['days_ago', 'from', 'count'].map((name) => Number(query.get(name)));
     const name = query.get('name') ?? '';
@@ -49,12 +49,12 @@ const ROUTES: Record<string, (query: URLSearchParams, env: Bindings) => Promise<
   },
 };
 
-/** The API's Worker with a few more routes. */
+/** The API's Worker with additional routes. */
 export default {
   ...worker,
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
-    const route = ROUTES[pathname];
+    const route = TEST_ROUTES[pathname];
     return route
       ? Response.json(await route(searchParams, env))
       : runCollecting(() => worker.fetch(request, env, execution));

@@ -2,22 +2,22 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { isSameRedirect } from '../../src/modules/oauth/redirects.ts';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
-import { configureSso, tryStart } from '../single-sign-on/support.ts';
-import { BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
+import { configureSso, requestSignInStart } from '../single-sign-on/support.ts';
+import { BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { selectRow, sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, type Company, logIn } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany, logIn } from '../support/worlds.ts';
 import {
   authorize,
-  authorizeProgram,
+  authorizeOauthClient,
   exchangeCode,
-  exchangeForm,
   giveConsent,
-  MCP,
+  MCP_URL,
   makeAuthorizationQuery,
+  makeExchangeForm,
   postForm,
-  REDIRECT,
+  REDIRECT_URI,
   readConsentRequest,
   readPageData,
   registerClient,
@@ -28,7 +28,7 @@ let owner: Caller;
 let client: string;
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   owner = createCaller(company.token);
   client = await registerClient();
 });
@@ -64,51 +64,55 @@ describe('the OAuth consent page', () => {
 
   it('shows whether the scopes are read-only', async () => {
     const { asked } = readPageData(
-      await authorize(await makeAuthorizationQuery(client, { scope: 'groups:create *:list', resource: MCP })),
+      await authorize(await makeAuthorizationQuery(client, { scope: 'groups:create *:list', resource: MCP_URL })),
     );
     expect([asked.only_reads, asked.resource, asked.scopes]).toEqual([false, 'mcp', ['groups:create', '*:list']]);
   });
 
   it('is in the language of the browser', async () => {
     const query = new URLSearchParams(await makeAuthorizationQuery(client));
-    const { body, headers } = await call('GET', `/oauth/authorize?${query}`, { headers: { 'accept-language': 'es' } });
+    const { body, headers } = await callApi('GET', `/oauth/authorize?${query}`, {
+      headers: { 'accept-language': 'es' },
+    });
     expect([headers.get('content-language'), body.includes('Dar acceso a un programa')]).toEqual(['es', true]);
   });
 });
 
-it('single sign-on returns to the consent page without it being configured, and to no other page of ours', async () => {
-  const own = await aCompany();
-  await configureSso(own, {
+it('single sign-on returns to the consent page without any configuration, and to no other page of the service', async () => {
+  const ownCompany = await createOwnedCompany();
+  await configureSso(ownCompany, {
     type: 'oidc',
     issuer: inject('oidcIssuer'),
     client_id: 'data-console',
     client_secret: 'secret',
     jit_provisioning: false,
   });
-  expect((await tryStart(own.slug, `${BASE_URL}/oauth/signed-in`)).status).toBe(200);
-  expect((await tryStart(own.slug, `${BASE_URL}/oauth/authorize`)).status).toBe(422);
-  const told = readPageData(await authorize({ ...(await makeAuthorizationQuery(client)), company_slug: own.slug }));
-  expect(told.company).toMatchObject({ sso: true, sso_only: false });
-  expect((await call('GET', '/oauth/signed-in?code=x')).status).toBe(200);
+  expect((await requestSignInStart(ownCompany.slug, `${BASE_URL}/oauth/signed-in`)).status).toBe(200);
+  expect((await requestSignInStart(ownCompany.slug, `${BASE_URL}/oauth/authorize`)).status).toBe(422);
+  const pageData = readPageData(
+    await authorize({ ...(await makeAuthorizationQuery(client)), company_slug: ownCompany.slug }),
+  );
+  expect(pageData.company).toMatchObject({ sso: true, sso_only: false });
+  expect((await callApi('GET', '/oauth/signed-in?code=x')).status).toBe(200);
 });
 
 describe('an authorization request with an unusable client or redirect URI', () => {
   it.each([
-    ['another path', `${REDIRECT}/`],
+    ['another path', `${REDIRECT_URI}/`],
     ['another case', 'https://program.example.com/Callback'],
     ['another case of the host', 'https://PROGRAM.example.com/callback'],
     ['a dot after the host', 'https://program.example.com./callback'],
     ['a user name', 'https://program.example.com@evil.example/callback'],
     ['the host as a user name', 'https://evil@program.example.com/callback'],
-    ['a fragment', `${REDIRECT}#`],
-    ['a query', `${REDIRECT}?a=b`],
+    ['a fragment', `${REDIRECT_URI}#`],
+    ['a query', `${REDIRECT_URI}?a=b`],
     ['an encoded slash', 'https://program.example.com/%2Fcallback'],
     ['an encoded slash for a slash', 'https://program.example.com%2Fcallback'],
     ['encoded dots', 'https://program.example.com/%2e%2e/callback'],
     ['a port', 'https://program.example.com:443/callback'],
     ['another host', 'https://evil.example/callback'],
-  ])('is not redirected to a redirect URI with %s', async (_what, redirect) => {
-    const answer = await authorize(await makeAuthorizationQuery(client, { redirect }));
+  ])('is not redirected to a redirect URI with %s', async (_what, redirectUri) => {
+    const answer = await authorize(await makeAuthorizationQuery(client, { redirect: redirectUri }));
     expect([answer.status, answer.headers.get('location'), readPageData(answer).problem]).toEqual([
       400,
       null,
@@ -124,9 +128,9 @@ describe('an authorization request with an unusable client or redirect URI', () 
     ['another resource', { resource: 'https://other.test' }],
     ['prompt none', { prompt: 'none' }],
     ['a long state', { state: 'x'.repeat(5000) }],
-  ])('is not redirected to a foreign redirect URI even with another error: %s', async (_what, wrong) => {
+  ])('is not redirected to a foreign redirect URI even with another error: %s', async (_what, wrongParameters) => {
     const answer = await authorize(
-      await makeAuthorizationQuery(client, { ...wrong, redirect: 'https://evil.example/callback' }),
+      await makeAuthorizationQuery(client, { ...wrongParameters, redirect: 'https://evil.example/callback' }),
     );
     expect([answer.status, answer.headers.get('location'), readPageData(answer).problem]).toEqual([
       400,
@@ -165,22 +169,24 @@ describe('an authorization request with an error', () => {
     ['10,000 scopes', { scope: 'groups:list '.repeat(10_000) }, 'invalid_scope'],
     ['more scopes than a hundred', { scope: ALL_ACTIONS.slice(0, 101).join(' ') }, 'invalid_scope'],
     ['another resource', { resource: 'https://other.test' }, 'invalid_target'],
-    ['a resource with a fragment', { resource: `${MCP}#a` }, 'invalid_target'],
+    ['a resource with a fragment', { resource: `${MCP_URL}#a` }, 'invalid_target'],
     ['a resource of another case', { resource: 'https://API.test/mcp' }, 'invalid_target'],
     ['a request object', { request: 'x.y.z' }, 'request_not_supported'],
     ['prompt none', { prompt: 'none' }, 'interaction_required'],
     ['a state of 5,000 characters', { state: 'x'.repeat(5000) }, 'invalid_request'],
-  ])('is redirected to the client with the error: %s', async (_what, wrong, error) => {
-    const { status, headers } = await authorize(await makeAuthorizationQuery(client, wrong as Record<string, string>));
+  ])('is redirected to the client with the error: %s', async (_what, wrongParameters, error) => {
+    const { status, headers } = await authorize(
+      await makeAuthorizationQuery(client, wrongParameters as Record<string, string>),
+    );
     expect(status).toBe(302);
     const to = new URL(headers.get('location') as string);
-    expect(to.origin + to.pathname).toBe(REDIRECT);
+    expect(to.origin + to.pathname).toBe(REDIRECT_URI);
     expect([to.searchParams.get('error'), to.searchParams.get('iss')]).toEqual([error, BASE_URL]);
-    if (!('state' in wrong)) expect(to.searchParams.get('state')).toBe('of-the-program');
+    if (!('state' in wrongParameters)) expect(to.searchParams.get('state')).toBe('of-the-program');
   });
 
   it('is redirected with invalid_target when it names two resources', async () => {
-    const query = Object.entries(await makeAuthorizationQuery(client, { resource: MCP }));
+    const query = Object.entries(await makeAuthorizationQuery(client, { resource: MCP_URL }));
     const { headers } = await authorize([...query, ['resource', BASE_URL]]);
     expect(new URL(headers.get('location') as string).searchParams.get('error')).toBe('invalid_target');
   });
@@ -199,14 +205,16 @@ describe('a redirect URI', () => {
     ['http://127.0.0.1/cb', 'https://127.0.0.1:80/cb', false],
     ['https://a.example/cb', 'https://a.example:444/cb', false],
     ['com.example.app:/cb', 'com.example.app:/cb', true],
-  ])('registered as %s allows %s: %s', (registered, given, isSame) => {
-    expect(isSameRedirect(registered, given)).toBe(isSame);
+  ])('registered as %s allows %s: %s', (registeredUri, givenUri, isAllowed) => {
+    expect(isSameRedirect(registeredUri, givenUri)).toBe(isAllowed);
   });
 
   it('on the user’s own machine may have any port', async () => {
-    const own = await registerClient(['http://127.0.0.1/callback']);
+    const ownClientId = await registerClient(['http://127.0.0.1/callback']);
     const redirect = 'http://127.0.0.1:51004/callback';
-    expect((await authorizeProgram(owner, { client: own, redirect })).tokens.access_token).toEqual(expect.any(String));
+    expect((await authorizeOauthClient(owner, { client: ownClientId, redirect })).tokens.access_token).toEqual(
+      expect.any(String),
+    );
   });
 });
 
@@ -219,61 +227,65 @@ describe('the consent of a user', () => {
       iss: BASE_URL,
     });
     const no = { request: await readConsentRequest(client), allow: false };
-    const { redirect_to } = await must(owner.post('/v1/oauth-grants', { json: no }));
-    const { origin, pathname, searchParams: denied } = new URL(redirect_to);
-    expect(origin + pathname).toBe(REDIRECT);
-    expect([denied.get('error'), denied.get('code'), denied.get('iss')]).toEqual(['access_denied', null, BASE_URL]);
+    const { redirect_to } = await expectSuccess(owner.post('/v1/oauth-grants', { json: no }));
+    const { origin, pathname, searchParams: denialParameters } = new URL(redirect_to);
+    expect(origin + pathname).toBe(REDIRECT_URI);
+    expect([denialParameters.get('error'), denialParameters.get('code'), denialParameters.get('iss')]).toEqual([
+      'access_denied',
+      null,
+      BASE_URL,
+    ]);
   });
 
-  it('is given once, within half an hour, to a request that was made here', async () => {
+  it('is given once, within half an hour, and only to a request that this server created', async () => {
     const request = await readConsentRequest(client);
     await giveConsent(owner, request);
-    const twice = await owner.post('/v1/oauth-grants', { json: { request, allow: true } });
-    expect([twice.status, twice.body.error]).toEqual([409, 'OAUTH_REQUEST_ENDED']);
+    const secondAnswer = await owner.post('/v1/oauth-grants', { json: { request, allow: true } });
+    expect([secondAnswer.status, secondAnswer.body.error]).toEqual([409, 'OAUTH_REQUEST_ENDED']);
     expect((await owner.post('/v1/oauth-grants', { json: { request, allow: false } })).status).toBe(409);
-    const old = await readConsentRequest(client);
+    const oldRequest = await readConsentRequest(client);
     // The session is as old.
-    const forged = `${old.slice(0, -4)}AAAA`;
-    expect((await owner.post('/v1/oauth-grants', { json: { request: forged, allow: true } })).status).toBe(409);
+    const forgedRequest = `${oldRequest.slice(0, -4)}AAAA`;
+    expect((await owner.post('/v1/oauth-grants', { json: { request: forgedRequest, allow: true } })).status).toBe(409);
     advanceClock(31 * 60_000);
-    const { token } = await must(logIn(company.slug, company.owner.email, company.owner.password));
-    expect((await createCaller(token).post('/v1/oauth-grants', { json: { request: old, allow: true } })).status).toBe(
-      409,
-    );
+    const { token } = await expectSuccess(logIn(company.slug, company.owner.email, company.owner.password));
+    expect(
+      (await createCaller(token).post('/v1/oauth-grants', { json: { request: oldRequest, allow: true } })).status,
+    ).toBe(409);
   });
 
   it('cannot follow a refusal of the same request', async () => {
     const request = await readConsentRequest(client);
     expect((await giveConsent(owner, request, false)).get('error')).toBe('access_denied');
-    for (const allow of [true, false]) {
-      const { status, body } = await owner.post('/v1/oauth-grants', { json: { request, allow } });
-      expect([allow, status, body.error]).toEqual([allow, 409, 'OAUTH_REQUEST_ENDED']);
+    for (const isAllowed of [true, false]) {
+      const { status, body } = await owner.post('/v1/oauth-grants', { json: { request, allow: isAllowed } });
+      expect([isAllowed, status, body.error]).toEqual([isAllowed, 409, 'OAUTH_REQUEST_ENDED']);
     }
-    const { records } = await must(owner.get('/v1/oauth-grants'));
+    const { records } = await expectSuccess(owner.get('/v1/oauth-grants'));
     expect(records.map((each: { client: { id: string } }) => each.client.id)).not.toContain(client);
   });
 
-  it('needs a session: not without a token, after a sign-out, or by a form of another site', async () => {
+  it('needs a session: it is refused without a token, after a sign-out, and for a form of another site', async () => {
     const json = { request: await readConsentRequest(client), allow: true };
-    expect((await call('POST', '/v1/oauth-grants', { json })).status).toBe(401);
-    const { token } = await must(logIn(company.slug, company.owner.email, company.owner.password));
-    await must(createCaller(token).post('/v1/auth/logout'));
+    expect((await callApi('POST', '/v1/oauth-grants', { json })).status).toBe(401);
+    const { token } = await expectSuccess(logIn(company.slug, company.owner.email, company.owner.password));
+    await expectSuccess(createCaller(token).post('/v1/auth/logout'));
     expect((await createCaller(token).post('/v1/oauth-grants', { json })).status).toBe(401);
     // A form of another site has no token to send: no cookie stands in for one.
     const form = { 'content-type': 'application/x-www-form-urlencoded', origin: 'https://evil.example', cookie: 'a=b' };
-    const sent = await call('POST', '/v1/oauth-grants', { headers: form, body: 'allow=true' });
-    expect(sent.status).toBe(401);
+    const formAnswer = await callApi('POST', '/v1/oauth-grants', { headers: form, body: 'allow=true' });
+    expect(formAnswer.status).toBe(401);
     expect((await authorize(await makeAuthorizationQuery(client))).headers.get('set-cookie')).toBe(null);
   });
 });
 
 describe('POST /oauth/register', () => {
-  const register = (json: unknown, ip = '203.0.113.7') =>
-    call('POST', '/oauth/register', { json, headers: { 'cf-connecting-ip': ip } });
+  const registerClientFrom = (json: unknown, ip = '203.0.113.7') =>
+    callApi('POST', '/oauth/register', { json, headers: { 'cf-connecting-ip': ip } });
 
   it('registers a public client, whatever else is requested', async () => {
-    const { status, body } = await register({
-      redirect_uris: [REDIRECT],
+    const { status, body } = await registerClientFrom({
+      redirect_uris: [REDIRECT_URI],
       client_name: 'Mine',
       token_endpoint_auth_method: 'client_secret_post',
       logo_uri: 'https://evil.example/logo.png',
@@ -284,7 +296,7 @@ describe('POST /oauth/register', () => {
         client_id: expect.stringMatching(/^od_/),
         client_id_issued_at: expect.any(Number),
         client_name: 'Mine',
-        redirect_uris: [REDIRECT],
+        redirect_uris: [REDIRECT_URI],
         grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
         response_types: ['code'],
         token_endpoint_auth_method: 'none',
@@ -304,7 +316,7 @@ describe('POST /oauth/register', () => {
     'http://localhost.evil.example/cb',
     '/callback',
   ])('refuses the redirect URI %s', async (redirect) => {
-    const { status, body } = await register(
+    const { status, body } = await registerClientFrom(
       { redirect_uris: [redirect] },
       `198.51.100.${Math.floor(Math.random() * 250)}`,
     );
@@ -315,88 +327,98 @@ describe('POST /oauth/register', () => {
     [{ redirect_uris: 'x' }, 'invalid_redirect_uri', "'redirect_uris'"],
     [{ redirect_uris: [7] }, 'invalid_redirect_uri', "'redirect_uris.0'"],
     [{ redirect_uris: ['x'.repeat(3_000)], client_name: '' }, 'invalid_redirect_uri', "'client_name'"],
-    [{ redirect_uris: [REDIRECT], client_name: '' }, 'invalid_client_metadata', "'client_name'"],
-    [{ redirect_uris: [REDIRECT], client_name: 'x'.repeat(1_000) }, 'invalid_client_metadata', "'client_name'"],
-    [{ redirect_uris: [REDIRECT], grant_types: 'implicit' }, 'invalid_client_metadata', "'grant_types'"],
+    [{ redirect_uris: [REDIRECT_URI], client_name: '' }, 'invalid_client_metadata', "'client_name'"],
+    [{ redirect_uris: [REDIRECT_URI], client_name: 'x'.repeat(1_000) }, 'invalid_client_metadata', "'client_name'"],
+    [{ redirect_uris: [REDIRECT_URI], grant_types: 'implicit' }, 'invalid_client_metadata', "'grant_types'"],
     [[], 'invalid_client_metadata', ''],
   ])('refuses invalid metadata, and counts the attempt: %j', async (metadata, error, field) => {
     const ip = `198.51.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 250)}`;
-    for (let tries = 0; tries < 10; tries += 1) {
-      const { status, body } = await register(metadata, ip);
+    for (let attemptNumber = 0; attemptNumber < 10; attemptNumber += 1) {
+      const { status, body } = await registerClientFrom(metadata, ip);
       expect([status, body.error]).toEqual([400, error]);
       expect(body.error_description).toContain(field);
     }
-    expect((await register(metadata, ip)).status).toBe(429);
+    expect((await registerClientFrom(metadata, ip)).status).toBe(429);
   });
 
-  it('allows ten attempts an hour from an IP address', async () => {
+  it('allows ten attempts per hour from an IP address', async () => {
     const ip = '203.0.113.99';
-    for (let tries = 0; tries < 10; tries += 1) {
-      expect((await register({ redirect_uris: tries % 2 ? [REDIRECT] : ['x'] }, ip)).status).toBe(
-        tries % 2 ? 201 : 400,
+    for (let attemptNumber = 0; attemptNumber < 10; attemptNumber += 1) {
+      expect((await registerClientFrom({ redirect_uris: attemptNumber % 2 ? [REDIRECT_URI] : ['x'] }, ip)).status).toBe(
+        attemptNumber % 2 ? 201 : 400,
       );
     }
-    const { status, headers } = await register({ redirect_uris: [REDIRECT] }, ip);
+    const { status, headers } = await registerClientFrom({ redirect_uris: [REDIRECT_URI] }, ip);
     expect([status, Number(headers.get('retry-after')) > 900]).toEqual([429, true]);
   });
 });
 
 describe('an OAuth client with a metadata document', () => {
-  const documentAt = async (document: (address: string) => unknown, name = 'client.json'): Promise<string> => {
+  const storeDocument = async (makeDocument: (address: string) => unknown, name = 'client.json'): Promise<string> => {
     const address = `${inject('fileServerUrl')}/kept/${crypto.randomUUID()}/0/${name}`;
-    const body = JSON.stringify(document(address));
+    const body = JSON.stringify(makeDocument(address));
     await fetch(address, { method: 'PUT', body, headers: { 'content-type': 'application/json' } });
     return address;
   };
-  const good = (address: string) => ({ client_id: address, client_name: 'By document', redirect_uris: [REDIRECT] });
-  /** What the page says of a client, and whether its document was asked for. */
-  const outcomeOf = async (id: string, isDevelopment = true) => {
+  const makeValidDocument = (address: string) => ({
+    client_id: address,
+    client_name: 'By document',
+    redirect_uris: [REDIRECT_URI],
+  });
+  /** Opens the consent page for a client. @returns the page's problem, and whether the client's document was fetched */
+  const openConsentPage = async (id: string, isDevelopment = true) => {
     const query = new URLSearchParams(await makeAuthorizationQuery(id));
     const env = { ALLOW_PRIVATE_ISSUERS: String(isDevelopment) };
-    const fetched = vi.spyOn(globalThis, 'fetch');
-    const { problem } = readPageData(await call('GET', `/oauth/authorize?${query}`, { env }));
-    const isAsked = fetched.mock.calls.some(([address]) => String(address) === id);
-    fetched.mockRestore();
-    return { problem, isAsked };
+    const fetchSpy = vi.spyOn(globalThis, 'fetch');
+    const { problem } = readPageData(await callApi('GET', `/oauth/authorize?${query}`, { env }));
+    const isFetched = fetchSpy.mock.calls.some(([address]) => String(address) === id);
+    fetchSpy.mockRestore();
+    return { problem, isAsked: isFetched };
   };
-  const UNKNOWN = { problem: 'client', isAsked: true };
-  const NOT_ASKED = { problem: 'client', isAsked: false };
+  const UNKNOWN_FETCHED = { problem: 'client', isAsked: true };
+  const UNKNOWN_NOT_FETCHED = { problem: 'client', isAsked: false };
 
   it('is shown under its host name, and gets tokens', async () => {
-    const id = await documentAt(good);
+    const id = await storeDocument(makeValidDocument);
     const { asked } = readPageData(await authorize(await makeAuthorizationQuery(id)));
     expect(asked.client).toEqual({ name: 'By document', host: new URL(id).host, is_registered: false });
-    expect((await authorizeProgram(owner, { client: id })).tokens.token_type).toBe('Bearer');
+    expect((await authorizeOauthClient(owner, { client: id })).tokens.token_type).toBe('Bearer');
     // What is used is not kept for longer: its document may change.
-    const kept = await selectRow<{ expires_at: number }>(
+    const storedClient = await selectRow<{ expires_at: number }>(
       'select expires_at from oauth_public_clients where client_id = ?',
       id,
     );
-    expect(kept?.expires_at).toBeLessThanOrEqual(Date.now() + 3600_000);
+    expect(storedClient?.expires_at).toBeLessThanOrEqual(Date.now() + 3600_000);
   });
 
   it.each([
-    ['names another id', (address: string) => ({ ...good(address), client_id: `${address}x` })],
-    ['has no redirect', (address: string) => ({ ...good(address), redirect_uris: [] })],
-    ['has a javascript: redirect', (address: string) => ({ ...good(address), redirect_uris: ['javascript:1'] })],
-    ['has a secret', (address: string) => ({ ...good(address), client_secret: 'x' })],
-    ['has a key', (address: string) => ({ ...good(address), token_endpoint_auth_method: 'private_key_jwt' })],
+    ['names another id', (address: string) => ({ ...makeValidDocument(address), client_id: `${address}x` })],
+    ['has no redirect', (address: string) => ({ ...makeValidDocument(address), redirect_uris: [] })],
+    [
+      'has a javascript: redirect',
+      (address: string) => ({ ...makeValidDocument(address), redirect_uris: ['javascript:1'] }),
+    ],
+    ['has a secret', (address: string) => ({ ...makeValidDocument(address), client_secret: 'x' })],
+    [
+      'has a key',
+      (address: string) => ({ ...makeValidDocument(address), token_endpoint_auth_method: 'private_key_jwt' }),
+    ],
     ['is a list', () => []],
-    ['has ten megabytes', (address: string) => ({ ...good(address), padding: 'x'.repeat(10_000_000) })],
+    ['has ten megabytes', (address: string) => ({ ...makeValidDocument(address), padding: 'x'.repeat(10_000_000) })],
   ])('is unknown if its document %s', async (_what, document) => {
-    expect(await outcomeOf(await documentAt(document))).toEqual(UNKNOWN);
+    expect(await openConsentPage(await storeDocument(document))).toEqual(UNKNOWN_FETCHED);
   });
 
   it('is unknown if its document redirects or cannot be fetched', async () => {
-    const leadingTo = (address: string) => {
+    const makeRedirectUrl = (address: string) => {
       const to = btoa(address).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
       return `${inject('fileServerUrl')}/to.${to}/k/0/client.json`;
     };
     // It says what it should, of the address that leads there.
-    const elsewhere = await documentAt((address) => good(leadingTo(address)));
-    expect(await outcomeOf(leadingTo(elsewhere))).toEqual(UNKNOWN);
-    expect(await outcomeOf(`${inject('fileServerUrl')}/status.404/k/0/client.json`)).toEqual(UNKNOWN);
-    expect(await outcomeOf('http://127.0.0.1:1/client.json')).toEqual(UNKNOWN);
+    const otherDocument = await storeDocument((address) => makeValidDocument(makeRedirectUrl(address)));
+    expect(await openConsentPage(makeRedirectUrl(otherDocument))).toEqual(UNKNOWN_FETCHED);
+    expect(await openConsentPage(`${inject('fileServerUrl')}/status.404/k/0/client.json`)).toEqual(UNKNOWN_FETCHED);
+    expect(await openConsentPage('http://127.0.0.1:1/client.json')).toEqual(UNKNOWN_FETCHED);
   });
 
   it.each([
@@ -412,42 +434,42 @@ describe('an OAuth client with a metadata document', () => {
     'https://127.0.0.1.nip.io/client.json',
     'https://metadata.internal/client.json',
   ])('is refused without a fetch from %s', async (id) => {
-    expect(await outcomeOf(id)).toEqual(NOT_ASKED);
-    expect(await outcomeOf(id, false)).toEqual(NOT_ASKED);
+    expect(await openConsentPage(id)).toEqual(UNKNOWN_NOT_FETCHED);
+    expect(await openConsentPage(id, false)).toEqual(UNKNOWN_NOT_FETCHED);
   });
 
   it('has its document fetched from localhost in development only', async () => {
-    const id = await documentAt(good);
-    for (const near of [
+    const id = await storeDocument(makeValidDocument);
+    for (const localAddress of [
       id,
       'https://127.0.0.1/client.json',
       'https://localhost/client.json',
       'https://[::1]/client.json',
     ])
-      expect(await outcomeOf(near, false)).toEqual(NOT_ASKED);
-    expect(await outcomeOf(id)).toEqual({ problem: null, isAsked: true });
+      expect(await openConsentPage(localAddress, false)).toEqual(UNKNOWN_NOT_FETCHED);
+    expect(await openConsentPage(id)).toEqual({ problem: null, isAsked: true });
   });
 });
 
 describe('an OAuth client that administrators registered', () => {
-  const register = async () =>
-    must(owner.post('/v1/oauth-clients', { json: { name: 'Ours', redirect_uris: [REDIRECT] } }));
+  const registerByAdmin = async () =>
+    expectSuccess(owner.post('/v1/oauth-clients', { json: { name: 'Ours', redirect_uris: [REDIRECT_URI] } }));
 
   it('is shown without a warning, and only to users of its company', async () => {
-    const { client_id: id, _id } = await register();
-    const told = readPageData(await authorize(await makeAuthorizationQuery(id)));
-    expect(told.asked.client).toEqual({ name: 'Ours', host: null, is_registered: true });
-    expect(told.company.slug).toBe(company.slug);
-    const stranger = await aCompany();
-    const json = { request: told.asked.request, allow: true };
-    expect((await stranger.as.post('/v1/oauth-grants', { json })).status).toBe(403);
-    expect((await stranger.as.get(`/v1/oauth-clients/${_id}`)).status).toBe(404);
-    expect((await authorizeProgram(owner, { client: id })).tokens.token_type).toBe('Bearer');
+    const { client_id: id, _id } = await registerByAdmin();
+    const pageData = readPageData(await authorize(await makeAuthorizationQuery(id)));
+    expect(pageData.asked.client).toEqual({ name: 'Ours', host: null, is_registered: true });
+    expect(pageData.company.slug).toBe(company.slug);
+    const otherCompany = await createOwnedCompany();
+    const json = { request: pageData.asked.request, allow: true };
+    expect((await otherCompany.as.post('/v1/oauth-grants', { json })).status).toBe(403);
+    expect((await otherCompany.as.get(`/v1/oauth-clients/${_id}`)).status).toBe(404);
+    expect((await authorizeOauthClient(owner, { client: id })).tokens.token_type).toBe('Bearer');
   });
 
   it('loses its tokens when it is deleted, also a code that is not exchanged yet', async () => {
-    const { client_id: id, _id } = await register();
-    const { program } = await authorizeProgram(owner, { client: id });
+    const { client_id: id, _id } = await registerByAdmin();
+    const { program } = await authorizeOauthClient(owner, { client: id });
     const code = (await giveConsent(owner, await readConsentRequest(id))).get('code') as string;
     const request = await readConsentRequest(id);
     expect((await program.get('/v1/groups')).status).toBe(200);
@@ -459,27 +481,27 @@ describe('an OAuth client that administrators registered', () => {
   });
 
   it('gets no tokens when it is deleted while its code is exchanged or its tokens are refreshed', async () => {
-    for (const what of ['begun_at', 'refresh_digest']) {
-      const { client_id: id, _id } = await register();
-      const { tokens } = await authorizeProgram(owner, { client: id });
+    for (const columnName of ['begun_at', 'refresh_digest']) {
+      const { client_id: id, _id } = await registerByAdmin();
+      const { tokens } = await authorizeOauthClient(owner, { client: id });
       const code = (await giveConsent(owner, await readConsentRequest(id))).get('code') as string;
-      const form =
-        what === 'begun_at'
-          ? exchangeForm(id, code)
+      const tokenForm =
+        columnName === 'begun_at'
+          ? makeExchangeForm(id, code)
           : { grant_type: 'refresh_token', client_id: id, refresh_token: tokens.refresh_token };
       const { status, body } = await sendOvertaken(
-        new RegExp(`set "${what}"`),
+        new RegExp(`set "${columnName}"`),
         async () => expect((await owner.delete(`/v1/oauth-clients/${_id}`)).status).toBe(204),
-        (variables) => postForm('/oauth/token', form, {}, variables),
+        (variables) => postForm('/oauth/token', tokenForm, {}, variables),
       );
       expect([status, body.error]).toEqual([400, 'invalid_grant']);
-      const { records } = await must(owner.get('/v1/oauth-grants'));
+      const { records } = await expectSuccess(owner.get('/v1/oauth-grants'));
       expect(records.filter((each: { client: { id: string } }) => each.client.id === id)).toEqual([]);
     }
   });
 
   it('is refused when there are two hundred already', async () => {
-    const { as, id } = await aCompany();
+    const { as, id } = await createOwnedCompany();
     const numbers = JSON.stringify(Array.from({ length: 200 }, (_, number) => number));
     await env.CONTROL_DB.prepare(
       "insert into oauth_clients select 'client-' || value || ?1, ?1, 'Many', '[]', value from json_each(?2)",

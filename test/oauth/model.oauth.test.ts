@@ -1,21 +1,21 @@
 import { beforeAll, expect, inject, it } from 'vitest';
 import { type Caller, createCaller } from '../support/api.ts';
 import { selectRow } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { authorizeProgram, REDIRECT, refreshTokens, registerClient } from './support.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
+import { authorizeOauthClient, REDIRECT_URI, refreshTokens, registerClient } from './support.ts';
 
-/** What a token is expected to be good for. */
+/** A token, with its expected client, scopes and state. */
 interface ExpectedToken {
   client: string;
   scopes: string;
   refresh: string;
   program: Caller;
-  ended: boolean;
+  isEnded: boolean;
 }
 
-/** What is true of the person, the clients and the grants, beside the system that is held against it. */
-interface Model {
+/** The expected state of the user, the clients and the grants, with which the system is compared. */
+interface OAuthModel {
   company: Company;
   person: { id: string; as: Caller };
   groupId: string;
@@ -27,36 +27,36 @@ interface Model {
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
 const SCOPES = ['groups:list', '*:list', 'users:list', 'groups:*'];
 
-async function beginModel(): Promise<Model> {
-  const person = await aUser(company, { can: ['groups:list', 'users:list'] });
-  const bound = await selectRow<{ group_id: string }>(
+async function createModel(): Promise<OAuthModel> {
+  const person = await createAllowedUser(company, { can: ['groups:list', 'users:list'] });
+  const groupBinding = await selectRow<{ group_id: string }>(
     'select group_id from group_bindings where principal_id = ?',
     person.id,
   );
-  const model = { company, person, groupId: bound?.group_id as string, isMember: true, own: null, held: [] };
+  const model = { company, person, groupId: groupBinding?.group_id as string, isMember: true, own: null, held: [] };
   return { ...model, dynamic: await registerClient() };
 }
 
-const endGrants = (model: Model, isMeant: (held: ExpectedToken) => boolean = () => true): void => {
-  for (const held of model.held) if (isMeant(held)) held.ended = true;
+const endGrants = (model: OAuthModel, isMatch: (heldToken: ExpectedToken) => boolean = () => true): void => {
+  for (const heldToken of model.held) if (isMatch(heldToken)) heldToken.isEnded = true;
 };
 
-type Command = (model: Model, random: (below: number) => number) => Promise<void>;
+type ModelCommand = (model: OAuthModel, nextRandom: (exclusiveMax: number) => number) => Promise<void>;
 
-async function authorizeClient(model: Model, client: string, scopes: string): Promise<void> {
-  const { tokens, program } = await authorizeProgram(model.person.as, { client, scope: scopes });
-  endGrants(model, (held) => held.client === client);
-  model.held.push({ client, scopes, refresh: tokens.refresh_token, program, ended: false });
+async function authorizeClient(model: OAuthModel, client: string, scopes: string): Promise<void> {
+  const { tokens, program } = await authorizeOauthClient(model.person.as, { client, scope: scopes });
+  endGrants(model, (heldToken) => heldToken.client === client);
+  model.held.push({ client, scopes, refresh: tokens.refresh_token, program, isEnded: false });
 }
 
-const groups = (model: Model) => `/v1/users/${model.person.id}/groups`;
+const groups = (model: OAuthModel) => `/v1/users/${model.person.id}/groups`;
 
-const COMMANDS: Record<string, Command> = {
+const COMMANDS: Record<string, ModelCommand> = {
   'let the program in that registered itself': (model, random) =>
     authorizeClient(model, model.dynamic, SCOPES[random(SCOPES.length)] as string),
   'let the registered one in': async (model, random) => {
@@ -64,8 +64,8 @@ const COMMANDS: Record<string, Command> = {
   },
   register: async (model) => {
     if (model.own) return;
-    const json = { name: 'Ours', redirect_uris: [REDIRECT] };
-    const { _id: id, client_id: clientId } = await must(model.company.as.post('/v1/oauth-clients', { json }));
+    const json = { name: 'Ours', redirect_uris: [REDIRECT_URI] };
+    const { _id: id, client_id: clientId } = await expectSuccess(model.company.as.post('/v1/oauth-clients', { json }));
     model.own = { id, clientId };
   },
   'delete the registered one': async (model) => {
@@ -76,7 +76,7 @@ const COMMANDS: Record<string, Command> = {
     model.own = null;
   },
   'end a grant': async (model, random) => {
-    const { records } = await must(model.company.as.get(`/v1/oauth-grants?user_id=${model.person.id}`));
+    const { records } = await expectSuccess(model.company.as.get(`/v1/oauth-grants?user_id=${model.person.id}`));
     if (records.length === 0) return;
     const grant = records[random(records.length)];
     const path = `/v1/oauth-grants/${grant._id}?user_id=${model.person.id}`;
@@ -84,62 +84,63 @@ const COMMANDS: Record<string, Command> = {
     endGrants(model, ({ client }) => client === grant.client.id);
   },
   'leave the group': async (model) => {
-    await must(model.company.as.delete(groups(model), { json: { group_ids: [model.groupId] } }));
+    await expectSuccess(model.company.as.delete(groups(model), { json: { group_ids: [model.groupId] } }));
     model.isMember = false;
   },
   'come back to the group': async (model) => {
     if (model.isMember) return;
-    await must(model.company.as.post(groups(model), { json: { group_ids: [model.groupId] } }));
+    await expectSuccess(model.company.as.post(groups(model), { json: { group_ids: [model.groupId] } }));
     model.isMember = true;
   },
   refresh: async (model, random) => {
-    const held = model.held[random(model.held.length)];
-    if (!held) return;
-    const { status, body } = await refreshTokens(held.client, held.refresh);
-    expect(status).toBe(held.ended ? 400 : 200);
-    if (!held.ended) Object.assign(held, { refresh: body.refresh_token, program: createCaller(body.access_token) });
+    const heldToken = model.held[random(model.held.length)];
+    if (!heldToken) return;
+    const { status, body } = await refreshTokens(heldToken.client, heldToken.refresh);
+    expect(status).toBe(heldToken.isEnded ? 400 : 200);
+    if (!heldToken.isEnded)
+      Object.assign(heldToken, { refresh: body.refresh_token, program: createCaller(body.access_token) });
   },
   'be deactivated and come back': async (model) => {
-    await must(model.company.as.post(`/v1/users/${model.person.id}/deactivate`));
+    await expectSuccess(model.company.as.post(`/v1/users/${model.person.id}/deactivate`));
     endGrants(model);
-    await everyTokenIsAsExpected(model);
-    await must(model.company.as.post(`/v1/users/${model.person.id}/activate`));
+    await expectTokenAccess(model);
+    await expectSuccess(model.company.as.post(`/v1/users/${model.person.id}/activate`));
   },
 };
 
-const mayList = (scopes: string, what: string) =>
-  scopes === '*:list' || scopes === `${what}:list` || scopes === `${what}:*`;
+const mayList = (scopes: string, resource: string) =>
+  scopes === '*:list' || scopes === `${resource}:list` || scopes === `${resource}:*`;
 
-async function everyTokenIsAsExpected(model: Model): Promise<void> {
-  for (const { program, scopes, ended } of model.held) {
-    for (const what of ['groups', 'users']) {
-      const expected = ended ? 401 : model.isMember && mayList(scopes, what) ? 200 : 403;
-      expect([what, scopes, (await program.get(`/v1/${what}`)).status]).toEqual([what, scopes, expected]);
+async function expectTokenAccess(model: OAuthModel): Promise<void> {
+  for (const { program, scopes, isEnded: ended } of model.held) {
+    for (const resource of ['groups', 'users']) {
+      const expected = ended ? 401 : model.isMember && mayList(scopes, resource) ? 200 : 403;
+      expect([resource, scopes, (await program.get(`/v1/${resource}`)).status]).toEqual([resource, scopes, expected]);
     }
   }
 }
 
-/** Numbers that are the same each time, by a seed. */
-function randomBy(seed: number) {
+/** Creates a generator of random numbers that are the same for the same seed. */
+function createRandom(seed: number) {
   let state = seed;
-  return (below: number): number => {
+  return (exclusiveMax: number): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state % below;
+    return state % exclusiveMax;
   };
 }
 
 it.each([1, 2, 3])(
   'an OAuth program may do exactly what its grant, client and user allow, after any random steps (%s)',
-  async (run) => {
-    const random = randomBy(inject('seed') + run);
+  async (runNumber) => {
+    const random = createRandom(inject('seed') + runNumber);
     const names = Object.keys(COMMANDS);
-    let model = await beginModel();
+    let model = await createModel();
     for (let step = 0; step < 30; step += 1) {
       const name = names[random(1000) % names.length] as string;
-      await (COMMANDS[name] as Command)(model, (below) => random(1000 * below) % below);
-      await everyTokenIsAsExpected(model);
+      await (COMMANDS[name] as ModelCommand)(model, (exclusiveMax) => random(1000 * exclusiveMax) % exclusiveMax);
+      await expectTokenAccess(model);
       // Whoever was deactivated has no session any more.
-      if (name === 'be deactivated and come back') model = await beginModel();
+      if (name === 'be deactivated and come back') model = await createModel();
       model.held = model.held.slice(-6);
     }
   },

@@ -1,22 +1,22 @@
-import { type ApiResponse, BASE_URL, type Caller, call, createCaller } from '../support/api.ts';
-import { must } from '../support/signed.ts';
+import { type ApiResponse, BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
+import { expectSuccess } from '../support/signed.ts';
 
-export const REDIRECT = 'https://program.example.com/callback';
-export const MCP = `${BASE_URL}/mcp`;
-export const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
+export const REDIRECT_URI = 'https://program.example.com/callback';
+export const MCP_URL = `${BASE_URL}/mcp`;
+export const CODE_VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789';
 
-const FORM = 'application/x-www-form-urlencoded';
+const FORM_CONTENT_TYPE = 'application/x-www-form-urlencoded';
 
-/** Sends a form as programs do. */
+/** Sends a form as OAuth clients do. */
 export const postForm = (
   path: string,
   fields: Record<string, string> | [string, string][],
   headers: Record<string, string> = {},
   env?: Record<string, string>,
 ): Promise<ApiResponse> =>
-  call('POST', path, {
+  callApi('POST', path, {
     ...(env && { env }),
-    headers: { 'content-type': FORM, ...headers },
+    headers: { 'content-type': FORM_CONTENT_TYPE, ...headers },
     body: new URLSearchParams(fields).toString(),
   });
 
@@ -26,23 +26,23 @@ export const makeChallenge = async (verifier: string): Promise<string> =>
     omitPadding: true,
   });
 
-/** A program that registers itself. Each from an address of its own: they are counted. */
-export async function registerClient(redirects: string[] = [REDIRECT], name = 'A program'): Promise<string> {
+/** Registers an OAuth client, each from an IP address of its own, because registrations are counted per address. */
+export async function registerClient(redirectUris: string[] = [REDIRECT_URI], name = 'A program'): Promise<string> {
   const headers = { 'cf-connecting-ip': `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 250)).join('.')}` };
-  const json = { redirect_uris: redirects, client_name: name };
-  return (await must(call('POST', '/oauth/register', { headers, json }))).client_id;
+  const json = { redirect_uris: redirectUris, client_name: name };
+  return (await expectSuccess(callApi('POST', '/oauth/register', { headers, json }))).client_id;
 }
 
-/** The query of a request to be let in. */
+/** Returns the query parameters of an authorization request. */
 export const makeAuthorizationQuery = async (
   client: string,
-  { redirect = REDIRECT, ...more }: { redirect?: string; [parameter: string]: string | undefined } = {},
+  { redirect = REDIRECT_URI, ...more }: { redirect?: string; [parameter: string]: string | undefined } = {},
 ): Promise<Record<string, string>> => {
   const parameters = {
     response_type: 'code',
     client_id: client,
     redirect_uri: redirect,
-    code_challenge: await makeChallenge(VERIFIER),
+    code_challenge: await makeChallenge(CODE_VERIFIER),
     code_challenge_method: 'S256',
     state: 'of-the-program',
     ...more,
@@ -53,55 +53,65 @@ export const makeAuthorizationQuery = async (
 };
 
 export const authorize = (query: Record<string, string> | [string, string][]): Promise<ApiResponse> =>
-  call('GET', `/oauth/authorize?${new URLSearchParams(query)}`);
+  callApi('GET', `/oauth/authorize?${new URLSearchParams(query)}`);
 
-/** What the page is told. */
+/** Parses the JSON data that the consent page holds. */
 export function readPageData({ body }: ApiResponse) {
   const [, json] = /<script type="application\/json" id="told">(.*?)<\/script>/s.exec(String(body)) ?? [];
   return JSON.parse(json ?? 'null');
 }
 
-/** What somebody is asked on the page. */
+/** Returns the consent request that the authorization page shows. */
 export const readConsentRequest = async (
   client: string,
-  more: Parameters<typeof makeAuthorizationQuery>[1] = {},
-): Promise<string> => readPageData(await authorize(await makeAuthorizationQuery(client, more))).asked.request;
+  otherParameters: Parameters<typeof makeAuthorizationQuery>[1] = {},
+): Promise<string> =>
+  readPageData(await authorize(await makeAuthorizationQuery(client, otherParameters))).asked.request;
 
-/** Somebody lets a program in. @returns the parameters that come back to it */
+/** Answers a consent request as a user. @returns the parameters that are sent back to the client */
 export async function giveConsent(as: Caller, request: string, allow = true): Promise<URLSearchParams> {
-  const { redirect_to: to } = await must(as.post('/v1/oauth-grants', { json: { request, allow } }));
+  const { redirect_to: to } = await expectSuccess(as.post('/v1/oauth-grants', { json: { request, allow } }));
   return new URL(to).searchParams;
 }
 
-/** What a program sends for its code. */
-export const exchangeForm = (
+/** Returns the form with which a client exchanges its authorization code. */
+export const makeExchangeForm = (
   client: string,
   code: string,
-  more: Record<string, string | undefined> = {},
+  otherParameters: Record<string, string | undefined> = {},
 ): [string, string][] =>
   Object.entries({
     grant_type: 'authorization_code',
     client_id: client,
     code,
-    redirect_uri: REDIRECT,
-    code_verifier: VERIFIER,
-    ...more,
+    redirect_uri: REDIRECT_URI,
+    code_verifier: CODE_VERIFIER,
+    ...otherParameters,
   }).filter((entry): entry is [string, string] => entry[1] !== undefined);
 
-export const exchangeCode = (...sent: Parameters<typeof exchangeForm>): Promise<ApiResponse> =>
-  postForm('/oauth/token', exchangeForm(...sent));
+export const exchangeCode = (...formArguments: Parameters<typeof makeExchangeForm>): Promise<ApiResponse> =>
+  postForm('/oauth/token', makeExchangeForm(...formArguments));
 
-export const refreshTokens = (client: string, token: string, more: Record<string, string> = {}): Promise<ApiResponse> =>
-  postForm('/oauth/token', { grant_type: 'refresh_token', client_id: client, refresh_token: token, ...more });
+export const refreshTokens = (
+  client: string,
+  token: string,
+  otherParameters: Record<string, string> = {},
+): Promise<ApiResponse> =>
+  postForm('/oauth/token', {
+    grant_type: 'refresh_token',
+    client_id: client,
+    refresh_token: token,
+    ...otherParameters,
+  });
 
-/** A program that somebody let in: its tokens, and what it calls the API with. */
-export async function authorizeProgram(
+/** Authorizes an OAuth client as a user. @returns its tokens, and a caller of the API with them */
+export async function authorizeOauthClient(
   as: Caller,
-  more: Parameters<typeof makeAuthorizationQuery>[1] & { client?: string } = {},
+  otherParameters: Parameters<typeof makeAuthorizationQuery>[1] & { client?: string } = {},
 ) {
-  const { client = await registerClient(), ...asked } = more;
+  const { client = await registerClient(), ...asked } = otherParameters;
   const code = (await giveConsent(as, await readConsentRequest(client, asked))).get('code') as string;
-  const redirect = asked.redirect ?? REDIRECT;
-  const tokens = await must(exchangeCode(client, code, { redirect_uri: redirect }));
+  const redirect = asked.redirect ?? REDIRECT_URI;
+  const tokens = await expectSuccess(exchangeCode(client, code, { redirect_uri: redirect }));
   return { client, code, tokens, program: createCaller(tokens.access_token) };
 }

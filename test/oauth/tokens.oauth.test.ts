@@ -1,46 +1,46 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, call, createCaller } from '../support/api.ts';
+import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/worlds.ts';
 import {
-  authorizeProgram,
+  authorizeOauthClient,
+  CODE_VERIFIER,
   exchangeCode,
-  exchangeForm,
   giveConsent,
-  MCP,
+  MCP_URL,
+  makeExchangeForm,
   postForm,
-  REDIRECT,
+  REDIRECT_URI,
   readConsentRequest,
   refreshTokens,
   registerClient,
-  VERIFIER,
 } from './support.ts';
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
 let company: Company;
 let owner: Caller;
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
   owner = createCaller(company.token);
 });
 
 afterEach(resetClock);
 
-const listGrants = async (as: Caller) => (await must(as.get('/v1/oauth-grants'))).records;
+const listGrants = async (as: Caller) => (await expectSuccess(as.get('/v1/oauth-grants'))).records;
 const readStatus = async (program: Caller) => (await program.get('/v1/groups')).status;
-const obtainCode = async (client: string, more = {}) =>
-  (await giveConsent(owner, await readConsentRequest(client, more))).get('code') as string;
+const obtainCode = async (client: string, otherParameters = {}) =>
+  (await giveConsent(owner, await readConsentRequest(client, otherParameters))).get('code') as string;
 
 describe('an OAuth client with tokens', () => {
   it('may use the scopes of its consent, and no route without an action', async () => {
-    const { tokens, program, client } = await authorizeProgram(owner);
+    const { tokens, program, client } = await authorizeOauthClient(owner);
     expect(tokens).toEqual({
       access_token: expect.any(String),
       token_type: 'Bearer',
@@ -68,7 +68,7 @@ describe('an OAuth client with tokens', () => {
   });
 
   it('loses its tokens on the next request after they are revoked by its person', async () => {
-    const { tokens, program, client } = await authorizeProgram(owner);
+    const { tokens, program, client } = await authorizeOauthClient(owner);
     expect(await readStatus(program)).toBe(200);
     const grant = (await listGrants(owner)).find((each: { client: { id: string } }) => each.client.id === client);
     expect((await owner.delete(`/v1/oauth-grants/${grant._id}`)).status).toBe(204);
@@ -78,14 +78,14 @@ describe('an OAuth client with tokens', () => {
   });
 
   it('loses what its person loses: 403 outside of the group, 401 for good when deactivated', async () => {
-    const person = await aUser(company, { can: ['groups:list'] });
-    const { program } = await authorizeProgram(person.as);
+    const person = await createAllowedUser(company, { can: ['groups:list'] });
+    const { program } = await authorizeOauthClient(person.as);
     expect(await readStatus(program)).toBe(200);
-    const bound = await selectRow<{ group_id: string }>(
+    const groupBinding = await selectRow<{ group_id: string }>(
       'select group_id from group_bindings where principal_id = ?',
       person.id,
     );
-    const json = { group_ids: [bound?.group_id] };
+    const json = { group_ids: [groupBinding?.group_id] };
     expect((await owner.delete(`/v1/users/${person.id}/groups`, { json })).status).toBe(200);
     expect(await readStatus(program)).toBe(403);
     expect((await owner.post(`/v1/users/${person.id}/deactivate`)).status).toBe(200);
@@ -94,28 +94,28 @@ describe('an OAuth client with tokens', () => {
     expect(await readStatus(program)).toBe(401);
   });
 
-  it('of the API is refused by /mcp, and one of /mcp by the API', async () => {
-    const ofApi = await authorizeProgram(owner);
-    const ofMcp = await authorizeProgram(owner, { resource: `${MCP}/` });
-    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
-    expect((await ofApi.program.post('/mcp', { json: ping })).status).toBe(401);
-    expect((await ofMcp.program.post('/mcp', { json: ping })).status).toBe(200);
-    expect(await readStatus(ofMcp.program)).toBe(401);
+  it('of the API is refused by /mcp, and one of /mcp is refused by the API', async () => {
+    const apiClient = await authorizeOauthClient(owner);
+    const mcpClient = await authorizeOauthClient(owner, { resource: `${MCP_URL}/` });
+    const pingRequest = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    expect((await apiClient.program.post('/mcp', { json: pingRequest })).status).toBe(401);
+    expect((await mcpClient.program.post('/mcp', { json: pingRequest })).status).toBe(200);
+    expect(await readStatus(mcpClient.program)).toBe(401);
   });
 
   it('is named in the audit trail', async () => {
-    const { client, program } = await authorizeProgram(owner);
+    const { client, program } = await authorizeOauthClient(owner);
     await program.get('/v1/groups/ffffffffffffffffffffffff');
-    const { records } = await must(owner.get('/v1/audit-events?per_page=20'));
+    const { records } = await expectSuccess(owner.get('/v1/audit-events?per_page=20'));
     const record = records.find((each: { credential: string }) => each.credential?.endsWith(client));
     expect(record).toMatchObject({ principal_type: 'user', principal_id: company.owner.id, action: 'groups:get' });
     expect(record.credential).toMatch(/^oauth:[a-f0-9]{24}:od_/);
   });
 
   it('is reported to its user by mail the first time', async () => {
-    const person = await aUser(company, { can: ['groups:list'] });
-    const { client } = await authorizeProgram(person.as, {});
-    await authorizeProgram(person.as, { client });
+    const person = await createAllowedUser(company, { can: ['groups:list'] });
+    const { client } = await authorizeOauthClient(person.as, {});
+    await authorizeOauthClient(person.as, { client });
     const mails = listMailsTo(person.email);
     expect(mails).toHaveLength(1);
     expect(mails[0]?.text).toContain('A program');
@@ -124,20 +124,23 @@ describe('an OAuth client with tokens', () => {
 
 describe('an authorization code', () => {
   it.each([
-    ['another verifier', { code_verifier: `${VERIFIER}x` }],
+    ['another verifier', { code_verifier: `${CODE_VERIFIER}x` }],
     ['no verifier', { code_verifier: undefined }],
-    ['another redirect', { redirect_uri: `${REDIRECT}/` }],
+    ['another redirect', { redirect_uri: `${REDIRECT_URI}/` }],
     ['another client', { client_id: 'that of another program' }],
-    ['another resource', { resource: MCP }],
-  ])('ends after an exchange with %s', async (_what, wrong) => {
+    ['another resource', { resource: MCP_URL }],
+  ])('ends after an exchange with %s', async (_what, wrongFields) => {
     const client = await registerClient();
     const code = await obtainCode(client);
-    const failed = await exchangeCode(
+    const failedExchange = await exchangeCode(
       client,
       code,
-      'client_id' in wrong ? { client_id: await registerClient() } : wrong,
+      'client_id' in wrongFields ? { client_id: await registerClient() } : wrongFields,
     );
-    expect([failed.status, failed.body.error]).toEqual([400, 'resource' in wrong ? 'invalid_target' : 'invalid_grant']);
+    expect([failedExchange.status, failedExchange.body.error]).toEqual([
+      400,
+      'resource' in wrongFields ? 'invalid_target' : 'invalid_grant',
+    ]);
     expect((await exchangeCode(client, code)).body.error).toBe('invalid_grant');
   });
 
@@ -149,17 +152,17 @@ describe('an authorization code', () => {
   ])('ends after an exchange with two values of %s', async (name, error) => {
     const client = await registerClient();
     const code = await obtainCode(client);
-    const form = exchangeForm(client, code).filter(([each]) => each !== name);
-    const failed = await postForm('/oauth/token', [...form, [name, `${MCP}/a`], [name, `${MCP}/b`]]);
-    expect([failed.status, failed.body.error]).toEqual([400, error]);
+    const form = makeExchangeForm(client, code).filter(([each]) => each !== name);
+    const failedExchange = await postForm('/oauth/token', [...form, [name, `${MCP_URL}/a`], [name, `${MCP_URL}/b`]]);
+    expect([failedExchange.status, failedExchange.body.error]).toEqual([400, error]);
     expect((await exchangeCode(client, code)).body.error).toBe('invalid_grant');
   });
 
   it('is not used up by a request with two codes', async () => {
     const client = await registerClient();
     const code = await obtainCode(client);
-    const failed = await postForm('/oauth/token', [...exchangeForm(client, code), ['code', 'another']]);
-    expect([failed.status, failed.body.error]).toEqual([400, 'invalid_request']);
+    const failedExchange = await postForm('/oauth/token', [...makeExchangeForm(client, code), ['code', 'another']]);
+    expect([failedExchange.status, failedExchange.body.error]).toEqual([400, 'invalid_request']);
     expect((await exchangeCode(client, code)).status).toBe(200);
   });
 
@@ -176,44 +179,44 @@ describe('an authorization code', () => {
   });
 
   it('that is used twice ends the grant', async () => {
-    const { client, code, program, tokens } = await authorizeProgram(owner);
+    const { client, code, program, tokens } = await authorizeOauthClient(owner);
     expect((await exchangeCode(client, code)).body.error).toBe('invalid_grant');
     expect(await readStatus(program)).toBe(401);
     expect((await refreshTokens(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
   });
 
   it('that is used twice at the same time issues no tokens, and ends no earlier grant', async () => {
-    const { client, program: former } = await authorizeProgram(owner);
+    const { client, program: formerProgram } = await authorizeOauthClient(owner);
     const code = await obtainCode(client);
     const { status, body } = await sendOvertaken(
       /set "begun_at"/,
       async () => expect((await exchangeCode(client, code)).status).toBe(400),
-      (env) => postForm('/oauth/token', exchangeForm(client, code), {}, env),
+      (env) => postForm('/oauth/token', makeExchangeForm(client, code), {}, env),
     );
     expect([status, body.error]).toEqual([400, 'invalid_grant']);
     // What was in force before stays.
-    expect(await readStatus(former)).toBe(200);
+    expect(await readStatus(formerProgram)).toBe(200);
   });
 
   it('is not issued to a user who is deactivated meanwhile', async () => {
-    const person = await aUser(company, { can: ['groups:list'] });
+    const person = await createAllowedUser(company, { can: ['groups:list'] });
     const client = await registerClient();
     const request = await readConsentRequest(client);
-    const deactivate = () => must(owner.post(`/v1/users/${person.id}/deactivate`));
-    const late = await sendOvertaken(/insert into "oauth_grants"/, deactivate, (env) =>
+    const deactivate = () => expectSuccess(owner.post(`/v1/users/${person.id}/deactivate`));
+    const lateExchange = await sendOvertaken(/insert into "oauth_grants"/, deactivate, (env) =>
       person.as.post('/v1/oauth-grants', { env, json: { request, allow: true } }),
     );
-    expect(late.status).toBe(409);
+    expect(lateExchange.status).toBe(409);
   });
 });
 
 describe('the company of an OAuth grant', () => {
-  it('that is suspended during a refresh loses nothing of the grant', async () => {
-    const other = await aCompany();
-    const { client, tokens } = await authorizeProgram(other.as);
+  it('that is suspended during a refresh does not lose the grant', async () => {
+    const other = await createOwnedCompany();
+    const { client, tokens } = await authorizeOauthClient(other.as);
     const setStatus = (status: string) =>
-      must(
-        call('PATCH', `/admin/organizations/${other.id}`, {
+      expectSuccess(
+        callApi('PATCH', `/admin/organizations/${other.id}`, {
           headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` },
           json: { status },
         }),
@@ -238,30 +241,30 @@ describe('the company of an OAuth grant', () => {
   });
 
   it('that is suspended keeps codes that are not exchanged yet', async () => {
-    const other = await aCompany();
+    const other = await createOwnedCompany();
     const client = await registerClient();
     const code = (await giveConsent(other.as, await readConsentRequest(client))).get('code') as string;
     const setStatus = (status: string) =>
-      must(
+      expectSuccess(
         createCaller(env.PLATFORM_ADMIN_TOKEN as string).patch(`/admin/organizations/${other.id}`, {
           json: { status },
         }),
       );
     await setStatus('suspended');
-    const refused = await exchangeCode(client, code);
-    expect([refused.status, refused.body.error]).toEqual([403, 'access_denied']);
+    const refusedExchange = await exchangeCode(client, code);
+    expect([refusedExchange.status, refusedExchange.body.error]).toEqual([403, 'access_denied']);
     await setStatus('active');
     expect((await exchangeCode(client, code)).status).toBe(200);
   });
 
   it('that is suspended during the exchange of a code gets no grant', async () => {
-    const other = await aCompany();
+    const other = await createOwnedCompany();
     const client = await registerClient();
     const code = (await giveConsent(other.as, await readConsentRequest(client))).get('code') as string;
     const { status } = await sendOvertaken(
       /set "begun_at"/,
       () => env.CONTROL_DB.prepare('update companies set suspended_at = 1 where id = ?').bind(other.id).run(),
-      (variables) => postForm('/oauth/token', exchangeForm(client, code), {}, variables),
+      (variables) => postForm('/oauth/token', makeExchangeForm(client, code), {}, variables),
     );
     expect(status).toBe(400);
   });
@@ -269,88 +272,96 @@ describe('the company of an OAuth grant', () => {
 
 describe('a second consent to the same client', () => {
   it('replaces the first once its code is exchanged', async () => {
-    const first = await authorizeProgram(owner);
+    const first = await authorizeOauthClient(owner);
     const code = await obtainCode(first.client, { scope: 'groups:list' });
     expect(await readStatus(first.program)).toBe(200);
-    const second = await must(exchangeCode(first.client, code));
+    const secondTokens = await expectSuccess(exchangeCode(first.client, code));
     expect(await readStatus(first.program)).toBe(401);
-    expect(await readStatus(createCaller(second.access_token))).toBe(200);
-    const own = (await listGrants(owner)).filter((each: { client: { id: string } }) => each.client.id === first.client);
-    expect(own.map(({ scopes }: { scopes: string[] }) => scopes)).toEqual([['groups:list']]);
+    expect(await readStatus(createCaller(secondTokens.access_token))).toBe(200);
+    const clientGrants = (await listGrants(owner)).filter(
+      (each: { client: { id: string } }) => each.client.id === first.client,
+    );
+    expect(clientGrants.map(({ scopes }: { scopes: string[] }) => scopes)).toEqual([['groups:list']]);
   });
 
-  it('ends no code of the same client that is not exchanged yet', async () => {
+  it('ends no other code of the client that is not exchanged yet', async () => {
     const client = await registerClient();
     const codes = [await obtainCode(client), await obtainCode(client)] as [string, string];
-    const first = await must(exchangeCode(client, codes[0]));
-    const second = await must(exchangeCode(client, codes[1]));
+    const first = await expectSuccess(exchangeCode(client, codes[0]));
+    const secondTokens = await expectSuccess(exchangeCode(client, codes[1]));
     expect([
       await readStatus(createCaller(first.access_token)),
-      await readStatus(createCaller(second.access_token)),
+      await readStatus(createCaller(secondTokens.access_token)),
     ]).toEqual([401, 200]);
   });
 });
 
 describe('a refresh token', () => {
-  it('is rotated, answered again for a moment, and ends the grant when it is used later', async () => {
-    const { client, tokens, program } = await authorizeProgram(owner);
-    const next = await must(refreshTokens(client, tokens.refresh_token));
-    const again = await must(refreshTokens(client, tokens.refresh_token));
-    expect(again.refresh_token).toBe(next.refresh_token);
+  it('is rotated, gets the same response again for a moment, and ends the grant when it is used later', async () => {
+    const { client, tokens, program } = await authorizeOauthClient(owner);
+    const next = await expectSuccess(refreshTokens(client, tokens.refresh_token));
+    const repeatedTokens = await expectSuccess(refreshTokens(client, tokens.refresh_token));
+    expect(repeatedTokens.refresh_token).toBe(next.refresh_token);
     expect(await readStatus(createCaller(next.access_token))).toBe(200);
-    await must(refreshTokens(client, next.refresh_token));
+    await expectSuccess(refreshTokens(client, next.refresh_token));
     expect((await refreshTokens(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect(await readStatus(program)).toBe(401);
     expect(await readStatus(createCaller(next.access_token))).toBe(401);
   });
 
-  it('that is used twice at the same time gets the same response twice, but ends the grant if newer ones were issued', async () => {
-    const { client, tokens } = await authorizeProgram(owner);
-    const meanwhile = (rival: () => Promise<unknown>, refresh_token: string) =>
-      sendOvertaken(/set "refresh_digest"/, rival, (env) =>
+  it('that is used twice at the same time gets the same response twice, but ends the grant if newer tokens were issued', async () => {
+    const { client, tokens } = await authorizeOauthClient(owner);
+    const refreshDuring = (concurrentRefresh: () => Promise<unknown>, refresh_token: string) =>
+      sendOvertaken(/set "refresh_digest"/, concurrentRefresh, (env) =>
         postForm('/oauth/token', { grant_type: 'refresh_token', client_id: client, refresh_token }, {}, env),
       );
-    const got: string[] = [];
-    const renew = async (token: string) => got.push((await must(refreshTokens(client, token))).refresh_token);
-    const alike = await meanwhile(() => renew(tokens.refresh_token), tokens.refresh_token);
-    expect([alike.status, alike.body.refresh_token]).toEqual([200, got[0]]);
-    const copied = await meanwhile(async () => {
-      await renew(got[0] as string);
-      await renew(got[1] as string);
-    }, got[0] as string);
-    expect([copied.status, copied.body.error]).toEqual([400, 'invalid_grant']);
-    expect((await refreshTokens(client, got[2] as string)).body.error).toBe('invalid_grant');
-    expect(await readStatus(createCaller(alike.body.access_token))).toBe(401);
+    const refreshTokensReceived: string[] = [];
+    const renew = async (token: string) =>
+      refreshTokensReceived.push((await expectSuccess(refreshTokens(client, token))).refresh_token);
+    const sameRefresh = await refreshDuring(() => renew(tokens.refresh_token), tokens.refresh_token);
+    expect([sameRefresh.status, sameRefresh.body.refresh_token]).toEqual([200, refreshTokensReceived[0]]);
+    const copiedRefresh = await refreshDuring(async () => {
+      await renew(refreshTokensReceived[0] as string);
+      await renew(refreshTokensReceived[1] as string);
+    }, refreshTokensReceived[0] as string);
+    expect([copiedRefresh.status, copiedRefresh.body.error]).toEqual([400, 'invalid_grant']);
+    expect((await refreshTokens(client, refreshTokensReceived[2] as string)).body.error).toBe('invalid_grant');
+    expect(await readStatus(createCaller(sameRefresh.body.access_token))).toBe(401);
   });
 
-  it('is valid for thirty days, and each use renews that', async () => {
-    const { client, tokens } = await authorizeProgram(owner);
-    advanceClock(29 * DAY);
-    const next = await must(refreshTokens(client, tokens.refresh_token));
-    advanceClock(58 * DAY);
-    const last = await must(refreshTokens(client, next.refresh_token));
-    advanceClock(88 * DAY + 1000);
+  it('is valid for thirty days, and for thirty more after each use', async () => {
+    const { client, tokens } = await authorizeOauthClient(owner);
+    advanceClock(29 * DAY_MS);
+    const next = await expectSuccess(refreshTokens(client, tokens.refresh_token));
+    advanceClock(58 * DAY_MS);
+    const last = await expectSuccess(refreshTokens(client, next.refresh_token));
+    advanceClock(88 * DAY_MS + 1000);
     expect((await refreshTokens(client, last.refresh_token)).body.error).toBe('invalid_grant');
   });
 
   it('is accepted from its own client only, and for no more than the consent', async () => {
-    const { client, tokens } = await authorizeProgram(owner, { scope: 'groups:* users:list' });
+    const { client, tokens } = await authorizeOauthClient(owner, { scope: 'groups:* users:list' });
     expect((await refreshTokens(await registerClient(), tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect((await refreshTokens(client, tokens.refresh_token, { scope: 'users:*' })).body.error).toBe('invalid_scope');
-    expect((await refreshTokens(client, tokens.refresh_token, { resource: MCP })).body.error).toBe('invalid_target');
-    const less = await must(refreshTokens(client, tokens.refresh_token, { scope: 'users:list' }));
-    expect(less.scope).toBe('users:list');
-    expect(await readStatus(createCaller(less.access_token))).toBe(403);
-    expect((await createCaller(less.access_token).get('/v1/users')).status).toBe(200);
+    expect((await refreshTokens(client, tokens.refresh_token, { resource: MCP_URL })).body.error).toBe(
+      'invalid_target',
+    );
+    const narrowedTokens = await expectSuccess(refreshTokens(client, tokens.refresh_token, { scope: 'users:list' }));
+    expect(narrowedTokens.scope).toBe('users:list');
+    expect(await readStatus(createCaller(narrowedTokens.access_token))).toBe(403);
+    expect((await createCaller(narrowedTokens.access_token).get('/v1/users')).status).toBe(200);
     // The next one has all of it again.
-    const all = await must(refreshTokens(client, less.refresh_token));
-    expect([all.scope, await readStatus(createCaller(all.access_token))]).toEqual(['groups:* users:list', 200]);
+    const fullTokens = await expectSuccess(refreshTokens(client, narrowedTokens.refresh_token));
+    expect([fullTokens.scope, await readStatus(createCaller(fullTokens.access_token))]).toEqual([
+      'groups:* users:list',
+      200,
+    ]);
   });
 });
 
 describe('POST /oauth/revoke', () => {
-  it('ends the grant of a token, for its own client alone', async () => {
-    const { client, tokens, program } = await authorizeProgram(owner);
+  it('ends the grant of a token, but only for the client that the token belongs to', async () => {
+    const { client, tokens, program } = await authorizeOauthClient(owner);
     const other = await postForm('/oauth/revoke', { token: tokens.refresh_token, client_id: await registerClient() });
     expect(other.body.error).toBe('invalid_grant');
     expect(await readStatus(program)).toBe(200);
@@ -361,112 +372,117 @@ describe('POST /oauth/revoke', () => {
 });
 
 describe('a change of a password', () => {
-  const NEXT = 'another-quiet-harbour-lantern';
+  const NEW_PASSWORD = 'another-quiet-harbour-lantern';
 
-  it('ends all OAuth grants of the user, also those whose code is not exchanged yet', async () => {
-    const user = await aUser(company);
+  it('ends all OAuth grants of the user, and also pending grants whose code is not exchanged yet', async () => {
+    const user = await createAllowedUser(company);
     const { as } = user;
-    const [{ client, tokens, program }, other] = [await authorizeProgram(as), await authorizeProgram(owner)];
-    const underWay = (await giveConsent(as, await readConsentRequest(client))).get('code') as string;
-    const change = (current_password: string) =>
-      as.post('/v1/auth/password', { json: { current_password, new_password: NEXT } });
-    expect((await change('not-the-password')).status).toBe(400);
+    const [{ client, tokens, program }, other] = [await authorizeOauthClient(as), await authorizeOauthClient(owner)];
+    const pendingCode = (await giveConsent(as, await readConsentRequest(client))).get('code') as string;
+    const changePassword = (current_password: string) =>
+      as.post('/v1/auth/password', { json: { current_password, new_password: NEW_PASSWORD } });
+    expect((await changePassword('not-the-password')).status).toBe(400);
     expect(await readStatus(program)).not.toBe(401);
-    await must(change(PASSWORD));
+    await expectSuccess(changePassword(PASSWORD));
     expect(await readStatus(program)).toBe(401);
     expect((await refreshTokens(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
-    expect((await exchangeCode(client, underWay)).body.error).toBe('invalid_grant');
+    expect((await exchangeCode(client, pendingCode)).body.error).toBe('invalid_grant');
     expect(await readStatus(other.program)).toBe(200);
-    expect(await readStatus((await authorizeProgram(as)).program)).not.toBe(401);
+    expect(await readStatus((await authorizeOauthClient(as)).program)).not.toBe(401);
   });
 
-  it('that fails because another came first ends no grant that began since', async () => {
-    const { as } = await aUser(company);
-    const json = { current_password: PASSWORD, new_password: NEXT };
-    let since: Caller | undefined;
-    const late = await sendOvertaken(
+  it('that fails because a concurrent change came first ends no grant that began after it', async () => {
+    const { as } = await createAllowedUser(company);
+    const json = { current_password: PASSWORD, new_password: NEW_PASSWORD };
+    let laterClient: Caller | undefined;
+    const lateChange = await sendOvertaken(
       /^update "users" set "password_hash"/,
       async () => {
-        await must(as.post('/v1/auth/password', { json }));
-        since = (await authorizeProgram(as)).program;
+        await expectSuccess(as.post('/v1/auth/password', { json }));
+        laterClient = (await authorizeOauthClient(as)).program;
       },
-      (env) => as.post('/v1/auth/password', { json: { ...json, new_password: `${NEXT}-2` }, env }),
+      (env) => as.post('/v1/auth/password', { json: { ...json, new_password: `${NEW_PASSWORD}-2` }, env }),
     );
-    expect(late.status).toBe(400);
-    expect(await readStatus(since as Caller)).not.toBe(401);
+    expect(lateChange.status).toBe(400);
+    expect(await readStatus(laterClient as Caller)).not.toBe(401);
   });
 
   it('by a mailed link ends all OAuth grants of the user, too', async () => {
-    const user = await aUser(company);
-    const { program } = await authorizeProgram(user.as);
+    const user = await createAllowedUser(company);
+    const { program } = await authorizeOauthClient(user.as);
     const json = { email: user.email, company_slug: company.slug };
-    await must(call('POST', '/v1/users/reset-password/request', { json }));
+    await expectSuccess(callApi('POST', '/v1/users/reset-password/request', { json }));
     const token = readLink(readNewestMail(user.email)).searchParams.get('token');
-    const confirm = (given: string | null) =>
-      call('POST', '/v1/users/reset-password/confirm', { json: { token: given, password: NEXT } });
-    expect((await confirm('another')).status).toBe(400);
+    const confirmReset = (mailedToken: string | null) =>
+      callApi('POST', '/v1/users/reset-password/confirm', { json: { token: mailedToken, password: NEW_PASSWORD } });
+    expect((await confirmReset('another')).status).toBe(400);
     expect(await readStatus(program)).not.toBe(401);
-    await must(confirm(token));
+    await expectSuccess(confirmReset(token));
     expect(await readStatus(program)).toBe(401);
   });
 });
 
 describe('the OAuth grant type client_credentials', () => {
-  const keyOf = () => btoa(`${company.apiKey.access_key}:${company.apiKey.secret_key}`);
+  const encodeCredentials = () => btoa(`${company.apiKey.access_key}:${company.apiKey.secret_key}`);
 
   it('gives a token of the service account, restricted to the scopes', async () => {
-    const { access_token, scope, refresh_token } = await must(
+    const { access_token, scope, refresh_token } = await expectSuccess(
       postForm(
         '/oauth/token',
         { grant_type: 'client_credentials', scope: 'groups:list' },
-        { authorization: `Basic ${keyOf()}` },
+        { authorization: `Basic ${encodeCredentials()}` },
       ),
     );
     expect([scope, refresh_token]).toEqual(['groups:list', undefined]);
     const program = createCaller(access_token);
     expect(await readStatus(program)).toBe(200);
     expect((await program.get('/v1/users')).status).toBe(403);
-    const refused = await program.get('/v1/auth/me');
-    expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining('service token')]);
+    const refusedResponse = await program.get('/v1/auth/me');
+    expect([refusedResponse.status, refusedResponse.body.message]).toEqual([
+      403,
+      expect.stringContaining('service token'),
+    ]);
     expect((await postForm('/oauth/revoke', { token: access_token, client_id: 'x' })).body.error).toBe(
       'unsupported_token_type',
     );
   });
 
   it('gives a token for /mcp, which the API refuses', async () => {
-    const form = { grant_type: 'client_credentials', resource: MCP, scope: 'groups:list' };
-    const { access_token } = await must(postForm('/oauth/token', form, { authorization: `Basic ${keyOf()}` }));
+    const form = { grant_type: 'client_credentials', resource: MCP_URL, scope: 'groups:list' };
+    const { access_token } = await expectSuccess(
+      postForm('/oauth/token', form, { authorization: `Basic ${encodeCredentials()}` }),
+    );
     const program = createCaller(access_token);
     expect(await readStatus(program)).toBe(401);
     const headers = { accept: 'application/json, text/event-stream' };
-    const ask = (method: string, params = {}) =>
+    const callMcp = (method: string, params = {}) =>
       program.post('/mcp', { headers, json: { jsonrpc: '2.0', id: 1, method, params } });
-    const { status, body } = await ask('tools/list');
+    const { status, body } = await callMcp('tools/list');
     expect([status, body.result.tools.length > 0]).toEqual([200, true]);
-    const ofApi = await must(
-      postForm('/oauth/token', { grant_type: 'client_credentials' }, { authorization: `Basic ${keyOf()}` }),
+    const apiTokens = await expectSuccess(
+      postForm('/oauth/token', { grant_type: 'client_credentials' }, { authorization: `Basic ${encodeCredentials()}` }),
     );
-    const refused = await createCaller(ofApi.access_token).post('/mcp', {
+    const refusedResponse = await createCaller(apiTokens.access_token).post('/mcp', {
       headers,
       json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
     });
-    expect(refused.status).toBe(401);
+    expect(refusedResponse.status).toBe(401);
   });
 
   it('accepts the secret in the body, and refuses a wrong one and invalid or too many scopes', async () => {
     const { access_key: client_id, secret_key: client_secret } = company.apiKey;
     const grant_type = 'client_credentials';
     expect((await postForm('/oauth/token', { grant_type, client_id, client_secret })).status).toBe(200);
-    const withScope = (scope: string) => postForm('/oauth/token', { grant_type, client_id, client_secret, scope });
-    expect((await withScope('nonsense:*')).body.error).toBe('invalid_scope');
-    expect((await withScope('groups:list '.repeat(1000))).body.error).toBe('invalid_scope');
-    expect((await withScope('groups:list '.repeat(10_000))).status).toBe(413);
-    const wrong = await postForm('/oauth/token', { grant_type, client_id, client_secret: 'wrong' });
-    expect([wrong.status, wrong.body.error, wrong.headers.get('www-authenticate')]).toEqual([
-      401,
-      'invalid_client',
-      'Basic realm="oauth"',
-    ]);
+    const requestScope = (scope: string) => postForm('/oauth/token', { grant_type, client_id, client_secret, scope });
+    expect((await requestScope('nonsense:*')).body.error).toBe('invalid_scope');
+    expect((await requestScope('groups:list '.repeat(1000))).body.error).toBe('invalid_scope');
+    expect((await requestScope('groups:list '.repeat(10_000))).status).toBe(413);
+    const wrongSecretResponse = await postForm('/oauth/token', { grant_type, client_id, client_secret: 'wrong' });
+    expect([
+      wrongSecretResponse.status,
+      wrongSecretResponse.body.error,
+      wrongSecretResponse.headers.get('www-authenticate'),
+    ]).toEqual([401, 'invalid_client', 'Basic realm="oauth"']);
     expect((await postForm('/oauth/token', { grant_type })).status).toBe(401);
   });
 });
@@ -484,38 +500,38 @@ describe('POST /oauth/token', () => {
   });
 
   it('refuses a parameter that occurs twice, and a body that is not a form', async () => {
-    const twice = (name: string): [string, string][] => [
+    const repeatParameter = (name: string): [string, string][] => [
       ['grant_type', 'refresh_token'],
       [name, 'https://api.test'],
-      [name, MCP],
+      [name, MCP_URL],
     ];
-    expect((await postForm('/oauth/token', twice('resource'))).body.error).toBe('invalid_target');
-    expect((await postForm('/oauth/token', twice('scope'))).body.error).toBe('invalid_request');
-    const { status, body } = await call('POST', '/oauth/token', { json: { grant_type: 'refresh_token' } });
+    expect((await postForm('/oauth/token', repeatParameter('resource'))).body.error).toBe('invalid_target');
+    expect((await postForm('/oauth/token', repeatParameter('scope'))).body.error).toBe('invalid_request');
+    const { status, body } = await callApi('POST', '/oauth/token', { json: { grant_type: 'refresh_token' } });
     expect([status, body.error]).toEqual([400, 'invalid_request']);
   });
 });
 
-it('a refresh does not bring back a client that is forgotten', async () => {
-  const { client, tokens } = await authorizeProgram(owner);
+it('a refresh does not recreate a client that has been deleted', async () => {
+  const { client, tokens } = await authorizeOauthClient(owner);
   await env.CONTROL_DB.prepare('update oauth_public_clients set expires_at = 1 where client_id = ?').bind(client).run();
-  await must(refreshTokens(client, tokens.refresh_token));
-  const kept = await selectRow<{ expires_at: number }>(
+  await expectSuccess(refreshTokens(client, tokens.refresh_token));
+  const grantRow = await selectRow<{ expires_at: number }>(
     'select expires_at from oauth_public_clients where client_id = ?',
     client,
   );
-  expect(kept?.expires_at).toBe(1);
+  expect(grantRow?.expires_at).toBe(1);
 });
 
-it('the cron trigger deletes expired grants and unused clients, but none in use', async () => {
-  const { client, tokens } = await authorizeProgram(owner);
-  const isKept = () => countRows('oauth_public_clients where client_id = ?', client);
-  advanceClock(29 * DAY);
-  await must(refreshTokens(client, tokens.refresh_token));
-  advanceClock(40 * DAY);
+it('the cron trigger deletes expired grants and unused clients, but no client or grant in use', async () => {
+  const { client, tokens } = await authorizeOauthClient(owner);
+  const countClients = () => countRows('oauth_public_clients where client_id = ?', client);
+  advanceClock(29 * DAY_MS);
+  await expectSuccess(refreshTokens(client, tokens.refresh_token));
+  advanceClock(40 * DAY_MS);
   await runScheduled();
-  expect([await isKept(), await countRows('oauth_grants where client_id = ?', client)]).toEqual([1, 1]);
-  advanceClock(60 * DAY);
+  expect([await countClients(), await countRows('oauth_grants where client_id = ?', client)]).toEqual([1, 1]);
+  advanceClock(60 * DAY_MS);
   await runScheduled();
-  expect([await isKept(), await countRows('oauth_grants where client_id = ?', client)]).toEqual([0, 0]);
+  expect([await countClients(), await countRows('oauth_grants where client_id = ?', client)]).toEqual([0, 0]);
 });

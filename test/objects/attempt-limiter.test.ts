@@ -1,138 +1,138 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Attempt, AttemptLimiter } from '../../src/objects/attempt-limiter.ts';
+import type { AttemptLimiter, AttemptPermission } from '../../src/objects/attempt-limiter.ts';
 
-const WINDOW = 15 * 60_000;
-const LEASE = 15_000;
+const WINDOW_MS = 15 * 60_000;
+const LEASE_MS = 15_000;
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Somebody who has asked to try. */
-interface Asking {
-  /** The answer, once there is one. */
-  answer?: Attempt;
+/** A call of `begin` that is waiting for its answer or has it. */
+interface PendingAttempt {
+  /** The answer of the limiter, once it has answered. */
+  answer?: AttemptPermission;
 }
 
-interface Limiter {
-  begin(id: string, limit: number): Promise<Asking>;
-  settle(id: string, failed: boolean): Promise<void>;
+interface TestLimiter {
+  begin(id: string, limit: number): Promise<PendingAttempt>;
+  settle(id: string, hasFailed: boolean): Promise<void>;
   pass(ms: number): Promise<void>;
 }
 
-let limiters = 0;
-/** Works within a limiter of its own, whose clock only moves when a test says so. */
-function inLimiter(work: (limiter: Limiter) => Promise<void>): Promise<void> {
-  limiters += 1;
-  const stub = env.ATTEMPT_LIMITER.getByName(`limiter-${limiters}`) as DurableObjectStub<AttemptLimiter>;
+let limiterCount = 0;
+/** Runs `work` with a new limiter, whose clock only moves when a test says so. */
+function runInLimiter(work: (limiter: TestLimiter) => Promise<void>): Promise<void> {
+  limiterCount += 1;
+  const stub = env.ATTEMPT_LIMITER.getByName(`limiter-${limiterCount}`) as DurableObjectStub<AttemptLimiter>;
   return runInDurableObject(stub, async (object: AttemptLimiter) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
-    const pass = async (ms: number) => {
+    const advanceClock = async (ms: number) => {
       await vi.advanceTimersByTimeAsync(ms);
     };
     await work({
-      pass,
+      pass: advanceClock,
       async begin(id, limit) {
-        const asking: Asking = {};
-        void object.begin(id, limit, WINDOW).then((answer) => {
-          asking.answer = answer;
+        const attempt: PendingAttempt = {};
+        void object.begin(id, limit, WINDOW_MS).then((answer) => {
+          attempt.answer = answer;
         });
-        await pass(0);
-        return asking;
+        await advanceClock(0);
+        return attempt;
       },
-      async settle(id, failed) {
-        await object.settle(id, failed, WINDOW);
-        await pass(0);
+      async settle(id, hasFailed) {
+        await object.settle(id, hasFailed, WINDOW_MS);
+        await advanceClock(0);
       },
     });
   });
 }
 
-const LET_IN = { answer: { allowed: true } };
-const refusedFor = (retryAfterMs: number) => ({ answer: { allowed: false, retryAfterMs } });
-const WAITS = {};
+const ALLOWED_ANSWER = { answer: { allowed: true } };
+const makeRefusal = (retryAfterMs: number) => ({ answer: { allowed: false, retryAfterMs } });
+const NO_ANSWER = {};
 
 describe('attempts counted by the limiter of failed attempts', () => {
-  it('wait for others in flight that may still fail, and are refused when those have failed', () =>
-    inLimiter(async ({ begin, settle }) => {
-      expect(await begin('one', 2)).toEqual(LET_IN);
-      expect(await begin('two', 2)).toEqual(LET_IN);
-      const third = await begin('three', 2);
-      const fourth = await begin('four', 2);
-      expect([third, fourth]).toEqual([WAITS, WAITS]);
+  it('wait for earlier attempts in flight that may still fail, and are refused when those have failed', () =>
+    runInLimiter(async ({ begin, settle }) => {
+      expect(await begin('one', 2)).toEqual(ALLOWED_ANSWER);
+      expect(await begin('two', 2)).toEqual(ALLOWED_ANSWER);
+      const thirdAttempt = await begin('three', 2);
+      const fourthAttempt = await begin('four', 2);
+      expect([thirdAttempt, fourthAttempt]).toEqual([NO_ANSWER, NO_ANSWER]);
       await settle('one', false);
-      expect([third, fourth]).toEqual([LET_IN, WAITS]);
+      expect([thirdAttempt, fourthAttempt]).toEqual([ALLOWED_ANSWER, NO_ANSWER]);
       await settle('two', true);
-      expect(fourth).toEqual(WAITS);
+      expect(fourthAttempt).toEqual(NO_ANSWER);
       await settle('three', true);
-      expect(fourth).toEqual(refusedFor(WINDOW));
+      expect(fourthAttempt).toEqual(makeRefusal(WINDOW_MS));
     }));
 
-  it('are refused at once beyond the limit of failures, until the window of the first one has ended', () =>
-    inLimiter(async ({ begin, settle, pass }) => {
+  it('are refused at once beyond the limit of failures, until the window of the first failure has ended', () =>
+    runInLimiter(async ({ begin, settle, pass }) => {
       await begin('one', 2);
       await settle('one', true);
       await pass(60_000);
       await begin('two', 2);
       await settle('two', true);
-      expect(await begin('three', 2)).toEqual(refusedFor(WINDOW - 60_000));
-      await pass(WINDOW - 60_001);
-      expect(await begin('four', 2)).toEqual(refusedFor(1));
+      expect(await begin('three', 2)).toEqual(makeRefusal(WINDOW_MS - 60_000));
+      await pass(WINDOW_MS - 60_001);
+      expect(await begin('four', 2)).toEqual(makeRefusal(1));
       await pass(1);
-      expect(await begin('five', 2)).toEqual(LET_IN);
+      expect(await begin('five', 2)).toEqual(ALLOWED_ANSWER);
       await settle('five', true);
       // The failures of the window before are forgotten.
-      expect(await begin('six', 2)).toEqual(LET_IN);
+      expect(await begin('six', 2)).toEqual(ALLOWED_ANSWER);
     }));
 
   it('with the same id count as one', () =>
-    inLimiter(async ({ begin, settle }) => {
-      expect([await begin('one', 1), await begin('one', 1)]).toEqual([LET_IN, LET_IN]);
+    runInLimiter(async ({ begin, settle }) => {
+      expect([await begin('one', 1), await begin('one', 1)]).toEqual([ALLOWED_ANSWER, ALLOWED_ANSWER]);
       await settle('one', false);
       await settle('one', false);
-      expect(await begin('two', 1)).toEqual(LET_IN);
+      expect(await begin('two', 1)).toEqual(ALLOWED_ANSWER);
     }));
 
   it('that are not settled within their lease count as failed once, whatever is reported later', () =>
-    inLimiter(async ({ begin, settle, pass }) => {
+    runInLimiter(async ({ begin, settle, pass }) => {
       await begin('slow', 2);
       await begin('quick', 2);
-      const waiting = await begin('waiting', 2);
-      await pass(LEASE - 1);
+      const waitingAttempt = await begin('waiting', 2);
+      await pass(LEASE_MS - 1);
       await settle('quick', false);
-      expect(waiting).toEqual(LET_IN);
+      expect(waitingAttempt).toEqual(ALLOWED_ANSWER);
       await pass(1);
       await settle('waiting', false);
       await settle('slow', true);
-      expect(await begin('next', 2)).toEqual(LET_IN);
-      expect(await begin('last', 2)).toEqual(WAITS);
+      expect(await begin('next', 2)).toEqual(ALLOWED_ANSWER);
+      expect(await begin('last', 2)).toEqual(NO_ANSWER);
     }));
 
-  it('that are not settled within their lease count as failed for those that wait for them', () =>
-    inLimiter(async ({ begin, pass }) => {
+  it('that are not settled within their lease count as failed for the attempts that wait for them', () =>
+    runInLimiter(async ({ begin, pass }) => {
       await begin('lost', 1);
-      const waiting = await begin('waiting', 1);
-      await pass(LEASE);
-      expect(waiting).toEqual(refusedFor(WINDOW));
+      const waitingAttempt = await begin('waiting', 1);
+      await pass(LEASE_MS);
+      expect(waitingAttempt).toEqual(makeRefusal(WINDOW_MS));
     }));
 
-  it('that succeed after their window has ended do not make room for another', () =>
-    inLimiter(async ({ begin, settle, pass }) => {
+  it('that succeed after their window has ended do not allow another attempt', () =>
+    runInLimiter(async ({ begin, settle, pass }) => {
       await begin('slow', 1);
-      await pass(LEASE + WINDOW);
+      await pass(LEASE_MS + WINDOW_MS);
       await settle('slow', false);
       await begin('wrong', 1);
       await settle('wrong', true);
-      expect(await begin('another', 1)).toEqual(refusedFor(WINDOW));
+      expect(await begin('another', 1)).toEqual(makeRefusal(WINDOW_MS));
     }));
 
-  it('that a restart forgot count if they failed, not if they succeeded', () =>
-    inLimiter(async ({ begin, settle }) => {
+  it('that are lost in a restart count if they failed, not if they succeeded', () =>
+    runInLimiter(async ({ begin, settle }) => {
       await settle('right', false);
-      expect(await begin('one', 1)).toEqual(LET_IN);
+      expect(await begin('one', 1)).toEqual(ALLOWED_ANSWER);
       await settle('one', false);
       await settle('wrong', true);
-      expect(await begin('two', 1)).toEqual(refusedFor(WINDOW));
+      expect(await begin('two', 1)).toEqual(makeRefusal(WINDOW_MS));
     }));
 });

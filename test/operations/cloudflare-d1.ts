@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RefusedError } from './cloudflare.ts';
 
-const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000;
+const HISTORY_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** What D1 remembers of a database: how it was after each query, by bookmark. */
+/** The history that D1 keeps of a database: its content after each query, by bookmark. */
 export class TimeTravel {
   readonly #moments: { at: number; bookmark: string; file: Buffer }[] = [];
 
@@ -15,46 +15,45 @@ export class TimeTravel {
     const folder = mkdtempSync(join(tmpdir(), 'd1-'));
     const file = join(folder, 'copy');
     sqlite.exec(`VACUUM INTO '${file}'`);
-    this.#moments.push({ at: Date.now(), bookmark: bookmark(this.#moments.length), file: readFileSync(file) });
+    this.#moments.push({ at: Date.now(), bookmark: makeBookmark(this.#moments.length), file: readFileSync(file) });
     rmSync(folder, { recursive: true });
   }
 
-  /** @param moment ISO 8601; null for now */
+  /** Returns the bookmark of the database at a time. @param moment ISO 8601; null for now */
   bookmarkAt(moment: string | null): string {
     const until = moment === null ? Date.now() : Date.parse(moment);
-    if (!(until > Date.now() - REMEMBERED_MS))
-      throw new RefusedError(400, 7500, 'timestamp is outside of the retention');
-    const found = this.#moments.findLast(({ at }) => at <= until);
-    if (!found) throw new RefusedError(400, 7500, 'no bookmark was found for that timestamp');
-    return found.bookmark;
+    if (!(until > Date.now() - HISTORY_MS)) throw new RefusedError(400, 7500, 'timestamp is outside of the retention');
+    const foundMoment = this.#moments.findLast(({ at }) => at <= until);
+    if (!foundMoment) throw new RefusedError(400, 7500, 'no bookmark was found for that timestamp');
+    return foundMoment.bookmark;
   }
 
-  /** How the database was at a bookmark. */
+  /** Returns the database as it was at a bookmark. */
   at(bookmark: string): DatabaseSync {
-    const found = this.#moments.find((one) => one.bookmark === bookmark);
-    if (!found) throw new RefusedError(400, 7500, 'invalid bookmark');
+    const foundMoment = this.#moments.find((one) => one.bookmark === bookmark);
+    if (!foundMoment) throw new RefusedError(400, 7500, 'invalid bookmark');
     const folder = mkdtempSync(join(tmpdir(), 'd1-'));
-    writeFileSync(join(folder, 'copy'), found.file);
-    const restored = new DatabaseSync(join(folder, 'copy'));
+    writeFileSync(join(folder, 'copy'), foundMoment.file);
+    const restoredDatabase = new DatabaseSync(join(folder, 'copy'));
     // Open files outlive their names.
     rmSync(folder, { recursive: true });
-    this.remember(restored);
-    return restored;
+    this.remember(restoredDatabase);
+    return restoredDatabase;
   }
 }
 
-const bookmark = (number: number): string =>
+const makeBookmark = (number: number): string =>
   `${number.toString(16).padStart(8, '0')}-00000000-00004d0c-${randomBytes(16).toString('hex')}`;
 
-/** A trigger that stands on one line, in the spelling that D1 knows. */
-const WHOLE_TRIGGER = /^\s*CREATE TRIGGER [^\n]* BEGIN [^\n]*; END;\s*(--> statement-breakpoint)?$/gm;
+/** Matches a trigger that stands on one line, in the spelling that D1 recognizes. */
+const ONE_LINE_TRIGGER_PATTERN = /^\s*CREATE TRIGGER [^\n]* BEGIN [^\n]*; END;\s*(--> statement-breakpoint)?$/gm;
 
 /**
- * Whether D1 would cut this SQL within a trigger. Its `/query`, which `wrangler d1 migrations apply --remote` sends each
- * migration to, tells where statements end on Cloudflare's side, and takes the `;` within a body for the end unless the trigger
- * stands on one line in capital letters (cloudflare/workers-sdk 4998, 14991, 15314, 15690). Locally all is well.
+ * Says whether D1 would split this SQL within a trigger. Its `/query`, which `wrangler d1 migrations apply --remote` sends each
+ * migration to, decides where statements end on Cloudflare's side, and takes the `;` within a body for the end unless the trigger
+ * stands on one line in capital letters (cloudflare/workers-sdk 4998, 14991, 15314, 15690). Local D1 splits it correctly.
  */
-export function cutsTrigger(sql: string): boolean {
+export function isTriggerCut(sql: string): boolean {
   const triggers = sql.match(/\bCREATE\s+(TEMP\w*\s+)?TRIGGER\b/gi)?.length ?? 0;
-  return triggers > 0 && (sql.includes('\r') || triggers !== (sql.match(WHOLE_TRIGGER)?.length ?? 0));
+  return triggers > 0 && (sql.includes('\r') || triggers !== (sql.match(ONE_LINE_TRIGGER_PATTERN)?.length ?? 0));
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { unstable_splitSqlQuery as splitSqlQuery } from 'wrangler';
-import { cutsTrigger, TimeTravel } from './cloudflare-d1.ts';
+import { isTriggerCut, TimeTravel } from './cloudflare-d1.ts';
 import { listWorkerRoutes, type UploadedWorker } from './cloudflare-workers.ts';
 
 /** A Cloudflare account on this machine, as far as `wrangler` and the operator's commands use its API. */
@@ -10,41 +10,44 @@ export interface LocalCloudflare {
   baseUrl: string;
   token: string;
   accountId: string;
-  /** D1 databases by name; each holds real SQLite. */
-  databases: Map<string, { uuid: string; sqlite: DatabaseSync; replication?: string; place: Place; past: TimeTravel }>;
-  /** False until somebody has switched R2 on in the dashboard. */
+  /** D1 databases by name; each one is a real SQLite database. */
+  databases: Map<
+    string,
+    { uuid: string; sqlite: DatabaseSync; replication?: string; location: StoreLocation; past: TimeTravel }
+  >;
+  /** Whether R2 was switched on in the dashboard, which only a person can do. */
   hasR2: boolean;
-  buckets: Map<string, Place>;
-  /** What is in them: texts by `{bucket}/{key}`. */
+  buckets: Map<string, StoreLocation>;
+  /** The contents of the buckets: texts by `{bucket}/{key}`. */
   objects: Map<string, string>;
   queues: Map<string, { id: string; consumers: Record<string, unknown>[] }>;
-  /** Workers by name. */
+  /** The uploaded Workers by name. */
   workers: Map<string, UploadedWorker>;
   /** Domains of the account, with the names that mail is sent from. */
   zones: Map<string, { status: string; plan: string; sending: { name: string; enabled: boolean }[] }>;
   /** The account's part of workers.dev addresses. */
   subdomain: string | null;
-  /** Requests that the token may not make: `GET /queues`. */
-  refused: string[];
-  /** Requests that are answered with 503 the next time only. */
-  away: Set<string>;
-  /** Every request: `GET /accounts/…`. */
-  seen: string[];
+  /** Requests that the token is not permitted to make: `GET /queues`. */
+  refusedRequests: string[];
+  /** Requests that are answered with 503 once, the next time. */
+  failingOnce: Set<string>;
+  /** All requests received: `GET /accounts/…`. */
+  receivedRequests: string[];
   /** Requests that no route answers. */
-  unknown: string[];
+  unansweredRequests: string[];
   close(): Promise<void>;
 }
 
-/** Where something was made. */
-export interface Place {
+/** Where a database or bucket was created. */
+export interface StoreLocation {
   hint?: string;
   jurisdiction?: string;
 }
 
-const ACCOUNT = '0123456789abcdef0123456789abcdef';
-const TOKEN = 'token-of-the-tests';
+const ACCOUNT_ID = '0123456789abcdef0123456789abcdef';
+const API_TOKEN = 'token-of-the-tests';
 
-/** Answered with a status and Cloudflare's code. */
+/** Thrown by a route to answer with a status and Cloudflare's error code. */
 export class RefusedError extends Error {
   readonly status: number;
   readonly code: number;
@@ -54,14 +57,14 @@ export class RefusedError extends Error {
     this.code = code;
   }
 }
-export class NotFound extends RefusedError {
+export class NotFoundError extends RefusedError {
   constructor(code: number, message: string) {
     super(404, code, message);
   }
 }
 
-/** A body as whoever sent it made it. */
-interface Body {
+/** The body of a request, in the form in which it was sent. */
+interface RequestBody {
   // biome-ignore lint/suspicious/noExplicitAny: bodies are what wrangler makes of them.
   json(): Record<string, any>;
   text(): string;
@@ -69,18 +72,18 @@ interface Body {
   header(name: string): string | undefined;
 }
 
-/** Answers a request: gives the result, or throws. `match` is what the pattern's groups hold. */
-export type Route = (match: string[], body: Body, url: URL) => unknown;
+/** Answers a request: returns the result, or throws. `match` contains the groups of the route's pattern. */
+export type Route = (match: string[], body: RequestBody, url: URL) => unknown;
 
-/** Starts it on a free port, with nothing in the account. */
+/** Starts the stand-in on a free port, with an empty account. */
 export async function startCloudflare(): Promise<LocalCloudflare> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const state: LocalCloudflare = {
     baseUrl: `http://127.0.0.1:${port}/client/v4`,
-    token: TOKEN,
-    accountId: ACCOUNT,
+    token: API_TOKEN,
+    accountId: ACCOUNT_ID,
     databases: new Map(),
     hasR2: true,
     buckets: new Map(),
@@ -89,10 +92,10 @@ export async function startCloudflare(): Promise<LocalCloudflare> {
     workers: new Map(),
     zones: new Map(),
     subdomain: 'tests',
-    refused: [],
-    away: new Set(),
-    seen: [],
-    unknown: [],
+    refusedRequests: [],
+    failingOnce: new Set(),
+    receivedRequests: [],
+    unansweredRequests: [],
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
@@ -111,21 +114,21 @@ async function handleRequest(
   response: ServerResponse,
 ) {
   const url = new URL(request.url ?? '/', 'http://cloudflare');
-  const path = url.pathname.replace('/client/v4', '').replace(`/accounts/${ACCOUNT}`, '');
+  const path = url.pathname.replace('/client/v4', '').replace(`/accounts/${ACCOUNT_ID}`, '');
   const name = `${request.method} ${path}`;
-  state.seen.push(name);
+  state.receivedRequests.push(name);
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const bytes = Buffer.concat(chunks);
-  const answer = (status: number, body: object) => {
+  const sendAnswer = (status: number, body: object) => {
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(body));
   };
   const refuse = (status: number, code: number, message: string) =>
-    answer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
-  if (state.away.delete(name)) return refuse(503, 10001, 'Service unavailable');
-  if (state.refused.includes(name)) return refuse(403, 10000, 'Authentication error');
-  if (request.headers.authorization !== `Bearer ${TOKEN}` && !path.startsWith('/workers/assets')) {
+    sendAnswer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
+  if (state.failingOnce.delete(name)) return refuse(503, 10001, 'Service unavailable');
+  if (state.refusedRequests.includes(name)) return refuse(403, 10000, 'Authentication error');
+  if (request.headers.authorization !== `Bearer ${API_TOKEN}` && !path.startsWith('/workers/assets')) {
     return refuse(403, 10000, 'Authentication error');
   }
   const body = {
@@ -141,13 +144,13 @@ async function handleRequest(
       const result = await route(match.slice(1), body, url);
       if (result instanceof Uint8Array) return void response.end(result);
       const { result: records = result, result_info } = Object(result);
-      return answer(200, { success: true, errors: [], messages: [], result: records ?? null, result_info });
+      return sendAnswer(200, { success: true, errors: [], messages: [], result: records ?? null, result_info });
     } catch (error) {
       if (error instanceof RefusedError) return refuse(error.status, error.code, error.message);
       return refuse(400, 7500, (error as Error).message);
     }
   }
-  state.unknown.push(name);
+  state.unansweredRequests.push(name);
   refuse(404, 7003, `Could not route to ${name}`);
 }
 
@@ -159,27 +162,28 @@ const makePage = <T>(records: T[], url: URL): T[] => {
 
 function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
   const { databases, queues } = state;
-  const bucketsOf = () => {
+  const listBuckets = () => {
     if (state.hasR2) return state.buckets;
     throw new RefusedError(403, 10042, 'Please enable R2 through the Cloudflare Dashboard.');
   };
-  /** One of the same name may be in each jurisdiction. */
-  const bucketIn = (name: string, body: Body) => {
-    const found = bucketsOf().get(name);
-    return found && (found.jurisdiction ?? 'default') === (body.header('cf-r2-jurisdiction') ?? 'default')
-      ? found
+  /** Finds a bucket; each jurisdiction may have one of the same name. */
+  const findBucket = (name: string, body: RequestBody) => {
+    const bucketLocation = listBuckets().get(name);
+    return bucketLocation &&
+      (bucketLocation.jurisdiction ?? 'default') === (body.header('cf-r2-jurisdiction') ?? 'default')
+      ? bucketLocation
       : undefined;
   };
-  const objectsOf = (name: string, body: Body) => {
-    if (!bucketIn(name, body)) throw new NotFound(10006, 'The specified bucket does not exist.');
+  const makeObjectPrefix = (name: string, body: RequestBody) => {
+    if (!findBucket(name, body)) throw new NotFoundError(10006, 'The specified bucket does not exist.');
     return `${name}/`;
   };
-  const databaseOf = (uuid: string) => {
-    const found = [...databases].find(([, database]) => database.uuid === uuid);
-    if (!found) throw new NotFound(7404, 'The database could not be found');
-    return { name: found[0], ...found[1] };
+  const findDatabase = (uuid: string) => {
+    const databaseEntry = [...databases].find(([, database]) => database.uuid === uuid);
+    if (!databaseEntry) throw new NotFoundError(7404, 'The database could not be found');
+    return { name: databaseEntry[0], ...databaseEntry[1] };
   };
-  const queueView = ([queue_name, { id, consumers }]: [string, { id: string; consumers: unknown[] }]) => ({
+  const toQueueView = ([queue_name, { id, consumers }]: [string, { id: string; consumers: unknown[] }]) => ({
     queue_name,
     queue_id: id,
     consumers,
@@ -188,14 +192,14 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
     producers_total_count: 0,
   });
   return [
-    [/^GET \/accounts$/, () => [{ id: ACCOUNT, name: 'Tests' }]],
+    [/^GET \/accounts$/, () => [{ id: ACCOUNT_ID, name: 'Tests' }]],
     [
       /^GET \/d1\/database$/,
       (_, __, url) =>
         makePage(
           [...databases].filter(([name]) => name.includes(url.searchParams.get('name') ?? '')),
           url,
-        ).map(([name, { uuid, place }]) => ({ name, uuid, jurisdiction: place.jurisdiction ?? null })),
+        ).map(([name, { uuid, location: place }]) => ({ name, uuid, jurisdiction: place.jurisdiction ?? null })),
     ],
     [
       /^POST \/d1\/database$/,
@@ -203,22 +207,22 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
         const { name, primary_location_hint: hint, jurisdiction } = body.json();
         if (databases.has(name)) throw new Error(`A database with that name already exists: ${name}`);
         const uuid = crypto.randomUUID();
-        const place = { ...(hint && { hint }), ...(jurisdiction && { jurisdiction }) };
-        databases.set(name, { uuid, sqlite: new DatabaseSync(':memory:'), place, past: new TimeTravel() });
+        const location = { ...(hint && { hint }), ...(jurisdiction && { jurisdiction }) };
+        databases.set(name, { uuid, sqlite: new DatabaseSync(':memory:'), location, past: new TimeTravel() });
         return { name, uuid };
       },
     ],
     [
       /^GET \/d1\/database\/([^/]+)$/,
       ([id = '']) => {
-        const { name, uuid } = databaseOf(id);
+        const { name, uuid } = findDatabase(id);
         return { name, uuid, version: 'production' };
       },
     ],
     [
       /^PUT \/d1\/database\/([^/]+)$/,
       ([id = ''], body) => {
-        const { name } = databaseOf(id);
+        const { name } = findDatabase(id);
         Object.assign(databases.get(name) ?? {}, { replication: body.json().read_replication.mode });
         return { name, uuid: id };
       },
@@ -226,26 +230,26 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
     [
       /^POST \/d1\/database\/([^/]+)\/query$/,
       ([id = ''], body) => {
-        const { sqlite, past } = databaseOf(id);
+        const { sqlite, past } = findDatabase(id);
         const { sql: text, params = [] } = body.json();
-        if (cutsTrigger(text)) throw new Error('incomplete input: SQLITE_ERROR');
-        const answers = splitSqlQuery(text).map((sql) => ({
+        if (isTriggerCut(text)) throw new Error('incomplete input: SQLITE_ERROR');
+        const statementResults = splitSqlQuery(text).map((sql) => ({
           success: true,
           results: sqlite.prepare(sql).all(...params),
           meta: { duration: 0, changes: 0 },
         }));
         past.remember(sqlite);
-        return answers;
+        return statementResults;
       },
     ],
     [
       /^GET \/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
-      ([id = ''], _, url) => ({ bookmark: databaseOf(id).past.bookmarkAt(url.searchParams.get('timestamp')) }),
+      ([id = ''], _, url) => ({ bookmark: findDatabase(id).past.bookmarkAt(url.searchParams.get('timestamp')) }),
     ],
     [
       /^POST \/d1\/database\/([^/]+)\/time_travel\/restore$/,
       ([id = ''], _, url) => {
-        const { name, past } = databaseOf(id);
+        const { name, past } = findDatabase(id);
         const bookmark = url.searchParams.get('bookmark') ?? '';
         const previous_bookmark = past.bookmarkAt(null);
         Object.assign(databases.get(name) ?? {}, { sqlite: past.at(bookmark) });
@@ -254,12 +258,12 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
     ],
     [
       /^GET \/r2\/buckets$/,
-      (_, __, url) => ({ buckets: makePage([...bucketsOf().keys()], url).map((name) => ({ name })) }),
+      (_, __, url) => ({ buckets: makePage([...listBuckets().keys()], url).map((name) => ({ name })) }),
     ],
     [
       /^GET \/r2\/buckets\/([^/]+)$/,
       ([name = ''], body) => {
-        if (!bucketIn(name, body)) throw new NotFound(10006, 'The specified bucket does not exist.');
+        if (!findBucket(name, body)) throw new NotFoundError(10006, 'The specified bucket does not exist.');
         return { name };
       },
     ],
@@ -268,13 +272,13 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
       (_, body) => {
         const { name, locationHint: hint } = body.json();
         const jurisdiction = body.header('cf-r2-jurisdiction');
-        bucketsOf().set(name, { ...(hint && { hint }), ...(jurisdiction && { jurisdiction }) });
+        listBuckets().set(name, { ...(hint && { hint }), ...(jurisdiction && { jurisdiction }) });
       },
     ],
     [
       /^GET \/r2\/buckets\/([^/]+)\/objects$/,
       ([name = ''], body, url) => {
-        const prefix = `${objectsOf(name, body)}${url.searchParams.get('prefix') ?? ''}`;
+        const prefix = `${makeObjectPrefix(name, body)}${url.searchParams.get('prefix') ?? ''}`;
         const keys = [...state.objects.keys()].filter((key) => key.startsWith(prefix)).sort();
         const size = Number(url.searchParams.get('per_page'));
         const from = Number(url.searchParams.get('cursor') ?? 0);
@@ -285,14 +289,14 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
     [
       /^GET \/r2\/buckets\/([^/]+)\/objects\/(.+)$/,
       ([name = '', key = ''], body) => {
-        const text = state.objects.get(objectsOf(name, body) + key);
-        if (text === undefined) throw new NotFound(10007, 'The specified key does not exist.');
+        const text = state.objects.get(makeObjectPrefix(name, body) + key);
+        if (text === undefined) throw new NotFoundError(10007, 'The specified key does not exist.');
         return Buffer.from(text);
       },
     ],
     [
       /^PUT \/r2\/buckets\/([^/]+)\/objects\/(.+)$/,
-      ([name = '', key = ''], body) => void state.objects.set(objectsOf(name, body) + key, body.text()),
+      ([name = '', key = ''], body) => void state.objects.set(makeObjectPrefix(name, body) + key, body.text()),
     ],
     [
       /^GET \/zones$/,
@@ -309,7 +313,10 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
       /^GET \/queues$/,
       (_, __, url) => {
         const names = url.searchParams.getAll('name');
-        return makePage([...queues].filter(([name]) => names.length === 0 || names.includes(name)).map(queueView), url);
+        return makePage(
+          [...queues].filter(([name]) => names.length === 0 || names.includes(name)).map(toQueueView),
+          url,
+        );
       },
     ],
     [
@@ -322,18 +329,23 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
           { id: crypto.randomUUID(), consumers: [] },
         ];
         queues.set(...queue);
-        return queueView(queue);
+        return toQueueView(queue);
       },
     ],
     [
       /^(POST|PUT) \/queues\/([^/]+)\/consumers(\/.*)?$/,
       ([, id = ''], body) => {
         const queue = [...queues.values()].find((one) => one.id === id);
-        if (!queue) throw new NotFound(11000, 'Queue not found');
-        const given = body.json() as { script_name: string };
-        const isAnother = queue.consumers.some(({ script }) => script !== given.script_name);
-        if (isAnother) throw new RefusedError(400, 11004, 'Queue consumer already exists for this queue');
-        const consumer = { consumer_id: crypto.randomUUID(), type: 'worker', script: given.script_name, ...given };
+        if (!queue) throw new NotFoundError(11000, 'Queue not found');
+        const consumerSettings = body.json() as { script_name: string };
+        const hasOtherConsumer = queue.consumers.some(({ script }) => script !== consumerSettings.script_name);
+        if (hasOtherConsumer) throw new RefusedError(400, 11004, 'Queue consumer already exists for this queue');
+        const consumer = {
+          consumer_id: crypto.randomUUID(),
+          type: 'worker',
+          script: consumerSettings.script_name,
+          ...consumerSettings,
+        };
         queue.consumers = [consumer];
         return consumer;
       },
@@ -342,7 +354,7 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
       /^DELETE \/queues\/([^/]+)\/consumers\/([^/]+)$/,
       ([id = '', consumerId = '']) => {
         const queue = [...queues.values()].find((one) => one.id === id);
-        if (!queue) throw new NotFound(11000, 'Queue not found');
+        if (!queue) throw new NotFoundError(11000, 'Queue not found');
         queue.consumers = queue.consumers.filter(({ consumer_id }) => consumer_id !== consumerId);
         return null;
       },

@@ -6,7 +6,7 @@ import { type LocalNeon, startLocalNeon } from '../../local/neon/server.ts';
 import type { NeonPlan } from '../../operations/deployment/neon.ts';
 import { PROJECT } from '../../operations/environments.ts';
 
-/** How a command ended, and what it wrote: where it failed, of what went wrong. */
+/** The exit code of a command and its output; if it failed, only its error output. */
 export interface CommandResult {
   code: number;
   output: string;
@@ -14,7 +14,7 @@ export interface CommandResult {
 
 const getScript = (name: string): string => join(PROJECT, 'operations', `${name}.ts`);
 
-/** The environment of a command: none of the variables that this process happens to have. */
+/** Returns the environment of a command, without the variables of this process. */
 const makeEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   return { PATH, HOME, NODE_COMPILE_CACHE, CLOUDFLARE_CF_FETCH_ENABLED: 'false', ...env };
@@ -31,18 +31,18 @@ export const runCommand = (
     ({ code, stderr }: { code: number; stderr: string }) => ({ code, output: stderr }),
   );
 
-let calls = 0;
+let callCount = 0;
 
 /**
- * Runs an operator's command in this process, where wrangler and the runtime are loaded once: in one of its own that takes
- * seconds. One at a time. Each command is also run by `runCommand`, which shows that its process ends.
+ * Runs an operator's command in this process, where wrangler and the runtime are loaded once; a process of its own takes seconds.
+ * One command at a time. Each command is also run by `runCommand`, which shows that its process ends.
  */
 export async function callCommand(
   name: string,
   options: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<CommandResult> {
-  const { argv, env: own, exitCode } = process;
+  const { argv, env: ownEnv, exitCode } = process;
   const lines = { log: [] as string[], error: [] as string[] };
   const spies = (['log', 'error'] as const).map((kind) =>
     vi.spyOn(console, kind).mockImplementation((line: string) => void lines[kind].push(`${line}\n`)),
@@ -50,19 +50,19 @@ export async function callCommand(
   process.argv = [process.execPath, getScript(name), ...options];
   process.env = makeEnvironment(env);
   process.exitCode = 0;
-  calls += 1;
+  callCount += 1;
   try {
     // By another address each time, so that its module runs anew; what it imports stays.
-    await import(/* @vite-ignore */ `${getScript(name)}?call=${calls}`);
+    await import(/* @vite-ignore */ `${getScript(name)}?call=${callCount}`);
     const code = Number(process.exitCode);
     return { code, output: lines[code === 0 ? 'log' : 'error'].join('') };
   } finally {
     for (const spy of spies) spy.mockRestore();
-    Object.assign(process, { argv, env: own, exitCode });
+    Object.assign(process, { argv, env: ownEnv, exitCode });
   }
 }
 
-/** Neon's management API for those who only look: no PostgreSQL is behind it. The person's key is `person`. */
+/** Starts Neon's management API without PostgreSQL behind it, for tests that only read it. The person's key is `person`. */
 export const startNeonAccount = (
   stateDir: string,
   options: { organizationKey?: string; plan?: NeonPlan } = {},

@@ -11,27 +11,27 @@ import { makeMissingSecrets } from '../../operations/deployment/secrets.ts';
 import { type Environment, PROJECT, readEnvironment } from '../../operations/environments.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { callCommand, runCommand, startNeonAccount } from './command.ts';
-import { WITHOUT_ADDRESSES } from './observability.ts';
+import { OBSERVABILITY_WITHOUT_ADDRESSES } from './observability.ts';
 
-const VERSION = '0.1.0+tests';
-const QUEUES = ['jobs', 'model-jobs', 'rechecks', 'data-jobs', 'schedules', 'webhooks', 'audit', 'share-events'];
+const DEPLOYED_VERSION = '0.1.0+tests';
+const QUEUE_NAMES = ['jobs', 'model-jobs', 'rechecks', 'data-jobs', 'schedules', 'webhooks', 'audit', 'share-events'];
 
 let cloudflare: LocalCloudflare;
 let neon: LocalNeon;
-let deployed: Server;
+let deployedServer: Server;
 let environment: Environment;
 let folder: string;
-/** What the deployed Worker would answer. */
-let health = { status: 200, body: { status: 'ok', version: VERSION } as object };
+/** The answer of the deployed Worker to a health check. */
+let healthAnswer = { status: 200, body: { status: 'ok', version: DEPLOYED_VERSION } as object };
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'deploy-'));
   cloudflare = await startCloudflare();
-  deployed = createServer((_, response) => {
-    response.writeHead(health.status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(health.body));
+  deployedServer = createServer((_, response) => {
+    response.writeHead(healthAnswer.status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(healthAnswer.body));
   });
-  await new Promise<void>((resolve) => deployed.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => deployedServer.listen(0, '127.0.0.1', resolve));
   cloudflare.zones.set('console.test', {
     status: 'active',
     plan: 'free',
@@ -43,7 +43,7 @@ beforeAll(async () => {
     MAIL_FROM: 'Data Console <no-reply@console.test>',
     ALLOWED_ORIGINS: 'https://console.test',
     NEON_API_URL: neon.apiUrl,
-    PUBLIC_URL: `http://127.0.0.1:${(deployed.address() as AddressInfo).port}`,
+    PUBLIC_URL: `http://127.0.0.1:${(deployedServer.address() as AddressInfo).port}`,
   };
   const location = { hint: null, jurisdiction: 'eu', neon_region: 'aws-eu-central-1' } as const;
   environment = await readEnvironment('staging', { domain: null, location, vars });
@@ -51,17 +51,17 @@ beforeAll(async () => {
 afterAll(async () => {
   await cloudflare.close();
   await neon.close();
-  deployed.close();
+  deployedServer.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Deploys to the stand-in. @returns what was reported */
+/** Deploys to the stand-in of Cloudflare. @returns the lines that were reported */
 async function runDeployment(env: NodeJS.ProcessEnv = {}): Promise<string> {
   const lines: string[] = [];
   await deploy(
     {
       environment,
-      version: VERSION,
+      version: DEPLOYED_VERSION,
       env,
       copyTo: join(folder, 'safe'),
       report: (line) => lines.push(line),
@@ -84,53 +84,68 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
 
   it('turns an empty account into the running system', async () => {
     const report = await runDeployment({ NEON_API_KEY: 'neon', PLATFORM_ADMIN_TOKEN: 'the token of the operator' });
-    expect(cloudflare.unknown).toEqual([]);
+    expect(cloudflare.unansweredRequests).toEqual([]);
     expect([...cloudflare.databases.keys()]).toEqual(['data-console-staging-control']);
     expect([...cloudflare.databases.values()].map(({ replication }) => replication)).toEqual(['auto']);
     // What cannot be moved later is made where it was asked for.
-    expect([...cloudflare.databases.values()].map(({ place }) => place)).toEqual([{ jurisdiction: 'eu' }]);
+    expect([...cloudflare.databases.values()].map(({ location: place }) => place)).toEqual([{ jurisdiction: 'eu' }]);
     expect(report).toContain('there is no such database');
     expect([...cloudflare.buckets]).toEqual([['data-console-staging-files', { jurisdiction: 'eu' }]]);
-    const names = QUEUES.map((name) => `data-console-staging-${name}`);
+    const names = QUEUE_NAMES.map((name) => `data-console-staging-${name}`);
     expect(new Set(cloudflare.queues.keys())).toEqual(new Set(names.flatMap((name) => [name, `${name}-dead`])));
 
     // wrangler itself has migrated the database.
-    const tablesOf = (name: string) =>
+    const listTables = (name: string) =>
       cloudflare.databases
         .get(`data-console-staging-${name}`)
         ?.sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
         .all()
         .map((table) => table.name);
-    expect(tablesOf('control')).toEqual(expect.arrayContaining(['companies', 'users', 'api_keys']));
+    expect(listTables('control')).toEqual(expect.arrayContaining(['companies', 'users', 'api_keys']));
 
     // wrangler itself has uploaded the Worker, with its bindings, its secrets, its schedule and its consumers.
     const { metadata, secrets, schedules, migrationTag } = getWorker() ?? {};
-    const bound = (type: string) => metadata?.bindings.filter((binding) => binding.type === type) ?? [];
-    expect(bound('queue').map(({ queue_name }) => queue_name)).toEqual(expect.arrayContaining(names));
-    expect(bound('d1')).toHaveLength(1);
-    expect(bound('durable_object_namespace')).toHaveLength(7);
-    expect(bound('plain_text')).toContainEqual({ name: 'VERSION', type: 'plain_text', text: VERSION });
-    expect(bound('plain_text')).toContainEqual(expect.objectContaining({ text: 'https://console.test' }));
-    expect(bound('plain_text')).toContainEqual({ name: 'DATA_JURISDICTION', type: 'plain_text', text: 'eu' });
-    expect(bound('plain_text')).toContainEqual({ name: 'NEON_REGION', type: 'plain_text', text: 'aws-eu-central-1' });
+    const listBindings = (type: string) => metadata?.bindings.filter((binding) => binding.type === type) ?? [];
+    expect(listBindings('queue').map(({ queue_name }) => queue_name)).toEqual(expect.arrayContaining(names));
+    expect(listBindings('d1')).toHaveLength(1);
+    expect(listBindings('durable_object_namespace')).toHaveLength(7);
+    expect(listBindings('plain_text')).toContainEqual({ name: 'VERSION', type: 'plain_text', text: DEPLOYED_VERSION });
+    expect(listBindings('plain_text')).toContainEqual(expect.objectContaining({ text: 'https://console.test' }));
+    expect(listBindings('plain_text')).toContainEqual({ name: 'DATA_JURISDICTION', type: 'plain_text', text: 'eu' });
+    expect(listBindings('plain_text')).toContainEqual({
+      name: 'NEON_REGION',
+      type: 'plain_text',
+      text: 'aws-eu-central-1',
+    });
     expect(metadata?.placement).toEqual({ mode: 'targeted', region: 'aws:eu-central-1' });
     expect([schedules, migrationTag]).toEqual([[], 'v4']);
-    const { metadata: ofBackground, secrets: itsSecrets, schedules: itsSchedules } = getBackground() ?? {};
-    const boundToIt = (type: string) => ofBackground?.bindings.filter((binding) => binding.type === type) ?? [];
-    for (const type of ['queue', 'd1', 'r2_bucket', 'send_email']) expect(boundToIt(type)).toEqual(bound(type));
-    expect(boundToIt('durable_object_namespace')).toEqual(
-      bound('durable_object_namespace').map((binding) => ({ ...binding, script_name: 'data-console-staging-api' })),
+    const {
+      metadata: backgroundMetadata,
+      secrets: backgroundSecrets,
+      schedules: backgroundSchedules,
+    } = getBackground() ?? {};
+    const listBackgroundBindings = (type: string) =>
+      backgroundMetadata?.bindings.filter((binding) => binding.type === type) ?? [];
+    for (const type of ['queue', 'd1', 'r2_bucket', 'send_email'])
+      expect(listBackgroundBindings(type)).toEqual(listBindings(type));
+    expect(listBackgroundBindings('durable_object_namespace')).toEqual(
+      listBindings('durable_object_namespace').map((binding) => ({
+        ...binding,
+        script_name: 'data-console-staging-api',
+      })),
     );
-    expect(boundToIt('service')).toEqual([
+    expect(listBackgroundBindings('service')).toEqual([
       { name: 'API_VARIABLES', type: 'service', service: 'data-console-staging-api', entrypoint: 'Variables' },
     ]);
     // Addresses of requests hold tokens: nothing of the platform's keeps them.
-    for (const uploaded of [metadata, ofBackground]) {
-      expect(uploaded?.observability).toMatchObject(WITHOUT_ADDRESSES);
+    for (const workerMetadata of [metadata, backgroundMetadata]) {
+      expect(workerMetadata?.observability).toMatchObject(OBSERVABILITY_WITHOUT_ADDRESSES);
     }
     // All other variables, and every secret, are the API's alone.
-    expect(boundToIt('plain_text')).toEqual([{ name: 'VERSION', type: 'plain_text', text: VERSION }]);
-    expect([itsSecrets?.size, itsSchedules]).toEqual([0, [{ cron: '* * * * *' }]]);
+    expect(listBackgroundBindings('plain_text')).toEqual([
+      { name: 'VERSION', type: 'plain_text', text: DEPLOYED_VERSION },
+    ]);
+    expect([backgroundSecrets?.size, backgroundSchedules]).toEqual([0, [{ cron: '* * * * *' }]]);
     for (const [name, { consumers }] of cloudflare.queues) {
       expect(consumers).toEqual([
         expect.objectContaining({
@@ -149,27 +164,28 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
       'PLATFORM_ADMIN_TOKEN',
     ]);
     // Neither report nor configuration shows a secret; generated ones are copied to the given place.
-    const configOf = (name: string) => readFile(join(PROJECT, '.deploy', `wrangler.staging.${name}.json`), 'utf8');
-    const config = (await configOf('api')) + (await configOf('background'));
+    const readConfig = (name: string) => readFile(join(PROJECT, '.deploy', `wrangler.staging.${name}.json`), 'utf8');
+    const config = (await readConfig('api')) + (await readConfig('background'));
     for (const secret of secrets?.values() ?? []) expect(report + config).not.toContain(secret);
     const copy = await readFile(join(folder, 'safe'), 'utf8');
-    const copied = Object.assign(
+    const copiedSecrets = Object.assign(
       {},
       ...copy
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line)),
     );
-    expect(copied).toEqual(Object.fromEntries(secrets ?? []));
+    expect(copiedSecrets).toEqual(Object.fromEntries(secrets ?? []));
     expect((await stat(join(folder, 'safe'))).mode & 0o777).toBe(0o600);
   });
 
   describe('over a system that an earlier release deployed as one Worker', () => {
     let secretsBefore: Map<string, string>;
-    let madeBefore: string[];
-    let seen: string[];
+    let creationsBefore: string[];
+    let deploymentRequests: string[];
     let report: string;
-    const made = () => cloudflare.seen.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request));
+    const listCreations = () =>
+      cloudflare.receivedRequests.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request));
     beforeAll(async () => {
       const script = 'data-console-staging-api';
       for (const queue of cloudflare.queues.values()) {
@@ -177,10 +193,10 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
       }
       Object.assign(getWorker() ?? {}, { schedules: [{ cron: '* * * * *' }] });
       secretsBefore = new Map(getWorker()?.secrets);
-      madeBefore = made();
-      const from = cloudflare.seen.length;
+      creationsBefore = listCreations();
+      const from = cloudflare.receivedRequests.length;
       report = await runDeployment({ PLATFORM_ADMIN_TOKEN: 'another token of the operator' });
-      seen = cloudflare.seen.slice(from);
+      deploymentRequests = cloudflare.receivedRequests.slice(from);
     }, 240_000);
 
     it('moves queues and schedule to the second Worker', () => {
@@ -190,17 +206,19 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
       }
       expect(getWorker()?.schedules).toEqual([]);
       // Before that Worker loses its handler: a message that it cannot handle would die within seconds.
-      const released = seen.findLastIndex((request) => /^DELETE \/queues\/.*\/consumers\//.test(request));
-      const uploaded = seen.findIndex((request) =>
+      const releasedIndex = deploymentRequests.findLastIndex((request) =>
+        /^DELETE \/queues\/.*\/consumers\//.test(request),
+      );
+      const uploadedIndex = deploymentRequests.findIndex((request) =>
         /^(PUT|POST) \/workers\/scripts\/data-console-staging-api/.test(request),
       );
-      expect(released).toBeGreaterThan(-1);
-      expect(released).toBeLessThan(uploaded);
+      expect(releasedIndex).toBeGreaterThan(-1);
+      expect(releasedIndex).toBeLessThan(uploadedIndex);
     });
 
-    it('creates nothing again and overwrites no secret', () => {
-      expect(cloudflare.unknown).toEqual([]);
-      expect(made()).toEqual(madeBefore);
+    it('creates no resource again and overwrites no secret', () => {
+      expect(cloudflare.unansweredRequests).toEqual([]);
+      expect(listCreations()).toEqual(creationsBefore);
       expect([getWorker()?.secrets, getWorker()?.uploads, getBackground()?.uploads]).toEqual([secretsBefore, 2, 2]);
       expect(report.match(/none were missing/g)).toHaveLength(1);
       expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
@@ -209,11 +227,11 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
 
   it('refuses a change of the jurisdiction, which would not move the database', async () => {
     const { settings } = environment;
-    const elsewhere = await readEnvironment('staging', {
+    const otherJurisdiction = await readEnvironment('staging', {
       ...settings,
       location: { ...settings.location, hint: 'weur', jurisdiction: null },
     });
-    const deployment = { environment: elsewhere, version: VERSION, env: {}, report: () => undefined };
+    const deployment = { environment: otherJurisdiction, version: DEPLOYED_VERSION, env: {}, report: () => undefined };
     await expect(deploy(deployment, cloudflare)).rejects.toThrow('was made in the jurisdiction eu and stays there');
   });
 
@@ -223,40 +241,46 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
       CLOUDFLARE_API_TOKEN: cloudflare.token,
       CLOUDFLARE_ACCOUNT_ID: cloudflare.accountId,
     };
-    const before = [...(getWorker()?.secrets.keys() ?? [])];
-    const from = cloudflare.seen.length;
+    const secretNamesBefore = [...(getWorker()?.secrets.keys() ?? [])];
+    const from = cloudflare.receivedRequests.length;
     // A second later, the version is another one.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     expect((await callCommand('rotate-keys', ['embed', '--env', 'staging', '--settle', '0'], env)).code).toBe(0);
-    const [added, ...others] = [...(getWorker()?.secrets.keys() ?? [])].filter((name) => !before.includes(name));
+    const [added, ...others] = [...(getWorker()?.secrets.keys() ?? [])].filter(
+      (name) => !secretNamesBefore.includes(name),
+    );
     expect([added, others]).toEqual([expect.stringMatching(/^EMBED_SECRETS_\d{10}$/), []]);
     // The new version was first set for decryption only, then for use, and then the old one was removed.
     const path = '/workers/scripts/data-console-staging-api/secrets';
-    const changes = cloudflare.seen.slice(from).filter((request) => !request.startsWith('GET'));
+    const changes = cloudflare.receivedRequests.slice(from).filter((request) => !request.startsWith('GET'));
     const next = added?.replace('SECRETS_', 'SECRETS_NEXT_');
     expect(changes).toEqual([`PUT ${path}`, `PUT ${path}`, `DELETE ${path}/${next}`]);
 
-    const listed = await callCommand('rotate-keys', ['list', '--env', 'staging'], env);
-    expect(listed.output).toMatch(
+    const keyListing = await callCommand('rotate-keys', ['list', '--env', 'staging'], env);
+    expect(keyListing.output).toMatch(
       /embed\n {2}\d{10} {2}needed by perhaps embed tokens until .*\n {2}\d{10} {2}used for all/,
     );
-    const letters = await callCommand('dead-letters', ['list', '--env', 'staging'], env);
-    expect(letters.output).toBe('There are no dead letters.\n');
-    const nobody = await callCommand('restore', ['save', 'nobody', join(folder, 'rows'), '--env', 'staging'], env);
-    expect(nobody.output).toBe('There is no company nobody.\n');
-    const nowhere = await callCommand('dead-letters', ['list', '--env', 'production'], env);
-    expect(nowhere.output).toBe(
+    const letterListing = await callCommand('dead-letters', ['list', '--env', 'staging'], env);
+    expect(letterListing.output).toBe('There are no dead letters.\n');
+    const failedRestore = await callCommand(
+      'restore',
+      ['save', 'nobody', join(folder, 'rows'), '--env', 'staging'],
+      env,
+    );
+    expect(failedRestore.output).toBe('There is no company nobody.\n');
+    const failedListing = await callCommand('dead-letters', ['list', '--env', 'production'], env);
+    expect(failedListing.output).toBe(
       'There is no bucket data-console-files of data-console-api yet: npm run deploy -- --env production\n',
     );
   });
 
   it.each([
-    ['is broken', 503, { status: 'broken', version: VERSION, broken: ['files'] }],
+    ['is broken', 503, { status: 'broken', version: DEPLOYED_VERSION, broken: ['files'] }],
     ['is an older one', 200, { status: 'ok', version: 'an older one' }],
   ])('fails with instructions when the Worker that answers %s', async (_, status, body) => {
-    health = { status, body };
+    healthAnswer = { status, body };
     const url = environment.settings.vars.PUBLIC_URL as string;
-    await expect(waitForHealth(url, VERSION, 1)).rejects.toThrow(
+    await expect(waitForHealth(url, DEPLOYED_VERSION, 1)).rejects.toThrow(
       new RegExp(`does not answer that version .* is well: ${status} .*${body.status}[^]*roll back`),
     );
   });
@@ -264,18 +288,18 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
   it('fails with instructions, before it creates anything, when the account has no workers.dev subdomain', async () => {
     const vars = { ...environment.settings.vars };
     delete vars.PUBLIC_URL;
-    const nowhere = await readEnvironment('staging', { ...environment.settings, vars });
-    const asked = cloudflare.seen.length;
+    const withoutSubdomain = await readEnvironment('staging', { ...environment.settings, vars });
+    const requestCount = cloudflare.receivedRequests.length;
     cloudflare.subdomain = null;
-    const deployment = { environment: nowhere, version: VERSION, env: {}, report: () => undefined };
+    const deployment = { environment: withoutSubdomain, version: DEPLOYED_VERSION, env: {}, report: () => undefined };
     await expect(deploy(deployment, cloudflare)).rejects.toThrow('The account has no workers.dev subdomain');
-    expect(cloudflare.seen.slice(asked)).toEqual(['GET /workers/subdomain']);
+    expect(cloudflare.receivedRequests.slice(requestCount)).toEqual(['GET /workers/subdomain']);
   });
 
   it('says to check the token’s permissions when the token is refused', async () => {
-    const access = { ...cloudflare, token: 'wrong' };
-    const deployment = { environment, version: VERSION, env: {}, report: () => undefined };
-    await expect(deploy(deployment, access)).rejects.toThrow('Check what CLOUDFLARE_API_TOKEN may do');
+    const wrongAccess = { ...cloudflare, token: 'wrong' };
+    const deployment = { environment, version: DEPLOYED_VERSION, env: {}, report: () => undefined };
+    await expect(deploy(deployment, wrongAccess)).rejects.toThrow('Check what CLOUDFLARE_API_TOKEN may do');
   });
 });
 
@@ -295,7 +319,7 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
       'Records:',
     );
     for (const step of steps) expect(output).toContain(step);
-    for (const queue of QUEUES)
+    for (const queue of QUEUE_NAMES)
       expect(output).toMatch(new RegExp(`data-console-${queue},.*data-console-${queue}-dead`));
     expect(output).toContain('Still to do: give CONSOLE_URL of production in operations/environments.json');
     expect(output).toMatch(
@@ -326,7 +350,11 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
 
 it('a deployment recognizes existing secrets whichever version they have', () => {
   const present = ['JWT_PRIVATE_KEYS_5', 'ENCRYPTION_KEYS', 'EMBED_SECRETS_NEXT_7', 'NEON_API_KEY', 'AI_API_KEY'];
-  const { toSet } = makeMissingSecrets(present, { PLATFORM_ADMIN_TOKEN: 'the token of the operator' }, 1795309380_000);
+  const { secretsToSet: toSet } = makeMissingSecrets(
+    present,
+    { PLATFORM_ADMIN_TOKEN: 'the token of the operator' },
+    1795309380_000,
+  );
   // One that was only next when a rotation broke off is no key yet.
   expect(Object.keys(toSet)).toEqual([
     'KEY_DERIVATION_SECRETS_1795309380',

@@ -18,7 +18,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The environment of a command against the account. */
+/** Returns the environment with which a command works on the test account. */
 const env = () => ({
   CLOUDFLARE_API_BASE_URL: cloudflare.baseUrl,
   CLOUDFLARE_API_TOKEN: cloudflare.token,
@@ -27,13 +27,13 @@ const env = () => ({
 const runDeployedCommand = (name: string, ...options: string[]) => callCommand(name, options, env());
 
 describe('npm run restore', { timeout: 120_000 }, () => {
-  const NAME = 'data-console-staging-control';
+  const DATABASE_NAME = 'data-console-staging-control';
   let id: string;
   const account = () => new CloudflareAccount(cloudflare);
   const rows = () => account().query<{ n: number }>(id, 'SELECT n FROM kept ORDER BY n', []);
 
   beforeAll(async () => {
-    id = await account().createDatabase(NAME, { hint: 'weur', jurisdiction: null });
+    id = await account().createDatabase(DATABASE_NAME, { hint: 'weur', jurisdiction: null });
     await account().query(id, 'CREATE TABLE kept (n INTEGER)', []);
     await account().query(id, 'INSERT INTO kept VALUES (1)', []);
   });
@@ -45,14 +45,17 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     await account().query(id, 'DELETE FROM kept', []);
     await account().query(id, 'INSERT INTO kept VALUES (2)', []);
 
-    const restored = await runCommand('restore', ['--env', 'staging', '--to', moment], env());
-    expect(restored).toEqual({ code: 0, output: expect.stringContaining(`${NAME} is as it was at ${moment}`) });
+    const restoreResult = await runCommand('restore', ['--env', 'staging', '--to', moment], env());
+    expect(restoreResult).toEqual({
+      code: 0,
+      output: expect.stringContaining(`${DATABASE_NAME} is as it was at ${moment}`),
+    });
     expect(await rows()).toEqual([{ n: 1 }]);
 
-    const [, back = ''] = /npm run restore -- (.*)$/m.exec(restored.output) ?? [];
+    const [, back = ''] = /npm run restore -- (.*)$/m.exec(restoreResult.output) ?? [];
     expect((await runDeployedCommand('restore', ...back.split(' '))).code).toBe(0);
     expect(await rows()).toEqual([{ n: 2 }]);
-    expect(cloudflare.unknown).toEqual([]);
+    expect(cloudflare.unansweredRequests).toEqual([]);
   });
 
   it.each([
@@ -63,41 +66,41 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     [['--env', 'staging', '--to', '2020-01-31T12:00:00Z'], 'more than 30 days ago'],
     [['--env', 'staging', '--to', `00000000-00000000-00000000-${'0'.repeat(32)}`], 'invalid bookmark [7500]'],
     [['--env', 'production', '--to', new Date().toISOString()], 'There is no database data-console-control yet'],
-  ])('reports what is wrong with %j, and restores nothing', async (options, message) => {
-    const before = await rows();
+  ])('reports the problem of the options %j, and restores nothing', async (options, message) => {
+    const rowsBefore = await rows();
     expect(await runDeployedCommand('restore', ...options)).toEqual({
       code: 1,
       output: expect.stringContaining(message),
     });
-    expect(await rows()).toEqual(before);
+    expect(await rows()).toEqual(rowsBefore);
   });
 });
 
 describe('npm run dead-letters', () => {
-  const BUCKET = 'data-console-staging-files';
-  const KEY = 'dead-letters/jobs/1767225600000-a.json';
-  const PATH = `/r2/buckets/${BUCKET}/objects/${KEY}`;
-  const LETTER = { id: 'a', queue: 'jobs', body: { kind: 'test' }, attempts: 5, diedAt: 1767225600000 };
+  const BUCKET_NAME = 'data-console-staging-files';
+  const LETTER_KEY = 'dead-letters/jobs/1767225600000-a.json';
+  const LETTER_PATH = `/r2/buckets/${BUCKET_NAME}/objects/${LETTER_KEY}`;
+  const DEAD_LETTER = { id: 'a', queue: 'jobs', body: { kind: 'test' }, attempts: 5, diedAt: 1767225600000 };
 
   beforeAll(() => {
-    cloudflare.buckets.set(BUCKET, {});
-    cloudflare.objects.set(`${BUCKET}/${KEY}`, JSON.stringify(LETTER));
+    cloudflare.buckets.set(BUCKET_NAME, {});
+    cloudflare.objects.set(`${BUCKET_NAME}/${LETTER_KEY}`, JSON.stringify(DEAD_LETTER));
   });
 
   it('retries a file that it could not read at once', async () => {
-    cloudflare.away.add(`GET ${PATH}`);
-    const listed = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
-    expect(listed).toEqual({
+    cloudflare.failingOnce.add(`GET ${LETTER_PATH}`);
+    const listResult = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
+    expect(listResult).toEqual({
       code: 0,
       output: expect.stringContaining('a  2026-01-01T00:00:00.000Z  jobs  5 attempts'),
     });
-    expect(cloudflare.unknown).toEqual([]);
+    expect(cloudflare.unansweredRequests).toEqual([]);
   });
 
   it('says what to check when the token may not read files', async () => {
-    cloudflare.refused.push(`GET ${PATH}`);
-    const listed = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
-    expect(listed).toEqual({
+    cloudflare.refusedRequests.push(`GET ${LETTER_PATH}`);
+    const listResult = await runDeployedCommand('dead-letters', 'list', '--env', 'staging');
+    expect(listResult).toEqual({
       code: 1,
       output: expect.stringMatching(
         /refused GET .* with 403: Authentication error \[10000\].*Check what CLOUDFLARE_API_TOKEN/,
@@ -110,9 +113,9 @@ it('npm run rotate-keys changes nothing after a rollback, and says which commit 
   const secrets = new Map([['EMBED_SECRETS', 'a secret']]);
   const worker = { tag: 't', metadata: { bindings: [] }, secrets, schedules: [], uploads: 2 };
   cloudflare.workers.set('data-console-staging-api', { ...worker, rolledBackTo: '0.1.0+d7363db' });
-  const safe = join(folder, 'safe');
+  const secretCopyPath = join(folder, 'safe');
   for (const options of [
-    ['embed', '--settle', '0', '--copy-secrets-to', safe],
+    ['embed', '--settle', '0', '--copy-secrets-to', secretCopyPath],
     ['remove', 'embed', '1', '--force'],
   ]) {
     const { code, output } = await runDeployedCommand('rotate-keys', ...options, '--env', 'staging');
@@ -121,7 +124,7 @@ it('npm run rotate-keys changes nothing after a rollback, and says which commit 
     expect(output).toContain('git checkout d7363db && npm ci && npm run deploy -- --env staging');
   }
   // No secret was generated.
-  await expect(readFile(safe)).rejects.toThrow('ENOENT');
+  await expect(readFile(secretCopyPath)).rejects.toThrow('ENOENT');
   expect([...secrets.keys()]).toEqual(['EMBED_SECRETS']);
-  expect(cloudflare.unknown).toEqual([]);
+  expect(cloudflare.unansweredRequests).toEqual([]);
 }, 60_000);

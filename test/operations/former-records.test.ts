@@ -3,9 +3,9 @@ import { CloudflareAccount } from '../../operations/cloudflare.ts';
 import { moveFormerRecords } from '../../operations/deployment/former-records.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 
-const NAME = 'data-console-audit';
-const BUCKET = 'data-console-files';
-const HOME = { hint: 'weur', jurisdiction: null };
+const DATABASE_NAME = 'data-console-audit';
+const BUCKET_NAME = 'data-console-files';
+const BUCKET_LOCATION = { hint: 'weur', jurisdiction: null };
 
 let cloudflare: LocalCloudflare;
 let account: CloudflareAccount;
@@ -13,8 +13,8 @@ let database: string;
 beforeAll(async () => {
   cloudflare = await startCloudflare();
   account = new CloudflareAccount(cloudflare);
-  await account.createBucket(BUCKET, HOME);
-  database = await account.createDatabase(NAME, HOME);
+  await account.createBucket(BUCKET_NAME, BUCKET_LOCATION);
+  database = await account.createDatabase(DATABASE_NAME, BUCKET_LOCATION);
   for (const statement of [
     'CREATE TABLE audit_events (id text PRIMARY KEY, company_id text, occurred_at integer)',
     'CREATE TABLE share_events (id text PRIMARY KEY, company_id text, occurred_at integer, details text)',
@@ -38,11 +38,11 @@ const insertRecords = (from: number, to: number) =>
      INSERT INTO audit_events SELECT printf('%06d', i), 'a', i FROM n`,
     [],
   );
-const openFiles = () => account.files(BUCKET, HOME);
-const moveRecords = () => moveFormerRecords(account, openFiles(), NAME);
+const openFiles = () => account.files(BUCKET_NAME, BUCKET_LOCATION);
+const moveRecords = () => moveFormerRecords(account, openFiles(), DATABASE_NAME);
 
-/** What the Worker's scheduled run does with what it has brought into the logs. */
-const takeUpRecords = () => {
+/** Deletes the archived files, as the Worker's scheduled run does once their records are in the logs. */
+const deleteArchive = () => {
   for (const key of [...cloudflare.objects.keys()]) if (key.includes('/archive/')) cloudflare.objects.delete(key);
 };
 const listIds = async (prefix: string): Promise<string[]> =>
@@ -54,16 +54,16 @@ const listIds = async (prefix: string): Promise<string[]> =>
   );
 
 it('the move of records of the former database resumes after a failure of the object store', async () => {
-  let puts = 0;
-  const failing = {
+  let putCount = 0;
+  const failingFiles = {
     ...openFiles(),
     put: async (key: string, text: string) => {
-      puts += 1;
-      if (puts === 2) throw new Error('away');
+      putCount += 1;
+      if (putCount === 2) throw new Error('away');
       await openFiles().put(key, text);
     },
   };
-  await expect(moveFormerRecords(account, failing, NAME)).rejects.toThrow('away');
+  await expect(moveFormerRecords(account, failingFiles, DATABASE_NAME)).rejects.toThrow('away');
   expect(await listIds('archive/audit-events/')).toHaveLength(5000);
   const report = await moveRecords();
   expect(report).toMatch(/^7004 rows were moved; 5 files wait for the scheduled run.* run this again/);
@@ -88,30 +88,30 @@ it('the move of records of the former database resumes after a failure of the ob
 });
 
 it('the move of records of the former database can be repeated, and reports when the database may be deleted', async () => {
-  takeUpRecords();
-  cloudflare.objects.delete(`${BUCKET}/dead-letters/data-console-jobs/10-dead.json`);
+  deleteArchive();
+  cloudflare.objects.delete(`${BUCKET_NAME}/dead-letters/data-console-jobs/10-dead.json`);
   await insertRecords(12_001, 12_010);
   expect(await moveRecords()).toContain('10 rows were moved; 1 files wait');
   expect(await listIds('archive/audit-events/')).toHaveLength(10);
   // What was sent again meanwhile does not come back.
   expect(await openFiles().list('dead-letters/')).toEqual(['dead-letters/data-console-jobs/11-wanted.json']);
-  takeUpRecords();
+  deleteArchive();
   await account.query(database, 'UPDATE share_views SET view_count = 4', []);
   expect(await moveRecords()).toContain('0 rows were moved; 1 files wait');
   expect(await openFiles().get('archive/share-views/former/one.ndjson')).toContain('"view_count":4');
-  takeUpRecords();
+  deleteArchive();
   expect(await moveRecords()).toBe(
-    `0 rows were moved, and all are in their logs: ${NAME} is not used any more, and may be deleted by hand`,
+    `0 rows were moved, and all are in their logs: ${DATABASE_NAME} is not used any more, and may be deleted by hand`,
   );
-  expect(cloudflare.databases.has(NAME)).toBe(true);
+  expect(cloudflare.databases.has(DATABASE_NAME)).toBe(true);
 });
 
-it('the move of records of the former database includes rows that were numbered anew in an emptied table', async () => {
+it('the move of records of the former database includes rows whose numbers began anew in an emptied table', async () => {
   await account.query(database, 'DELETE FROM audit_events', []);
   await insertRecords(20_001, 20_003);
   expect(await moveRecords()).toContain('3 rows were moved');
 });
 
-it('the move of records of the former database does nothing when there is no such database', async () => {
+it('the move of records of the former database does nothing when the former database does not exist', async () => {
   expect(await moveFormerRecords(account, openFiles(), 'data-console-other')).toBe('there is no such database');
 });

@@ -3,23 +3,23 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { unstable_splitSqlQuery as splitSqlQuery } from 'wrangler';
 import { PROJECT } from '../../operations/environments.ts';
-import { cutsTrigger } from './cloudflare-d1.ts';
+import { isTriggerCut } from './cloudflare-d1.ts';
 
-const migrations = ['drizzle'].flatMap((folder) =>
+const migrationFiles = ['drizzle'].flatMap((folder) =>
   readdirSync(join(PROJECT, folder))
     .filter((name) => name.endsWith('.sql'))
     .map((name) => join(folder, name)),
 );
 
-it.each(migrations)('the migration %s has no trigger that D1 would split at its semicolons', (file) => {
-  expect(cutsTrigger(readFileSync(join(PROJECT, file), 'utf8'))).toBe(false);
+it.each(migrationFiles)('the migration %s has no trigger that D1 would split at its semicolons', (file) => {
+  expect(isTriggerCut(readFileSync(join(PROJECT, file), 'utf8'))).toBe(false);
 });
 
 // What it takes for a part of the statement before is never run, the note that the migration is applied among it.
-it.each(migrations)('the migration %s is split by wrangler only where its statements end', (file) => {
+it.each(migrationFiles)('the migration %s is split by wrangler only where its statements end', (file) => {
   const sql = readFileSync(join(PROJECT, file), 'utf8');
-  const noted = `${sql}\nINSERT INTO d1_migrations (name) VALUES ('1.sql');`;
-  expect(splitSqlQuery(noted)).toHaveLength(sql.split('--> statement-breakpoint').length + 1);
+  const recordedMigration = `${sql}\nINSERT INTO d1_migrations (name) VALUES ('1.sql');`;
+  expect(splitSqlQuery(recordedMigration)).toHaveLength(sql.split('--> statement-breakpoint').length + 1);
 });
 
 it.each([
@@ -31,5 +31,5 @@ it.each([
   ],
   ['a condition on a line before', 'create trigger t AFTER INSERT ON a\nWHEN new.b BEGIN DELETE FROM b; END;'],
 ])('a trigger with %s is recognized as one that D1 would split', (_, sql) => {
-  expect(cutsTrigger(sql)).toBe(true);
+  expect(isTriggerCut(sql)).toBe(true);
 });

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { experimental_readRawConfig as readRawConfig, type Unstable_RawConfig as WranglerConfig } from 'wrangler';
 import { ENVIRONMENT_NAMES, PROJECT, readEnvironment } from '../../operations/environments.ts';
-import { WITHOUT_ADDRESSES } from './observability.ts';
+import { OBSERVABILITY_WITHOUT_ADDRESSES } from './observability.ts';
 
 const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
 
-/** Every configuration that something is deployed of, by name. */
+/** Returns the configuration of every Worker that is deployed, by name. */
 async function listConfigurations(): Promise<[string, WranglerConfig][]> {
   const location = { hint: null, jurisdiction: null, neon_region: null };
   const environments = await Promise.all(
@@ -20,13 +20,13 @@ async function listConfigurations(): Promise<[string, WranglerConfig][]> {
 
 describe('the deployed configuration', () => {
   it('keeps no URL of a request in logs, traces or issues of the platform', async () => {
-    const all = await listConfigurations();
-    expect(all.map(([name]) => name)).toEqual([
+    const configurations = await listConfigurations();
+    expect(configurations.map(([name]) => name)).toEqual([
       'wrangler.toml',
       ...ENVIRONMENT_NAMES.flatMap((name) => [`api of ${name}`, `background of ${name}`]),
     ]);
-    expect(all.map(([name, { observability }]) => [name, observability])).toEqual(
-      all.map(([name]) => [name, expect.objectContaining(nestParts(WITHOUT_ADDRESSES))]),
+    expect(configurations.map(([name, { observability }]) => [name, observability])).toEqual(
+      configurations.map(([name]) => [name, expect.objectContaining(nestParts(OBSERVABILITY_WITHOUT_ADDRESSES))]),
     );
   });
 

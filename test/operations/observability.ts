@@ -1,5 +1,5 @@
-/** What the platform keeps of requests, in the words of wrangler: logs of our own, and nothing that holds an address. */
-export const WITHOUT_ADDRESSES = {
+/** The observability settings of wrangler under which the platform stores our own logs, and nothing that holds an address. */
+export const OBSERVABILITY_WITHOUT_ADDRESSES = {
   logs: { invocation_logs: false },
   traces: { enabled: false },
   issues: { enabled: false },

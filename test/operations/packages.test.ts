@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { PROJECT } from '../../operations/environments.ts';
 
-const getPackage = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/');
+const parsePackageName = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/');
 
 it('every npm package that the Worker or the operators’ commands import is a production dependency', async () => {
   const commands = readdirSync(join(PROJECT, 'operations')).filter((name) => name.endsWith('.ts'));
@@ -28,11 +28,11 @@ it('every npm package that the Worker or the operators’ commands import is a p
     external: ['*.wasm', '*.css', '*.html'],
     logLevel: 'silent',
   });
-  const imported = Object.values(metafile.inputs)
+  const importedPackages = Object.values(metafile.inputs)
     .flatMap(({ imports }) => imports)
     .filter(({ external, path }) => external && !/^\.|:/.test(path) && !builtinModules.includes(path))
-    .map(({ path }) => getPackage(path));
+    .map(({ path }) => parsePackageName(path));
   const { dependencies } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
-  expect(imported).toEqual(expect.arrayContaining(['hono', 'wrangler', 'esbuild']));
-  expect(imported.filter((name) => !(name in dependencies))).toEqual([]);
+  expect(importedPackages).toEqual(expect.arrayContaining(['hono', 'wrangler', 'esbuild']));
+  expect(importedPackages.filter((name) => !(name in dependencies))).toEqual([]);
 });

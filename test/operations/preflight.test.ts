@@ -11,11 +11,11 @@ import { startNeonAccount } from './command.ts';
 
 let folder: string;
 let cloudflare: LocalCloudflare;
-let ends: (() => Promise<void>)[];
+let cleanups: (() => Promise<void>)[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'preflight-'));
   cloudflare = await startCloudflare();
-  ends = [cloudflare.close, () => rm(folder, { recursive: true, force: true })];
+  cleanups = [cloudflare.close, () => rm(folder, { recursive: true, force: true })];
   cloudflare.zones.set('console.test', {
     status: 'active',
     plan: 'business',
@@ -23,7 +23,7 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
-  for (const end of ends) await end();
+  for (const end of cleanups) await end();
 });
 
 const SETTINGS: EnvironmentSettings = {
@@ -32,38 +32,38 @@ const SETTINGS: EnvironmentSettings = {
   vars: { MAIL_FROM: 'Console <no-reply@mail.console.test>', CONSOLE_URL: 'https://console.test' },
 };
 
-interface Case {
+interface PreflightCase {
   settings?: Partial<EnvironmentSettings>;
   vars?: Record<string, string>;
   env?: NodeJS.ProcessEnv;
   neon?: { plan?: 'free' | 'launch' | 'scale'; projects?: number };
 }
 
-/** Looks ahead for production. @returns what it says, or what it refuses with */
+/** Checks the settings of production. @returns the notes of the check, or the error that it throws */
 async function checkSettings({
   settings = {},
   vars = {},
   env = { NEON_API_KEY: 'organization' },
   neon = {},
-}: Case = {}) {
+}: PreflightCase = {}) {
   const projects = Array.from({ length: neon.projects ?? 0 }, (_, at) => ({ id: `p-${at}`, name: `p-${at}` }));
   await writeFile(join(folder, 'projects.json'), JSON.stringify(projects));
   const account = await startNeonAccount(folder, { organizationKey: 'organization', plan: neon.plan ?? 'launch' });
-  ends.unshift(account.close);
+  cleanups.unshift(account.close);
   const environment = await readEnvironment('production', {
     ...SETTINGS,
     ...settings,
     vars: { ...(settings.vars ?? SETTINGS.vars), NEON_API_URL: account.apiUrl, ...vars },
   });
-  const asked = cloudflare.seen.length;
-  const said = await checkServices(environment, new CloudflareAccount(cloudflare), env).then(
+  const requestCount = cloudflare.receivedRequests.length;
+  const checkResult = await checkServices(environment, new CloudflareAccount(cloudflare), env).then(
     (notes) => ({ isReady: true, text: notes.join('\n') }),
     (error: Error) => ({ isReady: false, text: error.message }),
   );
-  expect(cloudflare.unknown).toEqual([]);
+  expect(cloudflare.unansweredRequests).toEqual([]);
   // The preflight changes nothing.
-  expect(cloudflare.seen.slice(asked).filter((request) => !request.startsWith('GET'))).toEqual([]);
-  return said;
+  expect(cloudflare.receivedRequests.slice(requestCount).filter((request) => !request.startsWith('GET'))).toEqual([]);
+  return checkResult;
 }
 
 it('the preflight passes when everything is ready', async () => {
@@ -86,7 +86,7 @@ it('the preflight checks the values of wrangler.toml that the environment does n
 });
 
 describe('the preflight of a deployment that cannot succeed', () => {
-  it.each<[string, Case & { before?: () => void }, RegExp]>([
+  it.each<[string, PreflightCase & { before?: () => void }, RegExp]>([
     [
       'R2 is off',
       {
@@ -98,7 +98,7 @@ describe('the preflight of a deployment that cannot succeed', () => {
     ],
     [
       'the token may not use queues',
-      { before: () => cloudflare.refused.push('GET /queues') },
+      { before: () => cloudflare.refusedRequests.push('GET /queues') },
       /let CLOUDFLARE_API_TOKEN edit Queues/,
     ],
     [
@@ -138,7 +138,7 @@ describe('the preflight of a deployment that cannot succeed', () => {
     ],
     [
       'the token may not see mail',
-      { before: () => cloudflare.refused.push('GET /zones/zone-of-console.test/email/sending/subdomains') },
+      { before: () => cloudflare.refusedRequests.push('GET /zones/zone-of-console.test/email/sending/subdomains') },
       /let CLOUDFLARE_API_TOKEN read Zone and Email Sending/,
     ],
     ['Neon does not know the key', { env: { NEON_API_KEY: 'wrong' } }, /Neon does not know NEON_API_KEY/],
@@ -182,7 +182,7 @@ describe('the preflight of a deployment that cannot succeed', () => {
 });
 
 describe('the preflight of a deployment that can succeed', () => {
-  it.each<[string, Case & { before?: () => void }, string]>([
+  it.each<[string, PreflightCase & { before?: () => void }, string]>([
     [
       'a zone that allows smaller bodies than an upload has',
       { before: () => Object.assign(cloudflare.zones.get('console.test') ?? {}, { plan: 'pro' }) },
@@ -218,12 +218,12 @@ it.each([
 ])('the preflight accepts an AI provider that answers %s to its key: %s', async (status, isReady) => {
   const model = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
   await new Promise((resolve) => model.once('listening', resolve));
-  ends.unshift(async () => void model.close());
+  cleanups.unshift(async () => void model.close());
   const { port } = model.address() as { port: number };
-  const said = await checkSettings({
+  const checkResult = await checkSettings({
     vars: { AI_BASE_URL: `http://127.0.0.1:${port}/v1` },
     env: { NEON_API_KEY: 'organization', AI_API_KEY: 'key' },
   });
-  expect(said.isReady).toBe(isReady);
-  if (!isReady) expect(said.text).toContain('refuses AI_API_KEY with 401');
+  expect(checkResult.isReady).toBe(isReady);
+  if (!isReady) expect(checkResult.text).toContain('refuses AI_API_KEY with 401');
 });

@@ -19,10 +19,10 @@ const makeUserSql = (company: string, id: string) =>
   `INSERT INTO users (id, company_id, email, name, password_hash, is_active, teams, metadata, created_at, updated_at)
    VALUES ('${id}', '${company}', '${id}@x.test', 'Ana "A" D''Ávila', 'hash-of-${id}', 1, '["t"]', '{}', 5, 5)`;
 const makeVisualizationsSql = (company: string, ids: string[], name: string) => {
-  const rest = (id: string) => `'${id}', '${name}', '', 'select ''1''', '{"x":1}', '[]', 'u', 1, 1`;
+  const makeOtherValues = (id: string) => `'${id}', '${name}', '', 'select ''1''', '{"x":1}', '[]', 'u', 1, 1`;
   return `INSERT INTO visualizations
     (id, company_id, slug, name, description, sql, chart, parameters, created_by_user_id, created_at, updated_at)
-    VALUES ${ids.map((id) => `('${id}', '${company}', ${rest(id)})`).join()}`;
+    VALUES ${ids.map((id) => `('${id}', '${company}', ${makeOtherValues(id)})`).join()}`;
 };
 
 beforeAll(async () => {
@@ -55,11 +55,11 @@ it('npm run restore saves the rows of a company, and restores them without chang
   const text = await readFile(file, 'utf8');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(text).not.toMatch(/user-b|session-|hash-of/);
-  const everything = () => ({
+  const readAllRows = () => ({
     users: query('SELECT * FROM users ORDER BY id'),
     visualizations: query<{ id: string }>('SELECT * FROM visualizations ORDER BY id'),
   });
-  const before = everything();
+  const rowsBefore = readAllRows();
 
   runStatements(
     "DELETE FROM visualizations WHERE company_id = 'a' AND id <> 'v-a-7'",
@@ -67,43 +67,44 @@ it('npm run restore saves the rows of a company, and restores them without chang
     "UPDATE users SET name = 'Changed'",
     makeVisualizationsSql('a', ['newer'], 'Newer'),
   );
-  const others = () => [
+  const listOtherRows = () => [
     query("SELECT * FROM visualizations WHERE company_id = 'b' OR id = 'newer' ORDER BY id"),
     query('SELECT * FROM users ORDER BY id'),
   ];
-  const untouched = others();
+  const otherRowsBefore = listOtherRows();
   expect(await runRestore('put-back', file)).toEqual({ code: 0, output: '60 rows were put back.\n' });
 
-  const own = ({ visualizations }: typeof before) => visualizations.filter(({ id }) => id.startsWith('v-a-'));
-  expect(own(everything())).toEqual(own(before));
-  expect(others()).toEqual(untouched);
+  const selectOwnRows = ({ visualizations }: typeof rowsBefore) =>
+    visualizations.filter(({ id }) => id.startsWith('v-a-'));
+  expect(selectOwnRows(readAllRows())).toEqual(selectOwnRows(rowsBefore));
+  expect(listOtherRows()).toEqual(otherRowsBefore);
 });
 
-it('npm run restore does not resubscribe anybody to a schedule who had unsubscribed', async () => {
+it('npm run restore does not resubscribe recipients who had unsubscribed from a schedule', async () => {
   const file = join(folder, 'schedules.ndjson');
-  const recipient = (subject: string, unsubscribed: string) =>
+  const insertRecipient = (subject: string, unsubscribed: string) =>
     `INSERT INTO schedule_recipients (company_id, schedule_id, kind, subject, position, unsubscribed_at)
      VALUES ('a', 's-a', 'email', '${subject}', 0, ${unsubscribed})`;
   runStatements(
     `INSERT INTO schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, api_url, created_by_user_id, created_at, updated_at)
      VALUES ('s-a', 'a', 'Daily', 'visualization', 'v-a-1', '{}', '0 8 * * *', 'UTC', 'summary', 'paused', '', 'user-a', 1, 1)`,
-    recipient('stays@x.test', 'NULL'),
-    recipient('left-since@x.test', 'NULL'),
-    recipient('left-before@x.test', '5'),
+    insertRecipient('stays@x.test', 'NULL'),
+    insertRecipient('left-since@x.test', 'NULL'),
+    insertRecipient('left-before@x.test', '5'),
   );
   await runRestore('save', 'a', file);
   runStatements("UPDATE schedule_recipients SET unsubscribed_at = 7 WHERE subject = 'left-since@x.test'");
-  const recipients = () =>
+  const listRecipients = () =>
     query('SELECT subject, unsubscribed_at FROM schedule_recipients ORDER BY subject DESC') as unknown[];
   expect((await runRestore('put-back', file)).code).toBe(0);
   const [stays, since] = [
     { subject: 'stays@x.test', unsubscribed_at: null },
     { subject: 'left-since@x.test', unsubscribed_at: 7 },
   ];
-  expect(recipients()).toEqual([stays, since, { subject: 'left-before@x.test', unsubscribed_at: 5 }]);
+  expect(listRecipients()).toEqual([stays, since, { subject: 'left-before@x.test', unsubscribed_at: 5 }]);
   runStatements("DELETE FROM schedules WHERE id = 's-a'");
   expect((await runRestore('put-back', file)).code).toBe(0);
-  expect(recipients()).toEqual([stays, { subject: 'left-since@x.test', unsubscribed_at: null }]);
+  expect(listRecipients()).toEqual([stays, { subject: 'left-since@x.test', unsubscribed_at: null }]);
 });
 
 it('npm run restore restores permissions only with --access, and never a password', async () => {
@@ -114,20 +115,20 @@ it('npm run restore restores permissions only with --access, and never a passwor
     "UPDATE users SET is_active = 0, password_hash = 'new', mfa_enabled = 1 WHERE id = 'administrator'",
     "DELETE FROM users WHERE id = 'gone'",
   );
-  const people = () =>
+  const listPeople = () =>
     query(
       `SELECT id, is_active, password_hash, mfa_enabled FROM users
        WHERE id IN ('administrator', 'gone') ORDER BY id`,
     );
-  const now = people();
+  const now = listPeople();
   expect((await runRestore('put-back', file)).code).toBe(0);
-  expect(people()).toEqual(now);
-  const refused = await runRestore('put-back', file, '--tables', 'users,dashboards');
-  expect(refused).toEqual({ code: 1, output: expect.stringMatching(/^users say who may do .* Say --access/) });
-  expect(people()).toEqual(now);
+  expect(listPeople()).toEqual(now);
+  const refusedRestore = await runRestore('put-back', file, '--tables', 'users,dashboards');
+  expect(refusedRestore).toEqual({ code: 1, output: expect.stringMatching(/^users say who may do .* Say --access/) });
+  expect(listPeople()).toEqual(now);
 
   expect((await runRestore('put-back', file, '--tables', 'users', '--access')).code).toBe(0);
-  expect(people()).toEqual([
+  expect(listPeople()).toEqual([
     { id: 'administrator', is_active: 1, password_hash: 'new', mfa_enabled: 1 },
     { id: 'gone', is_active: 1, password_hash: null, mfa_enabled: 0 },
   ]);
@@ -135,22 +136,22 @@ it('npm run restore restores permissions only with --access, and never a passwor
   expect(query("SELECT living FROM user_counts WHERE company_id = 'a'")).toEqual([{ living: 3 }]);
 });
 
-it('npm run restore skips and names rows that conflict with others, and restores all the rest', async () => {
+it('npm run restore skips and names rows that conflict with existing rows, and restores all the rest', async () => {
   const file = join(folder, 'conflicts.ndjson');
   const account = (id: string, isDefault: number) =>
     `INSERT INTO accounts (id, company_id, name, is_default, is_active, metadata, created_at, updated_at)
      VALUES ('${id}', 'b', '${id}', ${isDefault}, 1, '{}', 1, 1)`;
-  const binding = (id: string) =>
+  const makeBindingSql = (id: string) =>
     `INSERT INTO group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
      VALUES ('${id}', 'b', 'g', 'user', 'user-b', 'old', 1)`;
-  runStatements(account('old', 1), account('other', 0), binding('before'));
+  runStatements(account('old', 1), account('other', 0), makeBindingSql('before'));
   await runRestore('save', 'b', file);
   // The default account moved, a membership was made anew, and somebody took a name.
   runStatements(
     "UPDATE accounts SET is_default = 0, name = 'renamed' WHERE id = 'old'",
     account('newest', 1),
     "DELETE FROM group_bindings WHERE id = 'before'",
-    binding('after'),
+    makeBindingSql('after'),
     "DELETE FROM visualizations WHERE id IN ('v-b-0', 'v-b-1')",
     makeVisualizationsSql('b', ['thief'], 'Thief'),
     "UPDATE visualizations SET slug = 'v-b-0' WHERE id = 'thief'",
@@ -159,8 +160,8 @@ it('npm run restore skips and names rows that conflict with others, and restores
   const { code, output } = await runRestore('put-back', file, '--access');
   expect(code).toBe(0);
   expect(output).toMatch(/^61 rows were put back\.\n3 were skipped/);
-  for (const skipped of ['accounts old: ', 'group_bindings before: ', 'visualizations v-b-0: ']) {
-    expect(output).toMatch(new RegExp(`^ {2}${skipped}.*UNIQUE constraint failed`, 'm'));
+  for (const skippedRow of ['accounts old: ', 'group_bindings before: ', 'visualizations v-b-0: ']) {
+    expect(output).toMatch(new RegExp(`^ {2}${skippedRow}.*UNIQUE constraint failed`, 'm'));
   }
   expect(query('SELECT id FROM group_bindings')).toEqual([{ id: 'after' }]);
   expect(query("SELECT id FROM visualizations WHERE id IN ('v-b-0', 'v-b-1', 'thief') ORDER BY id")).toEqual([
@@ -183,16 +184,16 @@ it('npm run restore writes nothing from a file that is incomplete or holds rows 
   await runRestore('save', 'a', file);
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
   query("DELETE FROM visualizations WHERE company_id = 'a'");
-  const broken = join(folder, 'broken.ndjson');
-  const foreign = lines.map((line) => line.replace('"company_id":"a"', '"company_id":"b"'));
+  const brokenFile = join(folder, 'broken.ndjson');
+  const foreignLines = lines.map((line) => line.replace('"company_id":"a"', '"company_id":"b"'));
   for (const [text, message] of [
     [lines.slice(0, -1).join('\n'), 'is not a whole copy'],
     [lines.toSpliced(5, 1).join('\n'), 'is not a whole copy'],
     [lines.join('\n').slice(0, -4), 'is not a whole copy'],
-    [[lines[0], ...foreign.slice(1)].join('\n'), 'holds a row of another company'],
+    [[lines[0], ...foreignLines.slice(1)].join('\n'), 'holds a row of another company'],
   ] as const) {
-    await writeFile(broken, text);
-    expect(await runRestore('put-back', broken)).toEqual({ code: 1, output: expect.stringContaining(message) });
+    await writeFile(brokenFile, text);
+    expect(await runRestore('put-back', brokenFile)).toEqual({ code: 1, output: expect.stringContaining(message) });
     expect(query("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
   }
 });

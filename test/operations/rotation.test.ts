@@ -20,7 +20,7 @@ afterAll(() => state.remove());
 const readSecrets = async (): Promise<Record<string, string>> =>
   JSON.parse(await readFile(join(folder, 'secrets.json'), 'utf8'));
 
-/** Version 1 of each key, and what else is in the file of a local start. */
+/** Writes version 1 of each key, and the other secrets of a local start, to the file of secrets. */
 beforeEach(async () => {
   const first = KEY_NAMES.map((key) => [
     KEY_VARIABLES[key],
@@ -35,26 +35,26 @@ const runStatements = (...statements: string[]): void => {
   for (const statement of statements) state.query(statement);
 };
 
-const aKey = (version: number, expiresAt: number) =>
+const makeApiKeySql = (version: number, expiresAt: number) =>
   `INSERT INTO api_keys (id, company_id, service_account_id, access_key, salt, derivation_version, secret_digest,
      description, expires_at, is_active, created_at, updated_at)
    VALUES ('${crypto.randomUUID()}', 'c', 's', '${crypto.randomUUID()}', 'salt', ${version}, 'd', '', ${expiresAt}, 1, 0, 0)`;
 
 describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
   it('adds a version that is used from then on, and keeps the old version and all other secrets', async () => {
-    const before = await readSecrets();
+    const secretsBefore = await readSecrets();
     const { code, output } = await runRotation(key, '--copy-secrets-to', join(folder, `${key}.copy`));
     expect([code, output]).toEqual([0, expect.stringMatching(/^Version (\d+) is set.*\nVersion \1 is in use/)]);
-    const after = await readSecrets();
-    const [added, ...others] = Object.keys(after).filter((name) => !(name in before));
+    const secretsAfter = await readSecrets();
+    const [added, ...others] = Object.keys(secretsAfter).filter((name) => !(name in secretsBefore));
     expect(others).toEqual([]);
     expect(added).toMatch(new RegExp(`^${KEY_VARIABLES[key]}_\\d{10}$`));
-    expect(after).toMatchObject(before);
+    expect(secretsAfter).toMatchObject(secretsBefore);
 
-    const value = after[added as string] as string;
-    const gathered = JSON.parse(String(gatherVersions(after)[KEY_VARIABLES[key]]));
-    if (key === 'jwt') expect([gathered.length, gathered[0]]).toEqual([2, JSON.parse(value)]);
-    else expect([Object.keys(gathered).length, Object.values(gathered)[1]]).toEqual([2, value]);
+    const value = secretsAfter[added as string] as string;
+    const gatheredVersions = JSON.parse(String(gatherVersions(secretsAfter)[KEY_VARIABLES[key]]));
+    if (key === 'jwt') expect([gatheredVersions.length, gatheredVersions[0]]).toEqual([2, JSON.parse(value)]);
+    else expect([Object.keys(gatheredVersions).length, Object.values(gatheredVersions)[1]]).toEqual([2, value]);
     // The secret is only in the requested copy, which nobody else may read.
     expect(output).not.toContain(value);
     const copy = join(folder, `${key}.copy`);
@@ -71,16 +71,21 @@ describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
 describe('the removal of an old version of a key', () => {
   it('is refused while API keys are derived from it, and names their number and latest expiry', async () => {
     const until = Date.now() + 30 * DAY_MS;
-    runStatements('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
+    runStatements(
+      'DELETE FROM api_keys',
+      makeApiKeySql(1, until),
+      makeApiKeySql(1, Date.now() - DAY_MS),
+      makeApiKeySql(2, until),
+    );
     await runRotation('key-derivation');
-    const refused = await runRotation('remove', 'key-derivation', '1');
-    expect(refused).toEqual({
+    const refusedRemoval = await runRotation('remove', 'key-derivation', '1');
+    expect(refusedRemoval).toEqual({
       code: 1,
       output: expect.stringContaining(`1 API key, the last until ${new Date(until).toISOString().slice(0, 10)}`),
     });
     expect(await readSecrets()).toHaveProperty('KEY_DERIVATION_SECRETS');
-    const listed = await runCommand('rotate-keys', ['list'], { LOCAL_STATE_DIR: folder });
-    expect(listed.output).toContain('1  needed by 1 API key');
+    const listResult = await runCommand('rotate-keys', ['list'], { LOCAL_STATE_DIR: folder });
+    expect(listResult.output).toContain('1  needed by 1 API key');
 
     runStatements('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
     expect((await runRotation('remove', 'key-derivation', '1')).code).toBe(0);
@@ -99,18 +104,18 @@ describe('the removal of an old version of a key', () => {
     await runRotation('encryption');
     const { code, output } = await runRotation('remove', 'encryption', '1');
     expect(code).toBe(1);
-    for (const use of [
+    for (const encryptedUse of [
       '1 connections',
       '1 secrets of authenticators',
       '1 signing keys',
       '1 backup codes',
       'the last minutes',
     ]) {
-      expect(output).toContain(use);
+      expect(output).toContain(encryptedUse);
     }
     expect(output).not.toContain('read-only');
-    const forced = await runRotation('remove', 'encryption', '1', '--force');
-    expect(forced).toEqual({ code: 0, output: expect.stringContaining('Ended: 1 backup codes') });
+    const forcedRemoval = await runRotation('remove', 'encryption', '1', '--force');
+    expect(forcedRemoval).toEqual({ code: 0, output: expect.stringContaining('Ended: 1 backup codes') });
   });
 
   it.each([
@@ -122,10 +127,10 @@ describe('the removal of an old version of a key', () => {
       /still needed by\n {2}perhaps .* until \d{4}-\d\d-\d\d/,
     );
     const now = Date.now();
-    const nothing = { query: async () => [], close: async () => undefined };
-    const usesAfter = (ms: number) => findUses(key, 1, makeVersion(now), nothing, now + ms);
-    expect(await usesAfter(days * DAY_MS)).toHaveLength(1);
-    expect(await usesAfter(days * DAY_MS + 61_000)).toEqual([]);
+    const emptyDatabase = { query: async () => [], close: async () => undefined };
+    const findUsesAfter = (ms: number) => findUses(key, 1, makeVersion(now), emptyDatabase, now + ms);
+    expect(await findUsesAfter(days * DAY_MS)).toHaveLength(1);
+    expect(await findUsesAfter(days * DAY_MS + 61_000)).toEqual([]);
   });
 });
 

@@ -19,9 +19,12 @@ it.each([
     '{"old":"one"}\n{"KEY":"secret"}\n',
   ],
   ['a file with written secrets', '.new', (file: string) => writeSecretFile(file, 'secret\n'), 'secret\n'],
-])('%s can be read by its owner only, even if it replaces a file with a wider mode', async (_, wide, write, text) => {
-  const file = join(folder, 'safe');
-  await writeFile(`${file}${wide}`, '{"old":"one"}\n', { mode: 0o644 });
-  await write(file);
-  expect([(await stat(file)).mode & 0o777, await readFile(file, 'utf8')]).toEqual([0o600, text]);
-});
+])(
+  '%s can be read by its owner only, even if it replaces a file with a wider mode',
+  async (_, fileSuffix, write, text) => {
+    const file = join(folder, 'safe');
+    await writeFile(`${file}${fileSuffix}`, '{"old":"one"}\n', { mode: 0o644 });
+    await write(file);
+    expect([(await stat(file)).mode & 0o777, await readFile(file, 'utf8')]).toEqual([0o600, text]);
+  },
+);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Looks through the folder as `npm run lint` looks through the project. */
+/** Scans the folder as `npm run lint` scans the project. */
 const scanFolder = () =>
   promisify(execFile)('npx', ['secretlint', '--secretlintrc', join(PROJECT, '.secretlintrc.json'), `${folder}/**/*`], {
     cwd: PROJECT,

@@ -11,7 +11,7 @@ import { buildPages } from '../../src/web/build.ts';
 
 let folder: string;
 let miniflare: Miniflare;
-const logged: string[] = [];
+const logLines: string[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'data-console-whole-'));
@@ -21,14 +21,14 @@ beforeAll(async () => {
   const modules = await bundleWorker(PROJECT, modulesRoot);
   const { workerOptions }: { workerOptions: V4WorkerOptionsShape } = workerOptionsOf(join(PROJECT, 'wrangler.toml'));
   const { modulesRules: _rules, email: _email, ...bound } = workerOptions;
-  const given = { NEON_API_KEY: 'key', PLATFORM_ADMIN_TOKEN: 'token-of-the-tests' };
-  const { toSet: secrets } = makeMissingSecrets([], given, Date.now());
+  const givenSecrets = { NEON_API_KEY: 'key', PLATFORM_ADMIN_TOKEN: 'token-of-the-tests' };
+  const { secretsToSet: secrets } = makeMissingSecrets([], givenSecrets, Date.now());
   miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new Log(LogLevel.NONE),
       cf: false,
       telemetry: { enabled: false },
-      handleStructuredLogs: ({ message }) => void logged.push(message),
+      handleStructuredLogs: ({ message }) => void logLines.push(message),
       workers: [{ ...bound, bindings: { ...bound.bindings, ...secrets }, name: 'whole', modules, modulesRoot }],
     }),
   );
@@ -59,6 +59,6 @@ describe('the Worker that `wrangler deploy` builds from wrangler.toml', () => {
   it('runs on schedule', async () => {
     const worker = await miniflare.getWorker('whole');
     expect((await worker.scheduled({ cron: '* * * * *' })).outcome).toBe('ok');
-    await expect.poll(() => logged.join()).toContain('scheduled_ran');
+    await expect.poll(() => logLines.join()).toContain('scheduled_ran');
   });
 });

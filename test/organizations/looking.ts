@@ -1,19 +1,20 @@
 import { env, listDurableObjectIds, runInDurableObject } from 'cloudflare:test';
 import { expect } from 'vitest';
 import type { Bindings } from '../../src/config.ts';
-import { OBJECT_NAMES } from '../../src/objects/jurisdiction.ts';
+import { OBJECT_BINDING_NAMES } from '../../src/objects/jurisdiction.ts';
 import { createCaller } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
-import { must } from '../support/signed.ts';
-import { neon } from '../support/tenant.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { createLocalNeonApi } from '../support/tenant.ts';
 
 export const operator = createCaller('operator-token-of-the-tests');
 export const makePath = ({ id }: { id: string }) => `/admin/organizations/${id}`;
 
-/** Has a company ended at once. */
-export const endAtOnce = (company: { id: string }) => must(operator.delete(`${makePath(company)}?after_days=0`));
+/** Deletes a company without delay. */
+export const deleteAtOnce = (company: { id: string }) =>
+  expectSuccess(operator.delete(`${makePath(company)}?after_days=0`));
 
-/** Runs what is scheduled until the certificate is there. @returns it */
+/** Runs the scheduled tasks until the certificate of erasure exists. @returns the certificate */
 export async function runErasure(company: { id: string }, runs = 3): Promise<string> {
   for (let run = 0; run < runs; run += 1) {
     await runScheduled();
@@ -23,7 +24,7 @@ export async function runErasure(company: { id: string }, runs = 3): Promise<str
   throw new Error('The company is not erased.');
 }
 
-/** All addresses of people that a company knows. */
+/** Lists all e-mail addresses of people that a company has stored. */
 export async function listAddresses(companyId: string): Promise<string[]> {
   const { results } = await env.CONTROL_DB.prepare(
     `select email from users where company_id = ?1 union select email from outsiders where company_id = ?1
@@ -36,8 +37,8 @@ export async function listAddresses(companyId: string): Promise<string[]> {
   return results.map(({ email }) => email);
 }
 
-/** Where one of these texts stands, in every store of the local system: tables, keys and bodies. */
-export async function findPlaces(marks: readonly string[]): Promise<string[]> {
+/** Finds where one of these texts is stored, in every store of the local system: tables, keys and bodies. */
+export async function findStoredPlaces(marks: readonly string[]): Promise<string[]> {
   return [
     ...(await findInControlRecords(marks)),
     ...(await findInFiles(marks)),
@@ -45,14 +46,14 @@ export async function findPlaces(marks: readonly string[]): Promise<string[]> {
   ].toSorted();
 }
 
-/** The marks that a text has, each with what stands before it. */
+/** Returns the marks that a text contains, each with the text before it. */
 const findMarks = (marks: readonly string[], text: string): string[] =>
   marks.flatMap((mark) => {
     const at = text.indexOf(mark);
     return at < 0 ? [] : text.slice(Math.max(0, at - 200), at + mark.length);
   });
 
-/** The tables of the control database. */
+/** Lists the tables of the control database. */
 export async function listControlTables(): Promise<string[]> {
   const { results } = await env.CONTROL_DB.prepare(
     `select name from sqlite_master where type = 'table' and name not like '\\_cf\\_%' escape '\\'
@@ -62,18 +63,18 @@ export async function listControlTables(): Promise<string[]> {
 }
 
 async function findInControlRecords(marks: readonly string[]): Promise<string[]> {
-  const places: string[] = [];
+  const locations: string[] = [];
   for (const table of await listControlTables()) {
     const { results } = await env.CONTROL_DB.prepare(`select * from "${table}"`).all();
     // What stays is the certificate of the id.
     for (const row of table === 'company_ends' ? [] : results) {
-      for (const mark of findMarks(marks, JSON.stringify(row))) places.push(`D1 ${table}: ${mark}`);
+      for (const mark of findMarks(marks, JSON.stringify(row))) locations.push(`D1 ${table}: ${mark}`);
     }
   }
-  return places;
+  return locations;
 }
 
-/** Every key of the bucket. */
+/** Lists every key of the bucket. */
 export async function listFileKeys(): Promise<string[]> {
   const keys: string[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -85,29 +86,29 @@ export async function listFileKeys(): Promise<string[]> {
 }
 
 async function findInFiles(marks: readonly string[]): Promise<string[]> {
-  const places: string[] = [];
+  const locations: string[] = [];
   for (const key of await listFileKeys()) {
     const body = (await env.FILES.get(key))?.body;
-    const plain = body && key.endsWith('.gz') ? body.pipeThrough(new DecompressionStream('gzip')) : body;
-    const text = key + (plain ? await new Response(plain).text() : '');
-    for (const mark of findMarks(marks, text)) places.push(`R2 ${key}: ${mark}`);
+    const plainBody = body && key.endsWith('.gz') ? body.pipeThrough(new DecompressionStream('gzip')) : body;
+    const text = key + (plainBody ? await new Response(plainBody).text() : '');
+    for (const mark of findMarks(marks, text)) locations.push(`R2 ${key}: ${mark}`);
   }
-  return places;
+  return locations;
 }
 
 async function findInObjects(marks: readonly string[]): Promise<string[]> {
-  const places: string[] = [];
-  for (const name of OBJECT_NAMES) {
+  const locations: string[] = [];
+  for (const name of OBJECT_BINDING_NAMES) {
     const namespace = (env as unknown as Bindings)[name] as DurableObjectNamespace;
     for (const id of await listDurableObjectIds(namespace)) {
       const text = await runInDurableObject(namespace.get(id), readObjectText);
-      for (const mark of findMarks(marks, text)) places.push(`${name} ${id}: ${mark}`);
+      for (const mark of findMarks(marks, text)) locations.push(`${name} ${id}: ${mark}`);
     }
   }
-  return places;
+  return locations;
 }
 
-/** All that an object has on disk. */
+/** Reads everything that a Durable Object has on disk, as text. */
 async function readObjectText(_: object, { storage }: DurableObjectState): Promise<string> {
   const tables = storage.sql
     .exec<{ name: string }>(
@@ -118,14 +119,14 @@ async function readObjectText(_: object, { storage }: DurableObjectState): Promi
   return rows.join('\n') + JSON.stringify([...(await storage.list())]);
 }
 
-/** Ends a company, and looks for what is left of it, its people and `marks`. */
+/** Deletes a company, and expects that no store holds its id, the addresses of its people or `marks` any more. */
 export async function expectNothingLeft(company: { id: string }, marks: readonly string[] = []): Promise<string> {
-  const all = [company.id, ...(await listAddresses(company.id)), ...marks];
-  const before = await findPlaces(all);
-  expect(before.length).toBeGreaterThan(0);
-  await endAtOnce(company);
+  const allMarks = [company.id, ...(await listAddresses(company.id)), ...marks];
+  const placesBefore = await findStoredPlaces(allMarks);
+  expect(placesBefore.length).toBeGreaterThan(0);
+  await deleteAtOnce(company);
   const certificate = await runErasure(company);
-  expect(await findPlaces(all)).toEqual([]);
-  expect(await neon().findProject(`console-${company.id}`, Date.now() + 10_000)).toBeNull();
+  expect(await findStoredPlaces(allMarks)).toEqual([]);
+  expect(await createLocalNeonApi().findProject(`console-${company.id}`, Date.now() + 10_000)).toBeNull();
   return certificate;
 }

@@ -7,46 +7,59 @@ import type { Person } from '../../src/logs/redaction.ts';
 import { redactText, redactValue } from '../../src/logs/redaction.ts';
 import { storeInLog } from '../../src/modules/company-log/service.ts';
 import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts';
-import { COMPANY_TABLES, getName } from '../../src/modules/organizations/end/control-store.ts';
-import { STORES } from '../../src/modules/organizations/end/stores.ts';
-import { appendRecords, daysAgo, makeRecord, settleLog } from '../company-log/support.ts';
-import { createSchedule, recordAgreement } from '../schedules/support.ts';
-import { aContext, aMember, anOutsider, dashboardGrant, requestCode } from '../share-portal/support.ts';
-import { aSalesDashboard, aShare } from '../shares/support.ts';
-import { type Caller, call, createCaller } from '../support/api.ts';
+import { COMPANY_TABLES, getControlTableName } from '../../src/modules/organizations/end/control-store.ts';
+import { DATA_STORES } from '../../src/modules/organizations/end/stores.ts';
+import { appendRecords, getTimeDaysAgo, makeRecord, settleLog } from '../company-log/support.ts';
+import { createSchedule, recordConsent } from '../schedules/support.ts';
+import {
+  addContextMember,
+  createShareContext,
+  makeDashboardGrant,
+  requestCode,
+  signInOutsider,
+} from '../share-portal/support.ts';
+import { createSalesDashboard, createShare } from '../shares/support.ts';
+import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { resetClock } from '../support/clock.ts';
-import { inContext } from '../support/context.ts';
+import { runInContext } from '../support/context.ts';
 import { readRecords } from '../support/log.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
-import { must, signed } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { createSignedCaller, expectSuccess } from '../support/signed.ts';
+import {
+  type Company,
+  createAllowedUser,
+  createOwnedCompany,
+  createProvisionedCompany,
+  logIn,
+  PASSWORD,
+} from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
-import { someSales } from '../visualizations/support.ts';
+import { createSalesTable } from '../visualizations/support.ts';
 import { createEndpoint, createReceiver } from '../webhooks/support.ts';
-import { findPlaces, listFileKeys } from './looking.ts';
+import { findStoredPlaces, listFileKeys } from './looking.ts';
 
-const PATH = '/v1/personal-data';
-const of = (email: string) => `${PATH}?email=${encodeURIComponent(email)}`;
-const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+const PERSONAL_DATA_PATH = '/v1/personal-data';
+const of = (email: string) => `${PERSONAL_DATA_PATH}?email=${encodeURIComponent(email)}`;
+const ISO_PATTERN = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 let createdCount = 0;
 
-interface Found {
+interface FoundRecord {
   kind: string;
   record: Record<string, unknown>;
 }
 
-/** A caller whose requests come from one address and browser. */
+/** Creates a caller whose requests come from one address and browser. */
 const from = (token: string, headers: Record<string, string>): Caller => {
   const as = createCaller(token);
   const entries = Object.entries(as).map(([name, send]) => [
     name,
-    (path: string, sending: { headers?: Record<string, string> } = {}) =>
-      send(path, { ...sending, headers: { ...headers, ...sending.headers } }),
+    (path: string, requestOptions: { headers?: Record<string, string> } = {}) =>
+      send(path, { ...requestOptions, headers: { ...headers, ...requestOptions.headers } }),
   ]);
   return Object.fromEntries(entries) as Caller;
 };
 
-interface Planted {
+interface PlantedPerson {
   company: Company;
   id: string;
   email: string;
@@ -56,41 +69,44 @@ interface Planted {
   agent: string;
 }
 
-/** Plants a person everywhere: as administrator, maker, inviter, invited, member, recipient and outsider. */
-async function plantPerson(company: Company): Promise<Planted> {
-  const { id, email, token } = await aUser(company, { can: ['*'] });
+/** Creates a person with data everywhere: as administrator, creator, inviter, invited, member, recipient and outsider. */
+async function plantPerson(company: Company): Promise<PlantedPerson> {
+  const { id, email, token } = await createAllowedUser(company, { can: ['*'] });
   createdCount += 1;
   const ip = `203.0.113.${100 + createdCount}`;
   const agent = `Browser of person ${createdCount}`;
-  const FROM = { 'cf-connecting-ip': ip, 'user-agent': agent };
-  const as = from(token, FROM);
-  const theirs: Company = { ...company, as, token };
+  const CLIENT_HEADERS = { 'cf-connecting-ip': ip, 'user-agent': agent };
+  const as = from(token, CLIENT_HEADERS);
+  const personCompany: Company = { ...company, as, token };
   const name = `Petra Person ${id}`;
-  await must(as.put('/v1/auth/me', { json: { name } }));
-  await call('POST', '/v1/auth/login', {
-    headers: FROM,
+  await expectSuccess(as.put('/v1/auth/me', { json: { name } }));
+  await callApi('POST', '/v1/auth/login', {
+    headers: CLIENT_HEADERS,
     json: { company_slug: company.slug, email, password: PASSWORD },
   });
-  await call('POST', '/v1/auth/passwordless/request', { headers: FROM, json: { company_slug: company.slug, email } });
-  await call('POST', '/v1/users/reset-password/request', { headers: FROM, json: { email } });
-  await must(
+  await callApi('POST', '/v1/auth/passwordless/request', {
+    headers: CLIENT_HEADERS,
+    json: { company_slug: company.slug, email },
+  });
+  await callApi('POST', '/v1/users/reset-password/request', { headers: CLIENT_HEADERS, json: { email } });
+  await expectSuccess(
     as.post('/v1/auth/2fa/setup', { json: { password: PASSWORD } }).then((answer) => ({ ...answer, status: 200 })),
   );
-  await someSales(theirs);
-  const { dashboard } = await aSalesDashboard(theirs);
-  await aShare(theirs, dashboard._id);
-  await must(as.post('/v1/users/invite', { json: { email: `friend-of-${id}@x.test` } }));
-  await must(
+  await createSalesTable(personCompany);
+  const { dashboard } = await createSalesDashboard(personCompany);
+  await createShare(personCompany, dashboard._id);
+  await expectSuccess(as.post('/v1/users/invite', { json: { email: `friend-of-${id}@x.test` } }));
+  await expectSuccess(
     as.post('/v1/groups', {
       json: { name: `Asks ${id}`, slug: `asks-${id.slice(-8)}`, description: `Ask ${email}, or ${email}.` },
     }),
   );
-  const shared = await aContext(theirs, [dashboardGrant(dashboard._id)], [email]);
-  await aMember(as, shared.id, { member_type: 'internal_user', member_id: id });
-  const outsider = await anOutsider(company, email);
-  await outsider.as.get('/api/v1/share-portal/dashboards', { headers: FROM });
+  const sharedContext = await createShareContext(personCompany, [makeDashboardGrant(dashboard._id)], [email]);
+  await addContextMember(as, sharedContext.id, { member_type: 'internal_user', member_id: id });
+  const outsider = await signInOutsider(company, email);
+  await outsider.as.get('/api/v1/share-portal/dashboards', { headers: CLIENT_HEADERS });
   await requestCode(company, email);
-  await recordAgreement(company, email);
+  await recordConsent(company, email);
   await createSchedule(as, dashboard, {
     recipients: [{ user_id: id }, { email }],
   });
@@ -101,14 +117,14 @@ async function plantPerson(company: Company): Promise<Planted> {
       statements: [{ effect: 'Allow', actions: ['users:get'], resources: [`arn:svc:users:${company.id}:user/${id}`] }],
     },
   };
-  await must(as.post('/v1/policies', { json: policy }));
+  await expectSuccess(as.post('/v1/policies', { json: policy }));
   const outsiderId = (
     await selectRow<{ id: string }>('select id from outsiders where company_id = ? and email = ?', company.id, email)
   )?.id as string;
   await appendRecords(company.id, [
-    makeRecord(daysAgo(200), { principalId: id, ip }),
-    makeRecord(daysAgo(199), { principalId: 'another', ip: '198.51.100.1', resourceId: `${id}/x` }),
-    makeRecord(daysAgo(10), { principalId: id, ip }),
+    makeRecord(getTimeDaysAgo(200), { principalId: id, ip }),
+    makeRecord(getTimeDaysAgo(199), { principalId: 'another', ip: '198.51.100.1', resourceId: `${id}/x` }),
+    makeRecord(getTimeDaysAgo(10), { principalId: id, ip }),
   ]);
   await settleLog(company.id);
   const letter = { id: newId(Date.now()), companyId: company.id, principalId: id, ip };
@@ -124,12 +140,12 @@ afterEach(resetClock);
 const failToSend = () => Promise.reject(new Error('The queue is away.'));
 
 describe('the stored data about a person', () => {
-  let person: Planted;
-  let own: Awaited<ReturnType<typeof aUser>>;
+  let person: PlantedPerson;
+  let ownUser: Awaited<ReturnType<typeof createAllowedUser>>;
   beforeAll(async () => {
-    const company = await aProvisionedCompany();
+    const company = await createProvisionedCompany();
     person = await plantPerson(company);
-    own = await aUser(company, { can: ['users:list'] });
+    ownUser = await createAllowedUser(company, { can: ['users:list'] });
   });
 
   it('is shown to administrators, by kind, in every role, and without secrets', async () => {
@@ -156,75 +172,89 @@ describe('the stored data about a person', () => {
     expect(text).toContain(person.ip);
     expect(text).toContain(person.outsiderId);
     expect(text).not.toMatch(/argon2|passwordHash|digest|"secret"/i);
-    expect(text).not.toContain(own.email);
+    expect(text).not.toContain(ownUser.email);
   });
 
   it('has the names and times of an export, no internals, and the ids of records that name the person', async () => {
-    const { records } = await must(person.company.as.get(of(person.email)));
-    const ours = records.filter(({ kind }: Found) => !['undelivered', 'webhook_deliveries'].includes(kind)) as Found[];
-    const names = new Set(ours.flatMap(({ record }) => Object.keys(record)));
+    const { records } = await expectSuccess(person.company.as.get(of(person.email)));
+    const ownRecords = records.filter(
+      ({ kind }: FoundRecord) => !['undelivered', 'webhook_deliveries'].includes(kind),
+    ) as FoundRecord[];
+    const names = new Set(ownRecords.flatMap(({ record }) => Object.keys(record)));
     expect([...names].filter((name) => !/^[a-z0-9_]+$/.test(name))).toEqual([]);
-    expect(ours.filter(({ record }) => Object.values(record).some((value) => Number(value) > 1e11))).toEqual([]);
+    expect(ownRecords.filter(({ record }) => Object.values(record).some((value) => Number(value) > 1e11))).toEqual([]);
     for (const internal of ['session_epoch', 'counted_as', 'due_at', 'previous_until', 'row']) {
       expect(names).not.toContain(internal);
     }
-    const own = (wanted: string) => ours.find(({ kind }) => kind === wanted)?.record;
-    expect(own('users')).toMatchObject({ id: person.id, is_owner: false, created_at: expect.stringMatching(ISO) });
-    expect(own('mail_requests')).toMatchObject({ email: person.email, requested_at: expect.stringMatching(ISO) });
-    expect(own('audit_records')).toMatchObject({ principal_id: person.id, occurred_at: expect.stringMatching(ISO) });
-    expect(own('share_events')).toMatchObject({ occurred_at: expect.stringMatching(ISO) });
-    const namedIn = (wanted: string) =>
-      ours.find(({ kind, record }) => kind === 'named_in' && record.kind === wanted)?.record;
+    const findRecord = (wantedKind: string) => ownRecords.find(({ kind }) => kind === wantedKind)?.record;
+    expect(findRecord('users')).toMatchObject({
+      id: person.id,
+      is_owner: false,
+      created_at: expect.stringMatching(ISO_PATTERN),
+    });
+    expect(findRecord('mail_requests')).toMatchObject({
+      email: person.email,
+      requested_at: expect.stringMatching(ISO_PATTERN),
+    });
+    expect(findRecord('audit_records')).toMatchObject({
+      principal_id: person.id,
+      occurred_at: expect.stringMatching(ISO_PATTERN),
+    });
+    expect(findRecord('share_events')).toMatchObject({ occurred_at: expect.stringMatching(ISO_PATTERN) });
+    const listNamingIds = (wantedKind: string) =>
+      ownRecords.find(({ kind, record }) => kind === 'named_in' && record.kind === wantedKind)?.record;
     const { id } = (await selectRow<{ id: string }>(
       'select id from dashboards where company_id = ? and created_by_user_id = ?',
       ...[person.company.id, person.id],
     )) as { id: string };
-    expect(namedIn('dashboards')).toEqual({ kind: 'dashboards', id, fields: ['created_by_user_id'] });
+    expect(listNamingIds('dashboards')).toEqual({ kind: 'dashboards', id, fields: ['created_by_user_id'] });
   });
 
   it('has columns of its own in every table with rows about persons, none of them a secret', () => {
-    const shown = COMPANY_TABLES.filter(({ about }) => about).map(({ table }) => ({
-      table: getName(table),
+    const shownColumns = COMPANY_TABLES.filter(({ makeAboutCondition: about }) => about).map(({ table }) => ({
+      table: getControlTableName(table),
       names: listPersonalColumns(table).map(({ name }) => name),
     }));
-    expect(shown.filter(({ names }) => names.length === 0)).toEqual([]);
-    expect(shown.flatMap(({ names }) => names).filter((name) => /digest|secret|hash|salt|password/.test(name))).toEqual(
-      [],
-    );
+    expect(shownColumns.filter(({ names }) => names.length === 0)).toEqual([]);
+    expect(
+      shownColumns.flatMap(({ names }) => names).filter((name) => /digest|secret|hash|salt|password/.test(name)),
+    ).toEqual([]);
   });
 
-  it('is shown to the person themselves, and that of others to administrators only', async () => {
-    const { body } = await own.as.get(PATH);
-    expect(body.email).toBe(own.email);
+  it('is shown to the persons themselves; the data of other people is shown to administrators only', async () => {
+    const { body } = await ownUser.as.get(PERSONAL_DATA_PATH);
+    expect(body.email).toBe(ownUser.email);
     expect(body.records.map(({ kind }: { kind: string }) => kind)).toContain('users');
-    expect(body).toEqual({ ...(await own.as.get(of(own.email))).body, records: expect.anything() });
-    expect((await own.as.get(of(person.email))).status).toBe(403);
-    expect((await own.as.delete(of(own.email))).status).toBe(403);
-    const { token } = await must(signed(person.company.apiKey).post('/tokens', { json: { expires_in: 600 } }));
-    expect((await createCaller(token).get(PATH)).status).toBe(403);
-    expect((await createCaller(token).get(of(own.email))).status).toBe(200);
-    for (const bad of ['none', '']) expect((await person.company.as.get(of(bad))).status).toBe(422);
-    expect((await person.company.as.delete(PATH)).status).toBe(422);
-    expect((await call('GET', PATH)).status).toBe(401);
+    expect(body).toEqual({ ...(await ownUser.as.get(of(ownUser.email))).body, records: expect.anything() });
+    expect((await ownUser.as.get(of(person.email))).status).toBe(403);
+    expect((await ownUser.as.delete(of(ownUser.email))).status).toBe(403);
+    const { token } = await expectSuccess(
+      createSignedCaller(person.company.apiKey).post('/tokens', { json: { expires_in: 600 } }),
+    );
+    expect((await createCaller(token).get(PERSONAL_DATA_PATH)).status).toBe(403);
+    expect((await createCaller(token).get(of(ownUser.email))).status).toBe(200);
+    for (const badAddress of ['none', '']) expect((await person.company.as.get(of(badAddress))).status).toBe(422);
+    expect((await person.company.as.delete(PERSONAL_DATA_PATH)).status).toBe(422);
+    expect((await callApi('GET', PERSONAL_DATA_PATH)).status).toBe(401);
   });
 });
 
 describe('the erasure of a person', () => {
-  it('removes all their data; what others rely on stays under one pseudonym, and others are unchanged', async () => {
-    const company = await aProvisionedCompany();
-    const elsewhere = await aCompany();
+  it("removes all their data; records that others depend on stay under one pseudonym, and other people's data is unchanged", async () => {
+    const company = await createProvisionedCompany();
+    const otherCompany = await createOwnedCompany();
     const person = await plantPerson(company);
-    const { id, email, outsiderId, name, ip: theirIp, agent } = person;
+    const { id, email, outsiderId, name, ip: personIp, agent } = person;
     // Another one, whose address ends alike; and the same address in another company.
-    const like = await aUser(company);
-    const alike = `x${email}`;
-    await env.CONTROL_DB.prepare('update users set email = ? where id = ?').bind(alike, like.id).run();
-    await must(elsewhere.as.post('/v1/users/invite', { json: { email } }));
+    const otherUser = await createAllowedUser(company);
+    const similarEmail = `x${email}`;
+    await env.CONTROL_DB.prepare('update users set email = ? where id = ?').bind(similarEmail, otherUser.id).run();
+    await expectSuccess(otherCompany.as.post('/v1/users/invite', { json: { email } }));
 
-    const { status, body: refused } = await company.as.delete(of(email));
-    expect([status, refused.error]).toEqual([409, 'USER_ACTIVE']);
-    await must(company.as.post(`/v1/users/${id}/deactivate`));
-    const { erased } = await must(company.as.delete(of(email)));
+    const { status, body: refusedBody } = await company.as.delete(of(email));
+    expect([status, refusedBody.error]).toEqual([409, 'USER_ACTIVE']);
+    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
+    const { erased } = await expectSuccess(company.as.delete(of(email)));
     for (const kind of [
       'users',
       'sessions',
@@ -239,16 +269,20 @@ describe('the erasure of a person', () => {
       expect([kind, erased[kind] > 0]).toEqual([kind, true]);
     }
     // Of the other company, which has the address still, and of no other place.
-    const left = await findPlaces([id, outsiderId, name, theirIp, agent]);
-    const platform = env.COMPANY_LOG.idFromName('platform').toString();
-    expect(left.filter((place) => !place.startsWith('IP_LIMITER') && !place.includes(platform))).toEqual([]);
-    const emails = (await findPlaces([email])).filter((place) => !place.endsWith(alike));
+    const left = await findStoredPlaces([id, outsiderId, name, personIp, agent]);
+    const platformLogId = env.COMPANY_LOG.idFromName('platform').toString();
     expect(
-      emails.every((place) => /^D1 (users|mail_requests|account_users|invitations)|^COMPANY_LOG/.test(place)),
+      left.filter((storedPlace) => !storedPlace.startsWith('IP_LIMITER') && !storedPlace.includes(platformLogId)),
+    ).toEqual([]);
+    const emails = (await findStoredPlaces([email])).filter((storedPlace) => !storedPlace.endsWith(similarEmail));
+    expect(
+      emails.every((storedPlace) =>
+        /^D1 (users|mail_requests|account_users|invitations)|^COMPANY_LOG/.test(storedPlace),
+      ),
     ).toBe(true);
     expect(await countRows('users where company_id = ? and email = ?', company.id, email)).toBe(0);
-    expect(await countRows('users where company_id = ? and email = ?', elsewhere.id, email)).toBe(1);
-    expect(await countRows('users where id = ? and email = ?', like.id, alike)).toBe(1);
+    expect(await countRows('users where company_id = ? and email = ?', otherCompany.id, email)).toBe(1);
+    expect(await countRows('users where id = ? and email = ?', otherUser.id, similarEmail)).toBe(1);
 
     const { created_by_user_id: pseudonym } = (await selectRow<{ created_by_user_id: string }>(
       'select created_by_user_id from dashboards where company_id = ?',
@@ -256,19 +290,19 @@ describe('the erasure of a person', () => {
     )) as { created_by_user_id: string };
     expect(pseudonym).toMatch(/^[0-9a-f]{24}$/);
     const audit = await readRecords('audit', company.id);
-    const own = audit.filter(({ principalId }) => principalId === pseudonym);
-    expect(own.length).toBeGreaterThan(10);
-    expect(own.every(({ ip }) => ip === null)).toBe(true);
+    const pseudonymRecords = audit.filter(({ principalId }) => principalId === pseudonym);
+    expect(pseudonymRecords.length).toBeGreaterThan(10);
+    expect(pseudonymRecords.every(({ ip }) => ip === null)).toBe(true);
     expect(audit.find(({ principalId }) => principalId === 'another')).toMatchObject({
       ip: '198.51.100.1',
       resourceId: `${pseudonym}/x`,
     });
-    expect(own.some(({ occurredAt }) => occurredAt < Date.now() - 150 * DAY_MS)).toBe(true);
+    expect(pseudonymRecords.some(({ occurredAt }) => occurredAt < Date.now() - 150 * DAY_MS)).toBe(true);
     const events = await readRecords('share', company.id);
     expect(
       events.some((event) => event.actorEmail === pseudonym && event.actorId === pseudonym && event.userAgent === null),
     ).toBe(true);
-    const makers = await inContext({ kind: 'system', companyId: company.id }, async (ctx) =>
+    const makers = await runInContext({ kind: 'system', companyId: company.id }, async (ctx) =>
       (await openDatabaseIfAny(ctx))?.query<{ created_by_user_id: string }>(
         'SELECT created_by_user_id FROM console.managed_tables',
       ),
@@ -279,40 +313,40 @@ describe('the erasure of a person', () => {
       company.id,
     )) as { description: string };
     expect(description).toBe(`Ask ${pseudonym}, or ${pseudonym}.`);
-    expect((await must(company.as.delete(of(email)))).erased).toEqual({});
+    expect((await expectSuccess(company.as.delete(of(email)))).erased).toEqual({});
     expect((await company.as.get(of(email))).body.records).toEqual([]);
     // No file of an archived day is left that its log does not name.
     expect((await listFileKeys()).filter((key) => key.startsWith(`log/${company.id}/`)).length).toBe(2);
   });
 
   it('is complete after an interruption, and is refused for a person who is activated meanwhile', async () => {
-    const company = await aProvisionedCompany();
+    const company = await createProvisionedCompany();
     const { id, email, outsiderId } = await plantPerson(company);
-    await must(company.as.post(`/v1/users/${id}/deactivate`));
-    const activated = await sendOvertaken(
+    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
+    const overtakenErasure = await sendOvertaken(
       /^update "users" set "is_active"/,
-      () => must(company.as.post(`/v1/users/${id}/activate`)),
-      (changed) => company.as.delete(of(email), { env: changed }),
+      () => expectSuccess(company.as.post(`/v1/users/${id}/activate`)),
+      (changedEnv) => company.as.delete(of(email), { env: changedEnv }),
     );
-    expect([activated.status, activated.body.error]).toEqual([409, 'USER_ACTIVE']);
-    await must(company.as.post(`/v1/users/${id}/deactivate`));
-    const away = {
+    expect([overtakenErasure.status, overtakenErasure.body.error]).toEqual([409, 'USER_ACTIVE']);
+    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
+    const failingBinding = {
       ...env.COMPANY_LOG,
       getByName: () => ({
         redact: () => Promise.reject(new Error('the log is away')),
         appendAll: async () => undefined,
       }),
     };
-    expect((await company.as.delete(of(email), { env: { COMPANY_LOG: away } as never })).status).toBe(500);
+    expect((await company.as.delete(of(email), { env: { COMPANY_LOG: failingBinding } as never })).status).toBe(500);
     expect(await countRows('users where id = ?', id)).toBe(1);
-    await must(company.as.delete(of(email)));
-    expect(await findPlaces([id, outsiderId])).toEqual([]);
+    await expectSuccess(company.as.delete(of(email)));
+    expect(await findStoredPlaces([id, outsiderId])).toEqual([]);
   });
 
   it('removes them from sent and pending webhook deliveries, and from its own events', async () => {
-    const company = await aCompany();
-    const { id, email } = await aUser(company);
-    const { _id: group } = await must(
+    const company = await createOwnedCompany();
+    const { id, email } = await createAllowedUser(company);
+    const { _id: group } = await expectSuccess(
       company.as.post('/v1/groups', {
         json: { name: 'Of a person', slug: 'of-a-person', description: 'Has one member.' },
       }),
@@ -321,34 +355,36 @@ describe('the erasure of a person', () => {
     const { _id: endpoint } = await createEndpoint(company, receiver, ['*', 'audit.records']);
     const other = createReceiver();
     await createEndpoint(company, other);
-    await must(company.as.put(`/v1/users/${id}`, { json: { name: 'Petra Pending' } }));
-    await must(company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [group] } }));
-    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    await expectSuccess(company.as.put(`/v1/users/${id}`, { json: { name: 'Petra Pending' } }));
+    await expectSuccess(company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [group] } }));
+    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     await expect
       .poll(async () => (await other.received()).map(({ event }) => event.type))
       .toContain('user.deactivated');
     expect(JSON.stringify(await receiver.received())).toContain('Petra Pending');
-    const kinds = (await must(company.as.get(of(email)))).records.map(({ kind }: { kind: string }) => kind);
+    const kinds = (await expectSuccess(company.as.get(of(email)))).records.map(({ kind }: { kind: string }) => kind);
     expect(kinds).toContain('webhook_deliveries');
 
     // What is told meanwhile waits: the queue is away.
-    const held = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
-    const { erased } = await must(company.as.delete(of(email), { env: held }));
+    const heldQueue = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
+    const { erased } = await expectSuccess(company.as.delete(of(email), { env: heldQueue }));
     expect([erased.webhook_deliveries > 0, erased.users]).toEqual([true, 1]);
     expect(await countRows("events where company_id = ? and type = 'group.member_removed'", company.id)).toBe(1);
-    expect(await findPlaces([id, email, 'Petra Pending'])).toEqual([]);
-    const before = (await other.received()).length;
-    await receiver.behave('ok');
-    await must(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
+    expect(await findStoredPlaces([id, email, 'Petra Pending'])).toEqual([]);
+    const countBefore = (await other.received()).length;
+    await receiver.setBehaviour('ok');
+    await expectSuccess(company.as.put('/v1/company/settings', { json: { locale: 'es' } }));
     await expect
       .poll(async () => (await other.received()).map(({ event }) => event.type))
       .toContain('group.member_removed');
-    const told = JSON.stringify((await other.received()).slice(before));
-    expect(told).not.toContain(id);
-    expect(told).not.toContain(email);
-    const { records } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`));
+    const deliveredText = JSON.stringify((await other.received()).slice(countBefore));
+    expect(deliveredText).not.toContain(id);
+    expect(deliveredText).not.toContain(email);
+    const { records } = await expectSuccess(
+      company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`),
+    );
     for (const { _id } of records) {
-      const { body } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries/${_id}`));
+      const { body } = await expectSuccess(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries/${_id}`));
       expect(body).not.toMatch(new RegExp(`${id}|${email}|Petra Pending`));
     }
   });
@@ -357,71 +393,85 @@ describe('the erasure of a person', () => {
     ['read, and not handed over yet', /^select "principal_id", "group_id" from "group_bindings"/],
     ['handed over, and not deleted yet', /^delete from "events"/],
   ])('removes them from events that are being handed out at that moment, too: %s', async (_, query) => {
-    const company = await aCompany();
-    const { id, email } = await aUser(company);
+    const company = await createOwnedCompany();
+    const { id, email } = await createAllowedUser(company);
     const receiver = createReceiver('status.500');
     const { _id: endpoint } = await createEndpoint(company, receiver);
-    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     await expect.poll(() => countRows('events where company_id = ?', company.id)).toBe(0);
-    const held = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
-    await must(company.as.post(`/v1/users/${id}/activate`, { env: held }));
-    await must(company.as.post(`/v1/users/${id}/deactivate`, { env: held }));
-    const rival = () => must(company.as.delete(of(email), { env: held }));
-    await sendOvertaken(query, rival, (changed) =>
-      deliverMessage({ type: 'webhooks.tell', companyId: company.id }, changed),
+    const heldQueue = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } } as never;
+    await expectSuccess(company.as.post(`/v1/users/${id}/activate`, { env: heldQueue }));
+    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`, { env: heldQueue }));
+    const erasePerson = () => expectSuccess(company.as.delete(of(email), { env: heldQueue }));
+    await sendOvertaken(query, erasePerson, (changedEnv) =>
+      deliverMessage({ type: 'webhooks.tell', companyId: company.id }, changedEnv),
     );
     expect(await countRows('events where company_id = ?', company.id)).toBe(0);
-    const { records } = await must(company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`));
+    const { records } = await expectSuccess(
+      company.as.get(`/v1/webhook-endpoints/${endpoint}/deliveries?per_page=100`),
+    );
     expect(records.length).toBeGreaterThan(2);
-    expect(await findPlaces([id, email])).toEqual([]);
+    expect(await findStoredPlaces([id, email])).toEqual([]);
   });
 
-  it('removes them from records that a queue hands over later, but not from those after coming back', async () => {
-    const company = await aProvisionedCompany();
+  it('removes them from records that a queue delivers later, but not from records made after they came back', async () => {
+    const company = await createProvisionedCompany();
     const { id, email, outsiderId, ip } = await plantPerson(company);
     const events = await readRecords('share', company.id);
-    const theirs = events.filter(({ actorEmail }) => actorEmail === email);
+    const personEvents = events.filter(({ actorEmail }) => actorEmail === email);
     const details = { asked: `${email}, as ${outsiderId}` };
-    const about = { ...events[0], actorId: null, actorEmail: null, viewer: 'another', details };
+    const eventAboutPerson = { ...events[0], actorId: null, actorEmail: null, viewer: 'another', details };
     const records = await readRecords('audit', company.id);
     const record = records.find((each) => each.principalId === id && each.ip === ip);
-    expect([theirs.length > 1, record]).toEqual([true, expect.anything()]);
-    await must(company.as.post(`/v1/users/${id}/deactivate`));
-    await must(company.as.delete(of(email)));
-    const late = [...theirs, about].map((event) => ({ ...event, id: newId(Date.now()), companyId: company.id }));
-    for (const event of late) await deliverMessage({ type: 'share.keep', companyId: company.id, event });
+    expect([personEvents.length > 1, record]).toEqual([true, expect.anything()]);
+    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
+    await expectSuccess(company.as.delete(of(email)));
+    const lateEvents = [...personEvents, eventAboutPerson].map((event) => ({
+      ...event,
+      id: newId(Date.now()),
+      companyId: company.id,
+    }));
+    for (const event of lateEvents) await deliverMessage({ type: 'share.keep', companyId: company.id, event });
     await storeInLog(env, 'audit', { ...record, id: newId(Date.now()), companyId: company.id } as never);
-    const kept = await readRecords('share', company.id);
-    expect(late.every((event) => kept.some((each) => each.id === event.id && each.actorEmail !== email))).toBe(true);
-    expect(await findPlaces([id, outsiderId, email])).toEqual([]);
+    const storedRecords = await readRecords('share', company.id);
+    expect(
+      lateEvents.every((event) => storedRecords.some((each) => each.id === event.id && each.actorEmail !== email)),
+    ).toBe(true);
+    expect(await findStoredPlaces([id, outsiderId, email])).toEqual([]);
     expect((await readRecords('audit', company.id)).filter((each) => each.ip === ip)).toEqual([]);
 
-    const again = { ...late[0], id: newId(Date.now()), occurredAt: Date.now() + 1000 };
-    await deliverMessage({ type: 'share.keep', companyId: company.id, event: again });
-    const back = (await readRecords('share', company.id)).find((each) => each.id === again.id);
-    expect(back?.actorEmail).toBe(email);
+    const laterEvent = { ...lateEvents[0], id: newId(Date.now()), occurredAt: Date.now() + 1000 };
+    await deliverMessage({ type: 'share.keep', companyId: company.id, event: laterEvent });
+    const storedLaterEvent = (await readRecords('share', company.id)).find((each) => each.id === laterEvent.id);
+    expect(storedLaterEvent?.actorEmail).toBe(email);
   });
 
-  it('keeps what others write meanwhile', async () => {
-    const company = await aCompany();
-    await must(company.as.post('/v1/users/invite', { json: { email: 'x@invited.test' } }));
+  it('keeps the changes that others make during the erasure', async () => {
+    const company = await createOwnedCompany();
+    await expectSuccess(company.as.post('/v1/users/invite', { json: { email: 'x@invited.test' } }));
     const json = { name: 'Asks', slug: 'asks', description: 'Ask x@invited.test.' };
-    const { _id } = await must(company.as.post('/v1/groups', { json }));
-    const write = () => must(company.as.put(`/v1/groups/${_id}`, { json: { description: 'Written meanwhile.' } }));
-    await must(
-      sendOvertaken(/^update "groups"/, write, (changed) => company.as.delete(of('x@invited.test'), { env: changed })),
+    const { _id } = await expectSuccess(company.as.post('/v1/groups', { json }));
+    const updateGroup = () =>
+      expectSuccess(company.as.put(`/v1/groups/${_id}`, { json: { description: 'Written meanwhile.' } }));
+    await expectSuccess(
+      sendOvertaken(/^update "groups"/, updateGroup, (changedEnv) =>
+        company.as.delete(of('x@invited.test'), { env: changedEnv }),
+      ),
     );
-    expect((await must(company.as.get(`/v1/groups/${_id}`))).description).toBe('Written meanwhile.');
+    expect((await expectSuccess(company.as.get(`/v1/groups/${_id}`))).description).toBe('Written meanwhile.');
   });
 
   it('is possible for outsiders and invited users, but not for an active administrator', async () => {
-    const company = await aCompany();
-    await must(company.as.post('/v1/users/invite', { json: { email: 'only@invited.test' } }));
-    expect((await must(company.as.delete(of('only@invited.test')))).erased).toMatchObject({ users: 1, invitations: 1 });
-    expect(await findPlaces(['only@invited.test'])).toEqual([]);
+    const company = await createOwnedCompany();
+    await expectSuccess(company.as.post('/v1/users/invite', { json: { email: 'only@invited.test' } }));
+    expect((await expectSuccess(company.as.delete(of('only@invited.test')))).erased).toMatchObject({
+      users: 1,
+      invitations: 1,
+    });
+    expect(await findStoredPlaces(['only@invited.test'])).toEqual([]);
     const { status, body } = await company.as.delete(of(company.owner.email));
     expect([status, body.error]).toEqual([409, 'USER_ACTIVE']);
-    expect((await must(company.as.delete(of('nobody@x.test')))).erased).toEqual({});
+    expect((await expectSuccess(company.as.delete(of('nobody@x.test')))).erased).toEqual({});
     expect((await logIn(company.slug, company.owner.email, PASSWORD)).status).toBe(200);
   });
 });
@@ -429,13 +479,13 @@ describe('the erasure of a person', () => {
 describe('the pseudonym of an erased person', () => {
   const person: Person = { ids: ['a'.repeat(24)], email: 'ana@x.test', pseudonym: 'p', ips: ['192.0.2.9'] };
 
-  it('replaces their address only where it stands by itself, in upper or lower case', () => {
+  it('replaces their e-mail address only where the address stands as a whole word, in upper or lower case', () => {
     expect(redactText('Ana@x.test, joana@x.test, ana@x.test.br, <ana@x.test>. ana@x.test-y', person)).toBe(
       'p, joana@x.test, ana@x.test.br, <p>. ana@x.test-y',
     );
   });
 
-  it('comes without IP address and user agent in their own records, not in those of others', () => {
+  it('comes without IP address and user agent in their own records, but not in records of other people', () => {
     const ip = '192.0.2.1';
     expect(
       redactValue({ principalId: person.ids[0], ip, deep: [{ actorEmail: 'ANA@x.test', userAgent: 'x' }] }, person),
@@ -455,8 +505,12 @@ describe('the pseudonym of an erased person', () => {
 });
 
 describe('the list of stores with data about people', () => {
-  it('says of each store and table what it holds about people', () => {
-    expect(STORES.filter(({ people }) => people === undefined)).toEqual([]);
-    expect(COMPANY_TABLES.filter(({ about }) => about === undefined).map(({ table }) => getName(table))).toEqual([]);
+  it('describes for each store and table which data about people it contains', () => {
+    expect(DATA_STORES.filter(({ people }) => people === undefined)).toEqual([]);
+    expect(
+      COMPANY_TABLES.filter(({ makeAboutCondition: about }) => about === undefined).map(({ table }) =>
+        getControlTableName(table),
+      ),
+    ).toEqual([]);
   });
 });

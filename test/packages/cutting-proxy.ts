@@ -1,23 +1,23 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server on which connections are lost. */
+/** A TCP proxy to a server that cuts connections. */
 export interface CuttingProxy {
   url: string;
-  /** After so many bytes of a client each of the next connections is cut, one after the other; then none is. */
-  cuts: number[];
-  /** How many were. */
-  made: number;
+  /** Numbers of bytes from a client after which the next connections are cut, in order; then no more are cut. */
+  cutAfterBytes: number[];
+  /** The number of connections that were cut. */
+  cutCount: number;
   close(): void;
 }
 
-/** Passes bytes on, and destroys connections as it is told. */
-export async function cuttingProxy(target: string): Promise<CuttingProxy> {
+/** Starts a proxy that forwards bytes, and destroys connections according to `cutAfterBytes`. */
+export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
-    let passed = 0;
+    let passedBytes = 0;
     const end = () => {
       client.destroy();
       upstream.destroy();
@@ -25,14 +25,14 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     };
     sockets.add(client);
     client.on('data', (bytes: Buffer) => {
-      const [after] = proxy.cuts;
-      passed += bytes.length;
-      if (after !== undefined && passed > after) {
-        proxy.cuts.shift();
-        proxy.made += 1;
+      const [after] = proxy.cutAfterBytes;
+      passedBytes += bytes.length;
+      if (after !== undefined && passedBytes > after) {
+        proxy.cutAfterBytes.shift();
+        proxy.cutCount += 1;
         // What came until then has gone out, and nothing does after it.
         client.removeAllListeners('data').pause();
-        upstream.write(bytes.subarray(0, Math.max(0, bytes.length - (passed - after))), end);
+        upstream.write(bytes.subarray(0, Math.max(0, bytes.length - (passedBytes - after))), end);
         return;
       }
       if (!upstream.write(bytes)) {
@@ -49,8 +49,8 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
   await once(server, 'listening');
   const proxy: CuttingProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    cuts: [],
-    made: 0,
+    cutAfterBytes: [],
+    cutCount: 0,
     close() {
       server.close();
       for (const socket of sockets) socket.destroy();

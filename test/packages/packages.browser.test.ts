@@ -10,11 +10,11 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isBrowserInstalled, useBrowser } from '../pages/browser.ts';
 import { demo } from '../pages/world.ts';
-import { aFreshFolder, type Compiling, compile, NODES, run, writeExamples } from './packing.ts';
+import { type CompileOptions, compile, createFreshFolder, NODE_PATHS, runProgram, writeExamples } from './packing.ts';
 
 let folder: string;
 beforeAll(async () => {
-  folder = await aFreshFolder();
+  folder = await createFreshFolder();
   await compile(folder, ['use.ts', 'node.ts', 'worker.ts', 'page.ts'], {
     resolution: 'node16',
     lib: 'es2024,dom,dom.iterable',
@@ -25,10 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const packed = (name: string) => join(folder, 'node_modules', name);
+const getPackageFolder = (name: string) => join(folder, 'node_modules', name);
 
-/** Bundles a module of the fresh folder for browsers: what only Node has fails it. */
-async function bundled(entry: string): Promise<string> {
+/** Bundles a module of the fresh folder for browsers, and fails for modules that only Node has. */
+async function bundleForBrowser(entry: string): Promise<string> {
   const { outputFiles, warnings } = await build({
     absWorkingDir: folder,
     entryPoints: [entry],
@@ -48,20 +48,21 @@ describe('an npm package of the clients', () => {
     ['data-console-client', '.'],
     ['data-console-embed', '.'],
   ])('called %s has JavaScript, types and a README, and no sources or dependencies', async (name, entry) => {
-    const files = await readdir(packed(name), { recursive: true });
+    const files = await readdir(getPackageFolder(name), { recursive: true });
     const kinds = new Set(files.map((file) => /(\.d)?\.\w+$/.exec(file)?.[0] ?? 'folder'));
     expect([...kinds].filter((kind) => !['folder', '.js', '.d.ts', '.md', '.json'].includes(kind))).toEqual([]);
     expect(files).toContain('README.md');
-    const { dependencies, exports } = JSON.parse(await readFile(join(packed(name), 'package.json'), 'utf8'));
+    const { dependencies, exports } = JSON.parse(await readFile(join(getPackageFolder(name), 'package.json'), 'utf8'));
     expect(dependencies).toBeUndefined();
-    for (const path of Object.values(exports[entry] as object)) expect(existsSync(join(packed(name), path))).toBe(true);
+    for (const path of Object.values(exports[entry] as object))
+      expect(existsSync(join(getPackageFolder(name), path))).toBe(true);
   });
 
-  it.each<[string, Compiling]>([
+  it.each<[string, CompileOptions]>([
     ['Node, with the types of Node', { resolution: 'node16', types: ['node'] }],
     ['a Worker, with its types', { resolution: 'bundler', types: ['@cloudflare/workers-types'] }],
     ['TypeScript 5', { compiler: 'TypeScript 5', resolution: 'node16', types: ['node'], trusts: true }],
-  ])('has types that compile in %s', (_, compiling) => compile(folder, ['use.ts'], compiling));
+  ])('has types that compile in %s', (_, compileOptions) => compile(folder, ['use.ts'], compileOptions));
 
   it('has types with which the examples of its README compile', async () => {
     const examples = await writeExamples(folder);
@@ -72,21 +73,21 @@ describe('an npm package of the clients', () => {
     });
   });
 
-  it.each(NODES)('adds no globals when Node %s imports it', async (_, node) => {
+  it.each(NODE_PATHS)('adds no globals when Node %s imports it', async (_, node) => {
     const script = `const before = Object.keys(globalThis);
       await import('data-console-client'); await import('data-console-embed');
       console.log(JSON.stringify(Object.keys(globalThis).filter((name) => !before.includes(name))));`;
-    expect(await run(node, ['--input-type=module', '-e', script], folder)).toBe('[]\n');
+    expect(await runProgram(node, ['--input-type=module', '-e', script], folder)).toBe('[]\n');
   });
 });
 
 describe.skipIf(!isBrowserInstalled)('the installed npm packages of the clients', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let site: Server;
   let address: string;
   let worker: Miniflare;
   beforeAll(async () => {
-    const script = await bundled('page.js');
+    const script = await bundleForBrowser('page.js');
     site = createServer(({ url }, response) => {
       const [type, text] =
         url === '/page.js'
@@ -102,7 +103,7 @@ describe.skipIf(!isBrowserInstalled)('the installed npm packages of the clients'
     await worker?.dispose();
   });
 
-  const used = {
+  const expectedUse = {
     isListed: true,
     accounts: 1,
     user: null,
@@ -118,9 +119,9 @@ describe.skipIf(!isBrowserInstalled)('the installed npm packages of the clients'
     written: 3,
   };
 
-  it.each(NODES)('work in Node %s', async (_, node) => {
-    const printed = await run(node, ['node.js', JSON.stringify(demo)], folder);
-    expect(JSON.parse(printed)).toEqual({ element: 'function', added: [], used });
+  it.each(NODE_PATHS)('work in Node %s', async (_, node) => {
+    const printed = await runProgram(node, ['node.js', JSON.stringify(demo)], folder);
+    expect(JSON.parse(printed)).toEqual({ element: 'function', added: [], used: expectedUse });
   });
 
   it('work in a Worker', async () => {
@@ -130,29 +131,34 @@ describe.skipIf(!isBrowserInstalled)('the installed npm packages of the clients'
         cf: false,
         telemetry: { enabled: false },
         workers: [
-          { name: 'sample', modules: true, script: await bundled('worker.js'), compatibilityDate: '2026-09-01' },
+          {
+            name: 'sample',
+            modules: true,
+            script: await bundleForBrowser('worker.js'),
+            compatibilityDate: '2026-09-01',
+          },
         ],
       }),
     );
     const response = await worker.dispatchFetch('http://worker.test', { method: 'POST', body: JSON.stringify(demo) });
-    expect(await response.json()).toEqual(used);
+    expect(await response.json()).toEqual(expectedUse);
   });
 
-  /** Calls a function of the sample in a page. */
-  const inPage = (page: Page, name: 'use' | 'signIn' | 'crowd'): Promise<unknown> =>
+  /** Calls a function of the sample app in a page. */
+  const callInPage = (page: Page, name: 'use' | 'signIn' | 'crowd'): Promise<unknown> =>
     page.evaluate(`sample.${name}(${JSON.stringify(demo)})`);
 
   it('work in a web page of another origin', async () => {
-    const { page } = await open(address, { origins: [address] });
-    expect(await inPage(page, 'use')).toEqual(used);
+    const { page } = await openPage(address, { origins: [address] });
+    expect(await callInPage(page, 'use')).toEqual(expectedUse);
     expect(await page.evaluate("customElements.get('data-console-embed').name")).toBe('DataConsoleEmbed');
   });
 
   it('refresh a session once for the twenty requests of each of two tabs', async () => {
-    const { page } = await open(address, { origins: [address] });
+    const { page } = await openPage(address, { origins: [address] });
     const other = await page.context().newPage();
     await other.goto(address);
-    await inPage(page, 'signIn');
+    await callInPage(page, 'signIn');
     const refreshes: string[] = [];
     await page.context().route('**/v1/auth/refresh', async (route) => {
       if (route.request().method() === 'POST') refreshes.push(route.request().postData() ?? '');
@@ -160,7 +166,7 @@ describe.skipIf(!isBrowserInstalled)('the installed npm packages of the clients'
       await new Promise((resolve) => setTimeout(resolve, 500));
       await route.continue();
     });
-    const answers = await Promise.all([inPage(page, 'crowd'), inPage(other, 'crowd')]);
+    const answers = await Promise.all([callInPage(page, 'crowd'), callInPage(other, 'crowd')]);
     expect(answers).toEqual(Array(2).fill(Array(20).fill(demo.owner.email)));
     expect(refreshes).toHaveLength(1);
   });

@@ -9,14 +9,14 @@ import { createClient, withToken } from '../../client/client.ts';
 import { isBrowserInstalled, useBrowser } from '../pages/browser.ts';
 import { demo, requestApi, url, useOwnCompany } from '../pages/world.ts';
 import { send } from '../support/send.ts';
-import { type CuttingProxy, cuttingProxy } from './cutting-proxy.ts';
-import { csvOf } from './tus/csv.ts';
+import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
+import { makeCsv } from './tus/csv.ts';
 
-/** Two pieces and a bit. */
-const ROWS = 200_000;
-const RETRIES = [0, 200, 500, 1_000, 2_000, 3_000, 3_000, 3_000];
+/** The rows of a file of two pieces and a part of a third. */
+const ROW_COUNT = 200_000;
+const RETRY_DELAYS_MS = [0, 200, 500, 1_000, 2_000, 3_000, 3_000, 3_000];
 
-interface Job {
+interface UploadJob {
   status: string;
   files: { size_bytes: number }[];
   inferred_schema: { columns: object[]; total_row_count_estimate: number } | null;
@@ -25,13 +25,13 @@ interface Job {
 
 describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () => {
   useOwnCompany();
-  const open = useBrowser();
+  const openPage = useBrowser();
   let proxy: CuttingProxy;
   let site: Server;
   let address: string;
   let token: string;
   beforeAll(async () => {
-    proxy = await cuttingProxy(url);
+    proxy = await startCuttingProxy(url);
     const json = { company_slug: demo.company.slug, ...demo.owner };
     ({ token } = await send<{ token: string }>(url, 'POST', '/v1/auth/login', { json }));
     const { outputFiles } = await build({
@@ -58,76 +58,78 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
     site?.close();
   });
 
-  const endpoint = () => `${proxy.url}/v1/managed-tables/uploads`;
+  const makeEndpoint = () => `${proxy.url}/v1/managed-tables/uploads`;
 
-  /** Asks once more where a connection was closed that nobody had used for a while. */
-  const alive = <T>(ask: () => Promise<T>): Promise<T> =>
+  /** Retries a request once if its connection was closed after being idle for a while. */
+  const retryOnce = <T>(ask: () => Promise<T>): Promise<T> =>
     ask().catch((error) => {
       if (error instanceof TypeError) return ask();
       throw error;
     });
 
-  /** The job of an upload once it has been read. */
-  async function jobAt(at: string): Promise<[Job, string]> {
+  /** Returns the job of an upload once its file has been read. */
+  async function waitForJob(at: string): Promise<[UploadJob, string]> {
     const path = `/v1/managed-tables/upload-jobs/${at.split('/').at(-1)}`;
     await expect
-      .poll(async () => (await requestApi<Job>('GET', path)).status, { timeout: 100_000 })
+      .poll(async () => (await requestApi<UploadJob>('GET', path)).status, { timeout: 100_000 })
       .toBe('waiting_confirm');
-    return [await alive(() => requestApi<Job>('GET', path)), path];
+    return [await retryOnce(() => requestApi<UploadJob>('GET', path)), path];
   }
 
-  /** Every byte arrived: the rows are those of the file. */
-  async function expectWhole(at: string, rows = ROWS) {
-    const [read, path] = await jobAt(at);
-    expect(read.files[0]?.size_bytes).toBe(csvOf(rows).length);
+  /** Expects that every byte arrived: the rows are those of the file. */
+  async function expectComplete(at: string, rows = ROW_COUNT) {
+    const [read, path] = await waitForJob(at);
+    expect(read.files[0]?.size_bytes).toBe(makeCsv(rows).length);
     expect(read.inferred_schema?.total_row_count_estimate).toBe(rows);
     const columns = read.inferred_schema?.columns;
-    await alive(() => requestApi('POST', `${path}/confirm`, { display_name: `t_${at.split('/').at(-1)}`, columns }));
-    await expect.poll(async () => (await requestApi<Job>('GET', path)).status, { timeout: 100_000 }).toBe('done');
-    const { user_table_id: table } = await alive(() => requestApi<Job>('GET', path));
+    await retryOnce(() =>
+      requestApi('POST', `${path}/confirm`, { display_name: `t_${at.split('/').at(-1)}`, columns }),
+    );
+    await expect.poll(async () => (await requestApi<UploadJob>('GET', path)).status, { timeout: 100_000 }).toBe('done');
+    const { user_table_id: table } = await retryOnce(() => requestApi<UploadJob>('GET', path));
     const headers = { authorization: `Bearer ${token}` };
-    const answer = await alive(() => fetch(`${url}/v1/managed-tables/${table}/export?format=csv`, { headers }));
+    const answer = await retryOnce(() => fetch(`${url}/v1/managed-tables/${table}/export?format=csv`, { headers }));
     const lines = (await answer.text()).trim().split(/\r?\n/).slice(1);
     const texts = new Map(lines.map((line) => line.split(',').slice(-2) as [string, string]));
-    const expected = csvOf(rows).trim().split('\n').slice(1);
+    const expected = makeCsv(rows).trim().split('\n').slice(1);
     expect(texts.size).toBe(rows);
     expect(expected.every((line) => texts.get(line.split(',')[0] as string) === line.split(',')[1])).toBe(true);
   }
 
-  const byNode = (options: Partial<UploadOptions> = {}, rows = ROWS) =>
+  const uploadByNode = (options: Partial<UploadOptions> = {}, rows = ROW_COUNT) =>
     new Promise<{ at: string; told: number }>((resolve, reject) => {
-      let told = 0;
-      const upload = new Upload(Buffer.from(csvOf(rows)), {
-        endpoint: endpoint(),
+      let progressCount = 0;
+      const upload = new Upload(Buffer.from(makeCsv(rows)), {
+        endpoint: makeEndpoint(),
         headers: { authorization: `Bearer ${token}` },
         metadata: { filename: 'vendas.csv' },
-        retryDelays: RETRIES,
+        retryDelays: RETRY_DELAYS_MS,
         onProgress: () => {
-          told += 1;
+          progressCount += 1;
         },
         onError: reject,
-        onSuccess: () => resolve({ at: upload.url ?? '', told }),
+        onSuccess: () => resolve({ at: upload.url ?? '', told: progressCount }),
         ...options,
       });
       upload.start();
     });
 
-  /** Cuts that leave nothing behind, or some bytes of a piece. */
-  const cuts = () => [100, 300_000, 5_000_000, 8_389_008, 50];
+  /** Numbers of bytes after which connections are cut: some leave nothing behind, some leave a part of a piece. */
+  const listCuts = () => [100, 300_000, 5_000_000, 8_389_008, 50];
 
   it('by tus-js-client in Node is complete despite cut connections', async () => {
-    proxy.cuts = cuts();
+    proxy.cutAfterBytes = listCuts();
     const offsets: number[] = [];
-    const { at, told } = await byNode({
-      onAfterResponse: (asked, answer) => {
-        if (asked.getMethod() === 'HEAD') offsets.push(Number(answer.getHeader('Upload-Offset')));
+    const { at, told } = await uploadByNode({
+      onAfterResponse: (requestSent, answer) => {
+        if (requestSent.getMethod() === 'HEAD') offsets.push(Number(answer.getHeader('Upload-Offset')));
       },
     });
-    expect(proxy.cuts).toEqual([]);
+    expect(proxy.cutAfterBytes).toEqual([]);
     // What had come of a piece was kept.
     expect(offsets.some((offset) => offset % 8_388_608 > 0)).toBe(true);
     expect(told).toBeGreaterThan(2);
-    await expectWhole(at);
+    await expectComplete(at);
   });
 
   it.each<[string, Partial<UploadOptions>]>([
@@ -135,25 +137,25 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
     ['with the first bytes in the request that begins it', { uploadDataDuringCreation: true, chunkSize: 3_000_000 }],
     ['by POST instead of PATCH', { overridePatchMethod: true, chunkSize: 5_000_000 }],
   ])('by tus-js-client in Node is complete when it is sent %s', async (_, options) => {
-    proxy.cuts = [2_000_000, 3_000_000];
-    const { at } = await byNode(options, 60_000);
-    await expectWhole(at, 60_000);
+    proxy.cutAfterBytes = [2_000_000, 3_000_000];
+    const { at } = await uploadByNode(options, 60_000);
+    await expectComplete(at, 60_000);
   });
 
   it('by tus-js-client in Node is complete when three run at once', async () => {
-    proxy.cuts = cuts();
-    const all = await Promise.all([
-      byNode({}, 100_000),
-      byNode({}, 100_000),
-      byNode({ chunkSize: 2_000_000 }, 100_000),
+    proxy.cutAfterBytes = listCuts();
+    const uploads = await Promise.all([
+      uploadByNode({}, 100_000),
+      uploadByNode({}, 100_000),
+      uploadByNode({ chunkSize: 2_000_000 }, 100_000),
     ]);
-    for (const { at } of all) await expectWhole(at, 100_000);
+    for (const { at } of uploads) await expectComplete(at, 100_000);
   });
 
-  it('by tus-js-client can be aborted and deleted by it', async () => {
-    const ended = new Promise<string>((resolve, reject) => {
-      const upload = new Upload(Buffer.from(csvOf(100_000)), {
-        endpoint: endpoint(),
+  it('by tus-js-client can be aborted and deleted by the client', async () => {
+    const endedUpload = new Promise<string>((resolve, reject) => {
+      const upload = new Upload(Buffer.from(makeCsv(100_000)), {
+        endpoint: makeEndpoint(),
         headers: { authorization: `Bearer ${token}` },
         metadata: { filename: 'vendas.csv' },
         chunkSize: 1_000_000,
@@ -165,51 +167,59 @@ describe.skipIf(!isBrowserInstalled)('a resumable upload by a tus client', () =>
       upload.start();
     });
     const headers = { authorization: `Bearer ${token}`, 'tus-resumable': '1.0.0' };
-    expect((await fetch(await ended, { method: 'HEAD', headers })).status).toBe(404);
+    expect((await fetch(await endedUpload, { method: 'HEAD', headers })).status).toBe(404);
   });
 
   it.each(['byTus', 'byUppy'])(
     'in a web page of another origin is complete despite cut connections: %s',
     async (name) => {
-      const { page } = await open(address, { origins: [address, proxy.url] });
-      proxy.cuts = cuts();
-      const sending = { endpoint: endpoint(), token, rows: ROWS, chunkSize: 6_000_000 };
-      const { at, told } = (await page.evaluate(`${name}(${JSON.stringify(sending)})`)) as { at: string; told: number };
-      expect(proxy.made).toBeGreaterThan(0);
+      const { page } = await openPage(address, { origins: [address, proxy.url] });
+      proxy.cutAfterBytes = listCuts();
+      const pageUpload = { endpoint: makeEndpoint(), token, rows: ROW_COUNT, chunkSize: 6_000_000 };
+      const { at, told } = (await page.evaluate(`${name}(${JSON.stringify(pageUpload)})`)) as {
+        at: string;
+        told: number;
+      };
+      expect(proxy.cutCount).toBeGreaterThan(0);
       expect(told).toBeGreaterThan(2);
       await page.context().close();
-      await expectWhole(at);
+      await expectComplete(at);
     },
   );
 
-  /** More than 50 MB. */
-  const LARGE = 600_000;
-  const largeCuts = () => [100, 3_000_000, 20_000_000, 50];
+  /** The rows of a file of more than 50 MB. */
+  const LARGE_ROW_COUNT = 600_000;
+  const listLargeCuts = () => [100, 3_000_000, 20_000_000, 50];
 
-  async function expectSent(at: string, told: number) {
-    expect(proxy.cuts).toEqual([]);
-    expect(told).toBeGreaterThan(5);
+  async function expectSent(at: string, progressCount: number) {
+    expect(proxy.cutAfterBytes).toEqual([]);
+    expect(progressCount).toBeGreaterThan(5);
     const path = `/v1/managed-tables/upload-jobs/${at}`;
-    expect((await alive(() => requestApi<Job>('GET', path))).files[0]?.size_bytes).toBe(csvOf(LARGE).length);
-    await alive(() => requestApi('POST', `${path}/cancel`));
+    expect((await retryOnce(() => requestApi<UploadJob>('GET', path))).files[0]?.size_bytes).toBe(
+      makeCsv(LARGE_ROW_COUNT).length,
+    );
+    await retryOnce(() => requestApi('POST', `${path}/cancel`));
   }
 
   it('by our typed client in Node is complete despite cut connections', async () => {
-    proxy.cuts = largeCuts();
+    proxy.cutAfterBytes = listLargeCuts();
     const person = createClient({ baseUrl: proxy.url, credential: withToken(token) });
-    let told = 0;
+    let progressCount = 0;
     const onProgress = () => {
-      told += 1;
+      progressCount += 1;
     };
-    const { _id } = await person.upload(new File([csvOf(LARGE)], 'vendas.csv'), { onProgress });
-    await expectSent(_id, told);
+    const { _id } = await person.upload(new File([makeCsv(LARGE_ROW_COUNT)], 'vendas.csv'), { onProgress });
+    await expectSent(_id, progressCount);
   });
 
   it('by our typed client in a web page of another origin is complete despite cut connections', async () => {
-    const { page } = await open(address, { origins: [address, proxy.url] });
-    proxy.cuts = largeCuts();
-    const sending = { endpoint: endpoint(), token, rows: LARGE, chunkSize: 0 };
-    const { at, told } = (await page.evaluate(`byClient(${JSON.stringify(sending)})`)) as { at: string; told: number };
+    const { page } = await openPage(address, { origins: [address, proxy.url] });
+    proxy.cutAfterBytes = listLargeCuts();
+    const pageUpload = { endpoint: makeEndpoint(), token, rows: LARGE_ROW_COUNT, chunkSize: 0 };
+    const { at, told } = (await page.evaluate(`byClient(${JSON.stringify(pageUpload)})`)) as {
+      at: string;
+      told: number;
+    };
     await page.context().close();
     await expectSent(at, told);
   });

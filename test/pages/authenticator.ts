@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** An authenticator in the browser that has a key of its own, and verifies whoever asks. */
+/** Creates a virtual authenticator in the browser that stores one key, and verifies the user. */
 export async function createAuthenticator(page: Page, options: { isUserVerified?: boolean } = {}) {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('WebAuthn.enable');
@@ -16,7 +16,7 @@ export async function createAuthenticator(page: Page, options: { isUserVerified?
   });
 }
 
-/** What pages do: W3C's own functions read the options and write the response. */
+/** Runs a WebAuthn ceremony in the page: W3C's own functions read the options and write the response. */
 // biome-ignore lint/suspicious/noExplicitAny: options and responses go through as they are.
 export const runCeremony = (page: Page, kind: 'create' | 'get', options: unknown): Promise<any> =>
   page.evaluate(

@@ -26,7 +26,12 @@ const BRAND = {
   radius: 2,
   chart_palette: ['#7a1f3d', '#1f5a7a'],
 };
-const NIGHT = { background: '#101820', text_color: '#f4f4f4', primary_color: '#ffd166', chart_palette: ['#ffd166'] };
+const DARK_BRAND = {
+  background: '#101820',
+  text_color: '#f4f4f4',
+  primary_color: '#ffd166',
+  chart_palette: ['#ffd166'],
+};
 const NO_BRANDING = Object.fromEntries([...Object.keys(BRAND), 'logo_url'].map((name) => [name, null]));
 
 const readStyle = (page: Page, selector: string, property: string): Promise<string> =>
@@ -38,7 +43,7 @@ const readStyle = (page: Page, selector: string, property: string): Promise<stri
       return getComputedStyle(element)[name] ?? '';
     }, property);
 
-/** The colours of a canvas, the most frequent first. */
+/** Returns the colours of a canvas, the most frequent first. */
 const readCanvasColours = (page: Page, name: RegExp): Promise<string[]> =>
   page.getByRole('img', { name }).evaluate((element) => {
     const { width, height, getContext } = element as unknown as {
@@ -57,7 +62,7 @@ const readCanvasColours = (page: Page, name: RegExp): Promise<string[]> =>
   });
 
 describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   useOwnCompany();
   let dashboard: string;
   let link: string;
@@ -70,7 +75,7 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
   });
 
   it.each(['light', 'dark'] as const)('styles a shared dashboard in a %s colour scheme', async (colorScheme) => {
-    const { page, problems } = await open(link, { colorScheme });
+    const { page, problems } = await openPage(link, { colorScheme });
     await waitUntilSettled(page);
     expect(await readStyle(page, 'body', 'backgroundColor')).toBe('rgb(255, 248, 240)');
     expect(await readStyle(page, 'h1', 'color')).toBe('rgb(43, 26, 18)');
@@ -88,9 +93,12 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
   it('sets the colours of an embed within a host page, without the logo', async () => {
     const host = await startHostSite();
     const embed = await createEmbed(dashboard);
-    const { page, problems } = await open(host.page(`<data-console-embed src="${url}${embed}"></data-console-embed>`), {
-      origins: [host.origin],
-    });
+    const { page, problems } = await openPage(
+      host.page(`<data-console-embed src="${url}${embed}"></data-console-embed>`),
+      {
+        origins: [host.origin],
+      },
+    );
     const frame = page.locator('iframe').contentFrame();
     await frame.getByRole('heading', { level: 1 }).waitFor();
     expect(await frame.locator('body').evaluate('getComputedStyle(document.body).backgroundColor')).toBe(
@@ -101,14 +109,16 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
     await page.context().close();
     host.close();
     // By itself it is a page.
-    const alone = await open(embed);
-    await alone.page.getByRole('img', { name: BRAND.name }).waitFor();
+    const embedPage = await openPage(embed);
+    await embedPage.page.getByRole('img', { name: BRAND.name }).waitFor();
   });
 
   it('is shown by the portal, before and after signing in', async () => {
     const email = 'branded@example.com';
     await createContext([dashboard], email);
-    const { page, problems } = await open(`/portal/${demo.company.slug}`, { viewport: { width: 390, height: 844 } });
+    const { page, problems } = await openPage(`/portal/${demo.company.slug}`, {
+      viewport: { width: 390, height: 844 },
+    });
     await page.getByLabel('E-mail').waitFor();
     await page.getByRole('img', { name: BRAND.name }).waitFor();
     expect(await readStyle(page, '.primary', 'backgroundColor')).toBe('rgb(122, 31, 61)');
@@ -129,21 +139,21 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
   });
 
   it('can have dark colours, or leave light and dark to the viewer', async () => {
-    await requestApi('PUT', '/v1/company/branding', { ...NIGHT, logo_url: null });
-    const night = await open(link);
-    await waitUntilSettled(night.page);
-    expect(await readStyle(night.page, 'body', 'backgroundColor')).toBe('rgb(16, 24, 32)');
-    expect(await readCanvasColours(night.page, /^Strikes by state: /)).toContain('#ffd166');
-    await night.page.getByText(BRAND.name, { exact: true }).waitFor();
-    expect(await findAxeViolations(night.page)).toEqual([]);
-    await night.page.context().close();
+    await requestApi('PUT', '/v1/company/branding', { ...DARK_BRAND, logo_url: null });
+    const darkPage = await openPage(link);
+    await waitUntilSettled(darkPage.page);
+    expect(await readStyle(darkPage.page, 'body', 'backgroundColor')).toBe('rgb(16, 24, 32)');
+    expect(await readCanvasColours(darkPage.page, /^Strikes by state: /)).toContain('#ffd166');
+    await darkPage.page.getByText(BRAND.name, { exact: true }).waitFor();
+    expect(await findAxeViolations(darkPage.page)).toEqual([]);
+    await darkPage.page.context().close();
 
     await requestApi('PUT', '/v1/company/branding', { ...NO_BRANDING, primary_color: '#7a1f3d' });
     for (const [colorScheme, background] of [
       ['light', 'rgb(245, 247, 250)'],
       ['dark', 'rgb(14, 19, 27)'],
     ] as const) {
-      const { page, problems } = await open(link, { colorScheme });
+      const { page, problems } = await openPage(link, { colorScheme });
       await waitUntilSettled(page);
       expect(await readStyle(page, 'body', 'backgroundColor')).toBe(background);
       expect(await findAxeViolations(page)).toEqual([]);
@@ -156,21 +166,21 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
     await requestApi('PUT', '/v1/company/branding', NO_BRANDING);
     const host = await startHostSite();
     const src = `${url}${await createEmbed(dashboard)}`;
-    const { page } = await open(
+    const { page } = await openPage(
       host.page(`<data-console-embed id="one" src="${src}" theme="dark"></data-console-embed>`),
       {
         origins: [host.origin],
       },
     );
     const frame = page.locator('iframe').contentFrame();
-    const theme = () => frame.locator('html').getAttribute('data-theme');
+    const readTheme = () => frame.locator('html').getAttribute('data-theme');
     await frame.getByRole('heading', { level: 1 }).waitFor();
     await frame.locator('html').evaluate('globalThis.mark = 1');
-    expect(await theme()).toBe('dark');
+    expect(await readTheme()).toBe('dark');
     await page.evaluate("one.setAttribute('theme', 'light')");
-    await expect.poll(theme).toBe('light');
+    await expect.poll(readTheme).toBe('light');
     await page.evaluate("one.removeAttribute('theme')");
-    await expect.poll(theme).toBe(null);
+    await expect.poll(readTheme).toBe(null);
     expect(await frame.locator('html').evaluate('mark')).toBe(1);
     await page.context().close();
     host.close();

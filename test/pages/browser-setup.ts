@@ -8,16 +8,16 @@ import { startSystem } from './system.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The running system, as its demo tells it; null without a browser. */
+    /** The demo data of the running system; null without a browser. */
     demo: (Demo & DemoDashboard) | null;
-    /** A key of the demo's company that signs tokens of embeds, of which a company has two at most. */
+    /** A key of the demo's company that signs tokens of embeds; a company may have at most two such keys. */
     signingKey: SigningKey | null;
-    /** The browser; null where there is none. */
+    /** The installed browser; null if none is installed. */
     chromium: Chromium | null;
   }
 }
 
-/** One system for all browser tests. Without a browser they are skipped, and that is said. */
+/** Starts one system for all browser tests. Without a browser the tests are skipped, and a message says so. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const chromium = await findChromium();
   project.provide('chromium', chromium);

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import packaged, { inflate } from '@sparticuz/chromium';
 
-/** A Chromium that can be launched: `libraries` is the folder of those it needs, when the system may lack them. */
+/** A Chromium that can be launched: `libraries` is the folder of shared libraries it needs, when the system may lack them. */
 export interface Chromium {
   path: string;
   libraries: string | null;
@@ -15,14 +15,14 @@ export interface Chromium {
 const SYSTEM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /**
- * The one that `CHROMIUM_PATH` names, else that of the development packages, which is the same on each machine and twice as fast as
- * some systems'; the system's only where that does not run. Null where there is none.
+ * Returns the Chromium that `CHROMIUM_PATH` names, else the one of the development packages, which is the same on each machine
+ * and twice as fast as some systems'; the system's only where that does not run. Null where there is none.
  */
 export async function findChromium(): Promise<Chromium | null> {
-  const named = process.env.CHROMIUM_PATH;
-  if (named) return { path: named, libraries: null };
-  const ofPackages = await unpackChromium();
-  if (ofPackages && (await canRun(ofPackages))) return ofPackages;
+  const configuredPath = process.env.CHROMIUM_PATH;
+  if (configuredPath) return { path: configuredPath, libraries: null };
+  const packagedChromium = await unpackChromium();
+  if (packagedChromium && (await canRun(packagedChromium))) return packagedChromium;
   const path = SYSTEM_PATHS.find((candidate) => existsSync(candidate));
   return path === undefined ? null : { path, libraries: null };
 }

@@ -2,7 +2,15 @@ import type { Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
 import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
-import { EMBED, findFrame, type HostSite, readStrikes, signHostToken, startHostSite, waitForEvents } from './host.ts';
+import {
+  EMBED_ELEMENT,
+  findFrame,
+  type HostSite,
+  readStrikes,
+  signHostToken,
+  startHostSite,
+  waitForEvents,
+} from './host.ts';
 import { type Chart, createDashboard, createEmbed, createLink, url } from './world.ts';
 
 const CHARTS: Chart[] = [
@@ -14,66 +22,69 @@ const CHARTS: Chart[] = [
   },
   { name: 'Reports', sql: makeFilteredSql('origin_state AS state, cost_total AS cost', 'ORDER BY 2 DESC LIMIT 30') },
 ];
-const ALLOWED = { allowed_params: ['state', 'aircraft'] };
+const ALLOWED_PARAMETERS = { allowed_params: ['state', 'aircraft'] };
 
 describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let host: HostSite;
   let dashboard: string;
   let claims: Record<string, unknown>;
   beforeAll(async () => {
     host = await startHostSite();
     dashboard = await createDashboard(CHARTS, { filters: FILTERS });
-    claims = { dashboard_id: dashboard, ...ALLOWED, allowed_origins: [host.origin] };
+    claims = { dashboard_id: dashboard, ...ALLOWED_PARAMETERS, allowed_origins: [host.origin] };
   });
   afterAll(() => host?.close());
   beforeEach(() => {
-    host.asked = 0;
+    host.tokenRequestCount = 0;
     host.token = async () => ({ body: { token: await signHostToken(3600, claims) } });
   });
 
-  const hosted = (body = EMBED, options = {}) => open(host.page(body), { origins: [host.origin], ...options });
-  const frameWhen = (page: Page) => page.frames().find((frame) => frame.url().startsWith(url));
+  const openHostPage = (body = EMBED_ELEMENT, options = {}) =>
+    openPage(host.page(body), { origins: [host.origin], ...options });
+  const findEmbedFrame = (page: Page) => page.frames().find((frame) => frame.url().startsWith(url));
 
   it('fetches a token, is as high as the dashboard that it shows, and dispatches events about both', async () => {
-    const { page, executed, problems } = await hosted();
+    const { page, executed, problems } = await openHostPage();
     await expect.poll(() => readStrikes(page)).toBe('10,000');
     await expect
       .poll(() => waitForEvents(page, 'ready'))
       .toEqual([{ from: 'one', type: 'ready', name: 'Bird strikes', parameters: {} }]);
-    const inner = () =>
+    const readInnerHeight = () =>
       findFrame(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
-    await expect.poll(async () => (await page.evaluate('one.offsetHeight')) === (await inner())).toBe(true);
-    expect((await waitForEvents(page, 'height')).at(-1)).toMatchObject({ height: await inner() });
+    await expect.poll(async () => (await page.evaluate('one.offsetHeight')) === (await readInnerHeight())).toBe(true);
+    expect((await waitForEvents(page, 'height')).at(-1)).toMatchObject({ height: await readInnerHeight() });
     expect(await page.locator('iframe').getAttribute('title')).toBe('Bird strikes');
-    expect([host.asked, executed, problems]).toEqual([1, [{}], []]);
+    expect([host.tokenRequestCount, executed, problems]).toEqual([1, [{}], []]);
   });
 
-  it('is as high as its dashboard also far below what is in view, where the browser draws nothing', async () => {
-    const { page } = await hosted(
-      '<p>Above</p>'.repeat(200) + ['one', 'two'].map((id) => EMBED.replace('one', id)).join(''),
+  it('is as high as its dashboard, also for parts far below the visible area, which the browser does not draw', async () => {
+    const { page } = await openHostPage(
+      '<p>Above</p>'.repeat(200) + ['one', 'two'].map((id) => EMBED_ELEMENT.replace('one', id)).join(''),
     );
     for (const id of ['one', 'two']) {
       await expect.poll(() => readStrikes(page, id)).toBe('10,000');
       await findFrame(page, id).getByRole('img', { name: 'By state: bar chart.' }).waitFor();
-      const inner = () =>
+      const readInnerHeight = () =>
         findFrame(page, id).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
-      await expect.poll(async () => (await page.evaluate(`${id}.offsetHeight`)) === (await inner())).toBe(true);
+      await expect
+        .poll(async () => (await page.evaluate(`${id}.offsetHeight`)) === (await readInnerHeight()))
+        .toBe(true);
     }
     expect(await page.evaluate('scrollY')).toBe(0);
   });
 
-  it('takes filter values from the host and reports those of the viewer, without an endless loop', async () => {
-    const said = Promise.withResolvers<void>();
+  it("takes filter values from the host and reports the viewer's filter values, without an endless loop", async () => {
+    const parametersSet = Promise.withResolvers<void>();
     const { token } = host;
     host.token = async () => {
-      await said.promise;
+      await parametersSet.promise;
       return token();
     };
-    const { page, executed, problems } = await hosted();
+    const { page, executed, problems } = await openHostPage();
     // Before the page is there.
     await page.evaluate("one.setParameters({ state: ['Texas'] })");
-    said.resolve();
+    parametersSet.resolve();
     await expect.poll(() => executed).toEqual([{ state: ['Texas'] }]);
     await expect.poll(() => waitForEvents(page, 'ready')).toMatchObject([{ parameters: { state: ['Texas'] } }]);
     await page.evaluate(`one.addEventListener('data-console:parameters', ({ detail }) => one.setParameters(detail.parameters));
@@ -91,7 +102,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
   });
 
   it('dispatches an event with the values of the point that the viewer clicks', async () => {
-    const { page } = await hosted();
+    const { page } = await openHostPage();
     const bars = findFrame(page).getByRole('img', { name: 'By state: bar chart.' });
     await bars.waitFor();
     const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
@@ -107,8 +118,8 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     ]);
   });
 
-  it('can stand twice on a host page, each with its own filter values', async () => {
-    const { page, problems } = await hosted(`${EMBED}${EMBED.replace('one', 'two')}`);
+  it('can be used twice on a host page, each with its own filter values', async () => {
+    const { page, problems } = await openHostPage(`${EMBED_ELEMENT}${EMBED_ELEMENT.replace('one', 'two')}`);
     for (const id of ['one', 'two']) await expect.poll(() => readStrikes(page, id)).toBe('10,000');
     await page.evaluate("two.setParameters({ aircraft: 'B-737-300' })");
     await expect.poll(() => readStrikes(page, 'two')).toBe('954');
@@ -117,23 +128,23 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     expect(problems).toEqual([]);
   });
 
-  it('ignores messages of another page that its frame comes to show', async () => {
+  it('ignores messages of another page to which its frame navigates', async () => {
     const other = await startHostSite();
     const site = await startHostSite([other.origin]);
     site.token = async () => ({
       body: { token: await signHostToken(3600, { ...claims, allowed_origins: [site.origin] }) },
     });
-    const { page } = await open(site.page(EMBED), { origins: [site.origin, other.origin] });
+    const { page } = await openPage(site.page(EMBED_ELEMENT), { origins: [site.origin, other.origin] });
     await expect.poll(() => readStrikes(page)).toBe('10,000');
     // The frame comes to show somebody else.
     const address = other.page('<p>Another page</p>');
     await page.evaluate(`one.shadowRoot.querySelector('iframe').src = '${address}'`);
     await findFrame(page).getByText('Another page').waitFor();
-    const before = await page.evaluate('told.length');
+    const eventCountBefore = await page.evaluate('told.length');
     await page.evaluate(
       `globalThis.heardAll = new Promise((heard) => addEventListener('message', ({ data }) => data === 'last' && heard())), 0`,
     );
-    const said = [
+    const messages = [
       { type: 'click' },
       { type: 'height', height: 7 },
       { type: 'error', code: 'X' },
@@ -142,35 +153,37 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await page
       .frame({ url: address })
       ?.evaluate(
-        `for (const { type, ...rest } of ${JSON.stringify(said)}) parent.postMessage({ ...rest, type: 'data-console:' + type }, '*'); parent.postMessage('last', '*')`,
+        `for (const { type, ...rest } of ${JSON.stringify(messages)}) parent.postMessage({ ...rest, type: 'data-console:' + type }, '*'); parent.postMessage('last', '*')`,
       );
     await page.evaluate('heardAll');
-    expect([await page.evaluate('told.length'), site.asked]).toEqual([before, 1]);
+    expect([await page.evaluate('told.length'), site.tokenRequestCount]).toEqual([eventCountBefore, 1]);
     for (const each of [site, other]) each.close();
   });
 
   it('speaks the language of its attribute, and keeps the filter values when that changes', async () => {
-    const { page, executed } = await hosted(EMBED.replace('id="one"', 'id="one" locale="pt-BR" title="Vendas"'));
-    const root = () => findFrame(page).locator('html');
+    const { page, executed } = await openHostPage(
+      EMBED_ELEMENT.replace('id="one"', 'id="one" locale="pt-BR" title="Vendas"'),
+    );
+    const findRoot = () => findFrame(page).locator('html');
     await expect.poll(() => readStrikes(page)).toBe('10.000');
-    expect(await root().getAttribute('lang')).toBe('pt-BR');
+    expect(await findRoot().getAttribute('lang')).toBe('pt-BR');
     expect(await page.locator('iframe').getAttribute('title')).toBe('Vendas');
     await page.evaluate("one.setParameters({ aircraft: 'B-737-300' })");
     await expect.poll(() => readStrikes(page)).toBe('954');
     await page.evaluate("one.setAttribute('locale', 'es')");
-    await expect.poll(() => root().getAttribute('lang')).toBe('es');
+    await expect.poll(() => findRoot().getAttribute('lang')).toBe('es');
     await expect.poll(() => readStrikes(page)).toBe('954');
     expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
   });
 
-  it('takes tokens from a function of the host, also if set early or late, and shows the link of a share', async () => {
-    const bare = EMBED.replace(' token-endpoint="/token"', '');
+  it('takes tokens from a function of the host, whether it is set early or late, and can show the link of a share', async () => {
+    const embedWithoutEndpoint = EMBED_ELEMENT.replace(' token-endpoint="/token"', '');
     const link = await createLink(dashboard, {
       share_type: 'embed',
       embed_options: { allowed_origins: [host.origin] },
     });
-    const { page, problems } = await hosted(
-      `${bare}<data-console-embed id="two" src="${url}${link.path}"></data-console-embed>`,
+    const { page, problems } = await openHostPage(
+      `${embedWithoutEndpoint}<data-console-embed id="two" src="${url}${link.path}"></data-console-embed>`,
     );
     await expect.poll(() => readStrikes(page, 'two')).toBe('10,000');
     await expect.poll(() => waitForEvents(page, 'error')).toMatchObject([{ from: 'one', code: 'NO_TOKEN' }]);
@@ -187,26 +200,26 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
       one.replaceWith(early);
     }`);
     await expect.poll(() => readStrikes(page, 'early')).toBe('10,000');
-    expect([host.asked, problems]).toEqual([0, []]);
+    expect([host.tokenRequestCount, problems]).toEqual([0, []]);
   });
 
   it.each(['', 'javascript:alert(1)', 'http://[', '/embed', `${url}/portal/demo`, `${url}/embed/x/a.b.c`])(
     'reports a src attribute that is no address of an embed: %s',
     async (src) => {
-      const { page, problems } = await hosted(EMBED.replace(`${url}/embed/d`, src));
+      const { page, problems } = await openHostPage(EMBED_ELEMENT.replace(`${url}/embed/d`, src));
       await expect.poll(() => waitForEvents(page, 'error')).toMatchObject([{ code: 'BAD_SRC' }]);
-      expect([host.asked, await page.locator('iframe').count(), problems]).toEqual([0, 0, []]);
+      expect([host.tokenRequestCount, await page.locator('iframe').count(), problems]).toEqual([0, 0, []]);
     },
   );
 
   it('is entered and left with the Tab key, and has an accessible name', async () => {
-    const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED}<button id="after">After</button></main>`;
-    const { page } = await hosted(body);
+    const body = `<main><h1>Host</h1><button id="before">Before</button>${EMBED_ELEMENT}<button id="after">After</button></main>`;
+    const { page } = await openHostPage(body);
     await expect.poll(() => readStrikes(page)).toBe('10,000');
     await page.locator('#before').focus();
     await page.keyboard.press('Tab');
-    const focused = () => findFrame(page).locator(':focus');
-    expect(await focused().count()).toBe(1);
+    const findFocused = () => findFrame(page).locator(':focus');
+    expect(await findFocused().count()).toBe(1);
     for (let steps = 0; (await page.evaluate('document.activeElement.id')) === 'one' && steps < 20; steps += 1) {
       await page.keyboard.press('Tab');
     }
@@ -216,14 +229,14 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await page.locator('iframe[title="Bird strikes"]').waitFor();
     await findFrame(page).getByRole('heading', { level: 1, name: 'Bird strikes' }).waitFor();
     expect(await findAxeViolations(page)).toEqual([]);
-    expect(await findAxeViolations(frameWhen(page) as Page | Frame)).toEqual([]);
+    expect(await findAxeViolations(findEmbedFrame(page) as Page | Frame)).toEqual([]);
   });
 
   it('leaks no memory, listeners or frames after 100 mounts', async () => {
-    const empty = await createEmbed(await createDashboard([], { name: 'Empty' }));
-    const { page } = await hosted('<p>Nothing yet</p>');
+    const emptyEmbed = await createEmbed(await createDashboard([], { name: 'Empty' }));
+    const { page } = await openHostPage('<p>Nothing yet</p>');
     const devtools = await page.context().newCDPSession(page);
-    const alive = async () => {
+    const countAlive = async () => {
       for (let round = 0; round < 3; round += 1) await devtools.send('HeapProfiler.collectGarbage');
       const { metrics } = await devtools.send('Performance.getMetrics');
       const of = (name: string) => metrics.find((each) => each.name === name)?.value ?? Number.NaN;
@@ -243,22 +256,24 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
         elements: count.value,
       };
     };
-    /** Mounts ten at once: all are removed when they are there, or at once. */
-    const mount = (waits: boolean) => `Promise.all(Array.from({ length: 10 }, async () => {
+    /**
+     * Returns a script that mounts ten elements at once, and removes them when they are loaded if `waitsForLoad`, else at once.
+     */
+    const makeMountScript = (waitsForLoad: boolean) => `Promise.all(Array.from({ length: 10 }, async () => {
       const embed = document.createElement('data-console-embed');
-      embed.setAttribute('src', '${url}${empty}');
+      embed.setAttribute('src', '${url}${emptyEmbed}');
       embed.setAttribute('token-endpoint', '/token');
       const height = new Promise((resolve) => embed.addEventListener('data-console:ready', resolve, { once: true }));
       document.body.append(embed);
-      if (${waits}) await height;
+      if (${waitsForLoad}) await height;
       embed.remove();
     })).then(() => {})`;
     await devtools.send('Performance.enable');
     await page.evaluate("customElements.whenDefined('data-console-embed').then(() => {})");
-    await page.evaluate(mount(true));
-    const before = await alive();
-    for (let round = 0; round < 10; round += 1) await page.evaluate(mount(round < 5));
-    await expect.poll(alive).toEqual(before);
-    expect([before.elements, page.frames().length]).toEqual([0, 1]);
+    await page.evaluate(makeMountScript(true));
+    const aliveBefore = await countAlive();
+    for (let round = 0; round < 10; round += 1) await page.evaluate(makeMountScript(round < 5));
+    await expect.poll(countAlive).toEqual(aliveBefore);
+    expect([aliveBefore.elements, page.frames().length]).toEqual([0, 1]);
   });
 });

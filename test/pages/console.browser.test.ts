@@ -6,13 +6,13 @@ import { serveConsole } from '../../examples/console/server.ts';
 import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
 import { createDashboard, demo, url, useOwnCompany } from './world.ts';
 
-const FILE = 'city,people,founded\nRio,6211223,1565-03-01\nOslo,709037,1048-01-01\nNatal,751300,1599-12-25\n';
-const CITIES = "(VALUES ('north', 1), ('south', 2)) AS sales(region, amount)";
+const CSV_FILE = 'city,people,founded\nRio,6211223,1565-03-01\nOslo,709037,1048-01-01\nNatal,751300,1599-12-25\n';
+const SALES_VALUES = "(VALUES ('north', 1), ('south', 2)) AS sales(region, amount)";
 
 describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
   // Its owner gets a second factor.
   useOwnCompany();
-  const open = useBrowser();
+  const openPage = useBrowser();
   let site: { url: string; close(): Promise<void> };
   beforeAll(async () => {
     site = await serveConsole(url);
@@ -21,22 +21,22 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
 
   const account = () => new URLSearchParams({ company: demo.company.slug, email: demo.owner.email });
 
-  async function signedIn() {
-    const opened = await open(`${site.url}/?${account()}`, { origins: [site.url] });
-    await opened.page.getByLabel('Password').fill(demo.owner.password);
-    await opened.page.getByRole('button', { name: 'Sign in' }).click();
-    await opened.page.getByText(`${demo.owner.email} of`).waitFor();
-    return opened;
+  async function openSignedIn() {
+    const openedPage = await openPage(`${site.url}/?${account()}`, { origins: [site.url] });
+    await openedPage.page.getByLabel('Password').fill(demo.owner.password);
+    await openedPage.page.getByRole('button', { name: 'Sign in' }).click();
+    await openedPage.page.getByText(`${demo.owner.email} of`).waitFor();
+    return openedPage;
   }
 
-  async function goTo(page: Page, view: string) {
+  async function goToView(page: Page, view: string) {
     await page.getByRole('link', { name: view, exact: true }).click();
     // Until it has come, the view before it stands there, whose fields may have the same names.
     await page.getByRole('heading', { name: view }).waitFor();
   }
 
   it('shows why a sign-in failed, and beside which field', async () => {
-    const { page, problems } = await open(site.url, { origins: [site.url] });
+    const { page, problems } = await openPage(site.url, { origins: [site.url] });
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.locator('label', { hasText: 'Company' }).getByText('must', { exact: false }).waitFor();
     await page.getByLabel('Company').fill(demo.company.slug);
@@ -49,10 +49,10 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
   });
 
   it('uploads a file with progress and inferred columns, filters its rows, and edits a row under its version', async () => {
-    const { page, problems } = await signedIn();
+    const { page, problems } = await openSignedIn();
     await page
       .getByLabel('Files')
-      .setInputFiles({ name: 'cities.csv', mimeType: 'text/csv', buffer: Buffer.from(FILE) });
+      .setInputFiles({ name: 'cities.csv', mimeType: 'text/csv', buffer: Buffer.from(CSV_FILE) });
     await page.getByRole('button', { name: 'Upload' }).click();
     await page.getByText('3 rows were read.').waitFor();
     expect(await page.getByLabel('Sent').evaluate((bar) => (bar as unknown as { value: number }).value)).toBe(1);
@@ -66,11 +66,13 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
     await page.getByRole('button', { name: 'Filter' }).click();
     await page.getByText('1 rows').waitFor();
     await page.getByRole('button', { name: 'edit' }).click();
-    const people = page.locator('form', { has: page.getByRole('button', { name: 'Save' }) }).getByLabel('people');
-    await people.fill('717710');
+    const findPeopleInput = page
+      .locator('form', { has: page.getByRole('button', { name: 'Save' }) })
+      .getByLabel('people');
+    await findPeopleInput.fill('717710');
 
     // Somebody else is faster.
-    const api = createClient({ baseUrl: url, credential: withToken(await tokenOf(page)) });
+    const api = createClient({ baseUrl: url, credential: withToken(await readToken(page)) });
     const id = page.url().split('/').at(-1) as string;
     const { records } = await api.get('/v1/managed-tables/{id}/data', {
       params: { id },
@@ -85,21 +87,21 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
 
     await page.reload();
     await page.getByRole('row', { name: 'Oslo' }).getByRole('button', { name: 'edit' }).click();
-    await people.fill('717710');
+    await findPeopleInput.fill('717710');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('cell', { name: '717710' }).waitFor();
     await api.delete('/v1/managed-tables/{id}', { params: { id } });
     expect(problems).toEqual([]);
   });
 
-  const tokenOf = (page: Page): Promise<string> =>
+  const readToken = (page: Page): Promise<string> =>
     page.evaluate(
       () => JSON.parse((globalThis as never as { localStorage: { session: string } }).localStorage.session).token,
     );
 
   it("invites a user and revokes the invitation, and shows the error of a group's form", async () => {
-    const { page, problems } = await signedIn();
-    await goTo(page, 'people');
+    const { page, problems } = await openSignedIn();
+    await goToView(page, 'people');
     const email = `guest-${Date.now()}@example.com`;
     await page.getByLabel('Email').fill(email);
     await page.getByRole('button', { name: 'Invite' }).click();
@@ -108,7 +110,7 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('row', { name: email }).getByRole('button', { name: 'take back' }).click();
     await expect.poll(() => page.getByRole('row', { name: email }).count()).toBe(0);
-    await goTo(page, 'groups');
+    await goToView(page, 'groups');
     await page.getByLabel('name').fill('A');
     await page.getByRole('button', { name: 'Create' }).click();
     await expect
@@ -119,7 +121,7 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
   });
 
   it('shows a dashboard, with the options of its filters', async () => {
-    const sql = `SELECT region, sum(amount) AS amount FROM ${CITIES} WHERE true [[AND region = {{region}}]] GROUP BY region`;
+    const sql = `SELECT region, sum(amount) AS amount FROM ${SALES_VALUES} WHERE true [[AND region = {{region}}]] GROUP BY region`;
     const region = {
       slug: 'region',
       label: 'Region',
@@ -130,7 +132,7 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
       ],
     };
     const id = await createDashboard([{ name: 'Amounts', sql, chart: { type: 'table' } }], { filters: [region] });
-    const { page, problems } = await signedIn();
+    const { page, problems } = await openSignedIn();
     await page.goto(`${site.url}/#dashboard/${id}`);
     const card = page.getByRole('region', { name: 'Amounts' });
     await expect.poll(() => card.getByRole('row').count()).toBe(3);
@@ -142,30 +144,30 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
   });
 
   it('keeps the sign-in form after a sign-out when the response to an earlier request arrives late', async () => {
-    const { page } = await open(`${site.url}/?${account()}`, { origins: [site.url] });
-    const asked = Promise.withResolvers<void>();
-    const held = Promise.withResolvers<void>();
+    const { page } = await openPage(`${site.url}/?${account()}`, { origins: [site.url] });
+    const requestStarted = Promise.withResolvers<void>();
+    const responseReleased = Promise.withResolvers<void>();
     await page.route(`${url}/v1/managed-tables*`, async (route) => {
-      asked.resolve();
-      await held.promise;
+      requestStarted.resolve();
+      await responseReleased.promise;
       await route.fulfill({ json: { records: [], next_cursor: null } });
     });
     await page.getByLabel('Password').fill(demo.owner.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await asked.promise;
+    await requestStarted.promise;
     expect(await page.getByRole('button', { name: 'Sign in' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    const late = page.waitForResponse(`${url}/v1/managed-tables*`);
-    held.resolve();
-    await (await late).finished();
-    await page.evaluate(() => new Promise((shown) => setTimeout(shown)));
+    const lateResponse = page.waitForResponse(`${url}/v1/managed-tables*`);
+    responseReleased.resolve();
+    await (await lateResponse).finished();
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
     expect(await page.getByRole('heading').allInnerTexts()).toEqual(['Sign in']);
   });
 
   it('asks for the second factor at the sign-in, and signs out', async () => {
-    const { page, problems } = await signedIn();
-    const api = createClient({ baseUrl: url, credential: withToken(await tokenOf(page)) });
+    const { page, problems } = await openSignedIn();
+    const api = createClient({ baseUrl: url, credential: withToken(await readToken(page)) });
     const { password } = demo.owner;
     const { secret } = await api.post('/v1/auth/2fa/setup', { body: { password } });
     const totp = new TOTP({ secret });
@@ -181,8 +183,8 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
     await page.getByLabel('Code').fill(totp.generate({ timestamp: Date.now() + 30_000 }));
     await page.getByRole('button', { name: 'Go on' }).click();
     await page.getByText(`${demo.owner.email} of`).waitFor();
-    const again = createClient({ baseUrl: url, credential: withToken(await tokenOf(page)) });
-    await again.post('/v1/auth/2fa/disable', { body: { backup_code: backup_codes[0] } });
+    const newApi = createClient({ baseUrl: url, credential: withToken(await readToken(page)) });
+    await newApi.post('/v1/auth/2fa/disable', { body: { backup_code: backup_codes[0] } });
     expect(problems).toEqual([]);
   });
 });

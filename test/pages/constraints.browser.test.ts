@@ -3,7 +3,7 @@ import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, wait
 import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
 import { createDashboard, createEmbed, createLink, demo, requestApi } from './world.ts';
 
-const STATES = {
+const STATE_FILTER = {
   name: 'States',
   sql: makeFilteredSql('DISTINCT origin_state AS state', 'ORDER BY 1'),
 };
@@ -16,15 +16,15 @@ const makePolicy = (slug: string, mode: string, values: string[] = [], kind = 'm
 });
 
 describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restricted filters', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let dashboard: string;
 
   beforeAll(async () => {
-    dashboard = await createDashboard([STRIKES, STATES], { filters: FILTERS });
+    dashboard = await createDashboard([STRIKES, STATE_FILTER], { filters: FILTERS });
   });
 
-  type Opened = Awaited<ReturnType<typeof open>>;
-  const states = async ({ page }: Opened): Promise<string[]> => {
+  type OpenedPage = Awaited<ReturnType<typeof openPage>>;
+  const readStates = async ({ page }: OpenedPage): Promise<string[]> => {
     await waitUntilSettled(page);
     return page.getByRole('table', { name: 'States' }).getByRole('cell').allInnerTexts();
   };
@@ -32,13 +32,13 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
   it('offers only the filter values that the share allows, and shows only their rows', async () => {
     const share_filter_policies = [makePolicy('state', 'selectable', ['Texas', 'Ohio'])];
     const { path } = await createLink(dashboard, { share_filter_policies });
-    const opened = await open(path);
-    const { page, problems } = opened;
-    expect(await states(opened)).toEqual(['Ohio', 'Texas']);
+    const openedPage = await openPage(path);
+    const { page, problems } = openedPage;
+    expect(await readStates(openedPage)).toEqual(['Ohio', 'Texas']);
     await page.getByRole('button', { name: /^State/ }).click();
     await expect.poll(() => page.getByRole('listbox').getByRole('option').allInnerTexts()).toEqual(['Texas', 'Ohio']);
     await page.getByRole('option', { name: 'Ohio' }).click();
-    await expect.poll(() => states(opened)).toEqual(['Ohio']);
+    await expect.poll(() => readStates(openedPage)).toEqual(['Ohio']);
     expect(problems).toEqual([]);
   });
 
@@ -48,9 +48,9 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
       makePolicy('phase', 'hidden', [], 'select'),
     ];
     const { path } = await createLink(dashboard, { share_filter_policies });
-    const opened = await open(`${path}?state=Texas&phase=Climb&period.from=1990-01-01`);
-    const { page, executed } = opened;
-    expect(await states(opened)).toEqual(['Ohio']);
+    const openedPage = await openPage(`${path}?state=Texas&phase=Climb&period.from=1990-01-01`);
+    const { page, executed } = openedPage;
+    expect(await readStates(openedPage)).toEqual(['Ohio']);
     expect(await page.getByRole('button', { name: /^(State|Phase)/ }).count()).toBe(0);
     expect(executed).toEqual([{ period: { from: '1990-01-01' } }]);
   });
@@ -58,46 +58,46 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
   it('says that filter values in the address are forbidden, and shows no rows', async () => {
     const share_filter_policies = [makePolicy('state', 'selectable', ['Texas', 'Ohio'])];
     const { path } = await createLink(dashboard, { share_filter_policies });
-    const opened = await open(`${path}?state=Texas&state=Alaska`);
-    const { page, executed, problems } = opened;
+    const openedPage = await openPage(`${path}?state=Texas&state=Alaska`);
+    const { page, executed, problems } = openedPage;
     await page.getByRole('alert').first().waitFor();
     expect(executed).toEqual([{ state: ['Texas', 'Alaska'] }]);
     expect(await page.getByRole('cell').count()).toBe(0);
     await page.getByRole('button', { name: 'Reset filters' }).click();
-    await expect.poll(() => states(opened)).toEqual(['Ohio', 'Texas']);
+    await expect.poll(() => readStates(openedPage)).toEqual(['Ohio', 'Texas']);
     expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
-  it('keeps the parameters that an embed fixes, shows those that it allows, and waits for those it requires', async () => {
+  it('keeps the parameters that an embed fixes, shows the parameters that it allows, and waits for those that it requires', async () => {
     const path = await createEmbed(dashboard, {
       fixed_params: { state: ['Ohio', 'Texas'] },
       allowed_params: ['phase', 'aircraft'],
       required_params: ['phase'],
     });
-    const opened = await open(`${path}?state=Alaska`);
-    const { page, executed, problems } = opened;
+    const openedPage = await openPage(`${path}?state=Alaska`);
+    const { page, executed, problems } = openedPage;
     await page.getByText('Phase of flight: Choose a value to see the data.').first().waitFor();
     expect(executed).toEqual([]);
     expect(await page.getByRole('form', { name: 'Filters' }).locator('.filter').count()).toBe(2);
     await page.getByRole('button', { name: /^Phase/ }).click();
     await page.getByRole('option', { name: 'Climb' }).click();
-    expect(await states(opened)).toEqual(['Ohio', 'Texas']);
+    expect(await readStates(openedPage)).toEqual(['Ohio', 'Texas']);
     expect(executed).toEqual([{ phase: 'Climb' }]);
     expect(problems).toEqual([]);
   });
 
   it('shows an embedded visualization, with the parameters that its embed allows', async () => {
-    const more = { allowed_params: ['state', 'period'] };
-    const path = await createEmbed(demo.visualization_id, more, 'visualizations');
+    const embedOptions = { allowed_params: ['state', 'period'] };
+    const path = await createEmbed(demo.visualization_id, embedOptions, 'visualizations');
     const { name } = await requestApi<{ name: string }>('GET', `/v1/visualizations/${demo.visualization_id}`);
-    const { page, executed, problems } = await open(path);
+    const { page, executed, problems } = await openPage(path);
     await page.getByRole('heading', { level: 1, name }).waitFor();
     const chart = page.getByRole('img', { name: `${name}: line chart.` });
     await chart.waitFor();
     const values = async () => Number(/(\d+) values/.exec((await chart.getAttribute('aria-label')) ?? '')?.[1]);
-    const all = await values();
-    expect(all).toBeGreaterThan(100);
+    const allValues = await values();
+    expect(allValues).toBeGreaterThan(100);
     // Nobody lists the values of a parameter: they are typed.
     await page.getByRole('button', { name: /^State/ }).click();
     await page.getByText('Type a value and press Enter.').waitFor();
@@ -107,14 +107,14 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page of a viewer with restrict
     await page.getByLabel('Date of flight, from').fill('2001-01-01');
     await expect.poll(() => executed.at(-1)).toEqual({ state: ['Ohio'], period: { from: '2001-01-01' } });
     await waitUntilSettled(page);
-    expect(await values()).toBeLessThan(all);
+    expect(await values()).toBeLessThan(allValues);
     expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it("hides the header and the filters if the share's embed options say so", async () => {
     const { path } = await createLink(dashboard, { embed_options: { hide_header: true, hide_controls: true } });
-    const { page } = await open(path);
+    const { page } = await openPage(path);
     await waitUntilSettled(page);
     expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
     expect(await page.getByRole('form').count()).toBe(0);

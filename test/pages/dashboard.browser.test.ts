@@ -5,7 +5,7 @@ import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, wait
 import { CHARTS, FILTERS } from './everything.ts';
 import { createDashboard, createLink, readOptionLabels, readResults, url } from './world.ts';
 
-/** The number of strikes that the API counts, as the page writes it. */
+/** Returns the number of strikes that the API counts, formatted as on the page. */
 const countStrikes = async (link: string, parameters: unknown): Promise<string> => {
   const { rows } = (await readResults(link, parameters)).get('Strikes') as ViewResult;
   const [[counted]] = rows as [[number]];
@@ -13,7 +13,7 @@ const countStrikes = async (link: string, parameters: unknown): Promise<string> 
 };
 
 describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let link: string;
 
   beforeAll(async () => {
@@ -24,24 +24,24 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
   it('draws every kind of chart and describes it in words, in light and dark and on a phone', async () => {
     const cost = (await readResults(link)).get('Cost')?.rows?.[0]?.[0] as number;
     for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
-      const { page, problems } = await open(link, options);
+      const { page, problems } = await openPage(link, options);
       await page.getByRole('heading', { level: 1, name: 'Bird strikes' }).waitFor();
       for (const { name, chart } of CHARTS) {
         if (chart?.type === 'table' || chart?.type === 'number') continue;
         const canvas = page.getByRole('img', { name: `${name}: ${chart?.type} chart.` });
         await canvas.waitFor();
-        const painted = await canvas.evaluate((element) => {
-          const drawn = element as unknown as {
+        const paintedColours = await canvas.evaluate((element) => {
+          const canvasElement = element as unknown as {
             width: number;
             height: number;
             getContext(kind: '2d'): { getImageData(...box: number[]): { data: Uint8ClampedArray } };
           };
-          const { data } = drawn.getContext('2d').getImageData(0, 0, drawn.width, drawn.height);
+          const { data } = canvasElement.getContext('2d').getImageData(0, 0, canvasElement.width, canvasElement.height);
           return new Set(Array.from({ length: data.length / 4 }, (_each, at) => data.slice(at * 4, at * 4 + 4).join()))
             .size;
         });
         // Lines, labels and their smooth edges: an empty canvas has one colour.
-        expect(painted, name).toBeGreaterThan(20);
+        expect(paintedColours, name).toBeGreaterThan(20);
       }
       expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
       expect(await readCardNumber(page, 'Cost')).toBe(`$${cost.toLocaleString('en-US')}`);
@@ -61,7 +61,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
   it('shows the values of a chart as a table, sorts it by any column, and shows more rows on demand', async () => {
     const rows = (await readResults(link)).get('Strikes by state')?.rows as [string, number][];
     const states = rows.map(([state]) => state);
-    const { page } = await open(link);
+    const { page } = await openPage(link);
     const card = page.getByRole('region', { name: 'Strikes by state', exact: true });
     await card.getByRole('button', { name: 'Show as table' }).click();
     const first = () => card.getByRole('row').nth(1).getByRole('cell').first().innerText();
@@ -76,17 +76,17 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
     await card.getByRole('button', { name: 'Show as chart' }).click();
     await card.getByRole('img').waitFor();
     // Years are written as along the axis.
-    const yearly = page.getByRole('region', { name: 'Cost by year', exact: true });
-    await yearly.getByRole('button', { name: 'Show as table' }).click();
-    expect(await yearly.getByRole('row').nth(1).getByRole('cell').first().innerText()).toMatch(/^\d{4}$/);
+    const yearlyCard = page.getByRole('region', { name: 'Cost by year', exact: true });
+    await yearlyCard.getByRole('button', { name: 'Show as table' }).click();
+    expect(await yearlyCard.getByRole('row').nth(1).getByRole('cell').first().innerText()).toMatch(/^\d{4}$/);
 
-    const reports = page.getByRole('table', { name: 'Reports' });
+    const reportsTable = page.getByRole('table', { name: 'Reports' });
     await page.getByRole('button', { name: 'Show more (150 rows left)' }).click();
-    expect(await reports.getByRole('row').count()).toBe(201);
+    expect(await reportsTable.getByRole('row').count()).toBe(201);
   });
 
   it('lets viewers choose among filter options that the server searches, with the keyboard alone', async () => {
-    const { page, executed, searched, problems } = await open(link);
+    const { page, executed, searched, problems } = await openPage(link);
     const labels = await readOptionLabels(link, 'state', 'or');
     await page.getByRole('button', { name: /^State/ }).focus();
     await page.keyboard.press('Enter');
@@ -108,37 +108,37 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
         .evaluate('document.activeElement.textContent'),
     ).toBe(state.join(', '));
     await expect.poll(() => executed.at(-1)).toEqual({ state });
-    const fewer = await countStrikes(link, { state });
-    expect(fewer).not.toBe('10,000');
-    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(fewer);
+    const fewerStrikes = await countStrikes(link, { state });
+    expect(fewerStrikes).not.toBe('10,000');
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(fewerStrikes);
     expect(new URL(page.url()).searchParams.getAll('state')).toEqual(state);
     expect(await findAxeViolations(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it('sends every kind of filter value, keeps them in the address, and resets to the defaults', async () => {
-    const { page, executed } = await open(link);
+    const { page, executed } = await openPage(link);
     await page.getByRole('button', { name: /^Phase/ }).click();
     await page.getByRole('option', { name: 'Approach' }).click();
     await page.getByLabel('Period, from').fill('1995-03-01');
     await page.getByLabel('Aircraft').fill('B-737-300');
     await page.getByLabel('Lowest cost').fill('1,5');
     await page.getByLabel('Reported since').fill('1995-02-03');
-    const chosen = {
+    const chosenValues = {
       phase: 'Approach',
       period: { from: '1995-03-01' },
       aircraft: 'B-737-300',
       cost: '1.5',
       since: '1995-02-03',
     };
-    await expect.poll(() => executed.at(-1)).toEqual(chosen);
-    const left = await countStrikes(link, chosen);
+    await expect.poll(() => executed.at(-1)).toEqual(chosenValues);
+    const left = await countStrikes(link, chosenValues);
     expect(Number(left)).toBeGreaterThan(0);
     await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(left);
 
     await page.reload();
     await waitUntilSettled(page);
-    expect(executed.at(-1)).toEqual(chosen);
+    expect(executed.at(-1)).toEqual(chosenValues);
     expect(await readCardNumber(page, 'Strikes')).toBe(left);
     expect(await page.getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     await page.getByRole('button', { name: 'Reset filters' }).click();
@@ -156,7 +156,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
     const filters = [{ slug: 'state', label: 'State', kind: 'multi_select', options }];
     const sql = "SELECT state FROM unnest(ARRAY['TX', 'OH']) AS state WHERE state = ANY({{state}})";
     const { path } = await createLink(await createDashboard([{ name: 'States', sql }], { filters }));
-    const { page } = await open(`${path}?state=OH`);
+    const { page } = await openPage(`${path}?state=OH`);
     await page.getByRole('button', { name: 'State Ohio' }).waitFor();
     await page.getByRole('cell', { name: 'OH' }).waitFor();
   });
@@ -170,7 +170,7 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
       'SELECT count(*) AS strikes FROM birdstrikes WHERE cost_total >= {{cost}} [[AND aircraft_make_model = {{aircraft}}]]';
     const chart = { name: 'Strikes', sql, chart: { type: 'number' } };
     const { path } = await createLink(await createDashboard([chart], { filters }));
-    const { page, executed } = await open(path);
+    const { page, executed } = await openPage(path);
     await page.getByRole('alert').filter({ hasText: 'Lowest cost: Choose a value to see the data.' }).first().waitFor();
     expect(executed).toEqual([]);
     expect(await page.getByLabel('Lowest cost').getAttribute('aria-invalid')).toBe('true');
@@ -179,13 +179,13 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
     await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(await countStrikes(path, { cost: 100 }));
     await page.getByLabel('Aircraft').fill('');
     await expect.poll(() => executed.at(-1)).toEqual({ aircraft: null, cost: '100' });
-    const all = await countStrikes(path, { cost: 100, aircraft: null });
-    expect(Number(all)).toBeGreaterThan(Number(await countStrikes(path, { cost: 100 })));
-    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(all);
+    const allStrikes = await countStrikes(path, { cost: 100, aircraft: null });
+    expect(Number(allStrikes)).toBeGreaterThan(Number(await countStrikes(path, { cost: 100 })));
+    await expect.poll(() => readCardNumber(page, 'Strikes')).toBe(allStrikes);
   });
 
   it('loads small files from its own origin only', async () => {
-    const { page } = await open(link);
+    const { page } = await openPage(link);
     await waitUntilSettled(page);
     const sizes = (await page.evaluate(
       'performance.getEntriesByType("resource").map(({ name, encodedBodySize }) => [name, encodedBodySize])',
@@ -195,9 +195,9 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
     expect(assets.reduce((sum, [, size]) => sum + size, 0)).toBeLessThan(350_000);
     // As a network sends what the page names and what it has loaded; the bench measures the same until the first chart.
     const html = await (await fetch(url + link, { headers: { accept: 'text/html' } })).text();
-    const named = Array.from(html.matchAll(/"(\/assets\/[^"]+)"/g), ([, path]) => `${url}${path}`);
-    expect(named).toContainEqual(expect.stringMatching(/\.svg$/));
-    const files = [...new Set([...named, ...assets.map(([name]) => name)])];
+    const assetUrls = Array.from(html.matchAll(/"(\/assets\/[^"]+)"/g), ([, path]) => `${url}${path}`);
+    expect(assetUrls).toContainEqual(expect.stringMatching(/\.svg$/));
+    const files = [...new Set([...assetUrls, ...assets.map(([name]) => name)])];
     const bodies = await Promise.all(files.map(async (name) => (await fetch(name)).bytes()));
     const gzipped = [html, ...bodies].reduce((sum, body) => sum + gzipSync(body).length, 0);
     expect(gzipped).toBeLessThan(90_000);

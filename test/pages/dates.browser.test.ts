@@ -8,19 +8,21 @@ const FILTERS = [
   { slug: 'period', label: 'Period', kind: 'date_range' },
   { slug: 'since', label: 'Since', kind: 'date' },
 ];
-const SQL = `SELECT count(*) AS strikes FROM birdstrikes
+const STRIKES_SQL = `SELECT count(*) AS strikes FROM birdstrikes
 WHERE true [[AND flight_date >= {{period.from}}]] [[AND flight_date <= {{period.to}}]] [[AND flight_date >= {{since}}]]`;
 
 describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let dashboard: string;
   let link: string;
   beforeAll(async () => {
-    dashboard = await createDashboard([{ name: 'Strikes', sql: SQL, chart: { type: 'number' } }], { filters: FILTERS });
+    dashboard = await createDashboard([{ name: 'Strikes', sql: STRIKES_SQL, chart: { type: 'number' } }], {
+      filters: FILTERS,
+    });
     link = (await createLink(dashboard)).path;
   });
 
-  /** The same moment for the page's clock, in its time zone. */
+  /** Sets the page's clock to the same moment in its time zone. */
   const at = (page: Page, moment: string) => page.clock.setFixedTime(new Date(moment));
 
   it.each([
@@ -32,7 +34,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
     'offers ranges in the time zone of the viewer, written in the language of the page: %s, %s',
     async (timezoneId, locale, today, lastWeek) => {
       const texts = PAGE_TEXTS[locale];
-      const { page, executed, problems } = await open('/p/none', { timezoneId });
+      const { page, executed, problems } = await openPage('/p/none', { timezoneId });
       await at(page, '2026-12-31T11:30:00Z');
       await page.goto(new URL(`${link}?locale=${locale}`, page.url()).href);
       await waitUntilSettled(page);
@@ -65,12 +67,12 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
       await preset.selectOption('');
       await expect.poll(() => executed.at(-1)).toEqual({});
       expect([await from.inputValue(), await to.inputValue()]).toEqual(['', '']);
-      const since = page.getByLabel('Since');
-      await since.fill(locale === 'en' ? '1/31/1995' : '31/1/1995');
+      const sinceField = page.getByLabel('Since');
+      await sinceField.fill(locale === 'en' ? '1/31/1995' : '31/1/1995');
       await expect.poll(() => executed.at(-1)).toEqual({ since: '1995-01-31' });
       await page.reload();
       await waitUntilSettled(page);
-      expect(await since.inputValue()).toBe(locale === 'en' ? '01/31/1995' : '31/01/1995');
+      expect(await sinceField.inputValue()).toBe(locale === 'en' ? '01/31/1995' : '31/01/1995');
       expect(problems).toEqual([]);
     },
   );
@@ -83,7 +85,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
         [360, 'dark'],
         [1280, 'light'],
       ] as const) {
-        const { page, executed, problems } = await open(
+        const { page, executed, problems } = await openPage(
           `${link}?period.from=2001-05-01&period.to=1999-05-01&locale=${locale}`,
           { viewport: { width, height: 900 }, colorScheme },
         );
@@ -117,11 +119,11 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
   );
 
   it('opens the calendar of the browser at its icon, also within an embed', async () => {
-    const { page, executed } = await open(await createEmbed(dashboard, { allowed_params: ['since', 'period'] }));
+    const { page, executed } = await openPage(await createEmbed(dashboard, { allowed_params: ['since', 'period'] }));
     await waitUntilSettled(page);
     const field = page.getByLabel('Since');
     const box = (await field.boundingBox()) as { x: number; y: number; width: number; height: number };
-    const under = await page.evaluate(
+    const typeUnderIcon = await page.evaluate(
       ([x, y]) => {
         const { document } = globalThis as unknown as {
           document: { elementFromPoint(x: number, y: number): { type: string } };
@@ -130,7 +132,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
       },
       [box.x + box.width - 14, box.y + box.height / 2],
     );
-    expect(under).toBe('date');
+    expect(typeUnderIcon).toBe('date');
     // What is chosen there is written as the page's language does.
     await page.locator('input[type=date]').last().fill('1995-01-31');
     await expect.poll(() => executed.at(-1)).toEqual({ since: '1995-01-31' });

@@ -3,19 +3,19 @@ import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts'
 import { demo } from './world.ts';
 
 describe.skipIf(!isBrowserInstalled)('the API reference page', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
 
   it('groups operations by concept under each API, and loads the large viewer script only when one is opened', async () => {
-    const { page, problems } = await open('/docs#getCurrentUser');
+    const { page, problems } = await openPage('/docs#getCurrentUser');
     await page.getByRole('heading', { name: 'Get the current user' }).waitFor();
-    const scripts = () =>
+    const readScriptSizes = () =>
       page.evaluate(
         `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).map(({ decodedBodySize }) => decodedBodySize)`,
       ) as Promise<number[]>;
-    expect((await scripts()).reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);
+    expect((await readScriptSizes()).reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);
     await page.getByText('Try it, with all fields').click();
     await page.getByRole('button', { name: 'Execute' }).waitFor();
-    expect(Math.max(...(await scripts()))).toBeGreaterThan(1_000_000);
+    expect(Math.max(...(await readScriptSizes()))).toBeGreaterThan(1_000_000);
     for (const surface of [
       'Organization API',
       'Console API',
@@ -30,12 +30,12 @@ describe.skipIf(!isBrowserInstalled)('the API reference page', () => {
   });
 
   it('finds operations by any words of path, summary or description', async () => {
-    const { page, problems } = await open('/docs');
+    const { page, problems } = await openPage('/docs');
     const find = page.getByRole('searchbox', { name: 'Find an operation' });
     await find.fill('upload confirm');
-    const found = page.locator('nav li:visible a');
-    expect(await found.allTextContents()).toContain('POST Confirm an upload job');
-    expect(await found.count()).toBeLessThan(10);
+    const foundOperations = page.locator('nav li:visible a');
+    expect(await foundOperations.allTextContents()).toContain('POST Confirm an upload job');
+    expect(await foundOperations.count()).toBeLessThan(10);
     await find.fill('zzz nothing');
     await page.getByText('No operation has all of these words.').waitFor();
     await find.fill('');
@@ -44,7 +44,7 @@ describe.skipIf(!isBrowserInstalled)('the API reference page', () => {
   });
 
   it('lists the events that webhook endpoints are sent, with an example body', async () => {
-    const { page, problems } = await open('/docs');
+    const { page, problems } = await openPage('/docs');
     const events = page.locator('section', { has: page.getByRole('heading', { name: 'Webhook events', exact: true }) });
     const group = events.locator('details');
     await events.waitFor();
@@ -61,7 +61,7 @@ describe.skipIf(!isBrowserInstalled)('the API reference page', () => {
   });
 
   it('shows guides that link to each other', async () => {
-    const { page, problems } = await open('/docs#authentication');
+    const { page, problems } = await openPage('/docs#authentication');
     await page.getByRole('link', { name: 'signing requests', exact: true }).click();
     await page.getByRole('heading', { name: 'Signing requests to the organization API' }).waitFor();
     await page.getByRole('link', { name: 'Limits' }).click();
@@ -70,7 +70,7 @@ describe.skipIf(!isBrowserInstalled)('the API reference page', () => {
   });
 
   it('shows an example request as curl, TypeScript and Python, with a recorded response', async () => {
-    const { page, problems } = await open('/docs#listManagedTableRows');
+    const { page, problems } = await openPage('/docs#listManagedTableRows');
     const request = page.getByRole('region', { name: 'Request' });
     const code = request.locator('code');
     await expect.poll(() => code.textContent()).toMatch(/^curl 'http.*\/v1\/managed-tables\/[0-9a-f]{24}\/data/);
@@ -88,7 +88,7 @@ describe.skipIf(!isBrowserInstalled)('the API reference page', () => {
   });
 
   it('sends requests as a signed-in user, and signed with an access key', async () => {
-    const { page, problems } = await open('/docs#getCurrentUser');
+    const { page, problems } = await openPage('/docs#getCurrentUser');
     const { company, owner, service_account: key } = demo;
     await page.getByText('Who calls').click();
     await page.getByLabel('Company').fill(company.slug);
@@ -111,10 +111,10 @@ describe.skipIf(!isBrowserInstalled)('the API reference page', () => {
   });
 
   it('follows the light or dark colour scheme of the browser', async () => {
-    const { page } = await open('/docs', { colorScheme: 'light' });
-    const colour = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
-    const byDay = await colour();
+    const { page } = await openPage('/docs', { colorScheme: 'light' });
+    const readBackground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    const lightColour = await readBackground();
     await page.emulateMedia({ colorScheme: 'dark' });
-    await expect.poll(colour).not.toBe(byDay);
+    await expect.poll(readBackground).not.toBe(lightColour);
   });
 });

@@ -25,7 +25,7 @@ const CHARTS = [
   { name: 'Fails', sql: 'SELECT 1 / 0 AS n', chart: { type: 'number' } },
 ];
 const FILTERS = [{ slug: 'state', label: 'State', kind: 'multi_select', options: [] }];
-const ALLOWED = { embed_options: { allow_downloads: true } };
+const DOWNLOADS_ALLOWED = { embed_options: { allow_downloads: true } };
 
 type Box = { x: number; width: number };
 
@@ -33,7 +33,7 @@ const findCard = (page: Page, name: string) => page.getByRole('region', { name, 
 const findButton = (page: Page, name: string) =>
   findCard(page, name).getByRole('button', { name: `Download: ${name}` });
 
-/** Downloads by the menu of a card. @returns the file's name and content */
+/** Downloads a file from the menu of a card. @returns the file's name and content */
 async function downloadFile(page: Page, name: string, format: string): Promise<{ name: string; content: Buffer }> {
   await findButton(page, name).click();
   const [download] = await Promise.all([
@@ -47,16 +47,16 @@ async function downloadFile(page: Page, name: string, format: string): Promise<{
 }
 
 describe.skipIf(!isBrowserInstalled)('the downloads of a dashboard card', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let dashboard: string;
   let link: string;
   beforeAll(async () => {
     dashboard = await createDashboard(CHARTS, { filters: FILTERS, cache_seconds: 60 });
-    link = (await createLink(dashboard, ALLOWED)).path;
+    link = (await createLink(dashboard, DOWNLOADS_ALLOWED)).path;
   });
 
   it('are CSV, XLSX and a picture of the filtered results', async () => {
-    const { page, problems } = await open(`${link}?state=Texas&state=Ohio`);
+    const { page, problems } = await openPage(`${link}?state=Texas&state=Ohio`);
     await findCard(page, 'Strikes: by state').getByRole('img').waitFor();
     const { rows } = (await readResults(link, { state: ['Texas', 'Ohio'] })).get('Strikes: by state') as ViewResult;
     const csv = await downloadFile(page, 'Strikes: by state', 'CSV');
@@ -69,24 +69,24 @@ describe.skipIf(!isBrowserInstalled)('the downloads of a dashboard card', () => 
     const png = await downloadFile(page, 'Strikes: by state', 'PNG');
     expect([png.name, png.content.subarray(1, 4).toString()]).toEqual(['Strikes_ by state.png', 'PNG']);
     expect(png.content.length).toBeGreaterThan(2_000);
-    const safe = await downloadFile(page, 'Formulas', 'CSV');
-    expect(safe.content.toString()).toBe("text,n\r\n'=1+1,-1\r\n");
+    const formulaCsv = await downloadFile(page, 'Formulas', 'CSV');
+    expect(formulaCsv.content.toString()).toBe("text,n\r\n'=1+1,-1\r\n");
     await findButton(page, 'Formulas').click();
-    const offered = page.getByRole('group', { name: 'Download: Formulas' }).getByRole('button');
-    expect(await offered.allInnerTexts()).toEqual(['CSV', 'XLSX']);
+    const offeredFormats = page.getByRole('group', { name: 'Download: Formulas' }).getByRole('button');
+    expect(await offeredFormats.allInnerTexts()).toEqual(['CSV', 'XLSX']);
     expect(problems).toEqual([]);
   });
 
   it.each(['en', 'pt-BR', 'es'])('have their button within the card, however narrow it is: %s', async (locale) => {
     const [bars] = CHARTS as [(typeof CHARTS)[number]];
     const names = ['Strikes by state of origin', 'Strikes'];
-    const place = (x: number, w: number): [number, number, number, number] => [x, 0, w, 4];
-    const narrow = await createDashboard(
-      names.map((name, at) => ({ ...bars, name, place: place(at * 3, 3 + at) })),
+    const makePlace = (x: number, w: number): [number, number, number, number] => [x, 0, w, 4];
+    const narrowDashboard = await createDashboard(
+      names.map((name, at) => ({ ...bars, name, place: makePlace(at * 3, 3 + at) })),
       { filters: FILTERS },
     );
-    const { path } = await createLink(narrow, ALLOWED);
-    const { page } = await open(`${path}?locale=${locale}`, { viewport: { width: 900, height: 800 } });
+    const { path } = await createLink(narrowDashboard, DOWNLOADS_ALLOWED);
+    const { page } = await openPage(`${path}?locale=${locale}`, { viewport: { width: 900, height: 800 } });
     await waitUntilSettled(page);
     for (const name of names) {
       const card = (await findCard(page, name).boundingBox()) as Box;
@@ -101,7 +101,7 @@ describe.skipIf(!isBrowserInstalled)('the downloads of a dashboard card', () => 
 
   it('are reached with the keyboard alone, in light and dark and on a phone', async () => {
     for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
-      const { page, problems } = await open(link, options);
+      const { page, problems } = await openPage(link, options);
       await waitUntilSettled(page);
       const button = findButton(page, 'Strikes: by state');
       await button.focus();
@@ -125,19 +125,19 @@ describe.skipIf(!isBrowserInstalled)('the downloads of a dashboard card', () => 
   });
 
   it('are not offered for a failed query, nor without permission to download', async () => {
-    const { page } = await open(link);
+    const { page } = await openPage(link);
     await waitUntilSettled(page);
     expect(await findCard(page, 'Fails').getByRole('button').count()).toBe(0);
     expect(await findButton(page, 'Formulas').count()).toBe(1);
     await page.context().close();
-    const without = await open((await createLink(dashboard)).path);
-    await waitUntilSettled(without.page);
-    expect(await without.page.getByRole('button', { name: /^Download/ }).count()).toBe(0);
+    const pageWithoutDownloads = await openPage((await createLink(dashboard)).path);
+    await waitUntilSettled(pageWithoutDownloads.page);
+    expect(await pageWithoutDownloads.page.getByRole('button', { name: /^Download/ }).count()).toBe(0);
   });
 
   it('show an error when downloads were forbidden meanwhile', async () => {
-    const share = await createLink(dashboard, ALLOWED);
-    const { page } = await open(share.path);
+    const share = await createLink(dashboard, DOWNLOADS_ALLOWED);
+    const { page } = await openPage(share.path);
     await waitUntilSettled(page);
     await requestApi('PUT', `/api/v1/dashboard-shares/${share.id}`, { embed_options: { allow_downloads: false } });
     await findButton(page, 'Formulas').click();
@@ -147,15 +147,15 @@ describe.skipIf(!isBrowserInstalled)('the downloads of a dashboard card', () => 
   });
 
   it('are offered in an embed and in the portal', async () => {
-    const embed = await open(await createEmbed(dashboard, { allow_downloads: true }));
+    const embed = await openPage(await createEmbed(dashboard, { allow_downloads: true }));
     await waitUntilSettled(embed.page);
     expect((await downloadFile(embed.page, 'Formulas', 'CSV')).content.toString()).toBe("text,n\r\n'=1+1,-1\r\n");
     await embed.page.context().close();
 
     const email = `downloads-${Date.now()}@customer.test`;
     const context = await createContext([dashboard], email);
-    await createLink(dashboard, { ...ALLOWED, share_context_id: context.id });
-    const { page, problems } = await open(`/portal/${demo.company.slug}`);
+    await createLink(dashboard, { ...DOWNLOADS_ALLOWED, share_context_id: context.id });
+    const { page, problems } = await openPage(`/portal/${demo.company.slug}`);
     await page.getByLabel('E-mail').fill(email);
     await page.keyboard.press('Enter');
     await page.getByLabel('Code').fill((await readMailedCode(email)).replace('-', ''));

@@ -7,16 +7,16 @@ import { findFreePort } from '../../local/processes.ts';
 import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser } from './browser.ts';
 import { createDashboard, url } from './world.ts';
 
-const SERVER = join(import.meta.dirname, '../../examples/embed-host/server.ts');
-const SALES = "(VALUES ('north', 1), ('south', 2), ('east', 4)) AS sales(region, amount)";
+const SERVER_PATH = join(import.meta.dirname, '../../examples/embed-host/server.ts');
+const SALES_VALUES = "(VALUES ('north', 1), ('south', 2), ('east', 4)) AS sales(region, amount)";
 const CHART = {
   name: 'Amount',
-  sql: `SELECT sum(amount) AS amount FROM ${SALES} WHERE region = ANY({{region}}) [[AND amount >= {{least}}]]`,
+  sql: `SELECT sum(amount) AS amount FROM ${SALES_VALUES} WHERE region = ANY({{region}}) [[AND amount >= {{least}}]]`,
   chart: { type: 'number' },
 };
 
 describe.skipIf(!isBrowserInstalled)('the example of a host app with an embed', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let site: string;
   let server: ChildProcess;
   beforeAll(async () => {
@@ -29,13 +29,13 @@ describe.skipIf(!isBrowserInstalled)('the example of a host app with an embed', 
     site = `http://127.0.0.1:${port}`;
     const env = { PORT: String(port), CONSOLE_URL: url, KEY_ID: id, KEY_SECRET: secret, FILTERS: 'least' };
     const DASHBOARD_ID = await createDashboard([CHART], { filters });
-    server = spawn(process.execPath, [SERVER], { env: { ...process.env, ...env, DASHBOARD_ID }, stdio: 'pipe' });
+    server = spawn(process.execPath, [SERVER_PATH], { env: { ...process.env, ...env, DASHBOARD_ID }, stdio: 'pipe' });
     await once(server.stdout as NodeJS.ReadableStream, 'data');
   });
   afterAll(() => server?.kill());
 
   it('shows each user the data of their own, and an anonymous visitor none', async () => {
-    const { page, problems, executed } = await open(site, { origins: [site] });
+    const { page, problems, executed } = await openPage(site, { origins: [site] });
     const frame = page.locator('iframe').contentFrame();
     await page.getByText('You have no access to this.').waitFor();
     expect([executed, await page.locator('iframe').count()]).toEqual([[], 0]);

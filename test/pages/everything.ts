@@ -1,6 +1,6 @@
 import type { Chart, Filter } from './world.ts';
 
-/** A dashboard on the demo's data with every kind of chart and every kind of filter. */
+/** The filters and charts of a dashboard on the demo's data, with every kind of chart and every kind of filter. */
 
 export const FILTERS = [
   {
@@ -24,8 +24,8 @@ export const FILTERS = [
   { slug: 'since', label: 'Reported since', kind: 'date' },
 ] satisfies Filter[];
 
-/** A query on the table that all the filters narrow. */
-export const makeFilteredSql = (columns: string, rest = '') => `SELECT ${columns}
+/** Returns a query on the table that all the filters narrow. */
+export const makeFilteredSql = (columns: string, sqlEnd = '') => `SELECT ${columns}
 FROM birdstrikes
 WHERE true
   [[AND origin_state = ANY({{state}})]]
@@ -34,7 +34,7 @@ WHERE true
   [[AND aircraft_make_model = {{aircraft}}]]
   [[AND cost_total >= {{cost}}]]
   [[AND flight_date >= {{since}}]]
-${rest}`;
+${sqlEnd}`;
 
 export const STRIKES: Chart = {
   name: 'Strikes',

@@ -7,53 +7,53 @@ import { type SigningKey, signEmbedToken } from '../../examples/embed/sign.ts';
 import { readCardNumber } from './browser.ts';
 import { url } from './world.ts';
 
-/** What a host's server answers when it is asked for a token. */
+/** The answer of a host's server to a request for a token. */
 export interface TokenAnswer {
   status?: number;
   body: unknown;
   type?: string;
 }
 
-/** A site of somebody else, on an origin of its own, whose policy allows nothing but its own files and ours. */
+/** A site on a foreign origin, whose policy allows nothing but its own files and ours. */
 export interface HostSite {
   origin: string;
-  /** How often a token was asked for. */
-  asked: number;
-  /** What is answered then. */
+  /** The number of requests for a token. */
+  tokenRequestCount: number;
+  /** Returns the answer to the next request for a token. */
   token: () => Promise<TokenAnswer> | TokenAnswer;
-  /** Makes a page of this body. @returns its address */
+  /** Adds a page with this body. @returns its address */
   page(body: string): string;
   close(): void;
 }
 
-const makeSecurityPolicy = (framed: readonly string[]): string =>
+const makeSecurityPolicy = (framedOrigins: readonly string[]): string =>
   [
     "default-src 'none'",
     `script-src 'self' ${url}`,
     "style-src 'self'",
     "connect-src 'self'",
-    `frame-src ${[url, ...framed].join(' ')}`,
+    `frame-src ${[url, ...framedOrigins].join(' ')}`,
     "base-uri 'none'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; ');
 
-/** Loads the component as the README says, and notes what it tells. */
-const SCRIPT = `import '${url}/embed.js';
+/** Loads the component as the README says, and records the events that it dispatches. */
+const PAGE_SCRIPT = `import '${url}/embed.js';
 globalThis.told = [];
 for (const type of ['ready', 'error', 'parameters', 'click', 'height']) {
   addEventListener('data-console:' + type, ({ target, detail }) => told.push({ from: target.id, type, ...detail }));
 }`;
 
-/** @param framed origins besides ours that its policy lets into frames */
-export async function startHostSite(framed: readonly string[] = []): Promise<HostSite> {
+/** Starts a host site. @param framedOrigins origins besides ours that its policy lets into frames */
+export async function startHostSite(framedOrigins: readonly string[] = []): Promise<HostSite> {
   const pages = new Map<string, string>();
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://host');
-    response.setHeader('Content-Security-Policy', makeSecurityPolicy(framed));
-    if (pathname === '/main.js') return response.setHeader('Content-Type', 'text/javascript').end(SCRIPT);
+    response.setHeader('Content-Security-Policy', makeSecurityPolicy(framedOrigins));
+    if (pathname === '/main.js') return response.setHeader('Content-Type', 'text/javascript').end(PAGE_SCRIPT);
     if (pathname === '/token') {
-      site.asked += 1;
+      site.tokenRequestCount += 1;
       const { status = 200, body, type = 'application/json' } = await site.token();
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       return response.writeHead(status, { 'Content-Type': type }).end(text);
@@ -66,7 +66,7 @@ export async function startHostSite(framed: readonly string[] = []): Promise<Hos
   await once(server, 'listening');
   const site: HostSite = {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked: 0,
+    tokenRequestCount: 0,
     token: () => ({ status: 404, body: {} }),
     page(body) {
       const path = `/page-${pages.size}`;
@@ -81,9 +81,13 @@ export async function startHostSite(framed: readonly string[] = []): Promise<Hos
   return site;
 }
 
-/** A token that the host signs itself, good for so many seconds by a clock that is so many seconds off. */
-export async function signHostToken(seconds: number, claims: Record<string, unknown>, off = 0): Promise<string> {
-  const iat = Math.floor(Date.now() / 1000) + off;
+/** Signs a token of the host, valid for `seconds` by a clock that is `clockOffset` seconds fast. */
+export async function signHostToken(
+  seconds: number,
+  claims: Record<string, unknown>,
+  clockOffset = 0,
+): Promise<string> {
+  const iat = Math.floor(Date.now() / 1000) + clockOffset;
   return signEmbedToken(inject('signingKey') as SigningKey, {
     iat,
     exp: iat + seconds,
@@ -92,10 +96,10 @@ export async function signHostToken(seconds: number, claims: Record<string, unkn
   });
 }
 
-/** An element for a page of the host, which fetches its tokens there. */
-export const EMBED = `<data-console-embed id="one" src="${url}/embed/d" token-endpoint="/token"></data-console-embed>`;
+/** An embed element for a page of the host, which fetches its tokens from `/token`. */
+export const EMBED_ELEMENT = `<data-console-embed id="one" src="${url}/embed/d" token-endpoint="/token"></data-console-embed>`;
 
-/** What an element told its page. */
+/** The detail of an event that an element dispatched on its page. */
 export interface ElementEvent {
   from: string;
   type: string;
@@ -107,10 +111,10 @@ export interface ElementEvent {
 export const waitForEvents = async (page: Page, type: string): Promise<ElementEvent[]> =>
   ((await page.evaluate('told')) as ElementEvent[]).filter((each) => each.type === type);
 
-/** The page that an element shows. */
+/** Returns the frame of an element, with the page that it shows. */
 export const findFrame = (page: Page, id = 'one'): FrameLocator =>
   page.locator(`#${id}`).locator('iframe').contentFrame();
 
-/** The number of the card `STRIKES` in it; empty while there is none. */
+/** Reads the number of the card `STRIKES` in an element; empty while there is none. */
 export const readStrikes = (page: Page, id = 'one'): Promise<string> =>
   readCardNumber(findFrame(page, id), 'Strikes').catch(() => '');

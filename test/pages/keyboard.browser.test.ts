@@ -7,8 +7,8 @@ import { type Chart, createDashboard, createEmbed, createLink, url } from './wor
 const makeRowsSql = (columns: string, ...values: string[]) =>
   `SELECT * FROM (VALUES ${values.join(', ')}) AS rows (${columns})`;
 
-const NUMBER: Chart = { name: 'Strikes', sql: 'SELECT 10 AS strikes, 3 AS hits', chart: { type: 'number' } };
-const BARS: Chart = {
+const NUMBER_CHART: Chart = { name: 'Strikes', sql: 'SELECT 10 AS strikes, 3 AS hits', chart: { type: 'number' } };
+const BAR_CHART: Chart = {
   name: 'Bars',
   sql: makeRowsSql(
     'state, strikes, birds',
@@ -19,7 +19,7 @@ const BARS: Chart = {
   ),
   chart: { type: 'bar', x: 'state', y: ['strikes', 'birds'] },
 };
-const LINE: Chart = {
+const LINE_CHART: Chart = {
   name: 'Line',
   sql: makeRowsSql(
     'day, size, strikes',
@@ -29,25 +29,25 @@ const LINE: Chart = {
   ),
   chart: { type: 'line', x: 'day', y: ['strikes'], series: 'size' },
 };
-const PIE: Chart = {
+const PIE_CHART: Chart = {
   name: 'Pie',
   sql: "SELECT 'p' || n AS phase, n AS strikes FROM generate_series(1, 12) AS n",
   chart: { type: 'pie', x: 'phase', y: ['strikes'] },
 };
-const CLOUD: Chart = {
+const SCATTER_CHART: Chart = {
   name: 'Cloud',
   sql: makeRowsSql('speed, cost, bird', "(10, 5, 'owl')", "(90, 50, 'crow')"),
   chart: { type: 'scatter', x: 'speed', y: ['cost'] },
 };
-const TABLE: Chart = { name: 'Table', sql: makeRowsSql('bird, cost', "('owl', 5)", '(NULL, 6)', "('crow', 7)") };
+const TABLE_CHART: Chart = { name: 'Table', sql: makeRowsSql('bird, cost', "('owl', 5)", '(NULL, 6)', "('crow', 7)") };
 
-interface Click {
+interface ClickEvent {
   visualization: { name: string };
   values: Record<string, unknown>;
 }
 
 describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let host: HostSite;
   let dashboard: string;
   let page: Page;
@@ -56,35 +56,35 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
 
   beforeAll(async () => {
     host = await startHostSite();
-    dashboard = await createDashboard([NUMBER, BARS, LINE, PIE, CLOUD, TABLE], {
+    dashboard = await createDashboard([NUMBER_CHART, BAR_CHART, LINE_CHART, PIE_CHART, SCATTER_CHART, TABLE_CHART], {
       filters: [{ slug: 'any', label: 'Any', kind: 'text' }],
     });
     const path = await createEmbed(dashboard, { allowed_params: ['any'] });
     const body = `<data-console-embed id="one" src="${url}${path}"></data-console-embed><button>After</button>`;
-    ({ page, executed } = await open(host.page(body), { origins: [host.origin] }));
+    ({ page, executed } = await openPage(host.page(body), { origins: [host.origin] }));
     await findFrame(page).locator('.points button').nth(3).waitFor();
     frame = page.frames()[1] as Frame;
   });
   afterAll(() => host?.close());
 
-  const clicks = async (): Promise<Click[]> => (await waitForEvents(page, 'click')) as unknown as Click[];
-  const card = (name: string) => frame.getByRole('region', { name, exact: true });
-  const buttonOf = (name: string) => card(name).locator('.points button');
-  const focused = () => frame.locator(':focus').getAttribute('aria-label');
+  const readClicks = async (): Promise<ClickEvent[]> => (await waitForEvents(page, 'click')) as unknown as ClickEvent[];
+  const findCard = (name: string) => frame.getByRole('region', { name, exact: true });
+  const findButtons = (name: string) => findCard(name).locator('.points button');
+  const readFocusedLabel = () => frame.locator(':focus').getAttribute('aria-label');
 
-  /** The words of the points that these keys lead to, from the first one on. */
-  async function walk(name: string, keys: string[]): Promise<(string | null)[]> {
-    await buttonOf(name).focus();
-    const words = [await focused()];
+  /** Presses these keys from the first point on. @returns the labels of the points that they reach */
+  async function walkPoints(name: string, keys: string[]): Promise<(string | null)[]> {
+    await findButtons(name).focus();
+    const pointLabels = [await readFocusedLabel()];
     for (const key of keys) {
       await page.keyboard.press(key);
-      words.push(await focused());
+      pointLabels.push(await readFocusedLabel());
     }
-    return words;
+    return pointLabels;
   }
 
   it('are reached along their series and across series, except for points that are not drawn', async () => {
-    expect(await walk('Bars', ['ArrowRight', 'ArrowRight', 'ArrowRight', 'Home', 'ArrowLeft'])).toEqual([
+    expect(await walkPoints('Bars', ['ArrowRight', 'ArrowRight', 'ArrowRight', 'Home', 'ArrowLeft'])).toEqual([
       'state: Ohio, strikes: 7, birds: 3',
       'state: Utah, strikes: 2, birds: (empty)',
       'state: Iowa, strikes: 4, birds: 1',
@@ -93,7 +93,7 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
       'state: Ohio, strikes: 7, birds: 3',
     ]);
     // Of the second series there is none of Utah.
-    expect(await walk('Bars', ['Home', 'ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'End'])).toEqual([
+    expect(await walkPoints('Bars', ['Home', 'ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'End'])).toEqual([
       'state: Ohio, strikes: 7, birds: 3',
       'state: Ohio, strikes: 7, birds: 3',
       'state: Utah, strikes: 2, birds: (empty)',
@@ -102,19 +102,19 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
       'state: Ohio, strikes: 7, birds: 3',
       'state: Iowa, strikes: 4, birds: 1',
     ]);
-    expect(await walk('Line', ['ArrowRight', 'ArrowDown'])).toEqual([
+    expect(await walkPoints('Line', ['ArrowRight', 'ArrowDown'])).toEqual([
       'day: Jan 2020, size: S, strikes: 10',
       'day: Mar 2020, size: S, strikes: 30',
       'day: Feb 2020, size: L, strikes: 2',
     ]);
     // Small slices are drawn as one, which is no point.
-    expect(await walk('Pie', ['ArrowDown', 'End', 'ArrowUp'])).toEqual([
+    expect(await walkPoints('Pie', ['ArrowDown', 'End', 'ArrowUp'])).toEqual([
       'phase: p12, strikes: 12',
       'phase: p11, strikes: 11',
       'phase: p4, strikes: 4',
       'phase: p5, strikes: 5',
     ]);
-    expect(await walk('Cloud', ['ArrowRight'])).toEqual([
+    expect(await walkPoints('Cloud', ['ArrowRight'])).toEqual([
       'speed: 10, cost: 5, bird: owl',
       'speed: 90, cost: 50, bird: crow',
     ]);
@@ -124,15 +124,15 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
   it.each(['Bars', 'Line', 'Pie', 'Cloud'])(
     'dispatch the same click event by Enter and Space as by mouse: %s',
     async (name) => {
-      const button = buttonOf(name);
+      const button = findButtons(name);
       for (const key of ['Enter', 'Space']) {
-        await walk(name, ['End']);
-        const before = (await clicks()).length;
+        await walkPoints(name, ['End']);
+        const clicksBefore = (await readClicks()).length;
         await page.keyboard.press(key);
         const { x = 0, y = 0, width = 0, height = 0 } = (await button.boundingBox()) ?? {};
         await page.mouse.click(x + width / 2, y + height / 2);
-        await expect.poll(async () => (await clicks()).length).toBe(before + 2);
-        const [byKey, byMouse] = (await clicks()).slice(before);
+        await expect.poll(async () => (await readClicks()).length).toBe(clicksBefore + 2);
+        const [byKey, byMouse] = (await readClicks()).slice(clicksBefore);
         expect(byKey).toEqual(byMouse);
         expect(byKey?.visualization.name).toBe(name);
         expect(Object.keys(byKey?.values ?? {})).not.toEqual([]);
@@ -141,69 +141,69 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
   );
 
   it('are marked while they have the focus', async () => {
-    const picture = () => frame.evaluate(`document.querySelector('canvas[aria-label^="Bars"]').toDataURL()`);
+    const readPicture = () => frame.evaluate(`document.querySelector('canvas[aria-label^="Bars"]').toDataURL()`);
     await frame.evaluate('document.activeElement.blur()');
     await page.mouse.move(0, 0);
-    const plain = await picture();
-    await buttonOf('Bars').focus();
-    const marked = await picture();
-    expect(marked).not.toBe(plain);
+    const plainPicture = await readPicture();
+    await findButtons('Bars').focus();
+    const markedPicture = await readPicture();
+    expect(markedPicture).not.toBe(plainPicture);
     await page.keyboard.press('Home');
-    expect(await picture()).not.toBe(marked);
+    expect(await readPicture()).not.toBe(markedPicture);
     await page.keyboard.press('Tab');
-    expect(await picture()).toBe(plain);
+    expect(await readPicture()).toBe(plainPicture);
   });
 
   it('move with their chart when it is drawn in another size', async () => {
-    const place = async () => {
+    const readPointPosition = async () => {
       const [button, canvas] = await Promise.all([
-        buttonOf('Bars').boundingBox(),
-        card('Bars').locator('canvas').boundingBox(),
+        findButtons('Bars').boundingBox(),
+        findCard('Bars').locator('canvas').boundingBox(),
       ]);
       return [(button?.x ?? 0) - (canvas?.x ?? 0), canvas?.width ?? 0] as const;
     };
-    await walk('Bars', ['End']);
-    const [x, width] = await place();
+    await walkPoints('Bars', ['End']);
+    const [x, width] = await readPointPosition();
     await page.setViewportSize({ width: 640, height: 900 });
-    await expect.poll(async () => (await place())[1]).toBeLessThan(width * 0.6);
-    await expect.poll(async () => (await place())[0]).toBeLessThan(x * 0.6);
+    await expect.poll(async () => (await readPointPosition())[1]).toBeLessThan(width * 0.6);
+    await expect.poll(async () => (await readPointPosition())[0]).toBeLessThan(x * 0.6);
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
   it('dispatch click events in a number card and in table rows too; all rows are a single Tab stop', async () => {
-    const before = (await clicks()).length;
-    await card('Strikes').getByRole('button', { name: '10' }).focus();
+    const clicksBefore = (await readClicks()).length;
+    await findCard('Strikes').getByRole('button', { name: '10' }).focus();
     await page.keyboard.press('Enter');
-    await card('Table').getByRole('button', { name: 'cost' }).focus();
+    await findCard('Table').getByRole('button', { name: 'cost' }).focus();
     for (const key of ['Tab', 'Tab']) await page.keyboard.press(key);
-    expect(await card('Table').locator(':focus').count()).toBe(0);
+    expect(await findCard('Table').locator(':focus').count()).toBe(0);
     await page.keyboard.press('Shift+Tab');
     expect(await frame.locator(':focus').innerText()).toBe('owl');
     for (const key of ['ArrowDown', 'Enter', 'ArrowDown', 'ArrowDown', 'Space', 'ArrowUp', 'ArrowUp', 'Enter']) {
       await page.keyboard.press(key);
     }
     await expect
-      .poll(async () => (await clicks()).slice(before).map(({ values }) => values))
+      .poll(async () => (await readClicks()).slice(clicksBefore).map(({ values }) => values))
       .toEqual([
         { strikes: 10, hits: 3 },
         { bird: null, cost: 6 },
         { bird: 'crow', cost: 7 },
         { bird: 'owl', cost: 5 },
       ]);
-    await card('Table').getByRole('button', { name: '(empty)' }).waitFor();
+    await findCard('Table').getByRole('button', { name: '(empty)' }).waitFor();
   });
 
   it.each(['Bars', 'Table', 'Strikes'])('keep the focus in their card when the results change: %s', async (name) => {
-    await card(name).locator('.points button, td button, dd button').first().focus();
+    await findCard(name).locator('.points button, td button, dd button').first().focus();
     await page.evaluate(`one.setParameters({ any: '${name}' })`);
     await expect.poll(() => executed.at(-1)).toEqual({ any: name });
     await waitUntilSettled(frame);
-    await expect.poll(() => card(name).locator('button:focus').count()).toBe(1);
+    await expect.poll(() => findCard(name).locator('button:focus').count()).toBe(1);
   });
 
   it('are no buttons on a page without a host that receives click events', async () => {
-    const alone = await open((await createLink(dashboard)).path);
-    await alone.page.getByRole('img', { name: /^Cloud/ }).waitFor();
-    expect(await alone.page.locator('.points, dd button, td button').count()).toBe(0);
+    const standalonePage = await openPage((await createLink(dashboard)).path);
+    await standalonePage.page.getByRole('img', { name: /^Cloud/ }).waitFor();
+    expect(await standalonePage.page.locator('.points, dd button, td button').count()).toBe(0);
   });
 });

@@ -4,10 +4,10 @@ import { LOCALES, type Locale } from '../../src/texts/locales.ts';
 import { MAIL_LINK_TEXTS } from '../../src/texts/mail-links/languages.ts';
 import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
 import {
+  type AnswerSubstitute,
   findAxeViolations,
   isBrowserInstalled,
   readCardNumber,
-  type Substitute,
   useBrowser,
   waitUntilSettled,
 } from './browser.ts';
@@ -22,21 +22,21 @@ import {
   url,
 } from './world.ts';
 
-/** All names and cells of these tests begin with this sign: what else is on a page is ours. */
+/** The filters of the dashboard. All names and cells of these tests begin with Ω: all other texts on a page are ours. */
 const FILTERS = [
   { slug: 'state', label: 'ΩState', kind: 'multi_select', options: [{ value: 'Ωb', label: 'Ωb' }] },
   { slug: 'period', label: 'ΩPeriod', kind: 'date_range' },
   { slug: 'cost', label: 'ΩCost', kind: 'number' },
 ];
-const where = 'WHERE true [[AND {{state}} IS NOT NULL]] [[AND {{period.from}} IS NOT NULL]] [[AND 1 < {{cost}}]]';
-const TWO = `SELECT * FROM (VALUES ('Ωa', 1234.5), ('Ωb', 2)) AS t("Ωx", "Ωy") ${where}`;
+const whereClause = 'WHERE true [[AND {{state}} IS NOT NULL]] [[AND {{period.from}} IS NOT NULL]] [[AND 1 < {{cost}}]]';
+const TWO_ROWS_SQL = `SELECT * FROM (VALUES ('Ωa', 1234.5), ('Ωb', 2)) AS t("Ωx", "Ωy") ${whereClause}`;
 const CHARTS = [
-  { name: 'ΩNumber', sql: `SELECT 1234567.5 AS "Ωn" ${where}`, chart: { type: 'number' } },
-  { name: 'ΩBars', sql: TWO, chart: { type: 'bar' } },
-  { name: 'ΩPie', sql: TWO, chart: { type: 'pie' } },
+  { name: 'ΩNumber', sql: `SELECT 1234567.5 AS "Ωn" ${whereClause}`, chart: { type: 'number' } },
+  { name: 'ΩBars', sql: TWO_ROWS_SQL, chart: { type: 'bar' } },
+  { name: 'ΩPie', sql: TWO_ROWS_SQL, chart: { type: 'pie' } },
   { name: 'ΩCloud', sql: 'SELECT 1 AS "Ωx", 2 AS "Ωy"', chart: { type: 'scatter' } },
-  { name: 'ΩGone', sql: TWO, chart: { type: 'line', x: 'no such column', y: ['Ωy'] } },
-  { name: 'ΩEmpty', sql: `${TWO} AND false` },
+  { name: 'ΩGone', sql: TWO_ROWS_SQL, chart: { type: 'line', x: 'no such column', y: ['Ωy'] } },
+  { name: 'ΩEmpty', sql: `${TWO_ROWS_SQL} AND false` },
   { name: 'ΩFailing', sql: 'SELECT 1 / (1 - 1) AS "Ωn"' },
   { name: 'ΩLong', sql: `SELECT 'Ω' || n AS "Ωn", n % 2 = 0 AS "Ωeven" FROM generate_series(1, 10001) AS n` },
   {
@@ -47,22 +47,22 @@ const CHARTS = [
 ];
 
 /** The name of the demo's company. */
-const COMPANY = 'Demo';
+const COMPANY_NAME = 'Demo';
 
-/** Everything that a page says: text, labels, titles, placeholders. What the server put there is looked at above. */
+/** Lists all texts that a page shows: text, labels, titles, placeholders. Texts from the server are checked above. */
 const listPageTexts = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
-    type Found = {
+    type TextNode = {
       nodeType: number;
       parentNode: { nodeName: string };
       textContent: string;
       getAttribute(name: string): string | null;
     };
-    type Tree = { title: string; documentElement: unknown; body: unknown };
-    const { document } = globalThis as unknown as { document: Tree & Record<string, CallableFunction> };
+    type DocumentTree = { title: string; documentElement: unknown; body: unknown };
+    const { document } = globalThis as unknown as { document: DocumentTree & Record<string, CallableFunction> };
     const texts: string[] = [document.title];
     // Elements and text nodes.
-    const walker = document.createTreeWalker?.(document.body, 1 | 4) as { nextNode(): Found | null };
+    const walker = document.createTreeWalker?.(document.body, 1 | 4) as { nextNode(): TextNode | null };
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       if (node.nodeType === 3) texts.push(node.parentNode.nodeName === 'NOSCRIPT' ? '' : node.textContent);
       else {
@@ -74,7 +74,7 @@ const listPageTexts = (page: Page): Promise<string[]> =>
     return texts.filter((text) => text.trim() !== '');
   });
 
-/** The texts of a language as a script, each within marks, whatever it is made of. */
+/** Changes a script of texts so that each text stands between marks, however it is made. */
 const markScript = (script: string) => `
   import { texts } from ${JSON.stringify(`${script}?plain`)};
   const mark = (text, values) => (values.includes(text) ? text : '⟦' + text + '⟧');
@@ -89,7 +89,7 @@ const markScript = (script: string) => `
   const all = marked(texts);
   export { all as texts };`;
 
-/** Puts marks around every text of a page that is opened next. */
+/** Puts marks around every text of the page that is opened next. */
 async function markTexts(page: Page): Promise<void> {
   await page.route(/\/assets\/(en|es|pt-BR)-\w+\.js$/, (route) =>
     route.fulfill({ contentType: 'text/javascript', body: markScript(route.request().url()) }),
@@ -97,19 +97,24 @@ async function markTexts(page: Page): Promise<void> {
   await page.reload();
 }
 
-/** What of a page is neither one of our texts nor the author's: numbers, signs, the company and what has one of these names aside. */
+/** Returns the texts of a page that are neither ours nor the author's, without numbers, signs, the company and these names. */
 function findForeignTexts(texts: readonly string[], names: readonly string[] = []): string[] {
   return texts.filter((text) => {
     if (text === PAGE_TEXTS.en.dashboard || names.includes(text)) return false;
-    let rest = text;
-    for (let inner = ''; inner !== rest; rest = rest.replaceAll(/⟦[^⟦⟧]*⟧/g, '')) inner = rest;
-    for (const ofCompany of [COMPANY, demo.company.slug]) rest = rest.replace(ofCompany, '');
-    return /\p{L}/u.test(rest.replaceAll(/Ω\w*/g, '').replaceAll(/[\w.+-]+@[\w.-]+/g, ''));
+    let remainingText = text;
+    for (
+      let previousText = '';
+      previousText !== remainingText;
+      remainingText = remainingText.replaceAll(/⟦[^⟦⟧]*⟧/g, '')
+    )
+      previousText = remainingText;
+    for (const companyName of [COMPANY_NAME, demo.company.slug]) remainingText = remainingText.replace(companyName, '');
+    return /\p{L}/u.test(remainingText.replaceAll(/Ω\w*/g, '').replaceAll(/[\w.+-]+@[\w.-]+/g, ''));
   });
 }
 
 describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let dashboard: string;
   let link: string;
 
@@ -127,25 +132,28 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
     ['?locale=klingon', 'es', 'es'],
     ['?locale=', 'es', 'es'],
     ['?utm_source=x', '', 'en'],
-  ] as const)('is that of the address, else that of the browser: %j and %j', async (query, accepted, locale) => {
-    for (const page of [link, '/p/none', '/embed/d/none', '/embed/v/none', '/portal/none']) {
-      const response = await fetch(`${url}${page}${query}`, { headers: { 'Accept-Language': accepted } });
-      expect(response.headers.get('content-language')).toBe(locale);
-      expect(response.headers.get('vary')).toMatch(/\bAccept-Language\b/);
-      const html = await response.text();
-      const { dashboard: title, sharedDashboards, noScript } = PAGE_TEXTS[locale];
-      expect(html).toContain(`<html lang="${locale}">`);
-      expect(html).toContain(`<title>${page.startsWith('/portal') ? sharedDashboards : title}</title>`);
-      expect(html).toContain(`<noscript>${noScript}</noscript>`);
-      // One language is loaded, and no other.
-      expect(html.match(/assets\/(en|es|pt-BR)-/g)).toEqual([`assets/${locale}-`]);
-    }
-  });
+  ] as const)(
+    'is that of the address, else that of the browser: %j and %j',
+    async (query, acceptedLanguages, locale) => {
+      for (const page of [link, '/p/none', '/embed/d/none', '/embed/v/none', '/portal/none']) {
+        const response = await fetch(`${url}${page}${query}`, { headers: { 'Accept-Language': acceptedLanguages } });
+        expect(response.headers.get('content-language')).toBe(locale);
+        expect(response.headers.get('vary')).toMatch(/\bAccept-Language\b/);
+        const html = await response.text();
+        const { dashboard: title, sharedDashboards, noScript } = PAGE_TEXTS[locale];
+        expect(html).toContain(`<html lang="${locale}">`);
+        expect(html).toContain(`<title>${page.startsWith('/portal') ? sharedDashboards : title}</title>`);
+        expect(html).toContain(`<noscript>${noScript}</noscript>`);
+        // One language is loaded, and no other.
+        expect(html.match(/assets\/(en|es|pt-BR)-/g)).toEqual([`assets/${locale}-`]);
+      }
+    },
+  );
 
   it.each(LOCALES)('is used for all its texts, numbers and dates: %s', async (locale) => {
     const texts = PAGE_TEXTS[locale];
-    const opened = await open(`${link}?locale=${locale}`, { locale: 'de-DE' });
-    const { page, executed, problems } = opened;
+    const openedPage = await openPage(`${link}?locale=${locale}`, { locale: 'de-DE' });
+    const { page, executed, problems } = openedPage;
     await waitUntilSettled(page);
     expect(await page.locator('html').getAttribute('lang')).toBe(locale);
     expect(await readCardNumber(page, 'ΩNumber')).toBe((1234567.5).toLocaleString(locale));
@@ -174,64 +182,64 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
   it('decides the alphabetical order of sorted rows', async () => {
     const sql = `SELECT w AS "Ωw" FROM unnest(ARRAY['Ωzeta', 'Ωñandú', 'Ωnube', 'Ωábaco']) AS w`;
     const { path } = await createLink(await createDashboard([{ name: 'ΩWords', sql }]));
-    const { page } = await open(`${path}?locale=es`);
+    const { page } = await openPage(`${path}?locale=es`);
     await page.getByRole('button', { name: 'Ωw' }).click();
     expect(await page.getByRole('cell').allInnerTexts()).toEqual(['Ωábaco', 'Ωnube', 'Ωñandú', 'Ωzeta']);
   });
 
   it('is used for every text on the page of a dashboard, whatever its state', async () => {
-    const { page, problems } = await open(link);
+    const { page, problems } = await openPage(link);
     await markTexts(page);
     await waitUntilSettled(page);
-    const check = async () => expect(findForeignTexts(await listPageTexts(page))).toEqual([]);
+    const expectTranslated = async () => expect(findForeignTexts(await listPageTexts(page))).toEqual([]);
     await page.getByRole('img', { name: /ΩSeries/ }).waitFor();
     await page.getByText(PAGE_TEXTS.en.seriesCut(20, 25)).waitFor();
-    await check();
+    await expectTranslated();
     await page.getByRole('region', { name: 'ΩPie', exact: true }).getByRole('button').first().click();
     await page.locator('.picker').click();
     await page.getByRole('listbox').getByRole('option').waitFor();
-    await check();
+    await expectTranslated();
     await page.getByRole('listbox').getByRole('option').click();
     await page.getByRole('dialog').getByRole('combobox').fill('nothing');
     await page.getByText(PAGE_TEXTS.en.noOptions).waitFor();
-    await check();
+    await expectTranslated();
     await page.keyboard.press('Escape');
     await page.getByLabel('ΩCost').fill('xyz');
     await page.getByRole('alert').first().waitFor();
-    await check();
+    await expectTranslated();
     await page.context().setOffline(true);
     await page.getByLabel('ΩCost').fill('1');
     await page.getByText(PAGE_TEXTS.en.offline).waitFor();
-    await check();
+    await expectTranslated();
     expect(problems).toEqual([]);
   });
 
   it('is used for every text of an error', async () => {
-    const look = async (page: Page, path: string) => {
+    const checkErrorPage = async (page: Page, path: string) => {
       await page.getByRole('alert').or(page.getByRole('link')).or(page.locator('.empty')).first().waitFor();
       await waitUntilSettled(page);
       expect(findForeignTexts(await listPageTexts(page)), path).toEqual([]);
     };
-    const refused = async (path: string) => {
-      const { page } = await open(path);
+    const checkRefusal = async (path: string) => {
+      const { page } = await openPage(path);
       await markTexts(page);
-      await look(page, path);
+      await checkErrorPage(page, path);
       await page.context().close();
     };
-    await refused('/p/none');
-    await refused('/embed/v/none');
+    await checkRefusal('/p/none');
+    await checkRefusal('/embed/v/none');
     const { id } = await createContext([dashboard], 'refused@example.com', [], 'Ω1');
-    await refused((await createLink(dashboard, { share_context_id: id })).path);
-    await refused((await createLink(await createDashboard([], { name: 'ΩNothing' }))).path);
-    const required = [{ slug: 'cost', label: 'ΩCost', kind: 'number', required: true }];
+    await checkRefusal((await createLink(dashboard, { share_context_id: id })).path);
+    await checkRefusal((await createLink(await createDashboard([], { name: 'ΩNothing' }))).path);
+    const requiredFilters = [{ slug: 'cost', label: 'ΩCost', kind: 'number', required: true }];
     const sql = 'SELECT 1 AS "Ωn" WHERE 1 < {{cost}}';
-    await refused(
-      await createEmbed(await createDashboard([{ name: 'Ω2', sql }], { name: 'ΩAsks', filters: required }), {
+    await checkRefusal(
+      await createEmbed(await createDashboard([{ name: 'Ω2', sql }], { name: 'ΩAsks', filters: requiredFilters }), {
         allowed_params: ['cost'],
       }),
     );
-    let answer: ReturnType<Substitute>;
-    const { page } = await open(link, { instead: (path) => (path.endsWith('/execute') ? answer : undefined) });
+    let answer: ReturnType<AnswerSubstitute>;
+    const { page } = await openPage(link, { instead: (path) => (path.endsWith('/execute') ? answer : undefined) });
     await markTexts(page);
     for (const [status, code] of [
       [429, 'RateLimitExceeded'],
@@ -240,7 +248,7 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
     ] as const) {
       answer = { status, body: { error_code: code, message: 'Words for programs.' } };
       await page.reload();
-      await look(page, code);
+      await checkErrorPage(page, code);
     }
   });
 
@@ -249,65 +257,65 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
     const portal = `/portal/${demo.company.slug}`;
     await createContext([dashboard], email, [], 'ΩOne');
     await createContext([dashboard], email, [], 'ΩTwo');
-    const { page, problems } = await open(portal);
+    const { page, problems } = await openPage(portal);
     await markTexts(page);
-    const check = async () => expect(findForeignTexts(await listPageTexts(page))).toEqual([]);
+    const expectTranslated = async () => expect(findForeignTexts(await listPageTexts(page))).toEqual([]);
     const field = page.getByRole('textbox');
     await field.waitFor();
-    await check();
+    await expectTranslated();
     await field.fill(email);
     await page.keyboard.press('Enter');
     const code = await readMailedCode(email);
     await page.getByText(email).waitFor();
-    await check();
+    await expectTranslated();
     await field.fill(code === '0000-0000' ? '0000-0001' : '0000-0000');
     await page.keyboard.press('Enter');
     await page.getByText(PAGE_TEXTS.en.failures.INVALID_CODE).waitFor();
-    await check();
+    await expectTranslated();
     await field.fill(code);
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'ΩOne ΩDashboard' }).waitFor();
-    await check();
+    await expectTranslated();
     await page.getByRole('link', { name: 'ΩOne ΩDashboard' }).click();
     await page.getByRole('img', { name: /ΩSeries/ }).waitFor();
     await waitUntilSettled(page);
-    await check();
+    await expectTranslated();
     expect(problems).toEqual([]);
   });
 
   it('is used for every text of the pages that mailed links open', async () => {
-    const { page, problems } = await open(await inviteUser());
+    const { page, problems } = await openPage(await inviteUser());
     await markTexts(page);
-    const check = async () =>
-      expect(findForeignTexts(await listPageTexts(page), [COMPANY, demo.company.slug, demo.owner.email, url])).toEqual(
-        [],
-      );
+    const expectTranslated = async () =>
+      expect(
+        findForeignTexts(await listPageTexts(page), [COMPANY_NAME, demo.company.slug, demo.owner.email, url]),
+      ).toEqual([]);
     const password = page.locator('input[autocomplete="new-password"]');
     await password.waitFor();
-    await check();
+    await expectTranslated();
     await page.getByRole('button', { name: MAIL_LINK_TEXTS.en.showPassword }).click();
-    await check();
+    await expectTranslated();
     await password.fill('quiet-harbour-lantern');
     await page.keyboard.press('Enter');
     await page.getByRole('link').waitFor();
-    await check();
+    await expectTranslated();
     for (const path of ['/accept-invitation', '/accept-invitation?token=x', '/reset-password?token=x']) {
       await page.goto(url + path);
       await page.getByRole('heading').waitFor();
-      await check();
+      await expectTranslated();
     }
     await page.getByRole('textbox').fill('nobody@example.com');
     await page.keyboard.press('Enter');
     await page.getByText('nobody@example.com').waitFor();
-    await check();
+    await expectTranslated();
     expect(problems).toEqual([]);
   });
 
-  it.each(LOCALES)('is kept on the way from a share to the portal: %s', async (locale: Locale) => {
+  it.each(LOCALES)('is kept when a viewer follows the link from a share to the portal: %s', async (locale: Locale) => {
     const texts = PAGE_TEXTS[locale];
     const { id } = await createContext([dashboard], `way-${locale}@example.com`.toLowerCase(), [], 'Ω3');
     const { path } = await createLink(dashboard, { share_context_id: id });
-    const { page, problems } = await open(`${path}?locale=${locale}`);
+    const { page, problems } = await openPage(`${path}?locale=${locale}`);
     await page.getByRole('heading', { name: texts.signInTitle }).waitFor();
     await page.getByRole('link', { name: texts.signIn }).click();
     await page.getByRole('heading', { name: texts.sharedDashboards }).waitFor();

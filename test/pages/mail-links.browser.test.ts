@@ -14,14 +14,14 @@ const MAX_SCRIPT_BYTES = 10_000;
 
 const makeEmail = () => `linked-${Math.random().toString(36).slice(2)}@example.com`;
 
-async function inviteSomebody() {
+async function createInvitation() {
   const email = makeEmail();
   return { email, link: await inviteUser(email) };
 }
 
-/** A user, who has asked for a link to set a new password. */
+/** Creates a user who has requested a link to set a new password. */
 async function requestReset() {
-  const { email, link } = await inviteSomebody();
+  const { email, link } = await createInvitation();
   const token = new URL(link).searchParams.get('token');
   await send(url, 'POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD } });
   await send(url, 'POST', '/v1/users/reset-password/request', { json: { email } });
@@ -36,28 +36,28 @@ const logIn = (email: string, password: string) =>
   }).then(({ status }) => status);
 
 const findPasswordInputs = (page: Page) => page.locator('input[autocomplete="new-password"]');
-const findHeading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
-const withLocale = (link: string, locale: string) => `${link}&locale=${locale}`;
+const waitForHeading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
+const addLocale = (link: string, locale: string) => `${link}&locale=${locale}`;
 
-/** Sends what was typed by keyboard, and waits until it was answered. */
-async function typeAndSend(page: Page, typed: string): Promise<void> {
-  await findPasswordInputs(page).fill(typed);
+/** Types a text by keyboard, submits the form, and waits for the answer. */
+async function typeAndSend(page: Page, typedText: string): Promise<void> {
+  await findPasswordInputs(page).fill(typedText);
   await page.keyboard.press('Enter');
   await waitUntilSettled(page);
 }
 
-const PHONE: OpenOptions = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' };
+const PHONE_OPTIONS: OpenOptions = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' };
 
 describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
 
   it.each(LOCALES)(
-    'lets whoever has the mail choose a password by keyboard, on a phone, in dark mode: %s',
+    'lets the recipient of the mail choose a password by keyboard, on a phone, in dark mode: %s',
     async (locale) => {
       const { invitation: texts, ...all } = MAIL_LINK_TEXTS[locale];
-      const { email, link } = await inviteSomebody();
-      const { page, problems } = await open(withLocale(link, locale), PHONE);
-      await findHeading(page, texts.join('Demo'));
+      const { email, link } = await createInvitation();
+      const { page, problems } = await openPage(addLocale(link, locale), PHONE_OPTIONS);
+      await waitForHeading(page, texts.join('Demo'));
       await page.getByText(email).waitFor();
       expect(await page.locator('html').getAttribute('lang')).toBe(locale);
       expect(await page.title()).toBe(texts.join('Demo'));
@@ -74,7 +74,7 @@ describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
       await typeAndSend(page, PASSWORD);
 
-      await findHeading(page, texts.done('Demo'));
+      await waitForHeading(page, texts.done('Demo'));
       await page.getByText(texts.doneText).waitFor();
       expect(await page.getByRole('definition').allInnerTexts()).toEqual([url, demo.company.slug, email]);
       // The heading is read out.
@@ -92,86 +92,91 @@ describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
   );
 
   it.each(LOCALES)(
-    'shows validation errors beside the fields, and moves the focus to the first: %s',
+    'shows validation errors next to the fields, and moves the focus to the first invalid field: %s',
     async (locale) => {
       const { invitation: texts, name } = MAIL_LINK_TEXTS[locale];
-      const said = {
+      const expectedErrors = {
         en: ['Must not be empty.', 'Must have at least 12 characters.'],
         'pt-BR': ['Não pode ficar vazio.', 'Deve ter pelo menos 12 caracteres.'],
         es: ['No puede estar vacío.', 'Debe tener al menos 12 caracteres.'],
       }[locale];
-      const { email, link } = await inviteSomebody();
-      const { page, problems } = await open(withLocale(link, locale));
-      await findHeading(page, texts.join('Demo'));
+      const { email, link } = await createInvitation();
+      const { page, problems } = await openPage(addLocale(link, locale));
+      await waitForHeading(page, texts.join('Demo'));
       await page.getByLabel(name).fill('');
       await typeAndSend(page, 'short');
-      const wrong = page.locator('[aria-invalid=true]');
-      await expect.poll(() => wrong.count()).toBe(2);
-      for (const [at, words] of said.entries()) {
-        const described = (await wrong.nth(at).getAttribute('aria-describedby')) ?? '';
-        expect(await page.locator(`#${described.split(' ')[0]}`).innerText()).toBe(words);
+      const invalidFields = page.locator('[aria-invalid=true]');
+      await expect.poll(() => invalidFields.count()).toBe(2);
+      for (const [at, words] of expectedErrors.entries()) {
+        const descriptionId = (await invalidFields.nth(at).getAttribute('aria-describedby')) ?? '';
+        expect(await page.locator(`#${descriptionId.split(' ')[0]}`).innerText()).toBe(words);
       }
       expect(await page.locator(':focus').getAttribute('autocomplete')).toBe('name');
       expect(await page.getByRole('alert').innerText()).toBe(MAIL_LINK_TEXTS[locale].checkFields);
       expect(await findAxeViolations(page)).toEqual([]);
       // A mistake is forgotten once it is mended.
       await page.keyboard.type('Ana');
-      await expect.poll(() => wrong.count()).toBe(1);
+      await expect.poll(() => invalidFields.count()).toBe(1);
       await typeAndSend(page, `${email.split('@')[0]}1`);
       await page.locator('.field .error').filter({ hasText: /\w/ }).waitFor();
       expect(await page.locator(':focus').getAttribute('autocomplete')).toBe('new-password');
       await typeAndSend(page, PASSWORD);
-      await findHeading(page, texts.done('Demo'));
+      await waitForHeading(page, texts.done('Demo'));
       expect(problems).toEqual([]);
     },
   );
 
   it('says what to do when the link was used, is unknown, incomplete or expired', async () => {
-    const { link } = await inviteSomebody();
-    const used = await open(link);
-    const other = await open(link);
-    await findHeading(other.page, invitation.join('Demo'));
-    await typeAndSend(used.page, PASSWORD);
-    await findHeading(used.page, invitation.done('Demo'));
+    const { link } = await createInvitation();
+    const usedLinkPage = await openPage(link);
+    const other = await openPage(link);
+    await waitForHeading(other.page, invitation.join('Demo'));
+    await typeAndSend(usedLinkPage.page, PASSWORD);
+    await waitForHeading(usedLinkPage.page, invitation.done('Demo'));
     // It was open in another window meanwhile.
     await typeAndSend(other.page, PASSWORD);
-    await findHeading(other.page, invitation.dead);
+    await waitForHeading(other.page, invitation.dead);
     expect(await findAxeViolations(other.page)).toEqual([]);
-    const late = await inviteSomebody();
-    const { records } = await requestApi<{ records: { _id: string }[] }>('GET', `/v1/users?search=${late.email}`);
+    const expiredInvitation = await createInvitation();
+    const { records } = await requestApi<{ records: { _id: string }[] }>(
+      'GET',
+      `/v1/users?search=${expiredInvitation.email}`,
+    );
     await requestApi('DELETE', `/v1/users/${records[0]?._id}`);
-    for (const path of [link, late.link, '/accept-invitation?token=unknown']) {
-      const { page, problems } = await open(path);
-      await findHeading(page, invitation.dead);
+    for (const path of [link, expiredInvitation.link, '/accept-invitation?token=unknown']) {
+      const { page, problems } = await openPage(path);
+      await waitForHeading(page, invitation.dead);
       await page.getByText(invitation.deadWhatNow).waitFor();
       expect(await findAxeViolations(page)).toEqual([]);
       expect(await page.locator('input').count()).toBe(0);
       expect(problems).toEqual([]);
       await page.getByRole('link', { name: reset.title }).click();
-      await findHeading(page, reset.title);
+      await waitForHeading(page, reset.title);
       await page.context().close();
     }
-    const { page } = await open('/accept-invitation');
+    const { page } = await openPage('/accept-invitation');
     await page.getByText(invitation.incomplete).waitFor();
   });
 
-  it('keeps the token out of the address, also on a reload, and deletes it once it is used', async () => {
-    const { link } = await inviteSomebody();
-    const { page, problems } = await open(`${link}&theme=light`);
-    await findHeading(page, invitation.join('Demo'));
-    const asked: string[] = [];
+  it('keeps the token out of the address, also on a reload, and deletes the token once it is used', async () => {
+    const { link } = await createInvitation();
+    const { page, problems } = await openPage(`${link}&theme=light`);
+    await waitForHeading(page, invitation.join('Demo'));
+    const requestedUrls: string[] = [];
     page.on('request', (request) =>
-      asked.push(`${request.url()} ${request.postData()} ${request.headers().referer ?? ''}`),
+      requestedUrls.push(`${request.url()} ${request.postData()} ${request.headers().referer ?? ''}`),
     );
     expect(page.url()).toBe(`${url}/accept-invitation?theme=light`);
     await page.reload();
-    await findHeading(page, invitation.join('Demo'));
+    await waitForHeading(page, invitation.join('Demo'));
     await expect.poll(() => page.url()).toBe(`${url}/accept-invitation?theme=light`);
     const token = new URL(link).searchParams.get('token') as string;
     // Only the page itself is asked for by it.
-    expect(asked.filter((each) => each.includes(token))).toEqual([expect.stringMatching(/^\S+\/accept-invitation\?/)]);
+    expect(requestedUrls.filter((each) => each.includes(token))).toEqual([
+      expect.stringMatching(/^\S+\/accept-invitation\?/),
+    ]);
     await typeAndSend(page, PASSWORD);
-    await findHeading(page, invitation.done('Demo'));
+    await waitForHeading(page, invitation.done('Demo'));
     await page.reload();
     await page.getByText(invitation.incomplete).waitFor();
     expect(await page.evaluate('[sessionStorage.length, localStorage.length, document.cookie]')).toEqual([0, 0, '']);
@@ -179,24 +184,24 @@ describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
   });
 
   it('says that it is loading before its script arrives, and that it needs JavaScript', async () => {
-    const { link } = await inviteSomebody();
-    const { page } = await open('/accept-invitation');
-    const { promise: script, resolve: arrive } = Promise.withResolvers<void>();
+    const { link } = await createInvitation();
+    const { page } = await openPage('/accept-invitation');
+    const { promise: script, resolve: releaseScript } = Promise.withResolvers<void>();
     await page.route(/\/assets\/accept-invitation-\w+\.js$/, (route) => script.then(() => route.continue()));
     await page.goto(link, { waitUntil: 'commit' });
     await page.getByRole('status').filter({ hasText: PAGE_TEXTS.en.loading }).waitFor();
-    arrive();
-    await findHeading(page, invitation.join('Demo'));
-    const plain = await open(link, { javaScriptEnabled: false });
-    expect(await plain.page.locator('noscript').innerText()).toBe(PAGE_TEXTS.en.noScript);
-    expect(await plain.page.locator('noscript').isVisible()).toBe(true);
-    expect(await plain.page.locator('.waiting').isVisible()).toBe(false);
+    releaseScript();
+    await waitForHeading(page, invitation.join('Demo'));
+    const pageWithoutScript = await openPage(link, { javaScriptEnabled: false });
+    expect(await pageWithoutScript.page.locator('noscript').innerText()).toBe(PAGE_TEXTS.en.noScript);
+    expect(await pageWithoutScript.page.locator('noscript').isVisible()).toBe(true);
+    expect(await pageWithoutScript.page.locator('.waiting').isVisible()).toBe(false);
   });
 
   it('lets the user submit again when the server is unreachable or busy, and sends one request at a time', async () => {
-    const { link } = await inviteSomebody();
-    const { page } = await open(link);
-    await findHeading(page, invitation.join('Demo'));
+    const { link } = await createInvitation();
+    const { page } = await openPage(link);
+    await waitForHeading(page, invitation.join('Demo'));
     await page.context().setOffline(true);
     await typeAndSend(page, PASSWORD);
     await page.getByRole('alert').filter({ hasText: PAGE_TEXTS.en.offline }).waitFor();
@@ -207,10 +212,10 @@ describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
     await typeAndSend(page, PASSWORD);
     await page.getByRole('alert').filter({ hasText: PAGE_TEXTS.en.busy }).waitFor();
     expect(await findAxeViolations(page)).toEqual([]);
-    let sent = 0;
+    let requestCount = 0;
     const { promise: answer, resolve: go } = Promise.withResolvers<void>();
     await page.route('**/v1/users/accept-invitation', async (route) => {
-      sent += 1;
+      requestCount += 1;
       await answer;
       await route.continue();
     });
@@ -219,29 +224,29 @@ describe.skipIf(!isBrowserInstalled)('the page of an invitation', () => {
     await page.getByRole('button', { name: MAIL_LINK_TEXTS.en.sending }).waitFor();
     await page.keyboard.press('Enter');
     go();
-    await findHeading(page, invitation.done('Demo'));
-    expect(sent).toBe(1);
+    await waitForHeading(page, invitation.done('Demo'));
+    expect(requestCount).toBe(1);
   });
 });
 
 describe.skipIf(!isBrowserInstalled)('the page to set a new password', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
 
   it.each(LOCALES)('requests a mailed link, and sets the password by it: %s', async (locale) => {
     const { reset: texts, newPassword } = MAIL_LINK_TEXTS[locale];
     const { email } = await requestReset();
-    const asking = await open(`/reset-password?locale=${locale}`, PHONE);
-    await findHeading(asking.page, texts.title);
-    expect(await asking.page.title()).toBe(texts.title);
-    expect(await findAxeViolations(asking.page)).toEqual([]);
-    await asking.page.getByLabel(PAGE_TEXTS[locale].email).fill(email);
-    await asking.page.keyboard.press('Enter');
-    await findHeading(asking.page, texts.requested);
-    await asking.page.getByText(email).waitFor();
-    expect(await findAxeViolations(asking.page)).toEqual([]);
+    const requestPage = await openPage(`/reset-password?locale=${locale}`, PHONE_OPTIONS);
+    await waitForHeading(requestPage.page, texts.title);
+    expect(await requestPage.page.title()).toBe(texts.title);
+    expect(await findAxeViolations(requestPage.page)).toEqual([]);
+    await requestPage.page.getByLabel(PAGE_TEXTS[locale].email).fill(email);
+    await requestPage.page.keyboard.press('Enter');
+    await waitForHeading(requestPage.page, texts.requested);
+    await requestPage.page.getByText(email).waitFor();
+    expect(await findAxeViolations(requestPage.page)).toEqual([]);
 
-    const { page, problems } = await open(withLocale(await readMailedLink(email, 3), locale), PHONE);
-    await findHeading(page, texts.title);
+    const { page, problems } = await openPage(addLocale(await readMailedLink(email, 3), locale), PHONE_OPTIONS);
+    await waitForHeading(page, texts.title);
     await page.getByText(email).waitFor();
     expect(page.url()).toBe(`${url}/reset-password?locale=${locale}`);
     await page.getByLabel(newPassword, { exact: true }).waitFor();
@@ -250,31 +255,31 @@ describe.skipIf(!isBrowserInstalled)('the page to set a new password', () => {
     await page.locator('[aria-invalid=true]:focus').waitFor();
     expect(await findAxeViolations(page)).toEqual([]);
     await typeAndSend(page, `${PASSWORD}-new`);
-    await findHeading(page, texts.done);
+    await waitForHeading(page, texts.done);
     expect(await findAxeViolations(page)).toEqual([]);
     expect([await logIn(email, PASSWORD), await logIn(email, `${PASSWORD}-new`)]).toEqual([400, 200]);
-    expect([...asking.problems, ...problems]).toEqual([]);
+    expect([...requestPage.problems, ...problems]).toEqual([]);
   });
 
   it("offers a new link when the old one was used or is unknown, and reveals nobody's account", async () => {
     const { link } = await requestReset();
-    const used = await open(link);
-    const other = await open(link);
-    await findHeading(other.page, reset.title);
-    await typeAndSend(used.page, `${PASSWORD}-new`);
-    await findHeading(used.page, reset.done);
+    const usedLinkPage = await openPage(link);
+    const other = await openPage(link);
+    await waitForHeading(other.page, reset.title);
+    await typeAndSend(usedLinkPage.page, `${PASSWORD}-new`);
+    await waitForHeading(usedLinkPage.page, reset.done);
     await typeAndSend(other.page, `${PASSWORD}-newer`);
-    await findHeading(other.page, reset.dead);
+    await waitForHeading(other.page, reset.dead);
     for (const path of [link, '/reset-password?token=unknown']) {
-      const { page, problems } = await open(path);
-      await findHeading(page, reset.dead);
+      const { page, problems } = await openPage(path);
+      await waitForHeading(page, reset.dead);
       expect(await findAxeViolations(page)).toEqual([]);
       await page.getByLabel('E-mail').fill('not an address');
       await page.keyboard.press('Enter');
       await page.locator('[aria-invalid=true]:focus').waitFor();
       await page.getByLabel('E-mail').fill('nobody@example.com');
       await page.keyboard.press('Enter');
-      await findHeading(page, reset.requested);
+      await waitForHeading(page, reset.requested);
       expect(problems).toEqual([]);
       await page.context().close();
     }
@@ -282,7 +287,7 @@ describe.skipIf(!isBrowserInstalled)('the page to set a new password', () => {
 });
 
 describe.skipIf(!isBrowserInstalled)('the pages of mailed links', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   useOwnCompany();
   const BRAND = { name: 'Aves & </script>', primary_color: '#7a1f3d', background: '#fff8f0', text_color: '#2b1a12' };
 
@@ -292,34 +297,34 @@ describe.skipIf(!isBrowserInstalled)('the pages of mailed links', () => {
 
   it('show the brand of their company, and say how people sign in there', async () => {
     const { email, link } = await requestReset();
-    const another = await inviteSomebody();
+    const otherInvitation = await createInvitation();
     await requestApi('PUT', '/v1/company/settings', { require_2fa: true });
-    const { page, problems } = await open(another.link, { viewport: { width: 1920, height: 1080 } });
-    await findHeading(page, invitation.join(BRAND.name));
+    const { page, problems } = await openPage(otherInvitation.link, { viewport: { width: 1920, height: 1080 } });
+    await waitForHeading(page, invitation.join(BRAND.name));
     expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 248, 240)');
     expect(await findAxeViolations(page)).toEqual([]);
     await typeAndSend(page, PASSWORD);
     await page.getByText(MAIL_LINK_TEXTS.en.secondFactor).waitFor();
     expect(await findAxeViolations(page)).toEqual([]);
-    const early = await open(link);
-    await findHeading(early.page, reset.title);
-    expect(await early.page.title()).toBe(`${reset.title} – ${BRAND.name}`);
+    const earlyPage = await openPage(link);
+    await waitForHeading(earlyPage.page, reset.title);
+    expect(await earlyPage.page.title()).toBe(`${reset.title} – ${BRAND.name}`);
 
-    const late = await inviteSomebody();
+    const lateInvitation = await createInvitation();
     await requestApi('PUT', '/v1/company/settings', { sso_only: true });
-    const sso = await open(late.link);
-    await sso.page.getByText('identity provider').waitFor();
-    await typeAndSend(sso.page, PASSWORD);
-    await sso.page.getByText(MAIL_LINK_TEXTS.en.bySso(BRAND.name)).waitFor();
-    expect(await sso.page.getByText(invitation.doneText).count()).toBe(0);
+    const ssoPage = await openPage(lateInvitation.link);
+    await ssoPage.page.getByText('identity provider').waitFor();
+    await typeAndSend(ssoPage.page, PASSWORD);
+    await ssoPage.page.getByText(MAIL_LINK_TEXTS.en.bySso(BRAND.name)).waitFor();
+    expect(await ssoPage.page.getByText(invitation.doneText).count()).toBe(0);
     // Whoever had the page open is told so as well, and whoever opens it now.
-    await typeAndSend(early.page, `${PASSWORD}-new`);
-    await findHeading(early.page, reset.ssoOnly);
-    const refused = await open(link);
-    await findHeading(refused.page, reset.ssoOnly);
-    expect(await refused.page.locator('input').count()).toBe(0);
+    await typeAndSend(earlyPage.page, `${PASSWORD}-new`);
+    await waitForHeading(earlyPage.page, reset.ssoOnly);
+    const refusedPage = await openPage(link);
+    await waitForHeading(refusedPage.page, reset.ssoOnly);
+    expect(await refusedPage.page.locator('input').count()).toBe(0);
     expect(await logIn(email, `${PASSWORD}-new`)).toBe(403);
-    expect([...problems, ...early.problems, ...sso.problems, ...refused.problems]).toEqual([]);
+    expect([...problems, ...earlyPage.problems, ...ssoPage.problems, ...refusedPage.problems]).toEqual([]);
   });
 
   it.each(['accept-invitation', 'reset-password'])(
@@ -341,15 +346,15 @@ describe.skipIf(!isBrowserInstalled)('the pages of mailed links', () => {
         expect(html).toContain(`<noscript>${PAGE_TEXTS[locale].noScript}</noscript>`);
         expect(html.match(/assets\/(en|es|pt-BR)-/g)).toEqual([`assets/${locale}-`, `assets/${locale}-`]);
         const scripts = Array.from(html.matchAll(/(?:href|src)="(\S+\.js)"/g), ([, path]) => path as string);
-        const { page } = await open(`/${name}?token=unknown&locale=${locale}`);
+        const { page } = await openPage(`/${name}?token=unknown&locale=${locale}`);
         // The page has loaded before its language has.
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.waitForLoadState('networkidle');
-        const loaded = await page.evaluate<string[]>(
+        const loadedScripts = await page.evaluate<string[]>(
           `performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname).filter((path) => path.endsWith('.js'))`,
         );
         // Each is asked for at once, and nothing that is not needed.
-        expect(loaded.toSorted()).toEqual(scripts.toSorted());
+        expect(loadedScripts.toSorted()).toEqual(scripts.toSorted());
         const sizes = await Promise.all(
           scripts.map(async (path) => gzipSync(await (await fetch(url + path)).bytes()).length),
         );

@@ -5,7 +5,7 @@ import { sendScheduledMail } from './mails.ts';
 import { createDashboard } from './world.ts';
 
 describe.skipIf(!isBrowserInstalled)('the HTML of a scheduled mail', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let html: string;
   beforeAll(async () => {
     ({
@@ -13,15 +13,18 @@ describe.skipIf(!isBrowserInstalled)('the HTML of a scheduled mail', () => {
     } = await sendScheduledMail(await createDashboard(CHARTS, { filters: FILTERS })));
   });
 
-  it.each([320, 390, 768])('fits its window, and scrolls wide tables by themselves: %i pixels', async (width) => {
-    const { page } = await open('about:blank', { viewport: { width, height: 800 } });
-    await page.setContent(html);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-    expect(await page.getByRole('table').filter({ hasText: 'flight_date' }).last().isVisible()).toBe(true);
-  });
+  it.each([320, 390, 768])(
+    'fits its window, and lets each wide table scroll within itself: %i pixels',
+    async (width) => {
+      const { page } = await openPage('about:blank', { viewport: { width, height: 800 } });
+      await page.setContent(html);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      expect(await page.getByRole('table').filter({ hasText: 'flight_date' }).last().isVisible()).toBe(true);
+    },
+  );
 
   it.each(['light', 'dark'])('has enough contrast in a mail program with a %s colour scheme', async (scheme) => {
-    const { page } = await open('about:blank');
+    const { page } = await openPage('about:blank');
     await page.setContent(html.replace('<head>', `<head><meta name="color-scheme" content="${scheme}">`));
     const findings = await findAxeViolations(page);
     expect(findings.filter((finding) => finding.startsWith('color-contrast'))).toEqual([]);

@@ -7,7 +7,7 @@ export interface SentMail {
   headers?: Record<string, string>;
 }
 
-/** A schedule of a dashboard that has sent the owner of the demo's company a mail. */
+/** Creates a schedule of a dashboard, and waits for its mail to the owner of the demo's company. */
 export async function sendScheduledMail(target_id: string): Promise<{ id: string; mail: SentMail }> {
   const { user } = await requestApi<{ user: { _id: string } }>('GET', '/v1/auth/me');
   const { _id: id } = await requestApi<{ _id: string }>('POST', '/v1/schedules', {

@@ -27,14 +27,14 @@ describe.skipIf(!isBrowserInstalled)('the pages', () => {
       const html = await response.text();
       expect(html).not.toMatch(/<script>|<style|style=|https?:\/\//);
       for (const [, asset] of html.matchAll(/(?:href|src)="([^"]+)"/g)) {
-        const served = await fetch(url + asset);
-        expect(served.status, asset).toBe(200);
-        expect(served.headers.get('x-content-type-options')).toBe('nosniff');
+        const assetResponse = await fetch(url + asset);
+        expect(assetResponse.status, asset).toBe(200);
+        expect(assetResponse.headers.get('x-content-type-options')).toBe('nosniff');
       }
     },
   );
 
-  it('are not served by the paths of their files', async () => {
+  it('are not served under the paths of their files', async () => {
     expect((await fetch(`${url}/pages/view.en.html`)).status).toBe(404);
     expect((await fetch(`${url}/assets/none.js`)).status).toBe(404);
   });

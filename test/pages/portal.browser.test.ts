@@ -3,49 +3,49 @@ import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, wait
 import { FILTERS, makeFilteredSql, STRIKES } from './everything.ts';
 import { createContext, createDashboard, demo, readMailedCode, requestApi } from './world.ts';
 
-const BY_YEAR = {
+const YEAR_CHART = {
   name: 'Strikes by year',
   sql: makeFilteredSql("date_trunc('year', flight_date)::date AS year, count(*) AS strikes", 'GROUP BY 1 ORDER BY 1'),
   chart: { type: 'line' },
 };
-const ENDED = 'Your session has ended: sign in again.';
+const ENDED_SESSION_TEXT = 'Your session has ended: sign in again.';
 
 describe.skipIf(!isBrowserInstalled)('the portal', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   const portal = `/portal/${demo?.company.slug}`;
   let dashboard: string;
 
   beforeAll(async () => {
     const description = 'Where, when and how birds met aircraft.';
-    dashboard = await createDashboard([STRIKES, BY_YEAR], { filters: FILTERS, description });
+    dashboard = await createDashboard([STRIKES, YEAR_CHART], { filters: FILTERS, description });
   });
 
-  /** Signs in with a code from the mailbox. */
-  async function signedIn(email: string) {
-    const opened = await open(portal);
-    await opened.page.getByLabel('E-mail').fill(email);
-    await opened.page.keyboard.press('Enter');
+  /** Opens the portal and signs in with a code from the mailbox. */
+  async function openSignedIn(email: string) {
+    const openedPage = await openPage(portal);
+    await openedPage.page.getByLabel('E-mail').fill(email);
+    await openedPage.page.keyboard.press('Enter');
     // Typed without its hyphen.
-    await opened.page.getByLabel('Code').fill((await readMailedCode(email)).replace('-', ''));
-    await opened.page.keyboard.press('Enter');
-    await opened.page.getByRole('heading', { name: 'Shared dashboards' }).waitFor();
-    await opened.page.getByRole('button', { name: 'Sign out' }).waitFor();
-    return opened;
+    await openedPage.page.getByLabel('Code').fill((await readMailedCode(email)).replace('-', ''));
+    await openedPage.page.keyboard.press('Enter');
+    await openedPage.page.getByRole('heading', { name: 'Shared dashboards' }).waitFor();
+    await openedPage.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    return openedPage;
   }
 
   it('leads from an e-mail address through a mailed code to a dashboard and back, without a cookie', async () => {
     const email = 'ana@example.com';
     await createContext([dashboard], email);
-    const { page, problems, executed } = await open(portal);
+    const { page, problems, executed } = await openPage(portal);
     expect(await findAxeViolations(page)).toEqual([]);
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send me a code' }).click();
     const code = await readMailedCode(email);
     await page.getByLabel('Code').fill('1234-567');
-    const refused = page
+    const validationMessage = page
       .getByLabel('Code')
       .evaluate((input) => (input as unknown as { validationMessage: string }).validationMessage);
-    expect(await refused).toBe('The code has eight digits.');
+    expect(await validationMessage).toBe('The code has eight digits.');
     await page.getByLabel('Code').fill(code === '0000-0000' ? '0000-0001' : '0000-0000');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').filter({ hasText: 'This code is wrong, or no longer good.' }).waitFor();
@@ -82,7 +82,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     // Whoever copied the tokens cannot use them.
     await page.evaluate(`sessionStorage.setItem('portal:${demo.company.slug}', ${JSON.stringify(tokens)})`);
     await page.reload();
-    await page.getByText(ENDED).waitFor();
+    await page.getByText(ENDED_SESSION_TEXT).waitFor();
     expect(problems).toEqual([]);
   });
 
@@ -92,7 +92,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
       { filter_slug: 'state', filter_kind: 'multi_select', mode: 'selectable', allowed_values: ['Texas', 'Ohio'] },
     ];
     await createContext([dashboard], email, policies);
-    const { page, problems } = await open(portal, {
+    const { page, problems } = await openPage(portal, {
       colorScheme: 'dark',
       viewport: { width: 390, height: 844 },
     });
@@ -119,28 +119,28 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     expect(problems).toEqual([]);
   });
 
-  it('names the context of each dashboard when it is shared through several', async () => {
+  it('names the context of each dashboard when a dashboard is shared through several contexts', async () => {
     const email = 'twice@example.com';
-    const only = (state: string) => [
+    const restrictToState = (state: string) => [
       { filter_slug: 'state', filter_kind: 'multi_select', mode: 'locked', allowed_values: [state] },
     ];
     const states = ['Ohio', 'Texas'];
-    for (const state of states) await createContext([dashboard], email, only(state), `For ${state}`);
-    const { page } = await signedIn(email);
-    const strikes: number[] = [];
+    for (const state of states) await createContext([dashboard], email, restrictToState(state), `For ${state}`);
+    const { page } = await openSignedIn(email);
+    const strikeCounts: number[] = [];
     for (const state of states) {
       await page.getByRole('link', { name: `For ${state} Bird strikes` }).click();
       await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
-      strikes.push(Number((await readCardNumber(page, 'Strikes')).replace(',', '')));
+      strikeCounts.push(Number((await readCardNumber(page, 'Strikes')).replace(',', '')));
       await page.getByRole('link', { name: 'All dashboards' }).click();
     }
-    expect(strikes[0]).toBeLessThan(strikes[1] as number);
+    expect(strikeCounts[0]).toBeLessThan(strikeCounts[1] as number);
   });
 
   it('refreshes its access token when that has expired', async () => {
     const email = 'renewed@example.com';
     await createContext([dashboard], email);
-    const { page } = await signedIn(email);
+    const { page } = await openSignedIn(email);
     // As after fifteen minutes: the access token is refused, the refresh token is not.
     await page.evaluate(`{
       const key = sessionStorage.key(0);
@@ -148,18 +148,21 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
       kept.tokens.access_token = kept.tokens.access_token.slice(0, -4) + 'AAAA';
       sessionStorage.setItem(key, JSON.stringify(kept));
     }`);
-    const refreshed: string[] = [];
-    page.on('request', (request) => request.url().endsWith('/share-auth/refresh') && refreshed.push(request.url()));
+    const refreshRequests: string[] = [];
+    page.on(
+      'request',
+      (request) => request.url().endsWith('/share-auth/refresh') && refreshRequests.push(request.url()),
+    );
     await page.reload();
     await page.getByRole('link', { name: /Bird strikes/ }).click();
     await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
-    expect(refreshed).toHaveLength(1);
+    expect(refreshRequests).toHaveLength(1);
   });
 
-  it('shows no results to somebody who is no longer a member', async () => {
+  it('shows no results to a viewer who is no longer a member', async () => {
     const email = 'removed@example.com';
     const { memberPath } = await createContext([dashboard], email);
-    const { page, problems } = await signedIn(email);
+    const { page, problems } = await openSignedIn(email);
     await page.getByRole('link', { name: /Bird strikes/ }).click();
     await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('10,000');
     await requestApi('DELETE', memberPath);
@@ -173,29 +176,29 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     expect(problems).toEqual([]);
   });
 
-  it('says that nothing is shared, and shows strangers who request a code the same message as members', async () => {
+  it('says that nothing is shared, and shows the same message to strangers who request a code as to members', async () => {
     const email = 'nothing@example.com';
     const { id } = await createContext([dashboard], email);
     await requestApi('PUT', `/api/v1/share-contexts/${id}/grants`, { grants: [] });
-    const { page } = await signedIn(email);
+    const { page } = await openSignedIn(email);
     await page.getByText('No dashboards are shared with you at the moment.').waitFor();
     await page.context().close();
 
-    const told: string[] = [];
+    const shownMessages: string[] = [];
     for (const [path, address] of [
       [portal, 'nobody@example.com'],
       ['/portal/no-such-company', email],
       [portal, 'ana@example.com'],
     ] as const) {
-      const stranger = await open(path);
-      await stranger.page.getByLabel('E-mail').fill(address);
-      await stranger.page.keyboard.press('Enter');
-      await stranger.page.getByLabel('Code').waitFor();
-      const text = await stranger.page.getByRole('main').innerText();
-      told.push(text.replace(address, 'ADDRESS').replaceAll(path.split('/')[2] as string, 'SLUG'));
-      expect(stranger.problems).toEqual([]);
-      await stranger.page.context().close();
+      const strangerPage = await openPage(path);
+      await strangerPage.page.getByLabel('E-mail').fill(address);
+      await strangerPage.page.keyboard.press('Enter');
+      await strangerPage.page.getByLabel('Code').waitFor();
+      const text = await strangerPage.page.getByRole('main').innerText();
+      shownMessages.push(text.replace(address, 'ADDRESS').replaceAll(path.split('/')[2] as string, 'SLUG'));
+      expect(strangerPage.problems).toEqual([]);
+      await strangerPage.page.context().close();
     }
-    expect(new Set(told).size).toBe(1);
+    expect(new Set(shownMessages).size).toBe(1);
   });
 });

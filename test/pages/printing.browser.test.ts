@@ -18,34 +18,34 @@ import {
 
 const makeRowsSql = (count: number) =>
   `SELECT 'Row ' || lpad(n::text, 4, '0') AS line, n AS value FROM generate_series(1, ${count}) AS n`;
-/** Three labels that no other chart has. */
-const makeThreeLabels = (name: string) =>
+/** Returns a query for three labels that no other chart has. */
+const makeThreeLabelsSql = (name: string) =>
   `SELECT * FROM (VALUES ('${name}-a', 3), ('${name}-b', 5), ('${name}-c', 2)) AS three (label, value)`;
 
 const CHARTS: Chart[] = [
   { name: 'Number', sql: makeFilteredSql('count(*) AS n'), chart: { type: 'number' }, place: [0, 0, 3, 2] },
-  { name: 'Bars', sql: makeThreeLabels('bars'), chart: { type: 'bar' }, place: [3, 0, 9, 4] },
+  { name: 'Bars', sql: makeThreeLabelsSql('bars'), chart: { type: 'bar' }, place: [3, 0, 9, 4] },
   { name: 'Rows', sql: makeRowsSql(37), place: [0, 4, 6, 4] },
-  { name: 'Pie', sql: makeThreeLabels('pie'), chart: { type: 'pie' }, place: [6, 4, 6, 4] },
-  { name: 'Line', sql: makeThreeLabels('line'), chart: { type: 'line' }, place: [0, 8, 12, 5] },
-  { name: 'Area', sql: makeThreeLabels('area'), chart: { type: 'area' }, place: [0, 13, 12, 5] },
+  { name: 'Pie', sql: makeThreeLabelsSql('pie'), chart: { type: 'pie' }, place: [6, 4, 6, 4] },
+  { name: 'Line', sql: makeThreeLabelsSql('line'), chart: { type: 'line' }, place: [0, 8, 12, 5] },
+  { name: 'Area', sql: makeThreeLabelsSql('area'), chart: { type: 'area' }, place: [0, 13, 12, 5] },
 ];
 
-interface Piece {
+interface TextPiece {
   text: string;
-  /** From the lower left corner, in points of 1/72 inch. */
+  /** The position from the lower left corner, in points of 1/72 inch. */
   x: number;
   y: number;
 }
 
-interface Sheet {
+interface PrintedSheet {
   text: string;
-  pieces: Piece[];
+  pieces: TextPiece[];
   width: number;
 }
 
-/** Prints a page as the browser saves it, and reads what stands on each sheet. */
-async function printPage(page: Page, format = 'A4'): Promise<Sheet[]> {
+/** Prints a page as the browser saves it, and reads the text of each sheet. */
+async function printPage(page: Page, format = 'A4'): Promise<PrintedSheet[]> {
   const pdf = await getDocument({ data: new Uint8Array(await page.pdf({ format })), verbosity: 0 }).promise;
   const sheets = Array.from({ length: pdf.numPages }, async (_each, at) => {
     const sheet = await pdf.getPage(at + 1);
@@ -66,7 +66,7 @@ async function printPage(page: Page, format = 'A4'): Promise<Sheet[]> {
 const listRowLines = (text: string): string[] => text.match(/Row \d{4}/g) ?? [];
 
 describe.skipIf(!isBrowserInstalled)('a printed page', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let dashboard: string;
   let link: string;
   beforeAll(async () => {
@@ -84,7 +84,7 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     async (format, width, colorScheme, locale) => {
       const texts = PAGE_TEXTS[locale];
       const query = `?state=Texas&state=Ohio&period.from=1990-01-02&period.to=2001-12-31&aircraft=B-737-300&locale=${locale}`;
-      const { page, problems } = await open(link + query, { viewport: { width, height: 800 }, colorScheme });
+      const { page, problems } = await openPage(link + query, { viewport: { width, height: 800 }, colorScheme });
       await waitUntilSettled(page);
       const sheets = await printPage(page, format);
       const text = sheets.map((sheet) => sheet.text).join(' ');
@@ -127,29 +127,29 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     },
   );
 
-  it('repeats the header of a table on each sheet, and has at most 500 rows and the number of the rest', async () => {
+  it('repeats the header of a table on each sheet, and has at most 500 rows and the number of the remaining rows', async () => {
     const { path } = await createLink(
       await createDashboard([{ name: 'Long', sql: makeRowsSql(612) }], { name: 'Rows' }),
     );
-    const { page } = await open(path);
+    const { page } = await openPage(path);
     await waitUntilSettled(page);
     const sheets = await printPage(page);
-    const all = sheets.flatMap(({ text }) => listRowLines(text));
-    expect([all.length, all[0], all.at(-1)]).toEqual([500, 'Row 0001', 'Row 0500']);
+    const allRowLines = sheets.flatMap(({ text }) => listRowLines(text));
+    expect([allRowLines.length, allRowLines[0], allRowLines.at(-1)]).toEqual([500, 'Row 0001', 'Row 0500']);
     expect(sheets.length).toBeGreaterThan(5);
     for (const { text } of sheets) expect(text).toContain('line');
     expect(sheets.at(-1)?.text).toContain('112 more rows are not printed.');
     // As before, a hundred at a time.
     expect(await page.getByRole('row').count()).toBe(101);
-    const few = await createLink(await createDashboard([{ name: 'Long', sql: makeRowsSql(500) }]));
-    await page.goto(new URL(few.path, page.url()).href);
+    const fewRowsLink = await createLink(await createDashboard([{ name: 'Long', sql: makeRowsSql(500) }]));
+    await page.goto(new URL(fewRowsLink.path, page.url()).href);
     await waitUntilSettled(page);
     const text = (await printPage(page)).map((sheet) => sheet.text).join(' ');
     expect([listRowLines(text).length, /not printed/.test(text)]).toEqual([500, false]);
   });
 
   it('keeps the sort order that was chosen, and a chart that is shown as a table', async () => {
-    const { page } = await open(link);
+    const { page } = await openPage(link);
     await waitUntilSettled(page);
     await page.getByRole('region', { name: 'Rows', exact: true }).getByRole('button', { name: 'value' }).click();
     await page.getByRole('region', { name: 'Rows', exact: true }).getByRole('button', { name: 'value' }).click();
@@ -162,29 +162,29 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     expect(text).toContain('bars-a');
   });
 
-  it('breaks no number and no head, and a word only if it is too long, in tables that all fit on the sheet', async () => {
-    const words = `'Struck a gull on the runway while it was taking off, and returned' AS notes, 'Washington' AS state`;
-    const few = `'2024-05-06'::date AS day, 105 AS n, 'high' AS sev, 1234567.89 AS cost, 31 AS speed_of_plane, 7 AS x`;
-    const long = `'${'x'.repeat(300)}' AS address`;
-    const many = Array.from({ length: 40 }, (_each, at) => `${1000 + at} AS n${at}`).join();
+  it('breaks no number and no column header, and a word only if it is too long, in tables that all fit on the sheet', async () => {
+    const wordColumns = `'Struck a gull on the runway while it was taking off, and returned' AS notes, 'Washington' AS state`;
+    const shortColumns = `'2024-05-06'::date AS day, 105 AS n, 'high' AS sev, 1234567.89 AS cost, 31 AS speed_of_plane, 7 AS x`;
+    const longColumn = `'${'x'.repeat(300)}' AS address`;
+    const manyColumns = Array.from({ length: 40 }, (_each, at) => `${1000 + at} AS n${at}`).join();
     const charts: Chart[] = [
       // It is cut on the screen, so it has the whole width on paper.
-      { name: 'Eight', sql: `SELECT ${words}, ${few} FROM generate_series(1, 30)`, place: [0, 0, 4, 4] },
-      { name: 'Half', sql: `SELECT ${words}`, place: [4, 0, 8, 4] },
-      { name: 'Long', sql: `SELECT ${words}, ${few}, ${long}` },
-      { name: 'Many', sql: `SELECT ${many}` },
+      { name: 'Eight', sql: `SELECT ${wordColumns}, ${shortColumns} FROM generate_series(1, 30)`, place: [0, 0, 4, 4] },
+      { name: 'Half', sql: `SELECT ${wordColumns}`, place: [4, 0, 8, 4] },
+      { name: 'Long', sql: `SELECT ${wordColumns}, ${shortColumns}, ${longColumn}` },
+      { name: 'Many', sql: `SELECT ${manyColumns}` },
     ];
-    const { page } = await open((await createLink(await createDashboard(charts))).path, {
+    const { page } = await openPage((await createLink(await createDashboard(charts))).path, {
       viewport: { width: 794, height: 900 },
     });
     await waitUntilSettled(page);
     await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
     await page.emulateMedia({ media: 'print' });
-    /** The words of a table that stand on several lines, and whether all of it is in the card. */
-    const look = (name: string) =>
+    /** Returns the words of a table that are broken over several lines, and whether the whole table is in the card. */
+    const inspectTable = (name: string) =>
       page.getByRole('table', { name }).evaluate((table) => {
         const { ownerDocument: document } = table;
-        const broken = new Set<string>();
+        const brokenWords = new Set<string>();
         const walker = document.createTreeWalker(table, 4);
         for (let node = walker.nextNode(); node; node = walker.nextNode()) {
           if (node.parentElement?.closest('caption')) continue;
@@ -192,43 +192,48 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
             const range = document.createRange();
             range.setStart(node, index);
             range.setEnd(node, index + word.length);
-            if (range.getClientRects().length > 1) broken.add(word);
+            if (range.getClientRects().length > 1) brokenWords.add(word);
           }
         }
         const card = table.closest('section')?.getBoundingClientRect();
-        return { broken: [...broken], fits: table.getBoundingClientRect().right <= (card?.right ?? 0) };
+        return { broken: [...brokenWords], fits: table.getBoundingClientRect().right <= (card?.right ?? 0) };
       });
-    for (const name of ['Eight', 'Half']) expect(await look(name), name).toEqual({ broken: [], fits: true });
-    expect(await look('Long')).toEqual({ broken: ['x'.repeat(300)], fits: true });
-    expect(await look('Many')).toMatchObject({ fits: true });
+    for (const name of ['Eight', 'Half']) expect(await inspectTable(name), name).toEqual({ broken: [], fits: true });
+    expect(await inspectTable('Long')).toEqual({ broken: ['x'.repeat(300)], fits: true });
+    expect(await inspectTable('Many')).toMatchObject({ fits: true });
   });
 
-  it.each(['A4', 'Letter'])('cuts no card in two that fits on a sheet: %s', async (format) => {
+  it.each(['A4', 'Letter'])('splits no card over two sheets if the card fits on one: %s', async (format) => {
     const charts = CHARTS.map((chart) => (chart.name === 'Rows' ? { ...chart, sql: makeRowsSql(25) } : chart));
-    const { page } = await open((await createLink(await createDashboard(charts, { filters: FILTERS }))).path);
+    const { page } = await openPage((await createLink(await createDashboard(charts, { filters: FILTERS }))).path);
     await waitUntilSettled(page);
     const sheets = await printPage(page, format);
     expect(sheets.length).toBeGreaterThan(1);
     // What a chart draws is text on paper, too.
-    const sheetsOf = (word: string) => sheets.flatMap(({ text }, at) => (text.includes(word) ? at : []));
+    const findSheets = (word: string) => sheets.flatMap(({ text }, at) => (text.includes(word) ? at : []));
     for (const name of ['Bars', 'Pie', 'Line', 'Area']) {
-      const [sheet, ...others] = sheetsOf(name);
+      const [sheet, ...others] = findSheets(name);
       expect(others).toEqual([]);
-      for (const part of ['a', 'b', 'c']) expect(sheetsOf(`${name.toLowerCase()}-${part}`), name).toEqual([sheet]);
+      for (const part of ['a', 'b', 'c']) expect(findSheets(`${name.toLowerCase()}-${part}`), name).toEqual([sheet]);
     }
     expect(sheets.filter(({ text }) => listRowLines(text).length > 0).length).toBe(1);
   });
 
-  it('leaves no empty space beside and below a table of the whole width', async () => {
-    const beside: Chart[] = [
+  it('leaves no empty space beside and below a table of full width', async () => {
+    const chartsBesideTable: Chart[] = [
       { name: 'Rows', sql: makeRowsSql(37), place: [0, 0, 7, 6] },
-      { name: 'Pie', sql: makeThreeLabels('pie'), chart: { type: 'pie' }, place: [7, 0, 5, 3] },
-      { name: 'Bars', sql: makeThreeLabels('bars'), chart: { type: 'bar' }, place: [7, 3, 5, 3] },
+      { name: 'Pie', sql: makeThreeLabelsSql('pie'), chart: { type: 'pie' }, place: [7, 0, 5, 3] },
+      { name: 'Bars', sql: makeThreeLabelsSql('bars'), chart: { type: 'bar' }, place: [7, 3, 5, 3] },
       ...['One', 'Two', 'Three'].map(
-        (name, at): Chart => ({ name, sql: makeThreeLabels(name), chart: { type: 'line' }, place: [at * 4, 6, 4, 3] }),
+        (name, at): Chart => ({
+          name,
+          sql: makeThreeLabelsSql(name),
+          chart: { type: 'line' },
+          place: [at * 4, 6, 4, 3],
+        }),
       ),
     ];
-    const { page } = await open((await createLink(await createDashboard(beside))).path, {
+    const { page } = await openPage((await createLink(await createDashboard(chartsBesideTable))).path, {
       viewport: { width: 700, height: 900 },
     });
     await waitUntilSettled(page);
@@ -240,16 +245,16 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
       return { left: box.x, right: box.x + box.width, top: box.y, bottom: box.y + box.height };
     };
     const table = await at('Rows');
-    const lineUp = async (...names: string[]) => {
+    const expectAligned = async (...names: string[]) => {
       const cards = await Promise.all(names.map(at));
       expect(new Set(cards.map(({ top }) => Math.round(top))).size).toBe(1);
       expect(cards[0]?.left).toBeCloseTo(table.left, 0);
       expect(cards.at(-1)?.right).toBeCloseTo(table.right, 0);
       return cards[0] as (typeof cards)[number];
     };
-    const beneath = await lineUp('Pie', 'Bars');
+    const beneath = await expectAligned('Pie', 'Bars');
     expect(beneath.top).toBeGreaterThan(table.bottom);
-    expect((await lineUp('One', 'Two', 'Three')).top).toBeGreaterThan(beneath.bottom);
+    expect((await expectAligned('One', 'Two', 'Three')).top).toBeGreaterThan(beneath.bottom);
   });
 
   describe('with a brand', () => {
@@ -262,29 +267,29 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
         text_color: '#f2f4f8',
         primary_color: '#8ab4ff',
       });
-      const own = await createLink(await createDashboard(CHARTS, { filters: FILTERS }));
-      const { page } = await open(own.path, { colorScheme: 'dark' });
+      const brandedLink = await createLink(await createDashboard(CHARTS, { filters: FILTERS }));
+      const { page } = await openPage(brandedLink.path, { colorScheme: 'dark' });
       await waitUntilSettled(page);
-      const groundOf = () => page.evaluate(`getComputedStyle(document.querySelector('section')).backgroundColor`);
-      const inkOf = () => page.evaluate(`getComputedStyle(document.querySelector('h1')).color`);
-      const before = [await groundOf(), await inkOf()];
+      const readBackground = () => page.evaluate(`getComputedStyle(document.querySelector('section')).backgroundColor`);
+      const readTextColour = () => page.evaluate(`getComputedStyle(document.querySelector('h1')).color`);
+      const coloursBefore = [await readBackground(), await readTextColour()];
       await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
-      expect([await groundOf(), await inkOf()]).toEqual(['rgb(255, 255, 255)', 'rgb(23, 32, 51)']);
+      expect([await readBackground(), await readTextColour()]).toEqual(['rgb(255, 255, 255)', 'rgb(23, 32, 51)']);
       await page.evaluate(`dispatchEvent(new Event('afterprint'))`);
-      expect([await groundOf(), await inkOf()]).toEqual(before);
-      expect(before[0]).not.toBe('rgb(255, 255, 255)');
+      expect([await readBackground(), await readTextColour()]).toEqual(coloursBefore);
+      expect(coloursBefore[0]).not.toBe('rgb(255, 255, 255)');
     });
   });
 
   it('has whole tables for an embed and for the portal too, and none of the buttons of the portal', async () => {
-    const embed = await open(await createEmbed(dashboard, { allowed_params: ['state'] }));
+    const embed = await openPage(await createEmbed(dashboard, { allowed_params: ['state'] }));
     await waitUntilSettled(embed.page);
     expect(listRowLines((await printPage(embed.page)).map(({ text }) => text).join(' ')).length).toBe(37);
     await embed.page.context().close();
 
     const email = 'paper@example.com';
     await createContext([dashboard], email);
-    const { page } = await open(`/portal/${demo.company.slug}`);
+    const { page } = await openPage(`/portal/${demo.company.slug}`);
     await page.getByLabel('E-mail').fill(email);
     await page.keyboard.press('Enter');
     await page.getByLabel('Code').fill(await readMailedCode(email));

@@ -14,20 +14,20 @@ import { startWorker } from '../../local/worker.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
-/** The whole system with its demo, as `npm start` runs it, on ports and in a folder of its own. */
-export interface System {
+/** The whole system with its demo, as `npm start` runs it, on its own ports and in its own folder. */
+export interface RunningSystem {
   demo: Demo & DemoDashboard;
   stop(): Promise<void>;
 }
 
-/** Starts it. It ends with this process, also when that is killed. */
-export async function startSystem(): Promise<System> {
+/** Starts the whole system with its demo. It ends with this process, also when the process is killed. */
+export async function startSystem(): Promise<RunningSystem> {
   const folder = await mkdtemp(join(tmpdir(), 'data-console-pages-'));
   // Root runs PostgreSQL as another user, who must be able to pass through.
   await chmod(folder, 0o711);
-  const stopping: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  const stopActions: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   const stop = async () => {
-    for (const end of stopping.splice(0).reverse()) await end();
+    for (const end of stopActions.splice(0).reverse()) await end();
   };
   try {
     const state = await openState(join(folder, 'state'));
@@ -36,14 +36,14 @@ export async function startSystem(): Promise<System> {
     // What fails first is told.
     bundled.catch(() => undefined);
     const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password, throwaway: true });
-    stopping.push(async () => {
+    stopActions.push(async () => {
       await postgres.stop();
       for (const path of postgres.folders) rmSync(path, { recursive: true, force: true });
     });
     const neon = await startNeonThread({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
-    stopping.push(neon.close);
+    stopActions.push(neon.close);
     const mailbox = await openMailbox(join(folder, 'mails.ndjson'));
-    stopping.push(mailbox.close);
+    stopActions.push(mailbox.close);
     const port = await findFreePort();
     const baseUrl = `http://127.0.0.1:${port}`;
     const worker = await startWorker({
@@ -69,13 +69,13 @@ export async function startSystem(): Promise<System> {
       },
       deliver: mailbox.deliver,
     });
-    stopping.push(worker.stop);
+    stopActions.push(worker.stop);
     const demo = await runDemo({
       baseUrl,
       platformAdminToken: secrets.PLATFORM_ADMIN_TOKEN,
       mailboxUrl: mailbox.url,
       stateDir: folder,
-      postgresUrlOf: () => undefined,
+      findPostgresUrl: () => undefined,
       report: () => {},
     });
     return { demo: demo as Demo & DemoDashboard, stop };

@@ -17,7 +17,7 @@ const CHARTS: Chart[] = [
   { name: 'Hundreds', sql: makeReportsSql(250), place: [0, 9, 12, 5] },
 ];
 
-const WIDTHS = [
+const VIEWPORT_WIDTHS = [
   [360, 'light', 'es'],
   [360, 'dark', 'en'],
   [768, 'light', 'pt-BR'],
@@ -37,7 +37,7 @@ interface Box {
 
 const readBox = async (locator: Locator): Promise<Box> => (await locator.boundingBox()) as Box;
 
-/** How light a part of the page is that holds no text, from 0 to 255. */
+/** Returns the mean lightness of a part of the page that holds no text, from 0 to 255. */
 async function measureLightness(page: Page, clip: Box): Promise<number> {
   const { data } = PNG.sync.read(await page.screenshot({ clip }));
   const colours = Array.from({ length: data.length / 4 }, (_each, at) => data.subarray(at * 4, at * 4 + 3));
@@ -45,7 +45,7 @@ async function measureLightness(page: Page, clip: Box): Promise<number> {
 }
 
 describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let dashboard: string;
   let link: string;
   beforeAll(async () => {
@@ -53,72 +53,77 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
     link = (await createLink(dashboard)).path;
   });
 
-  const tableIn = (page: Page, name: string) => {
+  const findTable = (page: Page, name: string) => {
     const card = page.getByRole('region', { name, exact: true });
     return { card, area: card.getByRole('group', { name, exact: true }), rows: card.getByRole('row') };
   };
 
-  /** The rows that are whole in view, counted by their places. */
-  async function rowsInView(page: Page, name: string): Promise<[first: number, last: number]> {
+  /** Returns the numbers of the first and last row that are fully in view, counted from the top of the table. */
+  async function findRowsInView(page: Page, name: string): Promise<[first: number, last: number]> {
     // At once: new results may take the place of these.
-    const [edge, head, ...boxes] = await tableIn(page, name).card.evaluate((card) => {
-      type Part = { getBoundingClientRect(): { toJSON(): Box } };
-      const { querySelectorAll } = card as unknown as { querySelectorAll(parts: string): Iterable<Part> };
+    const [edge, head, ...boxes] = await findTable(page, name).card.evaluate((card) => {
+      type BoxedPart = { getBoundingClientRect(): { toJSON(): Box } };
+      const { querySelectorAll } = card as unknown as { querySelectorAll(parts: string): Iterable<BoxedPart> };
       const parts = querySelectorAll.call(card, '[role=group], thead tr:first-child th:last-child, tbody tr');
-      return Array.from(parts as Iterable<Part>, (part) => part.getBoundingClientRect().toJSON());
+      return Array.from(parts as Iterable<BoxedPart>, (part) => part.getBoundingClientRect().toJSON());
     });
     if (!edge || !head) return [0, 0];
-    const whole = boxes.flatMap((box, at) =>
+    const wholeRows = boxes.flatMap((box, at) =>
       box.y >= head.y + head.height - 1.5 && box.y + box.height <= edge.y + edge.height + 1.5 ? at + 1 : [],
     );
-    return [whole[0] ?? 0, whole.at(-1) ?? 0];
+    return [wholeRows[0] ?? 0, wholeRows.at(-1) ?? 0];
   }
 
-  it.each(WIDTHS)('says which of how many rows are in view: %i pixels, %s, %s', async (width, colorScheme, locale) => {
-    const { page, problems } = await open(`${link}?locale=${locale}`, {
-      viewport: { width, height: 900 },
-      colorScheme,
-    });
-    await waitUntilSettled(page);
-    const { range } = PAGE_TEXTS[locale];
-    const { card, area } = tableIn(page, 'Many');
-    const [first, last] = await rowsInView(page, 'Many');
-    expect(first).toBe(1);
-    expect(last).toBeLessThan(37);
-    await card.getByText(range(1, last, 37), { exact: true }).waitFor();
-    await area.evaluate((element) => (element as unknown as { scrollTo(x: number, y: number): void }).scrollTo(0, 1e6));
-    await expect.poll(async () => (await rowsInView(page, 'Many'))[1]).toBe(37);
-    const [from] = await rowsInView(page, 'Many');
-    expect(from).toBeGreaterThan(1);
-    await card.getByText(range(from, 37, 37), { exact: true }).waitFor();
-    await tableIn(page, 'Few')
-      .card.getByText(range(1, 3, 3), { exact: true })
-      .waitFor();
-    await tableIn(page, 'One')
-      .card.getByText(range(1, 1, 1), { exact: true })
-      .waitFor();
-    expect(range(1, 9, 37)).toBe(locale === 'en' ? '1–9 of 37' : '1–9 de 37');
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    expect(await findAxeViolations(page)).toEqual([]);
-    expect(problems).toEqual([]);
-  });
+  it.each(VIEWPORT_WIDTHS)(
+    'says which of how many rows are in view: %i pixels, %s, %s',
+    async (width, colorScheme, locale) => {
+      const { page, problems } = await openPage(`${link}?locale=${locale}`, {
+        viewport: { width, height: 900 },
+        colorScheme,
+      });
+      await waitUntilSettled(page);
+      const { range } = PAGE_TEXTS[locale];
+      const { card, area } = findTable(page, 'Many');
+      const [first, last] = await findRowsInView(page, 'Many');
+      expect(first).toBe(1);
+      expect(last).toBeLessThan(37);
+      await card.getByText(range(1, last, 37), { exact: true }).waitFor();
+      await area.evaluate((element) =>
+        (element as unknown as { scrollTo(x: number, y: number): void }).scrollTo(0, 1e6),
+      );
+      await expect.poll(async () => (await findRowsInView(page, 'Many'))[1]).toBe(37);
+      const [from] = await findRowsInView(page, 'Many');
+      expect(from).toBeGreaterThan(1);
+      await card.getByText(range(from, 37, 37), { exact: true }).waitFor();
+      await findTable(page, 'Few')
+        .card.getByText(range(1, 3, 3), { exact: true })
+        .waitFor();
+      await findTable(page, 'One')
+        .card.getByText(range(1, 1, 1), { exact: true })
+        .waitFor();
+      expect(range(1, 9, 37)).toBe(locale === 'en' ? '1–9 of 37' : '1–9 de 37');
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect(await findAxeViolations(page)).toEqual([]);
+      expect(problems).toEqual([]);
+    },
+  );
 
   it('counts all rows of its result, also those that are shown on demand', async () => {
-    const { page } = await open(link);
+    const { page } = await openPage(link);
     await waitUntilSettled(page);
-    const { card } = tableIn(page, 'Hundreds');
-    const last = async () => (await rowsInView(page, 'Hundreds'))[1];
+    const { card } = findTable(page, 'Hundreds');
+    const last = async () => (await findRowsInView(page, 'Hundreds'))[1];
     await card.getByText(`1–${await last()} of 250`, { exact: true }).waitFor();
     await card.getByRole('button', { name: 'Show more (150 rows left)' }).click();
     await card.getByText(/ of 250$/).waitFor();
     await card.getByRole('button', { name: 'Show more (50 rows left)' }).click();
-    const more = card.locator('button.more');
-    await expect.poll(() => more.isVisible()).toBe(false);
-    expect(await more.textContent()).toBe('');
+    const moreButton = card.locator('button.more');
+    await expect.poll(() => moreButton.isVisible()).toBe(false);
+    expect(await moreButton.textContent()).toBe('');
   });
 
-  it('never ends at the edge of a row, so that one sees that it scrolls, whatever the size of its card', async () => {
-    const { page } = await open(link);
+  it('never ends at the edge of a row, so that viewers see that it scrolls, whatever the size of its card', async () => {
+    const { page } = await openPage(link);
     await waitUntilSettled(page);
     for (const [width, height] of [
       [1280, 900],
@@ -132,13 +137,13 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
       for (const name of ['Many', 'Hundreds']) {
         await expect
           .poll(async () => {
-            const { area, rows } = tableIn(page, name);
+            const { area, rows } = findTable(page, name);
             const [{ y, height: high }, boxes] = [
               await readBox(area),
               await Promise.all((await rows.all()).slice(1, 40).map(readBox)),
             ];
-            const cut = boxes.find((box) => box.y + box.height > y + high + 0.5);
-            const part = cut ? (y + high - cut.y) / cut.height : 0;
+            const cutRow = boxes.find((box) => box.y + box.height > y + high + 0.5);
+            const part = cutRow ? (y + high - cutRow.y) / cutRow.height : 0;
             return part > 0.2 && part < 0.8 ? 'within' : `${name} ${width}: ${part}`;
           })
           .toBe('within');
@@ -147,42 +152,42 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
   });
 
   it.each(['light', 'dark'] as const)('shows by shadows on which sides it scrolls on: %s', async (colorScheme) => {
-    const { page } = await open(link, { colorScheme, viewport: { width: 360, height: 900 } });
+    const { page } = await openPage(link, { colorScheme, viewport: { width: 360, height: 900 } });
     await waitUntilSettled(page);
-    const { area } = tableIn(page, 'Many');
+    const { area } = findTable(page, 'Many');
     await area.evaluate((element) => (element as unknown as { scrollIntoView(): void }).scrollIntoView());
-    const shades = async () => {
+    const measureShades = async () => {
       const { x, y, width, height } = await readBox(area);
       // Above the words of the head, and beside those of the rows.
       const right = await measureLightness(page, { x: x + width - 3, y: y + 1, width: 2, height: 3 });
       return { right, below: await measureLightness(page, { x: x + 3, y: y + height - 2, width: 8, height: 1 }) };
     };
-    const cut = await shades();
+    const cutShades = await measureShades();
     // Each time: the rows of a newer result are shown from their top.
-    const lighterAtTheEnd = async () => {
+    const measureEndLightness = async () => {
       await area.evaluate((element) =>
         (element as unknown as { scrollTo(x: number, y: number): void }).scrollTo(1e6, 1e6),
       );
-      const { right, below } = await shades();
-      return Math.min(right - cut.right, below - cut.below);
+      const { right, below } = await measureShades();
+      return Math.min(right - cutShades.right, below - cutShades.below);
     };
-    await expect.poll(lighterAtTheEnd).toBeGreaterThan(4);
+    await expect.poll(measureEndLightness).toBeGreaterThan(4);
   });
 
   it.each(['mouse', 'keyboard'])(
     'keeps its first column and its header in view while it scrolls: by %s',
     async (by) => {
-      const { page } = await open(await createEmbed(dashboard), { viewport: { width: 360, height: 800 } });
+      const { page } = await openPage(await createEmbed(dashboard), { viewport: { width: 360, height: 800 } });
       await waitUntilSettled(page);
-      const { area, rows } = tableIn(page, 'Many');
+      const { area, rows } = findTable(page, 'Many');
       const names = rows.nth(1).getByRole('cell').first();
       const lastCell = rows.nth(1).getByRole('cell').last();
-      const before = await readBox(names);
-      const edge = async () => {
+      const boxBefore = await readBox(names);
+      const measureEdge = async () => {
         const box = await readBox(area);
         return box.x + box.width;
       };
-      expect((await readBox(lastCell)).x).toBeGreaterThan(await edge());
+      expect((await readBox(lastCell)).x).toBeGreaterThan(await measureEdge());
       if (by === 'mouse') {
         await area.hover();
         await page.mouse.wheel(2000, 0);
@@ -193,20 +198,20 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
       await expect
         .poll(async () => {
           const { x, width } = await readBox(lastCell);
-          return x + width - (await edge());
+          return x + width - (await measureEdge());
         })
         .toBeLessThanOrEqual(1);
       // Pointing at it may scroll the page.
       await area.hover();
-      const after = await readBox(names);
-      expect(Math.abs(after.x - before.x)).toBeLessThan(1);
+      const boxAfter = await readBox(names);
+      expect(Math.abs(boxAfter.x - boxBefore.x)).toBeLessThan(1);
       // The column leaves room for the others.
-      expect(after.width).toBeLessThan(360 / 2);
+      expect(boxAfter.width).toBeLessThan(360 / 2);
       const head = rows.first().getByRole('columnheader').first();
-      const top = await readBox(head);
+      const headBox = await readBox(head);
       await page.mouse.wheel(0, 150);
-      await expect.poll(async () => (await readBox(names)).y).toBeLessThan(after.y - 50);
-      expect(Math.abs((await readBox(head)).y - top.y)).toBeLessThan(1);
+      await expect.poll(async () => (await readBox(names)).y).toBeLessThan(boxAfter.y - 50);
+      expect(Math.abs((await readBox(head)).y - headBox.y)).toBeLessThan(1);
     },
   );
 });

@@ -5,7 +5,7 @@ import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts'
 import { sendScheduledMail } from './mails.ts';
 import { demo, requestApi } from './world.ts';
 
-/** A schedule of the demo's dashboard that has sent its owner a mail, and the mail's link. */
+/** Creates a schedule of the demo's dashboard, waits for its mail to the owner, and returns the mail's unsubscribe link. */
 async function createLink(): Promise<{ id: string; path: string }> {
   const { id, mail } = await sendScheduledMail(demo.dashboard_id);
   const [, link = ''] = /<(.+)>/.exec(mail.headers?.['List-Unsubscribe'] ?? '') ?? [];
@@ -13,10 +13,10 @@ async function createLink(): Promise<{ id: string; path: string }> {
   return { id, path: new URL(link).pathname };
 }
 
-const readUnsubscribed = async (id: string) =>
+const countUnsubscribed = async (id: string) =>
   (await requestApi<{ unsubscribed: unknown[] }>('GET', `/v1/schedules/${id}`)).unsubscribed.length;
 
-/** The page of an address that was asked whether it wants scheduled mails, and of how it unsubscribes. */
+/** Creates an outside address that was asked for consent to scheduled mails. @returns the path of its consent page */
 async function createConsentLink(): Promise<{ path: string }> {
   const email = `asked-${Math.random().toString(36).slice(2)}@customer.test`;
   const { id } = await requestApi<{ id: string }>('POST', '/api/v1/share-contexts', {
@@ -31,21 +31,21 @@ async function createConsentLink(): Promise<{ path: string }> {
     cron: '0 8 * * *',
     recipients: [{ email }],
   });
-  const read = async () => (await (await fetch(`${demo.mailbox_url}?to=${email}`)).json()) as { text: string }[];
-  await expect.poll(async () => (await read()).length, { timeout: 20_000 }).toBe(1);
-  const [link = ''] = /http\S+\/mail-consent\/\S+/.exec((await read())[0]?.text ?? '') ?? [];
+  const readMails = async () => (await (await fetch(`${demo.mailbox_url}?to=${email}`)).json()) as { text: string }[];
+  await expect.poll(async () => (await readMails()).length, { timeout: 20_000 }).toBe(1);
+  const [link = ''] = /http\S+\/mail-consent\/\S+/.exec((await readMails())[0]?.text ?? '') ?? [];
   return { path: new URL(link).pathname };
 }
 
 describe.skipIf(!isBrowserInstalled)('the page to unsubscribe', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
 
   it.each(LOCALES)('asks first, and unsubscribes with one click: %s', async (locale) => {
     const { unsubscribe: texts } = MAIL_TEXTS[locale].pages;
     const { id, path } = await createLink();
-    const { page, problems } = await open(`${path}?locale=${locale}`, { viewport: { width: 360, height: 640 } });
+    const { page, problems } = await openPage(`${path}?locale=${locale}`, { viewport: { width: 360, height: 640 } });
     await page.getByText(texts.question).waitFor();
-    expect([await page.title(), await findAxeViolations(page), await readUnsubscribed(id)]).toEqual([
+    expect([await page.title(), await findAxeViolations(page), await countUnsubscribed(id)]).toEqual([
       texts.title,
       [],
       0,
@@ -55,14 +55,16 @@ describe.skipIf(!isBrowserInstalled)('the page to unsubscribe', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('status').filter({ hasText: texts.done }).waitFor();
     expect(await page.locator('html').getAttribute('lang')).toBe(locale);
-    expect([await page.getByRole('button').count(), await findAxeViolations(page), await readUnsubscribed(id)]).toEqual(
-      [0, [], 1],
-    );
+    expect([
+      await page.getByRole('button').count(),
+      await findAxeViolations(page),
+      await countUnsubscribed(id),
+    ]).toEqual([0, [], 1]);
     expect(problems).toEqual([]);
   });
 
-  it('says that there is nothing to unsubscribe from if the link is incomplete', async () => {
-    const { page } = await open('/unsubscribe/nothing');
+  it('says that nothing can be unsubscribed from if the link is incomplete', async () => {
+    const { page } = await openPage('/unsubscribe/nothing');
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByRole('status').filter({ hasText: MAIL_TEXTS.en.pages.unsubscribe.unknown }).waitFor();
     expect(await page.getByRole('button').count()).toBe(0);
@@ -70,30 +72,36 @@ describe.skipIf(!isBrowserInstalled)('the page to unsubscribe', () => {
 });
 
 describe.skipIf(!isBrowserInstalled)('the page that asks for consent to scheduled mails', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
 
-  it.each(LOCALES)('takes consent by keyboard, which an unsubscribe link can withdraw: %s', async (locale) => {
-    const { consent, unsubscribe } = MAIL_TEXTS[locale].pages;
-    const { path } = await createConsentLink();
-    const view = { viewport: { width: 360, height: 640 } };
-    const { page, problems } = await open(`${path}?locale=${locale}`, view);
-    await page.getByRole('button', { name: consent.yes }).waitFor();
-    expect([await page.title(), await findAxeViolations(page)]).toEqual([consent.title, []]);
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.getByRole('button').count()).toBe(0);
-    expect([await page.getByRole('status').innerText(), await findAxeViolations(page)]).toEqual([
-      expect.stringContaining(consent.done('').trim().slice(-20)),
-      [],
-    ]);
-    expect(problems).toEqual([]);
-    const ending = await open(`${path.replace('mail-consent', 'unsubscribe')}?locale=${locale}`, view);
-    await ending.page.getByRole('button').click();
-    await ending.page
-      .getByRole('status')
-      .filter({ hasText: unsubscribe.doneAll('').slice(0, 12) })
-      .waitFor();
-    const again = await open(`${path}?locale=${locale}`, view);
-    await again.page.getByText(consent.unknown).waitFor();
-  });
+  it.each(LOCALES)(
+    'accepts consent by keyboard, and an unsubscribe link can withdraw that consent: %s',
+    async (locale) => {
+      const { consent, unsubscribe } = MAIL_TEXTS[locale].pages;
+      const { path } = await createConsentLink();
+      const phoneOptions = { viewport: { width: 360, height: 640 } };
+      const { page, problems } = await openPage(`${path}?locale=${locale}`, phoneOptions);
+      await page.getByRole('button', { name: consent.yes }).waitFor();
+      expect([await page.title(), await findAxeViolations(page)]).toEqual([consent.title, []]);
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => page.getByRole('button').count()).toBe(0);
+      expect([await page.getByRole('status').innerText(), await findAxeViolations(page)]).toEqual([
+        expect.stringContaining(consent.done('').trim().slice(-20)),
+        [],
+      ]);
+      expect(problems).toEqual([]);
+      const unsubscribePage = await openPage(
+        `${path.replace('mail-consent', 'unsubscribe')}?locale=${locale}`,
+        phoneOptions,
+      );
+      await unsubscribePage.page.getByRole('button').click();
+      await unsubscribePage.page
+        .getByRole('status')
+        .filter({ hasText: unsubscribe.doneAll('').slice(0, 12) })
+        .waitFor();
+      const consentPageAgain = await openPage(`${path}?locale=${locale}`, phoneOptions);
+      await consentPageAgain.page.getByText(consent.unknown).waitFor();
+    },
+  );
 });

@@ -34,36 +34,40 @@ const CHARTS: Chart[] = [
   },
 ];
 
-interface Place {
+interface VerticalExtent {
   left: number;
   top: number;
   right: number;
   bottom: number;
 }
 
-/** Where a card, its canvas and the entries of its legend stand at one moment: what is drawn anew moves them. */
-function measurePlaces(card: object): { box: Place; canvas: Place; entries: Place[] } {
-  interface Shown {
-    getBoundingClientRect(): Place;
-    querySelectorAll(selector: string): Iterable<Shown>;
+/** Measures the positions of a card, its canvas and its legend entries at one moment, because redrawing moves them. */
+function measurePositions(card: object): { box: VerticalExtent; canvas: VerticalExtent; entries: VerticalExtent[] } {
+  interface BoxedElement {
+    getBoundingClientRect(): VerticalExtent;
+    querySelectorAll(selector: string): Iterable<BoxedElement>;
   }
-  const placeOf = (shown: Shown): Place => {
-    const { left, top, right, bottom } = shown.getBoundingClientRect();
+  const measureBox = (element: BoxedElement): VerticalExtent => {
+    const { left, top, right, bottom } = element.getBoundingClientRect();
     return { left, top, right, bottom };
   };
-  const all = (selector: string) => Array.from((card as Shown).querySelectorAll(selector), placeOf);
-  return { box: placeOf(card as Shown), canvas: all('canvas')[0] as Place, entries: all('li') };
+  const measureAll = (selector: string) => Array.from((card as BoxedElement).querySelectorAll(selector), measureBox);
+  return {
+    box: measureBox(card as BoxedElement),
+    canvas: measureAll('canvas')[0] as VerticalExtent,
+    entries: measureAll('li'),
+  };
 }
 
 describe.skipIf(!isBrowserInstalled)('a slice of a pie chart', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   let link: string;
   beforeAll(async () => {
     link = (await createLink(await createDashboard(CHARTS), { embed_options: { allow_downloads: true } })).path;
   });
 
   it.each(LOCALES)(
-    'shows its value and percentage, and small ones are a single slice that lists what it holds: %s',
+    'shows its value and percentage, and small slices are merged into one that lists what it holds: %s',
     async (locale) => {
       const texts = PAGE_TEXTS[locale];
       for (const [width, colorScheme] of [
@@ -72,34 +76,37 @@ describe.skipIf(!isBrowserInstalled)('a slice of a pie chart', () => {
         [1280, 'dark'],
         [1920, 'light'],
       ] as const) {
-        const { page, problems } = await open(`${link}?locale=${locale}`, {
+        const { page, problems } = await openPage(`${link}?locale=${locale}`, {
           viewport: { width, height: 900 },
           colorScheme,
         });
         await waitUntilSettled(page);
         const card = page.getByRole('region', { name: 'Seven', exact: true });
-        const number = (value: number) => value.toLocaleString(locale);
-        const percent = (share: number) => share.toLocaleString(locale, { style: 'percent', minimumFractionDigits: 1 });
-        const said = (await card.getByRole('listitem').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '));
-        expect(said).toEqual(
+        const formatNumber = (value: number) => value.toLocaleString(locale);
+        const formatPercent = (share: number) =>
+          share.toLocaleString(locale, { style: 'percent', minimumFractionDigits: 1 });
+        const legendTexts = (await card.getByRole('listitem').allInnerTexts()).map((text) =>
+          text.replaceAll(/\s+/g, ' '),
+        );
+        expect(legendTexts).toEqual(
           [
-            ['Approach', number(4620), percent(0.462)],
-            ['Climb', number(1950), percent(0.195)],
-            ['Run', number(1590), percent(0.159)],
-            ['Roll', number(1400), percent(0.14)],
-            ['Descent', number(397), percent(0.0397)],
-            [texts.other, number(43), percent(0.0043)],
+            ['Approach', formatNumber(4620), formatPercent(0.462)],
+            ['Climb', formatNumber(1950), formatPercent(0.195)],
+            ['Run', formatNumber(1590), formatPercent(0.159)],
+            ['Roll', formatNumber(1400), formatPercent(0.14)],
+            ['Descent', formatNumber(397), formatPercent(0.0397)],
+            [texts.other, formatNumber(43), formatPercent(0.0043)],
           ].map((words) => words.join(' ').replaceAll(/\s+/g, ' ')),
         );
-        await card.getByText(texts.otherHolds(`Taxi ${percent(0.0025)}, Parked ${percent(0.0018)}`)).waitFor();
-        const small = page.getByRole('region', { name: 'One small', exact: true });
-        expect((await small.getByRole('listitem').allInnerTexts()).map((text) => text.split(/\s/)[0])).toEqual([
-          'a',
-          'b',
-          'c',
-        ]);
+        await card
+          .getByText(texts.otherHolds(`Taxi ${formatPercent(0.0025)}, Parked ${formatPercent(0.0018)}`))
+          .waitFor();
+        const smallSliceCard = page.getByRole('region', { name: 'One small', exact: true });
+        expect((await smallSliceCard.getByRole('listitem').allInnerTexts()).map((text) => text.split(/\s/)[0])).toEqual(
+          ['a', 'b', 'c'],
+        );
         // All of it stands within its card, and beside or below the chart, not over it.
-        const { box, canvas, entries } = await card.evaluate(measurePlaces);
+        const { box, canvas, entries } = await card.evaluate(measurePositions);
         for (const entry of entries) {
           expect(entry.right).toBeLessThanOrEqual(box.right);
           expect(entry.bottom).toBeLessThanOrEqual(box.bottom);
@@ -114,20 +121,20 @@ describe.skipIf(!isBrowserInstalled)('a slice of a pie chart', () => {
   );
 
   it('is hidden and drawn again by its entry in the legend, as a series is, by mouse and keyboard', async () => {
-    const { page } = await open(link);
+    const { page } = await openPage(link);
     await waitUntilSettled(page);
     for (const [name, entry, next] of [
       ['Seven', 'Approach', 'Climb'],
       ['Series', 'birds', 'bats'],
     ] as const) {
       const card = page.getByRole('region', { name, exact: true });
-      const picture = () =>
+      const readPicture = () =>
         card.locator('canvas').evaluate((canvas) => (canvas as unknown as { toDataURL(): string }).toDataURL());
-      const whole = await picture();
+      const wholePicture = await readPicture();
       const button = card.getByRole('button', { name: new RegExp(`^${entry}`) });
       await button.click();
       expect(await button.getAttribute('aria-pressed')).toBe('false');
-      expect(await picture()).not.toBe(whole);
+      expect(await readPicture()).not.toBe(wholePicture);
       await button.press('Enter');
       expect(await button.getAttribute('aria-pressed')).toBe('true');
       // All of a legend are one stop of Tab.
@@ -139,7 +146,7 @@ describe.skipIf(!isBrowserInstalled)('a slice of a pie chart', () => {
   });
 
   it('is in the downloaded picture, with the names of the legend', async () => {
-    const { page } = await open(link);
+    const { page } = await openPage(link);
     await waitUntilSettled(page);
     const card = page.getByRole('region', { name: 'Seven', exact: true });
     await card.getByRole('button', { name: 'Download: Seven' }).click();

@@ -13,8 +13,8 @@ import {
   useOwnCompany,
 } from './world.ts';
 
-const EMPTY = { name: 'None', sql: 'SELECT n FROM generate_series(1, 3) AS n WHERE false [[OR n = {{n}}]]' };
-const SIZES = [
+const EMPTY_CHART = { name: 'None', sql: 'SELECT n FROM generate_series(1, 3) AS n WHERE false [[OR n = {{n}}]]' };
+const VIEWPORT_SIZES = [
   [360, 'dark'],
   [768, 'light'],
   [1280, 'dark'],
@@ -22,34 +22,34 @@ const SIZES = [
 ] as const;
 
 describe.skipIf(!isBrowserInstalled)('a page', () => {
-  const open = useBrowser();
+  const openPage = useBrowser();
   useOwnCompany();
 
-  it('shows the name of its company if that has no brand, and its slug before somebody signs in', async () => {
+  it("shows the name of its company if the company has no brand, and the company's slug before the viewer signs in", async () => {
     // That of every demo.
     const name = 'Demo';
-    const dashboard = await createDashboard([EMPTY], { filters: [{ slug: 'n', label: 'N', kind: 'number' }] });
+    const dashboard = await createDashboard([EMPTY_CHART], { filters: [{ slug: 'n', label: 'N', kind: 'number' }] });
     for (const path of [(await createLink(dashboard)).path, await createEmbed(dashboard)]) {
-      const { page } = await open(path);
+      const { page } = await openPage(path);
       await page.getByRole('banner').getByText(name, { exact: true }).waitFor();
       expect(await page.title()).toBe(`Bird strikes – ${name}`);
       await page.context().close();
     }
     const { slug } = demo.company;
-    const said: string[] = [];
+    const shownNames: string[] = [];
     for (const each of [slug, 'no-such-company']) {
-      const { page } = await open(`/portal/${each}`);
+      const { page } = await openPage(`/portal/${each}`);
       await page.getByText(each, { exact: true }).waitFor();
-      said.push(
+      shownNames.push(
         (await page.locator('body').innerText()).replaceAll(each, 'SLUG'),
         (await page.title()).replace(each, 'SLUG'),
       );
       await page.context().close();
     }
-    expect(said.slice(0, 2)).toEqual(said.slice(2));
+    expect(shownNames.slice(0, 2)).toEqual(shownNames.slice(2));
     const email = `whose-${Date.now()}@example.com`;
     await createContext([dashboard], email);
-    const { page, problems } = await open(`/portal/${slug}`);
+    const { page, problems } = await openPage(`/portal/${slug}`);
     await page.getByLabel('E-mail').fill(email);
     await page.keyboard.press('Enter');
     await page.getByLabel('Code').fill(await readMailedCode(email));
@@ -65,19 +65,19 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
   it.each(LOCALES)('without rows or cards says what to do: %s', async (locale) => {
     const texts = PAGE_TEXTS[locale];
     const filters = [{ slug: 'n', label: 'N', kind: 'number' }];
-    const dashboard = await createDashboard([EMPTY], { filters });
+    const dashboard = await createDashboard([EMPTY_CHART], { filters });
     const { path } = await createLink(dashboard);
-    const nothing = (await createLink(await createDashboard([]))).path;
-    for (const [width, colorScheme] of SIZES) {
+    const emptyDashboardPath = (await createLink(await createDashboard([]))).path;
+    for (const [width, colorScheme] of VIEWPORT_SIZES) {
       const options = { viewport: { width, height: 800 }, colorScheme };
-      const { page, executed, problems } = await open(`${path}?n=7&locale=${locale}`, options);
+      const { page, executed, problems } = await openPage(`${path}?n=7&locale=${locale}`, options);
       const card = page.getByRole('region', { name: 'None', exact: true });
       await card.getByText(texts.noRows).waitFor();
       expect(await findAxeViolations(page)).toEqual([]);
       await card.getByRole('button', { name: texts.reset }).press('Enter');
       await card.getByText(texts.noData).waitFor();
       expect([executed[0], executed.at(-1)]).toEqual([{ n: '7' }, {}]);
-      await page.goto(`${url}${nothing}?locale=${locale}`);
+      await page.goto(`${url}${emptyDashboardPath}?locale=${locale}`);
       await page.getByText(texts.emptyDashboard).waitFor();
       await page.getByText(texts.emptyDashboardHint).waitFor();
       expect(await findAxeViolations(page)).toEqual([]);
@@ -87,8 +87,8 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
   });
 
   it.each(LOCALES)('at the root of the API links on, in the language of its reader: %s', async (locale) => {
-    for (const [width, colorScheme] of SIZES) {
-      const { page, problems } = await open('/', { viewport: { width, height: 800 }, colorScheme, locale });
+    for (const [width, colorScheme] of VIEWPORT_SIZES) {
+      const { page, problems } = await openPage('/', { viewport: { width, height: 800 }, colorScheme, locale });
       await page.getByRole('heading', { level: 1, name: 'Data Console API' }).waitFor();
       expect(await page.locator('html').getAttribute('lang')).toBe(locale);
       const links = await page.getByRole('link').all();

@@ -8,35 +8,35 @@ import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import type { SharedItemView, ViewResult } from '../../src/presentation/viewing.ts';
 import { send } from '../support/send.ts';
 
-/** The system that answers in these tests, and its company. */
+/** The demo data of the system that answers in these tests, and its company. */
 export let demo = inject('demo') as Demo & DemoDashboard;
 export const url = demo?.base_url ?? '';
 
 let token: Promise<string> | undefined;
 
-/** Makes a demo company for this file alone, which changes what each page of a company shows. */
+/** Makes a demo company for this file alone, so that its tests may change what all pages of a company show. */
 export function useOwnCompany(): void {
-  const shared = { demo, token };
+  const sharedDemo = { demo, token };
   beforeAll(async () => {
     const stateDir = await mkdtemp(join(tmpdir(), 'data-console-company-'));
-    const made = await runDemo({
+    const ownDemo = await runDemo({
       baseUrl: url,
       platformAdminToken: demo.platform_admin_token,
       mailboxUrl: demo.mailbox_url,
       stateDir,
-      postgresUrlOf: () => undefined,
+      findPostgresUrl: () => undefined,
       report: () => {},
     });
     await rm(stateDir, { recursive: true });
-    demo = made as Demo & DemoDashboard;
+    demo = ownDemo as Demo & DemoDashboard;
     token = undefined;
   });
   afterAll(() => {
-    ({ demo, token } = shared);
+    ({ demo, token } = sharedDemo);
   });
 }
 
-/** A request as the owner of the demo's company. @throws `Refused` when it is refused */
+/** Sends a request as the owner of the demo's company. @throws `RequestRefusedError` when it is refused */
 export async function requestApi<T>(method: string, path: string, json?: unknown): Promise<T> {
   const { company, owner } = demo;
   token ??= send<{ token: string }>(url, 'POST', '/v1/auth/login', {
@@ -45,7 +45,7 @@ export async function requestApi<T>(method: string, path: string, json?: unknown
   return send<T>(url, method, path, { token: await token, json });
 }
 
-/** Puts bytes to a path as the owner of the demo's company. */
+/** Sends bytes to a path by PUT, as the owner of the demo's company. */
 export async function uploadBytes(path: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
   // The token is known once something else was asked.
   const headers = { authorization: `Bearer ${await token}` };
@@ -53,7 +53,7 @@ export async function uploadBytes(path: string, body: Uint8Array<ArrayBuffer>): 
   if (status !== 200) throw new Error(`${path} answered ${status}.`);
 }
 
-/** A chart as a test describes it. */
+/** A chart in the form in which a test describes it. */
 export interface Chart {
   name: string;
   sql: string;
@@ -62,7 +62,7 @@ export interface Chart {
   place?: [x: number, y: number, w: number, h: number];
 }
 
-/** A filter as a test describes it. Where `options` are given, its charts' SQL uses it. */
+/** A filter in the form in which a test describes it. Where `options` are given, they come from the SQL of its charts. */
 export interface Filter {
   slug: string;
   label: string;
@@ -72,7 +72,7 @@ export interface Filter {
   options?: unknown;
 }
 
-/** Makes a dashboard of these charts, of which each has all the filters as parameters. @returns its id */
+/** Creates a dashboard of these charts, each of which has all the filters as parameters. @returns its id */
 export async function createDashboard(
   charts: readonly Chart[],
   {
@@ -88,34 +88,34 @@ export async function createDashboard(
     const [x, y, w, h] = place ?? [0, at * 4, 12, 4];
     layout.push({ visualization_id: _id, x, y, w, h });
   }
-  const made = await requestApi<{ _id: string }>('POST', '/v1/dashboards', {
+  const createdDashboard = await requestApi<{ _id: string }>('POST', '/v1/dashboards', {
     cache_seconds: 0,
     ...more,
     name,
     layout,
     filters,
   });
-  return made._id;
+  return createdDashboard._id;
 }
 
 /** Shares a dashboard by a link. @returns the share's id, and the path of its page */
-export async function createLink(dashboardId: string, more: Record<string, unknown> = {}) {
+export async function createLink(dashboardId: string, shareFields: Record<string, unknown> = {}) {
   const path = `/api/v1/dashboards/${dashboardId}/shares`;
-  const share = await requestApi<{ id: string; url: string }>('POST', path, { share_type: 'link', ...more });
+  const share = await requestApi<{ id: string; url: string }>('POST', path, { share_type: 'link', ...shareFields });
   return { id: share.id, path: new URL(share.url).pathname };
 }
 
 /** Embeds a dashboard or visualization. @returns the path of its page */
 export async function createEmbed(
   id: string,
-  more: Record<string, unknown> = {},
+  embedOptions: Record<string, unknown> = {},
   target = 'dashboards',
 ): Promise<string> {
-  const embed = await requestApi<{ url: string }>('POST', `/api/v1/embed/${target}/${id}`, more);
+  const embed = await requestApi<{ url: string }>('POST', `/api/v1/embed/${target}/${id}`, embedOptions);
   return new URL(embed.url).pathname;
 }
 
-/** A context that grants dashboards to an address. @returns its id, and that of its member */
+/** Creates a context that grants dashboards to an address. @returns its id, and the id of its member */
 export async function createContext(
   dashboardIds: readonly string[],
   email: string,
@@ -132,7 +132,7 @@ export async function createContext(
 const toApiPath = (page: string): string =>
   page.replace(/^\/p\//, '/api/v1/public/shares/').replace(/^\/embed\//, '/api/embed/');
 
-/** What the API answers behind the page of a dashboard, by the name of the chart. */
+/** Returns the results that the API gives for the page of a dashboard, by the name of the chart. */
 export async function readResults(page: string, parameters: unknown = {}): Promise<Map<string, ViewResult>> {
   const base = toApiPath(page);
   const info = base.startsWith('/api/embed') ? 'info' : 'resolve';
@@ -144,38 +144,38 @@ export async function readResults(page: string, parameters: unknown = {}): Promi
   return new Map(results.map((result) => [names.get(result.visualization_id) ?? '', result]));
 }
 
-/** Labels of the options that a filter offers behind the page of a dashboard. */
+/** Returns the labels of the options that a filter offers on the page of a dashboard. */
 export async function readOptionLabels(page: string, slug: string, search = ''): Promise<string[]> {
   const path = `${toApiPath(page)}/filters/${slug}/options?${new URLSearchParams({ search })}`;
   const { options } = await send<{ options: { label: string }[] }>(url, 'GET', path);
   return options.map(({ label }) => label);
 }
 
-/** The link in the newest mail to an address, once there are `mails` of them. */
-export async function readMailedLink(email: string, mails = 1): Promise<string> {
+/** Returns the link in the newest mail to an address, once at least `mailCount` mails have arrived. */
+export async function readMailedLink(email: string, mailCount = 1): Promise<string> {
   for (;;) {
     const query = new URLSearchParams({ to: email });
-    const sent = (await (await fetch(`${demo.mailbox_url}?${query}`)).json()) as { text: string }[];
-    const [link] = /http\S+\?token=\S+/.exec(sent[0]?.text ?? '') ?? [];
+    const sentMails = (await (await fetch(`${demo.mailbox_url}?${query}`)).json()) as { text: string }[];
+    const [link] = /http\S+\?token=\S+/.exec(sentMails[0]?.text ?? '') ?? [];
     // Where the tests open pages, which is the same place.
-    if (sent.length >= mails && link) return link.replace('//localhost:', '//127.0.0.1:');
+    if (sentMails.length >= mailCount && link) return link.replace('//localhost:', '//127.0.0.1:');
     await sleep(50);
   }
 }
 
-/** Invites somebody. @returns the link in the mail */
+/** Invites a user. @returns the link in the mail */
 export async function inviteUser(email = `invited-${crypto.randomUUID()}@example.com`): Promise<string> {
   await requestApi('POST', '/v1/users/invite', { email });
   return readMailedLink(email);
 }
 
-/** The code in the newest mail to an address, once there are `mails` of them. */
-export async function readMailedCode(email: string, mails = 1): Promise<string> {
+/** Returns the code in the newest mail to an address, once at least `mailCount` mails have arrived. */
+export async function readMailedCode(email: string, mailCount = 1): Promise<string> {
   for (;;) {
     const query = new URLSearchParams({ to: email });
-    const sent = (await (await fetch(`${demo.mailbox_url}?${query}`)).json()) as { text: string }[];
-    const [code] = /^\d{4}-\d{4}$/m.exec(sent[0]?.text ?? '') ?? [];
-    if (sent.length >= mails && code) return code;
+    const sentMails = (await (await fetch(`${demo.mailbox_url}?${query}`)).json()) as { text: string }[];
+    const [code] = /^\d{4}-\d{4}$/m.exec(sentMails[0]?.text ?? '') ?? [];
+    if (sentMails.length >= mailCount && code) return code;
     await sleep(50);
   }
 }

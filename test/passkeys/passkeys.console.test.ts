@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { call, createCaller } from '../support/api.ts';
+import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
@@ -14,32 +14,32 @@ import {
   verifyPasskey,
 } from '../support/passkeys.ts';
 import { countRows, selectRow } from '../support/rival.ts';
-import { enrolAuthenticator, wrongCode } from '../support/second-factor.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { enrolAuthenticator, makeWrongCode } from '../support/second-factor.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/worlds.ts';
 
-const INVALID = [400, 'INVALID_PASSKEY'];
-const PATH = '/v1/auth/passkeys';
+const INVALID_PASSKEY = [400, 'INVALID_PASSKEY'];
+const PASSKEYS_PATH = '/v1/auth/passkeys';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 afterEach(resetClock);
 
-/** A person with a passkey. */
-async function aKeyHolder(of = company, kind: KeyKind = 'ES256', always: AuthenticatorFaults = {}) {
-  const user = await aUser(of);
-  const authenticator = await createAuthenticator(kind, always);
-  const passkey = await must(addPasskey(user.as, authenticator));
+/** Creates a user with a passkey. */
+async function createKeyHolder(of = company, kind: KeyKind = 'ES256', authenticatorFaults: AuthenticatorFaults = {}) {
+  const user = await createAllowedUser(of);
+  const authenticator = await createAuthenticator(kind, authenticatorFaults);
+  const passkey = await expectSuccess(addPasskey(user.as, authenticator));
   return { ...user, authenticator, passkey };
 }
 const isLive = async (token: string) => (await createCaller(token).get('/v1/auth/me')).status === 200;
-const lastSubject = (email: string) => listMailsTo(email)[0]?.subject;
+const readLastSubject = (email: string) => listMailsTo(email)[0]?.subject;
 
 describe('options for a new passkey', () => {
   it('follow WebAuthn, require user verification, and exclude the passkeys that the user has', async () => {
-    const { id, email, as, authenticator } = await aKeyHolder();
+    const { id, email, as, authenticator } = await createKeyHolder();
     const { status, body } = await requestRegistrationOptions(as);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -57,8 +57,8 @@ describe('options for a new passkey', () => {
     expect((await requestRegistrationOptions(as)).body.challenge).not.toBe(body.challenge);
   });
 
-  it('need the password, or a code of the second factor', async () => {
-    const { as } = await aUser(company);
+  it('require the password, or a code of the second factor', async () => {
+    const { as } = await createAllowedUser(company);
     for (const proof of [{}, { password: 'wrong-password' }]) {
       expect(readStatusAndCode(await requestRegistrationOptions(as, proof))).toEqual([400, 'INVALID_CREDENTIALS']);
     }
@@ -67,18 +67,18 @@ describe('options for a new passkey', () => {
       'INVALID_2FA_CODE',
     ]);
     const { secret, code } = await enrolAuthenticator(as);
-    expect(readStatusAndCode(await requestRegistrationOptions(as, { totp_token: wrongCode(secret) }))).toEqual([
+    expect(readStatusAndCode(await requestRegistrationOptions(as, { totp_token: makeWrongCode(secret) }))).toEqual([
       400,
       'INVALID_2FA_CODE',
     ]);
-    const used = { totp_token: code() };
-    expect((await requestRegistrationOptions(as, used)).status).toBe(200);
-    expect(readStatusAndCode(await requestRegistrationOptions(as, used))).toEqual([400, 'INVALID_2FA_CODE']);
-    expect((await requestRegistrationOptions(as, { ...used, password: PASSWORD })).status).toBe(422);
+    const usedCode = { totp_token: code() };
+    expect((await requestRegistrationOptions(as, usedCode)).status).toBe(200);
+    expect(readStatusAndCode(await requestRegistrationOptions(as, usedCode))).toEqual([400, 'INVALID_2FA_CODE']);
+    expect((await requestRegistrationOptions(as, { ...usedCode, password: PASSWORD })).status).toBe(422);
   });
 
-  it('need a session of the last ten minutes if the user has neither', async () => {
-    const { id, as } = await aUser(company);
+  it('require a session begun in the last ten minutes if the user has neither a password nor a second factor', async () => {
+    const { id, as } = await createAllowedUser(company);
     await selectRow('update users set password_hash = null where id = ?', id);
     expect((await requestRegistrationOptions(as, {})).status).toBe(200);
     await selectRow('update sessions set created_at = created_at - 660000 where user_id = ?', id);
@@ -88,13 +88,13 @@ describe('options for a new passkey', () => {
 
 describe('a new passkey', () => {
   it.each(['ES256', 'EdDSA', 'RS256'] as const)('with a key of the algorithm %s signs in', async (kind) => {
-    const { email, authenticator } = await aKeyHolder(company, kind);
+    const { email, authenticator } = await createKeyHolder(company, kind);
     expect((await signInWithPasskey(company.slug, authenticator)).body).toMatchObject({ user: { email } });
   });
 
-  it('is listed and reported by mail, and ends the other sessions and pending sign-ins', async () => {
-    const user = await aUser(company);
-    const other = (await must(logIn(company.slug, user.email, PASSWORD))).token;
+  it('is listed and reported by mail, and ends all other sessions and pending sign-ins', async () => {
+    const user = await createAllowedUser(company);
+    const other = (await expectSuccess(logIn(company.slug, user.email, PASSWORD))).token;
     const { status, body } = await addPasskey(user.as, await createAuthenticator(), { name: ' Laptop ' });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -105,22 +105,22 @@ describe('a new passkey', () => {
       created_at: expect.any(String),
     });
     expect([await isLive(user.token), await isLive(other)]).toEqual([true, false]);
-    expect(lastSubject(user.email)).toContain('You have a new passkey');
-    expect((await user.as.get(PATH)).body).toEqual({ records: [body] });
-    expect((await user.as.get(`${PATH}/${body._id}`)).body).toEqual(body);
+    expect(readLastSubject(user.email)).toContain('You have a new passkey');
+    expect((await user.as.get(PASSKEYS_PATH)).body).toEqual({ records: [body] });
+    expect((await user.as.get(`${PASSKEYS_PATH}/${body._id}`)).body).toEqual(body);
     expect(await selectRow('select session_epoch from users where id = ?', user.id)).toEqual({ session_epoch: 1 });
   });
 
-  it('needs the password besides the WebAuthn response', async () => {
-    const { as, email } = await aUser(company);
+  it('requires the password in addition to the WebAuthn response', async () => {
+    const { as, email } = await createAllowedUser(company);
     const authenticator = await createAuthenticator();
-    const response = await authenticator.create(await must(requestRegistrationOptions(as)));
+    const response = await authenticator.create(await expectSuccess(requestRegistrationOptions(as)));
     for (const proof of [{}, { password: 'wrong-password' }]) {
-      const answer = await as.post(PATH, { json: { name: 'Laptop', response, ...proof } });
+      const answer = await as.post(PASSKEYS_PATH, { json: { name: 'Laptop', response, ...proof } });
       expect(readStatusAndCode(answer)).toEqual([400, 'INVALID_CREDENTIALS']);
     }
-    expect([(await as.get(PATH)).body.records, listMailsTo(email)]).toEqual([[], []]);
-    expect((await as.post(PATH, { json: { name: 'Laptop', response, password: PASSWORD } })).status).toBe(201);
+    expect([(await as.get(PASSKEYS_PATH)).body.records, listMailsTo(email)]).toEqual([[], []]);
+    expect((await as.post(PASSKEYS_PATH, { json: { name: 'Laptop', response, password: PASSWORD } })).status).toBe(201);
   });
 
   it.each<[string, AuthenticatorFaults]>([
@@ -133,53 +133,58 @@ describe('a new passkey', () => {
     ['a forged challenge', { challenge: btoa('a.1.b') }],
     ['an attestation with certificates', { fmt: 'fido-u2f' }],
     ['an unknown attestation format', { fmt: 'x' }],
-  ])('is refused for %s', async (_, odd) => {
-    const { as } = await aUser(company);
-    const answer = await addPasskey(as, await createAuthenticator(), { odd });
-    expect(readStatusAndCode(answer)).toEqual(INVALID);
-    expect((await as.get(PATH)).body.records).toEqual([]);
+  ])('is refused for %s', async (_, responseFault) => {
+    const { as } = await createAllowedUser(company);
+    const answer = await addPasskey(as, await createAuthenticator(), { odd: responseFault });
+    expect(readStatusAndCode(answer)).toEqual(INVALID_PASSKEY);
+    expect((await as.get(PASSKEYS_PATH)).body.records).toEqual([]);
   });
 
   it('is refused with a key of an algorithm that was not offered', async () => {
-    const { as } = await aUser(company);
-    expect(readStatusAndCode(await addPasskey(as, await createAuthenticator('ES384')))).toEqual(INVALID);
+    const { as } = await createAllowedUser(company);
+    expect(readStatusAndCode(await addPasskey(as, await createAuthenticator('ES384')))).toEqual(INVALID_PASSKEY);
   });
 
-  it('is refused for a challenge that is another user’s, of a sign-in, used or too old', async () => {
-    const [{ as }, other] = [await aUser(company), await aUser(company)];
-    const add = (response: unknown) => as.post(PATH, { json: { name: 'Laptop', response, password: PASSWORD } });
+  it('is refused for a challenge that was made for another user or for a sign-in, was used, or is too old', async () => {
+    const [{ as }, other] = [await createAllowedUser(company), await createAllowedUser(company)];
+    const addResponse = (response: unknown) =>
+      as.post(PASSKEYS_PATH, { json: { name: 'Laptop', response, password: PASSWORD } });
     const authenticator = await createAuthenticator();
-    const foreign = await must(requestRegistrationOptions(other.as));
-    expect(readStatusAndCode(await add(await authenticator.create(foreign)))).toEqual(INVALID);
-    const options = await must(requestRegistrationOptions(as));
+    const otherUsersOptions = await expectSuccess(requestRegistrationOptions(other.as));
+    expect(readStatusAndCode(await addResponse(await authenticator.create(otherUsersOptions)))).toEqual(
+      INVALID_PASSKEY,
+    );
+    const options = await expectSuccess(requestRegistrationOptions(as));
     const { challenge } = await requestSignInOptions(company.slug);
-    expect(readStatusAndCode(await add(await authenticator.create({ ...options, challenge })))).toEqual(INVALID);
+    expect(readStatusAndCode(await addResponse(await authenticator.create({ ...options, challenge })))).toEqual(
+      INVALID_PASSKEY,
+    );
     const response = await authenticator.create(options);
-    expect((await add(response)).status).toBe(201);
-    expect(readStatusAndCode(await add(response))).toEqual(INVALID);
-    const again = await createAuthenticator();
-    expect(readStatusAndCode(await add(await again.create(options)))).toEqual(INVALID);
-    const old = await must(requestRegistrationOptions(as));
+    expect((await addResponse(response)).status).toBe(201);
+    expect(readStatusAndCode(await addResponse(response))).toEqual(INVALID_PASSKEY);
+    const secondAuthenticator = await createAuthenticator();
+    expect(readStatusAndCode(await addResponse(await secondAuthenticator.create(options)))).toEqual(INVALID_PASSKEY);
+    const oldOptions = await expectSuccess(requestRegistrationOptions(as));
     advanceClock(300_000);
-    expect(readStatusAndCode(await add(await again.create(old)))).toEqual(INVALID);
+    expect(readStatusAndCode(await addResponse(await secondAuthenticator.create(oldOptions)))).toEqual(INVALID_PASSKEY);
   });
 
   it('is refused for a credential that is registered already', async () => {
-    const { authenticator } = await aKeyHolder();
-    const { as } = await aUser(company);
-    expect(readStatusAndCode(await addPasskey(as, authenticator))).toEqual(INVALID);
+    const { authenticator } = await createKeyHolder();
+    const { as } = await createAllowedUser(company);
+    expect(readStatusAndCode(await addPasskey(as, authenticator))).toEqual(INVALID_PASSKEY);
   });
 
-  it('is refused as the twenty-first of a user, before and after the ceremony', async () => {
-    const { id, as } = await aUser(company);
-    const response = await (await createAuthenticator()).create(await must(requestRegistrationOptions(as)));
+  it('is refused if the user has twenty passkeys already, before and after the ceremony', async () => {
+    const { id, as } = await createAllowedUser(company);
+    const response = await (await createAuthenticator()).create(await expectSuccess(requestRegistrationOptions(as)));
     await selectRow(
       `insert into passkeys select printf('%024x', value), ?, ?, 'x', value, 'k', 0, '[]', 0, 0, null, 0
        from (with recursive n(value) as (select 1 union all select value + 1 from n where value < 20) select value from n)`,
       company.id,
       id,
     );
-    const answer = await as.post(PATH, { json: { name: 'Laptop', response, password: PASSWORD } });
+    const answer = await as.post(PASSKEYS_PATH, { json: { name: 'Laptop', response, password: PASSWORD } });
     expect(readStatusAndCode(answer)).toEqual([409, 'PASSKEY_LIMIT']);
     expect(readStatusAndCode(await requestRegistrationOptions(as))).toEqual([409, 'PASSKEY_LIMIT']);
     await selectRow("delete from passkeys where user_id = ? and credential_id = '1'", id);
@@ -189,9 +194,9 @@ describe('a new passkey', () => {
 
 describe('options for a sign-in with a passkey', () => {
   it('are the same whether or not a company has passkeys, and name no user', async () => {
-    const empty = await aCompany();
-    await aKeyHolder();
-    const [some, none] = [await requestSignInOptions(company.slug), await requestSignInOptions(empty.slug)];
+    const emptyCompany = await createOwnedCompany();
+    await createKeyHolder();
+    const [some, none] = [await requestSignInOptions(company.slug), await requestSignInOptions(emptyCompany.slug)];
     const expected = {
       challenge: expect.stringMatching(/^[\w-]+$/),
       rpId: 'console.test',
@@ -201,22 +206,24 @@ describe('options for a sign-in with a passkey', () => {
     };
     expect([some, none]).toEqual([expected, expected]);
     expect(some.challenge).toHaveLength(none.challenge.length);
-    const options = `${PATH}/authentication-options`;
-    const missing = await call('POST', options, { json: { company_slug: 'no-such-company' } });
-    expect(readStatusAndCode(missing)).toEqual([404, 'COMPANY_NOT_FOUND']);
-    expect((await call('POST', options, { json: { company_slug: company.slug, email: 'a@b.test' } })).status).toBe(422);
+    const options = `${PASSKEYS_PATH}/authentication-options`;
+    const missingCompany = await callApi('POST', options, { json: { company_slug: 'no-such-company' } });
+    expect(readStatusAndCode(missingCompany)).toEqual([404, 'COMPANY_NOT_FOUND']);
+    expect((await callApi('POST', options, { json: { company_slug: company.slug, email: 'a@b.test' } })).status).toBe(
+      422,
+    );
   });
 
   it('are not stored', async () => {
-    const before = await countRows('spent_passkey_challenges');
+    const challengeCount = await countRows('spent_passkey_challenges');
     await requestSignInOptions(company.slug);
-    expect(await countRows('spent_passkey_challenges')).toBe(before);
+    expect(await countRows('spent_passkey_challenges')).toBe(challengeCount);
   });
 });
 
 describe('a sign-in with a passkey', () => {
-  it('begins a session, records the use, and needs no other factor', async () => {
-    const { id, email, as, authenticator, passkey } = await aKeyHolder();
+  it('begins a session, records the use, and requires no other factor', async () => {
+    const { id, email, as, authenticator, passkey } = await createKeyHolder();
     await enrolAuthenticator(as);
     const { status, body } = await signInWithPasskey(company.slug, authenticator);
     expect(status).toBe(200);
@@ -227,7 +234,7 @@ describe('a sign-in with a passkey', () => {
       user: { _id: id, email },
     });
     expect(await isLive(body.token)).toBe(true);
-    expect((await as.get(`${PATH}/${passkey._id}`)).body.last_used_at).not.toBeNull();
+    expect((await as.get(`${PASSKEYS_PATH}/${passkey._id}`)).body.last_used_at).not.toBeNull();
   });
 
   it.each<[string, AuthenticatorFaults]>([
@@ -244,100 +251,111 @@ describe('a sign-in with a passkey', () => {
     ['no user handle', { userHandle: null }],
     ['a forged challenge', { challenge: btoa('a.1.b') }],
     ['no challenge', { challenge: '' }],
-  ])('is refused for %s', async (_, odd) => {
-    const { authenticator } = await aKeyHolder();
-    const refused = await signInWithPasskey(company.slug, authenticator, odd);
-    const unknown = await signInWithPasskey(company.slug, await createAuthenticator(), { userHandle: 'x' });
-    expect(readStatusAndCode(refused)).toEqual(INVALID);
-    expect(refused.body).toEqual({
-      ...unknown.body,
-      ...('request_id' in unknown.body && { request_id: refused.body.request_id }),
+  ])('is refused for %s', async (_, responseFault) => {
+    const { authenticator } = await createKeyHolder();
+    const refusedSignIn = await signInWithPasskey(company.slug, authenticator, responseFault);
+    const unknownPasskey = await signInWithPasskey(company.slug, await createAuthenticator(), { userHandle: 'x' });
+    expect(readStatusAndCode(refusedSignIn)).toEqual(INVALID_PASSKEY);
+    expect(refusedSignIn.body).toEqual({
+      ...unknownPasskey.body,
+      ...('request_id' in unknownPasskey.body && { request_id: refusedSignIn.body.request_id }),
     });
     expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
   });
 
-  it('is refused for a challenge that was used, is too old, of a registration or of another company', async () => {
-    const { as, authenticator } = await aKeyHolder();
+  it('is refused for a challenge that was used, is too old, or was made for a registration or for another company', async () => {
+    const { as, authenticator } = await createKeyHolder();
     const response = await authenticator.get(await requestSignInOptions(company.slug));
     expect((await verifyPasskey(company.slug, response)).status).toBe(200);
-    expect(readStatusAndCode(await verifyPasskey(company.slug, response))).toEqual(INVALID);
-    const { challenge } = await must(requestRegistrationOptions(as));
-    const own = { challenge, rpId: 'console.test' };
-    expect(readStatusAndCode(await verifyPasskey(company.slug, await authenticator.get(own)))).toEqual(INVALID);
-    const foreign = await requestSignInOptions((await aCompany()).slug);
-    expect(readStatusAndCode(await verifyPasskey(company.slug, await authenticator.get(foreign)))).toEqual(INVALID);
-    const old = await requestSignInOptions(company.slug);
+    expect(readStatusAndCode(await verifyPasskey(company.slug, response))).toEqual(INVALID_PASSKEY);
+    const { challenge } = await expectSuccess(requestRegistrationOptions(as));
+    const ownOptions = { challenge, rpId: 'console.test' };
+    expect(readStatusAndCode(await verifyPasskey(company.slug, await authenticator.get(ownOptions)))).toEqual(
+      INVALID_PASSKEY,
+    );
+    const foreignOptions = await requestSignInOptions((await createOwnedCompany()).slug);
+    expect(readStatusAndCode(await verifyPasskey(company.slug, await authenticator.get(foreignOptions)))).toEqual(
+      INVALID_PASSKEY,
+    );
+    const oldOptions = await requestSignInOptions(company.slug);
     advanceClock(299_000);
-    expect((await verifyPasskey(company.slug, await authenticator.get(old))).status).toBe(200);
-    const older = await requestSignInOptions(company.slug);
+    expect((await verifyPasskey(company.slug, await authenticator.get(oldOptions))).status).toBe(200);
+    const olderOptions = await requestSignInOptions(company.slug);
     advanceClock(599_000);
-    expect(readStatusAndCode(await verifyPasskey(company.slug, await authenticator.get(older)))).toEqual(INVALID);
+    expect(readStatusAndCode(await verifyPasskey(company.slug, await authenticator.get(olderOptions)))).toEqual(
+      INVALID_PASSKEY,
+    );
   });
 
   it('is refused to a credential of another company', async () => {
-    const { authenticator } = await aKeyHolder();
-    const other = await aCompany();
-    expect(readStatusAndCode(await signInWithPasskey(other.slug, authenticator))).toEqual(INVALID);
+    const { authenticator } = await createKeyHolder();
+    const other = await createOwnedCompany();
+    expect(readStatusAndCode(await signInWithPasskey(other.slug, authenticator))).toEqual(INVALID_PASSKEY);
   });
 
   it('is refused if the counter does not grow, unless the authenticator never counts', async () => {
-    const { authenticator } = await aKeyHolder();
+    const { authenticator } = await createKeyHolder();
     expect((await signInWithPasskey(company.slug, authenticator, { counter: 7 })).status).toBe(200);
     for (const counter of [7, 6, 0]) {
-      expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator, { counter }))).toEqual(INVALID);
+      expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator, { counter }))).toEqual(
+        INVALID_PASSKEY,
+      );
     }
     expect((await signInWithPasskey(company.slug, authenticator, { counter: 8 })).status).toBe(200);
-    const still = await aKeyHolder(company, 'ES256', { counter: 0, isSyncable: true });
-    for (const _ of [1, 2]) expect((await signInWithPasskey(company.slug, still.authenticator)).status).toBe(200);
+    const uncountedHolder = await createKeyHolder(company, 'ES256', { counter: 0, isSyncable: true });
+    for (const _ of [1, 2])
+      expect((await signInWithPasskey(company.slug, uncountedHolder.authenticator)).status).toBe(200);
   });
 
   it('is refused for inactive and deleted users', async () => {
-    const { id, authenticator } = await aKeyHolder();
-    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    const { id, authenticator } = await createKeyHolder();
+    await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual([403, 'FORBIDDEN']);
-    await must(company.as.delete(`/v1/users/${id}`));
-    expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID);
+    await expectSuccess(company.as.delete(`/v1/users/${id}`));
+    expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY);
   });
 
-  it('is refused to all but the owner if single sign-on is required', async () => {
-    const own = await aCompany();
-    const { authenticator } = await aKeyHolder(own);
-    const ofOwner = await createAuthenticator();
-    await must(addPasskey(own.as, ofOwner));
-    await must(own.as.put('/v1/company/settings', { json: { sso_only: true } }));
-    expect(readStatusAndCode(await signInWithPasskey(own.slug, authenticator))).toEqual([403, 'SSO_REQUIRED']);
-    expect((await signInWithPasskey(own.slug, ofOwner)).status).toBe(200);
-    expect(readStatusAndCode(await signInWithPasskey(own.slug, ofOwner, { isForged: true }))).toEqual(INVALID);
+  it('is refused to everybody but the owner if single sign-on is required', async () => {
+    const ownCompany = await createOwnedCompany();
+    const { authenticator } = await createKeyHolder(ownCompany);
+    const ownersAuthenticator = await createAuthenticator();
+    await expectSuccess(addPasskey(ownCompany.as, ownersAuthenticator));
+    await expectSuccess(ownCompany.as.put('/v1/company/settings', { json: { sso_only: true } }));
+    expect(readStatusAndCode(await signInWithPasskey(ownCompany.slug, authenticator))).toEqual([403, 'SSO_REQUIRED']);
+    expect((await signInWithPasskey(ownCompany.slug, ownersAuthenticator)).status).toBe(200);
+    expect(
+      readStatusAndCode(await signInWithPasskey(ownCompany.slug, ownersAuthenticator, { isForged: true })),
+    ).toEqual(INVALID_PASSKEY);
   });
 
   it('counts as the second factor that a company requires', async () => {
-    const own = await aCompany();
-    const { email, authenticator } = await aKeyHolder(own);
-    await must(own.as.put('/v1/company/settings', { json: { require_2fa: true } }));
-    expect((await signInWithPasskey(own.slug, authenticator)).body).toHaveProperty('token');
+    const ownCompany = await createOwnedCompany();
+    const { email, authenticator } = await createKeyHolder(ownCompany);
+    await expectSuccess(ownCompany.as.put('/v1/company/settings', { json: { require_2fa: true } }));
+    expect((await signInWithPasskey(ownCompany.slug, authenticator)).body).toHaveProperty('token');
     // The password alone lets nobody in, nor set up a factor in the place of the passkey.
-    const { status, body } = await logIn(own.slug, email, PASSWORD);
+    const { status, body } = await logIn(ownCompany.slug, email, PASSWORD);
     expect([status, body]).toEqual([200, { requires_2fa: true, methods: ['passkey'] }]);
   });
 
   it('still works after a password reset', async () => {
-    const { email, authenticator } = await aKeyHolder();
+    const { email, authenticator } = await createKeyHolder();
     const request = { company_slug: company.slug, email };
-    await must(call('POST', '/v1/users/reset-password/request', { json: request }));
+    await expectSuccess(callApi('POST', '/v1/users/reset-password/request', { json: request }));
     const token = readLink(readNewestMail(email)).searchParams.get('token');
     const json = { token, password: 'a-brand-new-passphrase' };
-    await must(call('POST', '/v1/users/reset-password/confirm', { json }));
+    await expectSuccess(callApi('POST', '/v1/users/reset-password/confirm', { json }));
     expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
   });
 
-  it('ends with an administrator’s reset of the factor', async () => {
-    for (const alsoEnrolled of [false, true]) {
-      const { id, email, as, token, authenticator } = await aKeyHolder();
-      if (alsoEnrolled) await enrolAuthenticator(as);
+  it('is removed with an administrator’s reset of the second factor', async () => {
+    for (const isTotpEnrolled of [false, true]) {
+      const { id, email, as, token, authenticator } = await createKeyHolder();
+      if (isTotpEnrolled) await enrolAuthenticator(as);
       expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(204);
       expect(await isLive(token)).toBe(false);
-      expect(lastSubject(email)).toContain('second factor was reset');
-      expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID);
+      expect(readLastSubject(email)).toContain('second factor was reset');
+      expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY);
       expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
       expect(await countRows('second_factors where user_id = ?', id)).toBe(0);
       expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(404);
@@ -346,43 +364,43 @@ describe('a sign-in with a passkey', () => {
 });
 
 describe('a passkey', () => {
-  it('is renamed with a mail, and the other sessions end', async () => {
-    const { email, as, token, passkey, authenticator } = await aKeyHolder();
-    const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
-    const renamed = await as.patch(`${PATH}/${passkey._id}`, { json: { name: 'Telephone' } });
-    expect([renamed.status, renamed.body.name]).toEqual([200, 'Telephone']);
+  it('can be renamed, of which a mail is sent, and the other sessions end', async () => {
+    const { email, as, token, passkey, authenticator } = await createKeyHolder();
+    const other = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
+    const renamedPasskey = await as.patch(`${PASSKEYS_PATH}/${passkey._id}`, { json: { name: 'Telephone' } });
+    expect([renamedPasskey.status, renamedPasskey.body.name]).toEqual([200, 'Telephone']);
     expect([await isLive(token), await isLive(other)]).toEqual([true, false]);
-    expect(lastSubject(email)).toContain('renamed');
+    expect(readLastSubject(email)).toContain('renamed');
     expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
   });
 
-  it('that is renamed to its present name stays as it is', async () => {
-    const { id, email, as, passkey, authenticator } = await aKeyHolder();
-    const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
-    expect((await as.patch(`${PATH}/${passkey._id}`, { json: { name: 'Laptop' } })).status).toBe(200);
+  it('that is renamed to its current name is not changed', async () => {
+    const { id, email, as, passkey, authenticator } = await createKeyHolder();
+    const other = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
+    expect((await as.patch(`${PASSKEYS_PATH}/${passkey._id}`, { json: { name: 'Laptop' } })).status).toBe(200);
     expect([await isLive(other), listMailsTo(email).length]).toEqual([true, 1]);
     expect(await selectRow('select session_epoch from users where id = ?', id)).toEqual({ session_epoch: 1 });
   });
 
-  it('is deleted with the password: a mail is sent, other sessions end, and it signs nobody in', async () => {
-    const { email, as, token, passkey, authenticator } = await aKeyHolder();
-    const other = (await must(signInWithPasskey(company.slug, authenticator))).token;
-    const path = `${PATH}/${passkey._id}`;
+  it('is deleted with the password: a mail is sent, other sessions end, and the passkey no longer signs in', async () => {
+    const { email, as, token, passkey, authenticator } = await createKeyHolder();
+    const other = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
+    const path = `${PASSKEYS_PATH}/${passkey._id}`;
     for (const json of [{}, { password: 'wrong-password' }]) {
       expect(readStatusAndCode(await as.delete(path, { json }))).toEqual([400, 'INVALID_CREDENTIALS']);
     }
     expect(await isLive(other)).toBe(true);
     expect((await as.delete(path, { json: { password: PASSWORD } })).status).toBe(204);
     expect([await isLive(token), await isLive(other)]).toEqual([true, false]);
-    expect(lastSubject(email)).toContain('deleted');
-    expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID);
+    expect(readLastSubject(email)).toContain('deleted');
+    expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY);
     expect((await as.delete(path, { json: { password: PASSWORD } })).status).toBe(404);
   });
 
   it('of another user is not found', async () => {
-    const { passkey } = await aKeyHolder();
-    const { as } = await aUser(company, { can: ['*'] });
-    const path = `${PATH}/${passkey._id}`;
+    const { passkey } = await createKeyHolder();
+    const { as } = await createAllowedUser(company, { can: ['*'] });
+    const path = `${PASSKEYS_PATH}/${passkey._id}`;
     const answers = [
       await as.get(path),
       await as.patch(path, { json: { name: 'Mine' } }),
@@ -391,14 +409,14 @@ describe('a passkey', () => {
       await as.delete(path, { json: { pasword: PASSWORD } }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
-    expect((await as.get(PATH)).body.records).toEqual([]);
+    expect((await as.get(PASSKEYS_PATH)).body.records).toEqual([]);
   });
 });
 
 it('used passkey challenges are deleted when they are too old to be used again', async () => {
   advanceClock(0);
-  const { authenticator } = await aKeyHolder();
-  await must(signInWithPasskey(company.slug, authenticator));
+  const { authenticator } = await createKeyHolder();
+  await expectSuccess(signInWithPasskey(company.slug, authenticator));
   expect(await countRows('spent_passkey_challenges')).toBeGreaterThan(1);
   // As long after the last of them as after those of the tests before.
   advanceClock(2 * 600_000);

@@ -4,16 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { readAuthentication, readRegistration } from '../../src/modules/passkeys/responses.ts';
 
 /**
- * The test vectors of WebAuthn Level 3 (§ "Test Vectors") for credentials that come without certificates. The specification says how
- * each value follows from a name by HKDF, so they are made here. Signatures have a nonce of their own.
+ * The test vectors of WebAuthn Level 3 (§ "Test Vectors") for credentials without certificates. The specification defines how
+ * each value is derived from a name by HKDF, so the tests derive them. Signatures have a nonce of their own.
  */
 const RP_ID = 'example.org';
 const ORIGIN = `https://${RP_ID}`;
 const OTHER_ORIGIN = 'https://example.com';
-const FLAGS = { present: 0x01, verified: 0x04, eligible: 0x08, backedUp: 0x10, attested: 0x40 };
+const AUTHENTICATOR_FLAGS = { present: 0x01, verified: 0x04, eligible: 0x08, backedUp: 0x10, attested: 0x40 };
 
-/** Values of a vector, one after the other. */
-function valuesOf(name: string) {
+/** Returns a function that derives the values of a vector, one after another. */
+function deriveValues(name: string) {
   let salt = 0;
   return (length: number): Buffer => {
     const value = hkdfSync('sha256', 'WebAuthn test vectors', Buffer.from([salt]), name, length);
@@ -22,10 +22,11 @@ function valuesOf(name: string) {
   };
 }
 
-const hash = async (bytes: Uint8Array) => Buffer.from(await crypto.subtle.digest('SHA-256', bytes as BufferSource));
+const hashSha256 = async (bytes: Uint8Array) =>
+  Buffer.from(await crypto.subtle.digest('SHA-256', bytes as BufferSource));
 const url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
 
-interface Vector {
+interface TestVector {
   name: string;
   isSelfAttested?: boolean;
   crossOrigin?: boolean;
@@ -39,9 +40,9 @@ async function createCredential({
   crossOrigin = false,
   topOrigin = false,
   idLength = 32,
-}: Vector) {
-  const next = valuesOf(name);
-  const clientData = (type: string, challenge: Buffer) => {
+}: TestVector) {
+  const next = deriveValues(name);
+  const makeClientData = (type: string, challenge: Buffer) => {
     const extra = ((next(1)[0] as number) & 1) === 1 ? next(16) : null;
     return Buffer.from(
       JSON.stringify({
@@ -56,14 +57,17 @@ async function createCredential({
       }),
     );
   };
-  const registered = next(32);
+  const registrationChallenge = next(32);
   const secret = next(32);
-  const created = clientData('webauthn.create', registered);
+  const created = makeClientData('webauthn.create', registrationChallenge);
   const aaguid = next(16);
   const id = next(idLength);
-  const asked = next(1)[0] as number;
-  const flags = FLAGS.present | (asked & FLAGS.verified) | (asked & FLAGS.eligible);
-  const backedUp = (flags & FLAGS.eligible) !== 0 ? asked & FLAGS.backedUp : 0;
+  const requestedFlags = next(1)[0] as number;
+  const flags =
+    AUTHENTICATOR_FLAGS.present |
+    (requestedFlags & AUTHENTICATOR_FLAGS.verified) |
+    (requestedFlags & AUTHENTICATOR_FLAGS.eligible);
+  const backedUp = (flags & AUTHENTICATOR_FLAGS.eligible) !== 0 ? requestedFlags & AUTHENTICATOR_FLAGS.backedUp : 0;
 
   const curve = createECDH('prime256v1');
   curve.setPrivateKey(secret);
@@ -71,9 +75,10 @@ async function createCredential({
   const [x, y] = [point.subarray(1, 33), point.subarray(33)];
   const jwk = { kty: 'EC', crv: 'P-256', d: url(secret), x: url(x), y: url(y) };
   const key = createPrivateKey({ key: jwk, format: 'jwk' });
-  const signed = async (data: Buffer, client: Buffer) => sign('sha256', Buffer.concat([data, await hash(client)]), key);
+  const signData = async (data: Buffer, client: Buffer) =>
+    sign('sha256', Buffer.concat([data, await hashSha256(client)]), key);
 
-  const rpIdHash = await hash(Buffer.from(RP_ID));
+  const rpIdHash = await hashSha256(Buffer.from(RP_ID));
   const length = Buffer.alloc(2);
   length.writeUInt16BE(id.length);
   const cose = isoCBOR.encode(
@@ -86,13 +91,13 @@ async function createCredential({
     ]) as never,
   );
   const counter = Buffer.alloc(4);
-  const head = (bits: number) => Buffer.concat([rpIdHash, Buffer.from([bits]), counter]);
-  const authData = Buffer.concat([head(flags | backedUp | FLAGS.attested), aaguid, length, id, cose]);
+  const makeHead = (bits: number) => Buffer.concat([rpIdHash, Buffer.from([bits]), counter]);
+  const authData = Buffer.concat([makeHead(flags | backedUp | AUTHENTICATOR_FLAGS.attested), aaguid, length, id, cose]);
   const statement = new Map<string, unknown>(
     isSelfAttested
       ? [
           ['alg', -7],
-          ['sig', new Uint8Array(await signed(authData, created))],
+          ['sig', new Uint8Array(await signData(authData, created))],
         ]
       : [],
   );
@@ -102,20 +107,23 @@ async function createCredential({
     ['authData', new Uint8Array(authData)],
   ]);
 
-  const authenticated = next(32);
-  const got = clientData('webauthn.get', authenticated);
-  const later = next(1)[0] as number;
-  const isEligible = (flags & FLAGS.eligible) !== 0;
+  const authenticationChallenge = next(32);
+  const assertionClientData = makeClientData('webauthn.get', authenticationChallenge);
+  const laterFlags = next(1)[0] as number;
+  const isEligible = (flags & AUTHENTICATOR_FLAGS.eligible) !== 0;
   const bits =
-    FLAGS.present |
-    (later & FLAGS.verified) |
-    (isEligible ? FLAGS.eligible : 0) |
-    (isEligible ? later & FLAGS.backedUp : 0);
+    AUTHENTICATOR_FLAGS.present |
+    (laterFlags & AUTHENTICATOR_FLAGS.verified) |
+    (isEligible ? AUTHENTICATOR_FLAGS.eligible : 0) |
+    (isEligible ? laterFlags & AUTHENTICATOR_FLAGS.backedUp : 0);
   const credential = { id: url(id), rawId: url(id), type: 'public-key' as const, clientExtensionResults: {} };
   return {
-    registered,
-    authenticated,
-    isVerified: { created: (flags & FLAGS.verified) !== 0, got: (bits & FLAGS.verified) !== 0 },
+    registered: registrationChallenge,
+    authenticated: authenticationChallenge,
+    isVerified: {
+      created: (flags & AUTHENTICATOR_FLAGS.verified) !== 0,
+      got: (bits & AUTHENTICATOR_FLAGS.verified) !== 0,
+    },
     registration: {
       ...credential,
       response: { clientDataJSON: url(created), attestationObject: url(isoCBOR.encode(attestation as never)) },
@@ -123,24 +131,24 @@ async function createCredential({
     authentication: {
       ...credential,
       response: {
-        clientDataJSON: url(got),
-        authenticatorData: url(head(bits)),
-        signature: url(await signed(head(bits), got)),
+        clientDataJSON: url(assertionClientData),
+        authenticatorData: url(makeHead(bits)),
+        signature: url(await signData(makeHead(bits), assertionClientData)),
       },
     },
     passkey: { credentialId: url(id), publicKey: url(cose), counter: 0, isSyncable: isEligible },
   };
 }
 
-const expectedOf = (challenge: Buffer) => ({
+const makeExpectations = (challenge: Buffer) => ({
   expectedChallenge: async (encoded: string) => encoded === url(challenge),
   expectedOrigin: [ORIGIN],
   expectedRPID: RP_ID,
 });
-/** What reading comes to: the credential, or refused. */
-const outcome = (work: Promise<unknown>) => work.then(Boolean, () => false);
+/** Returns whether reading the credential succeeded. */
+const didSucceed = (work: Promise<unknown>) => work.then(Boolean, () => false);
 
-const VECTORS: Vector[] = [
+const VECTORS: TestVector[] = [
   { name: 'none.ES256' },
   { name: 'packed-self.ES256', isSelfAttested: true },
   { name: 'none.ES256.crossOrigin', crossOrigin: true },
@@ -152,15 +160,21 @@ describe.each(VECTORS)('the test vector $name of WebAuthn', (vector) => {
   it('is accepted if it verified the user, and refused otherwise', async () => {
     const { registered, authenticated, registration, authentication, passkey, isVerified } =
       await createCredential(vector);
-    expect(await outcome(readRegistration(expectedOf(registered), registration as never))).toBe(isVerified.created);
-    const isTaken = await outcome(readAuthentication(expectedOf(authenticated), authentication as never, passkey));
+    expect(await didSucceed(readRegistration(makeExpectations(registered), registration as never))).toBe(
+      isVerified.created,
+    );
+    const isAccepted = await didSucceed(
+      readAuthentication(makeExpectations(authenticated), authentication as never, passkey),
+    );
     // A page of others that frames ours signs nobody in.
-    expect(isTaken).toBe(isVerified.got && !vector.topOrigin);
+    expect(isAccepted).toBe(isVerified.got && !vector.topOrigin);
   });
 
   it('is refused for any other challenge', async () => {
     const { registered, authenticated, registration, authentication, passkey } = await createCredential(vector);
-    expect(await outcome(readRegistration(expectedOf(authenticated), registration as never))).toBe(false);
-    expect(await outcome(readAuthentication(expectedOf(registered), authentication as never, passkey))).toBe(false);
+    expect(await didSucceed(readRegistration(makeExpectations(authenticated), registration as never))).toBe(false);
+    expect(await didSucceed(readAuthentication(makeExpectations(registered), authentication as never, passkey))).toBe(
+      false,
+    );
   });
 });

@@ -1,61 +1,63 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { call, createCaller } from '../support/api.ts';
+import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { readStatusAndCode } from '../support/console.ts';
-import { listMailsTo, readLink, readNewestMail, whileMailIsDown } from '../support/mail.ts';
+import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { enrolAuthenticator } from '../support/second-factor.ts';
-import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/worlds.ts';
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 const NEW_PASSWORD = 'a-brand-new-passphrase';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 afterEach(resetClock);
 
 const request = (email: string, slug?: string, env?: Record<string, string>) =>
-  call('POST', '/v1/users/reset-password/request', { json: { email, ...(slug && { company_slug: slug }) }, env });
-const confirm = (token: string, password = NEW_PASSWORD) =>
-  call('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
-const tokenIn = (mail = readNewestMail('')) => readLink(mail).searchParams.get('token') as string;
-const aToken = async (email: string) => {
+  callApi('POST', '/v1/users/reset-password/request', { json: { email, ...(slug && { company_slug: slug }) }, env });
+const confirmReset = (token: string, password = NEW_PASSWORD) =>
+  callApi('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
+const readToken = (mail = readNewestMail('')) => readLink(mail).searchParams.get('token') as string;
+const requestToken = async (email: string) => {
   await request(email, company.slug);
-  return tokenIn(readNewestMail(email));
+  return readToken(readNewestMail(email));
 };
-const DEAD = [400, 'INVALID_RESET_TOKEN'];
+const INVALID_TOKEN = [400, 'INVALID_RESET_TOKEN'];
 
 describe('a link to reset a password', () => {
   it('sets the password and ends all sessions', async () => {
-    const { id, email, as } = await aUser(company);
+    const { id, email, as } = await createAllowedUser(company);
     const login = await logIn(company.slug, email, company.owner.password);
-    const asked = await request(email.toUpperCase());
-    expect([asked.status, asked.body]).toEqual([200, { success: true, message: expect.any(String) }]);
+    const requestAnswer = await request(email.toUpperCase());
+    expect([requestAnswer.status, requestAnswer.body]).toEqual([200, { success: true, message: expect.any(String) }]);
     const link = readLink(readNewestMail(email));
     expect(`${link.origin}${link.pathname}`).toBe('https://console.test/reset-password');
 
-    const { status, body } = await confirm(tokenIn(readNewestMail(email)));
+    const { status, body } = await confirmReset(readToken(readNewestMail(email)));
     expect([status, body]).toEqual([200, { success: true }]);
     expect((await logIn(company.slug, email, company.owner.password)).status).toBe(400);
     expect((await logIn(company.slug, email, NEW_PASSWORD)).status).toBe(200);
     expect((await as.get('/v1/auth/me')).status).toBe(401);
     expect((await createCaller(login.body.token).get('/v1/auth/me')).status).toBe(401);
-    const refreshed = await call('POST', '/v1/auth/refresh', { json: { refresh_token: login.body.refresh_token } });
-    expect(refreshed.status).toBe(401);
+    const refreshAnswer = await callApi('POST', '/v1/auth/refresh', {
+      json: { refresh_token: login.body.refresh_token },
+    });
+    expect(refreshAnswer.status).toBe(401);
     const user = await env.CONTROL_DB.prepare('SELECT is_verified FROM users WHERE id = ?').bind(id).first();
     expect(user).toEqual({ is_verified: 1 });
   });
 
-  it('leaves the sessions of other users', async () => {
-    const [one, other] = [await aUser(company), await aUser(company)];
-    await confirm(await aToken(one.email));
+  it('does not end the sessions of other users', async () => {
+    const [one, other] = [await createAllowedUser(company), await createAllowedUser(company)];
+    await confirmReset(await requestToken(one.email));
     expect((await other.as.get('/v1/auth/me')).status).toBe(200);
   });
 
   it('is mailed in plain text and HTML, with advice for whoever did not request it', async () => {
-    const { email } = await aUser(company);
+    const { email } = await createAllowedUser(company);
     await request(email);
     const { text, html } = readNewestMail(email);
     for (const body of [text, html]) expect(body).toContain('Did you not ask');
@@ -63,42 +65,42 @@ describe('a link to reset a password', () => {
   });
 
   it('ends a sign-in that waits for the second factor', async () => {
-    const { email, as } = await aUser(company);
+    const { email, as } = await createAllowedUser(company);
     const { code } = await enrolAuthenticator(as);
     const { body } = await logIn(company.slug, email, company.owner.password);
-    await confirm(await aToken(email));
+    await confirmReset(await requestToken(email));
     const json = { pending_2fa_token: body.pending_2fa_token, totp_token: code() };
-    expect((await call('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
+    expect((await callApi('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
     expect((await logIn(company.slug, email, NEW_PASSWORD)).body).toHaveProperty('requires_2fa', true);
   });
 
   it('is stored only as a digest, and deleted when it has expired', async () => {
-    const { email } = await aUser(company);
-    const token = await aToken(email);
-    const dump = async () => (await env.CONTROL_DB.prepare('SELECT * FROM password_resets').all()).results;
-    expect((await dump()).length).toBeGreaterThan(0);
-    expect(JSON.stringify(await dump())).not.toContain(token);
-    advanceClock(61 * MINUTE);
+    const { email } = await createAllowedUser(company);
+    const token = await requestToken(email);
+    const dumpResets = async () => (await env.CONTROL_DB.prepare('SELECT * FROM password_resets').all()).results;
+    expect((await dumpResets()).length).toBeGreaterThan(0);
+    expect(JSON.stringify(await dumpResets())).not.toContain(token);
+    advanceClock(61 * MINUTE_MS);
     await runScheduled();
-    expect(await dump()).toEqual([]);
+    expect(await dumpResets()).toEqual([]);
   });
 
   it.each(['short-pass1', 'x'.repeat(129), 'gfhjkmgfhjkm'])('refuses the password %j', async (password) => {
-    const { email } = await aUser(company);
-    const token = await aToken(email);
-    const { status, body } = await confirm(token, password);
+    const { email } = await createAllowedUser(company);
+    const token = await requestToken(email);
+    const { status, body } = await confirmReset(token, password);
     expect([status, body.details[0].field]).toEqual([422, 'password']);
-    expect((await confirm(token)).status).toBe(200);
+    expect((await confirmReset(token)).status).toBe(200);
   });
 
-  it.each(['x', 'x'.repeat(43), "' OR 1=1 --"])('is refused when it was never sent: %j', async (token) => {
-    expect(readStatusAndCode(await confirm(token))).toEqual(DEAD);
+  it.each(['x', 'x'.repeat(43), "' OR 1=1 --"])('is refused when its token was never sent: %j', async (token) => {
+    expect(readStatusAndCode(await confirmReset(token))).toEqual(INVALID_TOKEN);
   });
 });
 
 describe('a request for a password reset link', () => {
-  it('mails each active account of the email, with the name of its company', async () => {
-    const [first, second] = [await aCompany(), await aCompany()];
+  it('is mailed to each active account of the e-mail address, with the name of its company', async () => {
+    const [first, second] = [await createOwnedCompany(), await createOwnedCompany()];
     const email = `many-${first.slug}@example.com`;
     const ids = { [first.id]: first.owner.id, [second.id]: second.owner.id };
     for (const id of Object.values(ids)) {
@@ -108,20 +110,20 @@ describe('a request for a password reset link', () => {
     expect(listMailsTo(email)).toHaveLength(2);
     const [one, other] = listMailsTo(email).map(({ subject }) => subject) as [string, string];
     expect(one).not.toBe(other);
-    await confirm(tokenIn(listMailsTo(email)[0]));
+    await confirmReset(readToken(listMailsTo(email)[0]));
     const logins = await Promise.all([first, second].map(({ slug }) => logIn(slug, email, NEW_PASSWORD)));
     expect(logins.map(({ status }) => status).sort()).toEqual([200, 400]);
 
-    const before = listMailsTo(email).length;
+    const mailsBefore = listMailsTo(email).length;
     await request(email, first.slug);
-    expect(listMailsTo(email)).toHaveLength(before + 1);
-    await confirm(tokenIn(readNewestMail(email)), 'only-in-the-first-company');
+    expect(listMailsTo(email)).toHaveLength(mailsBefore + 1);
+    await confirmReset(readToken(readNewestMail(email)), 'only-in-the-first-company');
     expect((await logIn(first.slug, email, 'only-in-the-first-company')).status).toBe(200);
     expect((await logIn(second.slug, email, 'only-in-the-first-company')).status).toBe(400);
   });
 
-  it('has the same answer for any email, and mails active users only', async () => {
-    const [known, inactive] = [await aUser(company), await aUser(company)];
+  it('gets the same answer for any e-mail address, and only active users get a mail', async () => {
+    const [known, inactive] = [await createAllowedUser(company), await createAllowedUser(company)];
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactive.id).run();
     const emails = [known.email, inactive.email, 'nobody@nowhere.test'];
     const answers = [
@@ -133,10 +135,10 @@ describe('a request for a password reset link', () => {
   });
 
   it('has its mail sent a minute later if the mail service is down', async () => {
-    const { email } = await aUser(company);
-    expect((await whileMailIsDown(() => request(email))).status).toBe(200);
-    advanceClock(MINUTE + 1000);
+    const { email } = await createAllowedUser(company);
+    expect((await runWhileMailIsDown(() => request(email))).status).toBe(200);
+    advanceClock(MINUTE_MS + 1000);
     await runScheduled();
-    expect((await confirm(tokenIn(readNewestMail(email)))).status).toBe(200);
+    expect((await confirmReset(readToken(readNewestMail(email)))).status).toBe(200);
   });
 });

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import {
   ALL_ACTIONS,
   ALL_SERVICES,
-  actionEntry,
-  catalogue,
+  getActionEntry,
   isAction,
   isService,
+  listCatalogue,
 } from '../../src/permissions/actions.ts';
-import { policyArn, resourceArn } from '../../src/permissions/arn.ts';
+import { makePolicyArn, makeResourceArn } from '../../src/permissions/arn.ts';
 
-/** Every permission that a route asks for, as the contract writes them. */
-const OF_ROUTES = {
+/** Every permission that a route requires, as the API contracts spell it. */
+const ACTIONS_OF_ROUTES = {
   accounts: 'ListAccounts GetAccount CreateAccount UpdateAccount DeleteAccount',
   'service-accounts':
     'ListServiceAccounts GetServiceAccount CreateServiceAccount UpdateServiceAccount DeleteServiceAccount IssueKey ListKeys RevokeKey',
@@ -35,7 +35,7 @@ const OF_ROUTES = {
 };
 
 describe('the catalogue of actions', () => {
-  test.each(Object.entries(OF_ROUTES))('knows the actions of %s', (service, names) => {
+  test.each(Object.entries(ACTIONS_OF_ROUTES))('contains the actions of %s', (service, names) => {
     for (const name of names.split(' ')) expect(ALL_ACTIONS).toContain(`${service}:${name}`);
   });
 
@@ -44,7 +44,7 @@ describe('the catalogue of actions', () => {
   });
 
   test('is listed by service and as a whole, in full action strings', () => {
-    const { services, all } = catalogue();
+    const { services, all } = listCatalogue();
     expect(Object.keys(services)).toEqual(ALL_SERVICES);
     expect(Object.values(services).flat()).toEqual(all);
     expect(services.metadata).toEqual(['metadata:read']);
@@ -85,7 +85,7 @@ describe('the catalogue of actions', () => {
     ['dashboards:share', null],
     ['company:update_sso', null],
   ] as const)('grants %s by the legacy verbs %j', (action, verbs) => {
-    expect(actionEntry(action).legacy).toEqual(verbs);
+    expect(getActionEntry(action).legacy).toEqual(verbs);
   });
 });
 
@@ -93,27 +93,27 @@ describe('the ARN of a resource', () => {
   const company = '0123456789abcdef01234567';
 
   test.each([
-    [resourceArn('accounts:GetAccount', company, 'a1'), `arn:svc:accounts::${company}:account/a1`],
+    [makeResourceArn('accounts:GetAccount', company, 'a1'), `arn:svc:accounts::${company}:account/a1`],
     [
-      resourceArn('service-accounts:IssueKey', company, 's1'),
+      makeResourceArn('service-accounts:IssueKey', company, 's1'),
       `arn:svc:service-accounts::${company}:service-account/s1`,
     ],
-    [resourceArn('users:list', company), `arn:svc:users::${company}:user/*`],
-    [resourceArn('groups:get', company, 'g1'), `arn:svc:groups::${company}:group/g1`],
-    [resourceArn('permissions:create', company), `arn:svc:permissions::${company}:permission/*`],
-    [resourceArn('managed-tables:list', company, 't1'), `arn:svc:managed-tables::${company}:table/t1`],
-    [resourceArn('visualizations:get', company, 'v1'), `arn:svc:visualizations::${company}:visualization/v1`],
-    [resourceArn('dashboards:get', company, 'd1'), `arn:svc:dashboards::${company}:dashboard/d1`],
-    [resourceArn('concepts:get', company, 'c1'), `arn:svc:concepts::${company}:concept/c1`],
-    [resourceArn('semantic:update', company, 'i1'), `arn:svc:semantic::${company}:item/i1`],
-    [resourceArn('ontology:update', company, 'n1'), `arn:svc:ontology::${company}:node/n1`],
-    [resourceArn('ontology:update', company, 'r1', 'relation'), `arn:svc:ontology::${company}:relation/r1`],
-    [resourceArn('knowledge_reviews:review', company, 's1'), `arn:svc:knowledge_reviews::${company}:suggestion/s1`],
-    [resourceArn('company:update', company, company), `arn:svc:company::${company}:company/${company}`],
-    [resourceArn('policies:list', company), `arn:svc:iam::${company}:policy/*`],
-    [policyArn(company, 'inline', 'Readers'), `arn:svc:iam::${company}:policy/inline/Readers`],
-    [policyArn(null, 'managed', 'ReadOnly'), 'arn:svc:iam:::policy/managed/ReadOnly'],
-  ])('is built by kind, company and id: %s', (built, expected) => {
-    expect(built).toBe(expected);
+    [makeResourceArn('users:list', company), `arn:svc:users::${company}:user/*`],
+    [makeResourceArn('groups:get', company, 'g1'), `arn:svc:groups::${company}:group/g1`],
+    [makeResourceArn('permissions:create', company), `arn:svc:permissions::${company}:permission/*`],
+    [makeResourceArn('managed-tables:list', company, 't1'), `arn:svc:managed-tables::${company}:table/t1`],
+    [makeResourceArn('visualizations:get', company, 'v1'), `arn:svc:visualizations::${company}:visualization/v1`],
+    [makeResourceArn('dashboards:get', company, 'd1'), `arn:svc:dashboards::${company}:dashboard/d1`],
+    [makeResourceArn('concepts:get', company, 'c1'), `arn:svc:concepts::${company}:concept/c1`],
+    [makeResourceArn('semantic:update', company, 'i1'), `arn:svc:semantic::${company}:item/i1`],
+    [makeResourceArn('ontology:update', company, 'n1'), `arn:svc:ontology::${company}:node/n1`],
+    [makeResourceArn('ontology:update', company, 'r1', 'relation'), `arn:svc:ontology::${company}:relation/r1`],
+    [makeResourceArn('knowledge_reviews:review', company, 's1'), `arn:svc:knowledge_reviews::${company}:suggestion/s1`],
+    [makeResourceArn('company:update', company, company), `arn:svc:company::${company}:company/${company}`],
+    [makeResourceArn('policies:list', company), `arn:svc:iam::${company}:policy/*`],
+    [makePolicyArn(company, 'inline', 'Readers'), `arn:svc:iam::${company}:policy/inline/Readers`],
+    [makePolicyArn(null, 'managed', 'ReadOnly'), 'arn:svc:iam:::policy/managed/ReadOnly'],
+  ])('is built by kind, company and id: %s', (builtArn, expected) => {
+    expect(builtArn).toBe(expected);
   });
 });

@@ -1,16 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { matches, mayOverlap } from '../../src/permissions/wildcard.ts';
+import { matchesPattern, mayOverlap } from '../../src/permissions/wildcard.ts';
 
-/** The definition, by trying every length of every run. */
-function naive(pattern: string, text: string): boolean {
+/** Matches by the definition of wildcards: tries every length of every run. */
+function matchNaively(pattern: string, text: string): boolean {
   if (pattern === '') return text === '';
-  if (pattern[0] !== '*') return pattern[0] === text[0] && naive(pattern.slice(1), text.slice(1));
-  return Array.from({ length: text.length + 1 }, (_, run) => naive(pattern.slice(1), text.slice(run))).includes(true);
+  if (pattern[0] !== '*') return pattern[0] === text[0] && matchNaively(pattern.slice(1), text.slice(1));
+  return Array.from({ length: text.length + 1 }, (_, run) => matchNaively(pattern.slice(1), text.slice(run))).includes(
+    true,
+  );
 }
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', ':', '/'), maxLength: 10 });
-const pattern = fc.string({ unit: fc.constantFrom('a', 'b', ':', '*', '*'), maxLength: 7 });
+const arbitraryPattern = fc.string({ unit: fc.constantFrom('a', 'b', ':', '*', '*'), maxLength: 7 });
 
 describe('a wildcard pattern', () => {
   test.each([
@@ -39,46 +41,51 @@ describe('a wildcard pattern', () => {
     ['arn:svc:users::*:user/*', 'arn:svc:users::c1:user/*', true],
     ['arn:svc:users::*:user/u1', 'arn:svc:users::c1:user/*', false],
   ])('%j matches %j: %j', (pattern, text, expected) => {
-    expect(matches(pattern, text)).toBe(expected);
+    expect(matchesPattern(pattern, text)).toBe(expected);
   });
 
   test('matches as a naive implementation does', () => {
     fc.assert(
-      fc.property(pattern, text, (p, t) => matches(p, t) === naive(p, t)),
+      fc.property(arbitraryPattern, text, (p, t) => matchesPattern(p, t) === matchNaively(p, t)),
       { numRuns: 2000 },
     );
   });
 
   // Each way to place two hundred parts in the text, tried one after the other, would take for ever.
-  test('matches without going back, however many wildcards fail late', () => {
-    expect(matches(`${'*a'.repeat(200)}*b*`, 'a'.repeat(2000))).toBe(false);
+  test('matches without backtracking, however late many wildcards fail', () => {
+    expect(matchesPattern(`${'*a'.repeat(200)}*b*`, 'a'.repeat(2000))).toBe(false);
   });
 
-  test('matches also when it has left the cache', () => {
-    for (let i = 0; i < 5000; i++) expect(matches(`p${i}*`, `p${i}-x`)).toBe(true);
-    expect(matches('p0*', 'p0-x')).toBe(true);
-    expect(matches('p0*', 'q0-x')).toBe(false);
+  test('still matches after it has left the cache', () => {
+    for (let i = 0; i < 5000; i++) expect(matchesPattern(`p${i}*`, `p${i}-x`)).toBe(true);
+    expect(matchesPattern('p0*', 'p0-x')).toBe(true);
+    expect(matchesPattern('p0*', 'q0-x')).toBe(false);
   });
 });
 
 describe('a pattern that matches another as text', () => {
   test('matches everything that the other pattern matches', () => {
     fc.assert(
-      fc.property(pattern, pattern, fc.array(text, { maxLength: 5 }), (outer, inner, runs) => {
-        fc.pre(matches(outer, inner));
-        let next = 0;
-        const member = inner.replaceAll('*', () => runs[next++] ?? '');
-        expect(matches(outer, member)).toBe(true);
-      }),
+      fc.property(
+        arbitraryPattern,
+        arbitraryPattern,
+        fc.array(text, { maxLength: 5 }),
+        (outerPattern, innerPattern, runs) => {
+          fc.pre(matchesPattern(outerPattern, innerPattern));
+          let next = 0;
+          const member = innerPattern.replaceAll('*', () => runs[next++] ?? '');
+          expect(matchesPattern(outerPattern, member)).toBe(true);
+        },
+      ),
       { numRuns: 2000 },
     );
   });
 
   test('is the only kind that matches everything that the other pattern matches', () => {
     fc.assert(
-      fc.property(pattern, pattern, (outer, inner) => {
-        fc.pre(!matches(outer, inner));
-        expect(naive(outer, inner.replaceAll('*', 'z'))).toBe(false);
+      fc.property(arbitraryPattern, arbitraryPattern, (outerPattern, innerPattern) => {
+        fc.pre(!matchesPattern(outerPattern, innerPattern));
+        expect(matchNaively(outerPattern, innerPattern.replaceAll('*', 'z'))).toBe(false);
       }),
       { numRuns: 2000 },
     );
@@ -101,8 +108,8 @@ describe('the overlap of two patterns', () => {
 
   test('is found wherever a text matches both', () => {
     fc.assert(
-      fc.property(pattern, pattern, text, (a, b, t) => {
-        fc.pre(matches(a, t) && matches(b, t));
+      fc.property(arbitraryPattern, arbitraryPattern, text, (a, b, t) => {
+        fc.pre(matchesPattern(a, t) && matchesPattern(b, t));
         expect(mayOverlap(a, b)).toBe(true);
       }),
       { numRuns: 1000 },

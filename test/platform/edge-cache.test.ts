@@ -7,8 +7,8 @@ const address = (name: string) => `${BASE_URL}/.edge-cache/${name}`;
 
 it('a text is cached together with its metadata', async () => {
   await putCached('tests', address('text'), 'tëxt', { seconds: 60, about: '{"de":"São"}' });
-  const found = await findCached('tests', address('text'));
-  expect([await readText(found?.body ?? null), found?.about]).toEqual(['tëxt', '{"de":"São"}']);
+  const cachedText = await findCached('tests', address('text'));
+  expect([await readText(cachedText?.body ?? null), cachedText?.about]).toEqual(['tëxt', '{"de":"São"}']);
 });
 
 it('a text that another release cached in another form is ignored', async () => {

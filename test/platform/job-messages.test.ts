@@ -2,9 +2,9 @@ import { createExecutionContext, createMessageBatch, env, getQueueResult } from 
 import { expect, it, vi } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import worker from '../support/worker.ts';
-import { aCompany } from '../support/worlds.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 
-/** Delivers a message once. */
+/** Delivers a queue message once. */
 async function deliver(queue: string, body: unknown) {
   const messages = [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body }];
   const batch = createMessageBatch(queue, messages);
@@ -13,8 +13,8 @@ async function deliver(queue: string, body: unknown) {
   return await getQueueResult(batch, execution);
 }
 
-/** As the release before sent them, and to which queue: they are under way while the Workers are replaced. */
-const OF_LAST_RELEASE = [
+/** Messages and queues of the previous release: some are still undelivered while the Workers are replaced. */
+const LAST_RELEASE_MESSAGES = [
   ['data-console-jobs', { type: 'upload.analyse', jobId: newId(0) }],
   ['data-console-jobs', { type: 'upload.load', jobId: newId(0) }],
   ['data-console-jobs', { type: 'knowledge.recheck', tables: ['orders'], after: '' }],
@@ -22,10 +22,10 @@ const OF_LAST_RELEASE = [
   ['data-console-model-jobs', { type: 'knowledge.generate', jobId: newId(0) }],
 ] as const;
 
-it.each(OF_LAST_RELEASE)('a message of the last release in %s is handled: %j', async (queue, body) => {
-  const { id: companyId } = await aCompany();
-  for (const more of [{}, { correlationId: 'of-the-request' }]) {
-    const { explicitAcks, retryMessages } = await deliver(queue, { ...body, companyId, ...more });
+it.each(LAST_RELEASE_MESSAGES)('a message of the last release in %s is handled: %j', async (queue, body) => {
+  const { id: companyId } = await createOwnedCompany();
+  for (const moreFields of [{}, { correlationId: 'of-the-request' }]) {
+    const { explicitAcks, retryMessages } = await deliver(queue, { ...body, companyId, ...moreFields });
     expect([explicitAcks.length, retryMessages]).toEqual([1, []]);
   }
 });
@@ -35,9 +35,9 @@ it.each([
   ['data-console-audit', { id: newId(0), principalType: 'new' }, 'log_record_unknown'],
   ['data-console-share-events', { id: newId(0), type: 'share.new' }, 'log_record_unknown'],
 ])('a message in %s that only a newer release knows is retried, and not lost', async (queue, body, event) => {
-  const failed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const errorSpy = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const { explicitAcks, retryMessages } = await deliver(queue, body);
   expect([explicitAcks, retryMessages]).toMatchObject([[], [{ msgId: expect.any(String) }]]);
-  expect(failed.mock.calls.map(([line]) => JSON.parse(line as string).event)).toEqual([event]);
-  failed.mockRestore();
+  expect(errorSpy.mock.calls.map(([line]) => JSON.parse(line as string).event)).toEqual([event]);
+  errorSpy.mockRestore();
 });

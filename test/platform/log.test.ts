@@ -8,30 +8,30 @@ afterEach(() => vi.restoreAllMocks());
 
 describe('the log of a failed query', () => {
   it('has its SQL and stack, without bound values', async () => {
-    const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const logSpy = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const secret = 'a secret\nover lines\n    at nowhere';
-    const failed = openControlDb(env.CONTROL_DB).all(sql`select * from no_such_table where a = ${secret}`);
-    const error = await failed.then(
+    const queryError = openControlDb(env.CONTROL_DB).all(sql`select * from no_such_table where a = ${secret}`);
+    const error = await queryError.then(
       () => undefined,
       (reason: unknown) => reason,
     );
     expect((error as Error).message).toContain('a secret');
 
     logError('something_failed', error, { id: 7 });
-    const [line] = written.mock.calls[0] as [string];
-    const { event, id, error: told } = JSON.parse(line);
+    const [line] = logSpy.mock.calls[0] as [string];
+    const { event, id, error: loggedError } = JSON.parse(line);
     expect([event, id]).toEqual(['something_failed', 7]);
-    expect(told.message).toContain('no_such_table');
-    expect(told.stack).toMatch(/\n {4}at /);
+    expect(loggedError.message).toContain('no_such_table');
+    expect(loggedError.stack).toMatch(/\n {4}at /);
     expect(line).not.toMatch(/a secret|over lines|nowhere/);
   });
 });
 
 describe('the log of an error with attached objects', () => {
   it('has the names of their fields, without values', () => {
-    const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const logSpy = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     logError('something_failed', new Error('wrong issuer', { cause: { claims: { sub: 'somebody' }, expected: 'x' } }));
-    const [line] = written.mock.calls[0] as [string];
+    const [line] = logSpy.mock.calls[0] as [string];
     expect(JSON.parse(line).error.cause).toEqual({ name: 'Object', message: 'with claims, expected' });
   });
 });

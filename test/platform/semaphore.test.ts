@@ -1,70 +1,70 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { Semaphore } from '../../src/platform/semaphore.ts';
 
-const limits = { permits: 2, maxWaiting: 2, waitMs: 100, holdMs: 60_000 };
-type Taken = Awaited<ReturnType<Semaphore['acquire']>>;
+const semaphoreLimits = { permits: 2, maxWaiting: 2, waitMs: 100, holdMs: 60_000 };
+type AcquiredPermit = Awaited<ReturnType<Semaphore['acquire']>>;
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const isGiven = (taken: Taken) => taken !== null;
+const isGranted = (permit: AcquiredPermit) => permit !== null;
 
-it('a semaphore grants permits in the order of asking', async () => {
-  const semaphore = new Semaphore(limits);
+it('a semaphore grants permits in the order of the requests', async () => {
+  const semaphore = new Semaphore(semaphoreLimits);
   const [first, second] = [await semaphore.acquire(), await semaphore.acquire()];
-  const given: number[] = [];
-  const waiting = [3, 4].map((n) => semaphore.acquire().then((release) => given.push(release ? n : -n)));
+  const grantedOrder: number[] = [];
+  const waitingPermits = [3, 4].map((n) => semaphore.acquire().then((release) => grantedOrder.push(release ? n : -n)));
   first?.();
   first?.();
-  await waiting[0];
-  expect(given).toEqual([3]);
+  await waitingPermits[0];
+  expect(grantedOrder).toEqual([3]);
   second?.();
-  await waiting[1];
-  expect(given).toEqual([3, 4]);
+  await waitingPermits[1];
+  expect(grantedOrder).toEqual([3, 4]);
 });
 
 it('a semaphore refuses a permit at once when its queue is full, and after too long a wait', async () => {
   vi.useFakeTimers();
-  const semaphore = new Semaphore(limits);
+  const semaphore = new Semaphore(semaphoreLimits);
   await semaphore.acquire();
   await semaphore.acquire();
-  const waiting = [semaphore.acquire(), semaphore.acquire()];
-  expect(isGiven(await semaphore.acquire())).toBe(false);
-  await vi.advanceTimersByTimeAsync(limits.waitMs);
-  expect((await Promise.all(waiting)).map(isGiven)).toEqual([false, false]);
+  const waitingPermits = [semaphore.acquire(), semaphore.acquire()];
+  expect(isGranted(await semaphore.acquire())).toBe(false);
+  await vi.advanceTimersByTimeAsync(semaphoreLimits.waitMs);
+  expect((await Promise.all(waitingPermits)).map(isGranted)).toEqual([false, false]);
   expect(semaphore.isIdle).toBe(false);
 });
 
-it('a semaphore gives a free permit without waiting, or none', async () => {
-  const semaphore = new Semaphore(limits);
+it('a semaphore gives a free permit without waiting, or null', async () => {
+  const semaphore = new Semaphore(semaphoreLimits);
   const release = semaphore.tryAcquire();
-  expect(isGiven(release)).toBe(true);
-  expect(isGiven(semaphore.tryAcquire())).toBe(true);
-  expect(isGiven(semaphore.tryAcquire())).toBe(false);
+  expect(isGranted(release)).toBe(true);
+  expect(isGranted(semaphore.tryAcquire())).toBe(true);
+  expect(isGranted(semaphore.tryAcquire())).toBe(false);
   release?.();
-  expect(isGiven(semaphore.tryAcquire())).toBe(true);
+  expect(isGranted(semaphore.tryAcquire())).toBe(true);
 });
 
 it('a permit that is never released is freed after its maximum hold time', async () => {
   vi.useFakeTimers();
-  const semaphore = new Semaphore({ ...limits, holdMs: 20 });
+  const semaphore = new Semaphore({ ...semaphoreLimits, holdMs: 20 });
   await semaphore.acquire();
   await semaphore.acquire();
-  expect(isGiven(semaphore.tryAcquire())).toBe(false);
+  expect(isGranted(semaphore.tryAcquire())).toBe(false);
   // Whoever waits looks once more at the end.
-  const waiting = semaphore.acquire();
-  await vi.advanceTimersByTimeAsync(limits.waitMs);
-  expect(isGiven(await waiting)).toBe(true);
+  const waitingPermits = semaphore.acquire();
+  await vi.advanceTimersByTimeAsync(semaphoreLimits.waitMs);
+  expect(isGranted(await waitingPermits)).toBe(true);
 });
 
-it('work under a permit releases it, also when it fails, and is not done if too many wait', async () => {
-  const semaphore = new Semaphore({ ...limits, permits: 1, maxWaiting: 0 });
-  const full = () => new Error('full');
-  const { promise: mayEnd, resolve: goOn } = Promise.withResolvers<void>();
-  const work = semaphore.run(async () => mayEnd.then(() => 'done'), full);
-  await expect(semaphore.run(async () => 'done beside it', full)).rejects.toThrow('full');
-  goOn();
+it('work under a permit releases the permit, also when the work fails, and is not done if too many wait', async () => {
+  const semaphore = new Semaphore({ ...semaphoreLimits, permits: 1, maxWaiting: 0 });
+  const createFullError = () => new Error('full');
+  const { promise: mayEnd, resolve: allowEnd } = Promise.withResolvers<void>();
+  const work = semaphore.run(async () => mayEnd.then(() => 'done'), createFullError);
+  await expect(semaphore.run(async () => 'done beside it', createFullError)).rejects.toThrow('full');
+  allowEnd();
   expect(await work).toBe('done');
-  await expect(semaphore.run(() => Promise.reject(new Error('failed')), full)).rejects.toThrow('failed');
-  expect(await semaphore.run(async () => 'done next', full)).toBe('done next');
+  await expect(semaphore.run(() => Promise.reject(new Error('failed')), createFullError)).rejects.toThrow('failed');
+  expect(await semaphore.run(async () => 'done next', createFullError)).toBe('done next');
 });

@@ -7,12 +7,12 @@ describe('deleting objects', () => {
     [1, [1]],
     [1_000, [1_000]],
     [2_001, [1_000, 1_000, 1]],
-  ])('deletes %i of them in lists of at most a thousand', async (count, asked) => {
-    const lists: string[][] = [];
-    const bucket = { delete: async (keys: string | string[]) => void lists.push([keys].flat()) };
+  ])('deletes %i of them in lists of at most a thousand', async (count, expectedSizes) => {
+    const deletedLists: string[][] = [];
+    const bucket = { delete: async (keys: string | string[]) => void deletedLists.push([keys].flat()) };
     const keys = Array.from({ length: count }, (_, n) => `key-${n}`);
     await deleteObjects(bucket, keys);
-    expect(lists.map(({ length }) => length)).toEqual(asked);
-    expect(lists.flat()).toEqual(keys);
+    expect(deletedLists.map(({ length }) => length)).toEqual(expectedSizes);
+    expect(deletedLists.flat()).toEqual(keys);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
-import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
+import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -10,60 +10,62 @@ import {
   readStatusAndCode,
   UNKNOWN_ID,
 } from '../support/console.ts';
-import { allow, aPolicy, aServiceAccount, deny, must } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { createKeyedAccount, expectSuccess, makeAllow, makeDeny, storePolicy } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
-const simulate = (type: string, id: string, ...checks: [action: string, resource: string][]) =>
+const simulateAccess = (type: string, id: string, ...checks: [action: string, resource: string][]) =>
   company.as.post('/v1/policies/simulate', {
     json: { principal: { type, id }, checks: checks.map(([action, resource]) => ({ action, resource })) },
   });
-const userArn = (id: string) => `arn:svc:users::${company.id}:user/${id}`;
-const makeDecision = (kind: string, rest: object = {}) => ({
+const makeUserArn = (id: string) => `arn:svc:users::${company.id}:user/${id}`;
+const makeDecision = (kind: string, otherFields: object = {}) => ({
   kind,
   policy_id: null,
   sid: null,
   group_id: null,
-  ...rest,
+  ...otherFields,
 });
 
-/** A user whom a policy allows, a policy denies, and a role lets: each through a group of its own. */
+/** Creates a user whom one policy allows, one policy denies, and a legacy role allows actions, each through its own group. */
 async function createMixedUser() {
   const sid = 'People';
-  const allowing = await must(
-    company.as.post('/v1/policies', { json: makePolicyInput([{ ...allow('users:*'), sid }, allow('groups:list')]) }),
-  );
-  const denying = await must(
+  const allowingPolicy = await expectSuccess(
     company.as.post('/v1/policies', {
-      json: makePolicyInput([{ ...deny('users:get'), resources: [userArn(company.owner.id)] }]),
+      json: makePolicyInput([{ ...makeAllow('users:*'), sid }, makeAllow('groups:list')]),
+    }),
+  );
+  const denyingPolicy = await expectSuccess(
+    company.as.post('/v1/policies', {
+      json: makePolicyInput([{ ...makeDeny('users:get'), resources: [makeUserArn(company.owner.id)] }]),
     }),
   );
   const [allowed, denied] = [await createConsoleGroup(company), await createConsoleGroup(company)];
-  await must(company.as.post(`/v1/groups/${allowed._id}/policies/${allowing._id}`));
-  await must(company.as.post(`/v1/groups/${denied._id}/policies/${denying._id}`));
-  const legacy = await createConsoleGroup(company, {
+  await expectSuccess(company.as.post(`/v1/groups/${allowed._id}/policies/${allowingPolicy._id}`));
+  await expectSuccess(company.as.post(`/v1/groups/${denied._id}/policies/${denyingPolicy._id}`));
+  const legacyGroup = await createConsoleGroup(company, {
     roles: [{ name: 'Reader', target: 'permissions', actions: ['read'] }],
     permissionIds: [await createPermission(company, { target: { company_id: company.id, service_name: 'concepts' } })],
   });
-  const user = await aUser(company);
-  const { group_ids } = await must(company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } }));
+  const user = await createAllowedUser(company);
+  const { group_ids } = await expectSuccess(company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } }));
   expect(group_ids).toEqual([]);
-  await addToGroups(company, user.id, allowed._id, denied._id, legacy._id);
-  return { ...user, sid, allowing, denying, allowed, denied, legacy };
+  await addToGroups(company, user.id, allowed._id, denied._id, legacyGroup._id);
+  return { ...user, sid, allowing: allowingPolicy, denying: denyingPolicy, allowed, denied, legacy: legacyGroup };
 }
 
 describe('a policy simulation', () => {
-  it('names what decides: a Deny, an Allow, a legacy grant, or nothing', async () => {
+  it('names the deciding rule: a Deny, an Allow, a legacy grant, or nothing', async () => {
     const user = await createMixedUser();
-    const { status, body } = await simulate(
+    const { status, body } = await simulateAccess(
       'user',
       user.id,
-      ['users:get', userArn(company.owner.id)],
-      ['users:get', userArn(user.id)],
+      ['users:get', makeUserArn(company.owner.id)],
+      ['users:get', makeUserArn(user.id)],
       ['users:list', '*'],
       ['permissions:list', '*'],
       ['concepts:get', '*'],
@@ -79,86 +81,88 @@ describe('a policy simulation', () => {
       [true, makeDecision('legacy', { group_id: user.legacy._id })],
       [false, makeDecision('none')],
     ]);
-    expect(body.results[0]).toMatchObject({ action: 'users:get', resource: userArn(company.owner.id) });
+    expect(body.results[0]).toMatchObject({ action: 'users:get', resource: makeUserArn(company.owner.id) });
   });
 
   it('names no policy and no group that the caller may not see', async () => {
     const user = await createMixedUser();
-    const { as } = await aUser(company, {
+    const { as } = await createAllowedUser(company, {
       can: ['policies:get', 'policies:list'],
       denied: ['policies:get', 'groups:get'],
       deniedOn: [user.denying.arn, `arn:svc:groups::${company.id}:group/${user.allowed._id}`],
     });
-    const resource = userArn(company.owner.id);
+    const resource = makeUserArn(company.owner.id);
     const checks = ['users:get', 'users:list', 'permissions:list'].map((action) => ({ action, resource }));
     const json = { principal: { type: 'user', id: user.id }, checks };
-    const { results } = await must(as.post('/v1/policies/simulate', { json }));
-    const shown = [
+    const { results } = await expectSuccess(as.post('/v1/policies/simulate', { json }));
+    const visibleDecisions = [
       makeDecision('deny', { group_id: user.denied._id }),
       makeDecision('allow', { policy_id: user.allowing._id, sid: user.sid }),
       makeDecision('legacy', { group_id: user.legacy._id }),
     ];
-    expect(results.map(({ decided_by }: Record<string, unknown>) => decided_by)).toEqual(shown);
-    const able = await must(as.post('/v1/policies/who-can?per_page=100', { json: { action: 'users:list', resource } }));
-    expect(able.records).toContainEqual(
-      expect.objectContaining({ principal: expect.objectContaining({ id: user.id }), decided_by: shown[1] }),
+    expect(results.map(({ decided_by }: Record<string, unknown>) => decided_by)).toEqual(visibleDecisions);
+    const allowedPrincipals = await expectSuccess(
+      as.post('/v1/policies/who-can?per_page=100', { json: { action: 'users:list', resource } }),
+    );
+    expect(allowedPrincipals.records).toContainEqual(
+      expect.objectContaining({ principal: expect.objectContaining({ id: user.id }), decided_by: visibleDecisions[1] }),
     );
   });
 
   it('gives the same decisions as real requests get', async () => {
     const user = await createMixedUser();
-    const policyId = managedPolicyNamed('ReadOnly').id;
+    const policyId = getManagedPolicyByName('ReadOnly').id;
     const requests: [path: string, action: string, resource: string][] = [
-      ['/v1/users', 'users:list', userArn('*')],
-      [`/v1/users/${user.id}`, 'users:get', userArn(user.id)],
-      [`/v1/users/${company.owner.id}`, 'users:get', userArn(company.owner.id)],
+      ['/v1/users', 'users:list', makeUserArn('*')],
+      [`/v1/users/${user.id}`, 'users:get', makeUserArn(user.id)],
+      [`/v1/users/${company.owner.id}`, 'users:get', makeUserArn(company.owner.id)],
       ['/v1/groups', 'groups:list', `arn:svc:groups::${company.id}:group/*`],
       ['/v1/permissions', 'permissions:list', `arn:svc:permissions::${company.id}:permission/*`],
       ['/v1/policies', 'policies:list', `arn:svc:iam::${company.id}:policy/*`],
       [`/v1/policies/${policyId}`, 'policies:get', 'arn:svc:iam:::policy/managed/ReadOnly'],
     ];
-    const { body } = await simulate(
+    const { body } = await simulateAccess(
       'user',
       user.id,
       ...requests.map(([, action, on]) => [action, on] as [string, string]),
     );
-    const told = body.results.map(({ allowed }: { allowed: boolean }) => allowed);
-    const met = [];
-    for (const [path] of requests) met.push((await user.as.get(path)).status === 200);
-    expect(told).toEqual(met);
-    expect(new Set(met)).toEqual(new Set([true, false]));
+    const simulatedDecisions = body.results.map(({ allowed }: { allowed: boolean }) => allowed);
+    const actualDecisions = [];
+    for (const [path] of requests) actualDecisions.push((await user.as.get(path)).status === 200);
+    expect(simulatedDecisions).toEqual(actualDecisions);
+    expect(new Set(actualDecisions)).toEqual(new Set([true, false]));
   });
 
   it('names ownership as what decides for the owner', async () => {
-    const { body } = await simulate('user', company.owner.id, ['company:update_sso', '*']);
+    const { body } = await simulateAccess('user', company.owner.id, ['company:update_sso', '*']);
     expect(body.results[0]).toMatchObject({ allowed: true, decided_by: makeDecision('owner') });
   });
 
   it('considers the groups of a service account in its own account', async () => {
     const group = await createConsoleGroup(company);
-    await must(company.as.post(`/v1/groups/${group._id}/policies/${managedPolicyNamed('ReadOnly').id}`));
-    const robot = await aServiceAccount(company, [group._id]);
-    const { body } = await simulate(
+    await expectSuccess(company.as.post(`/v1/groups/${group._id}/policies/${getManagedPolicyByName('ReadOnly').id}`));
+    const serviceAccount = await createKeyedAccount(company, [group._id]);
+    const { body } = await simulateAccess(
       'service_account',
-      robot.id,
+      serviceAccount.id,
       ['accounts:ListAccounts', '*'],
       ['accounts:CreateAccount', '*'],
     );
     expect(body.results.map(({ allowed }: { allowed: boolean }) => allowed)).toEqual([true, false]);
-    expect((await robot.as.get('/accounts')).status).toBe(200);
+    expect((await serviceAccount.as.get('/accounts')).status).toBe(200);
   });
 
   it('is answered 404 for a principal that does not exist in the company', async () => {
-    const other = await aCompany();
-    const robot = await aServiceAccount(other);
+    const other = await createOwnedCompany();
+    const serviceAccount = await createKeyedAccount(other);
     for (const [type, id, code] of [
       ['user', other.owner.id, 'USER_NOT_FOUND'],
       ['user', UNKNOWN_ID, 'USER_NOT_FOUND'],
-      ['user', (await aServiceAccount(company)).id, 'USER_NOT_FOUND'],
-      ['service_account', robot.id, 'SERVICE_ACCOUNT_NOT_FOUND'],
+      ['user', (await createKeyedAccount(company)).id, 'USER_NOT_FOUND'],
+      ['service_account', serviceAccount.id, 'SERVICE_ACCOUNT_NOT_FOUND'],
       ['service_account', company.owner.id, 'SERVICE_ACCOUNT_NOT_FOUND'],
     ] as const) {
-      expect(readStatusAndCode(await simulate(type, id, ['users:list', '*']))).toEqual([404, code]);
+      expect(readStatusAndCode(await simulateAccess(type, id, ['users:list', '*']))).toEqual([404, code]);
     }
   });
 
@@ -170,11 +174,11 @@ describe('a policy simulation', () => {
     [{ checks: [{ action: 'users:*', resource: '*' }] }, 'checks.0.action'],
     [{ checks: [{ action: 'users:list', resource: 'users' }] }, 'checks.0.resource'],
     [{ checks: Array.from({ length: 101 }, () => ({ action: 'users:list', resource: '*' })) }, 'checks'],
-  ])('with %j is not valid', async (wrong, field) => {
+  ])('with %j is not valid', async (wrongFields, field) => {
     const json = {
       principal: { type: 'user', id: UNKNOWN_ID },
       checks: [{ action: 'users:list', resource: '*' }],
-      ...wrong,
+      ...wrongFields,
     };
     expect(readInvalidFields(await company.as.post('/v1/policies/simulate', { json }))).toEqual([
       422,
@@ -187,7 +191,7 @@ describe('a policy simulation', () => {
 describe('the access of the caller', () => {
   it('is returned with its policies and every action allowed on all resources', async () => {
     const user = await createMixedUser();
-    await must(company.as.post(`/v1/groups/${user.denied._id}/policies/${user.allowing._id}`));
+    await expectSuccess(company.as.post(`/v1/groups/${user.denied._id}/policies/${user.allowing._id}`));
     const { status, body } = await user.as.get('/v1/auth/permissions');
     expect([status, body]).toEqual([
       200,
@@ -215,33 +219,35 @@ describe('the access of the caller', () => {
     );
     expect(body.actions).not.toContain('groups:get');
 
-    const hiding = await createConsoleGroup(company);
+    const hidingGroup = await createConsoleGroup(company);
     const statements = [
-      { ...deny('groups:get'), resources: [`arn:svc:groups::${company.id}:group/${user.allowed._id}`] },
-      { ...deny('policies:get'), resources: [user.denying.arn] },
+      { ...makeDeny('groups:get'), resources: [`arn:svc:groups::${company.id}:group/${user.allowed._id}`] },
+      { ...makeDeny('policies:get'), resources: [user.denying.arn] },
     ];
-    await must(company.as.post(`/v1/groups/${hiding._id}/policies/${await aPolicy(company, statements)}`));
-    await addToGroups(company, user.id, hiding._id);
-    const { policies } = await must(user.as.get('/v1/auth/permissions'));
+    await expectSuccess(
+      company.as.post(`/v1/groups/${hidingGroup._id}/policies/${await storePolicy(company, statements)}`),
+    );
+    await addToGroups(company, user.id, hidingGroup._id);
+    const { policies } = await expectSuccess(user.as.get('/v1/auth/permissions'));
     expect(policies).toHaveLength(2);
     expect(policies).toContainEqual(expect.objectContaining({ _id: user.allowing._id, group_ids: [user.denied._id] }));
     expect(policies).not.toContainEqual(expect.objectContaining({ _id: user.denying._id }));
     expect(body.actions).not.toContain('permissions:create');
   });
 
-  it('is everything for the owner, and nothing for a new user', async () => {
+  it('allows everything for the owner, and nothing for a new user', async () => {
     const { body } = await company.as.get('/v1/auth/permissions');
     expect(body).toMatchObject({ user_id: company.owner.id, is_owner: true, actions: ALL_ACTIONS });
     expect(body.policies).toMatchObject([
       {
-        _id: managedPolicyNamed('FullAdmin').id,
+        _id: getManagedPolicyByName('FullAdmin').id,
         name: 'FullAdmin',
         type: 'managed',
         arn: 'arn:svc:iam:::policy/managed/FullAdmin',
       },
     ]);
-    const user = await aUser(company);
-    await must(company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } }));
+    const user = await createAllowedUser(company);
+    await expectSuccess(company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } }));
     expect((await user.as.get('/v1/auth/permissions')).body).toMatchObject({ policies: [], actions: [] });
   });
 });

@@ -2,36 +2,45 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
-import { createRivalEnv } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aServiceAccount, aUser, bind, must, signed } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { createOvertakenEnv } from '../support/rival.ts';
+import {
+  bindUser,
+  createGrouplessUser,
+  createKeyedAccount,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+  makeAllow,
+  storePolicy,
+} from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 beforeEach(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
-const KIB = 1024;
+const KIB_BYTES = 1024;
 const measureBytes = (statements: PolicyStatement[]) =>
   new TextEncoder().encode(JSON.stringify({ version: '2024-01-01', statements })).length;
 
-/** Statements of a document of exactly so many bytes. */
+/** Returns the statements of a document of exactly so many bytes. */
 function makeStatements(bytes: number): PolicyStatement[] {
-  const statement = (filler: number): PolicyStatement => ({
-    ...allow('users:list'),
+  const makeStatement = (filler: number): PolicyStatement => ({
+    ...makeAllow('users:list'),
     resources: Array.from({ length: Math.ceil(filler / 500) }, (_, at) =>
       `arn:svc:${at}:`.padEnd(Math.min(500, filler - at * 500), 'x'),
     ),
   });
-  let filler = bytes - 2 * KIB;
-  for (let rounds = 0; rounds < 10; rounds += 1) filler += bytes - measureBytes([statement(filler)]);
-  const statements = [statement(filler)];
+  let filler = bytes - 2 * KIB_BYTES;
+  for (let round = 0; round < 10; round += 1) filler += bytes - measureBytes([makeStatement(filler)]);
+  const statements = [makeStatement(filler)];
   expect(measureBytes(statements)).toBe(bytes);
   return statements;
 }
 
-const createPolicies = (count: number, bytes = 20 * KIB) =>
-  Promise.all(Array.from({ length: count }, () => aPolicy(company, makeStatements(bytes))));
+const createPolicies = (count: number, bytes = 20 * KIB_BYTES) =>
+  Promise.all(Array.from({ length: count }, () => storePolicy(company, makeStatements(bytes))));
 
 const expectRefused = ({ status, body }: ApiResponse, code: 'POLICY_LIMIT_EXCEEDED' | 'AlreadyExists') => {
   expect([status, body.error]).toEqual([409, code]);
@@ -41,86 +50,103 @@ const expectRefused = ({ status, body }: ApiResponse, code: 'POLICY_LIMIT_EXCEED
 describe('a policy document', () => {
   it('has at most 20 KiB', async () => {
     const { as } = company;
-    const made = await as.post('/v1/policies', { json: makePolicyInput(makeStatements(20 * KIB)) });
-    expect(made.status).toBe(201);
-    const tooLarge = makePolicyInput(makeStatements(20 * KIB + 1));
+    const createAnswer = await as.post('/v1/policies', { json: makePolicyInput(makeStatements(20 * KIB_BYTES)) });
+    expect(createAnswer.status).toBe(201);
+    const tooLarge = makePolicyInput(makeStatements(20 * KIB_BYTES + 1));
     expectRefused(await as.post('/v1/policies', { json: tooLarge }), 'POLICY_LIMIT_EXCEEDED');
     const { document } = tooLarge;
-    expectRefused(await as.put(`/v1/policies/${made.body._id}`, { json: { document } }), 'POLICY_LIMIT_EXCEEDED');
+    expectRefused(
+      await as.put(`/v1/policies/${createAnswer.body._id}`, { json: { document } }),
+      'POLICY_LIMIT_EXCEEDED',
+    );
   });
 });
 
 describe('a group', () => {
-  it('has at most 50 policies, on both APIs, also if another is attached meanwhile', async () => {
+  it('has at most 50 policies, on both APIs, also if another policy is attached meanwhile', async () => {
     const group = await createConsoleGroup(company);
-    const ids = await createPolicies(51, 3 * KIB);
+    const ids = await createPolicies(51, 3 * KIB_BYTES);
     const path = (id: string) => `/v1/groups/${group._id}/policies/${id}`;
-    for (const id of ids.slice(0, 49)) await must(company.as.post(path(id)));
-    const rival = createRivalEnv(/^insert into "group_policies"/, () => must(company.as.post(path(ids[49] as string))));
-    expectRefused(await company.as.post(path(ids[50] as string), { env: rival.env }), 'POLICY_LIMIT_EXCEEDED');
-    expect(rival.hasRun()).toBe(true);
-    const onOther = await signed(company.apiKey).post(`/groups/${group._id}/policies/${ids[50]}`);
-    expectRefused(onOther, 'AlreadyExists');
+    for (const id of ids.slice(0, 49)) await expectSuccess(company.as.post(path(id)));
+    const overtakenEnv = createOvertakenEnv(/^insert into "group_policies"/, () =>
+      expectSuccess(company.as.post(path(ids[49] as string))),
+    );
+    expectRefused(await company.as.post(path(ids[50] as string), { env: overtakenEnv.env }), 'POLICY_LIMIT_EXCEEDED');
+    expect(overtakenEnv.hasRun()).toBe(true);
+    const organizationAnswer = await createSignedCaller(company.apiKey).post(
+      `/groups/${group._id}/policies/${ids[50]}`,
+    );
+    expectRefused(organizationAnswer, 'AlreadyExists');
     // An attached policy may be attached again, and another after one is detached.
     expect((await company.as.post(path(ids[0] as string))).status).toBe(204);
-    await must(company.as.delete(path(ids[0] as string)));
+    await expectSuccess(company.as.delete(path(ids[0] as string)));
     expect((await company.as.post(path(ids[50] as string))).status).toBe(204);
   });
 });
 
 describe('the policy documents of one principal', () => {
-  /** Two groups whose documents have 240 and 20 KiB: together 4 KiB more than may reach one. */
-  const twoGroups = async () => {
+  /** Creates two groups whose documents have 240 and 20 KiB: together 4 KiB more than a principal may have. */
+  const createTwoGroups = async () => {
     const [large, small] = [
-      await aGroup(company, ...(await createPolicies(12))),
-      await aGroup(company, ...(await createPolicies(1))),
+      await createPolicyGroup(company, ...(await createPolicies(12))),
+      await createPolicyGroup(company, ...(await createPolicies(1))),
     ];
     return { large, small };
   };
 
-  it('have at most 256 KiB when somebody is put into a group', async () => {
-    const { large, small } = await twoGroups();
-    const user = await aUser(company);
-    await bind(company, large, user.id);
+  it('have at most 256 KiB when the principal is put into a group', async () => {
+    const { large, small } = await createTwoGroups();
+    const user = await createGrouplessUser(company);
+    await bindUser(company, large, user.id);
     const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
-    expectRefused(await signed(company.apiKey).post(`/groups/${small}/bindings`, { json }), 'AlreadyExists');
-    const add = (ids: string[]) => company.as.post(`/v1/users/${user.id}/groups`, { json: { group_ids: ids } });
-    expectRefused(await add([small]), 'POLICY_LIMIT_EXCEEDED');
-    const robot = await aServiceAccount(company, [large]);
-    const ofRobot = { principal_type: 'service_account', principal_id: robot.id, account_id: robot.accountId };
-    expectRefused(await signed(company.apiKey).post(`/groups/${small}/bindings`, { json: ofRobot }), 'AlreadyExists');
+    expectRefused(
+      await createSignedCaller(company.apiKey).post(`/groups/${small}/bindings`, { json }),
+      'AlreadyExists',
+    );
+    const addToGroups = (ids: string[]) => company.as.post(`/v1/users/${user.id}/groups`, { json: { group_ids: ids } });
+    expectRefused(await addToGroups([small]), 'POLICY_LIMIT_EXCEEDED');
+    const serviceAccount = await createKeyedAccount(company, [large]);
+    const accountBinding = {
+      principal_type: 'service_account',
+      principal_id: serviceAccount.id,
+      account_id: serviceAccount.accountId,
+    };
+    expectRefused(
+      await createSignedCaller(company.apiKey).post(`/groups/${small}/bindings`, { json: accountBinding }),
+      'AlreadyExists',
+    );
     expect((await company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [small] } })).status).toBe(200);
   });
 
-  it('have at most 256 KiB when somebody is invited into groups', async () => {
-    const { large, small } = await twoGroups();
+  it('have at most 256 KiB when a user is invited into groups', async () => {
+    const { large, small } = await createTwoGroups();
     const json = { email: `invited@${company.slug}.test`, group_ids: [large, small] };
     expectRefused(await company.as.post('/v1/users/invite', { json }), 'POLICY_LIMIT_EXCEEDED');
   });
 
   it('have at most 256 KiB when a policy is attached or made longer', async () => {
-    const { large } = await twoGroups();
-    const [first, second] = await createPolicies(2, 10 * KIB);
-    const other = await aGroup(company, first as string);
-    const user = await aUser(company);
-    await bind(company, large, user.id);
-    await bind(company, other, user.id);
-    const attach = (groupId: string) => company.as.post(`/v1/groups/${groupId}/policies/${second}`);
-    expectRefused(await attach(other), 'POLICY_LIMIT_EXCEEDED');
-    expect((await attach(await aGroup(company))).status).toBe(204);
-    const change = (bytes: number) =>
+    const { large } = await createTwoGroups();
+    const [first, second] = await createPolicies(2, 10 * KIB_BYTES);
+    const other = await createPolicyGroup(company, first as string);
+    const user = await createGrouplessUser(company);
+    await bindUser(company, large, user.id);
+    await bindUser(company, other, user.id);
+    const attachPolicy = (groupId: string) => company.as.post(`/v1/groups/${groupId}/policies/${second}`);
+    expectRefused(await attachPolicy(other), 'POLICY_LIMIT_EXCEEDED');
+    expect((await attachPolicy(await createPolicyGroup(company))).status).toBe(204);
+    const changeSize = (bytes: number) =>
       company.as.put(`/v1/policies/${first}`, { json: { document: makePolicyInput(makeStatements(bytes)).document } });
-    expectRefused(await change(17 * KIB), 'POLICY_LIMIT_EXCEEDED');
-    expect((await change(16 * KIB)).status).toBe(200);
+    expectRefused(await changeSize(17 * KIB_BYTES), 'POLICY_LIMIT_EXCEEDED');
+    expect((await changeSize(16 * KIB_BYTES)).status).toBe(200);
   });
 
-  it('have at most 256 KiB when somebody is put into another group meanwhile', async () => {
-    const { large, small } = await twoGroups();
-    const user = await aUser(company);
-    const add = (id: string, env?: Record<string, string>) =>
+  it('have at most 256 KiB when the principal is put into another group meanwhile', async () => {
+    const { large, small } = await createTwoGroups();
+    const user = await createGrouplessUser(company);
+    const addToGroup = (id: string, env?: Record<string, string>) =>
       company.as.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] }, ...(env && { env }) });
-    const rival = createRivalEnv(/^insert into "group_bindings"/, () => must(add(large)));
-    expectRefused(await add(small, rival.env), 'POLICY_LIMIT_EXCEEDED');
-    expect(rival.hasRun()).toBe(true);
+    const overtakenEnv = createOvertakenEnv(/^insert into "group_bindings"/, () => expectSuccess(addToGroup(large)));
+    expectRefused(await addToGroup(small, overtakenEnv.env), 'POLICY_LIMIT_EXCEEDED');
+    expect(overtakenEnv.hasRun()).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
-import { MANAGED_POLICIES, managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
+import { getManagedPolicyByName, MANAGED_POLICIES } from '../../src/permissions/managed-policies.ts';
 import {
   addToGroups,
   createConsoleGroup,
@@ -10,18 +10,18 @@ import {
   UNKNOWN_ID,
 } from '../support/console.ts';
 import { selectRow } from '../support/rival.ts';
-import { allow, deny, must } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { expectSuccess, makeAllow, makeDeny } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
-const READS = [allow('users:list')];
+const READ_STATEMENTS = [makeAllow('users:list')];
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
 const postPolicy = (json: Record<string, unknown>) => company.as.post('/v1/policies', { json });
-const createPolicy = async (statements = READS) => (await postPolicy(makePolicyInput(statements))).body;
+const createPolicy = async (statements = READ_STATEMENTS) => (await postPolicy(makePolicyInput(statements))).body;
 
 describe('a policy', () => {
   it('is created, and shown as it was sent', async () => {
@@ -57,11 +57,11 @@ describe('a policy', () => {
     [{ document: undefined }, 'document'],
     [{ document: null }, 'document'],
     [{ document: 'text' }, 'document'],
-    [{ document: { version: '2012-10-17', statements: READS } }, 'document.version'],
+    [{ document: { version: '2012-10-17', statements: READ_STATEMENTS } }, 'document.version'],
     [{ document: { version: '2024-01-01', statements: [] } }, 'document.statements'],
-    [{ document: { version: '2024-01-01', statements: READS, id: 'x' } }, 'document.id'],
-  ])('with %j is not valid', async (wrong, field) => {
-    expect(readInvalidFields(await postPolicy(makePolicyInput(READS, wrong)))).toEqual([
+    [{ document: { version: '2024-01-01', statements: READ_STATEMENTS, id: 'x' } }, 'document.id'],
+  ])('with %j is not valid', async (wrongFields, field) => {
+    expect(readInvalidFields(await postPolicy(makePolicyInput(READ_STATEMENTS, wrongFields)))).toEqual([
       422,
       'VALIDATION_ERROR',
       field,
@@ -79,61 +79,69 @@ describe('a policy', () => {
     [{ resources: undefined }, 'resources'],
     [{ condition: {} }, 'condition'],
     [{ sid: '' }, 'sid'],
-  ])('with a statement of %j is not valid', async (wrong, field) => {
-    const statements = [{ ...allow('users:list'), ...wrong }];
+  ])('with a statement of %j is not valid', async (wrongFields, field) => {
+    const statements = [{ ...makeAllow('users:list'), ...wrongFields }];
     const answer = await postPolicy(makePolicyInput(statements as never));
     expect(readInvalidFields(answer)).toEqual([422, 'VALIDATION_ERROR', `document.statements.0.${field}`]);
   });
 
   it('is refused over the limit of its length', async () => {
     const resources = Array.from({ length: 100 }, (_, n) => `arn:svc:users::${company.id}:user/${n}${'x'.repeat(400)}`);
-    const answer = await postPolicy(makePolicyInput([{ ...allow('users:list'), resources }]));
+    const answer = await postPolicy(makePolicyInput([{ ...makeAllow('users:list'), resources }]));
     expect(readStatusAndCode(answer)).toEqual([409, 'POLICY_LIMIT_EXCEEDED']);
   });
 
-  it('is refused a name that another policy has, managed ones included', async () => {
+  it('is refused a name that another policy has, including managed policies', async () => {
     const { name } = await createPolicy();
-    expect(readStatusAndCode(await postPolicy(makePolicyInput(READS, { name })))).toEqual([
+    expect(readStatusAndCode(await postPolicy(makePolicyInput(READ_STATEMENTS, { name })))).toEqual([
       409,
       'POLICY_NAME_DUPLICATE',
     ]);
-    expect(readStatusAndCode(await postPolicy(makePolicyInput(READS, { name: 'FullAdmin' })))).toEqual([
+    expect(readStatusAndCode(await postPolicy(makePolicyInput(READ_STATEMENTS, { name: 'FullAdmin' })))).toEqual([
       409,
       'POLICY_NAME_DUPLICATE',
     ]);
     const { _id } = await createPolicy();
-    for (const taken of [name, 'ReadOnly']) {
-      const answer = await company.as.put(`/v1/policies/${_id}`, { json: { name: taken } });
+    for (const takenName of [name, 'ReadOnly']) {
+      const answer = await company.as.put(`/v1/policies/${_id}`, { json: { name: takenName } });
       expect(readStatusAndCode(answer)).toEqual([409, 'POLICY_NAME_DUPLICATE']);
     }
-    const other = await aCompany();
-    expect((await other.as.post('/v1/policies', { json: makePolicyInput(READS, { name }) })).status).toBe(201);
+    const other = await createOwnedCompany();
+    expect((await other.as.post('/v1/policies', { json: makePolicyInput(READ_STATEMENTS, { name }) })).status).toBe(
+      201,
+    );
   });
 
-  it('changes only what is sent', async () => {
-    const before = await createPolicy();
-    const put = async (json: object) => (await company.as.put(`/v1/policies/${before._id}`, { json })).body;
-    const renamed = await put({ name: 'Renamed' });
-    expect(renamed).toEqual({
-      ...before,
+  it('is changed only in the fields that are sent', async () => {
+    const policyBefore = await createPolicy();
+    const putPolicy = async (json: object) => (await company.as.put(`/v1/policies/${policyBefore._id}`, { json })).body;
+    const renamedPolicy = await putPolicy({ name: 'Renamed' });
+    expect(renamedPolicy).toEqual({
+      ...policyBefore,
       name: 'Renamed',
       arn: `arn:svc:iam::${company.id}:policy/inline/Renamed`,
       updated_at: expect.any(String),
     });
-    const { document } = makePolicyInput([allow('groups:*'), deny('groups:delete')]);
-    expect(await put({ document, description: 'Groups.' })).toMatchObject({ name: 'Renamed', document });
-    expect(await put({})).toMatchObject({ description: 'Groups.', document });
-    const bad = await company.as.put(`/v1/policies/${before._id}`, { json: { document: { statements: READS } } });
-    expect(readInvalidFields(bad)).toEqual([422, 'VALIDATION_ERROR', 'document.version']);
+    const { document } = makePolicyInput([makeAllow('groups:*'), makeDeny('groups:delete')]);
+    expect(await putPolicy({ document, description: 'Groups.' })).toMatchObject({ name: 'Renamed', document });
+    expect(await putPolicy({})).toMatchObject({ description: 'Groups.', document });
+    const invalidAnswer = await company.as.put(`/v1/policies/${policyBefore._id}`, {
+      json: { document: { statements: READ_STATEMENTS } },
+    });
+    expect(readInvalidFields(invalidAnswer)).toEqual([422, 'VALIDATION_ERROR', 'document.version']);
   });
 
   it('is deleted once, and not while a group uses it', async () => {
     const { _id } = await createPolicy();
     const group = await createConsoleGroup(company);
-    await must(company.as.post(`/v1/groups/${group._id}/policies/${_id}`));
-    const used = await company.as.delete(`/v1/policies/${_id}`);
-    expect([...readStatusAndCode(used), used.body.details.groups]).toEqual([409, 'POLICY_IN_USE', 1]);
-    await must(company.as.delete(`/v1/groups/${group._id}`));
+    await expectSuccess(company.as.post(`/v1/groups/${group._id}/policies/${_id}`));
+    const deleteWhileUsed = await company.as.delete(`/v1/policies/${_id}`);
+    expect([...readStatusAndCode(deleteWhileUsed), deleteWhileUsed.body.details.groups]).toEqual([
+      409,
+      'POLICY_IN_USE',
+      1,
+    ]);
+    await expectSuccess(company.as.delete(`/v1/groups/${group._id}`));
     expect((await company.as.delete(`/v1/policies/${_id}`)).status).toBe(204);
     expect(readStatusAndCode(await company.as.delete(`/v1/policies/${_id}`))).toEqual([404, 'POLICY_NOT_FOUND']);
   });
@@ -161,22 +169,22 @@ describe('a managed policy', () => {
 
 describe('the clone of a policy', () => {
   it('is a policy of the company with the same document', async () => {
-    const { id, document, description } = managedPolicyNamed('UserManager');
+    const { id, document, description } = getManagedPolicyByName('UserManager');
     const { status, body } = await company.as.post(`/v1/policies/${id}/clone`, { json: { name: 'Our managers' } });
     expect([status, body]).toMatchObject([201, { name: 'Our managers', type: 'inline', document, description }]);
-    const changed = await company.as.put(`/v1/policies/${body._id}`, {
-      json: makePolicyInput(READS, { name: 'Ours' }),
+    const changedClone = await company.as.put(`/v1/policies/${body._id}`, {
+      json: makePolicyInput(READ_STATEMENTS, { name: 'Ours' }),
     });
-    expect(changed.status).toBe(200);
+    expect(changedClone.status).toBe(200);
     expect((await company.as.get(`/v1/policies/${id}`)).body.document).toEqual(document);
-    const again = await company.as.post(`/v1/policies/${body._id}/clone`, {
+    const secondClone = await company.as.post(`/v1/policies/${body._id}/clone`, {
       json: { name: 'Copy', description: 'New' },
     });
-    expect(again.body).toMatchObject({ description: 'New', document: changed.body.document });
+    expect(secondClone.body).toMatchObject({ description: 'New', document: changedClone.body.document });
   });
 
-  it('is refused with a taken name', async () => {
-    const path = `/v1/policies/${managedPolicyNamed('UserManager').id}/clone`;
+  it('is refused with a name that another policy has', async () => {
+    const path = `/v1/policies/${getManagedPolicyByName('UserManager').id}/clone`;
     expect(readInvalidFields(await company.as.post(path, { json: {} }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
     for (const name of ['UserManager', (await createPolicy()).name]) {
       expect(readStatusAndCode(await company.as.post(path, { json: { name } }))).toEqual([
@@ -188,38 +196,40 @@ describe('the clone of a policy', () => {
 });
 
 describe('the list of policies', () => {
-  it('has the managed policies and then the company’s own, by pages', async () => {
-    const crowd = await aCompany();
-    const made: string[] = [];
+  it('has the managed policies first and then the company’s own, in pages', async () => {
+    const crowdedCompany = await createOwnedCompany();
+    const createdIds: string[] = [];
     for (let count = 0; count < 5; count += 1) {
-      made.push((await must(crowd.as.post('/v1/policies', { json: makePolicyInput(READS) })))._id);
+      createdIds.push(
+        (await expectSuccess(crowdedCompany.as.post('/v1/policies', { json: makePolicyInput(READ_STATEMENTS) })))._id,
+      );
     }
     const managed = MANAGED_POLICIES.map(({ id }) => id);
-    const oldestFirst = made.toReversed();
+    const oldestFirst = createdIds.toReversed();
     for (const [at, id] of oldestFirst.entries())
       await selectRow('update policies set created_at = ? where id = ?', at + 1, id);
-    const wanted = [...managed, ...made];
+    const expectedIds = [...managed, ...createdIds];
     for (const perPage of [1, 4, 13, 14, 15, 100]) {
-      const seen: string[] = [];
-      for (let page = 1; (page - 1) * perPage < wanted.length + perPage; page += 1) {
-        const { body } = await crowd.as.get(`/v1/policies?page=${page}&per_page=${perPage}`);
-        expect([body.total, body.quantity]).toEqual([wanted.length, body.records.length]);
-        seen.push(...body.records.map(({ _id }: { _id: string }) => _id));
+      const listedIds: string[] = [];
+      for (let page = 1; (page - 1) * perPage < expectedIds.length + perPage; page += 1) {
+        const { body } = await crowdedCompany.as.get(`/v1/policies?page=${page}&per_page=${perPage}`);
+        expect([body.total, body.quantity]).toEqual([expectedIds.length, body.records.length]);
+        listedIds.push(...body.records.map(({ _id }: { _id: string }) => _id));
       }
-      expect(seen).toEqual(wanted);
+      expect(listedIds).toEqual(expectedIds);
     }
-    const sorted = async (by: string) =>
-      (await crowd.as.get(`/v1/policies?sort_by=${by}`)).body.records.map(({ _id }: { _id: string }) => _id);
-    expect(await sorted('type')).toEqual(wanted);
-    expect(await sorted('-type')).toEqual([...made, ...managed]);
-    expect((await sorted('created_at')).slice(0, 5)).toEqual(oldestFirst);
-    expect((await sorted('-created_at')).slice(-5)).toEqual(made);
+    const listSorted = async (by: string) =>
+      (await crowdedCompany.as.get(`/v1/policies?sort_by=${by}`)).body.records.map(({ _id }: { _id: string }) => _id);
+    expect(await listSorted('type')).toEqual(expectedIds);
+    expect(await listSorted('-type')).toEqual([...createdIds, ...managed]);
+    expect((await listSorted('created_at')).slice(0, 5)).toEqual(oldestFirst);
+    expect((await listSorted('-created_at')).slice(-5)).toEqual(createdIds);
   });
 });
 
 describe('the list of actions', () => {
   it('is returned to any signed-in caller, by service and as a whole', async () => {
-    const { as } = await aUser(company);
+    const { as } = await createAllowedUser(company);
     const { status, body } = await as.get('/v1/policies/actions');
     expect([status, body.all]).toEqual([200, ALL_ACTIONS]);
     expect(Object.values(body.services).flat()).toEqual(body.all);
@@ -228,15 +238,15 @@ describe('the list of actions', () => {
 });
 
 describe('the access to single policies', () => {
-  const named = (name: string) => `arn:svc:iam::${company.id}:policy/inline/${name}`;
+  const makePolicyArn = (name: string) => `arn:svc:iam::${company.id}:policy/inline/${name}`;
 
-  it('is granted by their name, and shows nothing of others', async () => {
-    const mine = (await postPolicy(makePolicyInput(READS, { name: 'Team North' }))).body;
+  it('is granted by their name, and shows nothing of other policies', async () => {
+    const namedPolicy = (await postPolicy(makePolicyInput(READ_STATEMENTS, { name: 'Team North' }))).body;
     const other = await createPolicy();
-    const { as } = await aUser(company, { can: ['policies:*'], on: [named('Team*')] });
-    expect((await as.get(`/v1/policies/${mine._id}`)).status).toBe(200);
+    const { as } = await createAllowedUser(company, { can: ['policies:*'], on: [makePolicyArn('Team*')] });
+    expect((await as.get(`/v1/policies/${namedPolicy._id}`)).status).toBe(200);
     // One that is there, a managed one, one that is not: all the same, and before the body is looked at.
-    for (const id of [other._id, managedPolicyNamed('ReadOnly').id, UNKNOWN_ID]) {
+    for (const id of [other._id, getManagedPolicyByName('ReadOnly').id, UNKNOWN_ID]) {
       const answers = [
         await as.get(`/v1/policies/${id}`),
         await as.put(`/v1/policies/${id}`, { json: { name: 7 } }),
@@ -245,28 +255,32 @@ describe('the access to single policies', () => {
       for (const answer of answers) expect(readStatusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
     }
     expect((await as.get('/v1/policies')).status).toBe(403);
-    expect((await as.post(`/v1/policies/${mine._id}/clone`, { json: { name: 'Team South' } })).status).toBe(403);
-    expect((await as.post('/v1/policies', { json: makePolicyInput(READS) })).status).toBe(403);
-    expect((await as.put(`/v1/policies/${mine._id}`, { json: { description: 'Ours' } })).status).toBe(200);
+    expect((await as.post(`/v1/policies/${namedPolicy._id}/clone`, { json: { name: 'Team South' } })).status).toBe(403);
+    expect((await as.post('/v1/policies', { json: makePolicyInput(READ_STATEMENTS) })).status).toBe(403);
+    expect((await as.put(`/v1/policies/${namedPolicy._id}`, { json: { description: 'Ours' } })).status).toBe(200);
   });
 
-  it('is granted for managed ones by their ARN, which names no company', async () => {
-    const { as } = await aUser(company, { can: ['policies:get'], on: ['arn:svc:iam:::policy/managed/Read*'] });
-    expect((await as.get(`/v1/policies/${managedPolicyNamed('ReadOnly').id}`)).status).toBe(200);
-    expect((await as.get(`/v1/policies/${managedPolicyNamed('FullAdmin').id}`)).status).toBe(403);
+  it('is granted for managed policies by their ARN, which names no company', async () => {
+    const { as } = await createAllowedUser(company, {
+      can: ['policies:get'],
+      on: ['arn:svc:iam:::policy/managed/Read*'],
+    });
+    expect((await as.get(`/v1/policies/${getManagedPolicyByName('ReadOnly').id}`)).status).toBe(200);
+    expect((await as.get(`/v1/policies/${getManagedPolicyByName('FullAdmin').id}`)).status).toBe(403);
     expect((await as.get(`/v1/policies/${(await createPolicy())._id}`)).status).toBe(403);
   });
 
   it('can be denied for a single policy', async () => {
-    const hidden = (await postPolicy(makePolicyInput(READS, { name: 'Hidden from all' }))).body;
-    const { _id: shown } = await createPolicy();
+    const hiddenPolicy = (await postPolicy(makePolicyInput(READ_STATEMENTS, { name: 'Hidden from all' }))).body;
+    const { _id: visiblePolicyId } = await createPolicy();
     const { _id: group } = await createConsoleGroup(company);
-    const denial = (await postPolicy(makePolicyInput([{ ...deny('policies:get'), resources: [hidden.arn] }]))).body;
-    await must(company.as.post(`/v1/groups/${group}/policies/${denial._id}`));
-    const { as, id } = await aUser(company, { can: ['policies:get'] });
+    const denial = (await postPolicy(makePolicyInput([{ ...makeDeny('policies:get'), resources: [hiddenPolicy.arn] }])))
+      .body;
+    await expectSuccess(company.as.post(`/v1/groups/${group}/policies/${denial._id}`));
+    const { as, id } = await createAllowedUser(company, { can: ['policies:get'] });
     await addToGroups(company, id, group);
-    expect((await as.get(`/v1/policies/${shown}`)).status).toBe(200);
-    expect((await as.get(`/v1/policies/${hidden._id}`)).status).toBe(403);
+    expect((await as.get(`/v1/policies/${visiblePolicyId}`)).status).toBe(200);
+    expect((await as.get(`/v1/policies/${hiddenPolicy._id}`)).status).toBe(403);
     expect(readStatusAndCode(await as.get(`/v1/policies/${UNKNOWN_ID}`))).toEqual([404, 'POLICY_NOT_FOUND']);
   });
 });

@@ -5,33 +5,34 @@ import { type ControlDb, commit, countChangedRows, openControlDb, rehearse } fro
 import type { ObservedQueries } from '../../src/db/rehearsing-session.ts';
 import { visualizations } from '../../src/db/schema/visualizations.ts';
 import { selectRow } from '../support/rival.ts';
-import { aCompany } from '../support/worlds.ts';
-import { aVisualization } from '../visualizations/support.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
+import { postVisualization } from '../visualizations/support.ts';
 
 let id: string;
 beforeEach(async () => {
-  id = (await aVisualization((await aCompany()).as, 'SELECT 1', { name: 'As it was' }))._id;
+  id = (await postVisualization((await createOwnedCompany()).as, 'SELECT 1', { name: 'As it was' }))._id;
 });
 
-const readName = async () =>
+const readStoredName = async () =>
   (await selectRow<{ name: string }>('select name from visualizations where id = ?', id))?.name;
 
-const rename = (db: ControlDb) => db.update(visualizations).set({ name: 'Rehearsed' }).where(eq(visualizations.id, id));
+const renameVisualization = (db: ControlDb) =>
+  db.update(visualizations).set({ name: 'Rehearsed' }).where(eq(visualizations.id, id));
 
-/** What is looked at before and after. */
+/** Returns the queries whose results are compared before and after the write. */
 const makeObservedQueries = (): ObservedQueries => ({
   queries: [{ sql: 'select name from visualizations where id = ?', values: [id] }],
   before: null,
   after: null,
 });
 
-/** A database that changes the text of a query before it runs. */
-const createRewritingDatabase = (changed: (sql: string) => string): D1Database =>
+/** Returns a database that changes the text of a query before it runs. */
+const createRewritingDatabase = (changeSql: (sql: string) => string): D1Database =>
   ({
     withSession(constraint: string) {
       const session = env.CONTROL_DB.withSession(constraint);
       return {
-        prepare: (sql: string) => session.prepare(changed(sql)),
+        prepare: (sql: string) => session.prepare(changeSql(sql)),
         batch: (statements: D1PreparedStatement[]) => session.batch(statements),
         getBookmark: () => session.getBookmark(),
       };
@@ -39,34 +40,40 @@ const createRewritingDatabase = (changed: (sql: string) => string): D1Database =
   }) as unknown as D1Database;
 
 describe('a write in a dry run', () => {
-  it('changes nothing, and returns what it would have changed', async () => {
+  it('changes nothing, and returns what the write would have changed', async () => {
     const db = openControlDb(env.CONTROL_DB);
-    const seen = makeObservedQueries();
-    const { renamed } = await rehearse(db, seen, () => commit(db, { renamed: rename(db) }));
-    expect([countChangedRows(renamed), seen.before, seen.after]).toEqual([1, [[['As it was']]], [[['Rehearsed']]]]);
-    expect(await readName()).toBe('As it was');
-    await commit(db, { renamed: rename(db) });
-    expect(await readName()).toBe('Rehearsed');
+    const observedQueries = makeObservedQueries();
+    const { renamed } = await rehearse(db, observedQueries, () => commit(db, { renamed: renameVisualization(db) }));
+    expect([countChangedRows(renamed), observedQueries.before, observedQueries.after]).toEqual([
+      1,
+      [[['As it was']]],
+      [[['Rehearsed']]],
+    ]);
+    expect(await readStoredName()).toBe('As it was');
+    await commit(db, { renamed: renameVisualization(db) });
+    expect(await readStoredName()).toBe('Rehearsed');
   });
 
   it('changes nothing even if the statement that should roll it back does not fail', async () => {
     const db = openControlDb(createRewritingDatabase((sql) => sql.replace("json_extract('{}', ", 'coalesce(null, ')));
-    await expect(rehearse(db, makeObservedQueries(), () => commit(db, { renamed: rename(db) }))).rejects.toThrow();
-    expect(await readName()).toBe('As it was');
+    await expect(
+      rehearse(db, makeObservedQueries(), () => commit(db, { renamed: renameVisualization(db) })),
+    ).rejects.toThrow();
+    expect(await readStoredName()).toBe('As it was');
   });
 
   it('is refused outside of a commit', async () => {
     const db = openControlDb(env.CONTROL_DB);
-    await expect(rehearse(db, makeObservedQueries(), async () => rename(db))).rejects.toThrow();
-    expect(await readName()).toBe('As it was');
+    await expect(rehearse(db, makeObservedQueries(), async () => renameVisualization(db))).rejects.toThrow();
+    expect(await readStoredName()).toBe('As it was');
   });
 
   it('is refused if its statement was prepared before the dry run', async () => {
     const db = openControlDb(env.CONTROL_DB);
-    const prepared = db.$client.prepare("update visualizations set name = 'Rehearsed' where id = ?").bind(id);
-    await expect(rehearse(db, makeObservedQueries(), () => db.$client.batch([prepared]))).rejects.toThrow(
+    const preparedStatement = db.$client.prepare("update visualizations set name = 'Rehearsed' where id = ?").bind(id);
+    await expect(rehearse(db, makeObservedQueries(), () => db.$client.batch([preparedStatement]))).rejects.toThrow(
       'within the rehearsal',
     );
-    expect(await readName()).toBe('As it was');
+    expect(await readStoredName()).toBe('As it was');
   });
 });

@@ -1,10 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseTextColour, contrast, mixed, parseColour, readable, TEXT_CONTRAST } from '../../src/kernel/colours.ts';
-import { contrastProblems, STANDARD_COLOURS } from '../../src/presentation/branding.ts';
-import { theme } from '../../src/presentation/branding-fields.ts';
+import {
+  chooseTextColour,
+  computeContrast,
+  MIN_TEXT_CONTRAST,
+  makeReadable,
+  mixColours,
+  parseColour,
+} from '../../src/kernel/colours.ts';
+import { findContrastProblems, STANDARD_COLOURS } from '../../src/presentation/branding.ts';
+import { themeField } from '../../src/presentation/branding-fields.ts';
 
-const aColour = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`);
+const arbitraryColour = fc
+  .integer({ min: 0, max: 0xffffff })
+  .map((number) => `#${number.toString(16).padStart(6, '0')}`);
 
 describe('colours', () => {
   it.each([
@@ -23,34 +32,37 @@ describe('colours', () => {
     ['#777777', '#ffffff', 4.47],
     ['#767676', '#ffffff', 4.54],
     ['#ffffff', '#ffffff', 1],
-  ])('have the contrast of WCAG: %s on %s', (one, other, ratio) => {
-    expect(Math.floor(contrast(one, other) * 100) / 100).toBe(ratio);
-    expect(contrast(other, one)).toBe(contrast(one, other));
+  ])('have the contrast of WCAG: %s on %s', (firstColour, other, ratio) => {
+    expect(Math.floor(computeContrast(firstColour, other) * 100) / 100).toBe(ratio);
+    expect(computeContrast(other, firstColour)).toBe(computeContrast(firstColour, other));
   });
 
   it('are mixed', () => {
-    expect([mixed('#000000', '#ffffff', 0), mixed('#000000', '#ff8000', 0.5)]).toEqual(['#000000', '#804000']);
+    expect([mixColours('#000000', '#ffffff', 0), mixColours('#000000', '#ff8000', 0.5)]).toEqual([
+      '#000000',
+      '#804000',
+    ]);
   });
 
   it('always have a readable text colour, and can be made readable', () => {
     fc.assert(
-      fc.property(aColour, aColour, (colour, ground) => {
-        expect(contrast(chooseTextColour(ground), ground)).toBeGreaterThan(TEXT_CONTRAST);
-        const made = readable(colour, [ground], TEXT_CONTRAST, chooseTextColour(ground));
-        expect(contrast(made, ground)).toBeGreaterThanOrEqual(TEXT_CONTRAST);
-        if (contrast(colour, ground) >= TEXT_CONTRAST) expect(made).toBe(colour);
+      fc.property(arbitraryColour, arbitraryColour, (colour, background) => {
+        expect(computeContrast(chooseTextColour(background), background)).toBeGreaterThan(MIN_TEXT_CONTRAST);
+        const readableColour = makeReadable(colour, [background], MIN_TEXT_CONTRAST, chooseTextColour(background));
+        expect(computeContrast(readableColour, background)).toBeGreaterThanOrEqual(MIN_TEXT_CONTRAST);
+        if (computeContrast(colour, background) >= MIN_TEXT_CONTRAST) expect(readableColour).toBe(colour);
       }),
     );
   });
 });
 
 describe('the colours of a brand', () => {
-  it('are readable where none are set', () => {
-    expect(contrastProblems(STANDARD_COLOURS)).toEqual([]);
+  it('are replaced by readable colours where none are set', () => {
+    expect(findContrastProblems(STANDARD_COLOURS)).toEqual([]);
   });
 
   it('are reported where their contrast is too low', () => {
-    const problems = contrastProblems({
+    const problems = findContrastProblems({
       background: '#ffffff',
       text_color: '#888888',
       primary_color: '#ffee00',
@@ -61,16 +73,16 @@ describe('the colours of a brand', () => {
     expect(problems[2]?.message).toMatch(/asks for 3$/);
   });
 
-  it('need less contrast in charts than for text', () => {
+  it('require less contrast in charts than for text', () => {
     const colour = '#888888';
-    expect(contrastProblems({ background: '#ffffff', chart_palette: [colour] })).toEqual([]);
-    expect(contrastProblems({ background: '#ffffff', text_color: colour })).toHaveLength(1);
+    expect(findContrastProblems({ background: '#ffffff', chart_palette: [colour] })).toEqual([]);
+    expect(findContrastProblems({ background: '#ffffff', text_color: colour })).toHaveLength(1);
   });
 });
 
 describe('a theme', () => {
   it('may have only some fields, and gets its colours normalized', () => {
-    expect(theme.parse({ background: '#FFF', text_color: '#123', radius: 0, unknown: 1 })).toEqual({
+    expect(themeField.parse({ background: '#FFF', text_color: '#123', radius: 0, unknown: 1 })).toEqual({
       background: '#ffffff',
       text_color: '#112233',
       radius: 0,
@@ -90,7 +102,7 @@ describe('a theme', () => {
     [{ chart_palette: [] }, ['chart_palette']],
     [{ chart_palette: Array(21).fill('#000') }, ['chart_palette']],
     ['dark', []],
-  ])('%j is refused', (given, path) => {
-    expect(theme.safeParse(given).error?.issues[0]?.path).toEqual(path);
+  ])('%j is refused', (brandTheme, path) => {
+    expect(themeField.safeParse(brandTheme).error?.issues[0]?.path).toEqual(path);
   });
 });

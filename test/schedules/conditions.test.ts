@@ -1,30 +1,30 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Condition } from '../../src/db/schema/schedules.ts';
-import { isOrdered, judgeCondition } from '../../src/modules/schedules/condition.ts';
+import { evaluateCondition, hasOrderBy } from '../../src/modules/schedules/condition.ts';
 import type { Cell, UserSqlResult } from '../../src/tenant-sql/user-sql.ts';
-import { aContext, dashboardGrant } from '../share-portal/support.ts';
+import { createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { listMailsTo } from '../support/mail.ts';
-import { must } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
-import { countMailsTo, createSchedule, recordAgreement, runNow, SCHEDULES_PATH, toChangeable } from './support.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
+import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { countMailsTo, createSchedule, recordConsent, runNow, SCHEDULES_PATH, toChangeableFields } from './support.ts';
 
-type Type = UserSqlResult['columns'][number]['type'];
+type ColumnType = UserSqlResult['columns'][number]['type'];
 
-const makeResult = (type: Type, ...cells: Cell[]): UserSqlResult => ({
+const makeResult = (type: ColumnType, ...cells: Cell[]): UserSqlResult => ({
   columns: [{ name: 'x', type }],
   rows: cells.map((cell) => [cell]),
   truncated: false,
 });
 
-const judgeHolds = async (type: Type, cells: Cell[], op: Condition['op'], value: Condition['value']) => {
-  const verdict = await judgeCondition({ column: 'x', op, value }, makeResult(type, ...cells), null);
+const evaluateCells = async (type: ColumnType, cells: Cell[], op: Condition['op'], value: Condition['value']) => {
+  const verdict = await evaluateCondition({ column: 'x', op, value }, makeResult(type, ...cells), null);
   return verdict === 'undecidable' ? verdict : verdict.holds;
 };
 
 describe('a comparison in the condition of an alert', () => {
-  it.each<[Type, Cell[], Condition['op'], Condition['value'], boolean | 'undecidable']>([
+  it.each<[ColumnType, Cell[], Condition['op'], Condition['value'], boolean | 'undecidable']>([
     ['integer', [5], 'gt', 4, true],
     ['integer', [5], 'gt', 5, false],
     ['integer', [5], 'gte', 5, true],
@@ -79,51 +79,57 @@ describe('a comparison in the condition of an alert', () => {
     ['date', ['2026-02-01'], 'gt', '2026-02-30', 'undecidable'],
     ['date', ['2026-02-01'], 'gt', 'Feb 1, 2026', 'undecidable'],
   ])('is evaluated on a column of type %s with the values %j: %s %j', async (type, cells, op, value, expected) => {
-    expect(await judgeHolds(type, cells, op, value)).toBe(expected);
+    expect(await evaluateCells(type, cells, op, value)).toBe(expected);
   });
 
   it('cannot be evaluated on a column that the result does not have', async () => {
-    expect(await judgeCondition({ column: 'y', op: 'gt', value: 1 }, makeResult('integer', 5), null)).toBe(
+    expect(await evaluateCondition({ column: 'y', op: 'gt', value: 1 }, makeResult('integer', 5), null)).toBe(
       'undecidable',
     );
-    expect(await judgeCondition({ column: 'y', op: 'changed', value: null }, makeResult('integer', 5), null)).toBe(
+    expect(await evaluateCondition({ column: 'y', op: 'changed', value: null }, makeResult('integer', 5), null)).toBe(
       'undecidable',
     );
   });
 });
 
 describe('the condition that a column has changed', () => {
-  const look = async (before: string | null, ...cells: Cell[]) => {
-    const verdict = await judgeCondition(
+  const judgeChange = async (previousValue: string | null, ...cells: Cell[]) => {
+    const verdict = await evaluateCondition(
       { column: 'x', op: 'changed', value: null },
       makeResult('text', ...cells),
-      before,
+      previousValue,
     );
     if (verdict === 'undecidable') throw new Error('It should be decided.');
     return verdict as { holds: boolean; value: string };
   };
 
-  it('holds after any change of its values, but not after one of their order, nor the first time', async () => {
-    const first = await look(null, 'a', 'b');
+  it('holds after any change of its values, but not after a change of their order, nor on the first run', async () => {
+    const first = await judgeChange(null, 'a', 'b');
     expect(first.holds).toBe(false);
-    expect((await look(first.value, 'b', 'a')).holds).toBe(false);
+    expect((await judgeChange(first.value, 'b', 'a')).holds).toBe(false);
     for (const cells of [['a'], ['a', 'c'], ['a', 'b', 'b'], [], ['a', null], ['a,b']]) {
-      expect((await look(first.value, ...cells)).holds).toBe(true);
+      expect((await judgeChange(first.value, ...cells)).holds).toBe(true);
     }
   });
 });
 
 describe('the condition that a column of a truncated result has changed', () => {
   const cutResult = { ...makeResult('integer', 1, 2), truncated: true };
-  const change = { column: 'x', op: 'changed', value: null } as const;
+  const changeCondition = { column: 'x', op: 'changed', value: null } as const;
 
   it('cannot be evaluated if the query has no ORDER BY', async () => {
-    expect(await judgeCondition(change, cutResult, 'before', isOrdered('SELECT x FROM t'))).toBe('undecidable');
-    expect(await judgeCondition(change, cutResult, 'before', isOrdered('SELECT x FROM t ORDER BY x'))).toMatchObject({
+    expect(await evaluateCondition(changeCondition, cutResult, 'before', hasOrderBy('SELECT x FROM t'))).toBe(
+      'undecidable',
+    );
+    expect(
+      await evaluateCondition(changeCondition, cutResult, 'before', hasOrderBy('SELECT x FROM t ORDER BY x')),
+    ).toMatchObject({
       holds: true,
     });
     // A comparison holds in any row of those that there are.
-    expect(await judgeCondition({ column: 'x', op: 'gt', value: 1 }, cutResult, null)).toMatchObject({ holds: true });
+    expect(await evaluateCondition({ column: 'x', op: 'gt', value: 1 }, cutResult, null)).toMatchObject({
+      holds: true,
+    });
   });
 
   it.each([
@@ -133,28 +139,32 @@ describe('the condition that a column of a truncated result has changed', () => 
     ['SELECT sum(x) OVER (ORDER BY y) FROM t', false],
     [`SELECT 'order by' AS x, "order by" FROM t -- order by x`, false],
     ['SELECT x FROM (SELECT x FROM t ORDER BY x) s', false],
-  ])('needs an ORDER BY of the outermost query: %s', (sql, expected) => {
-    expect(isOrdered(sql)).toBe(expected);
+  ])('requires an ORDER BY of the outermost query: %s', (sql, expected) => {
+    expect(hasOrderBy(sql)).toBe(expected);
   });
 });
 
 describe('an alert by mail', () => {
   let company: Company;
-  let stock: ApiResponse['body'];
+  let stockVisualization: ApiResponse['body'];
   beforeAll(async () => {
-    company = await aProvisionedCompany();
-    stock = await aVisualization(company.as, 'SELECT 5 AS left_over', { name: 'Stock' });
+    company = await createProvisionedCompany();
+    stockVisualization = await postVisualization(company.as, 'SELECT 5 AS left_over', { name: 'Stock' });
   });
-  const aReader = () => aUser(company, { can: ['visualizations:execute', 'dashboards:get'] });
-  const sql = (text: string) => must(company.as.put(`${VISUALIZATIONS_PATH}/${stock._id}`, { json: { sql: text } }));
-  const condition = (op: string, value: unknown = null, column = 'left_over') => ({
-    condition: { visualization_id: stock._id, column, op, value },
+  const createReader = () => createAllowedUser(company, { can: ['visualizations:execute', 'dashboards:get'] });
+  const sql = (text: string) =>
+    expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${stockVisualization._id}`, { json: { sql: text } }));
+  const makeCondition = (op: string, value: unknown = null, column = 'left_over') => ({
+    condition: { visualization_id: stockVisualization._id, column, op, value },
   });
 
   it('is sent only if its condition holds', async () => {
     await sql('SELECT 5 AS left_over');
-    const { id, email } = await aReader();
-    const schedule = await createSchedule(company.as, stock, { recipients: [{ user_id: id }], ...condition('lt', 5) });
+    const { id, email } = await createReader();
+    const schedule = await createSchedule(company.as, stockVisualization, {
+      recipients: [{ user_id: id }],
+      ...makeCondition('lt', 5),
+    });
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
       status: 'done',
       sent: 0,
@@ -169,42 +179,47 @@ describe('an alert by mail', () => {
 
   it('about a changed value is sent once for each change', async () => {
     await sql('SELECT 1 AS left_over');
-    const { id, email } = await aReader();
-    const schedule = await createSchedule(company.as, stock, {
+    const { id, email } = await createReader();
+    const schedule = await createSchedule(company.as, stockVisualization, {
       recipients: [{ user_id: id }],
-      ...condition('changed'),
+      ...makeCondition('changed'),
     });
-    const run = async () => {
+    const runSchedule = async () => {
       await runNow(company.as, schedule._id);
       return countMailsTo(email);
     };
-    expect([await run(), await run()]).toEqual([0, 0]);
+    expect([await runSchedule(), await runSchedule()]).toEqual([0, 0]);
     // Whoever sends back what they read changes nothing.
     const path = `${SCHEDULES_PATH}/${schedule._id}`;
-    await must(company.as.put(path, { json: toChangeable(await must(company.as.get(path))) }));
+    await expectSuccess(company.as.put(path, { json: toChangeableFields(await expectSuccess(company.as.get(path))) }));
     await sql('SELECT 2 AS left_over');
-    expect([await run(), await run()]).toEqual([1, 1]);
+    expect([await runSchedule(), await runSchedule()]).toEqual([1, 1]);
     // With another condition there is nothing to compare with.
-    await must(company.as.put(path, { json: condition('changed', null, 'other') }));
+    await expectSuccess(company.as.put(path, { json: makeCondition('changed', null, 'other') }));
     await sql('SELECT 9 AS other');
-    expect(await run()).toBe(1);
+    expect(await runSchedule()).toBe(1);
   });
 
-  it('is decided for each recipient by the rows that they may see', async () => {
-    const rows = await aVisualization(
+  it('is decided for each recipient by the rows that the recipient may see', async () => {
+    const rows = await postVisualization(
       company.as,
       `SELECT amount FROM (VALUES ('north', 1), ('south', 100)) AS t(region, amount) [[WHERE region = ANY({{region}})]]`,
       {
-        parameters: [parameter('region', 'multi_select')],
+        parameters: [makeParameter('region', 'multi_select')],
       },
     );
     const filters = [{ slug: 'region', label: 'Region', kind: 'multi_select' }];
-    const target = await aDashboard(company.as, [rows], { filters });
-    const locked = { filter_slug: 'region', filter_kind: 'multi_select', mode: 'locked', allowed_values: ['north'] };
+    const target = await postDashboard(company.as, [rows], { filters });
+    const lockedFilter = {
+      filter_slug: 'region',
+      filter_kind: 'multi_select',
+      mode: 'locked',
+      allowed_values: ['north'],
+    };
     const outsider = `north@${company.slug}.test`;
-    await aContext(company, [dashboardGrant(target._id, [locked])], [outsider]);
-    await recordAgreement(company, outsider);
-    const { id, email } = await aReader();
+    await createShareContext(company, [makeDashboardGrant(target._id, [lockedFilter])], [outsider]);
+    await recordConsent(company, outsider);
+    const { id, email } = await createReader();
     const schedule = await createSchedule(company.as, target, {
       recipients: [{ email: outsider }, { user_id: id }],
       condition: { visualization_id: rows._id, column: 'amount', op: 'gt', value: 50 },
@@ -214,48 +229,48 @@ describe('an alert by mail', () => {
     expect([countMailsTo(outsider), countMailsTo(email)]).toEqual([0, 1]);
   });
 
-  it('lets only those who may see what its condition is about see its last run', async () => {
+  it('shows its last run only to users who may see the data of its condition', async () => {
     await sql('SELECT 4 AS left_over');
-    const target = await aDashboard(company.as, [stock]);
+    const target = await postDashboard(company.as, [stockVisualization]);
     const schedule = await createSchedule(company.as, target, {
       recipients: [{ user_id: company.owner.id }],
-      ...condition('lt', 5),
+      ...makeCondition('lt', 5),
     });
     const { last_run } = await runNow(company.as, schedule._id);
     expect(last_run.sent).toBe(1);
-    const denied = {
+    const denialOptions = {
       denied: ['visualizations:execute'],
-      deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${stock._id}`],
+      deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${stockVisualization._id}`],
     };
-    const sees = await aUser(company, { can: ['dashboards:get', 'dashboards:schedule'] });
-    const others = [
-      await aUser(company, { can: ['dashboards:schedule'] }),
-      await aUser(company, { can: ['dashboards:*'], ...denied }),
+    const permittedUser = await createAllowedUser(company, { can: ['dashboards:get', 'dashboards:schedule'] });
+    const otherUsers = [
+      await createAllowedUser(company, { can: ['dashboards:schedule'] }),
+      await createAllowedUser(company, { can: ['dashboards:*'], ...denialOptions }),
     ];
     const path = `${SCHEDULES_PATH}/${schedule._id}`;
-    const toldTo = async ({ as }: { as: Caller }) => {
-      const { records } = await must(as.get(`${SCHEDULES_PATH}?per_page=100`));
-      const listed = records.find(({ _id }: { _id: string }) => _id === schedule._id);
-      const one = await must(as.get(path));
-      return [listed.last_run, one.last_run];
+    const readLastRuns = async ({ as }: { as: Caller }) => {
+      const { records } = await expectSuccess(as.get(`${SCHEDULES_PATH}?per_page=100`));
+      const listedSchedule = records.find(({ _id }: { _id: string }) => _id === schedule._id);
+      const readSchedule = await expectSuccess(as.get(path));
+      return [listedSchedule.last_run, readSchedule.last_run];
     };
-    expect(await toldTo(sees)).toEqual([last_run, last_run]);
-    for (const other of others) {
-      expect(await toldTo(other)).toEqual([null, null]);
-      const paused = await must(other.as.put(path, { json: { status: 'paused' } }));
-      expect(paused.last_run).toBe(null);
+    expect(await readLastRuns(permittedUser)).toEqual([last_run, last_run]);
+    for (const other of otherUsers) {
+      expect(await readLastRuns(other)).toEqual([null, null]);
+      const pausedSchedule = await expectSuccess(other.as.put(path, { json: { status: 'paused' } }));
+      expect(pausedSchedule.last_run).toBe(null);
     }
     // What was told of the run that had a condition is told to nobody else once the schedule has none.
-    await must(company.as.put(path, { json: { condition: null } }));
-    for (const other of others) expect(await toldTo(other)).toEqual([null, null]);
-    expect(await toldTo(sees)).toEqual([last_run, last_run]);
+    await expectSuccess(company.as.put(path, { json: { condition: null } }));
+    for (const other of otherUsers) expect(await readLastRuns(other)).toEqual([null, null]);
+    expect(await readLastRuns(permittedUser)).toEqual([last_run, last_run]);
   });
 
   it('fails if the column of its condition is gone or has another type', async () => {
     await sql(`SELECT 'few' AS left_over`);
-    const schedule = await createSchedule(company.as, stock, {
+    const schedule = await createSchedule(company.as, stockVisualization, {
       recipients: [{ user_id: company.owner.id }],
-      ...condition('lt', 5),
+      ...makeCondition('lt', 5),
     });
     await runNow(company.as, schedule._id);
     await sql('SELECT 5 AS something');

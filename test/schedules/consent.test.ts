@@ -1,22 +1,22 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
-import { aContext, anOutsider } from '../share-portal/support.ts';
-import { type ApiResponse, call } from '../support/api.ts';
+import { createShareContext, signInOutsider } from '../share-portal/support.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { EMAIL, readLink, readNewestMail, whileMailIsRefused } from '../support/mail.ts';
+import { EMAIL, readLink, readNewestMail, runWhileMailIsRefused } from '../support/mail.ts';
 import { countRows, sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
-import { aVisualization } from '../visualizations/support.ts';
+import { postVisualization } from '../visualizations/support.ts';
 import {
   countMailsTo,
   createHeldQueue,
   createSchedule,
   deliverHeld,
   makeScheduleInput,
-  recordAgreement,
+  recordConsent,
   runNow,
   SCHEDULES_PATH,
 } from './support.ts';
@@ -24,38 +24,38 @@ import {
 let company: Company;
 let chart: ApiResponse['body'];
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  chart = await aVisualization(company.as, `SELECT 'see evil.example now' AS "visit evil.example"`, {
+  company = await createProvisionedCompany();
+  chart = await postVisualization(company.as, `SELECT 'see evil.example now' AS "visit evil.example"`, {
     name: 'Prizes at https://evil.example/win',
     chart: { type: 'table' },
   });
 });
 afterEach(resetClock);
 
-const HOUR = 60 * 60 * 1000;
-let addresses = 0;
-/** An address that a context of the company shows the chart, and that was never asked for anything. */
+const HOUR_MS = 60 * 60 * 1000;
+let addressCount = 0;
+/** Returns a new outside address to which a context of the company shows the chart, and that was never asked for consent. */
 async function createStranger(of = company, target = chart): Promise<string> {
-  addresses += 1;
-  const email = `stranger-${addresses}@${of.slug}.test`;
-  await aContext(of, [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }], [email]);
+  addressCount += 1;
+  const email = `stranger-${addressCount}@${of.slug}.test`;
+  await createShareContext(of, [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }], [email]);
   return email;
 }
-const scheduleTo = (email: string, json: object = {}) =>
+const createScheduleTo = (email: string, json: object = {}) =>
   createSchedule(company.as, chart, { recipients: [{ email }], ...json });
-const pressButton = (path: string) => call('POST', path, { body: '' });
+const pressButton = (path: string) => callApi('POST', path, { body: '' });
 const runSchedule = async ({ _id }: ApiResponse['body']) => (await runNow(company.as, _id)).last_run;
 
-/** Makes what is counted of an address a day older: sessions would not live as long. */
+/** Makes the counted mails of an address a day older; moving the clock instead would end the sessions. */
 const ageByDay = (table: string, column: string, email: string) =>
-  env.CONTROL_DB.prepare(`update ${table} set ${column} = ${column} - ${25 * HOUR} where email = ?`)
+  env.CONTROL_DB.prepare(`update ${table} set ${column} = ${column} - ${25 * HOUR_MS} where email = ?`)
     .bind(email)
     .run();
 
 describe('an outside address that has not agreed to scheduled mails', () => {
   it('is asked for consent once, however many schedules name it, and sent nothing else', async () => {
     const email = await createStranger();
-    const [one, two] = [await scheduleTo(email, { name: 'Win at evil.example' }), await scheduleTo(email)];
+    const [one, two] = [await createScheduleTo(email, { name: 'Win at evil.example' }), await createScheduleTo(email)];
     for (const each of [one, two, one]) {
       expect(await runSchedule(each)).toMatchObject({ status: 'done', sent: 0, skipped: 1, problems: ['not_agreed'] });
     }
@@ -71,7 +71,7 @@ describe('an outside address that has not agreed to scheduled mails', () => {
 
   it('is not asked for consent by a paused schedule before it runs', async () => {
     const email = await createStranger();
-    const schedule = await scheduleTo(email, { status: 'paused' });
+    const schedule = await createScheduleTo(email, { status: 'paused' });
     expect(countMailsTo(email)).toBe(0);
     await runSchedule(schedule);
     expect(countMailsTo(email)).toBe(1);
@@ -79,13 +79,13 @@ describe('an outside address that has not agreed to scheduled mails', () => {
 
   it('agrees by a plain HTML form, and not by opening its page', async () => {
     const email = await createStranger();
-    const schedule = await scheduleTo(email);
+    const schedule = await createScheduleTo(email);
     const { pathname } = readLink(readNewestMail(email));
-    const { status, headers, body } = await call('GET', `${pathname}?locale=pt-BR`);
+    const { status, headers, body } = await callApi('GET', `${pathname}?locale=pt-BR`);
     expect([status, headers.get('content-language')]).toEqual([200, 'pt-BR']);
     expect(headers.get('content-security-policy')).toContain("form-action 'self'; frame-ancestors 'none'");
     expect(body).toMatch(/<form method="post" action="\?locale=pt-BR"><button class="primary">Sim, quero recebê-los</);
-    await call('HEAD', pathname);
+    await callApi('HEAD', pathname);
     expect((await runSchedule(schedule)).sent).toBe(0);
     expect((await pressButton(pathname)).status).toBe(200);
     expect((await runSchedule(schedule)).sent).toBe(1);
@@ -96,9 +96,9 @@ describe('an outside address that has not agreed to scheduled mails', () => {
 
   it('agrees by signing in to the portal', async () => {
     const email = await createStranger();
-    const schedule = await scheduleTo(email);
+    const schedule = await createScheduleTo(email);
     expect((await runSchedule(schedule)).sent).toBe(0);
-    await anOutsider(company, email);
+    await signInOutsider(company, email);
     expect((await runSchedule(schedule)).sent).toBe(1);
   });
 
@@ -110,46 +110,48 @@ describe('an outside address that has not agreed to scheduled mails', () => {
     ],
   ])('can refuse for good by %s', async (_what, refuse) => {
     const email = await createStranger();
-    const schedule = await scheduleTo(email);
+    const schedule = await createScheduleTo(email);
     const { pathname } = readLink(readNewestMail(email));
     expect((await refuse(pathname)).status).toBe(200);
     expect((await pressButton(pathname)).status).toBe(404);
     expect(await runSchedule(schedule)).toMatchObject({ sent: 0, skipped: 0 });
-    expect((await must(company.as.get(`${SCHEDULES_PATH}/${schedule._id}`))).unsubscribed).toEqual([{ email }]);
+    expect((await expectSuccess(company.as.get(`${SCHEDULES_PATH}/${schedule._id}`))).unsubscribed).toEqual([
+      { email },
+    ]);
     expect(countMailsTo(email)).toBe(1);
   });
 
-  it('is asked for consent again only if the mail service did not accept the mail', async () => {
+  it('is asked for consent again only if the mail service did not accept the consent mail', async () => {
     const email = await createStranger();
-    const tried = await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => scheduleTo(email));
-    expect([tried, countMailsTo(email)]).toEqual([1, 0]);
+    const triedSchedule = await runWhileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => createScheduleTo(email));
+    expect([triedSchedule, countMailsTo(email)]).toEqual([1, 0]);
     advanceClock(2 * 60_000);
     await runScheduled();
     expect(countMailsTo(email)).toBe(1);
-    advanceClock(HOUR);
+    advanceClock(HOUR_MS);
     await runScheduled();
     expect(countMailsTo(email)).toBe(1);
   });
 
-  it('is asked once where two schedules are made at the same time', async () => {
+  it('is asked once when two schedules are created at the same time', async () => {
     const email = await createStranger();
     await sendOvertaken(
       /^insert into "mail_consents"/,
-      () => scheduleTo(email),
-      (changed) =>
-        must(
+      () => createScheduleTo(email),
+      (changedEnv) =>
+        expectSuccess(
           company.as.post(SCHEDULES_PATH, {
             json: makeScheduleInput(chart, { recipients: [{ email }] }),
-            env: changed,
+            env: changedEnv,
           }),
         ),
     );
     expect(countMailsTo(email)).toBe(1);
   });
 
-  it('is not asked if it has answered meanwhile', async () => {
+  it('is not asked if it has agreed or refused meanwhile', async () => {
     const [signsIn, refuses] = [await createStranger(), await createStranger()];
-    const answer = (email: string, what: string) =>
+    const answerConsent = (email: string, what: string) =>
       env.CONTROL_DB.prepare(`insert into mail_consents (id, company_id, email, ${what}) values (?, ?, ?, 1)`)
         .bind(newId(Date.now()), company.id, email)
         .run();
@@ -159,12 +161,12 @@ describe('an outside address that has not agreed to scheduled mails', () => {
     ] as const) {
       await sendOvertaken(
         /^insert into "mail_consents"/,
-        () => answer(email, what),
-        (changed) =>
-          must(
+        () => answerConsent(email, what),
+        (changedEnv) =>
+          expectSuccess(
             company.as.post(SCHEDULES_PATH, {
               json: makeScheduleInput(chart, { recipients: [{ email }] }),
-              env: changed,
+              env: changedEnv,
             }),
           ),
       );
@@ -182,38 +184,42 @@ describe('an outside address that has not agreed to scheduled mails', () => {
         .bind(newId(now), email, `schedule_consent:${email}`, now)
         .run();
     }
-    const schedule = await scheduleTo(email);
+    const schedule = await createScheduleTo(email);
     expect(countMailsTo(email)).toBe(0);
     await ageByDay('mail_requests', 'requested_at', email);
     await runSchedule(schedule);
     expect(countMailsTo(email)).toBe(1);
   });
 
-  it('agrees to nothing by a token that was changed or is for unsubscribing', async () => {
+  it('does not agree by a token that was changed or that is for unsubscribing', async () => {
     const email = await createStranger();
-    await scheduleTo(email);
+    await createScheduleTo(email);
     const { pathname } = readLink(readNewestMail(email));
-    const owners = await createSchedule(company.as, chart, { recipients: [{ user_id: company.owner.id }] });
-    await runSchedule(owners);
+    const ownersSchedule = await createSchedule(company.as, chart, { recipients: [{ user_id: company.owner.id }] });
+    await runSchedule(ownersSchedule);
     const [, token = ''] = /\/unsubscribe\/([\w-]+)/.exec(readNewestMail(company.owner.email).text) ?? [];
     for (const each of [`${pathname}A`, `/mail-consent/${token}`, '/mail-consent/none']) {
       expect([each, (await pressButton(each)).status]).toEqual([each, 404]);
-      expect((await call('GET', each)).body).not.toContain('<form');
+      expect((await callApi('GET', each)).body).not.toContain('<form');
     }
   });
 });
 
 it('the address of a user of the company is sent mails without being asked for consent', async () => {
-  const { email } = await aUser(company);
-  await aContext(company, [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }], [email]);
-  const schedule = await scheduleTo(email);
+  const { email } = await createAllowedUser(company);
+  await createShareContext(
+    company,
+    [{ target_type: 'visualization', target_id: chart._id, filter_policies: [] }],
+    [email],
+  );
+  const schedule = await createScheduleTo(email);
   expect((await runSchedule(schedule)).sent).toBe(1);
   expect(countMailsTo(email)).toBe(1);
 });
 
 describe('an outside address that agreed to scheduled mails', () => {
-  /** Mails of other companies that an address was sent just now. */
-  async function wasSent(email: string, count: number): Promise<void> {
+  /** Stores mails of other companies that an address was just sent. */
+  async function storeSentMails(email: string, count: number): Promise<void> {
     await env.CONTROL_DB.prepare(
       `insert into scheduled_mails (company_id, run_id, email, sent_at) select 'other', value, ?, ? from json_each(?)`,
     )
@@ -223,9 +229,9 @@ describe('an outside address that agreed to scheduled mails', () => {
 
   it('gets at most fifty scheduled mails a day from all companies together', async () => {
     const email = await createStranger();
-    await recordAgreement(company, email);
-    await wasSent(email, 49);
-    const schedule = await scheduleTo(email);
+    await recordConsent(company, email);
+    await storeSentMails(email, 49);
+    const schedule = await createScheduleTo(email);
     expect((await runSchedule(schedule)).sent).toBe(1);
     expect(await runSchedule(schedule)).toMatchObject({
       status: 'done',
@@ -234,10 +240,10 @@ describe('an outside address that agreed to scheduled mails', () => {
       problems: ['too_many_mails'],
     });
     // A new schedule does not begin to count anew.
-    await must(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`));
-    expect(await runSchedule(await scheduleTo(email))).toMatchObject({ sent: 0, problems: ['too_many_mails'] });
+    await expectSuccess(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`));
+    expect(await runSchedule(await createScheduleTo(email))).toMatchObject({ sent: 0, problems: ['too_many_mails'] });
     await ageByDay('scheduled_mails', 'sent_at', email);
-    expect((await runSchedule(await scheduleTo(email))).sent).toBe(1);
+    expect((await runSchedule(await createScheduleTo(email))).sent).toBe(1);
     // What is not counted any more is forgotten.
     await runScheduled();
     expect(await countRows('scheduled_mails where email = ?', email)).toBe(1);
@@ -245,35 +251,39 @@ describe('an outside address that agreed to scheduled mails', () => {
 
   it('gets at most fifty a day, too, if runs of two companies send at the same time', async () => {
     const email = await createStranger();
-    const other = await aProvisionedCompany();
-    const theirs = await aVisualization(other.as, 'SELECT 1 AS one');
-    await aContext(other, [{ target_type: 'visualization', target_id: theirs._id, filter_policies: [] }], [email]);
-    for (const each of [company, other]) await recordAgreement(each, email);
-    await wasSent(email, 49);
-    const mine = await scheduleTo(email);
-    const { _id } = await createSchedule(other.as, theirs, { recipients: [{ email }] });
+    const other = await createProvisionedCompany();
+    const otherChart = await postVisualization(other.as, 'SELECT 1 AS one');
+    await createShareContext(
+      other,
+      [{ target_type: 'visualization', target_id: otherChart._id, filter_policies: [] }],
+      [email],
+    );
+    for (const each of [company, other]) await recordConsent(each, email);
+    await storeSentMails(email, 49);
+    const ownSchedule = await createScheduleTo(email);
+    const { _id } = await createSchedule(other.as, otherChart, { recipients: [{ email }] });
     const queue = createHeldQueue();
-    await must(company.as.post(`${SCHEDULES_PATH}/${mine._id}/run`, { env: queue.env }));
+    await expectSuccess(company.as.post(`${SCHEDULES_PATH}/${ownSchedule._id}/run`, { env: queue.env }));
     await sendOvertaken(
       /^insert into "schedule_deliveries"/,
       async () => expect((await runNow(other.as, _id)).last_run.sent).toBe(1),
-      (changed) => deliverMessage(queue.messages[0] as never, { ...queue.env, EMAIL, ...changed }),
+      (changedEnv) => deliverMessage(queue.messages[0] as never, { ...queue.env, EMAIL, ...changedEnv }),
     );
     expect(countMailsTo(email)).toBe(1);
     // What was not sent does not count.
     expect(await countRows('scheduled_mails where email = ?', email)).toBe(50);
-    const { last_run } = await must(company.as.get(`${SCHEDULES_PATH}/${mine._id}`));
+    const { last_run } = await expectSuccess(company.as.get(`${SCHEDULES_PATH}/${ownSchedule._id}`));
     expect(last_run).toMatchObject({ sent: 0, skipped: 1, problems: ['too_many_mails'] });
   });
 
   it('has no mail counted that the mail service did not accept', async () => {
     const email = await createStranger();
-    await recordAgreement(company, email);
-    await wasSent(email, 49);
-    const schedule = await scheduleTo(email);
+    await recordConsent(company, email);
+    await storeSentMails(email, 49);
+    const schedule = await createScheduleTo(email);
     const queue = createHeldQueue();
-    await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
-    await whileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => deliverHeld(queue));
+    await expectSuccess(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
+    await runWhileMailIsRefused('E_RATE_LIMIT_EXCEEDED', () => deliverHeld(queue));
     advanceClock(2 * 60_000);
     await deliverHeld(queue);
     expect(countMailsTo(email)).toBe(1);
@@ -281,8 +291,8 @@ describe('an outside address that agreed to scheduled mails', () => {
 
   it('is sent no web addresses that people of the company wrote', async () => {
     const email = await createStranger();
-    await recordAgreement(company, email);
-    const { id, email: inside } = await aUser(company, { can: ['visualizations:execute'] });
+    await recordConsent(company, email);
+    const { id, email: insiderEmail } = await createAllowedUser(company, { can: ['visualizations:execute'] });
     const schedule = await createSchedule(company.as, chart, {
       name: 'Win at evil.example/win',
       recipients: [{ email }, { user_id: id }],
@@ -293,6 +303,6 @@ describe('an outside address that agreed to scheduled mails', () => {
     expect(text).toContain('PRIZES AT …\n');
     expect(text).toContain('visit evil example\n');
     expect(text).toContain('see evil example now\n');
-    expect(readNewestMail(inside).text).toContain('see evil.example now\n');
+    expect(readNewestMail(insiderEmail).text).toContain('see evil.example now\n');
   });
 });

@@ -4,8 +4,8 @@ import { isTimeZone } from '../../src/kernel/time-zones.ts';
 import { findCronProblem, findNextOccurrence } from '../../src/modules/schedules/cron.ts';
 import { explainField } from '../../src/texts/errors/say.ts';
 
-const NOW = Date.UTC(2026, 10, 23, 8);
-const DAY = 24 * 60 * 60 * 1000;
+const NOW_MS = Date.UTC(2026, 10, 23, 8);
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 const listTimes = (cron: string, timeZone: string, from: string, count: number): (string | undefined)[] => {
   let at: number | null = Date.parse(from);
@@ -67,12 +67,12 @@ describe('the times of a schedule', () => {
     ['sun-7', [1, 2, 3, 4, 5, 6, 7]],
   ])('are on the days of %s', (days, expected) => {
     // A Monday.
-    const found = listTimes(`0 8 * * ${days}`, 'UTC', '2026-11-02T00:00Z', expected.length + 1);
-    const week = expected.map((day) => `2026-11-0${day + 1}T08:00`);
-    expect(found).toEqual([...week, `2026-11-${String((expected[0] as number) + 8).padStart(2, '0')}T08:00`]);
+    const foundTimes = listTimes(`0 8 * * ${days}`, 'UTC', '2026-11-02T00:00Z', expected.length + 1);
+    const weekTimes = expected.map((day) => `2026-11-0${day + 1}T08:00`);
+    expect(foundTimes).toEqual([...weekTimes, `2026-11-${String((expected[0] as number) + 8).padStart(2, '0')}T08:00`]);
   });
 
-  it('are strictly after the given moment, however near', () => {
+  it('are strictly later than the given time, however near', () => {
     const at = Date.parse('2026-11-23T10:15:00.000Z');
     expect(findNextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at - 1)).toBe(at);
     expect(findNextOccurrence({ cron: '*/15 * * * *', timeZone: 'UTC' }, at)).toBe(at + 15 * 60_000);
@@ -94,7 +94,7 @@ describe('a cron expression', () => {
     '0,50 0,23 1 * *',
     '5-59/15 * * * *',
   ])('is accepted: %s', (cron) => {
-    expect(findCronProblem(cron, NOW)).toBeUndefined();
+    expect(findCronProblem(cron, NOW_MS)).toBeUndefined();
   });
 
   it.each([
@@ -140,7 +140,7 @@ describe('a cron expression', () => {
     ['0,50 0,23 15,16 * *', 'at least 15 minutes'],
     ['0,50 0,23 28,29,1 2,3 *', 'at least 15 minutes'],
   ])('is refused: %j', (cron, problem) => {
-    expect(findCronProblem(cron, NOW)).toContain(problem);
+    expect(findCronProblem(cron, NOW_MS)).toContain(problem);
   });
 
   it.each([
@@ -152,8 +152,8 @@ describe('a cron expression', () => {
       'não pode ter "5/15" como minuto: os passos vão de 1 a 60, depois de * ou de um intervalo',
     ],
     ['0 8 * * 5-1', 'es', 'no puede tener "5-1": termina antes de empezar'],
-  ] as const)('is refused in the language that was asked for: %s', (cron, language, message) => {
-    expect(explainField(findCronProblem(cron, NOW) as string, language).message).toBe(message);
+  ] as const)('is refused with a message in the requested language: %s', (cron, language, message) => {
+    expect(explainField(findCronProblem(cron, NOW_MS) as string, language).message).toBe(message);
   });
 
   it('is refused, or read without an error, whatever its characters are', () => {
@@ -161,24 +161,26 @@ describe('a cron expression', () => {
     const field = fc.array(item, { minLength: 1, maxLength: 3 }).map((items) => items.join(','));
     // In a field of its own each is accepted more often than among others.
     fc.assert(
-      fc.property(fc.nat(4), field, (at, sent) => {
-        const cron = ['0', '0', '1', '1', '1'].with(at, sent).join(' ');
-        const problem = findCronProblem(cron, NOW);
-        expect(problem ?? findNextOccurrence({ cron, timeZone: 'UTC' }, NOW)).toBeTruthy();
+      fc.property(fc.nat(4), field, (at, fieldText) => {
+        const cron = ['0', '0', '1', '1', '1'].with(at, fieldText).join(' ');
+        const problem = findCronProblem(cron, NOW_MS);
+        expect(problem ?? findNextOccurrence({ cron, timeZone: 'UTC' }, NOW_MS)).toBeTruthy();
       }),
     );
   });
 
   // Searched without an end, these would outlast the test's own limit of time.
   it.each(['*/15 * * * *', '0 0 31 2,4,6,9,11 *', '0,50 0,23 29 2 *', '0 8 29 2 */7'])(
-    'is validated by a search that ends, however rare its times are: %s',
+    'is validated by a search that terminates, however rare its times are: %s',
     (cron) => {
-      expect([undefined, 'never occurs']).toContain(findCronProblem(cron, NOW));
+      expect([undefined, 'never occurs']).toContain(findCronProblem(cron, NOW_MS));
     },
   );
 
   it('has a next occurrence even if that is years away', () => {
-    expect(findNextOccurrence({ cron: '0 0 29 2 +MON', timeZone: 'UTC' }, NOW)).toBeGreaterThan(NOW + 365 * DAY);
+    expect(findNextOccurrence({ cron: '0 0 29 2 +MON', timeZone: 'UTC' }, NOW_MS)).toBeGreaterThan(
+      NOW_MS + 365 * DAY_MS,
+    );
   });
 });
 

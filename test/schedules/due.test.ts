@@ -7,31 +7,31 @@ import { createCountingD1 } from '../support/counted.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
 import { createHeldQueue, type HeldQueue } from './support.ts';
 
-/** A minute in which these schedules are due, and nobody else's. */
-const DUE = Date.UTC(2031, 0, 6, 8);
+/** The time at which the schedules of these tests are due, and no other schedules. */
+const DUE_AT = Date.UTC(2031, 0, 6, 8);
 const toHexId = (start: string, n: number) => start + n.toString(16).padStart(24 - start.length, '0');
 const makeCompanyId = (n: number) => toHexId('c0', n);
 
-/** Stores schedules as the database holds them: so many of each company, all due at once. */
-async function storeSchedules(start: string, perCompany: number[], cron = '0 8 * * *'): Promise<void> {
-  const list = perCompany.flatMap((count, n) => Array.from({ length: count }, () => makeCompanyId(n)));
+/** Stores schedules directly in the database: the given number of each company, all due at once. */
+async function storeSchedules(start: string, countsPerCompany: number[], cron = '0 8 * * *'): Promise<void> {
+  const list = countsPerCompany.flatMap((count, n) => Array.from({ length: count }, () => makeCompanyId(n)));
   for (let at = 0; at < list.length; at += 2000) {
     const part = list.slice(at, at + 2000).map((company, n) => ({ id: toHexId(start, at + n), company }));
     await env.CONTROL_DB.prepare(
       `insert into schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, next_run_at, failures, api_url, version, created_by_user_id, created_at, updated_at)
        select value ->> 'id', value ->> 'company', 'Due', 'dashboard', 'none', '{}', ?, 'America/Sao_Paulo', 'summary', 'active', ?, 0, '', 1, 'none', 0, 0 from json_each(?)`,
     )
-      .bind(cron, DUE, JSON.stringify(part))
+      .bind(cron, DUE_AT, JSON.stringify(part))
       .run();
   }
 }
 
-/** The scheduled run's part, counted. */
-async function hand(changed: Record<string, unknown> = {}): Promise<{ queue: HeldQueue; calls: number }> {
+/** Enqueues due schedules as the scheduled run does, and counts its database calls. */
+async function enqueueDue(changedEnv: Record<string, unknown> = {}): Promise<{ queue: HeldQueue; calls: number }> {
   const queue = createHeldQueue();
-  const counted = createCountingD1();
+  const countingD1 = createCountingD1();
   const origin = {
-    env: { ...env, ...queue.env, ...counted.env, ...changed } as never,
+    env: { ...env, ...queue.env, ...countingD1.env, ...changedEnv } as never,
     waitUntil: () => {},
     correlationId: 'due',
     baseUrl: '',
@@ -40,7 +40,7 @@ async function hand(changed: Record<string, unknown> = {}): Promise<{ queue: Hel
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   await createDueRuns(context);
   await close();
-  return { queue, calls: counted.calls() };
+  return { queue, calls: countingD1.calls() };
 }
 
 const clearSchedules = () => env.CONTROL_DB.prepare('delete from schedules').run();
@@ -54,22 +54,25 @@ const listCompanies = ({ messages }: HeldQueue): string[] => messages.map(({ com
 
 describe('ten thousand schedules that are due in one minute', () => {
   it('are enqueued in a few transactions, each occurrence once', async () => {
-    const COMPANIES = 1000;
-    await storeSchedules('a0', Array<number>(COMPANIES).fill(10));
-    stopClockAt(DUE + 1000);
-    const { queue, calls } = await hand();
-    expect(await countRows(`schedule_runs where status = 'queued' and occurrence = ?`, DUE)).toBe(10_000);
+    const COMPANY_COUNT = 1000;
+    await storeSchedules('a0', Array<number>(COMPANY_COUNT).fill(10));
+    stopClockAt(DUE_AT + 1000);
+    const { queue, calls } = await enqueueDue();
+    expect(await countRows(`schedule_runs where status = 'queued' and occurrence = ?`, DUE_AT)).toBe(10_000);
     expect(await countRows('schedule_runs')).toBe(10_000);
     // One read and one unit of work for a thousand, and a last look.
     expect(calls).toBe(21);
     // Each company has its runs done by four messages side by side.
-    const sent = Map.groupBy(listCompanies(queue), (id) => id);
-    expect([sent.size, new Set([...sent.values()].map(({ length }) => length))]).toEqual([COMPANIES, new Set([4])]);
+    const messagesByCompany = Map.groupBy(listCompanies(queue), (id) => id);
+    expect([messagesByCompany.size, new Set([...messagesByCompany.values()].map(({ length }) => length))]).toEqual([
+      COMPANY_COUNT,
+      new Set([4]),
+    ]);
     // The queue's 250 consumers, a run of a second each: the last one begins well within the minute.
-    expect(findLastStart(queue, new Map([...sent.keys()].map((id) => [id, 10])), 250, 1)).toBeLessThan(60);
+    expect(findLastStart(queue, new Map([...messagesByCompany.keys()].map((id) => [id, 10])), 250, 1)).toBeLessThan(60);
 
-    const again = await hand();
-    expect([again.queue.messages, again.calls]).toEqual([[], 1]);
+    const repeatedRun = await enqueueDue();
+    expect([repeatedRun.queue.messages, repeatedRun.calls]).toEqual([[], 1]);
     expect(await countRows('schedule_runs')).toBe(10_000);
     const next = await selectRow<{ at: number; kinds: number }>(
       'select min(next_run_at) as at, count(distinct next_run_at) as kinds from schedules',
@@ -78,43 +81,45 @@ describe('ten thousand schedules that are due in one minute', () => {
     expect(next).toEqual({ at: Date.UTC(2031, 0, 6, 11), kinds: 1 });
   });
 
-  it('of one company do not delay those of others', async () => {
+  it('of one company do not delay the schedules of other companies', async () => {
     await storeSchedules('a0', [9_000, ...Array<number>(1000).fill(1)]);
-    stopClockAt(DUE + 1000);
-    const { queue, calls } = await hand();
+    stopClockAt(DUE_AT + 1000);
+    const { queue, calls } = await enqueueDue();
     expect(calls).toBe(21);
     expect(await countRows('schedule_runs')).toBe(10_000);
     const order = listCompanies(queue);
     expect(order.filter((id) => id === makeCompanyId(0))).toHaveLength(4);
     expect(new Set(order).size).toBe(1001);
     // Its further ones come after everybody's first.
-    const places = order.flatMap((id, at) => (id === makeCompanyId(0) ? [at] : []));
-    expect(places.slice(1).every((at) => at >= 1000)).toBe(true);
+    const positions = order.flatMap((id, at) => (id === makeCompanyId(0) ? [at] : []));
+    expect(positions.slice(1).every((at) => at >= 1000)).toBe(true);
     const runs = new Map([...new Set(order)].map((id) => [id, id === makeCompanyId(0) ? 9_000 : 1]));
     expect(findLastStart(queue, runs, 250, 1, makeCompanyId(0))).toBeLessThan(10);
   });
 });
 
-/** When the last run begins, in seconds: consumers take messages in their order, and each a company's runs one after another. */
+/**
+ * Returns when the last run begins, in seconds: consumers take messages in order, and the runs of one company follow each other.
+ */
 function findLastStart(
   { messages }: HeldQueue,
   runs: Map<string, number>,
   consumers: number,
   seconds: number,
-  except?: string,
+  exceptedId?: string,
 ): number {
   const left = new Map(runs);
-  const waiting = messages.map(({ companyId: id }) => id);
-  const free = Array<number>(consumers).fill(0);
+  const waitingIds = messages.map(({ companyId: id }) => id);
+  const freeAt = Array<number>(consumers).fill(0);
   let last = 0;
-  for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
-    const consumer = free.indexOf(Math.min(...free));
+  for (let id = waitingIds.shift(); id !== undefined; id = waitingIds.shift()) {
+    const consumer = freeAt.indexOf(Math.min(...freeAt));
     const count = Math.min(25, left.get(id) ?? 0);
     left.set(id, (left.get(id) ?? 0) - count);
-    const began = free[consumer] as number;
-    if (count > 0 && id !== except) last = Math.max(last, began + (count - 1) * seconds);
-    free[consumer] = began + count * seconds;
-    if ((left.get(id) ?? 0) > 0) waiting.push(id);
+    const beganAt = freeAt[consumer] as number;
+    if (count > 0 && id !== exceptedId) last = Math.max(last, beganAt + (count - 1) * seconds);
+    freeAt[consumer] = beganAt + count * seconds;
+    if ((left.get(id) ?? 0) > 0) waitingIds.push(id);
   }
   return last;
 }
@@ -122,30 +127,30 @@ function findLastStart(
 describe('an occurrence of a schedule', () => {
   it('is enqueued once, by whichever of two concurrent cron runs', async () => {
     await storeSchedules('a1', [3, 2]);
-    stopClockAt(DUE);
+    stopClockAt(DUE_AT);
     const outcome = await sendOvertaken(
       /^insert into "schedule_runs"/,
-      () => hand(),
-      (changed) => hand(changed),
+      () => enqueueDue(),
+      (changedEnv) => enqueueDue(changedEnv),
     );
     expect(outcome.queue.messages).toEqual([]);
     expect(await countRows('schedule_runs')).toBe(5);
     // By a clock that is behind, a change of the schedule makes it come again.
-    await env.CONTROL_DB.prepare('update schedules set next_run_at = ?').bind(DUE).run();
-    expect((await hand()).queue.messages).toEqual([]);
+    await env.CONTROL_DB.prepare('update schedules set next_run_at = ?').bind(DUE_AT).run();
+    expect((await enqueueDue()).queue.messages).toEqual([]);
     expect(await countRows('schedule_runs')).toBe(5);
   });
 
   it('is not enqueued if its schedule is paused meanwhile', async () => {
     await storeSchedules('a2', [2]);
-    stopClockAt(DUE);
+    stopClockAt(DUE_AT);
     await sendOvertaken(
       /^insert into "schedule_runs"/,
       () =>
         env.CONTROL_DB.prepare(`update schedules set status = 'paused', next_run_at = null where id = ?`)
           .bind(toHexId('a2', 0))
           .run(),
-      (changed) => hand(changed),
+      (changedEnv) => enqueueDue(changedEnv),
     );
     expect(await countRows('schedule_runs')).toBe(1);
     expect(await selectRow('select next_run_at from schedules where id = ?', toHexId('a2', 0))).toEqual({
@@ -153,7 +158,7 @@ describe('an occurrence of a schedule', () => {
     });
   });
 
-  it('comes at least 15 minutes after the one before, also when the clock changes', async () => {
+  it('comes at least 15 minutes after the previous one, also when the clock changes', async () => {
     // 02:10 is left out, so that it comes at 03:00; 03:10 would be ten minutes later.
     const gap = Date.UTC(2031, 2, 9, 7);
     await storeSchedules('a3', [1], '10 2,3 * * *');
@@ -161,16 +166,16 @@ describe('an occurrence of a schedule', () => {
       .bind(gap)
       .run();
     stopClockAt(gap);
-    await hand();
+    await enqueueDue();
     const next = (await selectRow<{ next_run_at: number }>('select next_run_at from schedules'))?.next_run_at as number;
     expect(next - gap).toBeGreaterThanOrEqual(15 * 60_000);
   });
 
-  it('without a valid cron expression does not keep others from being enqueued', async () => {
+  it('is enqueued although another due schedule has no valid cron expression', async () => {
     await storeSchedules('a4', [1], 'no cron');
     await storeSchedules('a5', [1]);
-    stopClockAt(DUE);
-    const { queue } = await hand();
+    stopClockAt(DUE_AT);
+    const { queue } = await enqueueDue();
     expect(queue.messages).toHaveLength(2);
     expect(await selectRow('select next_run_at from schedules where id = ?', toHexId('a4', 0))).toEqual({
       next_run_at: null,

@@ -2,13 +2,13 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { EMAIL, readNewestMail, whileMailIsDown, whileMailIsRefused } from '../support/mail.ts';
+import { EMAIL, readNewestMail, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, createRivalEnv, selectRow, sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { countRows, createOvertakenEnv, selectRow, sendOvertaken } from '../support/rival.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
-import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import {
   countMailsTo,
   createHeldQueue,
@@ -19,23 +19,24 @@ import {
   SCHEDULES_PATH,
 } from './support.ts';
 
-type Made = ApiResponse['body'];
+type CreatedResource = ApiResponse['body'];
 
 let company: Company;
-let one: Made;
-let failing: Made;
+let oneVisualization: CreatedResource;
+let failingVisualization: CreatedResource;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  one = await aVisualization(company.as, 'SELECT 1 AS one');
-  failing = await aVisualization(company.as, 'SELECT 1 / (1 - 1) AS one');
+  company = await createProvisionedCompany();
+  oneVisualization = await postVisualization(company.as, 'SELECT 1 AS one');
+  failingVisualization = await postVisualization(company.as, 'SELECT 1 / (1 - 1) AS one');
 });
 afterEach(resetClock);
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const readSchedule = async ({ _id }: Made): Promise<Made> => must(company.as.get(`${SCHEDULES_PATH}/${_id}`));
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const readSchedule = async ({ _id }: CreatedResource): Promise<CreatedResource> =>
+  expectSuccess(company.as.get(`${SCHEDULES_PATH}/${_id}`));
 const createReader = () =>
-  aUser(company, {
+  createAllowedUser(company, {
     can: ['dashboards:get', 'visualizations:execute', 'dashboards:schedule', 'visualizations:schedule'],
   });
 const selectRun = (id: string) =>
@@ -44,21 +45,21 @@ const selectRun = (id: string) =>
     id,
   );
 
-/** A run by hand whose message waits in a queue. */
-async function createWaitingRun(schedule: Made): Promise<HeldQueue> {
+/** Starts a manual run whose message stays in a held queue. */
+async function createWaitingRun(schedule: CreatedResource): Promise<HeldQueue> {
   const queue = createHeldQueue();
-  await must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
+  await expectSuccess(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env: queue.env }));
   return queue;
 }
 
 describe('three failed runs of a schedule in a row', () => {
   it('pause the schedule, and notify its creator once', async () => {
     const maker = await createReader();
-    const schedule = await createSchedule(maker.as, failing, {
+    const schedule = await createSchedule(maker.as, failingVisualization, {
       name: 'Broken',
       recipients: [{ user_id: company.owner.id }],
     });
-    const before = countMailsTo(company.owner.email);
+    const mailsBefore = countMailsTo(company.owner.email);
     expect(await runNow(company.as, schedule._id)).toMatchObject({
       status: 'active',
       last_run: { status: 'failed', sent: 0, failed: 1, problems: ['query_failed'] },
@@ -66,7 +67,7 @@ describe('three failed runs of a schedule in a row', () => {
     expect((await runNow(company.as, schedule._id)).status).toBe('active');
     expect(countMailsTo(maker.email)).toBe(0);
     expect(await runNow(company.as, schedule._id)).toMatchObject({ status: 'paused', next_run_at: null });
-    expect([countMailsTo(maker.email), countMailsTo(company.owner.email)]).toEqual([1, before]);
+    expect([countMailsTo(maker.email), countMailsTo(company.owner.email)]).toEqual([1, mailsBefore]);
     const { subject, text } = readNewestMail(maker.email);
     expect(subject).toMatch(/^“Broken” is paused: Company/);
     expect(text).toContain('failed three times in a row');
@@ -78,19 +79,19 @@ describe('three failed runs of a schedule in a row', () => {
 
   it('are counted from zero after a success, and after a change of the schedule', async () => {
     const maker = await createReader();
-    const schedule = await createSchedule(maker.as, failing, { recipients: [{ user_id: maker.id }] });
-    const target = (target_id: string) =>
-      must(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json: { target_id } }));
+    const schedule = await createSchedule(maker.as, failingVisualization, { recipients: [{ user_id: maker.id }] });
+    const makeTarget = (target_id: string) =>
+      expectSuccess(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json: { target_id } }));
     const sql = (text: string) =>
-      must(company.as.put(`${VISUALIZATIONS_PATH}/${failing._id}`, { json: { sql: text } }));
+      expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${failingVisualization._id}`, { json: { sql: text } }));
     await runNow(company.as, schedule._id);
     await runNow(company.as, schedule._id);
     await sql('SELECT 1 AS one');
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
     await sql('SELECT 1 / (1 - 1) AS one');
     expect((await runNow(company.as, schedule._id)).status).toBe('active');
-    await target(failing._id);
-    advanceClock(11 * MINUTE);
+    await makeTarget(failingVisualization._id);
+    advanceClock(11 * MINUTE_MS);
     await selectRow('delete from schedule_runs where schedule_id = ? returning id', schedule._id);
     resetClock();
     await runNow(company.as, schedule._id);
@@ -101,8 +102,10 @@ describe('three failed runs of a schedule in a row', () => {
 
   it('are mailed to nobody if the creator was deactivated', async () => {
     const maker = await createReader();
-    const schedule = await createSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
-    await must(company.as.post(`/v1/users/${maker.id}/deactivate`));
+    const schedule = await createSchedule(maker.as, failingVisualization, {
+      recipients: [{ user_id: company.owner.id }],
+    });
+    await expectSuccess(company.as.post(`/v1/users/${maker.id}/deactivate`));
     for (let run = 0; run < 3; run += 1) await runNow(company.as, schedule._id);
     expect((await readSchedule(schedule)).status).toBe('paused');
     expect(countMailsTo(maker.email)).toBe(0);
@@ -110,11 +113,13 @@ describe('three failed runs of a schedule in a row', () => {
 
   it('are mailed to the creator later if the mail service was down', async () => {
     const maker = await createReader();
-    const schedule = await createSchedule(maker.as, failing, { recipients: [{ user_id: company.owner.id }] });
+    const schedule = await createSchedule(maker.as, failingVisualization, {
+      recipients: [{ user_id: company.owner.id }],
+    });
     for (let run = 0; run < 2; run += 1) await runNow(company.as, schedule._id);
-    await whileMailIsDown(() => runNow(company.as, schedule._id));
+    await runWhileMailIsDown(() => runNow(company.as, schedule._id));
     expect(countMailsTo(maker.email)).toBe(0);
-    advanceClock(2 * MINUTE);
+    advanceClock(2 * MINUTE_MS);
     await runScheduled(createHeldQueue().env);
     expect(countMailsTo(maker.email)).toBe(1);
   });
@@ -122,25 +127,25 @@ describe('three failed runs of a schedule in a row', () => {
 
 describe('a deletion before or during a run', () => {
   it('of the dashboard, between due time and run, stops the mail', async () => {
-    const dashboard = await aDashboard(company.as, [one]);
+    const dashboard = await postDashboard(company.as, [oneVisualization]);
     const { id, email } = await createReader();
     const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const queue = await createWaitingRun(schedule);
-    await must(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`));
+    await expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`));
     await deliverHeld(queue);
     expect(countMailsTo(email)).toBe(0);
     expect(queue.messages).toEqual([]);
   });
 
   it('of the dashboard, once the run has begun, stops the mail', async () => {
-    const dashboard = await aDashboard(company.as, [one]);
+    const dashboard = await postDashboard(company.as, [oneVisualization]);
     const { id, email } = await createReader();
     const schedule = await createSchedule(company.as, dashboard, { recipients: [{ user_id: id }] });
     const queue = await createWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
     await sendOvertaken(
       /^select .* from "dashboards"/,
-      () => must(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`)),
+      () => expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${dashboard._id}`)),
       (env) => deliverMessage(message, { ...queue.env, EMAIL, ...env }),
     );
     expect(countMailsTo(email)).toBe(0);
@@ -148,26 +153,26 @@ describe('a deletion before or during a run', () => {
 
   it('of the schedule, just before a mail goes out, stops the mail', async () => {
     const { id, email } = await createReader();
-    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const schedule = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
     const queue = await createWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
     await sendOvertaken(
       /^insert into "schedule_deliveries"/,
-      () => must(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`)),
+      () => expectSuccess(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`)),
       (env) => deliverMessage(message, { ...queue.env, EMAIL, ...env }),
     );
     expect(countMailsTo(email)).toBe(0);
     expect(await selectRun(schedule._id)).toBeNull();
   });
 
-  it('of the widget that a condition is about makes the run fail', async () => {
-    const dashboard = await aDashboard(company.as, [one]);
-    const condition = { visualization_id: one._id, column: 'one', op: 'gt', value: 0 };
+  it('of the widget whose values a condition checks makes the run fail', async () => {
+    const dashboard = await postDashboard(company.as, [oneVisualization]);
+    const condition = { visualization_id: oneVisualization._id, column: 'one', op: 'gt', value: 0 };
     const schedule = await createSchedule(company.as, dashboard, {
       recipients: [{ user_id: company.owner.id }],
       condition,
     });
-    await must(company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: [] } }));
+    await expectSuccess(company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: [] } }));
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({
       status: 'failed',
       problems: ['condition_failed'],
@@ -177,7 +182,7 @@ describe('a deletion before or during a run', () => {
 
 describe('an empty dashboard', () => {
   it('is mailed although it has no visualizations', async () => {
-    const schedule = await createSchedule(company.as, await aDashboard(company.as, []), {
+    const schedule = await createSchedule(company.as, await postDashboard(company.as, []), {
       recipients: [{ user_id: company.owner.id }],
     });
     expect((await runNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
@@ -185,29 +190,29 @@ describe('an empty dashboard', () => {
 });
 
 describe('a scheduled mail that the mail service', () => {
-  it('rejects for now is sent later, and no other mail is sent again', async () => {
+  it('rejects temporarily is sent later, and no other mail is sent again', async () => {
     const [first, second] = [await createReader(), await createReader()];
-    const schedule = await createSchedule(company.as, one, {
+    const schedule = await createSchedule(company.as, oneVisualization, {
       recipients: [{ user_id: first.id }, { user_id: second.id }],
     });
     const queue = await createWaitingRun(schedule);
-    let calls = 0;
-    const busy = {
+    let callCount = 0;
+    const busyMailService = {
       send: (message: Parameters<SendEmail['send']>[0]) => {
-        calls += 1;
-        if (calls > 1) throw Object.assign(new Error('Too many.'), { code: 'E_RATE_LIMIT_EXCEEDED' });
+        callCount += 1;
+        if (callCount > 1) throw Object.assign(new Error('Too many.'), { code: 'E_RATE_LIMIT_EXCEEDED' });
         return EMAIL.send(message);
       },
     };
-    await deliverHeld(queue, { EMAIL: busy });
+    await deliverHeld(queue, { EMAIL: busyMailService });
     expect([
-      calls,
+      callCount,
       countMailsTo(first.email),
       countMailsTo(second.email),
       (await readSchedule(schedule)).last_run,
     ]).toEqual([2, 1, 0, null]);
     expect(queue.delays).toEqual([60]);
-    advanceClock(MINUTE);
+    advanceClock(MINUTE_MS);
     await deliverHeld(queue);
     resetClock();
     expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 1]);
@@ -216,11 +221,11 @@ describe('a scheduled mail that the mail service', () => {
 
   it('keeps rejecting is given up after three attempts', async () => {
     const { id, email } = await createReader();
-    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const schedule = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
     const queue = await createWaitingRun(schedule);
-    const tries = await whileMailIsRefused('E_DAILY_LIMIT_EXCEEDED', async () => {
+    const tries = await runWhileMailIsRefused('E_DAILY_LIMIT_EXCEEDED', async () => {
       for (let at = 0; at < 5; at += 1) {
-        advanceClock(at * 5 * MINUTE);
+        advanceClock(at * 5 * MINUTE_MS);
         await deliverHeld(queue);
       }
     });
@@ -235,42 +240,42 @@ describe('a scheduled mail that the mail service', () => {
 
   it('rejects permanently is not retried', async () => {
     const { id } = await createReader();
-    const schedule = await createSchedule(company.as, one, {
+    const schedule = await createSchedule(company.as, oneVisualization, {
       recipients: [{ user_id: id }, { user_id: company.owner.id }],
     });
-    const suppressed = {
+    const suppressingMailService = {
       send: (message: Parameters<SendEmail['send']>[0]) => {
         if ('to' in message && message.to !== company.owner.email)
           throw Object.assign(new Error('No.'), { code: 'E_RECIPIENT_SUPPRESSED' });
         return EMAIL.send(message);
       },
     };
-    const { last_run } = await runNow(company.as, schedule._id, { EMAIL: suppressed });
+    const { last_run } = await runNow(company.as, schedule._id, { EMAIL: suppressingMailService });
     // One recipient's mailbox is not the schedule's failure.
     expect(last_run).toMatchObject({ status: 'done', sent: 1, failed: 1, problems: ['mail_refused'] });
   });
 
   it('gives no answer about is not sent again, since it may have been delivered', async () => {
     const { id, email } = await createReader();
-    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
-    const { last_run } = (await whileMailIsDown(() => runNow(company.as, schedule._id))) as Made;
+    const schedule = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
+    const { last_run } = (await runWhileMailIsDown(() => runNow(company.as, schedule._id))) as CreatedResource;
     expect(last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['unconfirmed'] });
     expect(countMailsTo(email)).toBe(0);
   });
 });
 
 describe('an interrupted attempt of a scheduled run', () => {
-  const SENT = /^update "schedule_deliveries"/;
+  const SENT_UPDATE = /^update "schedule_deliveries"/;
 
   it('between sending a mail and recording it sends no mail twice', async () => {
     const [first, second] = [await createReader(), await createReader()];
-    const schedule = await createSchedule(company.as, one, {
+    const schedule = await createSchedule(company.as, oneVisualization, {
       recipients: [{ user_id: first.id }, { user_id: second.id }],
     });
     const queue = await createWaitingRun(schedule);
-    await deliverHeld(queue, createFailingEnv(SENT));
+    await deliverHeld(queue, createFailingEnv(SENT_UPDATE));
     expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 0]);
-    advanceClock(MINUTE);
+    advanceClock(MINUTE_MS);
     await deliverHeld(queue);
     resetClock();
     expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 1]);
@@ -284,58 +289,64 @@ describe('an interrupted attempt of a scheduled run', () => {
 
   it('is retried by the cron trigger once its lease has expired', async () => {
     const { id, email } = await createReader();
-    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const schedule = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
     await createWaitingRun(schedule);
     const queue = createHeldQueue();
-    const own = () => queue.messages.filter(({ companyId }) => companyId === company.id).length;
+    const countOwnMessages = () => queue.messages.filter(({ companyId }) => companyId === company.id).length;
     await runScheduled(queue.env);
-    expect(own()).toBe(0);
-    advanceClock(3 * MINUTE);
+    expect(countOwnMessages()).toBe(0);
+    advanceClock(3 * MINUTE_MS);
     await runScheduled(queue.env);
-    expect(own()).toBe(1);
+    expect(countOwnMessages()).toBe(1);
     // While somebody is at one of the company's runs, that is not needed.
     await selectRow(
       `update schedule_runs set status = 'running', due_at = ? where schedule_id = ? returning id`,
-      Date.now() + HOUR,
+      Date.now() + HOUR_MS,
       schedule._id,
     );
-    const other = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
+    const other = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
     resetClock();
     await createWaitingRun(other);
-    advanceClock(6 * MINUTE);
+    advanceClock(6 * MINUTE_MS);
     await runScheduled(queue.env);
-    expect(own()).toBe(1);
+    expect(countOwnMessages()).toBe(1);
     await deliverHeld(queue);
     expect(countMailsTo(email)).toBe(1);
-    advanceClock(2 * HOUR);
+    advanceClock(2 * HOUR_MS);
     await runScheduled(queue.env);
     await deliverHeld(queue);
     expect(countMailsTo(email)).toBe(2);
   });
 
   it('that is the third in a row makes the run fail', async () => {
-    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
+    const schedule = await createSchedule(company.as, oneVisualization, {
+      recipients: [{ user_id: company.owner.id }],
+    });
     const queue = await createWaitingRun(schedule);
-    const away = createFailingEnv(/^update "schedule_runs" set "due_at" = \?/);
+    const failingEnv = createFailingEnv(/^update "schedule_runs" set "due_at" = \?/);
     for (let at = 0; at < 3; at += 1) {
-      advanceClock(at * 5 * MINUTE);
-      await deliverHeld(queue, away);
+      advanceClock(at * 5 * MINUTE_MS);
+      await deliverHeld(queue, failingEnv);
     }
     resetClock();
     expect((await readSchedule(schedule)).last_run).toMatchObject({ status: 'failed', problems: ['unavailable'] });
   });
 
-  /** Another try does the whole run just before the first one does something. */
-  const overtakenAt = async (pattern: RegExp, schedule: Made, changed: Record<string, unknown> = {}) => {
+  /** Completes the whole run by another attempt just before the first attempt writes to the database. */
+  const overtakeAttempt = async (
+    pattern: RegExp,
+    schedule: CreatedResource,
+    changedEnv: Record<string, unknown> = {},
+  ) => {
     const queue = await createWaitingRun(schedule);
     const [message] = queue.messages as [JobMessage];
     let left: Awaited<ReturnType<typeof selectRun>> = null;
-    const { env, hasRun } = createRivalEnv(pattern, async () => {
+    const { env, hasRun } = createOvertakenEnv(pattern, async () => {
       await selectRow('update schedule_runs set due_at = 0 where schedule_id = ? returning id', schedule._id);
       await deliverMessage(message, { ...queue.env, EMAIL });
       left = await selectRun(schedule._id);
     });
-    await deliverMessage(message, { ...queue.env, EMAIL, ...changed, ...env });
+    await deliverMessage(message, { ...queue.env, EMAIL, ...changedEnv, ...env });
     expect([hasRun(), left]).toEqual([true, expect.objectContaining({ status: 'ended', attempt: 2 })]);
     expect(await selectRun(schedule._id)).toEqual(left);
   };
@@ -345,49 +356,53 @@ describe('an interrupted attempt of a scheduled run', () => {
     ['stopped before it sends', /^insert into "schedule_deliveries"/],
   ])('that resumes after another attempt sends nothing more: %s', async (_when, pattern) => {
     const [first, second] = [await createReader(), await createReader()];
-    const schedule = await createSchedule(company.as, one, {
+    const schedule = await createSchedule(company.as, oneVisualization, {
       recipients: [{ user_id: first.id }, { user_id: second.id }],
     });
-    await overtakenAt(pattern, schedule);
+    await overtakeAttempt(pattern, schedule);
     expect([countMailsTo(first.email), countMailsTo(second.email)]).toEqual([1, 1]);
     expect((await readSchedule(schedule)).last_run).toMatchObject({ sent: 2 });
   });
 
-  it('that resumes and was to be tried later does not reopen the finished run', async () => {
+  it('that resumes and had failed temporarily does not reopen the finished run', async () => {
     const { id, email } = await createReader();
-    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: id }] });
-    const busy = { send: () => Promise.reject(Object.assign(new Error('Busy.'), { code: 'E_RATE_LIMIT_EXCEEDED' })) };
-    await overtakenAt(/^update "schedule_runs" set "status" = \?, "due_at"/, schedule, { EMAIL: busy });
+    const schedule = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
+    const busyMailService = {
+      send: () => Promise.reject(Object.assign(new Error('Busy.'), { code: 'E_RATE_LIMIT_EXCEEDED' })),
+    };
+    await overtakeAttempt(/^update "schedule_runs" set "status" = \?, "due_at"/, schedule, { EMAIL: busyMailService });
     expect(countMailsTo(email)).toBe(1);
   });
 
   it('that resumes at its end does not count the failure twice', async () => {
-    const schedule = await createSchedule(company.as, failing, { recipients: [{ user_id: company.owner.id }] });
-    await overtakenAt(/^update "schedule_runs" set "status" = \? where/, schedule);
+    const schedule = await createSchedule(company.as, failingVisualization, {
+      recipients: [{ user_id: company.owner.id }],
+    });
+    await overtakeAttempt(/^update "schedule_runs" set "status" = \? where/, schedule);
     expect(await selectRow('select failures from schedules where id = ?', schedule._id)).toEqual({ failures: 1 });
   });
 });
 
 describe('the record of a scheduled run', () => {
   it('is kept for a week', async () => {
-    const schedule = await createSchedule(company.as, one, {
+    const schedule = await createSchedule(company.as, oneVisualization, {
       recipients: [{ user_id: company.owner.id }],
       status: 'paused',
     });
-    const { last_run: sent } = await runNow(company.as, schedule._id);
+    const { last_run: sentRun } = await runNow(company.as, schedule._id);
     await createWaitingRun(schedule);
-    const counts = async () => [
+    const countRecords = async () => [
       await countRows('schedule_runs where schedule_id = ?', schedule._id),
-      await countRows('schedule_deliveries where run_id = ?', sent.id),
+      await countRows('schedule_deliveries where run_id = ?', sentRun.id),
     ];
-    expect(await counts()).toEqual([2, 1]);
-    advanceClock(6 * 24 * HOUR);
+    expect(await countRecords()).toEqual([2, 1]);
+    advanceClock(6 * 24 * HOUR_MS);
     await runScheduled(createHeldQueue().env);
-    expect(await counts()).toEqual([2, 1]);
-    advanceClock(8 * 24 * HOUR);
+    expect(await countRecords()).toEqual([2, 1]);
+    advanceClock(8 * 24 * HOUR_MS);
     await runScheduled(createHeldQueue().env);
     // Nobody has done the other one.
-    expect(await counts()).toEqual([1, 0]);
+    expect(await countRecords()).toEqual([1, 0]);
     resetClock();
     expect((await readSchedule(schedule)).last_run).toMatchObject({ sent: 1 });
   });
@@ -395,17 +410,20 @@ describe('the record of a scheduled run', () => {
 
 describe('a manual run of a schedule', () => {
   it('is allowed five times in ten minutes', async () => {
-    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
+    const schedule = await createSchedule(company.as, oneVisualization, {
+      recipients: [{ user_id: company.owner.id }],
+    });
     const { env } = createHeldQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };
-    const run = (sending = {}) => company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env, ...sending });
+    const runManually = (requestOptions = {}) =>
+      company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { env, ...requestOptions });
     for (let at = 0; at < 5; at += 1) {
-      expect((await run()).status).toBe(202);
+      expect((await runManually()).status).toBe(202);
       advanceClock(at + 1);
     }
-    const refused = await run({ headers });
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '120']);
-    expect(refused.body).toEqual({
+    const refusedRun = await runManually({ headers });
+    expect([refusedRun.status, refusedRun.headers.get('retry-after')]).toEqual([429, '120']);
+    expect(refusedRun.body).toEqual({
       error: 'RateLimitExceeded',
       message:
         'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs. Try again in 120 seconds.',
@@ -413,19 +431,22 @@ describe('a manual run of a schedule', () => {
     });
     await selectRow(
       'update schedule_runs set occurrence = occurrence - ? where schedule_id = ? returning id',
-      10 * MINUTE,
+      10 * MINUTE_MS,
       schedule._id,
     );
     // A refusal of this kind is not kept under its key.
-    expect((await run({ headers })).status).toBe(202);
+    expect((await runManually({ headers })).status).toBe(202);
   });
 
   it('is started once for each idempotency key', async () => {
-    const schedule = await createSchedule(company.as, one, { recipients: [{ user_id: company.owner.id }] });
+    const schedule = await createSchedule(company.as, oneVisualization, {
+      recipients: [{ user_id: company.owner.id }],
+    });
     const queue = createHeldQueue();
     const headers = { 'idempotency-key': crypto.randomUUID() };
-    const run = () => must(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { headers, env: queue.env }));
-    expect(await run()).toEqual(await run());
+    const runManually = () =>
+      expectSuccess(company.as.post(`${SCHEDULES_PATH}/${schedule._id}/run`, { headers, env: queue.env }));
+    expect(await runManually()).toEqual(await runManually());
     expect(queue.messages).toHaveLength(1);
   });
 });

@@ -1,30 +1,30 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
 import { selectRow, sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS_PATH } from '../visualizations/support.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
+import { DASHBOARDS_PATH, postDashboard, postVisualization } from '../visualizations/support.ts';
 import { createHeldQueue, createSchedule, makeScheduleInput, SCHEDULES_PATH } from './support.ts';
 
 let company: Company;
 let chart: ApiResponse['body'];
 let me: { user_id: string };
 beforeAll(async () => {
-  company = await aCompany();
-  chart = await aVisualization(company.as, 'SELECT 1 AS one');
+  company = await createOwnedCompany();
+  chart = await postVisualization(company.as, 'SELECT 1 AS one');
   me = { user_id: company.owner.id };
 });
 
-const INSERT = /^insert into "schedules"/;
-const UPDATE = /^update "schedules"/;
+const SCHEDULE_INSERT = /^insert into "schedules"/;
+const SCHEDULE_UPDATE = /^update "schedules"/;
 const makePath = ({ _id }: ApiResponse['body']) => `${SCHEDULES_PATH}/${_id}`;
 
 describe('a schedule', () => {
-  it('is not made for a dashboard that is deleted meanwhile', async () => {
-    const target = await aDashboard(company.as, [chart]);
+  it('is not created for a dashboard that is deleted meanwhile', async () => {
+    const target = await postDashboard(company.as, [chart]);
     const answer = await sendOvertaken(
-      INSERT,
-      () => must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
+      SCHEDULE_INSERT,
+      () => expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
       (env) => company.as.post(SCHEDULES_PATH, { json: makeScheduleInput(target, { recipients: [me] }), env }),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
@@ -33,42 +33,47 @@ describe('a schedule', () => {
 
   it('is not changed to a dashboard that is deleted meanwhile', async () => {
     const schedule = await createSchedule(company.as, chart, { recipients: [me] });
-    const target = await aDashboard(company.as, [chart]);
-    const other = await aUser(company);
+    const target = await postDashboard(company.as, [chart]);
+    const other = await createAllowedUser(company);
     const json = { target_type: 'dashboard', target_id: target._id, recipients: [{ user_id: other.id }] };
     const answer = await sendOvertaken(
-      UPDATE,
-      () => must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
+      SCHEDULE_UPDATE,
+      () => expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`)),
       (env) => company.as.put(makePath(schedule), { json, env }),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
     expect((await company.as.get(makePath(schedule))).body).toMatchObject({ target_id: chart._id, recipients: [me] });
   });
 
-  it('keeps what others change meanwhile', async () => {
+  it('keeps the changes that others make meanwhile', async () => {
     const schedule = await createSchedule(company.as, chart, { recipients: [me] });
-    const other = await aUser(company);
+    const other = await createAllowedUser(company);
     const answer = await sendOvertaken(
-      UPDATE,
+      SCHEDULE_UPDATE,
       () =>
-        must(company.as.put(makePath(schedule), { json: { name: 'Meanwhile', recipients: [{ user_id: other.id }] } })),
+        expectSuccess(
+          company.as.put(makePath(schedule), { json: { name: 'Meanwhile', recipients: [{ user_id: other.id }] } }),
+        ),
       (env) => company.as.put(makePath(schedule), { json: { format: 'csv' }, env }),
     );
     expect(answer.body).toMatchObject({ name: 'Meanwhile', format: 'csv', recipients: [{ user_id: other.id }] });
   });
 
   it('keeps its recipients when its editor meanwhile loses the permission to change it', async () => {
-    const theirs = await aVisualization(company.as, 'SELECT 2 AS two');
+    const otherChart = await postVisualization(company.as, 'SELECT 2 AS two');
     const on = [`arn:svc:visualizations::${company.id}:visualization/${chart._id}`];
-    const { as, id } = await aUser(company, { can: ['visualizations:schedule'], on });
+    const { as, id } = await createAllowedUser(company, { can: ['visualizations:schedule'], on });
     const schedule = await createSchedule(as, chart, { recipients: [me] });
     const answer = await sendOvertaken(
-      UPDATE,
-      () => must(company.as.put(makePath(schedule), { json: { target_id: theirs._id } })),
+      SCHEDULE_UPDATE,
+      () => expectSuccess(company.as.put(makePath(schedule), { json: { target_id: otherChart._id } })),
       (env) => as.put(makePath(schedule), { json: { recipients: [{ user_id: id }] }, env }),
     );
     expect(answer.status).toBe(403);
-    expect((await company.as.get(makePath(schedule))).body).toMatchObject({ target_id: theirs._id, recipients: [me] });
+    expect((await company.as.get(makePath(schedule))).body).toMatchObject({
+      target_id: otherChart._id,
+      recipients: [me],
+    });
   });
 
   it('that is deleted meanwhile is not run', async () => {
@@ -76,7 +81,7 @@ describe('a schedule', () => {
     const queue = createHeldQueue();
     const answer = await sendOvertaken(
       /^insert into "schedule_runs"/,
-      () => must(company.as.delete(makePath(schedule))),
+      () => expectSuccess(company.as.delete(makePath(schedule))),
       (env) => company.as.post(`${makePath(schedule)}/run`, { env: { ...queue.env, ...env } }),
     );
     expect([answer.status, answer.body.error]).toEqual([404, 'SCHEDULE_NOT_FOUND']);

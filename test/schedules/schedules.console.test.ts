@@ -1,43 +1,43 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aContext, dashboardGrant } from '../share-portal/support.ts';
+import { createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { readInvalidFields, UNKNOWN_ID } from '../support/console.ts';
 import { selectRow } from '../support/rival.ts';
-import { allow, aServiceAccountThat, must, withServiceToken } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 import {
-  aDashboard,
-  aVisualization,
   DASHBOARDS_PATH,
-  parameter,
+  makeParameter,
+  postDashboard,
+  postVisualization,
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 import { createSchedule, makeScheduleInput, SCHEDULES_PATH } from './support.ts';
 
-type Made = Awaited<ReturnType<typeof aVisualization>>;
+type CreatedVisualization = Awaited<ReturnType<typeof postVisualization>>;
 
 let company: Company;
-let visualization: Made;
-let dashboard: Made;
+let visualization: CreatedVisualization;
+let dashboard: CreatedVisualization;
 let me: { user_id: string };
 
 beforeAll(async () => {
-  company = await aCompany();
-  visualization = await aVisualization(company.as, 'SELECT 1 AS one');
-  dashboard = await aDashboard(company.as, [visualization]);
+  company = await createOwnedCompany();
+  visualization = await postVisualization(company.as, 'SELECT 1 AS one');
+  dashboard = await postDashboard(company.as, [visualization]);
   me = { user_id: company.owner.id };
 });
 
 const postSchedule = (json: Record<string, unknown>, target = dashboard, as = company.as) =>
   as.post(SCHEDULES_PATH, { json: makeScheduleInput(target, { recipients: [me], ...json }) });
 
-const makeCondition = (more: object) => ({
-  condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 1, ...more },
+const makeCondition = (otherFields: object) => ({
+  condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 1, ...otherFields },
 });
 
 describe('a schedule', () => {
-  it('is made, read, listed, changed and deleted', async () => {
-    const sent = {
+  it('is created, read, listed, changed and deleted', async () => {
+    const scheduleInput = {
       name: 'Numbers of the day',
       target_type: 'dashboard',
       target_id: dashboard._id,
@@ -49,11 +49,11 @@ describe('a schedule', () => {
       condition: { visualization_id: visualization._id, column: 'one', op: 'gt', value: 0 },
       status: 'active',
     };
-    const { status, body, headers } = await company.as.post(SCHEDULES_PATH, { json: sent });
+    const { status, body, headers } = await company.as.post(SCHEDULES_PATH, { json: scheduleInput });
     expect([status, body]).toEqual([
       201,
       {
-        ...sent,
+        ...scheduleInput,
         _id: expect.stringMatching(/^[a-f0-9]{24}$/),
         unsubscribed: [],
         next_run_at: expect.stringMatching(/T11:00:00\.000Z$/),
@@ -65,9 +65,9 @@ describe('a schedule', () => {
     ]);
     const path = `${SCHEDULES_PATH}/${body._id}`;
     expect(headers.get('location')).toBe(path);
-    const read = await company.as.get(path);
-    expect(read.body).toEqual(body);
-    expect(read.headers.get('etag')).toMatch(/^".+"$/);
+    const readAnswer = await company.as.get(path);
+    expect(readAnswer.body).toEqual(body);
+    expect(readAnswer.headers.get('etag')).toMatch(/^".+"$/);
     expect((await company.as.get(`${SCHEDULES_PATH}?search=of THE`)).body).toEqual({
       total: 1,
       quantity: 1,
@@ -75,17 +75,22 @@ describe('a schedule', () => {
     });
     expect((await company.as.get(`${SCHEDULES_PATH}?search=nothing`)).body.total).toBe(0);
 
-    const paused = await must(company.as.put(path, { json: { status: 'paused', condition: null } }));
-    expect(paused).toMatchObject({ status: 'paused', next_run_at: null, condition: null, name: sent.name });
-    const again = await must(
+    const pausedSchedule = await expectSuccess(company.as.put(path, { json: { status: 'paused', condition: null } }));
+    expect(pausedSchedule).toMatchObject({
+      status: 'paused',
+      next_run_at: null,
+      condition: null,
+      name: scheduleInput.name,
+    });
+    const resumedSchedule = await expectSuccess(
       company.as.put(path, { json: { status: 'active', cron: '30 9 * * *', time_zone: 'UTC' } }),
     );
-    expect(again.next_run_at).toMatch(/T09:30:00\.000Z$/);
+    expect(resumedSchedule.next_run_at).toMatch(/T09:30:00\.000Z$/);
 
     expect((await company.as.delete(path)).status).toBe(204);
     for (const method of ['get', 'delete'] as const) {
-      const gone = await company.as[method](path);
-      expect([gone.status, gone.body.error]).toEqual([404, 'SCHEDULE_NOT_FOUND']);
+      const deletedAnswer = await company.as[method](path);
+      expect([deletedAnswer.status, deletedAnswer.body.error]).toEqual([404, 'SCHEDULE_NOT_FOUND']);
     }
   });
 
@@ -97,7 +102,7 @@ describe('a schedule', () => {
       cron: '0 8 * * *',
       recipients: [me],
     };
-    expect(await must(company.as.post(SCHEDULES_PATH, { json }))).toMatchObject({
+    expect(await expectSuccess(company.as.post(SCHEDULES_PATH, { json }))).toMatchObject({
       parameters: {},
       time_zone: 'UTC',
       format: 'summary',
@@ -148,20 +153,20 @@ describe('a schedule', () => {
       () => makeCondition({ visualization_id: UNKNOWN_ID }),
       'condition.visualization_id',
     ],
-  ])('is refused with %s', async (_name, wrong, field) => {
-    expect(readInvalidFields(await postSchedule(wrong()))).toEqual([422, 'VALIDATION_ERROR', field]);
+  ])('is refused with %s', async (_name, wrongFields, field) => {
+    expect(readInvalidFields(await postSchedule(wrongFields()))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
   it('sends only dashboards and visualizations of its own company, to its own users', async () => {
-    const stranger = await aCompany();
-    const foreign = await aVisualization(stranger.as, 'SELECT 1 AS one');
-    for (const target_id of [UNKNOWN_ID, foreign._id, 'no-id']) {
-      const one = await postSchedule({ target_type: 'visualization', target_id });
-      expect([one.status, one.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
+    const otherCompany = await createOwnedCompany();
+    const foreignChart = await postVisualization(otherCompany.as, 'SELECT 1 AS one');
+    for (const target_id of [UNKNOWN_ID, foreignChart._id, 'no-id']) {
+      const foreignSchedule = await postSchedule({ target_type: 'visualization', target_id });
+      expect([foreignSchedule.status, foreignSchedule.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
       const other = await postSchedule({ target_id });
       expect([other.status, other.body.error]).toEqual([404, 'DASHBOARD_NOT_FOUND']);
     }
-    const { user_id } = { user_id: stranger.owner.id };
+    const { user_id } = { user_id: otherCompany.owner.id };
     expect(readInvalidFields(await postSchedule({ recipients: [{ user_id }] }))).toEqual([
       422,
       'VALIDATION_ERROR',
@@ -169,42 +174,46 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('needs parameters that fit the dashboard that it sends', async () => {
+  it('requires parameters that fit the dashboard that it sends', async () => {
     const filters = [{ slug: 'region', label: 'Region', kind: 'select', required: true }];
-    const regional = await aVisualization(company.as, 'SELECT {{region}} AS region', {
-      parameters: [parameter('region', 'select')],
+    const regionalChart = await postVisualization(company.as, 'SELECT {{region}} AS region', {
+      parameters: [makeParameter('region', 'select')],
     });
-    const target = await aDashboard(company.as, [regional], { filters });
+    const target = await postDashboard(company.as, [regionalChart], { filters });
     expect(readInvalidFields(await postSchedule({}, target))).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
     expect(readInvalidFields(await postSchedule({ parameters: { region: ['a', 'b'] } }, target))[2]).toBe(
       'parameters.region',
     );
-    const { _id } = await must(postSchedule({ parameters: { region: 'north' } }, target));
-    const changed = await company.as.put(`${SCHEDULES_PATH}/${_id}`, { json: { parameters: {} } });
-    expect(readInvalidFields(changed)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
+    const { _id } = await expectSuccess(postSchedule({ parameters: { region: 'north' } }, target));
+    const changedSchedule = await company.as.put(`${SCHEDULES_PATH}/${_id}`, { json: { parameters: {} } });
+    expect(readInvalidFields(changedSchedule)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
   });
 
   it('is deleted with the dashboard or visualization that it sends', async () => {
-    const chart = await aVisualization(company.as, 'SELECT 1 AS one');
-    const target = await aDashboard(company.as, [chart]);
-    const ofDashboard = await createSchedule(company.as, target, { recipients: [me] });
-    const ofChart = await createSchedule(company.as, chart, { recipients: [me] });
-    const get = async ({ _id }: { _id: string }) => (await company.as.get(`${SCHEDULES_PATH}/${_id}`)).status;
+    const chart = await postVisualization(company.as, 'SELECT 1 AS one');
+    const target = await postDashboard(company.as, [chart]);
+    const dashboardSchedule = await createSchedule(company.as, target, { recipients: [me] });
+    const chartSchedule = await createSchedule(company.as, chart, { recipients: [me] });
+    const readStatus = async ({ _id }: { _id: string }) => (await company.as.get(`${SCHEDULES_PATH}/${_id}`)).status;
     expect((await company.as.delete(`${VISUALIZATIONS_PATH}/${chart._id}`)).status).toBe(409);
-    expect([await get(ofDashboard), await get(ofChart)]).toEqual([200, 200]);
-    await must(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`));
-    expect([await get(ofDashboard), await get(ofChart)]).toEqual([404, 200]);
-    await must(company.as.delete(`${VISUALIZATIONS_PATH}/${chart._id}`));
-    expect([await get(ofDashboard), await get(ofChart)]).toEqual([404, 404]);
+    expect([await readStatus(dashboardSchedule), await readStatus(chartSchedule)]).toEqual([200, 200]);
+    await expectSuccess(company.as.delete(`${DASHBOARDS_PATH}/${target._id}`));
+    expect([await readStatus(dashboardSchedule), await readStatus(chartSchedule)]).toEqual([404, 200]);
+    await expectSuccess(company.as.delete(`${VISUALIZATIONS_PATH}/${chart._id}`));
+    expect([await readStatus(dashboardSchedule), await readStatus(chartSchedule)]).toEqual([404, 404]);
     expect(
-      await selectRow('select * from schedule_recipients where schedule_id in (?, ?)', ofDashboard._id, ofChart._id),
+      await selectRow(
+        'select * from schedule_recipients where schedule_id in (?, ?)',
+        dashboardSchedule._id,
+        chartSchedule._id,
+      ),
     ).toBeNull();
   });
 
   it('is refused if the company has a thousand already', async () => {
-    const full = await aCompany();
-    const chart = await aVisualization(full.as, 'SELECT 1 AS one');
-    const { _id } = await createSchedule(full.as, chart, { recipients: [{ user_id: full.owner.id }] });
+    const fullCompany = await createOwnedCompany();
+    const chart = await postVisualization(fullCompany.as, 'SELECT 1 AS one');
+    const { _id } = await createSchedule(fullCompany.as, chart, { recipients: [{ user_id: fullCompany.owner.id }] });
     await selectRow(
       `insert into schedules (id, company_id, name, target_type, target_id, parameters, cron, time_zone, format, status, failures, api_url, version, created_by_user_id, created_at, updated_at)
        select printf('%024x', n.value), company_id, name, target_type, target_id, parameters, cron, time_zone, format, 'paused', 0, api_url, 1, created_by_user_id, created_at, updated_at
@@ -212,26 +221,35 @@ describe('a schedule', () => {
       JSON.stringify(Array.from({ length: 999 }, (_, n) => n + 1)),
       _id,
     );
-    const json = makeScheduleInput(chart, { recipients: [{ user_id: full.owner.id }] });
-    const { status, body } = await full.as.post(SCHEDULES_PATH, { json });
+    const json = makeScheduleInput(chart, { recipients: [{ user_id: fullCompany.owner.id }] });
+    const { status, body } = await fullCompany.as.post(SCHEDULES_PATH, { json });
     expect([status, body.error]).toEqual([409, 'TOO_MANY_SCHEDULES']);
-    await must(full.as.delete(`${SCHEDULES_PATH}/${_id}`));
-    await must(full.as.post(SCHEDULES_PATH, { json }));
+    await expectSuccess(fullCompany.as.delete(`${SCHEDULES_PATH}/${_id}`));
+    await expectSuccess(fullCompany.as.post(SCHEDULES_PATH, { json }));
   });
 });
 
 describe('the permission to schedule', () => {
-  const arn = (type: string, id: string) => `arn:svc:${type}s::${company.id}:${type}/${id}`;
+  const makeArn = (type: string, id: string) => `arn:svc:${type}s::${company.id}:${type}/${id}`;
 
-  it('on one dashboard shows schedules of it only', async () => {
-    const other = await aDashboard(company.as, [visualization]);
-    const { as, id } = await aUser(company, { can: ['dashboards:schedule'], on: [arn('dashboard', dashboard._id)] });
-    const mine = await must(postSchedule({ name: 'Mine', recipients: [{ user_id: id }] }, dashboard, as));
-    const theirs = await createSchedule(company.as, other, { recipients: [me] });
-    const ofChart = await createSchedule(company.as, visualization, { recipients: [me] });
-    const { records } = await must(as.get(`${SCHEDULES_PATH}?per_page=100`));
+  it('for one dashboard shows only the schedules of that dashboard', async () => {
+    const other = await postDashboard(company.as, [visualization]);
+    const { as, id } = await createAllowedUser(company, {
+      can: ['dashboards:schedule'],
+      on: [makeArn('dashboard', dashboard._id)],
+    });
+    const ownSchedule = await expectSuccess(
+      postSchedule({ name: 'Mine', recipients: [{ user_id: id }] }, dashboard, as),
+    );
+    const otherSchedule = await createSchedule(company.as, other, { recipients: [me] });
+    const chartSchedule = await createSchedule(company.as, visualization, { recipients: [me] });
+    const { records } = await expectSuccess(as.get(`${SCHEDULES_PATH}?per_page=100`));
     const ids = records.map(({ _id }: { _id: string }) => _id);
-    expect([ids.includes(mine._id), ids.includes(theirs._id), ids.includes(ofChart._id)]).toEqual([true, false, false]);
+    expect([ids.includes(ownSchedule._id), ids.includes(otherSchedule._id), ids.includes(chartSchedule._id)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
     expect((await as.get(`${SCHEDULES_PATH}/${UNKNOWN_ID}`)).status).toBe(403);
   });
 
@@ -239,17 +257,21 @@ describe('the permission to schedule', () => {
     const target = type === 'dashboard' ? dashboard : visualization;
     const { _id } = await createSchedule(company.as, target, { recipients: [me] });
     const action = `${type}s:get`;
-    const { as } = await aUser(company, { can: ['*'], denied: [action], deniedOn: [arn(type, target._id)] });
+    const { as } = await createAllowedUser(company, {
+      can: ['*'],
+      denied: [action],
+      deniedOn: [makeArn(type, target._id)],
+    });
     const path = `${SCHEDULES_PATH}/${_id}`;
-    const { records } = await must(as.get(`${SCHEDULES_PATH}?per_page=100`));
+    const { records } = await expectSuccess(as.get(`${SCHEDULES_PATH}?per_page=100`));
     expect(JSON.stringify(records)).not.toContain(target._id);
     for (const answer of [as.get(path), as.put(path, { json: { format: 'csv' } }), as.post(`${path}/run`)]) {
       const { status, body } = await answer;
       expect([status, body.details.action]).toEqual([403, action]);
     }
     // What one may not see can be ended all the same.
-    expect(await must(as.put(path, { json: { status: 'paused' } }))).toEqual({ _id });
-    await must(as.delete(path));
+    expect(await expectSuccess(as.put(path, { json: { status: 'paused' } }))).toEqual({ _id });
+    await expectSuccess(as.delete(path));
   });
 
   it.each([
@@ -264,18 +286,18 @@ describe('the permission to schedule', () => {
     },
     { who: 'may not open the dashboard', rights: { can: ['dashboards:schedule'] }, action: 'dashboards:get' },
   ])('allows no condition from a user who $who', async ({ rights: { deniedOn, ...rights }, action }) => {
-    const on = { visualization: arn('visualization', visualization._id) };
-    const { as, id } = await aUser(company, { ...rights, ...(deniedOn && { deniedOn: deniedOn(on) }) });
-    const refused = async (answer: Promise<ApiResponse>) => {
+    const on = { visualization: makeArn('visualization', visualization._id) };
+    const { as, id } = await createAllowedUser(company, { ...rights, ...(deniedOn && { deniedOn: deniedOn(on) }) });
+    const expectRefused = async (answer: Promise<ApiResponse>) => {
       const { status, body } = await answer;
       expect([status, body.details.action]).toEqual([403, action]);
     };
-    const asked = makeCondition({});
-    const { _id } = await must(postSchedule(asked));
-    const plain = await must(postSchedule({}));
-    const put = (schedule: string, json: object) => as.put(`${SCHEDULES_PATH}/${schedule}`, { json });
-    await refused(postSchedule(asked, dashboard, as));
-    await refused(put(plain._id, asked));
+    const conditionInput = makeCondition({});
+    const { _id } = await expectSuccess(postSchedule(conditionInput));
+    const plainSchedule = await expectSuccess(postSchedule({}));
+    const putSchedule = (schedule: string, json: object) => as.put(`${SCHEDULES_PATH}/${schedule}`, { json });
+    await expectRefused(postSchedule(conditionInput, dashboard, as));
+    await expectRefused(putSchedule(plainSchedule._id, conditionInput));
     for (const change of [
       { parameters: {} },
       { condition: null },
@@ -284,64 +306,66 @@ describe('the permission to schedule', () => {
       { status: 'paused', name: 'x' },
       {},
     ]) {
-      await refused(put(_id, change));
+      await expectRefused(putSchedule(_id, change));
     }
-    await refused(as.post(`${SCHEDULES_PATH}/${_id}/run`));
-    expect((await as.post(`${SCHEDULES_PATH}/${plain._id}/run`)).status).toBe(deniedOn ? 403 : 202);
+    await expectRefused(as.post(`${SCHEDULES_PATH}/${_id}/run`));
+    expect((await as.post(`${SCHEDULES_PATH}/${plainSchedule._id}/run`)).status).toBe(deniedOn ? 403 : 202);
     // Whoever looks after the dashboard can have it end.
-    expect((await must(put(_id, { status: 'paused' }))).status).toBe('paused');
-    await must(as.delete(`${SCHEDULES_PATH}/${_id}`));
+    expect((await expectSuccess(putSchedule(_id, { status: 'paused' }))).status).toBe('paused');
+    await expectSuccess(as.delete(`${SCHEDULES_PATH}/${_id}`));
   });
 
   it('can be held by a service account', async () => {
-    const robot = await aServiceAccountThat(company, allow('dashboards:schedule'));
-    const made = await must(postSchedule({}, dashboard, await withServiceToken(robot)));
-    expect(made.created_by_user_id).toMatch(/^[a-f0-9]{24}$/);
+    const serviceAccount = await createAllowedAccount(company, makeAllow('dashboards:schedule'));
+    const createdSchedule = await expectSuccess(postSchedule({}, dashboard, await createTokenCaller(serviceAccount)));
+    expect(createdSchedule.created_by_user_id).toMatch(/^[a-f0-9]{24}$/);
   });
 });
 
 describe('an address as recipient of a schedule', () => {
-  it('must be a member of a context that grants what is sent', async () => {
+  it('must be a member of a context that grants the dashboard or visualization that is sent', async () => {
     const email = `member@${company.slug}.test`;
-    const other = await aDashboard(company.as, [visualization]);
-    await aContext(company, [dashboardGrant(other._id)], [email]);
+    const other = await postDashboard(company.as, [visualization]);
+    await createShareContext(company, [makeDashboardGrant(other._id)], [email]);
     expect(readInvalidFields(await postSchedule({ recipients: [{ email }] }))).toEqual([
       422,
       'VALIDATION_ERROR',
       'recipients.0.email',
     ]);
-    const { recipients } = await must(postSchedule({ recipients: [{ email: email.toUpperCase() }] }, other));
+    const { recipients } = await expectSuccess(postSchedule({ recipients: [{ email: email.toUpperCase() }] }, other));
     expect(recipients).toEqual([{ email }]);
     const grant = { target_type: 'visualization', target_id: visualization._id, filter_policies: [] };
-    await aContext(company, [grant], [email]);
-    await must(postSchedule({ recipients: [{ email }] }, visualization));
+    await createShareContext(company, [grant], [email]);
+    await expectSuccess(postSchedule({ recipients: [{ email }] }, visualization));
   });
 
-  it('is refused with parameters that its context does not let it choose', async () => {
+  it('is refused with parameters that its context does not permit', async () => {
     const email = `bound@${company.slug}.test`;
-    const regional = await aVisualization(company.as, 'SELECT {{region}} AS region', {
-      parameters: [parameter('region', 'select')],
+    const regionalChart = await postVisualization(company.as, 'SELECT {{region}} AS region', {
+      parameters: [makeParameter('region', 'select')],
     });
     const filters = [{ slug: 'region', label: 'Region', kind: 'select' }];
-    const target = await aDashboard(company.as, [regional], { filters });
+    const target = await postDashboard(company.as, [regionalChart], { filters });
     const policy = { filter_slug: 'region', filter_kind: 'select', mode: 'locked', allowed_values: ['south'] };
-    await aContext(company, [dashboardGrant(target._id, [policy])], [email]);
-    const refused = await postSchedule({ recipients: [{ email }], parameters: { region: 'north' } }, target);
-    expect(readInvalidFields(refused)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
-    const { _id } = await must(postSchedule({ recipients: [{ email }] }, target));
-    const changed = await company.as.put(`${SCHEDULES_PATH}/${_id}`, { json: { parameters: { region: 'south' } } });
-    expect(readInvalidFields(changed)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
+    await createShareContext(company, [makeDashboardGrant(target._id, [policy])], [email]);
+    const refusedSchedule = await postSchedule({ recipients: [{ email }], parameters: { region: 'north' } }, target);
+    expect(readInvalidFields(refusedSchedule)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
+    const { _id } = await expectSuccess(postSchedule({ recipients: [{ email }] }, target));
+    const changedSchedule = await company.as.put(`${SCHEDULES_PATH}/${_id}`, {
+      json: { parameters: { region: 'south' } },
+    });
+    expect(readInvalidFields(changedSchedule)).toEqual([422, 'VALIDATION_ERROR', 'recipients.0.email']);
   });
 
   it('that is no longer a member does not keep users from changing the schedule', async () => {
     const email = `gone@${company.slug}.test`;
-    const { id, members } = await aContext(company, [dashboardGrant(dashboard._id)], [email]);
-    const { _id } = await must(postSchedule({ recipients: [me, { email }] }));
+    const { id, members } = await createShareContext(company, [makeDashboardGrant(dashboard._id)], [email]);
+    const { _id } = await expectSuccess(postSchedule({ recipients: [me, { email }] }));
     const [member] = members as [{ id: string }];
-    await must(company.as.delete(`/api/v1/share-contexts/${id}/members/${member.id}`));
-    const put = (json: object) => company.as.put(`${SCHEDULES_PATH}/${_id}`, { json });
-    expect((await put({ name: 'Another', recipients: [me, { email }] })).status).toBe(200);
-    expect((await put({ recipients: [me] })).status).toBe(200);
-    expect(readInvalidFields(await put({ recipients: [me, { email }] }))[2]).toBe('recipients.1.email');
+    await expectSuccess(company.as.delete(`/api/v1/share-contexts/${id}/members/${member.id}`));
+    const putSchedule = (json: object) => company.as.put(`${SCHEDULES_PATH}/${_id}`, { json });
+    expect((await putSchedule({ name: 'Another', recipients: [me, { email }] })).status).toBe(200);
+    expect((await putSchedule({ recipients: [me] })).status).toBe(200);
+    expect(readInvalidFields(await putSchedule({ recipients: [me, { email }] }))[2]).toBe('recipients.1.email');
   });
 });

@@ -1,32 +1,41 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { managedPolicyNamed } from '../../src/permissions/managed-policies.ts';
+import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { Caller } from '../support/api.ts';
 import { readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
-import { aGroup, allow, aPolicy, aServiceAccount, aServiceAccountThat, must, signed } from '../support/signed.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import {
+  createAllowedAccount,
+  createKeyedAccount,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+  makeAllow,
+  storePolicy,
+} from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
-const PATH = '/v1/service-accounts';
+const SERVICE_ACCOUNTS_PATH = '/v1/service-accounts';
 
 let company: Company;
 let other: Company;
-/** Somebody who may do what ApiKeyManager allows, and nothing else. */
+/** A user with exactly the permissions of ApiKeyManager. */
 let manager: Caller;
-/** The organization API, for what it shows of the same records. */
+/** A caller of the organization API, which shows the same records. */
 let admin: Caller;
 beforeAll(async () => {
-  [company, other] = await Promise.all([aCompany(), aCompany()]);
-  const [{ actions } = { actions: [] }] = managedPolicyNamed('ApiKeyManager').document.statements;
-  manager = (await aUser(company, { can: actions })).as;
-  admin = signed(company.apiKey);
+  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+  const [{ actions } = { actions: [] }] = getManagedPolicyByName('ApiKeyManager').document.statements;
+  manager = (await createAllowedUser(company, { can: actions })).as;
+  admin = createSignedCaller(company.apiKey);
 });
 
-const aMachine = (json: Record<string, unknown> = {}) => must(manager.post(PATH, { json: { name: 'Robot', ...json } }));
+const createServiceAccount = (json: Record<string, unknown> = {}) =>
+  expectSuccess(manager.post(SERVICE_ACCOUNTS_PATH, { json: { name: 'Robot', ...json } }));
 
 describe('a service account on the console', () => {
   it('is the same one as in the organization API, with the field names of the console', async () => {
     const json = { name: 'Nightly load', description: 'Loads', account_id: company.accountId };
-    const { status, body, headers } = await manager.post(PATH, { json });
+    const { status, body, headers } = await manager.post(SERVICE_ACCOUNTS_PATH, { json });
     expect(status).toBe(201);
     expect(body).toEqual({
       ...json,
@@ -38,10 +47,10 @@ describe('a service account on the console', () => {
       updated_at: body.created_at,
       last_used_at: null,
     });
-    expect(headers.get('location')).toBe(`${PATH}/${body._id}`);
-    expect((await manager.get(`${PATH}/${body._id}`)).body).toEqual(body);
+    expect(headers.get('location')).toBe(`${SERVICE_ACCOUNTS_PATH}/${body._id}`);
+    expect((await manager.get(`${SERVICE_ACCOUNTS_PATH}/${body._id}`)).body).toEqual(body);
     const { _id: id, company_id: organization_id, ...same } = body;
-    expect(await must(admin.get(`/service-accounts/${id}`))).toEqual({
+    expect(await expectSuccess(admin.get(`/service-accounts/${id}`))).toEqual({
       ...same,
       id,
       organization_id,
@@ -49,15 +58,18 @@ describe('a service account on the console', () => {
     });
   });
 
-  it('is made in the default account of its company if it names none, whichever that is', async () => {
-    const third = await aCompany();
-    const as = { organization: signed(third.apiKey), console: third.as };
+  it('is created in the default account of its company if the request names none, whichever account that is', async () => {
+    const thirdCompany = await createOwnedCompany();
+    const as = { organization: createSignedCaller(thirdCompany.apiKey), console: thirdCompany.as };
     const json = { name: 'Robot' };
-    expect((await must(as.console.post(PATH, { json }))).account_id).toBe(third.accountId);
-    const account = await must(as.organization.post('/accounts', { json: { name: 'Next' } }));
-    const moves = () => must(as.organization.patch(`/accounts/${account.id}`, { json: { is_default: true } }));
-    const answer = await sendOvertaken(/^insert into "service_accounts"/, moves, (env) =>
-      as.console.post(PATH, { json, env }),
+    expect((await expectSuccess(as.console.post(SERVICE_ACCOUNTS_PATH, { json }))).account_id).toBe(
+      thirdCompany.accountId,
+    );
+    const account = await expectSuccess(as.organization.post('/accounts', { json: { name: 'Next' } }));
+    const moveDefaultAccount = () =>
+      expectSuccess(as.organization.patch(`/accounts/${account.id}`, { json: { is_default: true } }));
+    const answer = await sendOvertaken(/^insert into "service_accounts"/, moveDefaultAccount, (env) =>
+      as.console.post(SERVICE_ACCOUNTS_PATH, { json, env }),
     );
     expect([answer.status, answer.body.account_id]).toEqual([201, account.id]);
     const { _id } = answer.body;
@@ -70,8 +82,10 @@ describe('a service account on the console', () => {
     ['that is another company’s', () => other.accountId],
     ['that does not exist', () => UNKNOWN_ID],
     ['called default', () => 'default'],
-  ])('is not made in an account %s', async (_what, accountId) => {
-    const { status, body } = await manager.post(PATH, { json: { name: 'R', account_id: accountId() } });
+  ])('is not created in an account %s', async (_what, accountId) => {
+    const { status, body } = await manager.post(SERVICE_ACCOUNTS_PATH, {
+      json: { name: 'R', account_id: accountId() },
+    });
     expect([status, body.error, body.details]).toEqual([
       404,
       'ACCOUNT_NOT_FOUND',
@@ -84,57 +98,64 @@ describe('a service account on the console', () => {
     ['an account that is null', { name: 'R', account_id: null }, 'account_id'],
     ['a long description', { name: 'R', description: 'd'.repeat(2001) }, 'description'],
   ])('is refused with %s', async (_what, json, field) => {
-    const { status, body } = await manager.post(PATH, { json });
+    const { status, body } = await manager.post(SERVICE_ACCOUNTS_PATH, { json });
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
     expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });
 
   it('keeps the fields that are not sent; its keys are refused while it is inactive', async () => {
-    const { _id } = await aMachine({ description: 'Stays' });
-    const key = await must(manager.post(`${PATH}/${_id}/keys`));
+    const { _id } = await createServiceAccount({ description: 'Stays' });
+    const key = await expectSuccess(manager.post(`${SERVICE_ACCOUNTS_PATH}/${_id}/keys`));
     const json = { name: 'Renamed', is_active: false, metadata: { team: 'data' } };
-    const changed = await must(manager.put(`${PATH}/${_id}`, { json }));
-    expect(changed).toMatchObject({ ...json, description: 'Stays' });
-    expect((await signed(key).get('/accounts')).status).toBe(401);
-    await must(manager.put(`${PATH}/${_id}`, { json: { is_active: true } }));
-    expect((await signed(key).get('/accounts')).status).toBe(403);
+    const changedAccount = await expectSuccess(manager.put(`${SERVICE_ACCOUNTS_PATH}/${_id}`, { json }));
+    expect(changedAccount).toMatchObject({ ...json, description: 'Stays' });
+    expect((await createSignedCaller(key).get('/accounts')).status).toBe(401);
+    await expectSuccess(manager.put(`${SERVICE_ACCOUNTS_PATH}/${_id}`, { json: { is_active: true } }));
+    expect((await createSignedCaller(key).get('/accounts')).status).toBe(403);
   });
 
   it('is deleted once, with its keys and memberships', async () => {
-    const robot = await aServiceAccountThat(company, allow('users:list'));
-    expect((await manager.delete(`${PATH}/${robot.id}`)).status).toBe(204);
-    expect((await robot.as.get('/accounts')).status).toBe(401);
-    expect(await countRows('group_bindings where principal_id = ?', robot.id)).toBe(0);
-    for (const again of [await manager.delete(`${PATH}/${robot.id}`), await manager.get(`${PATH}/${robot.id}`)]) {
-      expect(readStatusAndCode(again)).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
-      expect(JSON.stringify(again.body)).not.toContain('deleted');
+    const serviceAccount = await createAllowedAccount(company, makeAllow('users:list'));
+    expect((await manager.delete(`${SERVICE_ACCOUNTS_PATH}/${serviceAccount.id}`)).status).toBe(204);
+    expect((await serviceAccount.as.get('/accounts')).status).toBe(401);
+    expect(await countRows('group_bindings where principal_id = ?', serviceAccount.id)).toBe(0);
+    for (const repeatedAnswer of [
+      await manager.delete(`${SERVICE_ACCOUNTS_PATH}/${serviceAccount.id}`),
+      await manager.get(`${SERVICE_ACCOUNTS_PATH}/${serviceAccount.id}`),
+    ]) {
+      expect(readStatusAndCode(repeatedAnswer)).toEqual([404, 'SERVICE_ACCOUNT_NOT_FOUND']);
+      expect(JSON.stringify(repeatedAnswer.body)).not.toContain('deleted');
     }
   });
 });
 
 describe('the list of service accounts on the console', () => {
-  it('has the newest first, without deleted ones, and without inactive ones unless requested', async () => {
-    const { id: account_id } = await must(admin.post('/accounts', { json: { name: 'Listed on the console' } }));
-    const made: string[] = [];
-    for (let left = 0; left < 4; left++) made.push((await aMachine({ account_id }))._id);
-    const [first, inactive, deleted, last] = made as [string, string, string, string];
-    await must(manager.put(`${PATH}/${inactive}`, { json: { is_active: false } }));
-    await must(manager.delete(`${PATH}/${deleted}`));
-    const listed = async (query = '') => {
-      const { total, quantity, records } = await must(manager.get(`${PATH}?account_id=${account_id}${query}`));
+  it('has the newest first, no deleted service accounts, and inactive service accounts only if requested', async () => {
+    const { id: account_id } = await expectSuccess(
+      admin.post('/accounts', { json: { name: 'Listed on the console' } }),
+    );
+    const createdIds: string[] = [];
+    for (let left = 0; left < 4; left++) createdIds.push((await createServiceAccount({ account_id }))._id);
+    const [first, inactive, deleted, last] = createdIds as [string, string, string, string];
+    await expectSuccess(manager.put(`${SERVICE_ACCOUNTS_PATH}/${inactive}`, { json: { is_active: false } }));
+    await expectSuccess(manager.delete(`${SERVICE_ACCOUNTS_PATH}/${deleted}`));
+    const listAccounts = async (query = '') => {
+      const { total, quantity, records } = await expectSuccess(
+        manager.get(`${SERVICE_ACCOUNTS_PATH}?account_id=${account_id}${query}`),
+      );
       return [total, quantity, records.map(({ _id }: { _id: string }) => _id)];
     };
-    expect(await listed()).toEqual([2, 2, [last, first]]);
-    expect(await listed('&include_inactive=true')).toEqual([3, 3, [last, inactive, first]]);
-    expect(await listed('&include_inactive=true&per_page=1&page=2')).toEqual([3, 1, [inactive]]);
-    expect((await must(manager.get(`${PATH}?account_id=${other.accountId}`))).total).toBe(0);
+    expect(await listAccounts()).toEqual([2, 2, [last, first]]);
+    expect(await listAccounts('&include_inactive=true')).toEqual([3, 3, [last, inactive, first]]);
+    expect(await listAccounts('&include_inactive=true&per_page=1&page=2')).toEqual([3, 1, [inactive]]);
+    expect((await expectSuccess(manager.get(`${SERVICE_ACCOUNTS_PATH}?account_id=${other.accountId}`))).total).toBe(0);
   });
 });
 
 describe('an API key on the console', () => {
   it('shows its secret once, and is listed without it', async () => {
-    const { _id: id } = await aMachine();
-    const { status, body } = await manager.post(`${PATH}/${id}/keys`, { json: { description: 'CI' } });
+    const { _id: id } = await createServiceAccount();
+    const { status, body } = await manager.post(`${SERVICE_ACCOUNTS_PATH}/${id}/keys`, { json: { description: 'CI' } });
     expect([status, body]).toEqual([
       201,
       {
@@ -150,20 +171,22 @@ describe('an API key on the console', () => {
       },
     ]);
     const { secret_key, ...shown } = body;
-    const listed = await must(manager.get(`${PATH}/${id}/keys`));
-    expect(listed).toEqual({ total: 1, quantity: 1, records: [shown] });
-    expect(JSON.stringify(listed)).not.toContain(secret_key);
+    const listedKeys = await expectSuccess(manager.get(`${SERVICE_ACCOUNTS_PATH}/${id}/keys`));
+    expect(listedKeys).toEqual({ total: 1, quantity: 1, records: [shown] });
+    expect(JSON.stringify(listedKeys)).not.toContain(secret_key);
   });
 
   it('is revoked once, and stays listed', async () => {
-    const { _id } = await aMachine();
-    const key = await must(manager.post(`${PATH}/${_id}/keys`));
-    expect((await manager.delete(`${PATH}/${_id}/keys/${key._id}`)).status).toBe(204);
-    expect((await must(manager.get(`${PATH}/${_id}/keys`))).records).toMatchObject([{ is_active: false }]);
-    const again = await manager.delete(`${PATH}/${_id}/keys/${key._id}`);
-    expect(readStatusAndCode(again)).toEqual([404, 'API_KEY_NOT_FOUND']);
-    expect(again.body).toMatchObject({ details: { field: 'key_id', reason: 'not_found' } });
-    expect(readStatusAndCode(await manager.delete(`${PATH}/${_id}/keys/${UNKNOWN_ID}`))).toEqual([
+    const { _id } = await createServiceAccount();
+    const key = await expectSuccess(manager.post(`${SERVICE_ACCOUNTS_PATH}/${_id}/keys`));
+    expect((await manager.delete(`${SERVICE_ACCOUNTS_PATH}/${_id}/keys/${key._id}`)).status).toBe(204);
+    expect((await expectSuccess(manager.get(`${SERVICE_ACCOUNTS_PATH}/${_id}/keys`))).records).toMatchObject([
+      { is_active: false },
+    ]);
+    const repeatedRevocation = await manager.delete(`${SERVICE_ACCOUNTS_PATH}/${_id}/keys/${key._id}`);
+    expect(readStatusAndCode(repeatedRevocation)).toEqual([404, 'API_KEY_NOT_FOUND']);
+    expect(repeatedRevocation.body).toMatchObject({ details: { field: 'key_id', reason: 'not_found' } });
+    expect(readStatusAndCode(await manager.delete(`${SERVICE_ACCOUNTS_PATH}/${_id}/keys/${UNKNOWN_ID}`))).toEqual([
       404,
       'API_KEY_NOT_FOUND',
     ]);
@@ -171,35 +194,39 @@ describe('an API key on the console', () => {
 });
 
 describe('the limit of what a new key of the console may do', () => {
-  it('refuses a key for a service account that may do more than the caller, and accepts one for any other', async () => {
-    const { as } = await aUser(company, { can: ['api_keys:create', 'users:*'] });
-    const wider = await aServiceAccountThat(company, allow('users:*', 'groups:GetGroup'));
-    const narrower = await aServiceAccountThat(company, allow('users:ListUsers'));
-    const keys = await countRows('api_keys where service_account_id = ?', wider.id);
-    const refused = await as.post(`${PATH}/${wider.id}/keys`, { json: {} });
-    expect([refused.status, refused.body.error, refused.body.details.action]).toEqual([
+  it('refuses a key for a service account with more permissions than the caller, and accepts keys for all others', async () => {
+    const { as } = await createAllowedUser(company, { can: ['api_keys:create', 'users:*'] });
+    const widerAccount = await createAllowedAccount(company, makeAllow('users:*', 'groups:GetGroup'));
+    const narrowerAccount = await createAllowedAccount(company, makeAllow('users:ListUsers'));
+    const keys = await countRows('api_keys where service_account_id = ?', widerAccount.id);
+    const refusedKey = await as.post(`${SERVICE_ACCOUNTS_PATH}/${widerAccount.id}/keys`, { json: {} });
+    expect([refusedKey.status, refusedKey.body.error, refusedKey.body.details.action]).toEqual([
       403,
       'FORBIDDEN',
       'groups:GetGroup',
     ]);
-    expect(await countRows('api_keys where service_account_id = ?', wider.id)).toBe(keys);
-    expect((await as.post(`${PATH}/${narrower.id}/keys`, { json: {} })).status).toBe(201);
-    expect((await company.as.post(`${PATH}/${wider.id}/keys`, { json: {} })).status).toBe(201);
+    expect(await countRows('api_keys where service_account_id = ?', widerAccount.id)).toBe(keys);
+    expect((await as.post(`${SERVICE_ACCOUNTS_PATH}/${narrowerAccount.id}/keys`, { json: {} })).status).toBe(201);
+    expect((await company.as.post(`${SERVICE_ACCOUNTS_PATH}/${widerAccount.id}/keys`, { json: {} })).status).toBe(201);
   });
 
-  it('applies to an idempotent replay: the key is shown again only if a new one were allowed', async () => {
-    const { as } = await aUser(company, { can: ['api_keys:create'] });
-    const robot = await aServiceAccount(company);
-    const sending = { json: {}, headers: { 'idempotency-key': 'a-key-of-the-console' } };
-    const first = await as.post(`${PATH}/${robot.id}/keys`, sending);
-    const again = await as.post(`${PATH}/${robot.id}/keys`, sending);
-    expect([first.status, again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 201, 'true']);
-    expect(again.body).toEqual(first.body);
+  it('applies to an idempotent replay: the key is shown again only if a new key were allowed', async () => {
+    const { as } = await createAllowedUser(company, { can: ['api_keys:create'] });
+    const serviceAccount = await createKeyedAccount(company);
+    const keyRequest = { json: {}, headers: { 'idempotency-key': 'a-key-of-the-console' } };
+    const first = await as.post(`${SERVICE_ACCOUNTS_PATH}/${serviceAccount.id}/keys`, keyRequest);
+    const repeatedKey = await as.post(`${SERVICE_ACCOUNTS_PATH}/${serviceAccount.id}/keys`, keyRequest);
+    expect([first.status, repeatedKey.status, repeatedKey.headers.get('idempotency-replayed')]).toEqual([
+      201,
+      201,
+      'true',
+    ]);
+    expect(repeatedKey.body).toEqual(first.body);
 
-    const groupId = await aGroup(company, await aPolicy(company, [allow('*')]));
-    const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
-    await must(admin.post(`/groups/${groupId}/bindings`, { json }));
-    const refused = await as.post(`${PATH}/${robot.id}/keys`, sending);
-    expect([refused.status, refused.body.secret_key]).toEqual([403, undefined]);
+    const groupId = await createPolicyGroup(company, await storePolicy(company, [makeAllow('*')]));
+    const json = { principal_type: 'service_account', principal_id: serviceAccount.id, account_id: company.accountId };
+    await expectSuccess(admin.post(`/groups/${groupId}/bindings`, { json }));
+    const refusedReplay = await as.post(`${SERVICE_ACCOUNTS_PATH}/${serviceAccount.id}/keys`, keyRequest);
+    expect([refusedReplay.status, refusedReplay.body.secret_key]).toEqual([403, undefined]);
   });
 });

@@ -1,23 +1,23 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
 import { selectRow, sendOvertaken } from '../support/rival.ts';
-import { aServiceAccount, must, signed } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { createKeyedAccount, createSignedCaller, expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let other: Company;
 let admin: Caller;
 
 beforeAll(async () => {
-  [company, other] = await Promise.all([aCompany(), aCompany()]);
-  admin = signed(company.apiKey);
+  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+  admin = createSignedCaller(company.apiKey);
 });
 
 const createServiceAccount = (json: Record<string, unknown> = {}) =>
-  must(admin.post('/service-accounts', { json: { name: 'Robot', account_id: company.accountId, ...json } }));
+  expectSuccess(admin.post('/service-accounts', { json: { name: 'Robot', account_id: company.accountId, ...json } }));
 
 describe('a service account', () => {
-  it('is made in an account, active and never used', async () => {
+  it('is created in an account, active and never used', async () => {
     const json = { name: 'Nightly load', description: 'Loads', account_id: company.accountId, metadata: { a: [1] } };
     const { status, body } = await admin.post('/service-accounts', { json });
     expect(status).toBe(201);
@@ -38,7 +38,7 @@ describe('a service account', () => {
     ['that is another organization’s', () => other.accountId],
     ['that does not exist', () => '0'.repeat(24)],
     ['with a malformed id', () => 'nowhere'],
-  ])('is not made in an account %s', async (_what, accountId) => {
+  ])('is not created in an account %s', async (_what, accountId) => {
     const { status, body } = await admin.post('/service-accounts', { json: { name: 'R', account_id: accountId() } });
     expect([status, body.error, body.details]).toEqual([404, 'NotFound', { field: 'account_id', reason: 'not_found' }]);
   });
@@ -54,26 +54,29 @@ describe('a service account', () => {
   });
 
   it('keeps the fields that a change does not send', async () => {
-    const before = await createServiceAccount();
-    const after = await must(admin.patch(`/service-accounts/${before.id}`, { json: { description: 'New' } }));
-    expect(after).toEqual({ ...before, description: 'New', updated_at: expect.any(String) });
-    expect((await must(admin.patch(`/service-accounts/${before.id}`, { json: { is_active: false } }))).is_active).toBe(
-      false,
+    const accountBefore = await createServiceAccount();
+    const accountAfter = await expectSuccess(
+      admin.patch(`/service-accounts/${accountBefore.id}`, { json: { description: 'New' } }),
     );
+    expect(accountAfter).toEqual({ ...accountBefore, description: 'New', updated_at: expect.any(String) });
+    expect(
+      (await expectSuccess(admin.patch(`/service-accounts/${accountBefore.id}`, { json: { is_active: false } })))
+        .is_active,
+    ).toBe(false);
   });
 
   it('leaves no working key behind when a key is issued during its deletion', async () => {
     const { id } = await createServiceAccount();
-    const issue = () => must(admin.post(`/service-accounts/${id}/keys`, { json: {} }));
-    let key: Awaited<ReturnType<typeof issue>>;
+    const issueKey = () => expectSuccess(admin.post(`/service-accounts/${id}/keys`, { json: {} }));
+    let key: Awaited<ReturnType<typeof issueKey>>;
     const answer = await sendOvertaken(
       /^update "service_accounts"/,
       async () => {
-        key = await issue();
+        key = await issueKey();
       },
       (env) => admin.delete(`/service-accounts/${id}`, { env }),
     );
-    expect([answer.status, (await signed(key).get('/accounts')).status]).toEqual([204, 401]);
+    expect([answer.status, (await createSignedCaller(key).get('/accounts')).status]).toEqual([204, 401]);
     expect(await selectRow('select is_active from api_keys where access_key = ?', key.access_key)).toEqual({
       is_active: 0,
     });
@@ -81,13 +84,13 @@ describe('a service account', () => {
 });
 
 describe('the list of service accounts', () => {
-  it('leaves out the inactive and the deleted unless they are requested', async () => {
-    const { id: account_id } = await must(admin.post('/accounts', { json: { name: 'Listed' } }));
+  it('omits inactive and deleted service accounts unless they are requested', async () => {
+    const { id: account_id } = await expectSuccess(admin.post('/accounts', { json: { name: 'Listed' } }));
     const [active, inactive, deleted] = await Promise.all([1, 2, 3].map(() => createServiceAccount({ account_id })));
-    await must(admin.patch(`/service-accounts/${inactive.id}`, { json: { is_active: false } }));
-    await must(admin.delete(`/service-accounts/${deleted.id}`));
+    await expectSuccess(admin.patch(`/service-accounts/${inactive.id}`, { json: { is_active: false } }));
+    await expectSuccess(admin.delete(`/service-accounts/${deleted.id}`));
     const ids = async (query: string) => {
-      const { total, results } = await must(admin.get(`/service-accounts?account_id=${account_id}${query}`));
+      const { total, results } = await expectSuccess(admin.get(`/service-accounts?account_id=${account_id}${query}`));
       expect(total).toBe(results.length);
       return results.map(({ id }: { id: string }) => id).sort();
     };
@@ -96,7 +99,7 @@ describe('the list of service accounts', () => {
     expect(await ids('&include_inactive=true&include_deleted=true')).toEqual(
       [active.id, inactive.id, deleted.id].sort(),
     );
-    expect((await must(admin.get(`/service-accounts?account_id=${other.accountId}`))).total).toBe(0);
+    expect((await expectSuccess(admin.get(`/service-accounts?account_id=${other.accountId}`))).total).toBe(0);
   });
 });
 
@@ -118,7 +121,7 @@ describe('an API key', () => {
     });
     expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(365 * 24 * 3600 * 1000);
     const { secret_key, ...shown } = body;
-    const { total, page, results } = await must(admin.get(`/service-accounts/${id}/keys`));
+    const { total, page, results } = await expectSuccess(admin.get(`/service-accounts/${id}/keys`));
     expect([total, page, results]).toEqual([1, 1, [shown]]);
     expect(JSON.stringify(results)).not.toContain(secret_key);
   });
@@ -126,7 +129,7 @@ describe('an API key', () => {
   it('expires at the moment that was sent, in any UTC offset', async () => {
     const { id } = await createServiceAccount();
     const json = { expires_at: '2100-01-01T02:00:00+02:00' };
-    expect((await must(admin.post(`/service-accounts/${id}/keys`, { json }))).expires_at).toBe(
+    expect((await expectSuccess(admin.post(`/service-accounts/${id}/keys`, { json }))).expires_at).toBe(
       '2100-01-01T00:00:00.000Z',
     );
   });
@@ -141,27 +144,33 @@ describe('an API key', () => {
   );
 
   it('stops working at once when it is revoked, stays listed, and is revoked once', async () => {
-    const robot = await aServiceAccount(company);
-    const path = `/service-accounts/${robot.id}/keys/${robot.keyId}`;
+    const serviceAccount = await createKeyedAccount(company);
+    const path = `/service-accounts/${serviceAccount.id}/keys/${serviceAccount.keyId}`;
     expect((await admin.delete(path)).status).toBe(204);
-    expect((await robot.as.get('/accounts')).body.details.reason).toBe('unknown_key');
-    expect((await must(admin.get(`/service-accounts/${robot.id}/keys`))).results).toMatchObject([{ is_active: false }]);
-    const again = await admin.delete(path);
-    expect([again.status, again.body.error]).toEqual([400, 'AlreadyDeleted']);
+    expect((await serviceAccount.as.get('/accounts')).body.details.reason).toBe('unknown_key');
+    expect((await expectSuccess(admin.get(`/service-accounts/${serviceAccount.id}/keys`))).results).toMatchObject([
+      { is_active: false },
+    ]);
+    const repeatedRevocation = await admin.delete(path);
+    expect([repeatedRevocation.status, repeatedRevocation.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 
-  it('is not found under another service account, nor under another organization’s', async () => {
-    const [one, two] = await Promise.all([aServiceAccount(company), aServiceAccount(company)]);
+  it('is not found under another service account, nor under a service account of another organization', async () => {
+    const [one, two] = await Promise.all([createKeyedAccount(company), createKeyedAccount(company)]);
     expect((await admin.delete(`/service-accounts/${one.id}/keys/${two.keyId}`)).status).toBe(404);
-    expect((await signed(other.apiKey).delete(`/service-accounts/${one.id}/keys/${one.keyId}`)).status).toBe(404);
+    expect(
+      (await createSignedCaller(other.apiKey).delete(`/service-accounts/${one.id}/keys/${one.keyId}`)).status,
+    ).toBe(404);
     expect((await one.as.get('/accounts')).status).toBe(403);
   });
 
   it('shows when it and its service account were last used', async () => {
-    const robot = await aServiceAccount(company);
-    await robot.as.get('/accounts');
-    const [used] = (await must(admin.get(`/service-accounts/${robot.id}/keys`))).results;
+    const serviceAccount = await createKeyedAccount(company);
+    await serviceAccount.as.get('/accounts');
+    const [used] = (await expectSuccess(admin.get(`/service-accounts/${serviceAccount.id}/keys`))).results;
     expect(used.last_used_at).toMatch(/Z$/);
-    expect((await must(admin.get(`/service-accounts/${robot.id}`))).last_used_at).toBe(used.last_used_at);
+    expect((await expectSuccess(admin.get(`/service-accounts/${serviceAccount.id}`))).last_used_at).toBe(
+      used.last_used_at,
+    );
   });
 });

@@ -4,37 +4,37 @@ import { DAY_MS } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ShareEvent } from '../../src/sharing/share-event.ts';
 import { listFiles, settleLog } from '../company-log/support.ts';
-import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
+import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
 import {
-  aContext,
-  aMember,
-  anOutsider,
+  addContextMember,
   CONTEXTS_PATH,
-  dashboardGrant,
-  inPortal,
+  createShareContext,
+  makeDashboardGrant,
+  makePortalRoutes,
+  signInOutsider,
   verifyCode,
 } from '../share-portal/support.ts';
-import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
+import { createSalesDashboard, createSalesTable, createShare, makeShareRoutes } from '../shares/support.ts';
 import { resetClock } from '../support/clock.ts';
 import { createCountingD1 } from '../support/counted.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
+import { expectSuccess } from '../support/signed.ts';
 import worker from '../support/worker.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aDashboard } from '../visualizations/support.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { postDashboard } from '../visualizations/support.ts';
 import { EVENTS_PATH, expectTypes } from './support.ts';
 
 const ANALYTICS_PATH = '/api/v1/share-analytics';
 
-/** Puts events into the database as their queue does. */
-async function deliver(events: ShareEvent[]): Promise<void> {
+/** Stores events as the consumer of their queue does. */
+async function deliverEvents(events: ShareEvent[]): Promise<void> {
   const messages = events.map((body, n) => ({ id: String(n), body, timestamp: new Date(), attempts: 1 }));
   const execution = createExecutionContext();
   await worker.queue(createMessageBatch('data-console-share-events', messages), env, execution);
   await waitOnExecutionContext(execution);
 }
 
-const anEvent = (companyId: string, more: Partial<ShareEvent>): ShareEvent => ({
+const createEvent = (companyId: string, otherFields: Partial<ShareEvent>): ShareEvent => ({
   id: newId(Date.now()),
   companyId,
   type: 'share.executed',
@@ -52,7 +52,7 @@ const anEvent = (companyId: string, more: Partial<ShareEvent>): ShareEvent => ({
   correlationId: 'c',
   viewer: 'v1',
   details: {},
-  ...more,
+  ...otherFields,
 });
 
 afterEach(resetClock);
@@ -62,22 +62,22 @@ describe('the list of share events', () => {
   let id: string;
   let visualization: string;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
-    await someSales(company);
-    const made = await aSalesDashboard(company);
-    id = made.dashboard._id;
-    visualization = made.rows._id;
+    company = await createProvisionedCompany();
+    await createSalesTable(company);
+    const salesDashboard = await createSalesDashboard(company);
+    id = salesDashboard.dashboard._id;
+    visualization = salesDashboard.rows._id;
   });
 
-  it('has what happened to a share, who did it and from where', async () => {
-    const share = await aShare(company, id, { embed_options: { allowed_origins: ['https://partner.test'] } });
+  it('shows what happened to a share, who did it and from where', async () => {
+    const share = await createShare(company, id, { embed_options: { allowed_origins: ['https://partner.test'] } });
     await company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { name: 'Renamed' } });
     const headers = { 'user-agent': 'Browser/1.0', 'cf-ipcountry': 'BR', origin: 'https://partner.test' };
-    const link = linkOf(share.token, headers);
+    const link = makeShareRoutes(share.token, headers);
     await link.resolve();
     const executed = await link.execute();
     await link.execute({ least: 1 });
-    await linkOf(share.token, { origin: 'https://evil.test' }).execute();
+    await makeShareRoutes(share.token, { origin: 'https://evil.test' }).execute();
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
     await link.execute();
     const events = await expectTypes(company, `share_id=${share.id}`, [
@@ -115,27 +115,27 @@ describe('the list of share events', () => {
     );
     const created = events.find(({ type }) => type === 'share.created');
     expect(created).toMatchObject({ actor: { kind: 'user', id: company.owner.id, email: company.owner.email } });
-    const times = events.map(({ occurred_at }) => occurred_at as string);
-    expect(times).toEqual(times.toSorted().reverse());
+    const occurrenceTimes = events.map(({ occurred_at }) => occurred_at as string);
+    expect(occurrenceTimes).toEqual(occurrenceTimes.toSorted().reverse());
     expect((await company.as.get(`${EVENTS_PATH}/${created?.id}`)).body).toEqual(created);
-    const byType = await company.as.get(`${EVENTS_PATH}?share_id=${share.id}&type=share.denied`);
-    expect(byType.body.total).toBe(3);
-    const later = await company.as.get(`${EVENTS_PATH}?share_id=${share.id}&from=2099-01-01T00:00:00Z`);
-    expect(later.body.total).toBe(0);
+    const typeAnswer = await company.as.get(`${EVENTS_PATH}?share_id=${share.id}&type=share.denied`);
+    expect(typeAnswer.body.total).toBe(3);
+    const laterAnswer = await company.as.get(`${EVENTS_PATH}?share_id=${share.id}&from=2099-01-01T00:00:00Z`);
+    expect(laterAnswer.body.total).toBe(0);
   });
 
-  it('has that shares were revoked with their dashboard or context, each once', async () => {
-    const { dashboard } = await aSalesDashboard(company);
-    const context = await aContext(company, [dashboardGrant(id), dashboardGrant(dashboard._id)]);
+  it('shows that shares were revoked with their dashboard or context, each once', async () => {
+    const { dashboard } = await createSalesDashboard(company);
+    const context = await createShareContext(company, [makeDashboardGrant(id), makeDashboardGrant(dashboard._id)]);
     const in_context = { share_context_id: context.id };
     const shares = {
-      ended: await aShare(company, dashboard._id),
-      withDashboard: await aShare(company, dashboard._id, { ...in_context, name: 'Of both' }),
-      withContext: await aShare(company, id, in_context),
-      staying: await aShare(company, id),
+      ended: await createShare(company, dashboard._id),
+      withDashboard: await createShare(company, dashboard._id, { ...in_context, name: 'Of both' }),
+      withContext: await createShare(company, id, in_context),
+      staying: await createShare(company, id),
     };
-    await must(company.as.delete(`/api/v1/dashboard-shares/${shares.ended.id}`));
-    await must(company.as.delete(`/v1/dashboards/${dashboard._id}`));
+    await expectSuccess(company.as.delete(`/api/v1/dashboard-shares/${shares.ended.id}`));
+    await expectSuccess(company.as.delete(`/v1/dashboards/${dashboard._id}`));
     const [told] = await expectTypes(company, `share_id=${shares.withDashboard.id}&type=share.revoked`, [
       'share.revoked',
     ]);
@@ -146,59 +146,62 @@ describe('the list of share events', () => {
       share_context_id: context.id,
       details: { name: 'Of both' },
     });
-    await must(company.as.delete(`${CONTEXTS_PATH}/${context.id}`));
-    await must(company.as.delete(`/api/v1/dashboard-shares/${shares.withDashboard.id}`));
+    await expectSuccess(company.as.delete(`${CONTEXTS_PATH}/${context.id}`));
+    await expectSuccess(company.as.delete(`/api/v1/dashboard-shares/${shares.withDashboard.id}`));
     await expectTypes(company, `share_id=${shares.withContext.id}`, ['share.created', 'share.revoked']);
     for (const share of [shares.ended, shares.withDashboard])
       await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.revoked']);
     await expectTypes(company, `share_id=${shares.staying.id}`, ['share.created']);
   });
 
-  it('has that each of a thousand shares was revoked with their dashboard, with few queries', async () => {
-    const { dashboard } = await aSalesDashboard(company);
-    const share = await aShare(company, dashboard._id);
+  it('shows that each of a thousand shares was revoked with their dashboard, with few queries', async () => {
+    const { dashboard } = await createSalesDashboard(company);
+    const share = await createShare(company, dashboard._id);
     const columns = Object.keys((await selectRow('select * from dashboard_shares where id = ?', share.id)) ?? {});
-    const others = { id: 'lower(hex(randomblob(12)))', token_digest: 'lower(hex(randomblob(32)))' };
-    const values = columns.map((column) => others[column as keyof typeof others] ?? column);
+    const otherColumns = { id: 'lower(hex(randomblob(12)))', token_digest: 'lower(hex(randomblob(32)))' };
+    const values = columns.map((column) => otherColumns[column as keyof typeof otherColumns] ?? column);
     await env.CONTROL_DB.prepare(
       `insert into dashboard_shares (${columns}) select ${values} from dashboard_shares, (select value as n from json_each(?)) where id = ?`,
     )
       .bind(JSON.stringify(Array(1000).fill(0)), share.id)
       .run();
     const total = async () => (await company.as.get(`${EVENTS_PATH}?type=share.revoked`)).body.total;
-    const before = await total();
-    const counted = createCountingD1();
-    await must(company.as.delete(`/v1/dashboards/${dashboard._id}`, { env: counted.env }));
-    await expect.poll(total, { timeout: 10_000 }).toBe(before + 1001);
+    const totalBefore = await total();
+    const countingD1 = createCountingD1();
+    await expectSuccess(company.as.delete(`/v1/dashboards/${dashboard._id}`, { env: countingD1.env }));
+    await expect.poll(total, { timeout: 10_000 }).toBe(totalBefore + 1001);
     await expect.poll(() => countRows('outbox where company_id = ?', company.id)).toBe(0);
-    expect(counted.calls()).toBeLessThan(20);
+    expect(countingD1.calls()).toBeLessThan(20);
   });
 
-  it('has once that a share was revoked whose dashboard was deleted at the same time', async () => {
-    const { dashboard } = await aSalesDashboard(company);
-    const share = await aShare(company, dashboard._id);
+  it('shows once that a share was revoked whose dashboard was deleted at the same time', async () => {
+    const { dashboard } = await createSalesDashboard(company);
+    const share = await createShare(company, dashboard._id);
     const { status } = await sendOvertaken(
       /^update "dashboard_shares"/,
-      () => must(company.as.delete(`/v1/dashboards/${dashboard._id}`)),
+      () => expectSuccess(company.as.delete(`/v1/dashboards/${dashboard._id}`)),
       (env) => company.as.delete(`/api/v1/dashboard-shares/${share.id}`, { env }),
     );
     expect(status).toBe(204);
     await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.revoked']);
   });
 
-  it('has what happened to a context, its members and outsiders', async () => {
+  it('shows what happened to a context, its members and outsiders', async () => {
     const email = 'ana@partner.test';
-    const context = await aContext(company, [dashboardGrant(id)], [email]);
+    const context = await createShareContext(company, [makeDashboardGrant(id)], [email]);
     await company.as.put(`${CONTEXTS_PATH}/${context.id}`, { json: { name: 'Partners' } });
     await verifyCode(company, email, '0000-0000');
-    const { as, tokens } = await anOutsider(company, email);
-    const portal = inPortal(as, context.id, id);
+    const { as, tokens } = await signInOutsider(company, email);
+    const portal = makePortalRoutes(as, context.id, id);
     await portal.get();
     await portal.execute();
     await portal.execute({ least: 1 });
-    const extra = await aMember(company.as, context.id, { member_type: 'external_email', email: 'b@c.test' });
-    await company.as.delete(`${CONTEXTS_PATH}/${context.id}/members/${extra.id}`);
-    await company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants: [dashboardGrant(id)] } });
+    const extraMember = await addContextMember(company.as, context.id, {
+      member_type: 'external_email',
+      email: 'b@c.test',
+    });
+    await company.as.delete(`${CONTEXTS_PATH}/${context.id}/members/${extraMember.id}`);
+    await company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants: [makeDashboardGrant(id)] } });
     await company.as.delete(`${CONTEXTS_PATH}/${context.id}`);
     const events = await expectTypes(company, `share_context_id=${context.id}`, [
       'context.created',
@@ -212,21 +215,23 @@ describe('the list of share events', () => {
       'context.grants_updated',
       'context.deleted',
     ]);
-    const executed = events.find(({ type }) => type === 'share.executed');
-    expect(executed?.actor).toEqual({ kind: 'external', id: tokens.user.id, email });
-    const auth = await company.as.get(`${EVENTS_PATH}?per_page=100`);
-    const types = auth.body.records.filter(({ target_type }: { target_type: unknown }) => target_type === null);
-    const ofAna = types.filter(({ actor }: { actor: { email: string } }) => actor.email === email);
-    expect(ofAna.map(({ type }: { type: string }) => type).sort()).toEqual([
+    const executedEvent = events.find(({ type }) => type === 'share.executed');
+    expect(executedEvent?.actor).toEqual({ kind: 'external', id: tokens.user.id, email });
+    const authEvents = await company.as.get(`${EVENTS_PATH}?per_page=100`);
+    const signInEvents = authEvents.body.records.filter(
+      ({ target_type }: { target_type: unknown }) => target_type === null,
+    );
+    const eventsOfAna = signInEvents.filter(({ actor }: { actor: { email: string } }) => actor.email === email);
+    expect(eventsOfAna.map(({ type }: { type: string }) => type).sort()).toEqual([
       'auth.code_requested',
       'auth.failed',
       'auth.verified',
     ]);
-    expect(JSON.stringify(auth.body)).not.toMatch(/\d{4}-\d{4}"/);
+    expect(JSON.stringify(authEvents.body)).not.toMatch(/\d{4}-\d{4}"/);
   });
 
   it('includes events of embeds', async () => {
-    const token = await createEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
+    const token = await createEmbedToken(company, 'visualizations', visualization, { allowed_params: ['region'] });
     const embed = makeEmbedRoutes('v', token);
     await embed.info();
     await embed.execute();
@@ -241,20 +246,20 @@ describe('the list of share events', () => {
     ]);
     const { body } = await company.as.get(`${EVENTS_PATH}?type=embed.key_rotated`);
     expect(body.records).toMatchObject([{ target_type: null, actor: { kind: 'user' } }]);
-    const all = await company.as.get(`${EVENTS_PATH}?per_page=100`);
-    expect(JSON.stringify(all.body)).not.toContain(token);
+    const allEvents = await company.as.get(`${EVENTS_PATH}?per_page=100`);
+    expect(JSON.stringify(allEvents.body)).not.toContain(token);
   });
 
-  it('has an event once, however often it is delivered, and no malformed one', async () => {
-    const { id: companyId, as } = await aCompany();
-    const event = anEvent(companyId, {});
-    await deliver([event, event, { nonsense: true } as never, anEvent(companyId, {})]);
-    await deliver([event]);
+  it('shows an event once, however often it is delivered, and no malformed event', async () => {
+    const { id: companyId, as } = await createOwnedCompany();
+    const event = createEvent(companyId, {});
+    await deliverEvents([event, event, { nonsense: true } as never, createEvent(companyId, {})]);
+    await deliverEvents([event]);
     expect((await as.get(EVENTS_PATH)).body.total).toBe(2);
   });
 
   it('has no events of another company', async () => {
-    const other = await aCompany();
+    const other = await createOwnedCompany();
     expect((await other.as.get(EVENTS_PATH)).body).toEqual({ total: 0, page: 1, per_page: 20, records: [] });
     const { body } = await company.as.get(`${EVENTS_PATH}?per_page=1`);
     expect((await other.as.get(`${EVENTS_PATH}/${body.records[0].id}`)).status).toBe(404);
@@ -270,23 +275,23 @@ describe('the list of share events', () => {
 });
 
 describe('the permission to read share events', () => {
-  it('is that to share the dashboards and visualizations that the filters name', async () => {
-    const company = await aCompany();
-    const { dashboard, rows } = await aSalesDashboard(company);
-    const share = await aShare(company, dashboard._id);
-    const grants = { dashboard: [dashboardGrant(dashboard._id)], visualization: [] as unknown[] };
+  it('requires the permission to share the dashboards and visualizations that the filters name', async () => {
+    const company = await createOwnedCompany();
+    const { dashboard, rows } = await createSalesDashboard(company);
+    const share = await createShare(company, dashboard._id);
+    const grants = { dashboard: [makeDashboardGrant(dashboard._id)], visualization: [] as unknown[] };
     grants.visualization = [{ target_type: 'visualization', target_id: rows._id }];
     const contexts = {
-      dashboard: (await aContext(company, grants.dashboard as never)).id,
-      visualization: (await aContext(company, grants.visualization as never)).id,
-      mixed: (await aContext(company, [...grants.dashboard, ...grants.visualization] as never)).id,
+      dashboard: (await createShareContext(company, grants.dashboard as never)).id,
+      visualization: (await createShareContext(company, grants.visualization as never)).id,
+      mixed: (await createShareContext(company, [...grants.dashboard, ...grants.visualization] as never)).id,
     };
     const events = [
-      anEvent(company.id, { targetType: 'dashboard', shareContextId: contexts.dashboard }),
-      anEvent(company.id, { targetType: 'visualization', shareContextId: contexts.dashboard }),
-      anEvent(company.id, { targetType: null, targetId: null, shareId: null, type: 'auth.verified' }),
+      createEvent(company.id, { targetType: 'dashboard', shareContextId: contexts.dashboard }),
+      createEvent(company.id, { targetType: 'visualization', shareContextId: contexts.dashboard }),
+      createEvent(company.id, { targetType: null, targetId: null, shareId: null, type: 'auth.verified' }),
     ];
-    await deliver(events);
+    await deliverEvents(events);
     const [ofDashboard, ofVisualization, ofNone] = events.map((event) => event.id) as [string, string, string];
     const queries = {
       '': ['both'],
@@ -300,39 +305,47 @@ describe('the permission to read share events', () => {
       'share_context_id=nothing': ['both'],
     };
     const callers = {
-      both: (await aUser(company, { can: ['dashboards:share', 'visualizations:share'] })).as,
-      dashboards: (await aUser(company, { can: ['dashboards:share'] })).as,
-      visualizations: (await aUser(company, { can: ['visualizations:share'] })).as,
-      neither: (await aUser(company, { can: ['dashboards:list'] })).as,
+      both: (await createAllowedUser(company, { can: ['dashboards:share', 'visualizations:share'] })).as,
+      dashboards: (await createAllowedUser(company, { can: ['dashboards:share'] })).as,
+      visualizations: (await createAllowedUser(company, { can: ['visualizations:share'] })).as,
+      neither: (await createAllowedUser(company, { can: ['dashboards:list'] })).as,
     };
     for (const [who, as] of Object.entries(callers)) {
       for (const [query, allowed] of Object.entries(queries)) {
-        const expected = allowed.includes(who) ? 200 : 403;
+        const expectedStatus = allowed.includes(who) ? 200 : 403;
         for (const path of [EVENTS_PATH, ANALYTICS_PATH]) {
-          expect([who, path, query, (await as.get(`${path}?${query}`)).status]).toEqual([who, path, query, expected]);
+          expect([who, path, query, (await as.get(`${path}?${query}`)).status]).toEqual([
+            who,
+            path,
+            query,
+            expectedStatus,
+          ]);
         }
       }
     }
-    const one = async (as: Company['as'], id: string) => (await as.get(`${EVENTS_PATH}/${id}`)).status;
-    expect(await one(callers.dashboards, ofDashboard)).toBe(200);
-    expect(await one(callers.dashboards, ofVisualization)).toBe(403);
-    expect(await one(callers.dashboards, ofNone)).toBe(403);
-    expect(await one(callers.both, ofNone)).toBe(200);
-    expect(await one(callers.neither, '0'.repeat(24))).toBe(403);
+    const readEvent = async (as: Company['as'], id: string) => (await as.get(`${EVENTS_PATH}/${id}`)).status;
+    expect(await readEvent(callers.dashboards, ofDashboard)).toBe(200);
+    expect(await readEvent(callers.dashboards, ofVisualization)).toBe(403);
+    expect(await readEvent(callers.dashboards, ofNone)).toBe(403);
+    expect(await readEvent(callers.both, ofNone)).toBe(200);
+    expect(await readEvent(callers.neither, '0'.repeat(24))).toBe(403);
     // Events from when the context showed something else are shown to those who may see that.
     const query = `share_context_id=${contexts.dashboard}&per_page=100`;
-    const seen = async (as: Company['as']) => (await as.get(`${EVENTS_PATH}?${query}`)).body.records;
-    const types = (records: { target_type: string }[]) => new Set(records.map(({ target_type }) => target_type));
-    expect(types(await seen(callers.dashboards))).toEqual(new Set(['dashboard']));
-    expect(types(await seen(callers.both))).toEqual(new Set(['dashboard', 'visualization']));
+    const listEvents = async (as: Company['as']) => (await as.get(`${EVENTS_PATH}?${query}`)).body.records;
+    const listTargetTypes = (records: { target_type: string }[]) =>
+      new Set(records.map(({ target_type }) => target_type));
+    expect(listTargetTypes(await listEvents(callers.dashboards))).toEqual(new Set(['dashboard']));
+    expect(listTargetTypes(await listEvents(callers.both))).toEqual(new Set(['dashboard', 'visualization']));
   });
 
-  it('is that of what a context grants, also for its events from before it granted anything', async () => {
-    const company = await aCompany();
-    const dashboard = await aDashboard(company.as, []);
-    const { id } = await aContext(company, []);
-    await must(company.as.put(`${CONTEXTS_PATH}/${id}/grants`, { json: { grants: [dashboardGrant(dashboard._id)] } }));
-    const { as } = await aUser(company, { can: ['dashboards:share'] });
+  it('for a context requires the permission to share what the context grants, also for events from before it granted anything', async () => {
+    const company = await createOwnedCompany();
+    const dashboard = await postDashboard(company.as, []);
+    const { id } = await createShareContext(company, []);
+    await expectSuccess(
+      company.as.put(`${CONTEXTS_PATH}/${id}/grants`, { json: { grants: [makeDashboardGrant(dashboard._id)] } }),
+    );
+    const { as } = await createAllowedUser(company, { can: ['dashboards:share'] });
     const query = `share_context_id=${id}`;
     await expectTypes(company, query, ['context.created', 'context.grants_updated']);
     const events = await expectTypes({ as }, query, ['context.created', 'context.grants_updated']);
@@ -344,42 +357,45 @@ describe('the permission to read share events', () => {
 describe('share analytics', () => {
   const at = (text: string) => Date.parse(text);
 
-  it('count what was viewed, by interval, and name the most frequent', async () => {
-    const company = await aCompany();
-    const { dashboard } = await aSalesDashboard(company);
-    const share = await aShare(company, dashboard._id, { name: 'Partners' });
-    const seen = (occurredAt: string, more: Partial<ShareEvent>) =>
-      anEvent(company.id, {
+  it('count views by interval, and name the most frequently viewed targets', async () => {
+    const company = await createOwnedCompany();
+    const { dashboard } = await createSalesDashboard(company);
+    const share = await createShare(company, dashboard._id, { name: 'Partners' });
+    const createView = (occurredAt: string, otherFields: Partial<ShareEvent>) =>
+      createEvent(company.id, {
         occurredAt: at(occurredAt),
         shareId: share.id,
         targetId: dashboard._id,
         ipCountry: 'BR',
-        ...more,
+        ...otherFields,
       });
-    await deliver([
-      seen('2024-03-04T00:00:00Z', { viewer: 'a', type: 'share.resolved' }),
-      seen('2024-03-04T10:00:00Z', { viewer: 'a' }),
-      seen('2024-03-04T23:59:59.999Z', { viewer: 'b', ipCountry: 'PT' }),
-      seen('2024-03-05T00:00:00Z', { viewer: 'a', type: 'embed.executed', shareId: null }),
-      seen('2024-03-05T01:00:00Z', { viewer: 'c', type: 'share.denied' }),
-      seen('2024-03-07T12:00:00Z', { viewer: 'd', actorKind: 'external', actorId: 'd', actorEmail: 'd@x.test' }),
-      seen('2024-03-07T12:30:00Z', { viewer: 'd', actorKind: 'external', actorId: 'd', actorEmail: 'd@x.test' }),
-      seen('2024-03-11T00:00:00Z', { viewer: 'a' }),
-      seen('2024-03-04T10:00:00Z', { type: 'context.updated' }),
+    await deliverEvents([
+      createView('2024-03-04T00:00:00Z', { viewer: 'a', type: 'share.resolved' }),
+      createView('2024-03-04T10:00:00Z', { viewer: 'a' }),
+      createView('2024-03-04T23:59:59.999Z', { viewer: 'b', ipCountry: 'PT' }),
+      createView('2024-03-05T00:00:00Z', { viewer: 'a', type: 'embed.executed', shareId: null }),
+      createView('2024-03-05T01:00:00Z', { viewer: 'c', type: 'share.denied' }),
+      createView('2024-03-07T12:00:00Z', { viewer: 'd', actorKind: 'external', actorId: 'd', actorEmail: 'd@x.test' }),
+      createView('2024-03-07T12:30:00Z', { viewer: 'd', actorKind: 'external', actorId: 'd', actorEmail: 'd@x.test' }),
+      createView('2024-03-11T00:00:00Z', { viewer: 'a' }),
+      createView('2024-03-04T10:00:00Z', { type: 'context.updated' }),
     ]);
-    const ask = async (query: string) => (await company.as.get(`${ANALYTICS_PATH}?${query}`)).body;
-    const week = 'from=2024-03-04T00:00:00Z&to=2024-03-10T23:59:59.999Z';
-    const none = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
-    const byDay = await ask(week);
-    expect([byDay.totals, byDay.unique_viewers]).toEqual([{ resolved: 1, executed: 5, denied: 1 }, 3]);
-    expect(byDay.series).toEqual([
+    const readAnalytics = async (query: string) => (await company.as.get(`${ANALYTICS_PATH}?${query}`)).body;
+    const weekQuery = 'from=2024-03-04T00:00:00Z&to=2024-03-10T23:59:59.999Z';
+    const zeroCounts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
+    const dailyAnalytics = await readAnalytics(weekQuery);
+    expect([dailyAnalytics.totals, dailyAnalytics.unique_viewers]).toEqual([
+      { resolved: 1, executed: 5, denied: 1 },
+      3,
+    ]);
+    expect(dailyAnalytics.series).toEqual([
       { start: '2024-03-04T00:00:00.000Z', resolved: 1, executed: 2, denied: 0, unique_viewers: 2 },
       { start: '2024-03-05T00:00:00.000Z', resolved: 0, executed: 1, denied: 1, unique_viewers: 1 },
-      { start: '2024-03-06T00:00:00.000Z', ...none },
+      { start: '2024-03-06T00:00:00.000Z', ...zeroCounts },
       { start: '2024-03-07T00:00:00.000Z', resolved: 0, executed: 2, denied: 0, unique_viewers: 1 },
-      ...['08', '09', '10'].map((day) => ({ start: `2024-03-${day}T00:00:00.000Z`, ...none })),
+      ...['08', '09', '10'].map((day) => ({ start: `2024-03-${day}T00:00:00.000Z`, ...zeroCounts })),
     ]);
-    expect(byDay.top).toEqual({
+    expect(dailyAnalytics.top).toEqual({
       shares: [{ key: share.id, label: 'Partners', count: 4 }],
       dashboards: [{ key: dashboard._id, label: 'Overview', count: 5 }],
       viewers: [
@@ -393,62 +409,73 @@ describe('share analytics', () => {
       ],
     });
     // Weeks begin on Monday.
-    const byWeek = await ask('from=2024-03-06T00:00:00Z&to=2024-03-11T00:00:00Z&interval=week');
-    expect(byWeek.series.map(({ start, executed }: { start: string; executed: number }) => [start, executed])).toEqual([
+    const weeklyAnalytics = await readAnalytics('from=2024-03-06T00:00:00Z&to=2024-03-11T00:00:00Z&interval=week');
+    expect(
+      weeklyAnalytics.series.map(({ start, executed }: { start: string; executed: number }) => [start, executed]),
+    ).toEqual([
       ['2024-03-04T00:00:00.000Z', 2],
       ['2024-03-11T00:00:00.000Z', 1],
     ]);
-    const byHour = await ask('from=2024-03-04T09:30:00Z&to=2024-03-04T10:30:00Z&interval=hour');
-    expect(byHour.series.map(({ executed }: { executed: number }) => executed)).toEqual([0, 1]);
-    expect((await ask(`${week}&share_id=${share.id}`)).totals.executed).toBe(4);
-    const { totals, unique_viewers } = await ask(`${week}&share_id=nothing`);
-    expect({ ...totals, unique_viewers }).toEqual(none);
-    expect((await ask('')).series).toHaveLength(31);
+    const hourlyAnalytics = await readAnalytics('from=2024-03-04T09:30:00Z&to=2024-03-04T10:30:00Z&interval=hour');
+    expect(hourlyAnalytics.series.map(({ executed }: { executed: number }) => executed)).toEqual([0, 1]);
+    expect((await readAnalytics(`${weekQuery}&share_id=${share.id}`)).totals.executed).toBe(4);
+    const { totals, unique_viewers } = await readAnalytics(`${weekQuery}&share_id=nothing`);
+    expect({ ...totals, unique_viewers }).toEqual(zeroCounts);
+    expect((await readAnalytics('')).series).toHaveLength(31);
   });
 
-  it('count days that were moved out of the log, also where an interval begins in them', async () => {
-    const { id, as } = await aCompany();
-    const day = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-    const seen = (daysAgo: number, viewer: string) => anEvent(id, { occurredAt: day - daysAgo * DAY_MS, viewer });
-    await deliver([seen(120, 'a'), seen(120, 'b'), seen(100, 'a'), seen(91, 'a'), seen(89, 'a'), seen(5, 'c')]);
-    const from = new Date(day - 125 * DAY_MS).toISOString();
-    const ask = async () => (await as.get(`${ANALYTICS_PATH}?from=${from}&interval=week&time_zone=Asia/Tokyo`)).body;
-    const before = await ask();
-    expect([before.totals.executed, before.unique_viewers]).toEqual([6, 3]);
+  it('include days that were moved out of the log, also where an interval begins in them', async () => {
+    const { id, as } = await createOwnedCompany();
+    const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+    const createView = (daysAgo: number, viewer: string) =>
+      createEvent(id, { occurredAt: today - daysAgo * DAY_MS, viewer });
+    await deliverEvents([
+      createView(120, 'a'),
+      createView(120, 'b'),
+      createView(100, 'a'),
+      createView(91, 'a'),
+      createView(89, 'a'),
+      createView(5, 'c'),
+    ]);
+    const from = new Date(today - 125 * DAY_MS).toISOString();
+    const readAnalytics = async () =>
+      (await as.get(`${ANALYTICS_PATH}?from=${from}&interval=week&time_zone=Asia/Tokyo`)).body;
+    const analyticsBefore = await readAnalytics();
+    expect([analyticsBefore.totals.executed, analyticsBefore.unique_viewers]).toEqual([6, 3]);
     await settleLog(id);
     expect(await listFiles(id)).toHaveLength(3);
-    expect(await ask()).toEqual(before);
+    expect(await readAnalytics()).toEqual(analyticsBefore);
   });
 
   it('have the days, hours and weeks of a time zone, also where its clock changes', async () => {
-    const { id, as } = await aCompany();
-    const seen = (occurredAt: string, viewer: string) => anEvent(id, { occurredAt: at(occurredAt), viewer });
-    await deliver([
-      seen('2026-10-31T03:59:59.999Z', 'a'),
-      seen('2026-10-31T04:00:00Z', 'a'),
-      seen('2026-11-01T03:59:59.999Z', 'b'),
+    const { id, as } = await createOwnedCompany();
+    const createView = (occurredAt: string, viewer: string) => createEvent(id, { occurredAt: at(occurredAt), viewer });
+    await deliverEvents([
+      createView('2026-10-31T03:59:59.999Z', 'a'),
+      createView('2026-10-31T04:00:00Z', 'a'),
+      createView('2026-11-01T03:59:59.999Z', 'b'),
       // A day of 25 hours, one o'clock twice.
-      seen('2026-11-01T04:00:00Z', 'a'),
-      seen('2026-11-01T05:30:00Z', 'a'),
-      seen('2026-11-01T06:30:00Z', 'a'),
-      seen('2026-11-02T04:59:59.999Z', 'c'),
-      seen('2026-11-02T05:00:00Z', 'a'),
+      createView('2026-11-01T04:00:00Z', 'a'),
+      createView('2026-11-01T05:30:00Z', 'a'),
+      createView('2026-11-01T06:30:00Z', 'a'),
+      createView('2026-11-02T04:59:59.999Z', 'c'),
+      createView('2026-11-02T05:00:00Z', 'a'),
     ]);
-    const ask = async (query: string) =>
+    const readAnalytics = async (query: string) =>
       (await as.get(`${ANALYTICS_PATH}?${query}&time_zone=America/New_York`)).body.series.map(
         ({ start, executed, unique_viewers }: Record<string, unknown>) => [start, executed, unique_viewers],
       );
-    expect(await ask('from=2026-10-31T04:00:00Z&to=2026-11-02T12:00:00Z')).toEqual([
+    expect(await readAnalytics('from=2026-10-31T04:00:00Z&to=2026-11-02T12:00:00Z')).toEqual([
       ['2026-10-31T04:00:00.000Z', 2, 2],
       ['2026-11-01T04:00:00.000Z', 4, 2],
       ['2026-11-02T05:00:00.000Z', 1, 1],
     ]);
-    expect(await ask('interval=hour&from=2026-11-01T05:00:00Z&to=2026-11-01T07:00:00Z')).toEqual([
+    expect(await readAnalytics('interval=hour&from=2026-11-01T05:00:00Z&to=2026-11-01T07:00:00Z')).toEqual([
       ['2026-11-01T05:00:00.000Z', 1, 1],
       ['2026-11-01T06:00:00.000Z', 1, 1],
       ['2026-11-01T07:00:00.000Z', 0, 0],
     ]);
-    expect(await ask('interval=week&from=2026-10-31T03:00:00Z&to=2026-11-02T05:00:00Z')).toEqual([
+    expect(await readAnalytics('interval=week&from=2026-10-31T03:00:00Z&to=2026-11-02T05:00:00Z')).toEqual([
       ['2026-10-26T04:00:00.000Z', 7, 3],
       ['2026-11-02T05:00:00.000Z', 1, 1],
     ]);
@@ -462,7 +489,7 @@ describe('share analytics', () => {
     ['an end before the beginning', 'from=2024-01-02T00:00:00Z&to=2024-01-01T00:00:00Z'],
     ['an unknown interval', 'interval=minute'],
   ])('refuse %s', async (_what, query) => {
-    const { as } = await aCompany();
+    const { as } = await createOwnedCompany();
     expect((await as.get(`${ANALYTICS_PATH}?${query}`)).status).toBe(422);
   });
 });

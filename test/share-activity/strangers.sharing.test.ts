@@ -1,24 +1,24 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
-import { aContext, portalCodeOf, requestCode, verifyCode } from '../share-portal/support.ts';
-import { aSalesDashboard, aShare, linkOf } from '../shares/support.ts';
-import { call } from '../support/api.ts';
+import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createShareContext, readPortalCode, requestCode, verifyCode } from '../share-portal/support.ts';
+import { createSalesDashboard, createShare, makeShareRoutes } from '../shares/support.ts';
+import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 const EVENTS_PATH = '/api/v1/share-events';
-const FOREIGN = 'https://evil.test';
+const FOREIGN_ORIGIN = 'https://evil.test';
 
 let company: Company;
 let dashboard: string;
 let createdCount = 0;
 beforeAll(async () => {
-  company = await aCompany();
-  dashboard = (await aSalesDashboard(company)).dashboard._id;
+  company = await createOwnedCompany();
+  dashboard = (await createSalesDashboard(company)).dashboard._id;
 });
 afterEach(resetClock);
 
-interface Event {
+interface EventRecord {
   id: string;
   type: string;
   actor: { kind: string; id: string | null; email: string | null };
@@ -26,10 +26,10 @@ interface Event {
   details: Record<string, unknown>;
 }
 
-/** All events there are, once what happens now has come through the queue too. */
-async function allEvents(): Promise<Event[]> {
+/** Returns all stored events, once the latest events have passed through the queue too. */
+async function listAllEvents(): Promise<EventRecord[]> {
   createdCount += 1;
-  const { id } = await aContext(company);
+  const { id } = await createShareContext(company);
   await company.as.put(`/api/v1/share-contexts/${id}`, { json: { name: `Last ${createdCount}` } });
   return vi.waitFor(
     async () => {
@@ -41,71 +41,77 @@ async function allEvents(): Promise<Event[]> {
     { timeout: 10_000, interval: 250 },
   );
 }
-const since = async (before: Event[]) => {
-  const known = new Set(before.map(({ id }) => id));
-  return (await allEvents()).filter(({ id, type }) => !known.has(id) && !type.startsWith('context.'));
+const listEventsSince = async (eventsBefore: EventRecord[]) => {
+  const knownIds = new Set(eventsBefore.map(({ id }) => id));
+  return (await listAllEvents()).filter(({ id, type }) => !knownIds.has(id) && !type.startsWith('context.'));
 };
-const times = (count: number, work: () => Promise<unknown>) => Promise.all(Array.from({ length: count }, work));
+const repeatTimes = (count: number, work: () => Promise<unknown>) => Promise.all(Array.from({ length: count }, work));
 
 describe('requests of unknown clients', () => {
   it('leave no event for unknown addresses, malformed tokens and preflights', async () => {
-    const share = await aShare(company, dashboard, { embed_options: { allowed_origins: ['https://partner.test'] } });
-    const embed = await createEmbed(company, 'dashboards', dashboard, { allowed_origins: ['https://partner.test'] });
-    const before = await allEvents();
-    const preflight = (path: string) =>
-      call('OPTIONS', path, { headers: { origin: FOREIGN, 'access-control-request-method': 'POST' } });
-    await times(5, () => requestCode(company, 'stranger@x.test'));
-    await times(5, () => verifyCode(company, 'stranger@x.test', '1234-5678'));
-    await times(5, () => linkOf('A'.repeat(43)).execute());
-    await times(5, () => makeEmbedRoutes('d', `${embed.slice(0, -6)}AAAAAA`).execute());
-    await times(5, () => preflight(`/api/v1/public/shares/${share.token}/execute`));
-    await times(5, () => preflight(`/api/embed/d/${embed}/execute`));
-    expect(await since(before)).toEqual([]);
+    const share = await createShare(company, dashboard, {
+      embed_options: { allowed_origins: ['https://partner.test'] },
+    });
+    const embed = await createEmbedToken(company, 'dashboards', dashboard, {
+      allowed_origins: ['https://partner.test'],
+    });
+    const eventsBefore = await listAllEvents();
+    const sendPreflight = (path: string) =>
+      callApi('OPTIONS', path, { headers: { origin: FOREIGN_ORIGIN, 'access-control-request-method': 'POST' } });
+    await repeatTimes(5, () => requestCode(company, 'stranger@x.test'));
+    await repeatTimes(5, () => verifyCode(company, 'stranger@x.test', '1234-5678'));
+    await repeatTimes(5, () => makeShareRoutes('A'.repeat(43)).execute());
+    await repeatTimes(5, () => makeEmbedRoutes('d', `${embed.slice(0, -6)}AAAAAA`).execute());
+    await repeatTimes(5, () => sendPreflight(`/api/v1/public/shares/${share.token}/execute`));
+    await repeatTimes(5, () => sendPreflight(`/api/embed/d/${embed}/execute`));
+    expect(await listEventsSince(eventsBefore)).toEqual([]);
   });
 
-  it('leave one refusal event a minute if their token has ended', async () => {
-    const share = await aShare(company, dashboard);
+  it('leave one refusal event a minute if their token has expired or been revoked', async () => {
+    const share = await createShare(company, dashboard);
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
-    const embed = await createEmbed(company, 'dashboards', dashboard, { expires_in: 60 });
-    const before = await allEvents();
+    const embed = await createEmbedToken(company, 'dashboards', dashboard, { expires_in: 60 });
+    const eventsBefore = await listAllEvents();
     // The beginning of a minute, so that no other begins meanwhile.
     advanceClock(2 * 60_000 - (Date.now() % 60_000));
-    await times(10, () => linkOf(share.token).execute());
-    await times(10, () => makeEmbedRoutes('d', embed).execute());
-    const kept = (await since(before)).map(({ type, details }) => [type, details.reason]);
-    expect(kept.toSorted()).toEqual([
+    await repeatTimes(10, () => makeShareRoutes(share.token).execute());
+    await repeatTimes(10, () => makeEmbedRoutes('d', embed).execute());
+    const storedEvents = (await listEventsSince(eventsBefore)).map(({ type, details }) => [type, details.reason]);
+    expect(storedEvents.toSorted()).toEqual([
       ['embed.denied', 'token.invalid'],
       ['share.denied', 'token.invalid'],
     ]);
     advanceClock(3 * 60_000 - (Date.now() % 60_000));
-    await linkOf(share.token).execute();
-    expect(await since(before)).toHaveLength(3);
+    await makeShareRoutes(share.token).execute();
+    expect(await listEventsSince(eventsBefore)).toHaveLength(3);
   });
 
   it('leave an anonymous event for each code and counted attempt at the address of a member', async () => {
     const email = 'ana@partner.test';
-    await aContext(company, [], [email]);
-    const before = await allEvents();
+    await createShareContext(company, [], [email]);
+    const eventsBefore = await listAllEvents();
     advanceClock(2 * 60_000 - (Date.now() % 60_000));
-    for (let asked = 0; asked < 8; asked++) await requestCode(company, email);
-    const code = portalCodeOf(email);
-    const wrong = code === '0000-0000' ? '0000-0001' : '0000-0000';
-    await times(12, () => verifyCode(company, email, wrong));
-    const kept = (await since(before)).filter(({ actor }) => actor.email === email);
-    const counts = Object.groupBy(kept, ({ type }) => type);
+    for (let requestCount = 0; requestCount < 8; requestCount++) await requestCode(company, email);
+    const code = readPortalCode(email);
+    const wrongCode = code === '0000-0000' ? '0000-0001' : '0000-0000';
+    await repeatTimes(12, () => verifyCode(company, email, wrongCode));
+    const storedEvents = (await listEventsSince(eventsBefore)).filter(({ actor }) => actor.email === email);
+    const counts = Object.groupBy(storedEvents, ({ type }) => type);
     // Five codes an hour, five tries of a code, and one event for all tries without a code.
     expect([counts['auth.code_requested']?.length, counts['auth.failed']?.length]).toEqual([5, 6]);
-    for (const { actor } of kept)
+    for (const { actor } of storedEvents)
       if (actor.kind !== 'user') expect(actor).toEqual({ kind: 'anonymous', id: null, email });
   });
 });
 
 describe('requests with a valid token', () => {
   it('leave an event for each refusal, with the token of the request', async () => {
-    const share = await aShare(company, dashboard);
-    const before = await allEvents();
-    for (let round = 0; round < 3; round++) await linkOf(share.token).execute({ least: 1 });
-    const kept = await since(before);
-    expect(kept.map(({ type, share_id }) => [type, share_id])).toEqual(Array(3).fill(['share.denied', share.id]));
+    const share = await createShare(company, dashboard);
+    const eventsBefore = await listAllEvents();
+    for (let round = 0; round < 3; round++) await makeShareRoutes(share.token).execute({ least: 1 });
+    const storedEvents = await listEventsSince(eventsBefore);
+    expect(storedEvents.map(({ type, share_id }) => [type, share_id])).toEqual(
+      Array(3).fill(['share.denied', share.id]),
+    );
   });
 });

@@ -3,16 +3,16 @@ import type { Company } from '../support/worlds.ts';
 
 export const EVENTS_PATH = '/api/v1/share-events';
 
-/** Waits until the events of a query are these types, in any order. */
+/** Waits until the events of a query have exactly these types, in any order. */
 export async function expectTypes({ as }: Pick<Company, 'as'>, query: string, types: string[]) {
-  let found: Record<string, unknown>[] = [];
+  let foundEvents: Record<string, unknown>[] = [];
   await vi.waitFor(
     async () => {
       const { body } = await as.get(`${EVENTS_PATH}?per_page=100&${query}`);
-      found = body.records;
-      expect(found.map(({ type }) => type).sort()).toEqual([...types].sort());
+      foundEvents = body.records;
+      expect(foundEvents.map(({ type }) => type).sort()).toEqual([...types].sort());
     },
     { timeout: 10_000, interval: 250 },
   );
-  return found;
+  return foundEvents;
 }

@@ -1,38 +1,46 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { aContext, anOutsider, CONTEXTS_PATH, portalCodeOf, requestCode, verifyCode } from '../share-portal/support.ts';
-import { call, createCaller } from '../support/api.ts';
+import {
+  CONTEXTS_PATH,
+  createShareContext,
+  readPortalCode,
+  requestCode,
+  signInOutsider,
+  verifyCode,
+} from '../share-portal/support.ts';
+import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { listMailsTo, whileMailIsDown } from '../support/mail.ts';
+import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
 import { sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { pasted } from '../support/typed-codes.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { makePastedCodes } from '../support/typed-codes.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
 let context: { id: string; members: { id: string }[] };
 let email: string;
 let createdCount = 0;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 beforeEach(async () => {
   createdCount += 1;
   email = `ana-${createdCount}@partner.test`;
-  context = await aContext(company, [], [email]);
+  context = await createShareContext(company, [], [email]);
 });
 afterEach(resetClock);
 
-const refresh = (token: string) => call('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: token } });
-const contextsWith = (token: string) => createCaller(token).get('/api/v1/share-portal/contexts');
-/** The statement that counts a try and uses a code up. */
-const CHECKING = /^update "passwordless_codes"/;
-const wrongCode = (code: string) => (code === '0000-0000' ? '0000-0001' : '0000-0000');
+const refreshTokens = (token: string) =>
+  callApi('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: token } });
+const listContexts = (token: string) => createCaller(token).get('/api/v1/share-portal/contexts');
+/** Matches the statement that counts an attempt and marks the code as used. */
+const CODE_UPDATE = /^update "passwordless_codes"/;
+const makeWrongCode = (code: string) => (code === '0000-0000' ? '0000-0001' : '0000-0000');
 
 describe('a sign-in to the portal', () => {
-  it('answers tokens for a mailed code', async () => {
+  it('returns tokens for a mailed code', async () => {
     expect((await requestCode(company, email)).status).toBe(200);
-    const { status, body } = await verifyCode(company, email.toUpperCase(), portalCodeOf(email));
+    const { status, body } = await verifyCode(company, email.toUpperCase(), readPortalCode(email));
     expect([status, body]).toEqual([
       200,
       {
@@ -44,91 +52,91 @@ describe('a sign-in to the portal', () => {
         company: { name: expect.stringMatching(/^Company/) },
       },
     ]);
-    expect((await contextsWith(body.access_token)).body.total).toBe(1);
-    const again = await anOutsider(company, email);
-    expect(again.tokens.user.id).toBe(body.user.id);
+    expect((await listContexts(body.access_token)).body.total).toBe(1);
+    const secondTokens = await signInOutsider(company, email);
+    expect(secondTokens.tokens.user.id).toBe(body.user.id);
   });
 
   it('stores codes only as an HMAC', async () => {
     await requestCode(company, email);
     const { results } = await env.CONTROL_DB.prepare('SELECT * FROM passwordless_codes').all();
-    expect(JSON.stringify(results)).not.toContain(portalCodeOf(email));
-    expect(JSON.stringify(results)).not.toContain(portalCodeOf(email).replace('-', ''));
+    expect(JSON.stringify(results)).not.toContain(readPortalCode(email));
+    expect(JSON.stringify(results)).not.toContain(readPortalCode(email).replace('-', ''));
   });
 
   it('accepts a code once, also without its hyphen', async () => {
     await requestCode(company, email);
-    const code = portalCodeOf(email);
+    const code = readPortalCode(email);
     expect((await verifyCode(company, email, code.replace('-', ''))).status).toBe(200);
-    const again = await verifyCode(company, email, code);
-    expect([again.status, again.body.error_code]).toEqual([400, 'INVALID_CODE']);
+    const secondSignIn = await verifyCode(company, email, code);
+    expect([secondSignIn.status, secondSignIn.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 
-  it('accepts a code with spaces, hyphens and line ends around and within', async () => {
-    for (const [index] of pasted('12345678').entries()) {
+  it('accepts a code with spaces, hyphens and line ends around and within the code', async () => {
+    for (const [index] of makePastedCodes('12345678').entries()) {
       advanceClock(index * 61 * 60_000);
       await requestCode(company, email);
-      const code = pasted(portalCodeOf(email))[index] as string;
+      const code = makePastedCodes(readPortalCode(email))[index] as string;
       expect([code, (await verifyCode(company, email, code)).status]).toEqual([code, 200]);
     }
   });
 
-  it('accepts a code once, also when it is used meanwhile', async () => {
+  it('accepts a code once, also when a concurrent request uses it', async () => {
     await requestCode(company, email);
-    const code = portalCodeOf(email);
-    const late = await sendOvertaken(
-      CHECKING,
-      () => must(verifyCode(company, email, code)),
+    const code = readPortalCode(email);
+    const lateSignIn = await sendOvertaken(
+      CODE_UPDATE,
+      () => expectSuccess(verifyCode(company, email, code)),
       (env) => verifyCode(company, email, code, env),
     );
-    expect([late.status, late.body.error_code]).toEqual([400, 'INVALID_CODE']);
+    expect([lateSignIn.status, lateSignIn.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 
-  it('refuses a code after five wrong attempts, also if they come during the request', async () => {
+  it('refuses a code after five wrong attempts, also if the attempts come during the request', async () => {
     await requestCode(company, email);
-    const code = portalCodeOf(email);
-    const guess = async () => {
-      for (let tries = 0; tries < 5; tries += 1) {
-        const { status, body } = await verifyCode(company, email, wrongCode(code));
+    const code = readPortalCode(email);
+    const guessCodes = async () => {
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        const { status, body } = await verifyCode(company, email, makeWrongCode(code));
         expect([status, body.error_code]).toEqual([400, 'INVALID_CODE']);
       }
     };
-    const late = await sendOvertaken(CHECKING, guess, (env) => verifyCode(company, email, code, env));
-    expect([late.status, late.body.error_code]).toEqual([400, 'INVALID_CODE']);
+    const lateSignIn = await sendOvertaken(CODE_UPDATE, guessCodes, (env) => verifyCode(company, email, code, env));
+    expect([lateSignIn.status, lateSignIn.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 
-  it('accepts a code after four wrong attempts, but not after ten minutes, nor after a newer one', async () => {
+  it('accepts a code after four wrong attempts, but not after ten minutes, nor after a newer code was sent', async () => {
     await requestCode(company, email);
-    const code = portalCodeOf(email);
-    for (let tries = 0; tries < 4; tries++)
-      expect((await verifyCode(company, email, wrongCode(code))).status).toBe(400);
+    const code = readPortalCode(email);
+    for (let attempt = 0; attempt < 4; attempt++)
+      expect((await verifyCode(company, email, makeWrongCode(code))).status).toBe(400);
     expect((await verifyCode(company, email, code)).status).toBe(200);
 
     await requestCode(company, email);
-    const old = portalCodeOf(email);
+    const oldCode = readPortalCode(email);
     await requestCode(company, email);
-    expect((await verifyCode(company, email, old)).status).toBe(400);
+    expect((await verifyCode(company, email, oldCode)).status).toBe(400);
     advanceClock(10 * 60_000 + 1000);
-    expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(400);
+    expect((await verifyCode(company, email, readPortalCode(email))).status).toBe(400);
   });
 
   it('accepts a code only for its address, its company and the portal', async () => {
-    const other = await aCompany();
-    await aContext(other, [], [email]);
-    const somebody = `bob-${createdCount}@partner.test`;
-    await aContext(company, [], [somebody]);
+    const other = await createOwnedCompany();
+    await createShareContext(other, [], [email]);
+    const otherEmail = `bob-${createdCount}@partner.test`;
+    await createShareContext(company, [], [otherEmail]);
     await requestCode(company, email);
-    const code = portalCodeOf(email);
+    const code = readPortalCode(email);
     expect((await verifyCode(other, email, code)).status).toBe(400);
-    expect((await verifyCode(company, somebody, code)).status).toBe(400);
+    expect((await verifyCode(company, otherEmail, code)).status).toBe(400);
     expect((await verifyCode({ slug: 'no-such-company' }, email, code)).status).toBe(400);
     expect((await verifyCode(company, email, code)).status).toBe(200);
   });
 
-  it('refuses a member who was removed since the code was sent', async () => {
+  it('refuses a member who was removed after the code was sent', async () => {
     await requestCode(company, email);
     await company.as.delete(`${CONTEXTS_PATH}/${context.id}/members/${context.members[0]?.id}`);
-    expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(400);
+    expect((await verifyCode(company, email, readPortalCode(email))).status).toBe(400);
   });
 
   it.each(['12345678', '1234-567', '1234-56789', 'abcd-efgh', '', 12345678])('refuses %j as a code', async (code) => {
@@ -139,22 +147,22 @@ describe('a sign-in to the portal', () => {
 
 describe('a request for a portal code', () => {
   it('has the same answer for any address, and mails members only', async () => {
-    const stranger = `stranger-${createdCount}@x.test`;
+    const strangerEmail = `stranger-${createdCount}@x.test`;
     const answers = [
       await requestCode(company, email),
-      await requestCode(company, stranger),
+      await requestCode(company, strangerEmail),
       await requestCode({ slug: 'no-such-company' }, email),
       await requestCode(company, company.owner.email),
     ];
     for (const { status, body } of answers) expect([status, body]).toEqual([200, answers[0]?.body]);
-    expect(listMailsTo(stranger)).toEqual([]);
+    expect(listMailsTo(strangerEmail)).toEqual([]);
     expect(listMailsTo(company.owner.email).filter(({ subject }) => subject.includes('dashboards'))).toEqual([]);
     expect(listMailsTo(email)).toHaveLength(1);
   });
 
-  it('sends at most five mails an hour, and the sixth has the same answer and changes nothing', async () => {
-    for (let asked = 0; asked < 5; asked++) await requestCode(company, email);
-    const code = portalCodeOf(email);
+  it('sends at most five mails an hour; the sixth request has the same answer and changes nothing', async () => {
+    for (let requestCount = 0; requestCount < 5; requestCount++) await requestCode(company, email);
+    const code = readPortalCode(email);
     expect((await requestCode(company, email)).status).toBe(200);
     expect(listMailsTo(email)).toHaveLength(5);
     expect((await verifyCode(company, email, code)).status).toBe(200);
@@ -164,67 +172,67 @@ describe('a request for a portal code', () => {
   });
 
   it('is sent a minute later if the mail service is down', async () => {
-    await whileMailIsDown(() => requestCode(company, email));
+    await runWhileMailIsDown(() => requestCode(company, email));
     expect(listMailsTo(email)).toEqual([]);
     advanceClock(61_000);
     await runScheduled();
-    expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(200);
+    expect((await verifyCode(company, email, readPortalCode(email))).status).toBe(200);
   });
 });
 
 describe('portal tokens', () => {
   it('are refreshed once, and a second use of the refresh token ends the session', async () => {
-    const { tokens } = await anOutsider(company, email);
-    const first = await refresh(tokens.refresh_token);
+    const { tokens } = await signInOutsider(company, email);
+    const first = await refreshTokens(tokens.refresh_token);
     const { company: _, ...refreshed } = tokens;
     expect([first.status, Object.keys(first.body).sort()]).toEqual([200, Object.keys(refreshed).sort()]);
-    expect((await refresh(first.body.refresh_token)).status).toBe(200);
-    const copy = await refresh(tokens.refresh_token);
-    expect([copy.status, copy.body.error_code]).toEqual([401, 'TOKEN_INVALID']);
-    expect((await contextsWith(first.body.access_token)).status).toBe(401);
+    expect((await refreshTokens(first.body.refresh_token)).status).toBe(200);
+    const copiedRefresh = await refreshTokens(tokens.refresh_token);
+    expect([copiedRefresh.status, copiedRefresh.body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+    expect((await listContexts(first.body.access_token)).status).toBe(401);
   });
 
   it('are refreshed again when the response was lost', async () => {
-    const { tokens } = await anOutsider(company, email);
-    const lost = await refresh(tokens.refresh_token);
-    const retried = await refresh(tokens.refresh_token);
-    expect([retried.status, retried.body.refresh_token]).toEqual([200, lost.body.refresh_token]);
-    expect((await refresh(retried.body.refresh_token)).status).toBe(200);
+    const { tokens } = await signInOutsider(company, email);
+    const lostRefresh = await refreshTokens(tokens.refresh_token);
+    const retriedRefresh = await refreshTokens(tokens.refresh_token);
+    expect([retriedRefresh.status, retriedRefresh.body.refresh_token]).toEqual([200, lostRefresh.body.refresh_token]);
+    expect((await refreshTokens(retriedRefresh.body.refresh_token)).status).toBe(200);
   });
 
   it('stop working after a sign-out and when they expire', async () => {
-    const { as, tokens } = await anOutsider(company, email);
+    const { as, tokens } = await signInOutsider(company, email);
     const { body } = await as.post('/api/v1/share-auth/logout');
     expect(body).toEqual({ success: true });
-    expect((await contextsWith(tokens.access_token)).status).toBe(401);
-    expect((await refresh(tokens.refresh_token)).status).toBe(401);
-    const { tokens: others } = await anOutsider(company, email);
+    expect((await listContexts(tokens.access_token)).status).toBe(401);
+    expect((await refreshTokens(tokens.refresh_token)).status).toBe(401);
+    const { tokens: otherTokens } = await signInOutsider(company, email);
     advanceClock(15 * 60_000 + 1000);
-    expect((await contextsWith(others.access_token)).status).toBe(401);
-    expect((await refresh(others.refresh_token)).status).toBe(200);
+    expect((await listContexts(otherTokens.access_token)).status).toBe(401);
+    expect((await refreshTokens(otherTokens.refresh_token)).status).toBe(200);
     advanceClock(8 * 24 * 60 * 60_000);
-    expect((await refresh(others.refresh_token)).status).toBe(401);
+    expect((await refreshTokens(otherTokens.refresh_token)).status).toBe(401);
   });
 
-  it('need not be valid for a sign-out', async () => {
+  it('do not have to be valid for a sign-out', async () => {
     for (const as of [createCaller('x'), company.as]) {
       expect((await as.post('/api/v1/share-auth/logout')).body).toEqual({ success: true });
     }
-    expect((await call('POST', '/api/v1/share-auth/logout', { json: { refresh_token: 'x' } })).status).toBe(200);
+    expect((await callApi('POST', '/api/v1/share-auth/logout', { json: { refresh_token: 'x' } })).status).toBe(200);
     // Logging out of the portal is not logging out of the console.
     expect((await company.as.get('/v1/auth/me')).status).toBe(200);
   });
 
   it('are refused outside the portal, and console tokens cannot be refreshed on the portal', async () => {
-    const { as, tokens } = await anOutsider(company, email);
+    const { as, tokens } = await signInOutsider(company, email);
     for (const path of ['/v1/auth/me', '/v1/managed-tables', '/api/v1/share-contexts', '/api/v1/share-events']) {
       expect([path, (await as.get(path)).status]).toEqual([path, 401]);
     }
-    const console = await call('POST', '/v1/auth/refresh', { json: { refresh_token: tokens.refresh_token } });
-    expect(console.status).toBe(401);
-    expect((await refresh(company.refreshToken)).status).toBe(401);
-    expect((await refresh(tokens.access_token)).status).toBe(401);
-    expect((await refresh('x'.repeat(5000))).status).toBe(401);
-    expect((await contextsWith(tokens.refresh_token)).status).toBe(401);
+    const consoleRefresh = await callApi('POST', '/v1/auth/refresh', { json: { refresh_token: tokens.refresh_token } });
+    expect(consoleRefresh.status).toBe(401);
+    expect((await refreshTokens(company.refreshToken)).status).toBe(401);
+    expect((await refreshTokens(tokens.access_token)).status).toBe(401);
+    expect((await refreshTokens('x'.repeat(5000))).status).toBe(401);
+    expect((await listContexts(tokens.refresh_token)).status).toBe(401);
   });
 });

@@ -1,32 +1,40 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newSecretToken } from '../../src/kernel/ids.ts';
-import { sha256Hex } from '../../src/platform/secrets.ts';
-import { aContext } from '../share-portal/support.ts';
-import { call } from '../support/api.ts';
+import { computeSha256Hex } from '../../src/platform/secrets.ts';
+import { createShareContext } from '../share-portal/support.ts';
+import { callApi } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { readRecords } from '../support/log.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import {
+  createSalesDashboard,
+  createSalesTable,
+  createShare,
+  listDistinctRegions,
+  listRegions,
+  makeShareRoutes,
+  policy,
+} from './support.ts';
 
 let company: Company;
 let id: string;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
-  id = (await aSalesDashboard(company)).dashboard._id;
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
+  id = (await createSalesDashboard(company)).dashboard._id;
 });
 afterEach(resetClock);
 
-const shared = async (...policies: unknown[]) =>
-  linkOf((await aShare(company, id, { share_filter_policies: policies })).token);
-const filtersOf = async (link: ReturnType<typeof linkOf>) =>
+const createSharedLink = async (...policies: unknown[]) =>
+  makeShareRoutes((await createShare(company, id, { share_filter_policies: policies })).token);
+const listFilters = async (link: ReturnType<typeof makeShareRoutes>) =>
   (await link.resolve()).body.dashboard.filters.map(({ slug }: { slug: string }) => slug);
 
 describe('the response to a share link', () => {
   it('has the dashboard and the filters that its viewer may use', async () => {
-    const share = await aShare(company, id, { expires_at: '2099-01-01T00:00:00.000Z' });
-    const { status, body } = await linkOf(share.token).resolve();
+    const share = await createShare(company, id, { expires_at: '2099-01-01T00:00:00.000Z' });
+    const { status, body } = await makeShareRoutes(share.token).resolve();
     expect([status, body]).toEqual([
       200,
       {
@@ -60,11 +68,11 @@ describe('the response to a share link', () => {
     expect(JSON.stringify(body)).not.toMatch(/from sales|"sql"/i);
   });
 
-  it('only says where to sign in if the share has a context', async () => {
-    const { id: contextId } = await aContext(company);
-    const share = await aShare(company, id, { share_context_id: contextId });
+  it('says only where to sign in if the share has a context', async () => {
+    const { id: contextId } = await createShareContext(company);
+    const share = await createShare(company, id, { share_context_id: contextId });
     expect(share.requires_auth).toBe(true);
-    const link = linkOf(share.token);
+    const link = makeShareRoutes(share.token);
     expect((await link.resolve()).body).toEqual({ requires_auth: true, company_slug: company.slug });
     for (const { status, body } of [await link.options('regions'), await link.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'AUTH_REQUIRED']);
@@ -72,14 +80,14 @@ describe('the response to a share link', () => {
   });
 
   it('is cached nowhere and sends no Referer to other sites', async () => {
-    const link = await shared();
+    const link = await createSharedLink();
     const answers = [
       await link.resolve(),
       await link.options('regions'),
       await link.execute(),
       await link.execute({ x: 1 }),
     ];
-    for (const { headers } of [...answers, await linkOf('x').resolve()]) {
+    for (const { headers } of [...answers, await makeShareRoutes('x').resolve()]) {
       expect(headers.get('referrer-policy')).toBe('no-referrer');
       expect(headers.get('cache-control')).toBe('private, no-store');
     }
@@ -87,8 +95,8 @@ describe('the response to a share link', () => {
 });
 
 describe('the execution of a shared dashboard', () => {
-  it('answers the results, and then the same from the cache', async () => {
-    const link = await shared();
+  it('returns the results, and then the same results from the cache', async () => {
+    const link = await createSharedLink();
     const first = await link.execute({ regions: ['south'] });
     expect(first.body).toEqual({
       results: [
@@ -110,34 +118,34 @@ describe('the execution of a shared dashboard', () => {
         },
       ],
     });
-    const second = await link.execute({ regions: ['south'] });
-    expect(second.body).toEqual({
+    const secondExecution = await link.execute({ regions: ['south'] });
+    expect(secondExecution.body).toEqual({
       results: [{ ...first.body.results[0], cached: true }],
       as_of: expect.stringMatching(/^\d{4}-.*Z$/),
     });
     expect(first.body).not.toHaveProperty('as_of');
-    expect(second.headers.get('content-type')).toBe('application/json');
+    expect(secondExecution.headers.get('content-type')).toBe('application/json');
   });
 
   it('is not answered from the cache once the definition has changed', async () => {
-    const { dashboard, rows } = await aSalesDashboard(company, { name: 'Changing' });
-    const link = linkOf((await aShare(company, dashboard._id)).token);
-    expect(regionsIn((await link.execute()).body)).toHaveLength(6);
+    const { dashboard, rows } = await createSalesDashboard(company, { name: 'Changing' });
+    const link = makeShareRoutes((await createShare(company, dashboard._id)).token);
+    expect(listRegions((await link.execute()).body)).toHaveLength(6);
     const sql = 'SELECT region FROM sales LIMIT 1';
     await company.as.put(`/v1/visualizations/${rows._id}`, { json: { sql } });
-    expect(regionsIn((await link.execute()).body)).toHaveLength(1);
+    expect(listRegions((await link.execute()).body)).toHaveLength(1);
   });
 
   it('is never answered from the cache with cache_seconds 0', async () => {
-    const { dashboard } = await aSalesDashboard(company, { name: 'Fresh', cache_seconds: 0 });
-    const link = linkOf((await aShare(company, dashboard._id)).token);
+    const { dashboard } = await createSalesDashboard(company, { name: 'Fresh', cache_seconds: 0 });
+    const link = makeShareRoutes((await createShare(company, dashboard._id)).token);
     await link.execute();
     expect((await link.execute()).body.results[0].cached).toBe(false);
   });
 
-  it('says that a query failed, and does not cache that', async () => {
-    const { dashboard, rows } = await aSalesDashboard(company, { name: 'Failing' });
-    const link = linkOf((await aShare(company, dashboard._id)).token);
+  it('reports that a query failed, and does not cache the failure', async () => {
+    const { dashboard, rows } = await createSalesDashboard(company, { name: 'Failing' });
+    const link = makeShareRoutes((await createShare(company, dashboard._id)).token);
     await company.as.put(`/v1/visualizations/${rows._id}`, {
       json: { sql: 'SELECT secret_column FROM no_such_table' },
     });
@@ -148,7 +156,7 @@ describe('the execution of a shared dashboard', () => {
     ]);
     expect(JSON.stringify(body)).not.toMatch(/secret_column|no_such_table/);
     await company.as.put(`/v1/visualizations/${rows._id}`, { json: { sql: 'SELECT region FROM sales' } });
-    expect(regionsIn((await link.execute()).body)).toHaveLength(6);
+    expect(listRegions((await link.execute()).body)).toHaveLength(6);
   });
 
   it.each([
@@ -159,30 +167,30 @@ describe('the execution of a shared dashboard', () => {
     ['__proto__', JSON.parse('{"__proto__": {"x": 1}}')],
     ['a range that ends before it begins', { days: { from: '2024-02-01', to: '2024-01-01' } }],
   ])('refuses %s', async (_what, parameters) => {
-    const { status, body } = await (await shared()).execute(parameters);
+    const { status, body } = await (await createSharedLink()).execute(parameters);
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('refuses a parameter that no filter decides', async () => {
-    const { status, body } = await (await shared()).execute({ least: 20 });
+  it('refuses a parameter that no filter sets', async () => {
+    const { status, body } = await (await createSharedLink()).execute({ least: 20 });
     expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
   });
 
   it('refuses parameters that are not an object', async () => {
-    const link = await shared();
+    const link = await createSharedLink();
     for (const parameters of [[], 'x', 1, null]) expect((await link.execute(parameters)).status).toBe(422);
   });
 });
 
 describe('a filter policy of a share', () => {
-  it('allows a choice among its values if selectable, and all of them if none is sent', async () => {
-    const link = await shared(policy('regions', 'selectable', ['north', 'east']));
-    expect(await filtersOf(link)).toContain('regions');
-    expect(regionsOf((await link.execute()).body)).toEqual(['east', 'north']);
-    for (const none of [null, '', []]) {
-      expect(regionsOf((await link.execute({ regions: none })).body)).toEqual(['east', 'north']);
+  it('allows a choice among its values if selectable, and applies all of them if no value is sent', async () => {
+    const link = await createSharedLink(policy('regions', 'selectable', ['north', 'east']));
+    expect(await listFilters(link)).toContain('regions');
+    expect(listDistinctRegions((await link.execute()).body)).toEqual(['east', 'north']);
+    for (const noValues of [null, '', []]) {
+      expect(listDistinctRegions((await link.execute({ regions: noValues })).body)).toEqual(['east', 'north']);
     }
-    expect(regionsOf((await link.execute({ regions: ['east'] })).body)).toEqual(['east']);
+    expect(listDistinctRegions((await link.execute({ regions: ['east'] })).body)).toEqual(['east']);
     for (const regions of [['south'], ['east', 'south'], 'south', ["east' or true --"]]) {
       const { status, body } = await link.execute({ regions });
       expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
@@ -198,17 +206,17 @@ describe('a filter policy of a share', () => {
   });
 
   it('sends all allowed values as a list if selectable on a single select', async () => {
-    const link = await shared(policy('region', 'selectable', ['north', 'east'], 'select'));
-    expect(regionsOf((await link.execute()).body)).toEqual(['east', 'north']);
-    expect(regionsOf((await link.execute({ region: 'north' })).body)).toEqual(['north']);
+    const link = await createSharedLink(policy('region', 'selectable', ['north', 'east'], 'select'));
+    expect(listDistinctRegions((await link.execute()).body)).toEqual(['east', 'north']);
+    expect(listDistinctRegions((await link.execute({ region: 'north' })).body)).toEqual(['north']);
     expect((await link.execute({ region: 'south' })).status).toBe(403);
   });
 
   it('sets the values and hides the filter if locked', async () => {
-    const link = await shared(policy('regions', 'locked', ['north']));
-    expect(await filtersOf(link)).toEqual(['region', 'days']);
-    expect(regionsOf((await link.execute()).body)).toEqual(['north']);
-    expect(regionsOf((await link.execute({ region: 'south' })).body)).toEqual([]);
+    const link = await createSharedLink(policy('regions', 'locked', ['north']));
+    expect(await listFilters(link)).toEqual(['region', 'days']);
+    expect(listDistinctRegions((await link.execute()).body)).toEqual(['north']);
+    expect(listDistinctRegions((await link.execute({ region: 'south' })).body)).toEqual([]);
     for (const regions of [['north'], ['south'], null, []]) {
       const { status, body } = await link.execute({ regions });
       expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
@@ -218,20 +226,20 @@ describe('a filter policy of a share', () => {
   });
 
   it('hides the filter if hidden', async () => {
-    const link = await shared(policy('regions', 'hidden'));
-    expect(await filtersOf(link)).toEqual(['region', 'days']);
-    expect(regionsIn((await link.execute()).body)).toHaveLength(6);
+    const link = await createSharedLink(policy('regions', 'hidden'));
+    expect(await listFilters(link)).toEqual(['region', 'days']);
+    expect(listRegions((await link.execute()).body)).toHaveLength(6);
     expect((await link.execute({ regions: ['north'] })).body.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
     expect((await link.options('regions')).body.error_code).toBe('FILTER_DISABLED_BY_POLICY');
   });
 
   it('still applies when its filter is removed, and refuses the results when it cannot apply', async () => {
-    const { dashboard, rows } = await aSalesDashboard(company, { name: 'Losing a filter' });
-    const share = await aShare(company, dashboard._id, {
+    const { dashboard, rows } = await createSalesDashboard(company, { name: 'Losing a filter' });
+    const share = await createShare(company, dashboard._id, {
       share_filter_policies: [policy('regions', 'locked', ['north'])],
     });
     await company.as.put(`/v1/dashboards/${dashboard._id}`, { json: { filters: [] } });
-    const link = linkOf(share.token);
+    const link = makeShareRoutes(share.token);
     expect((await link.execute()).body.results[0].error.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
     expect((await link.execute({ regions: ['south'] })).status).toBe(403);
     const json = { sql: 'SELECT region FROM sales', parameters: [] };
@@ -243,7 +251,7 @@ describe('a filter policy of a share', () => {
 
 describe('the options of a filter', () => {
   it('come from the dashboard or from its SQL, and are searched', async () => {
-    const link = await shared();
+    const link = await createSharedLink();
     expect((await link.options('region')).body).toMatchObject({ filter_slug: 'region', source: 'static' });
     expect((await link.options('regions')).body).toEqual({
       filter_slug: 'regions',
@@ -255,8 +263,8 @@ describe('the options of a filter', () => {
     expect((await link.options('nothing')).status).toBe(404);
   });
 
-  it('are at most 1,000 of a million, and a search finds the last of them', async () => {
-    const { dashboard } = await aSalesDashboard(company, {
+  it('are at most 1,000 of a million, and a search finds even the last option', async () => {
+    const { dashboard } = await createSalesDashboard(company, {
       name: 'A million',
       filters: [
         {
@@ -267,7 +275,7 @@ describe('the options of a filter', () => {
         },
       ],
     });
-    const link = linkOf((await aShare(company, dashboard._id)).token);
+    const link = makeShareRoutes((await createShare(company, dashboard._id)).token);
     expect((await link.options('regions')).body.options).toHaveLength(1000);
     expect((await link.options('regions', 'option 1000000')).body.options).toEqual([
       { value: 'option 1000000', label: 'option 1000000' },
@@ -275,11 +283,13 @@ describe('the options of a filter', () => {
   });
 
   it('are answered with an error that reveals nothing of their SQL', async () => {
-    const { dashboard } = await aSalesDashboard(company, {
+    const { dashboard } = await createSalesDashboard(company, {
       name: 'Failing options',
       filters: [{ slug: 'regions', label: 'R', kind: 'multi_select', options: { sql: 'SELECT hidden FROM nowhere' } }],
     });
-    const { status, body } = await linkOf((await aShare(company, dashboard._id)).token).options('regions');
+    const { status, body } = await makeShareRoutes((await createShare(company, dashboard._id)).token).options(
+      'regions',
+    );
     expect([status, body]).toEqual([422, { error_code: 'DB_QUERY_ERROR', message: 'The query failed.' }]);
   });
 });
@@ -287,21 +297,27 @@ describe('the options of a filter', () => {
 describe('the allowed origins of a share', () => {
   const PARTNER = 'https://partner.test';
 
-  it('are all if the share names none', async () => {
-    const share = await aShare(company, id);
-    const { status, headers } = await linkOf(share.token, { origin: 'https://anyone.test' }).execute();
+  it('are all origins if the share names none', async () => {
+    const share = await createShare(company, id);
+    const { status, headers } = await makeShareRoutes(share.token, { origin: 'https://anyone.test' }).execute();
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
   });
 
-  it('are those that the share names, and those of our own pages', async () => {
-    const share = await aShare(company, id, { share_type: 'embed', embed_options: { allowed_origins: [PARTNER] } });
-    const partner = await linkOf(share.token, { origin: PARTNER }).execute();
-    expect([partner.status, partner.headers.get('access-control-allow-origin')]).toEqual([200, PARTNER]);
-    expect(partner.headers.get('vary')).toContain('Origin');
-    expect((await linkOf(share.token, { origin: 'https://api.test' }).execute()).status).toBe(200);
-    expect((await linkOf(share.token).execute()).status).toBe(200);
+  it('are the origins that the share names, and those of our own pages', async () => {
+    const share = await createShare(company, id, {
+      share_type: 'embed',
+      embed_options: { allowed_origins: [PARTNER] },
+    });
+    const partnerExecution = await makeShareRoutes(share.token, { origin: PARTNER }).execute();
+    expect([partnerExecution.status, partnerExecution.headers.get('access-control-allow-origin')]).toEqual([
+      200,
+      PARTNER,
+    ]);
+    expect(partnerExecution.headers.get('vary')).toContain('Origin');
+    expect((await makeShareRoutes(share.token, { origin: 'https://api.test' }).execute()).status).toBe(200);
+    expect((await makeShareRoutes(share.token).execute()).status).toBe(200);
     for (const origin of ['https://other.test', 'https://partner.test.evil.test', 'http://partner.test', 'null']) {
-      const link = linkOf(share.token, { origin });
+      const link = makeShareRoutes(share.token, { origin });
       for (const { status, body, headers } of [
         await link.resolve(),
         await link.options('regions'),
@@ -313,17 +329,20 @@ describe('the allowed origins of a share', () => {
     }
   });
 
-  it('are answered in a preflight', async () => {
-    const share = await aShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
-    const preflight = (origin: string, token = share.token) =>
-      call('OPTIONS', `/api/v1/public/shares/${token}/execute`, {
+  it('are returned in the response to a preflight', async () => {
+    const share = await createShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
+    const sendPreflight = (origin: string, token = share.token) =>
+      callApi('OPTIONS', `/api/v1/public/shares/${token}/execute`, {
         headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
       });
-    const allowed = await preflight(PARTNER);
-    expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([204, PARTNER]);
-    expect(allowed.headers.get('access-control-allow-methods')).toContain('POST');
-    expect((await preflight('https://other.test')).headers.get('access-control-allow-origin')).toBeNull();
-    expect((await preflight(PARTNER, 'A'.repeat(43))).headers.get('access-control-allow-origin')).toBeNull();
+    const allowedPreflight = await sendPreflight(PARTNER);
+    expect([allowedPreflight.status, allowedPreflight.headers.get('access-control-allow-origin')]).toEqual([
+      204,
+      PARTNER,
+    ]);
+    expect(allowedPreflight.headers.get('access-control-allow-methods')).toContain('POST');
+    expect((await sendPreflight('https://other.test')).headers.get('access-control-allow-origin')).toBeNull();
+    expect((await sendPreflight(PARTNER, 'A'.repeat(43))).headers.get('access-control-allow-origin')).toBeNull();
   });
 });
 
@@ -333,8 +352,8 @@ describe('the rate limits of a share link', () => {
     ['the address', { RATE_LIMIT_IP_PER_SECOND: '1' }, '203.0.113.91'],
   ])('of %s are readable by a page of an allowed origin', async (_what, env, address) => {
     const PARTNER = 'https://partner.test';
-    const share = await aShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
-    const link = linkOf(share.token, { origin: PARTNER, 'cf-connecting-ip': address });
+    const share = await createShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
+    const link = makeShareRoutes(share.token, { origin: PARTNER, 'cf-connecting-ip': address });
     stopClockAt(Date.now());
     expect((await link.resolve({ env })).headers.get('access-control-allow-origin')).toBe(PARTNER);
     const { status, headers } = await link.resolve({ env });
@@ -342,56 +361,56 @@ describe('the rate limits of a share link', () => {
     expect(headers.get('access-control-expose-headers')).toContain('Retry-After');
   });
 
-  it('are counted per token, so that viewers of one token slow neither others nor the company', async () => {
-    const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '3' } };
-    const [one, other] = [await aShare(company, id), await aShare(company, id)];
+  it('are counted per token, so that viewers of one token slow down neither other viewers nor the company', async () => {
+    const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '3' } };
+    const [one, other] = [await createShare(company, id), await createShare(company, id)];
     for (let left = 2; left >= 0; left--) {
-      const { status, headers } = await linkOf(one.token).resolve(limited);
+      const { status, headers } = await makeShareRoutes(one.token).resolve(limitedEnv);
       expect([status, headers.get('x-ratelimit-remaining')]).toEqual([200, String(left)]);
     }
-    const refused = await linkOf(one.token).resolve(limited);
-    expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await linkOf(other.token).resolve(limited)).status).toBe(200);
-    expect((await company.as.get('/v1/auth/me', limited)).status).toBe(200);
+    const refusedResolve = await makeShareRoutes(one.token).resolve(limitedEnv);
+    expect([refusedResolve.status, refusedResolve.body.error]).toEqual([429, 'RateLimitExceeded']);
+    expect(Number(refusedResolve.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await makeShareRoutes(other.token).resolve(limitedEnv)).status).toBe(200);
+    expect((await company.as.get('/v1/auth/me', limitedEnv)).status).toBe(200);
   });
 });
 
 describe('the token of a share', () => {
-  it('names its company, and opens nothing without that name or with another', async () => {
-    const { token } = await aShare(company, id);
+  it('names its company, and opens nothing without that name or with the name of another company', async () => {
+    const { token } = await createShare(company, id);
     const [named, secret] = [token.slice(0, 24), token.slice(25)];
     expect(named).toBe(company.id);
-    expect((await linkOf(token).resolve()).status).toBe(200);
-    const { id: other } = await aCompany();
-    for (const wrong of [secret, `${other}-${secret}`, `${named}${secret}`, `${token.toUpperCase()}`]) {
-      expect((await linkOf(wrong).resolve()).status).toBe(401);
+    expect((await makeShareRoutes(token).resolve()).status).toBe(200);
+    const { id: other } = await createOwnedCompany();
+    for (const wrongToken of [secret, `${other}-${secret}`, `${named}${secret}`, `${token.toUpperCase()}`]) {
+      expect((await makeShareRoutes(wrongToken).resolve()).status).toBe(401);
     }
   });
 
-  it('still opens a share that was made before tokens named the company', async () => {
-    const { id: shareId } = await aShare(company, id);
+  it('still opens a share that was created before tokens named the company', async () => {
+    const { id: shareId } = await createShare(company, id);
     const token = newSecretToken();
     await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET token_digest = ? WHERE id = ?')
-      .bind(await sha256Hex(token), shareId)
+      .bind(await computeSha256Hex(token), shareId)
       .run();
-    expect((await linkOf(token).resolve()).status).toBe(200);
+    expect((await makeShareRoutes(token).resolve()).status).toBe(200);
   });
 
   it('is in no audit record, no event and no log', async () => {
-    const logged = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')];
-    const share = await aShare(company, id);
-    const link = linkOf(share.token);
+    const logSpies = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')];
+    const share = await createShare(company, id);
+    const link = makeShareRoutes(share.token);
     await link.resolve();
     await link.execute();
     await link.execute({ least: 1 });
-    await linkOf(share.token, { origin: 'https://x.test' }).options('nope');
+    await makeShareRoutes(share.token, { origin: 'https://x.test' }).options('nope');
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
     await link.execute();
     await vi.waitFor(
       async () => {
-        const found = await readRecords('share', company.id, { values: { shareId: share.id } });
-        expect(found.map(({ type }) => type).sort()).toEqual([
+        const shareEvents = await readRecords('share', company.id, { values: { shareId: share.id } });
+        expect(shareEvents.map(({ type }) => type).sort()).toEqual([
           'share.created',
           'share.denied',
           'share.denied',
@@ -402,11 +421,12 @@ describe('the token of a share', () => {
       },
       { timeout: 15_000, interval: 300 },
     );
-    const audit = [await readRecords('audit', company.id), await readRecords('audit')];
+    const auditRecords = [await readRecords('audit', company.id), await readRecords('audit')];
     const events = await readRecords('share', company.id);
-    const said = logged.flatMap((spy) => spy.mock.calls);
-    expect(audit.flat().length).toBeGreaterThan(0);
-    for (const kept of [audit, events, said]) expect(JSON.stringify(kept)).not.toContain(share.token);
+    const logLines = logSpies.flatMap((spy) => spy.mock.calls);
+    expect(auditRecords.flat().length).toBeGreaterThan(0);
+    for (const storedRecords of [auditRecords, events, logLines])
+      expect(JSON.stringify(storedRecords)).not.toContain(share.token);
     vi.restoreAllMocks();
   });
 });

@@ -1,25 +1,33 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { aContext } from '../share-portal/support.ts';
-import { call } from '../support/api.ts';
+import { createShareContext } from '../share-portal/support.ts';
+import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import {
+  createSalesDashboard,
+  createSalesTable,
+  createShare,
+  listDistinctRegions,
+  listRegions,
+  makeShareRoutes,
+  policy,
+} from './support.ts';
 
 const SHARES_PATH = '/api/v1/dashboard-shares';
 
 let company: Company;
 let id: string;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
-  id = (await aSalesDashboard(company)).dashboard._id;
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
+  id = (await createSalesDashboard(company)).dashboard._id;
 });
 afterEach(resetClock);
 
 describe('the creation of a share', () => {
-  it('answers the share with its token once, and stores only a hash of it', async () => {
-    const share = await aShare(company, id, {
+  it('returns the share with its token once, and stores only a hash of the token', async () => {
+    const share = await createShare(company, id, {
       name: 'For partners',
       embed_options: { allowed_origins: ['https://partner.test'], hide_header: true },
       share_filter_policies: [policy('regions', 'selectable', ['north', 'south'])],
@@ -48,8 +56,8 @@ describe('the creation of a share', () => {
       last_accessed_at: null,
       view_count: 0,
     });
-    const lists = [await company.as.get(`/api/v1/dashboards/${id}/shares`), await company.as.get(SHARES_PATH)];
-    for (const { body } of lists) {
+    const listAnswers = [await company.as.get(`/api/v1/dashboards/${id}/shares`), await company.as.get(SHARES_PATH)];
+    for (const { body } of listAnswers) {
       expect(body).toMatchObject({ total: expect.any(Number), page: 1, per_page: 20 });
       const { token: _token, url: _url, ...rest } = share;
       expect(body.records.find((record: { id: string }) => record.id === share.id)).toEqual(rest);
@@ -74,18 +82,18 @@ describe('the creation of a share', () => {
       'two policies on one filter',
       { share_filter_policies: [policy('regions', 'hidden'), policy('regions', 'hidden')] },
     ],
-  ])('refuses %s', async (_what, more) => {
-    const json = { share_type: 'link', ...more };
+  ])('refuses %s', async (_what, wrongFields) => {
+    const json = { share_type: 'link', ...wrongFields };
     const { status, body } = await company.as.post(`/api/v1/dashboards/${id}/shares`, { json });
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('refuses a policy of several values on a select whose SQL compares one', async () => {
+  it('refuses a policy of several values on a select whose SQL compares with one value', async () => {
     const { as } = company;
     const sql = 'SELECT region FROM sales WHERE region = {{region}}';
     const parameters = [{ slug: 'region', label: 'Region', kind: 'select' }];
-    const made = await as.post('/v1/visualizations', { json: { name: 'One', sql, parameters } });
-    const layout = [{ visualization_id: made.body._id, x: 0, y: 0, w: 1, h: 1 }];
+    const createdChart = await as.post('/v1/visualizations', { json: { name: 'One', sql, parameters } });
+    const layout = [{ visualization_id: createdChart.body._id, x: 0, y: 0, w: 1, h: 1 }];
     const filters = [{ slug: 'region', label: 'Region', kind: 'select', options: [{ label: 'N', value: 'north' }] }];
     const { body: dashboard } = await as.post('/v1/dashboards', { json: { name: 'One', layout, filters } });
     const share = (values: string[]) =>
@@ -93,21 +101,24 @@ describe('the creation of a share', () => {
         json: { share_type: 'link', share_filter_policies: [policy('region', 'selectable', values, 'select')] },
       });
     expect((await share(['north', 'south'])).status).toBe(422);
-    const one = await share(['north']);
-    expect(one.status).toBe(201);
-    expect(regionsIn((await linkOf(one.body.token).execute()).body)).toEqual(['north', 'north']);
+    const singleValueShare = await share(['north']);
+    expect(singleValueShare.status).toBe(201);
+    expect(listRegions((await makeShareRoutes(singleValueShare.body.token).execute()).body)).toEqual([
+      'north',
+      'north',
+    ]);
   });
 
   it('refuses a context of another company', async () => {
-    const { id: contextId } = await aContext(await aCompany());
+    const { id: contextId } = await createShareContext(await createOwnedCompany());
     const json = { share_type: 'link', share_context_id: contextId };
     expect((await company.as.post(`/api/v1/dashboards/${id}/shares`, { json })).status).toBe(404);
   });
 });
 
 describe('a change of a share', () => {
-  it('changes only what is sent', async () => {
-    const share = await aShare(company, id, { embed_options: { allowed_origins: ['https://a.test'] } });
+  it('changes only the fields that are sent', async () => {
+    const share = await createShare(company, id, { embed_options: { allowed_origins: ['https://a.test'] } });
     const json = { name: 'Renamed', embed_options: { hide_controls: true } };
     const { status, body } = await company.as.put(`${SHARES_PATH}/${share.id}`, { json });
     expect([status, body]).toMatchObject([
@@ -127,14 +138,14 @@ describe('a change of a share', () => {
   });
 
   it('takes effect on the next request', async () => {
-    const share = await aShare(company, id);
-    const link = linkOf(share.token);
-    expect(regionsIn((await link.execute()).body)).toHaveLength(6);
+    const share = await createShare(company, id);
+    const link = makeShareRoutes(share.token);
+    expect(listRegions((await link.execute()).body)).toHaveLength(6);
     await company.as.put(`${SHARES_PATH}/${share.id}`, {
       json: { share_filter_policies: [policy('regions', 'locked', ['east'])] },
     });
-    expect(regionsOf((await link.execute()).body)).toEqual(['east']);
-    const { id: contextId } = await aContext(company);
+    expect(listDistinctRegions((await link.execute()).body)).toEqual(['east']);
+    const { id: contextId } = await createShareContext(company);
     await company.as.put(`${SHARES_PATH}/${share.id}`, { json: { share_context_id: contextId } });
     expect((await link.execute()).body.error_code).toBe('AUTH_REQUIRED');
     await company.as.put(`${SHARES_PATH}/${share.id}`, { json: { share_context_id: null } });
@@ -143,39 +154,39 @@ describe('a change of a share', () => {
 });
 
 describe('a share', () => {
-  const refused = async (token: string) => {
-    const link = linkOf(token);
+  const expectRefused = async (token: string) => {
+    const link = makeShareRoutes(token);
     for (const { status, body } of [await link.resolve(), await link.options('regions'), await link.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
   };
 
   it('ends for good on the next request when it is revoked', async () => {
-    const share = await aShare(company, id);
-    expect((await linkOf(share.token).execute()).status).toBe(200);
+    const share = await createShare(company, id);
+    expect((await makeShareRoutes(share.token).execute()).status).toBe(200);
     expect((await company.as.delete(`${SHARES_PATH}/${share.id}`)).status).toBe(204);
-    await refused(share.token);
+    await expectRefused(share.token);
     expect((await company.as.delete(`${SHARES_PATH}/${share.id}`)).status).toBe(204);
-    const changed = await company.as.put(`${SHARES_PATH}/${share.id}`, { json: { name: 'Again' } });
-    expect([changed.status, changed.body.error_code]).toEqual([409, 'SHARE_REVOKED']);
+    const changedShare = await company.as.put(`${SHARES_PATH}/${share.id}`, { json: { name: 'Again' } });
+    expect([changedShare.status, changedShare.body.error_code]).toEqual([409, 'SHARE_REVOKED']);
     const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
     expect(body.records.find((record: { id: string }) => record.id === share.id).status).toBe('revoked');
-    await refused(share.token);
+    await expectRefused(share.token);
   });
 
   it('ends when it expires', async () => {
-    const share = await aShare(company, id, { expires_at: new Date(Date.now() + 60_000).toISOString() });
-    expect((await linkOf(share.token).execute()).status).toBe(200);
+    const share = await createShare(company, id, { expires_at: new Date(Date.now() + 60_000).toISOString() });
+    expect((await makeShareRoutes(share.token).execute()).status).toBe(200);
     advanceClock(61_000);
-    await refused(share.token);
+    await expectRefused(share.token);
   });
 
   it('ends when its dashboard is deleted', async () => {
-    const { dashboard } = await aSalesDashboard(company, { name: 'Short-lived' });
-    const share = await aShare(company, dashboard._id);
-    expect((await linkOf(share.token).execute()).status).toBe(200);
+    const { dashboard } = await createSalesDashboard(company, { name: 'Short-lived' });
+    const share = await createShare(company, dashboard._id);
+    expect((await makeShareRoutes(share.token).execute()).status).toBe(200);
     expect((await company.as.delete(`/v1/dashboards/${dashboard._id}`)).status).toBe(204);
-    const link = linkOf(share.token);
+    const link = makeShareRoutes(share.token);
     for (const { status, body } of [await link.resolve(), await link.options('regions'), await link.execute()]) {
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     }
@@ -185,25 +196,25 @@ describe('a share', () => {
 });
 
 describe('the view count of a share', () => {
-  it('counts executions, also those answered from the cache, but not the opening', async () => {
-    const share = await aShare(company, id);
-    const link = linkOf(share.token);
-    const shown = async () => {
+  it('counts executions, also those answered from the cache, but not the opening of the link', async () => {
+    const share = await createShare(company, id);
+    const link = makeShareRoutes(share.token);
+    const readViewCount = async () => {
       const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
       return body.records.find((record: { id: string }) => record.id === share.id);
     };
     await link.resolve();
-    await expect.poll(async () => (await shown()).last_accessed_at).not.toBeNull();
-    expect((await shown()).view_count).toBe(0);
+    await expect.poll(async () => (await readViewCount()).last_accessed_at).not.toBeNull();
+    expect((await readViewCount()).view_count).toBe(0);
     await Promise.all(Array.from({ length: 20 }, () => link.execute()));
     await link.execute({ regions: ['nowhere'] });
     expect((await link.execute({ unknown: 1 })).status).toBe(422);
-    await expect.poll(async () => (await shown()).view_count).toBe(21);
+    await expect.poll(async () => (await readViewCount()).view_count).toBe(21);
   });
 });
 
 describe('the filters that are offered', () => {
-  it('for a share policy are those with options', async () => {
+  it('for a share policy are the filters with options', async () => {
     const { body } = await company.as.get(`/api/v1/dashboards/${id}/share-filter-candidates`);
     expect(body).toEqual({
       records: [
@@ -213,7 +224,7 @@ describe('the filters that are offered', () => {
     });
   });
 
-  it('for an embed are all, and the parameters without a filter', async () => {
+  it('for an embed are all filters, and the parameters without a filter', async () => {
     const { body } = await company.as.get(`/api/v1/dashboards/${id}/embed-parameter-candidates`);
     expect(body.records).toEqual([
       { slug: 'regions', label: 'Regions', kind: 'multi_select', options_source: 'dynamic' },
@@ -229,7 +240,7 @@ describe('a share that does not exist', () => {
   it.each(['x', 'A'.repeat(43), 'A'.repeat(4000), '%00', "'; drop table dashboard_shares --"])(
     'is refused: %s',
     async (token) => {
-      const { status, body } = await call('GET', `/api/v1/public/shares/${encodeURIComponent(token)}/resolve`);
+      const { status, body } = await callApi('GET', `/api/v1/public/shares/${encodeURIComponent(token)}/resolve`);
       expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
     },
   );

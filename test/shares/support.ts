@@ -1,25 +1,25 @@
 import { expect } from 'vitest';
-import { call, type RequestOptions } from '../support/api.ts';
+import { callApi, type RequestOptions } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, parameter, someSales } from '../visualizations/support.ts';
+import { createSalesTable, makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
-/** A dashboard over `sales` with filters of every sort, in a company that has the table. */
-export async function aSalesDashboard(company: Company, more: Record<string, unknown> = {}) {
-  const rows = await aVisualization(
+/** Creates a dashboard over `sales` with filters of every kind, in a company that has the table. */
+export async function createSalesDashboard(company: Company, otherFields: Record<string, unknown> = {}) {
+  const rows = await postVisualization(
     company.as,
     `SELECT region, amount FROM sales WHERE true [[AND region = ANY({{regions}})]] [[AND region = ANY({{region}})]]
        [[AND day >= {{days.from}}]] [[AND day <= {{days.to}}]] [[AND amount >= {{least}}]] ORDER BY amount`,
     {
       name: 'Rows',
       parameters: [
-        parameter('regions', 'multi_select'),
-        parameter('region', 'select'),
-        parameter('days', 'date_range'),
-        parameter('least', 'number'),
+        makeParameter('regions', 'multi_select'),
+        makeParameter('region', 'select'),
+        makeParameter('days', 'date_range'),
+        makeParameter('least', 'number'),
       ],
     },
   );
-  const dashboard = await aDashboard(company.as, [rows], {
+  const dashboard = await postDashboard(company.as, [rows], {
     filters: [
       {
         slug: 'regions',
@@ -37,17 +37,18 @@ export async function aSalesDashboard(company: Company, more: Record<string, unk
       },
       { slug: 'days', label: 'Days', kind: 'date_range' },
     ],
-    ...more,
+    ...otherFields,
   });
   return { dashboard: dashboard as { _id: string; slug: string; name: string }, rows: rows as { _id: string } };
 }
 
-/** The regions of the rows that a result shows, one for each row. */
-export const regionsIn = (body: { results: { rows: string[][] }[] }): string[] =>
+/** Returns the regions of the rows in a result, one for each row. */
+export const listRegions = (body: { results: { rows: string[][] }[] }): string[] =>
   (body.results[0]?.rows ?? []).map(([region]) => region as string);
 
-/** Each region once, in alphabetical order. */
-export const regionsOf = (body: { results: { rows: string[][] }[] }): string[] => [...new Set(regionsIn(body))].sort();
+/** Returns each region in a result once, in alphabetical order. */
+export const listDistinctRegions = (body: { results: { rows: string[][] }[] }): string[] =>
+  [...new Set(listRegions(body))].sort();
 
 export const policy = (slug: string, mode: string, values: string[] = [], kind = 'multi_select') => ({
   filter_slug: slug,
@@ -56,28 +57,29 @@ export const policy = (slug: string, mode: string, values: string[] = [], kind =
   allowed_values: values,
 });
 
-/** Shares a dashboard and answers the share with its token. */
-export async function aShare({ as }: Company, dashboardId: string, more: Record<string, unknown> = {}) {
+/** Shares a dashboard. @returns the share with its token */
+export async function createShare({ as }: Company, dashboardId: string, otherFields: Record<string, unknown> = {}) {
   const { status, body } = await as.post(`/api/v1/dashboards/${dashboardId}/shares`, {
-    json: { share_type: 'link', ...more },
+    json: { share_type: 'link', ...otherFields },
   });
   expect([status, body]).toEqual([201, expect.objectContaining({ token: expect.any(String) })]);
   return body;
 }
 
-/** What the holder of a share's token may ask. */
-export function linkOf(token: string, headers: Record<string, string> = {}) {
+/** Returns callers of the routes that the holder of a share's token may use. */
+export function makeShareRoutes(token: string, headers: Record<string, string> = {}) {
   const path = `/api/v1/public/shares/${token}`;
-  const sending = (more: RequestOptions = {}): RequestOptions => ({
-    ...more,
-    headers: { ...headers, ...more.headers },
+  const makeOptions = (options: RequestOptions = {}): RequestOptions => ({
+    ...options,
+    headers: { ...headers, ...options.headers },
   });
   return {
-    resolve: (more?: RequestOptions) => call('GET', `${path}/resolve`, sending(more)),
-    options: (slug: string, search = '') => call('GET', `${path}/filters/${slug}/options?search=${search}`, sending()),
-    execute: (parameters: unknown = {}, more?: RequestOptions) =>
-      call('POST', `${path}/execute`, { json: { parameters }, ...sending(more) }),
+    resolve: (options?: RequestOptions) => callApi('GET', `${path}/resolve`, makeOptions(options)),
+    options: (slug: string, search = '') =>
+      callApi('GET', `${path}/filters/${slug}/options?search=${search}`, makeOptions()),
+    execute: (parameters: unknown = {}, options?: RequestOptions) =>
+      callApi('POST', `${path}/execute`, { json: { parameters }, ...makeOptions(options) }),
   };
 }
 
-export { someSales };
+export { createSalesTable };

@@ -1,6 +1,6 @@
 import type { FilterPolicy, Input, PolicyMode, ViewerTerms } from '../../src/sharing/terms.ts';
 
-/** An input that takes any number of values, unless told otherwise. */
+/** Creates an input that accepts any number of values, except for the overrides. */
 export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({
   slug,
   label: slug,
@@ -16,7 +16,7 @@ export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({
   ...overrides,
 });
 
-/** A policy of a multi_select. */
+/** Creates a policy for a multi_select filter. */
 export const policy = (slug: string, mode: PolicyMode, ...allowed_values: string[]): FilterPolicy => ({
   filter_slug: slug,
   filter_kind: 'multi_select',
@@ -24,10 +24,10 @@ export const policy = (slug: string, mode: PolicyMode, ...allowed_values: string
   allowed_values,
 });
 
-/** The terms of an embed, empty unless told otherwise. */
+/** Creates the terms of an embed, empty except for `terms`. */
 export const embed = (terms: Partial<NonNullable<ViewerTerms['embed']>>) => ({
   embed: { fixed: {}, allowed: [], required: [], ...terms },
 });
 
-/** A bound list. */
-export const list = (...values: string[]) => ({ type: 'list', values });
+/** Creates a bound list of values. */
+export const makeList = (...values: string[]) => ({ type: 'list', values });

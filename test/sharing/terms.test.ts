@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { FilterPolicy } from '../../src/sharing/terms.ts';
-import { embedProblems, policyProblems } from '../../src/sharing/terms.ts';
+import { findEmbedProblems, findPolicyProblems } from '../../src/sharing/terms.ts';
 import { embed, input, policy } from './support.ts';
 
-const region = input('region');
+const regionInput = input('region');
 
 describe('the validation of filter policies and embeds', () => {
-  const scalar = input('one', { kind: 'select', takesList: false });
-  const inputs = [region, scalar, input('name', { kind: 'text' }), input('must', { required: true })];
+  const scalarInput = input('one', { kind: 'select', takesList: false });
+  const inputs = [regionInput, scalarInput, input('name', { kind: 'text' }), input('must', { required: true })];
   it.each<[FilterPolicy[], string[]]>([
     [[policy('region', 'selectable', 'a')], []],
     [[policy('other', 'hidden')], ['p.0.filter_slug']],
@@ -19,7 +19,7 @@ describe('the validation of filter policies and embeds', () => {
     [[{ ...policy('one', 'locked', 'a'), filter_kind: 'select' }], []],
     [[policy('must', 'hidden')], ['p.0.mode']],
   ])('names the invalid fields of the policies %j', (policies, fields) => {
-    expect(policyProblems(inputs, policies, 'p').map(({ field }) => field)).toEqual(fields);
+    expect(findPolicyProblems(inputs, policies, 'p').map(({ field }) => field)).toEqual(fields);
   });
 
   it.each([
@@ -31,6 +31,6 @@ describe('the validation of filter policies and embeds', () => {
     [{ allowed: ['must'], required: ['region'] }, ['required_params.0']],
     [{ allowed: ['region'] }, ['allowed_params']],
   ])('names the invalid fields of the embed %j', (terms, fields) => {
-    expect(embedProblems(inputs, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
+    expect(findEmbedProblems(inputs, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
   });
 });

@@ -1,19 +1,19 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Attempt, AttemptLimiter } from '../../src/objects/attempt-limiter.ts';
-import { type ApiResponse, call } from '../support/api.ts';
+import type { AttemptLimiter, AttemptPermission } from '../../src/objects/attempt-limiter.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany, PASSWORD } from '../support/worlds.ts';
 
-const DAY = 24 * 60 * 60 * 1000;
-const WINDOW = 15 * 60 * 1000;
-const HOME = '203.0.113.7';
-const STRANGER = '198.51.100.1';
+const DAY_MS = 24 * 60 * 60 * 1000;
+const WINDOW_MS = 15 * 60 * 1000;
+const HOME_IP = '203.0.113.7';
+const STRANGER_IP = '198.51.100.1';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 afterEach(() => {
   resetClock();
@@ -21,41 +21,46 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const logInFrom = (ip: string, email: string, password: string, rest: { env?: Record<string, string> } = {}) =>
-  call('POST', '/v1/auth/login', {
+const logInFrom = (
+  ip: string,
+  email: string,
+  password: string,
+  requestOptions: { env?: Record<string, string> } = {},
+) =>
+  callApi('POST', '/v1/auth/login', {
     json: { company_slug: company.slug, email, password },
     headers: { 'cf-connecting-ip': ip },
-    ...rest,
+    ...requestOptions,
   });
 const listStatuses = (answers: ApiResponse[]) => answers.map(({ status }) => status);
 const getLimiter = (name: string) => env.ATTEMPT_LIMITER.getByName(name) as DurableObjectStub<AttemptLimiter>;
 const makePassword = (email: string) => `password:${company.id}:${email}`;
 
-/** Wrong guesses, as they are counted when a sign-in was wrong. */
-async function failGuesses(name: string, times: number, limit: number): Promise<void> {
+/** Records failed attempts in the limiter, as sign-ins with wrong passwords do. */
+async function failGuesses(name: string, failureCount: number, limit: number): Promise<void> {
   const limiter = getLimiter(name);
-  for (let count = 0; count < times; count += 1) {
+  for (let count = 0; count < failureCount; count += 1) {
     const id = crypto.randomUUID();
-    const { allowed } = await limiter.begin(id, limit, WINDOW);
-    if (allowed) await limiter.settle(id, true, WINDOW);
+    const { allowed } = await limiter.begin(id, limit, WINDOW_MS);
+    if (allowed) await limiter.settle(id, true, WINDOW_MS);
   }
 }
 
 describe('wrong passwords from one network', () => {
-  it('are limited for the email from that network only', async () => {
-    const { email } = await aUser(company);
-    const other = await aUser(company);
-    await failGuesses(`${makePassword(email)}:${STRANGER}`, 9, 10);
-    expect((await logInFrom(STRANGER, email, 'wrong-password')).status).toBe(400);
-    const refused = await logInFrom(STRANGER, email, PASSWORD);
-    expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
-    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
-    expect((await logInFrom(STRANGER, other.email, PASSWORD)).status).toBe(200);
+  it('are limited for the e-mail address from that network only', async () => {
+    const { email } = await createAllowedUser(company);
+    const other = await createAllowedUser(company);
+    await failGuesses(`${makePassword(email)}:${STRANGER_IP}`, 9, 10);
+    expect((await logInFrom(STRANGER_IP, email, 'wrong-password')).status).toBe(400);
+    const refusedSignIn = await logInFrom(STRANGER_IP, email, PASSWORD);
+    expect([refusedSignIn.status, refusedSignIn.body.error]).toEqual([429, 'RateLimitExceeded']);
+    expect(Number(refusedSignIn.headers.get('retry-after'))).toBeGreaterThan(800);
+    expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(200);
+    expect((await logInFrom(STRANGER_IP, other.email, PASSWORD)).status).toBe(200);
   });
 
   it('are counted for the /64 of an IPv6 address', async () => {
-    const { email } = await aUser(company);
+    const { email } = await createAllowedUser(company);
     const guesses = Array.from({ length: 10 }, (_, n) => logInFrom(`2001:db8:7:1::${n + 1}`, email, 'wrong-password'));
     expect(listStatuses(await Promise.all(guesses))).toEqual(Array(10).fill(400));
     expect((await logInFrom('2001:db8:7:1:ffff::1', email, PASSWORD)).status).toBe(429);
@@ -65,131 +70,132 @@ describe('wrong passwords from one network', () => {
 
 describe('a hundred wrong passwords from many networks', () => {
   it.each(['somebody', 'nobody'])('allow sign-in only from networks known for the email of %s', async (who) => {
-    const email = who === 'nobody' ? 'nobody@nowhere.test' : (await aUser(company)).email;
-    if (who === 'somebody') expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
+    const email = who === 'nobody' ? 'nobody@nowhere.test' : (await createAllowedUser(company)).email;
+    if (who === 'somebody') expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(200);
     await failGuesses(makePassword(email), 99, 100);
-    expect((await logInFrom(STRANGER, email, 'wrong-password')).status).toBe(400);
-    const refused = await logInFrom(STRANGER, email, PASSWORD);
-    expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
-    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(who === 'nobody' ? 429 : 200);
+    expect((await logInFrom(STRANGER_IP, email, 'wrong-password')).status).toBe(400);
+    const refusedSignIn = await logInFrom(STRANGER_IP, email, PASSWORD);
+    expect([refusedSignIn.status, refusedSignIn.body.error]).toEqual([429, 'RateLimitExceeded']);
+    expect(Number(refusedSignIn.headers.get('retry-after'))).toBeGreaterThan(800);
+    expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(who === 'nobody' ? 429 : 200);
   });
 
-  it('refuse networks whose last sign-in was thirty days ago, and those of another user', async () => {
-    const { email } = await aUser(company);
-    const other = await aUser(company);
-    await logInFrom(HOME, email, PASSWORD);
+  it('refuse networks whose last sign-in was thirty days ago, and networks of another user', async () => {
+    const { email } = await createAllowedUser(company);
+    const other = await createAllowedUser(company);
+    await logInFrom(HOME_IP, email, PASSWORD);
     await logInFrom('203.0.113.8', other.email, PASSWORD);
     await failGuesses(makePassword(email), 100, 100);
     expect((await logInFrom('203.0.113.8', email, PASSWORD)).status).toBe(429);
-    advanceClock(30 * DAY - 60_000);
-    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
-    advanceClock(60 * DAY);
-    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(429);
+    advanceClock(30 * DAY_MS - 60_000);
+    expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(200);
+    advanceClock(60 * DAY_MS);
+    expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(429);
     await runScheduled();
     const left = await env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sign_in_networks').first();
     expect(left).toEqual({ n: 0 });
   });
 
   it('allow a known network ten wrong passwords in fifteen minutes', async () => {
-    const { email } = await aUser(company);
-    await logInFrom(HOME, email, PASSWORD);
+    const { email } = await createAllowedUser(company);
+    await logInFrom(HOME_IP, email, PASSWORD);
     await failGuesses(makePassword(email), 100, 100);
-    await failGuesses(`${makePassword(email)}:${HOME}`, 9, 10);
-    expect((await logInFrom(HOME, email, 'wrong-password')).status).toBe(400);
-    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(429);
+    await failGuesses(`${makePassword(email)}:${HOME_IP}`, 9, 10);
+    expect((await logInFrom(HOME_IP, email, 'wrong-password')).status).toBe(400);
+    expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(429);
   });
 });
 
 describe('an outage of the control database', () => {
   it('does not count as a wrong password', async () => {
-    const { email } = await aUser(company);
-    const outage = { env: createFailingEnv(/insert into "sessions"/) };
+    const { email } = await createAllowedUser(company);
+    const outageEnv = { env: createFailingEnv(/insert into "sessions"/) };
     for (let count = 0; count < 10; count += 1) {
-      expect((await logInFrom(HOME, email, PASSWORD, outage)).status).toBe(500);
+      expect((await logInFrom(HOME_IP, email, PASSWORD, outageEnv)).status).toBe(500);
     }
-    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
+    expect((await logInFrom(HOME_IP, email, PASSWORD)).status).toBe(200);
   });
 });
 
 describe('an outage during authentication', () => {
   it('is answered 500, not as a missing credential', async () => {
-    const { as } = await aUser(company);
+    const { as } = await createAllowedUser(company);
     expect((await as.post('/v1/auth/logout', { env: createFailingEnv(/from "sessions"/) })).status).toBe(500);
     expect((await as.get('/v1/auth/me')).status).toBe(200);
   });
 });
 
 describe('the record of a sign-in attempt', () => {
-  const sizeOf = (limiter: DurableObjectStub<AttemptLimiter>) =>
+  const readStorageSize = (limiter: DurableObjectStub<AttemptLimiter>) =>
     runInDurableObject(limiter, async (_object, { storage }) => ({
       tables: [...storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '_cf_METADATA'")].length,
       alarm: await storage.getAlarm(),
     }));
-  const NOTHING = { tables: 0, alarm: null };
+  const EMPTY_STORAGE = { tables: 0, alarm: null };
 
   it('is deleted when the password was right', async () => {
     const limiter = getLimiter('right');
-    await limiter.begin('first', 10, WINDOW);
-    await limiter.settle('first', false, WINDOW);
-    expect(await sizeOf(limiter)).toEqual(NOTHING);
+    await limiter.begin('first', 10, WINDOW_MS);
+    await limiter.settle('first', false, WINDOW_MS);
+    expect(await readStorageSize(limiter)).toEqual(EMPTY_STORAGE);
   });
 
   it('is deleted when its window is over', async () => {
-    const limiter = getLimiter(`${makePassword('invented@nowhere.test')}:${STRANGER}`);
-    await logInFrom(STRANGER, 'invented@nowhere.test', 'wrong-password');
-    expect(await sizeOf(limiter)).not.toEqual(NOTHING);
+    const limiter = getLimiter(`${makePassword('invented@nowhere.test')}:${STRANGER_IP}`);
+    await logInFrom(STRANGER_IP, 'invented@nowhere.test', 'wrong-password');
+    expect(await readStorageSize(limiter)).not.toEqual(EMPTY_STORAGE);
     // Too early: the window is still open.
     await runDurableObjectAlarm(limiter);
-    expect(await sizeOf(limiter)).not.toEqual(NOTHING);
+    expect(await readStorageSize(limiter)).not.toEqual(EMPTY_STORAGE);
     const now = Date.now();
-    vi.spyOn(Date, 'now').mockReturnValue(now + WINDOW + 1000);
+    vi.spyOn(Date, 'now').mockReturnValue(now + WINDOW_MS + 1000);
     await runDurableObjectAlarm(limiter);
-    expect(await sizeOf(limiter)).toEqual(NOTHING);
+    expect(await readStorageSize(limiter)).toEqual(EMPTY_STORAGE);
   });
 
   it('counts as no failure when a right password takes longer than its lease', async () => {
     const limiter = getLimiter('slow');
     await runInDurableObject(limiter, async (object: AttemptLimiter) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-      await object.begin('slow', 1, WINDOW);
+      await object.begin('slow', 1, WINDOW_MS);
       await vi.advanceTimersByTimeAsync(15_001);
       // Nobody knows yet how it ended.
-      expect((await object.begin('second', 1, WINDOW)).allowed).toBe(false);
-      await object.settle('slow', false, WINDOW);
-      expect((await object.begin('third', 1, WINDOW)).allowed).toBe(true);
+      expect((await object.begin('second', 1, WINDOW_MS)).allowed).toBe(false);
+      await object.settle('slow', false, WINDOW_MS);
+      expect((await object.begin('third', 1, WINDOW_MS)).allowed).toBe(true);
     });
   });
 
   it('counts as a failure when the password was wrong, even if a restart lost its beginning', async () => {
-    const restarted = getLimiter('restarted');
-    await restarted.settle('begun before', true, WINDOW);
-    expect((await restarted.begin('next', 1, WINDOW)).allowed).toBe(false);
+    const restartedLimiter = getLimiter('restarted');
+    await restartedLimiter.settle('begun before', true, WINDOW_MS);
+    expect((await restartedLimiter.begin('next', 1, WINDOW_MS)).allowed).toBe(false);
   });
 });
 
 describe('a call of the attempt limiter whose answer is lost', () => {
   it('is made again and counted once', async () => {
-    const person = await aUser(company);
-    let calls = 0;
+    const person = await createAllowedUser(company);
+    let callCount = 0;
     const getByName = (name: string) => {
       const limiter = getLimiter(name);
-      const losing = async <T>(done: Promise<T>): Promise<T> => {
-        const result = await done;
-        calls += 1;
-        if (calls % 2 === 1) throw Object.assign(new Error('The object was moved.'), { retryable: true });
+      const loseFirstAnswer = async <T>(callResult: Promise<T>): Promise<T> => {
+        const result = await callResult;
+        callCount += 1;
+        if (callCount % 2 === 1) throw Object.assign(new Error('The object was moved.'), { retryable: true });
         return result;
       };
       return {
-        begin: (...given: Parameters<AttemptLimiter['begin']>) =>
-          losing<Attempt>(limiter.begin(...given) as Promise<Attempt>),
-        settle: (...given: Parameters<AttemptLimiter['settle']>) => losing(limiter.settle(...given)),
+        begin: (...attemptArguments: Parameters<AttemptLimiter['begin']>) =>
+          loseFirstAnswer<AttemptPermission>(limiter.begin(...attemptArguments) as Promise<AttemptPermission>),
+        settle: (...settleArguments: Parameters<AttemptLimiter['settle']>) =>
+          loseFirstAnswer(limiter.settle(...settleArguments)),
       };
     };
-    const losing = { env: { ATTEMPT_LIMITER: { getByName } } as unknown as Record<string, string> };
-    expect((await logInFrom(HOME, person.email, PASSWORD, losing)).status).toBe(200);
+    const losingEnv = { env: { ATTEMPT_LIMITER: { getByName } } as unknown as Record<string, string> };
+    expect((await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv)).status).toBe(200);
     // Ten may be wrong, and begun twice each would be twenty.
-    for (let count = 0; count < 9; count += 1) await logInFrom(HOME, person.email, PASSWORD, losing);
-    expect((await logInFrom(HOME, person.email, PASSWORD)).status).toBe(200);
+    for (let count = 0; count < 9; count += 1) await logInFrom(HOME_IP, person.email, PASSWORD, losingEnv);
+    expect((await logInFrom(HOME_IP, person.email, PASSWORD)).status).toBe(200);
   });
 });

@@ -1,40 +1,40 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type ApiResponse, BASE_URL, call, createCaller } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { listMailsTo, readCode, readNewestMail, whileMailIsDown } from '../support/mail.ts';
+import { listMailsTo, readCode, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { sendOvertaken } from '../support/rival.ts';
-import { pasted } from '../support/typed-codes.ts';
+import { makePastedCodes } from '../support/typed-codes.ts';
 import worker from '../support/worker.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 afterEach(resetClock);
 
 const requestCode = (email: string, slug = company.slug, env?: Record<string, string>) =>
-  call('POST', '/v1/auth/passwordless/request', { json: { company_slug: slug, email }, env });
+  callApi('POST', '/v1/auth/passwordless/request', { json: { company_slug: slug, email }, env });
 const verifyCode = (email: string, code: string, slug = company.slug, env?: Record<string, string>) =>
-  call('POST', '/v1/auth/passwordless/verify', { json: { company_slug: slug, email, code }, env });
+  callApi('POST', '/v1/auth/passwordless/verify', { json: { company_slug: slug, email, code }, env });
 const makeWrongCode = (code: string) => (code === '000000' ? '000001' : '000000');
 const requestMailedCode = async (email: string) => {
   await requestCode(email);
   return readCode(readNewestMail(email));
 };
-const readState = (email: string) =>
+const readCodeRow = (email: string) =>
   env.CONTROL_DB.prepare('SELECT * FROM passwordless_codes WHERE company_id = ? AND email = ?')
     .bind(company.id, email)
     .first();
 
 describe('a mailed code', () => {
   it('signs in and marks the address as verified', async () => {
-    const { id, email } = await aUser(company);
-    const asked = await requestCode(email.toUpperCase());
-    expect([asked.status, asked.body]).toEqual([200, { message: expect.any(String) }]);
+    const { id, email } = await createAllowedUser(company);
+    const requestAnswer = await requestCode(email.toUpperCase());
+    expect([requestAnswer.status, requestAnswer.body]).toEqual([200, { message: expect.any(String) }]);
     const { status, body } = await verifyCode(email, readCode(readNewestMail(email)));
     expect(status).toBe(200);
     expect(body).toMatchObject({ expires_in: 600, user: { _id: id, email, company_id: company.id } });
@@ -44,7 +44,7 @@ describe('a mailed code', () => {
   });
 
   it('is mailed in plain text and HTML, with advice for whoever did not request it', async () => {
-    const { email } = await aUser(company);
+    const { email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);
     const { subject, text, html } = readNewestMail(email);
     expect(subject).not.toContain(code);
@@ -55,68 +55,68 @@ describe('a mailed code', () => {
     }
   });
 
-  it('works with spaces, hyphens and line ends around and within', async () => {
-    const { email } = await aUser(company);
-    for (const [index] of pasted('123456').entries()) {
+  it('works with spaces, hyphens and line ends around and within the code', async () => {
+    const { email } = await createAllowedUser(company);
+    for (const [index] of makePastedCodes('123456').entries()) {
       // Five codes are sent to an address within an hour.
-      advanceClock(index * 61 * MINUTE);
-      const code = pasted(await requestMailedCode(email))[index] as string;
+      advanceClock(index * 61 * MINUTE_MS);
+      const code = makePastedCodes(await requestMailedCode(email))[index] as string;
       expect([code, (await verifyCode(email, code)).status]).toEqual([code, 200]);
     }
   });
 
   it('stops working after five wrong tries, also for a concurrent request', async () => {
-    const { email } = await aUser(company);
+    const { email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);
-    const guess = async () => {
-      for (let tries = 0; tries < 5; tries += 1) {
+    const guessCodes = async () => {
+      for (let attempt = 0; attempt < 5; attempt += 1) {
         const { status, body } = await verifyCode(email, makeWrongCode(code));
         expect([status, body.error]).toEqual([400, 'INVALID_CODE']);
       }
     };
-    const late = await sendOvertaken(/^update "passwordless_codes"/, guess, (env) =>
+    const lateSignIn = await sendOvertaken(/^update "passwordless_codes"/, guessCodes, (env) =>
       verifyCode(email, code, company.slug, env),
     );
-    expect([late.status, late.body.error]).toEqual([400, 'INVALID_CODE']);
-    expect((await readState(email))?.tries).toBe(5);
+    expect([lateSignIn.status, lateSignIn.body.error]).toEqual([400, 'INVALID_CODE']);
+    expect((await readCodeRow(email))?.tries).toBe(5);
   });
 
   it('works after four wrong tries', async () => {
-    const { email } = await aUser(company);
+    const { email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);
-    for (let tries = 0; tries < 4; tries += 1) await verifyCode(email, makeWrongCode(code));
+    for (let attempt = 0; attempt < 4; attempt += 1) await verifyCode(email, makeWrongCode(code));
     expect((await verifyCode(email, code)).status).toBe(200);
   });
 
-  it('stops working when a newer one is sent', async () => {
-    const { email } = await aUser(company);
+  it('stops working when a newer code is sent', async () => {
+    const { email } = await createAllowedUser(company);
     const first = await requestMailedCode(email);
-    const second = await requestMailedCode(email);
-    if (first !== second) expect((await verifyCode(email, first)).status).toBe(400);
-    expect((await verifyCode(email, second)).status).toBe(200);
+    const secondCode = await requestMailedCode(email);
+    if (first !== secondCode) expect((await verifyCode(email, first)).status).toBe(400);
+    expect((await verifyCode(email, secondCode)).status).toBe(200);
   });
 
   it('works for its address and company only', async () => {
-    const [one, other] = [await aUser(company), await aUser(company)];
+    const [one, other] = [await createAllowedUser(company), await createAllowedUser(company)];
     const code = await requestMailedCode(one.email);
     await requestCode(other.email);
     if (readCode(readNewestMail(other.email)) !== code) expect((await verifyCode(other.email, code)).status).toBe(400);
-    const elsewhere = await aCompany();
-    expect((await verifyCode(one.email, code, elsewhere.slug)).status).toBe(400);
+    const otherCompany = await createOwnedCompany();
+    expect((await verifyCode(one.email, code, otherCompany.slug)).status).toBe(400);
     expect((await verifyCode(one.email, code)).status).toBe(200);
   });
 
-  it('does not sign in a user who has been deactivated since', async () => {
-    const { id, email } = await aUser(company);
+  it('does not sign in a user who was deactivated after the code was sent', async () => {
+    const { id, email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
     expect((await verifyCode(email, code)).body.error).toBe('INVALID_CODE');
   });
 
   it('is stored only as an HMAC', async () => {
-    const { email } = await aUser(company);
+    const { email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);
-    const { digest } = (await readState(email)) as { digest: string };
+    const { digest } = (await readCodeRow(email)) as { digest: string };
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
     const { results } = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();
     expect(JSON.stringify(results)).not.toContain(code);
@@ -129,96 +129,96 @@ describe('a mailed code', () => {
 });
 
 describe('a request for a code', () => {
-  const strangers: [string, () => Promise<string>][] = [
+  const strangerCases: [string, () => Promise<string>][] = [
     ['an unknown email', async () => 'nobody@nowhere.test'],
     [
       'an inactive user',
       async () => {
-        const { id, email } = await aUser(company);
+        const { id, email } = await createAllowedUser(company);
         await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
         return email;
       },
     ],
-    ['a user of another company', async () => (await aCompany()).owner.email],
+    ['a user of another company', async () => (await createOwnedCompany()).owner.email],
   ];
 
-  it.each(strangers)('runs the same statements for %s as for a user, but sends no mail', async (_who, email) => {
-    const { email: known } = await aUser(company);
-    const stranger = await email();
-    const [right, other] = [await requestWatched(known), await requestWatched(stranger)];
+  it.each(strangerCases)('runs the same statements for %s as for a user, but sends no mail', async (_who, email) => {
+    const { email: knownEmail } = await createAllowedUser(company);
+    const strangerEmail = await email();
+    const [right, other] = [await requestRecorded(knownEmail), await requestRecorded(strangerEmail)];
     expect([other.answer.status, other.answer.body]).toEqual([right.answer.status, right.answer.body]);
     expect(other.statements).toEqual(right.statements);
     expect(right.statements.length).toBeGreaterThan(2);
-    expect(listMailsTo(known)).toHaveLength(1);
-    expect(listMailsTo(stranger)).toHaveLength(0);
+    expect(listMailsTo(knownEmail)).toHaveLength(1);
+    expect(listMailsTo(strangerEmail)).toHaveLength(0);
     // A wrong code is answered alike too: both addresses have a code to try.
-    const tried = await Promise.all([verifyCode(known, '000000'), verifyCode(stranger, '000000')]);
-    expect(tried[0]?.body).toEqual(tried[1]?.body);
-    expect((await readState(stranger))?.tries).toBe(1);
+    const codeAnswers = await Promise.all([verifyCode(knownEmail, '000000'), verifyCode(strangerEmail, '000000')]);
+    expect(codeAnswers[0]?.body).toEqual(codeAnswers[1]?.body);
+    expect((await readCodeRow(strangerEmail))?.tries).toBe(1);
   });
 
   it('is answered before the mail is sent', async () => {
-    const { email } = await aUser(company);
-    const { promise: sending, resolve: release } = Promise.withResolvers<void>();
-    let sent = false;
-    const slow = {
+    const { email } = await createAllowedUser(company);
+    const { promise: mailSending, resolve: release } = Promise.withResolvers<void>();
+    let isSent = false;
+    const slowMailService = {
       async send() {
-        await sending;
-        sent = true;
+        await mailSending;
+        isSent = true;
       },
     };
     const execution = createExecutionContext();
-    const asked = new Request(`${BASE_URL}/v1/auth/passwordless/request`, {
+    const codeRequest = new Request(`${BASE_URL}/v1/auth/passwordless/request`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ company_slug: company.slug, email }),
     });
-    const { status } = await worker.fetch(asked, { ...env, EMAIL: slow as never }, execution);
-    expect([status, sent]).toEqual([200, false]);
+    const { status } = await worker.fetch(codeRequest, { ...env, EMAIL: slowMailService as never }, execution);
+    expect([status, isSent]).toEqual([200, false]);
     release();
     await waitOnExecutionContext(execution);
-    expect(sent).toBe(true);
+    expect(isSent).toBe(true);
   });
 
   it('has its mail sent later, with a code that works, if the mail service is down', async () => {
-    const { email } = await aUser(company);
-    await whileMailIsDown(() => requestCode(email));
+    const { email } = await createAllowedUser(company);
+    await runWhileMailIsDown(() => requestCode(email));
     await runScheduled();
     expect(listMailsTo(email)).toHaveLength(0);
-    advanceClock(MINUTE + 1000);
-    await whileMailIsDown(runScheduled);
-    advanceClock(2 * MINUTE + 2000);
+    advanceClock(MINUTE_MS + 1000);
+    await runWhileMailIsDown(runScheduled);
+    advanceClock(2 * MINUTE_MS + 2000);
     await runScheduled();
     await runScheduled();
     expect(listMailsTo(email)).toHaveLength(1);
     expect((await verifyCode(email, readCode(readNewestMail(email)))).status).toBe(200);
   });
 
-  it('is dropped when its code would have expired', async () => {
-    const { email } = await aUser(company);
-    await whileMailIsDown(() => requestCode(email));
-    advanceClock(10 * MINUTE + 1000);
+  it('is dropped when its code has expired before the mail could be sent', async () => {
+    const { email } = await createAllowedUser(company);
+    await runWhileMailIsDown(() => requestCode(email));
+    advanceClock(10 * MINUTE_MS + 1000);
     await runScheduled();
-    advanceClock(20 * MINUTE);
+    advanceClock(20 * MINUTE_MS);
     await runScheduled();
     expect(listMailsTo(email)).toHaveLength(0);
   });
 
-  it('sends at most five mails an hour, and the sixth has the same answer and changes nothing', async () => {
-    const { email } = await aUser(company);
+  it('sends at most five mails an hour; the sixth request has the same answer and changes nothing', async () => {
+    const { email } = await createAllowedUser(company);
     const answers: ApiResponse[] = [];
-    const ask = async (env?: Record<string, string>) => {
+    const requestAgain = async (env?: Record<string, string>) => {
       answers.push(await requestCode(email, company.slug, env));
     };
-    for (let mails = 0; mails < 4; mails += 1) await ask();
-    await sendOvertaken(/^insert into "mail_requests"/, () => ask(), ask);
-    await ask();
+    for (let requestIndex = 0; requestIndex < 4; requestIndex += 1) await requestAgain();
+    await sendOvertaken(/^insert into "mail_requests"/, () => requestAgain(), requestAgain);
+    await requestAgain();
     expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
     expect(listMailsTo(email)).toHaveLength(5);
-    const before = await readState(email);
+    const stateBefore = await readCodeRow(email);
     await requestCode(email);
-    expect(await readState(email)).toEqual(before);
-    advanceClock(60 * MINUTE + 1000);
+    expect(await readCodeRow(email)).toEqual(stateBefore);
+    advanceClock(60 * MINUTE_MS + 1000);
     await requestCode(email);
     expect(listMailsTo(email)).toHaveLength(6);
   });
@@ -231,18 +231,18 @@ describe('a request for a code', () => {
 
 describe('the scheduled run', () => {
   it('deletes expired codes and requests', async () => {
-    const { email } = await aUser(company);
+    const { email } = await createAllowedUser(company);
     await requestCode(email);
-    advanceClock(61 * MINUTE);
+    advanceClock(61 * MINUTE_MS);
     await runScheduled();
-    expect(await readState(email)).toBeNull();
+    expect(await readCodeRow(email)).toBeNull();
     const left = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();
     expect(left.results).toEqual([]);
   });
 });
 
-/** A request with the text of every statement the Worker sent to the control database for it. */
-async function requestWatched(email: string) {
+/** Requests a code, and records the text of every statement that the Worker sends to the control database for it. */
+async function requestRecorded(email: string) {
   const statements: string[] = [];
   const session = new Proxy(env.CONTROL_DB.withSession('first-primary'), {
     get(target, property) {
@@ -256,7 +256,7 @@ async function requestWatched(email: string) {
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
-  const answer = await call('POST', '/v1/auth/passwordless/request', {
+  const answer = await callApi('POST', '/v1/auth/passwordless/request', {
     json: { company_slug: company.slug, email },
     env: { CONTROL_DB: { withSession: () => session } } as never,
   });

@@ -1,32 +1,32 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
-import { call, createCaller } from '../support/api.ts';
+import { callApi, createCaller } from '../support/api.ts';
 import { resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readCode, readNewestMail } from '../support/mail.ts';
 import { sendOvertaken } from '../support/rival.ts';
-import { goToNextStep, wrongCode } from '../support/second-factor.ts';
-import { must } from '../support/signed.ts';
-import { pasted } from '../support/typed-codes.ts';
-import { aCompany, type Company, logIn } from '../support/worlds.ts';
+import { goToNextStep, makeWrongCode } from '../support/second-factor.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { makePastedCodes } from '../support/typed-codes.ts';
+import { type Company, createOwnedCompany, logIn } from '../support/worlds.ts';
 import { createEnrolledUser, finishSignIn, postFactor, readPendingToken } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 afterEach(resetClock);
 
-type Code = { totp_token?: string; backup_code?: string };
-/** Finishes with a code, and the rival comes just before it is checked. */
-const finishOvertaken = (rival: () => Promise<unknown>, pendingToken: string, code: Code) =>
-  sendOvertaken(/^update "pending_second_factors"/, rival, (env) => finishSignIn(pendingToken, code, env));
+type FactorCode = { totp_token?: string; backup_code?: string };
+/** Finishes a sign-in with a code; `concurrentChange` runs just before the code is checked. */
+const finishOvertaken = (concurrentChange: () => Promise<unknown>, pendingToken: string, code: FactorCode) =>
+  sendOvertaken(/^update "pending_second_factors"/, concurrentChange, (env) => finishSignIn(pendingToken, code, env));
 const logInByPassword = (email: string) => logIn(company.slug, email, company.owner.password);
-const WRONG = [400, 'INVALID_2FA_CODE'];
+const WRONG_CODE = [400, 'INVALID_2FA_CODE'];
 
 describe('a sign-in with a second factor', () => {
-  it('asks for a code after the password, and then answers a session', async () => {
+  it('asks for a code after the password, and then begins a session', async () => {
     const { id, email, code } = await createEnrolledUser(company);
     const first = await logInByPassword(email);
     expect([first.status, first.body]).toEqual([
@@ -41,9 +41,9 @@ describe('a sign-in with a second factor', () => {
 
   it('asks for a code of the second factor after a mailed code', async () => {
     const { email, code } = await createEnrolledUser(company);
-    await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
+    await callApi('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
     const json = { company_slug: company.slug, email, code: readCode(readNewestMail(email)) };
-    const { body } = await call('POST', '/v1/auth/passwordless/verify', { json });
+    const { body } = await callApi('POST', '/v1/auth/passwordless/verify', { json });
     expect(body).toMatchObject({ requires_2fa: true });
     expect((await finishSignIn(body.pending_2fa_token, { totp_token: code() })).status).toBe(200);
   });
@@ -53,10 +53,10 @@ describe('a sign-in with a second factor', () => {
     goToNextStep();
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(-2) })),
-    ).toEqual(WRONG);
+    ).toEqual(WRONG_CODE);
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(2) })),
-    ).toEqual(WRONG);
+    ).toEqual(WRONG_CODE);
     expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code(1) })).status).toBe(200);
     expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code(-1) })).status).toBe(200);
   });
@@ -64,11 +64,11 @@ describe('a sign-in with a second factor', () => {
   it('accepts a code once, even when it is used with another pending token meanwhile', async () => {
     const { email, code } = await createEnrolledUser(company);
     const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
-    const used = { totp_token: code() };
-    expect(readStatusAndCode(await finishOvertaken(() => must(finishSignIn(first, used)), second, used))).toEqual(
-      WRONG,
-    );
-    expect(readStatusAndCode(await finishSignIn(await readPendingToken(company, email), used))).toEqual(WRONG);
+    const usedCode = { totp_token: code() };
+    expect(
+      readStatusAndCode(await finishOvertaken(() => expectSuccess(finishSignIn(first, usedCode)), second, usedCode)),
+    ).toEqual(WRONG_CODE);
+    expect(readStatusAndCode(await finishSignIn(await readPendingToken(company, email), usedCode))).toEqual(WRONG_CODE);
     goToNextStep();
     expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code() })).status).toBe(200);
   });
@@ -77,43 +77,43 @@ describe('a sign-in with a second factor', () => {
     const { email, code } = await createEnrolledUser(company);
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { totp_token: code(-1) })),
-    ).toEqual(WRONG);
+    ).toEqual(WRONG_CODE);
   });
 
   it('accepts each backup code once, also in upper case and with spaces', async () => {
     const { email, backupCodes } = await createEnrolledUser(company);
     const [one, other] = backupCodes as [string, string];
     const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
-    const used = { backup_code: one };
-    expect(readStatusAndCode(await finishOvertaken(() => must(finishSignIn(first, used)), second, used))).toEqual(
-      WRONG,
-    );
-    const typed = ` ${other.replace('-', ' ').toUpperCase()} `;
-    expect((await finishSignIn(await readPendingToken(company, email), { backup_code: typed })).status).toBe(200);
+    const usedCode = { backup_code: one };
+    expect(
+      readStatusAndCode(await finishOvertaken(() => expectSuccess(finishSignIn(first, usedCode)), second, usedCode)),
+    ).toEqual(WRONG_CODE);
+    const typedCode = ` ${other.replace('-', ' ').toUpperCase()} `;
+    expect((await finishSignIn(await readPendingToken(company, email), { backup_code: typedCode })).status).toBe(200);
     expect(
       readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { backup_code: other })),
-    ).toEqual(WRONG);
+    ).toEqual(WRONG_CODE);
   });
 
   it('refuses the code of another user', async () => {
     const [one, other] = [await createEnrolledUser(company), await createEnrolledUser(company)];
     const pending = await readPendingToken(company, one.email);
-    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: other.code() }))).toEqual(WRONG);
+    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: other.code() }))).toEqual(WRONG_CODE);
     for (const code of [other.backupCodes[0], 'x'.repeat(2000)]) {
-      expect(readStatusAndCode(await finishSignIn(pending, { backup_code: code }))).toEqual(WRONG);
+      expect(readStatusAndCode(await finishSignIn(pending, { backup_code: code }))).toEqual(WRONG_CODE);
     }
   });
 
   it('accepts codes with spaces, hyphens and line ends around and within', async () => {
     const { email, as, code, backupCodes } = await createEnrolledUser(company);
-    for (const [index] of pasted('123456').entries()) {
-      const totp_token = pasted(code())[index] as string;
+    for (const [index] of makePastedCodes('123456').entries()) {
+      const totp_token = makePastedCodes(code())[index] as string;
       const { status } = await finishSignIn(await readPendingToken(company, email), { totp_token });
       expect([totp_token, status]).toEqual([totp_token, 200]);
       goToNextStep();
     }
     for (const [index, backup] of backupCodes.entries()) {
-      const backup_code = pasted(backup)[index % pasted('').length]?.toUpperCase() as string;
+      const backup_code = makePastedCodes(backup)[index % makePastedCodes('').length]?.toUpperCase() as string;
       const { status } = await finishSignIn(await readPendingToken(company, email), { backup_code });
       expect([backup_code, status]).toEqual([backup_code, 200]);
     }
@@ -135,13 +135,13 @@ describe('a sign-in with a second factor', () => {
 });
 
 describe('the pending token of a sign-in with a second factor', () => {
-  const DEAD = [401, 'UNAUTHORIZED'];
+  const UNAUTHORIZED = [401, 'UNAUTHORIZED'];
 
   it('is refused as a session token', async () => {
     const { email } = await createEnrolledUser(company);
     const pending = await readPendingToken(company, email);
     expect((await createCaller(pending).get('/v1/auth/me')).status).toBe(401);
-    expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: pending } })).status).toBe(401);
+    expect((await callApi('POST', '/v1/auth/refresh', { json: { refresh_token: pending } })).status).toBe(401);
   });
 
   it.each(['', 'a', 'x'.repeat(43)])('is refused when it was never issued: %j', async (token) => {
@@ -149,15 +149,17 @@ describe('the pending token of a sign-in with a second factor', () => {
     expect(status).toBe(token === '' ? 422 : 401);
   });
 
-  it('stops working after five wrong codes, also for a concurrent right one', async () => {
+  it('stops working after five wrong codes, also for a concurrent request with the right code', async () => {
     const { email, secret, code } = await createEnrolledUser(company);
     const pending = await readPendingToken(company, email);
-    const guess = async () => {
-      for (let tries = 0; tries < 5; tries += 1) {
-        expect(readStatusAndCode(await finishSignIn(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG);
+    const guessCodes = async () => {
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        expect(readStatusAndCode(await finishSignIn(pending, { totp_token: makeWrongCode(secret) }))).toEqual(
+          WRONG_CODE,
+        );
       }
     };
-    expect(readStatusAndCode(await finishOvertaken(guess, pending, { totp_token: code() }))).toEqual(DEAD);
+    expect(readStatusAndCode(await finishOvertaken(guessCodes, pending, { totp_token: code() }))).toEqual(UNAUTHORIZED);
     expect((await finishSignIn(await readPendingToken(company, email), { totp_token: code() })).status).toBe(200);
   });
 
@@ -165,34 +167,34 @@ describe('the pending token of a sign-in with a second factor', () => {
     const { id, email, code } = await createEnrolledUser(company);
     const pending = await readPendingToken(company, email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
-    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: code() }))).toEqual(DEAD);
+    expect(readStatusAndCode(await finishSignIn(pending, { totp_token: code() }))).toEqual(UNAUTHORIZED);
   });
 
   it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await createEnrolledUser(company);
     const pending = await readPendingToken(company, email);
-    const dump = async () =>
+    const readPendingRows = async () =>
       (await env.CONTROL_DB.prepare('SELECT * FROM pending_second_factors').all<{ digest: string }>()).results;
-    expect((await dump()).length).toBeGreaterThan(0);
-    expect(JSON.stringify(await dump())).not.toContain(pending);
+    expect((await readPendingRows()).length).toBeGreaterThan(0);
+    expect(JSON.stringify(await readPendingRows())).not.toContain(pending);
     stopClockAt(clock.now() + 600_000);
     await runScheduled();
-    expect(await dump()).toEqual([]);
+    expect(await readPendingRows()).toEqual([]);
   });
 });
 
 describe('the eleventh wrong code of a user', () => {
   it('is refused with any pending token, and so is the right code from then on', async () => {
     const { email, secret, code } = await createEnrolledUser(company);
-    const pending = await Promise.all(Array.from({ length: 3 }, () => readPendingToken(company, email)));
+    const pendingTokens = await Promise.all(Array.from({ length: 3 }, () => readPendingToken(company, email)));
     const guesses = await Promise.all(
-      pending.flatMap((token) =>
-        Array.from({ length: 4 }, () => finishSignIn(token, { totp_token: wrongCode(secret) })),
+      pendingTokens.flatMap((token) =>
+        Array.from({ length: 4 }, () => finishSignIn(token, { totp_token: makeWrongCode(secret) })),
       ),
     );
     expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429, 429]);
-    const refused = await finishSignIn(await readPendingToken(company, email), { totp_token: code() });
-    expect(readStatusAndCode(refused)).toEqual([429, 'RateLimitExceeded']);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
+    const refusedSignIn = await finishSignIn(await readPendingToken(company, email), { totp_token: code() });
+    expect(readStatusAndCode(refusedSignIn)).toEqual([429, 'RateLimitExceeded']);
+    expect(Number(refusedSignIn.headers.get('retry-after'))).toBeGreaterThan(800);
   });
 });

@@ -2,31 +2,31 @@ import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hashPassword, verifyPassword } from '../../src/platform/passwords.ts';
-import { call, createCaller } from '../support/api.ts';
+import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { createRivalEnv } from '../support/rival.ts';
-import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+import { createOvertakenEnv } from '../support/rival.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/worlds.ts';
 
-const DAY = 24 * 3600_000;
+const DAY_MS = 24 * 3600_000;
 
-const decomposed = (text: string) => text.normalize('NFD');
+const decompose = (text: string) => text.normalize('NFD');
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
 afterEach(resetClock);
 
 describe('GET /v1/auth/validate-company', () => {
   it('answers whether a company of the slug exists', async () => {
-    expect((await call('GET', `/v1/auth/validate-company?slug=${company.slug}`)).body).toEqual({ exists: true });
-    expect((await call('GET', '/v1/auth/validate-company?slug=nobody')).body).toEqual({ exists: false });
+    expect((await callApi('GET', `/v1/auth/validate-company?slug=${company.slug}`)).body).toEqual({ exists: true });
+    expect((await callApi('GET', '/v1/auth/validate-company?slug=nobody')).body).toEqual({ exists: false });
   });
 });
 
 describe('POST /v1/auth/login', () => {
-  it('answers tokens and the user', async () => {
+  it('returns tokens and the user', async () => {
     const { status, body } = await logIn(company.slug, company.owner.email.toUpperCase(), company.owner.password);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -38,8 +38,8 @@ describe('POST /v1/auth/login', () => {
     });
   });
 
-  it('answers an access token with the claims of the contract, verifiable with the published keys', async () => {
-    const { keys } = (await call('GET', '/.well-known/jwks.json')).body;
+  it('returns an access token with the claims of the contract, verifiable with the published keys', async () => {
+    const { keys } = (await callApi('GET', '/.well-known/jwks.json')).body;
     const { kid, alg } = decodeProtectedHeader(company.token);
     expect(alg).toBe('EdDSA');
     const jwk = keys.find((key: { kid: string }) => key.kid === kid);
@@ -61,10 +61,10 @@ describe('POST /v1/auth/login', () => {
   });
 
   it('answers an unknown email like a wrong password', async () => {
-    const unknown = await logIn(company.slug, 'nobody@nowhere.test', 'wrong-password');
-    const wrong = await logIn(company.slug, company.owner.email, 'wrong-password');
-    expect([unknown.status, unknown.body]).toEqual([400, wrong.body]);
-    expect(wrong.body.error).toBe('INVALID_CREDENTIALS');
+    const unknownEmail = await logIn(company.slug, 'nobody@nowhere.test', 'wrong-password');
+    const wrongPassword = await logIn(company.slug, company.owner.email, 'wrong-password');
+    expect([unknownEmail.status, unknownEmail.body]).toEqual([400, wrongPassword.body]);
+    expect(wrongPassword.body.error).toBe('INVALID_CREDENTIALS');
   });
 
   it('answers 404 for an unknown company', async () => {
@@ -78,18 +78,18 @@ describe('POST /v1/auth/login', () => {
     [{ company_slug: 'a', email: 'a@b.co', password: 7 }, ['password']],
     [{ company_slug: 'a', email: 'a@b.co', password: 'x'.repeat(129) }, ['password']],
   ])('refuses %j', async (json, fields) => {
-    const { status, body } = await call('POST', '/v1/auth/login', { json });
+    const { status, body } = await callApi('POST', '/v1/auth/login', { json });
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
     expect(body.details.map(({ field }: { field: string }) => field)).toEqual(fields);
   });
 
-  it.each(['\u0000', '\u0007', 'x'])('answers the password %j like any wrong one', async (password) => {
+  it.each(['\u0000', '\u0007', 'x'])('answers the password %j like any wrong password', async (password) => {
     const { status, body } = await logIn(company.slug, company.owner.email, password);
     expect([status, body.error]).toEqual([400, 'INVALID_CREDENTIALS']);
   });
 
   it('refuses an inactive user who sends the right password', async () => {
-    const { id, slug, owner } = await aCompany();
+    const { id, slug, owner } = await createOwnedCompany();
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE company_id = ?').bind(id).run();
     const right = await logIn(slug, owner.email, owner.password);
     expect([right.status, right.body.error]).toEqual([403, 'FORBIDDEN']);
@@ -99,22 +99,22 @@ describe('POST /v1/auth/login', () => {
   it.each(['owner', 'nobody'])(
     'refuses parallel guesses for %s from the eleventh on, and then the right password',
     async (who) => {
-      const { slug, owner } = await aCompany();
+      const { slug, owner } = await createOwnedCompany();
       const email = who === 'owner' ? owner.email : 'nobody@nowhere.test';
       const guesses = await Promise.all(Array.from({ length: 13 }, () => logIn(slug, email, 'wrong-password')));
       const statuses = guesses.map(({ status }) => status).sort();
       expect(statuses).toEqual([...Array(10).fill(400), 429, 429, 429]);
-      const refused = await logIn(slug, email, owner.password);
-      expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
-      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
-      expect(refused.body.message).toMatch(/Try again in [89]\d\d seconds\.$/);
+      const refusedSignIn = await logIn(slug, email, owner.password);
+      expect([refusedSignIn.status, refusedSignIn.body.error]).toEqual([429, 'RateLimitExceeded']);
+      expect(Number(refusedSignIn.headers.get('retry-after'))).toBeGreaterThan(800);
+      expect(refusedSignIn.body.message).toMatch(/Try again in [89]\d\d seconds\.$/);
     },
   );
 
   it('accepts a password in every Unicode form, and counts its characters in one form', async () => {
-    const words = `${'Çá'.repeat(60)}Straße`;
-    const { id, email } = await aUser(company);
-    const hash = async (password: string) => {
+    const longPassword = `${'Çá'.repeat(60)}Straße`;
+    const { id, email } = await createAllowedUser(company);
+    const readHash = async (password: string) => {
       await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2')
         .bind(await hashPassword(password), id)
         .run();
@@ -123,38 +123,38 @@ describe('POST /v1/auth/login', () => {
       ['NFC', 'NFD'],
       ['NFD', 'NFC'],
     ] as const) {
-      await hash(words.normalize(set));
-      const { status } = await logIn(company.slug, email, words.normalize(typed));
+      await readHash(longPassword.normalize(set));
+      const { status } = await logIn(company.slug, email, longPassword.normalize(typed));
       expect([set, typed, status]).toEqual([set, typed, 200]);
     }
-    const tooLong = await logIn(company.slug, email, 'é'.repeat(129));
-    expect([tooLong.status, tooLong.body.error]).toEqual([422, 'VALIDATION_ERROR']);
+    const tooLongAnswer = await logIn(company.slug, email, 'é'.repeat(129));
+    expect([tooLongAnswer.status, tooLongAnswer.body.error]).toEqual([422, 'VALIDATION_ERROR']);
     expect((await logIn(company.slug, email, 'é'.repeat(128).normalize('NFD'))).body.error).toBe('INVALID_CREDENTIALS');
   });
 
   it.each(['NFC', 'NFD'] as const)(
     'accepts a password that was once hashed in decomposed form, typed in %s, and hashes it anew',
-    async (typed) => {
+    async (typeForm) => {
       const password = 'maçã-verde-após-o-almoço';
-      const { id, email } = await aUser(company);
-      const raw = decomposed(password);
-      const asTyped = vi.spyOn(String.prototype, 'normalize').mockImplementation(function (this: string) {
+      const { id, email } = await createAllowedUser(company);
+      const decomposedPassword = decompose(password);
+      const normalizeSpy = vi.spyOn(String.prototype, 'normalize').mockImplementation(function (this: string) {
         return String(this);
       });
-      const former = await hashPassword(raw).finally(() => asTyped.mockRestore());
-      await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2').bind(former, id).run();
-      expect((await logIn(company.slug, email, password.normalize(typed))).status).toBe(200);
-      const kept = await env.CONTROL_DB.prepare('select password_hash from users where id = ?')
+      const formerHash = await hashPassword(decomposedPassword).finally(() => normalizeSpy.mockRestore());
+      await env.CONTROL_DB.prepare('update users set password_hash = ?1 where id = ?2').bind(formerHash, id).run();
+      expect((await logIn(company.slug, email, password.normalize(typeForm))).status).toBe(200);
+      const storedHash = await env.CONTROL_DB.prepare('select password_hash from users where id = ?')
         .bind(id)
         .first('password_hash');
-      expect(kept).not.toBe(former);
-      expect(await verifyPassword(password, kept as string)).toEqual({ isRight: true, isOutdated: false });
-      expect((await logIn(company.slug, email, password.normalize(typed))).status).toBe(200);
+      expect(storedHash).not.toBe(formerHash);
+      expect(await verifyPassword(password, storedHash as string)).toEqual({ isRight: true, isOutdated: false });
+      expect((await logIn(company.slug, email, password.normalize(typeForm))).status).toBe(200);
     },
   );
 
   it('accepts parallel right passwords', async () => {
-    const { slug, owner } = await aCompany();
+    const { slug, owner } = await createOwnedCompany();
     const answers = await Promise.all(Array.from({ length: 14 }, () => logIn(slug, owner.email, owner.password)));
     expect(answers.map(({ status }) => status)).toEqual(Array(14).fill(200));
   });
@@ -169,14 +169,14 @@ describe('GET /v1/auth/me', () => {
     ['alg none', () => `${btoa('{"alg":"none"}')}.${company.token.split('.')[1]}.`],
     [
       'HS256 with the public key',
-      async () => forged('HS256', new TextEncoder().encode(JSON.stringify(await publicKey()))),
+      async () => forgeToken('HS256', new TextEncoder().encode(JSON.stringify(await readPublicKey()))),
     ],
-    ['a foreign key', async () => forged('EdDSA', (await generateKeyPair('EdDSA')).privateKey)],
-    ['another audience', () => resigned({ aud: 'share-portal' })],
-    ['another issuer', () => resigned({ iss: 'somebody' })],
-    ['another company', async () => resigned({ company_id: (await aCompany()).id })],
-    ['an unknown session', () => resigned({ sid: 'f'.repeat(24) })],
-    ['an expired token', () => resigned({ exp: 1_000_000 })],
+    ['a foreign key', async () => forgeToken('EdDSA', (await generateKeyPair('EdDSA')).privateKey)],
+    ['another audience', () => resignClaims({ aud: 'share-portal' })],
+    ['another issuer', () => resignClaims({ iss: 'somebody' })],
+    ['another company', async () => resignClaims({ company_id: (await createOwnedCompany()).id })],
+    ['an unknown session', () => resignClaims({ sid: 'f'.repeat(24) })],
+    ['an expired token', () => resignClaims({ exp: 1_000_000 })],
   ];
 
   it.each(refusals)('refuses %s', async (_what, token) => {
@@ -184,11 +184,11 @@ describe('GET /v1/auth/me', () => {
     expect([status, body.error]).toEqual([401, 'UNAUTHORIZED']);
   });
 
-  const publicKey = async () =>
-    exportJWK(await importJWK((await call('GET', '/.well-known/jwks.json')).body.keys[0], 'EdDSA'));
-  const forged = (alg: string, key: CryptoKey | Uint8Array) =>
+  const readPublicKey = async () =>
+    exportJWK(await importJWK((await callApi('GET', '/.well-known/jwks.json')).body.keys[0], 'EdDSA'));
+  const forgeToken = (alg: string, key: CryptoKey | Uint8Array) =>
     new SignJWT(decodeJwt(company.token)).setProtectedHeader({ alg, kid: 'test-1' }).sign(key);
-  const resigned = async (claims: Record<string, unknown>) => {
+  const resignClaims = async (claims: Record<string, unknown>) => {
     const [jwk] = JSON.parse(env.JWT_PRIVATE_KEYS);
     return new SignJWT({ ...decodeJwt(company.token), ...claims })
       .setProtectedHeader({ alg: 'EdDSA', kid: jwk.kid })
@@ -197,106 +197,109 @@ describe('GET /v1/auth/me', () => {
 });
 
 describe('POST /v1/auth/refresh', () => {
-  const refresh = (token: string) => call('POST', '/v1/auth/refresh', { json: { refresh_token: token } });
+  const refreshTokens = (token: string) => callApi('POST', '/v1/auth/refresh', { json: { refresh_token: token } });
 
-  it('answers a new pair, whose use ends the old refresh token', async () => {
-    const { refreshToken } = await aCompany();
-    const first = await refresh(refreshToken);
+  it('returns a new pair of tokens, whose use ends the old refresh token', async () => {
+    const { refreshToken } = await createOwnedCompany();
+    const first = await refreshTokens(refreshToken);
     expect(first.status).toBe(200);
     expect(Object.keys(first.body).sort()).toEqual(['expires_in', 'refresh_expires_in', 'refresh_token', 'token']);
     expect((await createCaller(first.body.token).get('/v1/auth/me')).status).toBe(200);
-    const second = await refresh(first.body.refresh_token);
-    expect(second.status).toBe(200);
-    expect((await refresh(refreshToken)).status).toBe(401);
-    expect((await createCaller(second.body.token).get('/v1/auth/me')).status).toBe(401);
-    expect((await refresh(second.body.refresh_token)).status).toBe(401);
+    const secondRefresh = await refreshTokens(first.body.refresh_token);
+    expect(secondRefresh.status).toBe(200);
+    expect((await refreshTokens(refreshToken)).status).toBe(401);
+    expect((await createCaller(secondRefresh.body.token).get('/v1/auth/me')).status).toBe(401);
+    expect((await refreshTokens(secondRefresh.body.refresh_token)).status).toBe(401);
   });
 
-  it('answers a retry within ten seconds with the same new token, until that is used', async () => {
-    const { refreshToken } = await aCompany();
-    const lost = await refresh(refreshToken);
+  it('answers a retry within ten seconds with the same new token, until the new token is used', async () => {
+    const { refreshToken } = await createOwnedCompany();
+    const lostRefresh = await refreshTokens(refreshToken);
     advanceClock(9_000);
-    const retried = await refresh(refreshToken);
-    expect([retried.status, retried.body.refresh_token]).toEqual([200, lost.body.refresh_token]);
-    expect((await createCaller(retried.body.token).get('/v1/auth/me')).status).toBe(200);
-    const { status, body } = await refresh(lost.body.refresh_token);
+    const retriedRefresh = await refreshTokens(refreshToken);
+    expect([retriedRefresh.status, retriedRefresh.body.refresh_token]).toEqual([200, lostRefresh.body.refresh_token]);
+    expect((await createCaller(retriedRefresh.body.token).get('/v1/auth/me')).status).toBe(200);
+    const { status, body } = await refreshTokens(lostRefresh.body.refresh_token);
     expect(status).toBe(200);
-    expect((await refresh(refreshToken)).status).toBe(401);
-    expect((await refresh(body.refresh_token)).status).toBe(401);
+    expect((await refreshTokens(refreshToken)).status).toBe(401);
+    expect((await refreshTokens(body.refresh_token)).status).toBe(401);
   });
 
   it('keeps the session when two tabs refresh at once', async () => {
-    const { refreshToken } = await aCompany();
-    let second: string | undefined;
-    const rival = createRivalEnv(/update "sessions"/, async () => {
-      second = (await refresh(refreshToken)).body.refresh_token;
+    const { refreshToken } = await createOwnedCompany();
+    let secondToken: string | undefined;
+    const overtakenEnv = createOvertakenEnv(/update "sessions"/, async () => {
+      secondToken = (await refreshTokens(refreshToken)).body.refresh_token;
     });
-    const first = await call('POST', '/v1/auth/refresh', { json: { refresh_token: refreshToken }, env: rival.env });
-    expect(rival.hasRun()).toBe(true);
-    expect([first.status, first.body.refresh_token]).toEqual([200, second]);
-    expect((await refresh(first.body.refresh_token)).status).toBe(200);
-    expect((await refresh(second as string)).status).toBe(200);
+    const first = await callApi('POST', '/v1/auth/refresh', {
+      json: { refresh_token: refreshToken },
+      env: overtakenEnv.env,
+    });
+    expect(overtakenEnv.hasRun()).toBe(true);
+    expect([first.status, first.body.refresh_token]).toEqual([200, secondToken]);
+    expect((await refreshTokens(first.body.refresh_token)).status).toBe(200);
+    expect((await refreshTokens(secondToken as string)).status).toBe(200);
   });
 
   it('ends the session thirty days after the sign-in, however often it is refreshed', async () => {
-    const { refreshToken } = await aCompany();
+    const { refreshToken } = await createOwnedCompany();
     let token = refreshToken;
     for (let day = 6; day <= 24; day += 6) {
-      advanceClock(day * DAY);
-      const { status, body } = await refresh(token);
+      advanceClock(day * DAY_MS);
+      const { status, body } = await refreshTokens(token);
       expect([day, status, body.refresh_expires_in]).toEqual([day, 200, day === 24 ? 6 * 86_400 : 604_800]);
       token = body.refresh_token;
     }
-    advanceClock(30 * DAY - 60_000);
-    const last = await refresh(token);
+    advanceClock(30 * DAY_MS - 60_000);
+    const last = await refreshTokens(token);
     expect(last.status).toBe(200);
     expect(last.body.refresh_expires_in).toBeLessThanOrEqual(60);
-    advanceClock(30 * DAY + 1000);
-    expect((await refresh(last.body.refresh_token)).status).toBe(401);
+    advanceClock(30 * DAY_MS + 1000);
+    expect((await refreshTokens(last.body.refresh_token)).status).toBe(401);
     expect((await createCaller(last.body.token).get('/v1/auth/me')).status).toBe(401);
   });
 
-  it('refuses what is no token, of any length', async () => {
-    for (const token of ['x', 'x'.repeat(5000)]) expect((await refresh(token)).status).toBe(401);
+  it('refuses any text that is no token, of any length', async () => {
+    for (const token of ['x', 'x'.repeat(5000)]) expect((await refreshTokens(token)).status).toBe(401);
   });
 
   it('ends the session when a used token is presented after ten seconds', async () => {
-    const { refreshToken } = await aCompany();
-    const { body } = await refresh(refreshToken);
+    const { refreshToken } = await createOwnedCompany();
+    const { body } = await refreshTokens(refreshToken);
     advanceClock(10_001);
-    expect((await refresh(refreshToken)).status).toBe(401);
+    expect((await refreshTokens(refreshToken)).status).toBe(401);
     expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(401);
-    expect((await refresh(body.refresh_token)).status).toBe(401);
+    expect((await refreshTokens(body.refresh_token)).status).toBe(401);
   });
 
   it('refuses an access token, and a refresh token that is seven days old', async () => {
-    const { token, refreshToken } = await aCompany();
-    expect((await refresh(token)).body.error).toBe('UNAUTHORIZED');
+    const { token, refreshToken } = await createOwnedCompany();
+    expect((await refreshTokens(token)).body.error).toBe('UNAUTHORIZED');
     advanceClock(7 * 24 * 3600_000 + 1000);
-    expect((await refresh(refreshToken)).status).toBe(401);
+    expect((await refreshTokens(refreshToken)).status).toBe(401);
   });
 
   it('stores refresh tokens only as digests', async () => {
-    const { refreshToken } = await aCompany();
-    const dump = JSON.stringify((await env.CONTROL_DB.prepare('SELECT * FROM sessions').all()).results);
-    expect(dump).not.toContain(decodeJwt(refreshToken).jti as string);
-    expect(dump).not.toContain(refreshToken);
+    const { refreshToken } = await createOwnedCompany();
+    const sessionsText = JSON.stringify((await env.CONTROL_DB.prepare('SELECT * FROM sessions').all()).results);
+    expect(sessionsText).not.toContain(decodeJwt(refreshToken).jti as string);
+    expect(sessionsText).not.toContain(refreshToken);
   });
 });
 
 describe('POST /v1/auth/logout', () => {
   it('ends the session and both its tokens', async () => {
-    const { as, refreshToken } = await aCompany();
+    const { as, refreshToken } = await createOwnedCompany();
     const { status, body } = await as.post('/v1/auth/logout');
     expect([status, body]).toEqual([200, { success: true }]);
     expect((await as.get('/v1/auth/me')).status).toBe(401);
-    expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: refreshToken } })).status).toBe(401);
+    expect((await callApi('POST', '/v1/auth/refresh', { json: { refresh_token: refreshToken } })).status).toBe(401);
   });
 
   it.each<Record<string, string>>([{}, { authorization: 'Bearer garbage' }])(
     'succeeds without a valid token (%j)',
     async (headers) => {
-      const { status, body } = await call('POST', '/v1/auth/logout', { headers });
+      const { status, body } = await callApi('POST', '/v1/auth/logout', { headers });
       expect([status, body]).toEqual([200, { success: true }]);
     },
   );

@@ -1,21 +1,21 @@
 import { afterEach, beforeAll, expect, it } from 'vitest';
-import { type ApiResponse, call } from '../support/api.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { signRequest, type WireRequest } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 afterEach(resetClock);
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
-/** Sends a request whose headers come now and whose body comes `ms` later. */
+/** Sends a request whose headers are sent now and whose body is sent `ms` later. */
 function sendHeldBack({ method, path, headers, body }: WireRequest, ms: number): Promise<ApiResponse> {
   const bytes = new TextEncoder().encode(body);
-  const held = new ReadableStream<Uint8Array>(
+  const delayedBody = new ReadableStream<Uint8Array>(
     {
       pull(controller) {
         advanceClock(ms);
@@ -25,9 +25,9 @@ function sendHeldBack({ method, path, headers, body }: WireRequest, ms: number):
     },
     { highWaterMark: 0 },
   );
-  return call(method, path, {
+  return callApi(method, path, {
     headers: { ...Object.fromEntries(headers), 'content-length': String(bytes.length) },
-    body: held,
+    body: delayedBody,
   });
 }
 
@@ -35,26 +35,26 @@ const makeGroupInput = (name: string) =>
   signRequest(company.apiKey, { method: 'POST', path: '/groups', body: JSON.stringify({ name }) });
 
 it('a request whose body arrives late is accepted while its date is valid', async () => {
-  expect((await sendHeldBack(await makeGroupInput('In time'), 4 * MINUTE)).status).toBe(201);
+  expect((await sendHeldBack(await makeGroupInput('In time'), 4 * MINUTE_MS)).status).toBe(201);
 });
 
 it('a request whose body arrives late is refused once its date has expired', async () => {
-  const { status, body } = await sendHeldBack(await makeGroupInput('Too late'), 6 * MINUTE);
+  const { status, body } = await sendHeldBack(await makeGroupInput('Too late'), 6 * MINUTE_MS);
   expect([status, body.details?.reason]).toEqual([401, 'clock_skew']);
 });
 
 it('a request whose body arrives late is refused for its date before its key is looked up', async () => {
-  const wire = await makeGroupInput('Nobody');
-  wire.headers.set('authorization', `HMAC sa_nobody:${'0'.repeat(64)}`);
-  expect((await sendHeldBack(wire, 0)).body.details.reason).toBe('unknown_key');
-  expect((await sendHeldBack(wire, 6 * MINUTE)).body.details.reason).toBe('clock_skew');
+  const signedRequest = await makeGroupInput('Nobody');
+  signedRequest.headers.set('authorization', `HMAC sa_nobody:${'0'.repeat(64)}`);
+  expect((await sendHeldBack(signedRequest, 0)).body.details.reason).toBe('unknown_key');
+  expect((await sendHeldBack(signedRequest, 6 * MINUTE_MS)).body.details.reason).toBe('clock_skew');
 });
 
 it('a request is accepted once, however late the body of its copy arrives', async () => {
-  const wire = await makeGroupInput('Only once');
-  expect((await sendHeldBack(wire, 0)).status).toBe(201);
+  const signedRequest = await makeGroupInput('Only once');
+  expect((await sendHeldBack(signedRequest, 0)).status).toBe(201);
   for (const minutes of [1, 4, 6, 21, 60]) {
     resetClock();
-    expect((await sendHeldBack(wire, minutes * MINUTE)).status).toBe(401);
+    expect((await sendHeldBack(signedRequest, minutes * MINUTE_MS)).status).toBe(401);
   }
 });

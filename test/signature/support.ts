@@ -1,17 +1,17 @@
 import { env } from 'cloudflare:test';
 import { type Key, sign } from '../../examples/signing/sign.ts';
-import { type ApiResponse, BASE_URL, call, type RequestOptions } from '../support/api.ts';
+import { type ApiResponse, BASE_URL, callApi, type RequestOptions } from '../support/api.ts';
 
-/** A request as it goes over the wire: nothing is added to it. */
+/** A request exactly as it is sent over the wire: nothing is added to it. */
 export interface WireRequest {
   method: string;
-  /** Path and query. */
+  /** The path with its query. */
   path: string;
   headers: Headers;
   body: string;
 }
 
-/** A signed request, ready to be sent or tampered with. */
+/** Signs a request that can then be sent or tampered with. */
 export async function signRequest(
   key: Key,
   { method = 'GET', path = '/admin/audit-events', body = '', date = new Date().toISOString() } = {},
@@ -21,21 +21,21 @@ export async function signRequest(
   return { method, path, headers, body };
 }
 
-/** Sends a signed request to the Worker. */
+/** Sends a signed request to the Worker, unchanged. */
 export const sendWire = (
   { method, path, headers, body }: WireRequest,
   variables?: RequestOptions['env'],
 ): Promise<ApiResponse> =>
-  call(method, path, { headers: Object.fromEntries(headers), ...(body !== '' && { body }), env: variables });
+  callApi(method, path, { headers: Object.fromEntries(headers), ...(body !== '' && { body }), env: variables });
 
-/** Signs and sends. */
+/** Signs and sends a request. */
 export const sendSigned = async (
   key: Key,
   draft: Parameters<typeof signRequest>[1] = {},
   variables?: RequestOptions['env'],
 ): Promise<ApiResponse> => sendWire(await signRequest(key, draft), variables);
 
-/** Changes rows of the control database behind the API's back. */
+/** Changes rows of the control database without the API. */
 export const alterRows = (statement: string, ...values: unknown[]): Promise<D1Result> =>
   env.CONTROL_DB.prepare(statement)
     .bind(...values)

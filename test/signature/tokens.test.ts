@@ -1,28 +1,28 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { fillPath } from '../../src/http/paths.ts';
-import { call, createCaller } from '../support/api.ts';
-import { aServiceAccount, withServiceToken } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { callApi, createCaller } from '../support/api.ts';
+import { createKeyedAccount, createTokenCaller } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
 let company: Company;
-let machine: ReturnType<typeof createCaller>;
+let serviceCaller: ReturnType<typeof createCaller>;
 beforeAll(async () => {
-  company = await aCompany();
-  machine = await withServiceToken(await aServiceAccount(company));
+  company = await createOwnedCompany();
+  serviceCaller = await createTokenCaller(await createKeyedAccount(company));
 });
 
-const PUBLIC = ['public', 'operator'];
-const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
+const UNSIGNED_ACCESS = ['public', 'operator'];
+const SIGNED_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   endpoints
     .map(({ contract }) => contract)
     .filter(({ credential = surface.credential }) => credential === 'signature')
-    .filter(({ access }) => !(typeof access === 'string' ? PUBLIC.includes(access) : 'token' in access))
+    .filter(({ access }) => !(typeof access === 'string' ? UNSIGNED_ACCESS.includes(access) : 'token' in access))
     .map(({ method, path }) => ({ route: `${method.toUpperCase()} ${path}`, method, path })),
 );
 
-/** Where tokens are taken for the same. */
-const COUNTERPARTS: Record<string, string> = {
+/** The routes that take tokens for the same operation as a route with signed requests. */
+const TOKEN_ROUTES: Record<string, string> = {
   '/users': '/v1/users',
   '/users/{id}': '/v1/users/{id}',
   '/groups': '/v1/groups',
@@ -36,30 +36,38 @@ const COUNTERPARTS: Record<string, string> = {
 };
 
 describe('a token on a route that takes signed requests', () => {
-  it.each(ROUTES)('is refused with the route that takes tokens, whether it is valid or not: $route', async (route) => {
-    const address = fillPath(route.path, () => 'a'.repeat(24));
-    const counterpart = COUNTERPARTS[route.path];
-    const answers = [
-      await company.as[route.method](address),
-      await machine[route.method](address),
-      await createCaller('garbage')[route.method](address),
-      await createCaller('sa_a_b_c:secret')[route.method](address),
-      await call(route.method.toUpperCase(), address, { headers: { authorization: 'bearer' } }),
-    ];
-    for (const { status, body } of answers) {
-      expect(status).toBe(401);
-      expect(body).toEqual({
-        error: 'Unauthorized',
-        message: expect.stringContaining(counterpart ?? '/v1'),
-        details: { field: 'authorization', reason: 'malformed', takes: 'signature', counterpart: counterpart ?? '/v1' },
-      });
-      expect(body.message).toMatch(/^This route takes signed requests, not tokens\. /);
-    }
-  });
+  it.each(SIGNED_ROUTES)(
+    'is refused with an error that names the route that accepts tokens, whether the token is valid or not: $route',
+    async (route) => {
+      const address = fillPath(route.path, () => 'a'.repeat(24));
+      const counterpart = TOKEN_ROUTES[route.path];
+      const answers = [
+        await company.as[route.method](address),
+        await serviceCaller[route.method](address),
+        await createCaller('garbage')[route.method](address),
+        await createCaller('sa_a_b_c:secret')[route.method](address),
+        await callApi(route.method.toUpperCase(), address, { headers: { authorization: 'bearer' } }),
+      ];
+      for (const { status, body } of answers) {
+        expect(status).toBe(401);
+        expect(body).toEqual({
+          error: 'Unauthorized',
+          message: expect.stringContaining(counterpart ?? '/v1'),
+          details: {
+            field: 'authorization',
+            reason: 'malformed',
+            takes: 'signature',
+            counterpart: counterpart ?? '/v1',
+          },
+        });
+        expect(body.message).toMatch(/^This route takes signed requests, not tokens\. /);
+      }
+    },
+  );
 
-  it('is refused with the name of an existing route', () => {
+  it('is refused with an error that names an existing route', () => {
     const paths = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract.path));
-    const told = Object.entries(COUNTERPARTS).flat();
-    expect(told.filter((path) => !paths.includes(path))).toEqual([]);
+    const namedRoutes = Object.entries(TOKEN_ROUTES).flat();
+    expect(namedRoutes.filter((path) => !paths.includes(path))).toEqual([]);
   });
 });

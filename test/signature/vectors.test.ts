@@ -11,37 +11,37 @@ import { type HttpEnv, readOrigin } from '../../src/http/mount.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { deriveSecret } from '../../src/modules/service-accounts/keys.ts';
 import { authenticateSignature } from '../../src/modules/service-accounts/signature.ts';
-import { sha256Hex } from '../../src/platform/secrets.ts';
-import { call } from '../support/api.ts';
+import { computeSha256Hex } from '../../src/platform/secrets.ts';
+import { callApi } from '../support/api.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
-import { aCompany } from '../support/worlds.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 import { alterRows } from './support.ts';
 
 const { key, now, valid, invalid } = vectors as unknown as Vectors;
 
-/** The master secret and salt that the vectors' secret is derived from. */
-const MASTER = 'master secret of the test vectors, 1';
-const SALT = 'salt-of-the-vectors-00';
-const VERSION = 7;
+/** The master secret and salt from which the secret of the test vectors is derived. */
+const MASTER_SECRET = 'master secret of the test vectors, 1';
+const SECRET_SALT = 'salt-of-the-vectors-00';
+const DERIVATION_VERSION = 7;
 
-/** Nothing but the authentication of a signed request: answers who signed it, or why not. */
+/** An app that only authenticates signed requests: it answers who signed the request, or why it is refused. */
 const vectorApp = new Hono<HttpEnv>().all('*', async (c) => {
   c.set('facts', { route: null, owner: null } as never);
   const { context } = openContext(readOrigin(c), { kind: 'anonymous' });
   try {
-    const presented = (await authenticateSignature(context, c.req)) as PresentedCredential;
-    const { actor } = await presented.read();
-    return c.json({ serviceAccountId: actor.id, nonce: presented.nonce });
+    const presentedCredential = (await authenticateSignature(context, c.req)) as PresentedCredential;
+    const { actor } = await presentedCredential.read();
+    return c.json({ serviceAccountId: actor.id, nonce: presentedCredential.nonce });
   } catch (error) {
     if (error instanceof Failure) return c.json({ kind: error.kind, ...error.detail }, 401);
     throw error;
   }
 });
 
-const bindings = { ...env, KEY_DERIVATION_SECRETS: JSON.stringify({ [VERSION]: MASTER }) };
-const execution = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+const bindings = { ...env, KEY_DERIVATION_SECRETS: JSON.stringify({ [DERIVATION_VERSION]: MASTER_SECRET }) };
+const executionContext = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
 
-/** Lines as HTTP writes them; those of one name are joined as HTTP joins them. */
+/** Parses header lines as HTTP writes them; lines of one name are joined as HTTP joins them. */
 function parseHeaders(lines: string[]): Record<string, string> {
   const headers = new Headers();
   for (const line of lines) headers.append(...(line.split(/: ?(.*)/s).slice(0, 2) as [string, string]));
@@ -50,17 +50,17 @@ function parseHeaders(lines: string[]): Record<string, string> {
 
 async function sendVector(method: string, url: string, headers: Record<string, string>, body: string) {
   const request = new Request(url, { method, headers, ...(body !== '' && { body }) });
-  const response = await vectorApp.fetch(request, bindings, execution as unknown as ExecutionContext);
+  const response = await vectorApp.fetch(request, bindings, executionContext as unknown as ExecutionContext);
   return { status: response.status, body: await response.json<Record<string, unknown>>() };
 }
 
 beforeAll(async () => {
-  const { apiKey } = await aCompany();
-  const derived = await deriveSecret(MASTER, key.access_key, SALT);
-  expect(derived).toBe(key.secret_key);
+  const { apiKey } = await createOwnedCompany();
+  const derivedSecret = await deriveSecret(MASTER_SECRET, key.access_key, SECRET_SALT);
+  expect(derivedSecret).toBe(key.secret_key);
   await alterRows(
     'UPDATE api_keys SET access_key = ?, salt = ?, derivation_version = ?, secret_digest = ? WHERE access_key = ?',
-    ...[key.access_key, SALT, VERSION, await sha256Hex(derived), apiKey.access_key],
+    ...[key.access_key, SECRET_SALT, DERIVATION_VERSION, await computeSha256Hex(derivedSecret), apiKey.access_key],
   );
 });
 
@@ -69,7 +69,7 @@ beforeEach(() => stopClockAt(Date.parse(now)));
 afterEach(resetClock);
 
 describe('the published test vectors', () => {
-  it('are what their generator writes', async () => {
+  it('are equal to the output of their generator', async () => {
     expect(await makeVectors()).toEqual(vectors);
   });
 
@@ -79,8 +79,8 @@ describe('the published test vectors', () => {
   });
 
   it.each(valid)('equal what the client signs: $name', async ({ method, url, body, headers }) => {
-    const stamp = { date: headers['x-date'], nonce: headers['x-nonce'] };
-    expect(await sign(key, method, url, body, stamp)).toEqual(headers);
+    const dateAndNonce = { date: headers['x-date'], nonce: headers['x-nonce'] };
+    expect(await sign(key, method, url, body, dateAndNonce)).toEqual(headers);
   });
 
   it.each(valid)('are accepted: $name', async ({ method, url, body, headers }) => {
@@ -99,7 +99,7 @@ describe('the published test vectors', () => {
   });
 
   it.each(invalid)('are refused: $name', async ({ method, url, body, headers, reason, string_to_sign }) => {
-    const answer = await call(method, url.slice(new URL(url).origin.length), {
+    const answer = await callApi(method, url.slice(new URL(url).origin.length), {
       headers: parseHeaders(headers),
       ...(body !== '' && { body }),
       env: { KEY_DERIVATION_SECRETS: bindings.KEY_DERIVATION_SECRETS },

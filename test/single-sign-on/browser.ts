@@ -3,7 +3,7 @@
  * sends the person to an address that begins with `until`.
  * @returns that address, not visited
  */
-export async function visitProvider(start: URL, { login, until }: { login: string; until: string }): Promise<URL> {
+export async function signInAtProvider(start: URL, { login, until }: { login: string; until: string }): Promise<URL> {
   const cookies = new Map<string, string>();
   let url = start;
   let form: URLSearchParams | undefined;

@@ -2,112 +2,122 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { BASE_URL } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
-import { listMailsTo, whileMailIsDown } from '../support/mail.ts';
+import { listMailsTo, runWhileMailIsDown } from '../support/mail.ts';
 import { createSigner } from '../support/saml-idp.ts';
 import worker from '../support/worker.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { CONSOLE, callbackUrl, configureSso, startSignIn, tryStart } from './support.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
+import { CONSOLE_RETURN_URL, configureSso, makeCallbackUrl, requestSignInStart, startSignIn } from './support.ts';
 
-const PATH = '/v1/auth/sso/config';
-const oidc = {
+const SSO_CONFIG_PATH = '/v1/auth/sso/config';
+const oidcConfiguration = {
   type: 'oidc',
   issuer: 'https://idp.example.org',
   client_id: 'console',
   client_secret: 'the client’s secret',
-  redirect_uris: [CONSOLE],
+  redirect_uris: [CONSOLE_RETURN_URL],
   jit_provisioning: true,
 };
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
 describe('the configuration of single sign-on', () => {
-  it('is answered 404 at first', async () => {
-    for (const { status, body } of [await company.as.get(PATH), await company.as.delete(PATH)]) {
+  it('is answered 404 before it is set', async () => {
+    for (const { status, body } of [await company.as.get(SSO_CONFIG_PATH), await company.as.delete(SSO_CONFIG_PATH)]) {
       expect([status, body.error]).toEqual([404, 'SSO_NOT_CONFIGURED']);
     }
   });
 
   it('is returned without the secret, which is stored encrypted', async () => {
-    const put = await company.as.put(PATH, { json: oidc });
-    expect(put.status).toBe(200);
-    const { client_secret: _secret, ...open } = oidc;
-    const moments = { created_at: expect.any(String), updated_at: expect.any(String) };
-    expect(put.body).toEqual({ ...open, trust_email: false, callback_url: callbackUrl(company), ...moments });
-    expect((await company.as.get(PATH)).body).toEqual(put.body);
+    const putAnswer = await company.as.put(SSO_CONFIG_PATH, { json: oidcConfiguration });
+    expect(putAnswer.status).toBe(200);
+    const { client_secret: _secret, ...open } = oidcConfiguration;
+    const timestamps = { created_at: expect.any(String), updated_at: expect.any(String) };
+    expect(putAnswer.body).toEqual({
+      ...open,
+      trust_email: false,
+      callback_url: makeCallbackUrl(company),
+      ...timestamps,
+    });
+    expect((await company.as.get(SSO_CONFIG_PATH)).body).toEqual(putAnswer.body);
     const row = await env.CONTROL_DB.prepare('SELECT * FROM sso_configurations WHERE company_id = ?')
       .bind(company.id)
       .first();
     expect(row?.client_secret).toMatch(/^v1:/);
-    expect(JSON.stringify(row)).not.toContain(oidc.client_secret);
+    expect(JSON.stringify(row)).not.toContain(oidcConfiguration.client_secret);
   });
 
-  it('keeps its secret for the same issuer and client only', async () => {
-    const { client_secret: _secret, ...without } = oidc;
-    expect((await company.as.put(PATH, { json: { ...without, redirect_uris: [] } })).status).toBe(200);
+  it('keeps its secret only while issuer and client stay the same', async () => {
+    const { client_secret: _secret, ...without } = oidcConfiguration;
+    expect((await company.as.put(SSO_CONFIG_PATH, { json: { ...without, redirect_uris: [] } })).status).toBe(200);
     for (const change of [{ issuer: 'https://evil.example.org' }, { client_id: 'another' }]) {
-      const { status, body } = await company.as.put(PATH, { json: { ...without, ...change } });
+      const { status, body } = await company.as.put(SSO_CONFIG_PATH, { json: { ...without, ...change } });
       expect([status, body.details[0].field]).toEqual([422, 'client_secret']);
     }
-    expect((await (await aCompany()).as.put(PATH, { json: without })).status).toBe(422);
+    expect((await (await createOwnedCompany()).as.put(SSO_CONFIG_PATH, { json: without })).status).toBe(422);
   });
 
   it('may name a SAML provider instead', async () => {
     const { certificate } = await createSigner();
-    const saml = {
+    const samlConfiguration = {
       type: 'saml',
       idp_entity_id: 'https://idp.example.org/saml',
       idp_sso_url: 'https://idp.example.org/sso',
       idp_certificates: [certificate],
-      redirect_uris: [CONSOLE],
+      redirect_uris: [CONSOLE_RETURN_URL],
     };
-    const { status, body } = await company.as.put(PATH, { json: saml });
+    const { status, body } = await company.as.put(SSO_CONFIG_PATH, { json: samlConfiguration });
     expect(status).toBe(200);
     const entityId = `${BASE_URL}/v1/auth/sso/${company.slug}/metadata`;
-    expect(body).toMatchObject({ ...saml, jit_provisioning: false, sp_entity_id: entityId, metadata_url: entityId });
+    expect(body).toMatchObject({
+      ...samlConfiguration,
+      jit_provisioning: false,
+      sp_entity_id: entityId,
+      metadata_url: entityId,
+    });
     expect(body).not.toHaveProperty('issuer');
   });
 
   it('is answered 404 once it is deleted', async () => {
-    const other = await aCompany();
-    await configureSso(other, oidc);
-    expect((await other.as.delete(PATH)).status).toBe(204);
-    expect((await other.as.get(PATH)).status).toBe(404);
-    expect((await tryStart(other.slug, CONSOLE)).body.error).toBe('SSO_NOT_CONFIGURED');
+    const other = await createOwnedCompany();
+    await configureSso(other, oidcConfiguration);
+    expect((await other.as.delete(SSO_CONFIG_PATH)).status).toBe(204);
+    expect((await other.as.get(SSO_CONFIG_PATH)).status).toBe(404);
+    expect((await requestSignInStart(other.slug, CONSOLE_RETURN_URL)).body.error).toBe('SSO_NOT_CONFIGURED');
   });
 
   it('is mailed to the owner and the administrators when it changes', async () => {
-    const told = await aCompany();
-    const administrator = await aUser(told, { can: ['*'] });
-    const strangers = [
-      await aUser(told, { can: ['company:update_sso'] }),
-      await aUser(told, { can: ['*'], on: ['arn:svc:users::*'] }),
-      await aUser(told, { can: ['*'], denied: ['users:list'] }),
-      await aUser(await aCompany(), { can: ['*'] }),
+    const notifiedCompany = await createOwnedCompany();
+    const administrator = await createAllowedUser(notifiedCompany, { can: ['*'] });
+    const uninformedUsers = [
+      await createAllowedUser(notifiedCompany, { can: ['company:update_sso'] }),
+      await createAllowedUser(notifiedCompany, { can: ['*'], on: ['arn:svc:users::*'] }),
+      await createAllowedUser(notifiedCompany, { can: ['*'], denied: ['users:list'] }),
+      await createAllowedUser(await createOwnedCompany(), { can: ['*'] }),
     ];
-    const inactive = await aUser(told, { can: ['*'] });
+    const inactive = await createAllowedUser(notifiedCompany, { can: ['*'] });
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactive.id).run();
-    expect((await administrator.as.put(PATH, { json: oidc })).status).toBe(200);
-    expect((await administrator.as.delete(PATH)).status).toBe(204);
-    for (const address of [told.owner.email, administrator.email]) {
+    expect((await administrator.as.put(SSO_CONFIG_PATH, { json: oidcConfiguration })).status).toBe(200);
+    expect((await administrator.as.delete(SSO_CONFIG_PATH)).status).toBe(204);
+    for (const address of [notifiedCompany.owner.email, administrator.email]) {
       const [removed, changed, ...others] = listMailsTo(address);
       expect(others).toEqual([]);
       expect(changed?.text).toContain(`${administrator.email} has set the identity provider`);
       expect(removed?.text).toContain(`${administrator.email} has taken away the identity provider`);
     }
-    for (const { email } of [...strangers, inactive]) expect(listMailsTo(email)).toEqual([]);
+    for (const { email } of [...uninformedUsers, inactive]) expect(listMailsTo(email)).toEqual([]);
   });
 
   it('is mailed later if the mail service is down', async () => {
-    const told = await aCompany();
-    await whileMailIsDown(() => told.as.put(PATH, { json: oidc }));
-    expect(listMailsTo(told.owner.email)).toEqual([]);
+    const notifiedCompany = await createOwnedCompany();
+    await runWhileMailIsDown(() => notifiedCompany.as.put(SSO_CONFIG_PATH, { json: oidcConfiguration }));
+    expect(listMailsTo(notifiedCompany.owner.email)).toEqual([]);
     advanceClock(61_000);
     await runScheduled();
     resetClock();
-    expect(listMailsTo(told.owner.email)).toHaveLength(1);
+    expect(listMailsTo(notifiedCompany.owner.email)).toHaveLength(1);
   });
 
   it.each<[string, Record<string, unknown>, string]>([
@@ -116,10 +126,18 @@ describe('the configuration of single sign-on', () => {
     ['an issuer that is no URL', { issuer: 'idp' }, 'issuer'],
     ['an empty secret', { client_secret: '' }, 'client_secret'],
     ['a relative redirect_uri', { redirect_uris: ['/signed-in'] }, 'redirect_uris.0'],
-    ['a redirect_uri of another scheme', { redirect_uris: [CONSOLE, 'javascript:alert(1)'] }, 'redirect_uris.1'],
-    ['a redirect_uri with a fragment', { redirect_uris: [`${CONSOLE}#a`] }, 'redirect_uris.0'],
+    [
+      'a redirect_uri of another scheme',
+      { redirect_uris: [CONSOLE_RETURN_URL, 'javascript:alert(1)'] },
+      'redirect_uris.1',
+    ],
+    ['a redirect_uri with a fragment', { redirect_uris: [`${CONSOLE_RETURN_URL}#a`] }, 'redirect_uris.0'],
     ['a redirect_uri with a user name', { redirect_uris: ['https://a@console.test/'] }, 'redirect_uris.0'],
-    ['too many redirect_uris', { redirect_uris: Array.from({ length: 21 }, () => CONSOLE) }, 'redirect_uris'],
+    [
+      'too many redirect_uris',
+      { redirect_uris: Array.from({ length: 21 }, () => CONSOLE_RETURN_URL) },
+      'redirect_uris',
+    ],
     ...[
       'https://login.microsoftonline.com/common/v2.0',
       'https://login.microsoftonline.com/Organizations/v2.0',
@@ -133,16 +151,23 @@ describe('the configuration of single sign-on', () => {
     ]),
     ['jit_provisioning that is no boolean', { jit_provisioning: 'yes' }, 'jit_provisioning'],
   ])('must not have %s', async (_what, change, field) => {
-    const { status, body } = await company.as.put(PATH, { json: { ...oidc, ...change } });
+    const { status, body } = await company.as.put(SSO_CONFIG_PATH, { json: { ...oidcConfiguration, ...change } });
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
     expect(body.details.map((problem: { field: string }) => problem.field)).toEqual([field]);
   });
 
   it('must have valid, single and strong certificates', async () => {
     const [{ certificate }, weak] = [await createSigner(), await createSigner(1024)];
-    const saml = { type: 'saml', idp_entity_id: 'idp', idp_sso_url: 'https://idp.example.org', redirect_uris: [] };
+    const samlConfiguration = {
+      type: 'saml',
+      idp_entity_id: 'idp',
+      idp_sso_url: 'https://idp.example.org',
+      redirect_uris: [],
+    };
     const fields = async (idp_certificates: unknown) => {
-      const { status, body } = await company.as.put(PATH, { json: { ...saml, idp_certificates } });
+      const { status, body } = await company.as.put(SSO_CONFIG_PATH, {
+        json: { ...samlConfiguration, idp_certificates },
+      });
       return status === 422 ? body.details.map(({ field }: { field: string }) => field) : status;
     };
     expect(await fields([`\n${certificate}\r\n`, 'not a certificate'])).toEqual(['idp_certificates.1']);
@@ -156,7 +181,7 @@ describe('the configuration of single sign-on', () => {
 });
 
 describe('the address of a provider in production', () => {
-  const production = { env: { ALLOW_PRIVATE_ISSUERS: 'false' } };
+  const productionEnv = { env: { ALLOW_PRIVATE_ISSUERS: 'false' } };
 
   it.each([
     'http://idp.example.org',
@@ -170,45 +195,53 @@ describe('the address of a provider in production', () => {
     'https://idp.internal',
     'https://idp.example.org:22',
   ])('must not be %s', async (address) => {
-    const issuer = await company.as.put(PATH, { ...production, json: { ...oidc, issuer: address } });
-    expect([issuer.status, issuer.body.details[0].field]).toEqual([422, 'issuer']);
+    const issuerAnswer = await company.as.put(SSO_CONFIG_PATH, {
+      ...productionEnv,
+      json: { ...oidcConfiguration, issuer: address },
+    });
+    expect([issuerAnswer.status, issuerAnswer.body.details[0].field]).toEqual([422, 'issuer']);
     const { certificate } = await createSigner();
-    const saml = { type: 'saml', idp_entity_id: 'i', idp_certificates: [certificate], redirect_uris: [] };
-    const sso = await company.as.put(PATH, { ...production, json: { ...saml, idp_sso_url: address } });
-    expect([sso.status, sso.body.details[0].field]).toEqual([422, 'idp_sso_url']);
+    const samlConfiguration = { type: 'saml', idp_entity_id: 'i', idp_certificates: [certificate], redirect_uris: [] };
+    const ssoAnswer = await company.as.put(SSO_CONFIG_PATH, {
+      ...productionEnv,
+      json: { ...samlConfiguration, idp_sso_url: address },
+    });
+    expect([ssoAnswer.status, ssoAnswer.body.details[0].field]).toEqual([422, 'idp_sso_url']);
   });
 
   it('may be public while the redirect_uri is on the user’s own machine', async () => {
-    const json = { ...oidc, redirect_uris: ['http://localhost:5173/signed-in', CONSOLE] };
-    expect((await company.as.put(PATH, { ...production, json })).status).toBe(200);
-    const plain = { ...oidc, redirect_uris: ['http://console.test/'] };
-    expect((await company.as.put(PATH, { ...production, json: plain })).body.details[0].field).toBe('redirect_uris.0');
+    const json = { ...oidcConfiguration, redirect_uris: ['http://localhost:5173/signed-in', CONSOLE_RETURN_URL] };
+    expect((await company.as.put(SSO_CONFIG_PATH, { ...productionEnv, json })).status).toBe(200);
+    const httpConfiguration = { ...oidcConfiguration, redirect_uris: ['http://console.test/'] };
+    expect(
+      (await company.as.put(SSO_CONFIG_PATH, { ...productionEnv, json: httpConfiguration })).body.details[0].field,
+    ).toBe('redirect_uris.0');
   });
 
   it('is validated again when it is used', async () => {
-    const other = await aCompany();
-    await configureSso(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
-    expect((await tryStart(other.slug, CONSOLE)).status).toBe(200);
-    const { status, body } = await tryStart(other.slug, CONSOLE, production.env);
+    const other = await createOwnedCompany();
+    await configureSso(other, { ...oidcConfiguration, issuer: `${inject('forgerUrl')}/plain` });
+    expect((await requestSignInStart(other.slug, CONSOLE_RETURN_URL)).status).toBe(200);
+    const { status, body } = await requestSignInStart(other.slug, CONSOLE_RETURN_URL, productionEnv.env);
     expect([status, body.error]).toEqual([503, 'SSO_PROVIDER_UNAVAILABLE']);
   });
 });
 
 describe('the scheduled run', () => {
   it('deletes sign-ins that were not finished', async () => {
-    const other = await aCompany();
-    await configureSso(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
+    const other = await createOwnedCompany();
+    await configureSso(other, { ...oidcConfiguration, issuer: `${inject('forgerUrl')}/plain` });
     await startSignIn(other);
     const count = () =>
       env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sso_logins WHERE company_id = ?').bind(other.id).first('n');
-    const run = () =>
+    const runScheduledHandler = () =>
       worker.scheduled({ scheduledTime: 0, cron: '* * * * *', noRetry() {} }, env, {
         waitUntil() {},
       } as unknown as ExecutionContext);
-    await run();
+    await runScheduledHandler();
     expect(await count()).toBe(1);
     advanceClock(10 * 60_000 + 1);
-    await run();
+    await runScheduledHandler();
     resetClock();
     expect(await count()).toBe(0);
   });

@@ -1,50 +1,53 @@
 import { importJWK, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type ApiResponse, call } from '../support/api.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import {
   answerByForm,
   answerByRedirect,
-  CONSOLE,
+  CONSOLE_RETURN_URL,
   configureSso,
   readRedirect,
+  requestSignInStart,
   startSignIn,
-  tryStart,
 } from './support.ts';
 
 afterEach(resetClock);
 
 describe('an OpenID Provider whose answers may be forged', () => {
   let company: Company;
-  const CLIENT = 'our-client';
-  const configuration = (kind: string) => ({
+  const CLIENT_ID = 'our-client';
+  const makeConfiguration = (kind: string) => ({
     type: 'oidc',
     issuer: `${inject('forgerUrl')}/${kind}`,
-    client_id: CLIENT,
+    client_id: CLIENT_ID,
     client_secret: 'a secret',
   });
   beforeAll(async () => {
-    company = await aCompany();
-    await configureSso(company, configuration('plain'));
+    company = await createOwnedCompany();
+    await configureSso(company, makeConfiguration('plain'));
   });
 
-  interface Forged {
+  interface TokenForgery {
     claims?: Record<string, unknown>;
     without?: string[];
     sign?: (token: SignJWT) => Promise<string>;
     kind?: string;
   }
 
-  const signed = async (token: SignJWT) =>
+  const signToken = async (token: SignJWT) =>
     token.setProtectedHeader({ alg: 'RS256', kid: 'forger-1' }).sign(await importJWK(inject('forgerKey'), 'RS256'));
 
-  /** An ID token as the provider should issue it, but for what is said. */
-  async function idToken(nonce: string | null, { claims, without = [], sign = signed, kind = 'plain' }: Forged) {
+  /** Creates an ID token as the provider should issue it, except for the given changes. */
+  async function createIdToken(
+    nonce: string | null,
+    { claims, without = [], sign = signToken, kind = 'plain' }: TokenForgery,
+  ) {
     const now = Math.floor(Date.now() / 1000);
-    const all = {
+    const allClaims = {
       iss: `${inject('forgerUrl')}/${kind}`,
-      aud: CLIENT,
+      aud: CLIENT_ID,
       sub: 'subject',
       iat: now,
       exp: now + 300,
@@ -53,34 +56,34 @@ describe('an OpenID Provider whose answers may be forged', () => {
       email_verified: true,
       ...claims,
     };
-    return sign(new SignJWT(Object.fromEntries(Object.entries(all).filter(([name]) => !without.includes(name)))));
+    return sign(new SignJWT(Object.fromEntries(Object.entries(allClaims).filter(([name]) => !without.includes(name)))));
   }
 
-  async function answer(forged: Forged): Promise<ApiResponse> {
+  async function answerForged(forgery: TokenForgery): Promise<ApiResponse> {
     const { searchParams } = await startSignIn(company);
-    const code = await idToken(searchParams.get('nonce'), forged);
+    const code = await createIdToken(searchParams.get('nonce'), forgery);
     return answerByRedirect(company, { code, state: searchParams.get('state') as string });
   }
 
   it('is accepted when its answer is right, by redirect and by form', async () => {
-    expect(readRedirect(await answer({})).code).toBeTruthy();
+    expect(readRedirect(await answerForged({})).code).toBeTruthy();
     const { searchParams } = await startSignIn(company);
-    const code = await idToken(searchParams.get('nonce'), {});
-    const byForm = await answerByForm(company, { code, state: searchParams.get('state') as string });
-    expect(readRedirect(byForm).code).toBeTruthy();
+    const code = await createIdToken(searchParams.get('nonce'), {});
+    const formAnswer = await answerByForm(company, { code, state: searchParams.get('state') as string });
+    expect(readRedirect(formAnswer).code).toBeTruthy();
   });
 
   it('is sent the client secret in the form if it requires that', async () => {
-    await configureSso(company, configuration('form'));
-    expect(readRedirect(await answer({ kind: 'form' })).code).toBeTruthy();
-    await configureSso(company, configuration('plain'));
+    await configureSso(company, makeConfiguration('form'));
+    expect(readRedirect(await answerForged({ kind: 'form' })).code).toBeTruthy();
+    await configureSso(company, makeConfiguration('plain'));
   });
 
-  it.each<[string, Forged]>([
+  it.each<[string, TokenForgery]>([
     ['another nonce', { claims: { nonce: 'another' } }],
     ['no nonce', { without: ['nonce'] }],
     ['another audience', { claims: { aud: 'another-client' } }],
-    ['several audiences and another authorized party', { claims: { aud: [CLIENT, 'other'], azp: 'other' } }],
+    ['several audiences and another authorized party', { claims: { aud: [CLIENT_ID, 'other'], azp: 'other' } }],
     ['another issuer', { claims: { iss: 'https://elsewhere.test' } }],
     ['a time long past', { claims: { iat: 1_600_000_000, exp: 1_600_000_300 } }],
     ['no expiry', { without: ['exp'] }],
@@ -99,30 +102,34 @@ describe('an OpenID Provider whose answers may be forged', () => {
           token.setProtectedHeader({ alg: 'RS256', kid: 'other' }).sign(await importJWK(inject('forgerKey'), 'RS256')),
       },
     ],
-    ['a changed payload', { sign: async (token) => tamperToken(await signed(token)) }],
-    ['no signature', { sign: async (token) => removeSignature(await signed(token)) }],
-  ])('is refused for an ID token with %s', async (_what, forged) => {
-    expect(readRedirect(await answer(forged))).toEqual({ to: CONSOLE, code: null, error: 'invalid_response' });
+    ['a changed payload', { sign: async (token) => tamperToken(await signToken(token)) }],
+    ['no signature', { sign: async (token) => removeSignature(await signToken(token)) }],
+  ])('is refused for an ID token with %s', async (_what, forgery) => {
+    expect(readRedirect(await answerForged(forgery))).toEqual({
+      to: CONSOLE_RETURN_URL,
+      code: null,
+      error: 'invalid_response',
+    });
   });
 
-  it.each<[string, Forged, string]>([
+  it.each<[string, TokenForgery, string]>([
     ['not verified', { claims: { email_verified: false } }, 'email_not_verified'],
     ['not said to be verified', { without: ['email_verified'] }, 'email_not_verified'],
     ['that is invalid', { claims: { email: 'not an address' } }, 'email_missing'],
     ['that is a list', { claims: { email: ['a@b.test'] } }, 'email_missing'],
     ['with a Kelvin sign for a k', { claims: { email: '\u212Aim@console.test' } }, 'email_missing'],
-  ])('is refused for an address %s', async (_what, forged, error) => {
-    expect(readRedirect(await answer(forged)).error).toBe(error);
+  ])('is refused for an address %s', async (_what, forgery, error) => {
+    expect(readRedirect(await answerForged(forgery)).error).toBe(error);
   });
 
   describe('whose ID token does not say that the address is verified', () => {
     const owner = () => company.owner.email;
-    const info = (claims: Record<string, unknown>) =>
+    const makeUserInfo = (claims: Record<string, unknown>) =>
       `info.${btoa(JSON.stringify({ sub: 'subject', ...claims }))
         .replaceAll('+', '-')
         .replaceAll('/', '_')
         .replaceAll('=', '')}`;
-    afterAll(() => configureSso(company, configuration('plain')));
+    afterAll(() => configureSso(company, makeConfiguration('plain')));
 
     it.each<[what: string, expected: boolean, kind: () => string, trust: boolean, claims: Record<string, unknown>]>([
       ['there is none', false, () => 'plain', false, {}],
@@ -130,38 +137,41 @@ describe('an OpenID Provider whose answers may be forged', () => {
       ['the token says that it is not', false, () => 'plain', true, { email_verified: 'false' }],
       ['xms_edov says so', true, () => 'plain', false, { xms_edov: '1' }],
       ['xms_edov says that it is not', false, () => 'plain', true, { xms_edov: false }],
-      ['UserInfo says so', true, () => info({ email: owner(), email_verified: true }), false, {}],
-      ['UserInfo says that it is not', false, () => info({ email: owner(), email_verified: false }), true, {}],
-      ['UserInfo verifies another', false, () => info({ email: 'x@y.test', email_verified: true }), false, {}],
-      ['UserInfo says nothing', true, () => info({ email: owner() }), true, {}],
-      ['UserInfo is about somebody else', false, () => info({ sub: 'x', email_verified: true }), true, {}],
-    ])('is accepted or refused by other information: %s', async (_what, expected, kind, trust_email, claims) => {
-      await configureSso(company, { ...configuration(kind()), trust_email });
-      const { code } = readRedirect(
-        await answer({ kind: kind(), claims, without: claims.email_verified ? [] : ['email_verified'] }),
-      );
-      expect(code !== null).toBe(expected);
-    });
+      ['UserInfo says so', true, () => makeUserInfo({ email: owner(), email_verified: true }), false, {}],
+      ['UserInfo says that it is not', false, () => makeUserInfo({ email: owner(), email_verified: false }), true, {}],
+      ['UserInfo verifies another', false, () => makeUserInfo({ email: 'x@y.test', email_verified: true }), false, {}],
+      ['UserInfo says nothing', true, () => makeUserInfo({ email: owner() }), true, {}],
+      ['UserInfo is about somebody else', false, () => makeUserInfo({ sub: 'x', email_verified: true }), true, {}],
+    ])(
+      'is accepted or refused according to the userinfo response and trust_email: %s',
+      async (_what, expectedOutcome, kind, trust_email, claims) => {
+        await configureSso(company, { ...makeConfiguration(kind()), trust_email });
+        const { code } = readRedirect(
+          await answerForged({ kind: kind(), claims, without: claims.email_verified ? [] : ['email_verified'] }),
+        );
+        expect(code !== null).toBe(expectedOutcome);
+      },
+    );
 
     it('is refused with the name of the setting trust_email', async () => {
-      await configureSso(company, configuration('plain'));
-      const { headers } = await answer({ without: ['email_verified'] });
-      const sent = new URL(headers.get('location') as string).searchParams;
-      expect(sent.get('error')).toBe('email_not_verified');
-      expect(sent.get('error_description')).toContain('`trust_email`');
+      await configureSso(company, makeConfiguration('plain'));
+      const { headers } = await answerForged({ without: ['email_verified'] });
+      const sentParameters = new URL(headers.get('location') as string).searchParams;
+      expect(sentParameters.get('error')).toBe('email_not_verified');
+      expect(sentParameters.get('error_description')).toContain('`trust_email`');
     });
   });
 
   it('is refused for algorithms without a private key, even if it lists them', async () => {
-    await configureSso(company, configuration('weak'));
+    await configureSso(company, makeConfiguration('weak'));
     const secret = new TextEncoder().encode('a secret');
-    for (const sign of [
+    for (const signForged of [
       (token: SignJWT) => token.setProtectedHeader({ alg: 'HS256' }).sign(secret),
-      async (token: SignJWT) => removeSignature(await signed(token)),
+      async (token: SignJWT) => removeSignature(await signToken(token)),
     ]) {
-      expect(readRedirect(await answer({ sign, kind: 'weak' })).error).toBe('invalid_response');
+      expect(readRedirect(await answerForged({ sign: signForged, kind: 'weak' })).error).toBe('invalid_response');
     }
-    await configureSso(company, configuration('plain'));
+    await configureSso(company, makeConfiguration('plain'));
   });
 
   it('is reported to the console when it denies access', async () => {
@@ -174,16 +184,16 @@ describe('an OpenID Provider whose answers may be forged', () => {
     for (const description of ['acc%E8s%20refus%E9', 'x'.repeat(10_000)]) {
       const state = (await startSignIn(company)).searchParams.get('state') as string;
       const query = `error=access_denied&state=${state}&error_description=${description}&session_state=%E9`;
-      const answer = await call('GET', `/v1/auth/sso/${company.slug}/callback?${query}`);
+      const answer = await callApi('GET', `/v1/auth/sso/${company.slug}/callback?${query}`);
       expect(readRedirect(answer).error).toBe('access_denied');
     }
   });
 
   it('is refused for an answer of another issuer', async () => {
     const { searchParams } = await startSignIn(company);
-    const code = await idToken(searchParams.get('nonce'), {});
-    const answered = { code, state: searchParams.get('state') as string, iss: 'https://elsewhere.test' };
-    expect(readRedirect(await answerByRedirect(company, answered)).error).toBe('invalid_response');
+    const code = await createIdToken(searchParams.get('nonce'), {});
+    const answerParameters = { code, state: searchParams.get('state') as string, iss: 'https://elsewhere.test' };
+    expect(readRedirect(await answerByRedirect(company, answerParameters)).error).toBe('invalid_response');
   });
 
   it.each([
@@ -195,29 +205,32 @@ describe('an OpenID Provider whose answers may be forged', () => {
   });
 
   it('is refused with the state of another company, or one that is ten minutes old', async () => {
-    const other = await aCompany();
-    await configureSso(other, configuration('plain'));
+    const other = await createOwnedCompany();
+    await configureSso(other, makeConfiguration('plain'));
     const { searchParams } = await startSignIn(company);
-    const answered = {
-      code: await idToken(searchParams.get('nonce'), {}),
+    const answerParameters = {
+      code: await createIdToken(searchParams.get('nonce'), {}),
       state: searchParams.get('state') as string,
     };
-    expect((await answerByRedirect(other, answered)).status).toBe(400);
+    expect((await answerByRedirect(other, answerParameters)).status).toBe(400);
     advanceClock(10 * 60_000 + 1);
-    expect((await answerByRedirect(company, answered)).status).toBe(400);
+    expect((await answerByRedirect(company, answerParameters)).status).toBe(400);
   });
 
-  it('is refused when the configuration was changed since the start', async () => {
+  it('is refused when the configuration was changed since the sign-in began', async () => {
     const { searchParams } = await startSignIn(company);
-    const answered = { code: await idToken(searchParams.get('nonce'), {}), state: searchParams.get('state') as string };
-    await configureSso(company, configuration('plain'));
-    expect((await answerByRedirect(company, answered)).status).toBe(400);
+    const answerParameters = {
+      code: await createIdToken(searchParams.get('nonce'), {}),
+      state: searchParams.get('state') as string,
+    };
+    await configureSso(company, makeConfiguration('plain'));
+    expect((await answerByRedirect(company, answerParameters)).status).toBe(400);
   });
 
   it.each(['impostor', 'moved', 'huge', 'absent'])('is not used when its metadata is %s', async (kind) => {
-    const other = await aCompany();
-    await configureSso(other, configuration(kind));
-    const { status, body } = await tryStart(other.slug, CONSOLE);
+    const other = await createOwnedCompany();
+    await configureSso(other, makeConfiguration(kind));
+    const { status, body } = await requestSignInStart(other.slug, CONSOLE_RETURN_URL);
     expect([status, body.error]).toEqual([503, 'SSO_PROVIDER_UNAVAILABLE']);
   });
 });
@@ -231,13 +244,13 @@ async function generateOtherKey(): Promise<CryptoKey> {
   return privateKey;
 }
 
-const encode = (value: unknown) =>
+const encodeJson = (value: unknown) =>
   btoa(JSON.stringify(value)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 
 function tamperToken(token: string): string {
   const [header, payload, signature] = token.split('.') as [string, string, string];
   const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')));
-  return [header, encode({ ...claims, email: `other-${claims.email}` }), signature].join('.');
+  return [header, encodeJson({ ...claims, email: `other-${claims.email}` }), signature].join('.');
 }
 
-const removeSignature = (token: string): string => `${encode({ alg: 'none' })}.${token.split('.')[1]}.`;
+const removeSignature = (token: string): string => `${encodeJson({ alg: 'none' })}.${token.split('.')[1]}.`;

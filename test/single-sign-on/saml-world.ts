@@ -7,35 +7,35 @@ import {
   formatResponse,
   makeValidStatement,
   readAuthnRequest,
+  type SamlStatement,
   type Signer,
-  type Statement,
-  sign,
+  signElement,
 } from '../support/saml-idp.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
-import { answerByForm, CONSOLE, configureSso, exchangeCode, readRedirect, startSignIn } from './support.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { answerByForm, CONSOLE_RETURN_URL, configureSso, exchangeCode, readRedirect, startSignIn } from './support.ts';
 
-/** The provider's entity id. */
-export const IDP = 'https://idp.example.org/saml';
+/** The entity id of the SAML provider. */
+export const IDP_ENTITY_ID = 'https://idp.example.org/saml';
 
-/** Where a person ends up, and with what, whose response is not accepted. */
-export const REFUSED = { to: CONSOLE, code: null, error: 'invalid_response' };
+/** The redirect after a SAML response that is not accepted. */
+export const REFUSED_REDIRECT = { to: CONSOLE_RETURN_URL, code: null, error: 'invalid_response' };
 
-/** A company with a SAML provider, and what that provider can do. */
-export interface SamlWorld {
+/** A company with a SAML provider, and the actions of that provider. */
+export interface SamlProvider {
   company: Company;
   signer: Signer;
   configuration: Record<string, unknown>;
-  /** A response whose assertion is signed and says what is right, but for `changes`. */
-  honest(email: string, changes?: Partial<Statement>): (request: AuthnRequest) => string;
-  /** Has the provider answer a fresh request of the company (or another) with what `make` makes of it. */
-  answer(make: (request: AuthnRequest) => string, to?: Company): Promise<ApiResponse>;
+  /** Makes a response with a signed assertion that is correct, except for `changes`. */
+  makeResponse(email: string, changes?: Partial<SamlStatement>): (request: AuthnRequest) => string;
+  /** Has the provider answer a new request of the company (or of `to`) with the XML that `make` returns for the request. */
+  answerRequest(make: (request: AuthnRequest) => string, to?: Company): Promise<ApiResponse>;
 }
 
-export async function createSamlWorld(): Promise<SamlWorld> {
-  const [company, signer] = [await aCompany(), await createSigner()];
+export async function createSamlProvider(): Promise<SamlProvider> {
+  const [company, signer] = [await createOwnedCompany(), await createSigner()];
   const configuration = {
     type: 'saml',
-    idp_entity_id: IDP,
+    idp_entity_id: IDP_ENTITY_ID,
     idp_sso_url: 'https://idp.example.org/sso?tenant=1',
     idp_certificates: [signer.certificate],
   };
@@ -44,19 +44,19 @@ export async function createSamlWorld(): Promise<SamlWorld> {
     company,
     signer,
     configuration,
-    honest: (email, changes) => (request) => {
-      const said = { ...makeValidStatement(request, IDP, email), ...changes };
-      return sign(formatResponse(said, formatAssertion(said)), 'Assertion', signer);
+    makeResponse: (email, changes) => (request) => {
+      const statement = { ...makeValidStatement(request, IDP_ENTITY_ID, email), ...changes };
+      return signElement(formatResponse(statement, formatAssertion(statement)), 'Assertion', signer);
     },
-    async answer(make, to = company) {
+    async answerRequest(make, to = company) {
       const request = readAuthnRequest(await startSignIn(to));
       return answerByForm(to, { SAMLResponse: encodeBase64(make(request)), RelayState: request.relayState });
     },
   };
 }
 
-/** The address of whoever an answer lets in, or null. */
-export async function readSignedInEmail(answered: ApiResponse): Promise<string | null> {
-  const { code } = readRedirect(answered);
+/** Returns the e-mail address of the user whom an answer signs in, or null. */
+export async function readSignedInEmail(callbackAnswer: ApiResponse): Promise<string | null> {
+  const { code } = readRedirect(callbackAnswer);
   return code === null ? null : (await exchangeCode(code)).body.user.email;
 }

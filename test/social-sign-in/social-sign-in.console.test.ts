@@ -1,48 +1,48 @@
 import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { type ApiResponse, call, createCaller } from '../support/api.ts';
+import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { countRows, sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { otherSpellings } from '../support/spellings.ts';
-import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { listOtherSpellings } from '../support/spellings.ts';
+import { type Company, createAllowedUser, createOwnedCompany } from '../support/worlds.ts';
 
 const AUDIENCE = 'mobile-app';
-const PATH = '/v1/auth/social/config';
+const SOCIAL_CONFIG_PATH = '/v1/auth/social/config';
 
-const forged = (kind: string) => `${inject('forgerUrl')}/${kind}`;
+const makeForgerUrl = (kind: string) => `${inject('forgerUrl')}/${kind}`;
 
-const plain = () => ({ issuer: forged('plain'), audience: AUDIENCE });
+const makePlainProvider = () => ({ issuer: makeForgerUrl('plain'), audience: AUDIENCE });
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
-  const { status } = await company.as.put(PATH, {
+  company = await createOwnedCompany();
+  const { status } = await company.as.put(SOCIAL_CONFIG_PATH, {
     json: {
       providers: [
-        { issuer: forged('plain'), audience: 'another-app' },
-        { issuer: forged('plain'), audience: AUDIENCE },
+        { issuer: makeForgerUrl('plain'), audience: 'another-app' },
+        { issuer: makeForgerUrl('plain'), audience: AUDIENCE },
       ],
     },
   });
   expect(status).toBe(200);
 });
 
-interface Token {
+interface TokenChanges {
   claims?: Record<string, unknown>;
   without?: string[];
   header?: Record<string, unknown>;
   key?: CryptoKey | Uint8Array;
 }
 
-/** An ID token as the provider should issue it, but for what is said. */
-async function idToken({ claims, without = [], header, key }: Token = {}): Promise<string> {
+/** Creates an ID token as the provider should issue it, except for the given changes. */
+async function createIdToken({ claims, without = [], header, key }: TokenChanges = {}): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
-  const all = {
-    iss: forged('plain'),
+  const allClaims = {
+    iss: makeForgerUrl('plain'),
     aud: AUDIENCE,
     sub: 'subject',
     iat: now,
@@ -52,36 +52,37 @@ async function idToken({ claims, without = [], header, key }: Token = {}): Promi
     email_verified: true,
     ...claims,
   };
-  return new SignJWT(Object.fromEntries(Object.entries(all).filter(([name]) => !without.includes(name))))
+  return new SignJWT(Object.fromEntries(Object.entries(allClaims).filter(([name]) => !without.includes(name))))
     .setProtectedHeader({ alg: 'RS256', kid: 'forger-1', ...header })
     .sign(key ?? (await importJWK(inject('forgerKey'), 'RS256')));
 }
 
 const signIn = (social_token: unknown, slug = company.slug): Promise<ApiResponse> =>
-  call('POST', '/v1/auth/social', { json: { company_slug: slug, social_token } });
+  callApi('POST', '/v1/auth/social', { json: { company_slug: slug, social_token } });
 
 describe('an ID token of an identity provider', () => {
   it('signs in the user of its address, in upper or lower case', async () => {
     for (const email of [company.owner.email, company.owner.email.toUpperCase()]) {
-      const { status, body } = await signIn(await idToken({ claims: { email } }));
+      const { status, body } = await signIn(await createIdToken({ claims: { email } }));
       expect([status, body.user?._id]).toEqual([200, company.owner.id]);
       expect((await createCaller(body.token).get('/v1/auth/me')).status).toBe(200);
     }
   });
 
   it('is refused in another spelling of its base64', async () => {
-    const token = await idToken();
-    for (const spelt of otherSpellings(token)) expect([spelt, (await signIn(spelt)).status]).toEqual([spelt, 401]);
+    const token = await createIdToken();
+    for (const spelledToken of listOtherSpellings(token))
+      expect([spelledToken, (await signIn(spelledToken)).status]).toEqual([spelledToken, 401]);
     expect((await signIn(token)).status).toBe(200);
   });
 
   it('may have several audiences when ours is the authorized party', async () => {
     const aud = [AUDIENCE, 'other'];
-    expect((await signIn(await idToken({ claims: { aud, azp: AUDIENCE } }))).status).toBe(200);
-    expect((await signIn(await idToken({ claims: { aud, azp: 'other' } }))).status).toBe(401);
+    expect((await signIn(await createIdToken({ claims: { aud, azp: AUDIENCE } }))).status).toBe(200);
+    expect((await signIn(await createIdToken({ claims: { aud, azp: 'other' } }))).status).toBe(401);
   });
 
-  it.each<[string, Token]>([
+  it.each<[string, TokenChanges]>([
     ['another issuer', { claims: { iss: 'https://elsewhere.test' } }],
     ['no issuer', { without: ['iss'] }],
     ['another audience', { claims: { aud: 'unknown-app' } }],
@@ -101,28 +102,32 @@ describe('an ID token of an identity provider', () => {
     ['the type of an access token', { header: { typ: 'at+jwt' } }],
     ['an unknown key id', { header: { kid: 'unknown' } }],
   ])('is refused with %s', async (_what, token) => {
-    const { status, body } = await signIn(await idToken(token));
+    const { status, body } = await signIn(await createIdToken(token));
     expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
   });
 
   it('of a provider that does not say whether addresses are verified is accepted where the configuration trusts it', async () => {
-    const trusting = await aCompany();
-    const put = (trust_email: boolean) => trusting.as.put(PATH, { json: { providers: [{ ...plain(), trust_email }] } });
-    const tryIt = async (claims: Record<string, unknown> = {}) =>
+    const trustingCompany = await createOwnedCompany();
+    const putTrust = (trust_email: boolean) =>
+      trustingCompany.as.put(SOCIAL_CONFIG_PATH, { json: { providers: [{ ...makePlainProvider(), trust_email }] } });
+    const tryUnverified = async (claims: Record<string, unknown> = {}) =>
       signIn(
-        await idToken({ claims: { email: trusting.owner.email, email_verified: undefined, ...claims } }),
-        trusting.slug,
+        await createIdToken({ claims: { email: trustingCompany.owner.email, email_verified: undefined, ...claims } }),
+        trustingCompany.slug,
       );
-    expect((await put(true)).body.providers).toEqual([{ ...plain(), trust_email: true }]);
-    expect((await tryIt()).status).toBe(200);
-    expect((await tryIt({ email_verified: false })).status).toBe(401);
-    await put(false);
-    const refused = await tryIt();
-    expect([refused.status, JSON.stringify(refused.body)]).toEqual([401, expect.stringContaining('`trust_email`')]);
-    expect((await tryIt({ xms_edov: true })).status).toBe(200);
+    expect((await putTrust(true)).body.providers).toEqual([{ ...makePlainProvider(), trust_email: true }]);
+    expect((await tryUnverified()).status).toBe(200);
+    expect((await tryUnverified({ email_verified: false })).status).toBe(401);
+    await putTrust(false);
+    const refusedSignIn = await tryUnverified();
+    expect([refusedSignIn.status, JSON.stringify(refusedSignIn.body)]).toEqual([
+      401,
+      expect.stringContaining('`trust_email`'),
+    ]);
+    expect((await tryUnverified({ xms_edov: true })).status).toBe(200);
   });
 
-  it('is refused when signed with anything but the key of the provider', async () => {
+  it('is refused when signed with any key but the key of the provider', async () => {
     const { n } = inject('forgerKey') as JWK;
     const publicKey = new TextEncoder().encode(n);
     const { privateKey } = (await crypto.subtle.generateKey(
@@ -130,15 +135,15 @@ describe('an ID token of an identity provider', () => {
       false,
       ['sign', 'verify'],
     )) as CryptoKeyPair;
-    const good = await idToken();
-    const [header, payload, signature] = good.split('.') as [string, string, string];
-    const none = btoa(JSON.stringify({ alg: 'none' })).replaceAll('=', '');
-    const tampered = (await idToken({ claims: { email: 'someone@else.test' } })).split('.')[1];
+    const goodToken = await createIdToken();
+    const [header, payload, signature] = goodToken.split('.') as [string, string, string];
+    const noneHeader = btoa(JSON.stringify({ alg: 'none' })).replaceAll('=', '');
+    const tamperedPayload = (await createIdToken({ claims: { email: 'someone@else.test' } })).split('.')[1];
     for (const token of [
-      await idToken({ header: { alg: 'HS256' }, key: publicKey }),
-      await idToken({ key: privateKey }),
-      `${none}.${payload}.`,
-      `${header}.${tampered}.${signature}`,
+      await createIdToken({ header: { alg: 'HS256' }, key: publicKey }),
+      await createIdToken({ key: privateKey }),
+      `${noneHeader}.${payload}.`,
+      `${header}.${tamperedPayload}.${signature}`,
       `${header}.${payload}`,
       'garbage',
       'x'.repeat(20_000),
@@ -153,72 +158,73 @@ describe('an ID token of an identity provider', () => {
   });
 
   it('signs in neither an unknown person nor an inactive user', async () => {
-    const { id, email } = await aUser(company);
+    const { id, email } = await createAllowedUser(company);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
     for (const address of ['stranger@elsewhere.test', email]) {
-      const { status, body } = await signIn(await idToken({ claims: { email: address } }));
+      const { status, body } = await signIn(await createIdToken({ claims: { email: address } }));
       expect([status, body.error]).toEqual([403, 'FORBIDDEN']);
     }
   });
 
   it('works only for a company with its provider', async () => {
-    const other = await aCompany();
-    const token = await idToken({ claims: { email: other.owner.email } });
+    const other = await createOwnedCompany();
+    const token = await createIdToken({ claims: { email: other.owner.email } });
     expect((await signIn(token, other.slug)).body.error).toBe('INVALID_SOCIAL_TOKEN');
     expect((await signIn(token, 'nobody')).body.error).toBe('COMPANY_NOT_FOUND');
   });
 
   it('does not sign in a user of a similar address', async () => {
-    const { id } = await aUser(company);
+    const { id } = await createAllowedUser(company);
     const email = `kim@${company.slug}.test`;
     await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(email, id).run();
-    const { status, body } = await signIn(await idToken({ claims: { email: email.replace('k', '\u212A') } }));
+    const { status, body } = await signIn(await createIdToken({ claims: { email: email.replace('k', '\u212A') } }));
     expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
   });
 
   it('may be ten minutes old', async () => {
     const iat = Math.floor(Date.now() / 1000) - 570;
-    expect((await signIn(await idToken({ claims: { iat } }))).status).toBe(200);
+    expect((await signIn(await createIdToken({ claims: { iat } }))).status).toBe(200);
   });
 
   it('works once, also if it is used twice at the same time', async () => {
-    const token = await idToken();
-    const late = await sendOvertaken(
+    const token = await createIdToken();
+    const lateSignIn = await sendOvertaken(
       /^insert into "spent_social_tokens"/,
       async () => expect((await signIn(token)).status).toBe(200),
-      (env) => call('POST', '/v1/auth/social', { json: { company_slug: company.slug, social_token: token }, env }),
+      (env) => callApi('POST', '/v1/auth/social', { json: { company_slug: company.slug, social_token: token }, env }),
     );
-    expect([late.status, late.body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
+    expect([lateSignIn.status, lateSignIn.body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
   });
 
-  it('works once in all companies together', async () => {
-    const other = await aCompany();
-    expect((await other.as.put(PATH, { json: { providers: [plain()] } })).status).toBe(200);
-    const { id } = await aUser(other);
+  it('works once across all companies', async () => {
+    const other = await createOwnedCompany();
+    expect((await other.as.put(SOCIAL_CONFIG_PATH, { json: { providers: [makePlainProvider()] } })).status).toBe(200);
+    const { id } = await createAllowedUser(other);
     await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(company.owner.email, id).run();
-    const token = await idToken();
+    const token = await createIdToken();
     expect((await signIn(token)).status).toBe(200);
     expect((await signIn(token, other.slug)).body.error).toBe('INVALID_SOCIAL_TOKEN');
-    expect((await signIn(await idToken(), other.slug)).status).toBe(200);
+    expect((await signIn(await createIdToken(), other.slug)).status).toBe(200);
   });
 
   it('is deleted from the used tokens when it has expired', async () => {
-    const spent = () => env.CONTROL_DB.prepare('SELECT count(*) AS n FROM spent_social_tokens').first<number>('n');
-    await signIn(await idToken());
-    const before = await spent();
+    const countSpentTokens = () =>
+      env.CONTROL_DB.prepare('SELECT count(*) AS n FROM spent_social_tokens').first<number>('n');
+    await signIn(await createIdToken());
+    const spentBefore = await countSpentTokens();
     advanceClock(10 * 60_000);
     await runScheduled();
-    expect(await spent()).toBe(before);
+    expect(await countSpentTokens()).toBe(spentBefore);
     advanceClock(21 * 60_000);
     await runScheduled();
     resetClock();
-    expect(await spent()).toBe(0);
+    expect(await countSpentTokens()).toBe(0);
   });
 
-  it('asks for the second factor of a user who has one', async () => {
-    const { id, email } = await aUser(company);
+  it('asks a user who has a second factor for a code', async () => {
+    const { id, email } = await createAllowedUser(company);
     await env.CONTROL_DB.prepare('UPDATE users SET mfa_enabled = 1 WHERE id = ?').bind(id).run();
-    const { status, body } = await signIn(await idToken({ claims: { email } }));
+    const { status, body } = await signIn(await createIdToken({ claims: { email } }));
     expect(status).toBe(200);
     expect(body).toMatchObject({ requires_2fa: true, pending_2fa_token: expect.any(String) });
     expect(body).not.toHaveProperty('token');
@@ -226,53 +232,53 @@ describe('an ID token of an identity provider', () => {
 });
 
 describe('the provider identity of a user', () => {
-  const anotherSub = (email: string) => idToken({ claims: { email, sub: 'another' } });
+  const createOtherSubject = (email: string) => createIdToken({ claims: { email, sub: 'another' } });
   const REFUSED = [403, 'FORBIDDEN'];
 
-  it('is stored at the first sign-in, after which another with the same address is refused', async () => {
-    const { email } = await aUser(company);
-    expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
-    expect(readStatusAndCode(await signIn(await anotherSub(email)))).toEqual(REFUSED);
-    expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
+  it('is stored at the first sign-in, after which another identity with the same address is refused', async () => {
+    const { email } = await createAllowedUser(company);
+    expect((await signIn(await createIdToken({ claims: { email } }))).status).toBe(200);
+    expect(readStatusAndCode(await signIn(await createOtherSubject(email)))).toEqual(REFUSED);
+    expect((await signIn(await createIdToken({ claims: { email } }))).status).toBe(200);
   });
 
-  it('belongs to one provider, and the same subject of another is refused', async () => {
-    const other = await aCompany();
-    const providers = [plain(), { ...plain(), issuer: forged('form') }];
-    expect((await other.as.put(PATH, { json: { providers } })).status).toBe(200);
+  it('belongs to one provider, and the same subject of another provider is refused', async () => {
+    const other = await createOwnedCompany();
+    const providers = [makePlainProvider(), { ...makePlainProvider(), issuer: makeForgerUrl('form') }];
+    expect((await other.as.put(SOCIAL_CONFIG_PATH, { json: { providers } })).status).toBe(200);
     const claims = { email: other.owner.email };
-    expect((await signIn(await idToken({ claims }), other.slug)).status).toBe(200);
-    const elsewhere = await idToken({ claims: { ...claims, iss: forged('form') } });
-    expect(readStatusAndCode(await signIn(elsewhere, other.slug))).toEqual(REFUSED);
+    expect((await signIn(await createIdToken({ claims }), other.slug)).status).toBe(200);
+    const otherProviderToken = await createIdToken({ claims: { ...claims, iss: makeForgerUrl('form') } });
+    expect(readStatusAndCode(await signIn(otherProviderToken, other.slug))).toEqual(REFUSED);
   });
 
-  it('is that of the first of two sign-ins at the same time', async () => {
-    const { id, email } = await aUser(company);
-    const first = await idToken({ claims: { email } });
-    const json = { company_slug: company.slug, social_token: await anotherSub(email) };
-    const late = await sendOvertaken(
+  it('is stored from the first of two sign-ins at the same time', async () => {
+    const { id, email } = await createAllowedUser(company);
+    const first = await createIdToken({ claims: { email } });
+    const json = { company_slug: company.slug, social_token: await createOtherSubject(email) };
+    const lateSignIn = await sendOvertaken(
       /^insert into "spent_social_tokens"/,
       async () => expect((await signIn(first)).status).toBe(200),
-      (env) => call('POST', '/v1/auth/social', { json, env }),
+      (env) => callApi('POST', '/v1/auth/social', { json, env }),
     );
-    expect(readStatusAndCode(late)).toEqual(REFUSED);
+    expect(readStatusAndCode(lateSignIn)).toEqual(REFUSED);
     expect(await countRows('user_identities where user_id = ?', id)).toBe(1);
   });
 
   it('can be deleted with users:update, and is stored again by the next sign-in', async () => {
-    const { id, email } = await aUser(company);
-    const { as } = await aUser(company, { can: ['users:update'] });
-    await signIn(await idToken({ claims: { email } }));
-    const token = await anotherSub(email);
+    const { id, email } = await createAllowedUser(company);
+    const { as } = await createAllowedUser(company, { can: ['users:update'] });
+    await signIn(await createIdToken({ claims: { email } }));
+    const token = await createOtherSubject(email);
     expect(readStatusAndCode(await signIn(token))).toEqual(REFUSED);
     const path = `/v1/users/${id}/identities`;
-    expect((await (await aUser(company, { can: ['users:get'] })).as.delete(path)).status).toBe(403);
-    expect((await (await aCompany()).as.delete(path)).status).toBe(404);
+    expect((await (await createAllowedUser(company, { can: ['users:get'] })).as.delete(path)).status).toBe(403);
+    expect((await (await createOwnedCompany()).as.delete(path)).status).toBe(404);
     expect(readStatusAndCode(await signIn(token))).toEqual(REFUSED);
     expect((await as.delete(path)).status).toBe(204);
     // A token that was refused is still good.
     expect((await signIn(token)).status).toBe(200);
-    expect(readStatusAndCode(await signIn(await idToken({ claims: { email } })))).toEqual(REFUSED);
+    expect(readStatusAndCode(await signIn(await createIdToken({ claims: { email } })))).toEqual(REFUSED);
     expect((await as.delete(path)).status).toBe(204);
     expect((await as.delete(path)).status).toBe(204);
     expect((await as.delete(`/v1/users/${'0'.repeat(24)}/identities`)).status).toBe(404);
@@ -282,9 +288,9 @@ describe('the provider identity of a user', () => {
 describe('the pinned identity of a user with more permissions than the caller', () => {
   it.each([
     ['the owner', async () => company.owner.id],
-    ['a user with wider permissions', async () => (await aUser(company, { can: ['groups:*'] })).id],
+    ['a user with wider permissions', async () => (await createAllowedUser(company, { can: ['groups:*'] })).id],
   ])('is not deleted by a caller with users:update alone: %s', async (_who, find) => {
-    const { as } = await aUser(company, { can: ['users:update'] });
+    const { as } = await createAllowedUser(company, { can: ['users:update'] });
     expect((await as.delete(`/v1/users/${await find()}/identities`)).status).toBe(403);
   });
 
@@ -294,68 +300,70 @@ describe('the pinned identity of a user with more permissions than the caller', 
 });
 
 describe('a company that signs in by single sign-on alone', () => {
-  it('answers SSO_REQUIRED to a token that fails, as it does to every password', async () => {
-    const other = await aCompany();
-    await must(other.as.put('/v1/company/settings', { json: { sso_only: true } }));
+  it('answers SSO_REQUIRED to an invalid token, as it does to every password', async () => {
+    const other = await createOwnedCompany();
+    await expectSuccess(other.as.put('/v1/company/settings', { json: { sso_only: true } }));
     expect(readStatusAndCode(await signIn('x.y.z', other.slug))).toEqual([403, 'SSO_REQUIRED']);
   });
 });
 
 describe('the signing keys of an identity provider', () => {
-  async function withProvider(provider: Record<string, unknown>): Promise<Company> {
-    const other = await aCompany();
-    expect((await other.as.put(PATH, { json: { providers: [provider] } })).status).toBe(200);
+  async function createCompanyWith(provider: Record<string, unknown>): Promise<Company> {
+    const other = await createOwnedCompany();
+    expect((await other.as.put(SOCIAL_CONFIG_PATH, { json: { providers: [provider] } })).status).toBe(200);
     return other;
   }
 
   it('are read from a configured address without discovery', async () => {
-    const issuer = forged('absent');
-    const other = await withProvider({ issuer, audience: AUDIENCE, jwks_uri: forged('plain/jwks') });
-    const token = await idToken({ claims: { iss: issuer, email: other.owner.email } });
+    const issuer = makeForgerUrl('absent');
+    const other = await createCompanyWith({ issuer, audience: AUDIENCE, jwks_uri: makeForgerUrl('plain/jwks') });
+    const token = await createIdToken({ claims: { iss: issuer, email: other.owner.email } });
     expect((await signIn(token, other.slug)).status).toBe(200);
   });
 
   it.each(['absent', 'impostor', 'moved', 'huge'])('are not read from a provider that is %s', async (kind) => {
-    const issuer = forged(kind);
-    const other = await withProvider({ issuer, audience: AUDIENCE });
-    const token = await idToken({ claims: { iss: issuer, email: other.owner.email } });
+    const issuer = makeForgerUrl(kind);
+    const other = await createCompanyWith({ issuer, audience: AUDIENCE });
+    const token = await createIdToken({ claims: { iss: issuer, email: other.owner.email } });
     const { status, body } = await signIn(token, other.slug);
     expect([status, body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
   });
 
   it('are not read from an address without keys', async () => {
-    for (const jwks_uri of [forged('absent'), forged('plain/.well-known/openid-configuration')]) {
-      const other = await withProvider({ issuer: forged('plain'), audience: AUDIENCE, jwks_uri });
-      const token = await idToken({ claims: { email: other.owner.email } });
+    for (const jwks_uri of [makeForgerUrl('absent'), makeForgerUrl('plain/.well-known/openid-configuration')]) {
+      const other = await createCompanyWith({ issuer: makeForgerUrl('plain'), audience: AUDIENCE, jwks_uri });
+      const token = await createIdToken({ claims: { email: other.owner.email } });
       expect((await signIn(token, other.slug)).status).toBe(503);
     }
   });
 
   it('are not read from a private address in production, even where one was configured', async () => {
-    const json = { company_slug: company.slug, social_token: await idToken() };
-    const { status } = await call('POST', '/v1/auth/social', { json, env: { ALLOW_PRIVATE_ISSUERS: 'false' } });
+    const json = { company_slug: company.slug, social_token: await createIdToken() };
+    const { status } = await callApi('POST', '/v1/auth/social', { json, env: { ALLOW_PRIVATE_ISSUERS: 'false' } });
     expect(status).toBe(503);
   });
 });
 
 describe('the configuration of social sign-in', () => {
   it('is empty at first, and then returned as it was set', async () => {
-    const other = await aCompany();
-    expect((await other.as.get(PATH)).body).toEqual({ providers: [] });
+    const other = await createOwnedCompany();
+    expect((await other.as.get(SOCIAL_CONFIG_PATH)).body).toEqual({ providers: [] });
     const providers = [
       { issuer: 'https://accounts.example.org', audience: 'web' },
       { issuer: 'https://id.example.org', audience: 'web', jwks_uri: 'https://id.example.org/keys' },
     ];
-    const { status, body } = await other.as.put(PATH, { json: { providers } });
+    const { status, body } = await other.as.put(SOCIAL_CONFIG_PATH, { json: { providers } });
     expect([status, body]).toEqual([200, { providers }]);
-    expect((await other.as.get(PATH)).body).toEqual({ providers });
+    expect((await other.as.get(SOCIAL_CONFIG_PATH)).body).toEqual({ providers });
   });
 
   it('is mailed to the owner and the administrators when it changes', async () => {
-    const theirs = await aCompany();
-    const administrator = await aUser(theirs, { can: ['*'] });
-    expect((await administrator.as.put(PATH, { json: { providers: [plain()] } })).status).toBe(200);
-    for (const email of [theirs.owner.email, administrator.email]) {
+    const otherCompany = await createOwnedCompany();
+    const administrator = await createAllowedUser(otherCompany, { can: ['*'] });
+    expect(
+      (await administrator.as.put(SOCIAL_CONFIG_PATH, { json: { providers: [makePlainProvider()] } })).status,
+    ).toBe(200);
+    for (const email of [otherCompany.owner.email, administrator.email]) {
       expect(readNewestMail(email).text).toContain(
         `${administrator.email} has set the providers whose sign-ins are accepted`,
       );
@@ -374,7 +382,7 @@ describe('the configuration of social sign-in', () => {
     ],
     [Array.from({ length: 21 }, () => ({ issuer: 'https://a.example.org', audience: 'b' })), 'providers'],
   ])('must be valid (%#)', async (providers, field) => {
-    const { status, body } = await company.as.put(PATH, {
+    const { status, body } = await company.as.put(SOCIAL_CONFIG_PATH, {
       json: { providers },
       env: { ALLOW_PRIVATE_ISSUERS: 'false' },
     });

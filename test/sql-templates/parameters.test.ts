@@ -39,8 +39,8 @@ describe('a parameter of an SQL template', () => {
     ['date_range', ['2024-01-01', '2024-01-31'], 'refused'],
     ['date_range', '2024-01-01', 'refused'],
   ])('of the kind %s has for the input %j the value %j', (kind, input, expected) => {
-    const coerced = coerceParameter(kind, input);
-    expect('problem' in coerced ? 'refused' : coerced.value).toEqual(expected);
+    const coercedValue = coerceParameter(kind, input);
+    expect('problem' in coercedValue ? 'refused' : coercedValue.value).toEqual(expected);
   });
 
   it.each(PARAMETER_KINDS)('of the kind %s is null without a value', (kind) => {

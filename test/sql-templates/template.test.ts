@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTemplate } from '../../src/sql-templates/compiled.ts';
-import { sqlTokens } from '../../src/sql-templates/lexer.ts';
+import { listSqlTokens } from '../../src/sql-templates/lexer.ts';
 import { type BoundValue, coerceParameter, type ParameterKind } from '../../src/sql-templates/parameters.ts';
-import { findMisuse, parseTemplate, TemplateError, takesList } from '../../src/sql-templates/template.ts';
+import { acceptsList, findMisuse, parseTemplate, TemplateError } from '../../src/sql-templates/template.ts';
 
-const KINDS = new Map<string, ParameterKind>([
+const PARAMETER_KINDS = new Map<string, ParameterKind>([
   ['r', 'select'],
   ['m', 'multi_select'],
   ['q', 'text'],
@@ -13,7 +13,7 @@ const KINDS = new Map<string, ParameterKind>([
   ['d', 'date'],
   ['p', 'date_range'],
 ]);
-const ALL: Record<string, unknown> = {
+const ALL_VALUES: Record<string, unknown> = {
   r: 'R1',
   m: ['M1', 'M2'],
   q: 'Q1',
@@ -22,18 +22,19 @@ const ALL: Record<string, unknown> = {
   p: { from: '2024-01-01', to: '2024-02-01' },
 };
 
-const valuesOf = (sent: Record<string, unknown>) =>
+const coerceValues = (sentValues: Record<string, unknown>) =>
   new Map(
-    Object.entries(sent).map(([slug, input]): [string, BoundValue] => {
-      const coerced = coerceParameter(KINDS.get(slug) as ParameterKind, input);
-      if ('problem' in coerced) throw new Error(coerced.problem);
-      return [slug, coerced.value];
+    Object.entries(sentValues).map(([slug, input]): [string, BoundValue] => {
+      const coercedValue = coerceParameter(PARAMETER_KINDS.get(slug) as ParameterKind, input);
+      if ('problem' in coercedValue) throw new Error(coercedValue.problem);
+      return [slug, coercedValue.value];
     }),
   );
-const compile = (sql: string, sent: Record<string, unknown> = ALL) =>
-  compileTemplate(parseTemplate(sql), KINDS, valuesOf(sent));
-/** Spaces do not count. */
-const plain = (sql: string, sent?: Record<string, unknown>) => compile(sql, sent).text.replaceAll(/\s+/g, ' ').trim();
+const compileSql = (sql: string, sentValues: Record<string, unknown> = ALL_VALUES) =>
+  compileTemplate(parseTemplate(sql), PARAMETER_KINDS, coerceValues(sentValues));
+/** Returns the compiled text with spaces normalized. */
+const compilePlain = (sql: string, sentValues?: Record<string, unknown>) =>
+  compileSql(sql, sentValues).text.replaceAll(/\s+/g, ' ').trim();
 
 describe('an SQL template', () => {
   it.each([
@@ -87,7 +88,7 @@ describe('an SQL template', () => {
     ['{{q}} /* open {{q}}', '($1::text)'],
     ['{{q}} $a$ open {{q}}', '($1::text) $a$ open {{q}}'],
   ])('binds parameters with their types: %s', (sql, expected) => {
-    expect(plain(sql)).toBe(expected);
+    expect(compilePlain(sql)).toBe(expected);
   });
 
   it.each([
@@ -121,9 +122,9 @@ describe('an SQL template', () => {
       'm = ANY( ($1::text[]) )',
       ['{"a\\"b","c\\\\d","e\'f","{g}","h,i"," ","NULL"}'],
     ],
-  ])('keeps an optional clause only if its parameters have values: %s with %j', (sql, sent, text, values) => {
-    expect(plain(sql, sent)).toBe(text);
-    expect(compile(sql, sent).values).toEqual(values);
+  ])('keeps an optional clause only if its parameters have values: %s with %j', (sql, sentValues, text, values) => {
+    expect(compilePlain(sql, sentValues)).toBe(text);
+    expect(compileSql(sql, sentValues).values).toEqual(values);
   });
 
   it.each([
@@ -159,38 +160,47 @@ describe('an SQL template', () => {
 
   it('binds an empty list, and keeps the clause of its parameter', () => {
     const values = new Map<string, BoundValue>([['r', { type: 'list', values: [] }]]);
-    expect(compileTemplate(parseTemplate('[[r = ANY({{r}})]]'), KINDS, values)).toEqual({
+    expect(compileTemplate(parseTemplate('[[r = ANY({{r}})]]'), PARAMETER_KINDS, values)).toEqual({
       text: expect.stringContaining('r = ANY('),
       values: ['{}'],
     });
   });
 
-  it('refuses several values where it compares with one', () => {
+  it('refuses several values where its SQL compares with one value', () => {
     const values = new Map<string, BoundValue>([['r', { type: 'list', values: ['a', 'b'] }]]);
-    expect(() => compileTemplate(parseTemplate('r = {{r}}'), KINDS, values)).toThrow(TemplateError);
-    expect(() => compileTemplate(parseTemplate('r = ANY({{r}}) OR r = {{r}}'), KINDS, values)).toThrow(TemplateError);
+    expect(() => compileTemplate(parseTemplate('r = {{r}}'), PARAMETER_KINDS, values)).toThrow(TemplateError);
+    expect(() => compileTemplate(parseTemplate('r = ANY({{r}}) OR r = {{r}}'), PARAMETER_KINDS, values)).toThrow(
+      TemplateError,
+    );
   });
 
   it('reports which parameters accept a list, and which are misused', () => {
     const template = parseTemplate('r = ANY({{r}}) AND q = {{q}} AND {{p}} = {{q.from}} AND {{other}}');
     expect([
-      takesList(template, 'r', 'select'),
-      takesList(template, 'q', 'select'),
-      takesList(template, 'q', 'multi_select'),
+      acceptsList(template, 'r', 'select'),
+      acceptsList(template, 'q', 'select'),
+      acceptsList(template, 'q', 'multi_select'),
     ]).toEqual([true, false, true]);
-    expect(template.placeholders.map((place) => findMisuse(place, KINDS.get(place.slug)) !== undefined)).toEqual([
-      false,
-      false,
-      true,
-      true,
-      true,
-    ]);
+    expect(
+      template.placeholders.map(
+        (placeholder) => findMisuse(placeholder, PARAMETER_KINDS.get(placeholder.slug)) !== undefined,
+      ),
+    ).toEqual([false, false, true, true, true]);
   });
 });
 
 describe('any random SQL template', () => {
   const value = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 40 }).map((text) => `«${text}»`);
-  const hostile = fc.constantFrom("»'; DROP TABLE x; --", '»{{q}}', '»[[ {{n}} ]]', '»$1', '»$$', '»*/', '»"', '»\\');
+  const hostileValue = fc.constantFrom(
+    "»'; DROP TABLE x; --",
+    '»{{q}}',
+    '»[[ {{n}} ]]',
+    '»$1',
+    '»$$',
+    '»*/',
+    '»"',
+    '»\\',
+  );
   const fragments = fc.array(
     fc.constantFrom(
       '{{q}}',
@@ -216,16 +226,25 @@ describe('any random SQL template', () => {
 
   it('is compiled to a text that contains no value and does not depend on values', () => {
     fc.assert(
-      fc.property(fragments, fc.oneof(value, hostile), fc.oneof(value, hostile), (parts, one, other) => {
-        const sql = parts.join(' ');
-        const [a, b] = [one, other].map((text) =>
-          compile(sql, { q: text.replaceAll('\0', ''), r: text.replaceAll('\0', ''), m: [text.replaceAll('\0', '')] }),
-        );
-        expect(a?.text).toBe(b?.text);
-        expect(a?.text).not.toContain(one);
-        const numbers = [...(a?.text ?? '').matchAll(/\$(\d+)::/g)].map(([, number]) => Number(number));
-        expect(new Set(numbers)).toEqual(new Set(a?.values.map((_, index) => index + 1)));
-      }),
+      fc.property(
+        fragments,
+        fc.oneof(value, hostileValue),
+        fc.oneof(value, hostileValue),
+        (parts, firstValue, other) => {
+          const sql = parts.join(' ');
+          const [a, b] = [firstValue, other].map((text) =>
+            compileSql(sql, {
+              q: text.replaceAll('\0', ''),
+              r: text.replaceAll('\0', ''),
+              m: [text.replaceAll('\0', '')],
+            }),
+          );
+          expect(a?.text).toBe(b?.text);
+          expect(a?.text).not.toContain(firstValue);
+          const numbers = [...(a?.text ?? '').matchAll(/\$(\d+)::/g)].map(([, number]) => Number(number));
+          expect(new Set(numbers)).toEqual(new Set(a?.values.map((_, index) => index + 1)));
+        },
+      ),
       { numRuns: 3_000 },
     );
   });
@@ -234,9 +253,9 @@ describe('any random SQL template', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 60 }), (sql) => {
         fc.pre(!/\{\{|\[\[|\$\d/.test(sql) && !/[;]/.test(sql));
-        const compiled = compile(sql, {});
-        expect(compiled.values).toEqual([]);
-        expect(sql.startsWith(compiled.text)).toBe(true);
+        const compiledTemplate = compileSql(sql, {});
+        expect(compiledTemplate.values).toEqual([]);
+        expect(sql.startsWith(compiledTemplate.text)).toBe(true);
       }),
       { numRuns: 3_000 },
     );
@@ -245,7 +264,7 @@ describe('any random SQL template', () => {
   it('is split into tokens without gaps', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'aeuEU&$1\'"\\-/*\n [{;é'), maxLength: 60 }), (sql) => {
-        const tokens = sqlTokens(sql);
+        const tokens = listSqlTokens(sql);
         expect(tokens.map(({ start, end }) => sql.slice(start, end)).join('')).toBe(sql);
         for (const { start, end } of tokens) expect(end).toBeGreaterThan(start);
       }),
@@ -254,11 +273,11 @@ describe('any random SQL template', () => {
   });
 
   it('may have at most 20 optional clauses with a default per line', () => {
-    const clauses = (count: number) => '[[{{q}}--]] '.repeat(count);
-    expect(() => parseTemplate(clauses(21))).toThrow('a line holds at most 20 optional clauses with a default');
-    const { pieces } = parseTemplate(`${clauses(20)}\n`.repeat(80));
-    const places = pieces.reduce((sum, { place }) => sum + place.unless.length, 0);
-    expect(places).toBeLessThanOrEqual(20 * pieces.length);
+    const makeClauses = (count: number) => '[[{{q}}--]] '.repeat(count);
+    expect(() => parseTemplate(makeClauses(21))).toThrow('a line holds at most 20 optional clauses with a default');
+    const { pieces } = parseTemplate(`${makeClauses(20)}\n`.repeat(80));
+    const conditionCount = pieces.reduce((sum, { place }) => sum + place.unless.length, 0);
+    expect(conditionCount).toBeLessThanOrEqual(20 * pieces.length);
   });
 
   // In time that grows with the square of the length, these would outlast the limit of the test.
@@ -271,6 +290,6 @@ describe('any random SQL template', () => {
     '{{q}}'.repeat(200_000),
     '[[{{q}}]]'.repeat(100_000),
   ])('is compiled in time that grows with its length, however deeply nested it is: %#', (sql) => {
-    expect(() => compile(sql)).not.toThrow();
+    expect(() => compileSql(sql)).not.toThrow();
   });
 });

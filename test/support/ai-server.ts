@@ -4,16 +4,16 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Base of an OpenAI-compatible provider that does what a test's script says: see `createModel`. */
+    /** The base URL of an OpenAI-compatible provider that follows a test's script: see `createModel`. */
     aiServerUrl: string;
   }
 }
 
-/** The one key that the provider accepts. */
+/** The only key that the provider accepts. */
 export const AI_KEY = 'key-of-the-tests';
 
-/** What the provider does with one request. The last step of a script is repeated. */
-export type Step =
+/** The provider's reaction to one request. The last step of a script is repeated. */
+export type ScriptStep =
   /** Answers this, as JSON, after `afterMs`. */
   | { answer: unknown; afterMs?: number; model?: string }
   /** Answers a content that is this text. */
@@ -29,13 +29,13 @@ export type Step =
   /** Says nothing and hangs up. */
   | { hangUp: true };
 
-/** A request as the provider got it. */
-export interface AskedRequest {
+/** A request as the provider received it. */
+export interface ReceivedRequest {
   model: string;
   messages: { role: string; content: string }[];
   response_format: { type: string; json_schema: { name: string; strict: boolean; schema: Schema } };
   max_completion_tokens: number;
-  /** When it came. Milliseconds since the epoch. */
+  /** When the request arrived, in milliseconds since the epoch. */
   at: number;
 }
 
@@ -48,7 +48,10 @@ interface Schema {
   anyOf?: Schema[];
 }
 
-/** A provider on a socket of this machine, for the whole run. `/{script}/v1/chat/completions` follows the script of that name. */
+/**
+ * Starts the provider on a socket of this machine, for the whole run. `/{script}/v1/chat/completions` follows the script of that
+ * name.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = createServer(createProvider());
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -60,7 +63,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 function createProvider(): RequestListener {
-  const scripts = new Map<string, { steps: Step[]; asked: AskedRequest[] }>();
+  const scripts = new Map<string, { steps: ScriptStep[]; asked: ReceivedRequest[] }>();
   return async (request, response) => {
     const [, name = '', ...rest] = (request.url ?? '').split('/');
     const path = rest.join('/');
@@ -73,16 +76,20 @@ function createProvider(): RequestListener {
     if (path === '_asked') return sendJson(response, 200, script.asked);
     if (path !== 'v1/chat/completions') return sendJson(response, 404, { error: { message: 'unknown route' } });
 
-    const body = JSON.parse(await readText(request)) as AskedRequest;
-    const refused = findRefusal(request, body);
-    if (refused) return sendJson(response, refused.status, { error: { message: refused.message } });
+    const body = JSON.parse(await readText(request)) as ReceivedRequest;
+    const refusal = findRefusal(request, body);
+    if (refusal) return sendJson(response, refusal.status, { error: { message: refusal.message } });
     script.asked.push({ ...body, at: Date.now() });
-    const step = script.steps.length > 1 ? (script.steps.shift() as Step) : script.steps[0];
-    await performStep(step as Step, body, response);
+    const step = script.steps.length > 1 ? (script.steps.shift() as ScriptStep) : script.steps[0];
+    await performStep(step as ScriptStep, body, response);
   };
 }
 
-async function performStep(step: Step, asked: AskedRequest, response: ServerResponse): Promise<void> {
+async function performStep(
+  step: ScriptStep,
+  receivedRequest: ReceivedRequest,
+  response: ServerResponse,
+): Promise<void> {
   if ('hangUp' in step) return void response.destroy();
   if ('status' in step) {
     // Providers like to repeat the key they were sent.
@@ -91,39 +98,42 @@ async function performStep(step: Step, asked: AskedRequest, response: ServerResp
   }
   if ('body' in step) return void response.writeHead(200, { 'content-type': 'application/json' }).end(step.body);
   if ('half' in step || 'stall' in step) {
-    const whole = JSON.stringify(toCompletion(asked, JSON.stringify({ payload: {} })));
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length });
-    response.write(whole.slice(0, whole.length / 2));
+    const wholeAnswer = JSON.stringify(toCompletion(receivedRequest, JSON.stringify({ payload: {} })));
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': wholeAnswer.length });
+    response.write(wholeAnswer.slice(0, wholeAnswer.length / 2));
     return 'half' in step ? void setTimeout(() => response.destroy(), 50) : undefined;
   }
-  if ('text' in step) return sendJson(response, 200, toCompletion(asked, step.text, step.finishReason));
+  if ('text' in step) return sendJson(response, 200, toCompletion(receivedRequest, step.text, step.finishReason));
   if (step.afterMs) await new Promise((resolve) => setTimeout(resolve, step.afterMs));
   sendJson(response, 200, {
-    ...toCompletion(asked, JSON.stringify(step.answer)),
+    ...toCompletion(receivedRequest, JSON.stringify(step.answer)),
     ...(step.model && { model: step.model }),
   });
 }
 
-const toCompletion = (asked: AskedRequest, content: string, finishReason = 'stop') => ({
+const toCompletion = (receivedRequest: ReceivedRequest, content: string, finishReason = 'stop') => ({
   id: 'chatcmpl-1',
   object: 'chat.completion',
   created: 1,
-  model: asked.model,
+  model: receivedRequest.model,
   choices: [{ index: 0, finish_reason: finishReason, message: { role: 'assistant', content, refusal: null } }],
   usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
 });
 
-/** What OpenAI itself would refuse. */
-function findRefusal(request: IncomingMessage, asked: AskedRequest): { status: number; message: string } | undefined {
+/** Returns the error with which OpenAI itself would refuse a request, if it would. */
+function findRefusal(
+  request: IncomingMessage,
+  receivedRequest: ReceivedRequest,
+): { status: number; message: string } | undefined {
   if (request.headers.authorization !== `Bearer ${AI_KEY}`) return { status: 401, message: 'Incorrect API key' };
-  const format = asked.response_format;
+  const format = receivedRequest.response_format;
   if (format?.type !== 'json_schema' || !format.json_schema.strict) return { status: 400, message: 'no strict schema' };
   if (!/^[\w-]{1,64}$/.test(format.json_schema.name)) return { status: 400, message: 'name of the schema' };
   const problem = findSchemaProblem(format.json_schema.schema);
   return problem ? { status: 400, message: problem } : undefined;
 }
 
-/** Strict mode wants every object closed and every member required. */
+/** Returns the problem of a schema in strict mode, which requires every object to be closed and every member to be required. */
 function findSchemaProblem(schema: Schema): string | undefined {
   for (const part of schema.anyOf ?? []) {
     const problem = findSchemaProblem(part);

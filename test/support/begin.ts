@@ -2,11 +2,11 @@ import { applyD1Migrations, type D1Migration, env, reset } from 'cloudflare:test
 import { beforeAll, vi } from 'vitest';
 import { touchesAccess } from '../../src/db/access-changes.ts';
 import { hashing } from '../../src/platform/passwords.ts';
-import { rememberMainModule, setTimersPlainly } from './cheaper-runner.ts';
+import { rememberMainModule, restoreRuntimeTimers } from './cheaper-runner.ts';
 import { resetClock } from './clock.ts';
 import { forgetPrincipals } from './known-principals.ts';
 import { endWorkOfEarlierFiles } from './main.ts';
-import { countAnew } from './worlds.ts';
+import { restartNumbering } from './worlds.ts';
 
 // What the Worker logs without an error would fill the screen.
 console.log = () => undefined;
@@ -17,10 +17,10 @@ beforeAll(async () => {
   vi.useRealTimers();
   vi.restoreAllMocks();
   resetClock();
-  countAnew();
+  restartNumbering();
   rememberMainModule();
-  setTimersPlainly();
-  forgetWhatIsWrittenBehind();
+  restoreRuntimeTimers();
+  forgetOnDirectWrites();
   // A tenth of a second for every person of every test adds up.
   hashing.cost = { memorySize: 64, passes: 1, parallelism: 1 };
   await endWorkOfEarlierFiles();
@@ -28,8 +28,8 @@ beforeAll(async () => {
   await migrate(env.CONTROL_DB, env.CONTROL_DB_MIGRATIONS);
 });
 
-/** What a test writes behind the API's back announces itself to nobody: the isolate begins anew. */
-function forgetWhatIsWrittenBehind(): void {
+/** Empties the isolate's cache of principals when a test changes access directly in the database, which notifies nobody. */
+function forgetOnDirectWrites(): void {
   const prepare = env.CONTROL_DB.prepare.bind(env.CONTROL_DB);
   env.CONTROL_DB.prepare = (sql) => {
     if (touchesAccess(sql)) forgetPrincipals();
@@ -37,9 +37,9 @@ function forgetWhatIsWrittenBehind(): void {
   };
 }
 
-/** On a busy machine `reset` can come before the last file's work is over, and leave what that wrote. */
+/** Resets all storage, repeatedly: on a busy machine work of the previous file can still write after the first `reset`. */
 async function resetAll(): Promise<void> {
-  for (let tries = 0; tries < 5; tries += 1) {
+  for (let attempt = 0; attempt < 5; attempt += 1) {
     await reset();
     if ((await countTables(env.CONTROL_DB)) === 0) return;
   }
@@ -49,6 +49,6 @@ async function resetAll(): Promise<void> {
 const countTables = (database: D1Database): Promise<number | null> =>
   database.prepare("select count(*) as tables from sqlite_master where name = 'd1_migrations'").first('tables');
 
-/** All of them in one batch: each is a round trip otherwise. */
+/** Applies all migrations in one batch, because each would be a round trip otherwise. */
 const migrate = (database: D1Database, migrations: D1Migration[]) =>
   applyD1Migrations(database, [{ name: 'all', queries: migrations.flatMap(({ queries }) => queries) }]);

@@ -8,16 +8,16 @@ declare global {
 
 const MAIN_MODULE = new URL('./main.ts', import.meta.url).pathname;
 
-const imports = new WeakMap<ModuleRunner, ModuleRunner['import']>();
+const originalImports = new WeakMap<ModuleRunner, ModuleRunner['import']>();
 
 /**
- * At each call of a Durable Object Vitest asks its process, a round trip away, what the Worker's module is: a third of what a
- * request of a test costs. From here on it is asked once a file.
+ * Makes Vitest load the Worker's module once a file instead of at each call of a Durable Object, which needs a round trip to its
+ * process: a third of the cost of a test's request.
  */
 export function rememberMainModule(): void {
   const { moduleRunner } = globalThis.__vitest_mocker__;
-  const load = imports.get(moduleRunner) ?? moduleRunner.import.bind(moduleRunner);
-  imports.set(moduleRunner, load);
+  const load = originalImports.get(moduleRunner) ?? moduleRunner.import.bind(moduleRunner);
+  originalImports.set(moduleRunner, load);
   let main: unknown;
   moduleRunner.import = async (id) => {
     if (id !== MAIN_MODULE) return load(id);
@@ -27,9 +27,9 @@ export function rememberMainModule(): void {
 }
 
 /**
- * Vitest's plugin looks at the stack of whoever sets a timer, for Vitest's own, which took theirs before any test: ours are set
- * as the runtime has it.
+ * Gives tests the runtime's own timer functions. Vitest's plugin inspects the stack of every caller that sets a timer, to find
+ * Vitest's own timers, which are set before any test.
  */
-export function setTimersPlainly(): void {
+export function restoreRuntimeTimers(): void {
   globalThis.setTimeout = Object.getPrototypeOf(globalThis).setTimeout.bind(globalThis);
 }

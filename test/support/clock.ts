@@ -5,24 +5,24 @@ import worker from './worker.ts';
 
 const realNow = clock.now;
 
-/** The Worker's clock goes on, `ms` ahead. */
+/** Moves the Worker's clock `ms` ahead of the real time, from where it runs on. */
 export const advanceClock = (ms: number): void => {
   clock.now = () => realNow() + ms;
 };
 
-/** The Worker's clock stands still at `ms` since the epoch. */
+/** Stops the Worker's clock at `ms` since the epoch. */
 export const stopClockAt = (ms: number): void => {
   clock.now = () => ms;
 };
 
-/** The Worker's clock is right again. */
+/** Resets the Worker's clock to the real time. */
 export const resetClock = (): void => {
   clock.now = realNow;
 };
 
-/** Runs what the platform triggers once a minute. `changed` are variables and bindings that differ for this run. */
-export async function runScheduled(changed: Record<string, unknown> = {}): Promise<void> {
+/** Runs the tasks that the platform triggers once a minute. `changedEnv` are variables and bindings that differ for this run. */
+export async function runScheduled(changedEnv: Record<string, unknown> = {}): Promise<void> {
   const execution = createExecutionContext();
-  await worker.scheduled(createScheduledController(), { ...env, EMAIL, ...changed } as typeof env, execution);
+  await worker.scheduled(createScheduledController(), { ...env, EMAIL, ...changedEnv } as typeof env, execution);
   await waitOnExecutionContext(execution);
 }

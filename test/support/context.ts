@@ -4,8 +4,8 @@ import type { Actor } from '../../src/access/actors.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { EMAIL } from './mail.ts';
 
-/** Runs `work` with the context of an actor, as the Worker would. What it defers is done when this resolves. */
-export async function inContext<A extends Actor, T>(actor: A, work: (ctx: Context<A>) => Promise<T>): Promise<T> {
+/** Runs `work` with the context of an actor, as the Worker would. Deferred work is done when this resolves. */
+export async function runInContext<A extends Actor, T>(actor: A, work: (ctx: Context<A>) => Promise<T>): Promise<T> {
   const execution = createExecutionContext();
   const origin = {
     env: { ...env, EMAIL },

@@ -1,33 +1,37 @@
 import { env } from 'cloudflare:test';
 
 /**
- * The environment with every query to the control database counted, a batch as one, and with the characters of the longest answer as
- * JSON.
+ * Creates an environment that counts every query to the control database, a batch as one, and measures the characters of the
+ * longest answer as JSON.
  */
 export function createCountingD1(): { env: Record<string, string>; calls(): number; longest(): number } {
-  let calls = 0;
-  let longest = 0;
-  const measure = async (answer: unknown) => {
-    longest = Math.max(longest, JSON.stringify(await answer)?.length ?? 0);
+  let callCount = 0;
+  let longestAnswer = 0;
+  const measureAnswer = async (answer: unknown) => {
+    longestAnswer = Math.max(longestAnswer, JSON.stringify(await answer)?.length ?? 0);
   };
-  const counting = <T extends object>(inner: T, names: readonly string[]): T =>
-    new Proxy(inner, {
+  const wrapCounting = <T extends object>(wrappedObject: T, names: readonly string[]): T =>
+    new Proxy(wrappedObject, {
       get(target, property) {
         const value = Reflect.get(target, property);
         if (typeof value !== 'function') return value;
-        return (...given: unknown[]) => {
+        return (...callArguments: unknown[]) => {
           const isCall = names.includes(String(property));
-          if (isCall) calls += 1;
-          const result = Reflect.apply(value, target, given);
-          if (isCall) void measure(result).catch(() => undefined);
+          if (isCall) callCount += 1;
+          const result = Reflect.apply(value, target, callArguments);
+          if (isCall) void measureAnswer(result).catch(() => undefined);
           return property === 'prepare' || property === 'bind'
-            ? counting(result, ['all', 'raw', 'run', 'first'])
+            ? wrapCounting(result, ['all', 'raw', 'run', 'first'])
             : result;
         };
       },
     });
   const CONTROL_DB = {
-    withSession: (constraint: string) => counting(env.CONTROL_DB.withSession(constraint), ['batch']),
+    withSession: (constraint: string) => wrapCounting(env.CONTROL_DB.withSession(constraint), ['batch']),
   };
-  return { env: { CONTROL_DB } as unknown as Record<string, string>, calls: () => calls, longest: () => longest };
+  return {
+    env: { CONTROL_DB } as unknown as Record<string, string>,
+    calls: () => callCount,
+    longest: () => longestAnswer,
+  };
 }

@@ -5,63 +5,65 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Base of a server of files that behaves as its paths say: see `server`. */
+    /** Base URL of a file server that behaves as its paths say: see `createFileServer`. */
     fileServerUrl: string;
   }
 }
 
-/** A server of files on a socket of this machine, for the whole run. */
+/** Starts the file server on a socket of this machine, for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const http = createServer(createFileServer());
-  await new Promise<void>((listening) => http.listen(0, '127.0.0.1', listening));
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   project.provide('fileServerUrl', `http://127.0.0.1:${(http.address() as AddressInfo).port}`);
   return async () => {
     http.closeAllConnections();
-    await new Promise((closed) => http.close(closed));
+    await new Promise((resolve) => http.close(resolve));
   };
 }
 
-const MIB = 1024 * 1024;
-/** What a server sends before it hangs up. */
-const CUT_AFTER_BYTES = 5 * MIB;
+const MIB_BYTES = 1024 * 1024;
+/** The bytes that the server sends before it hangs up. */
+const CUT_AFTER_BYTES = 5 * MIB_BYTES;
 
-/** A request as the server took it. */
-export interface AskedRequest {
+/** A request as the file server received it. */
+export interface ReceivedRequest {
   range: string | null;
   ifRange: string | null;
   headers: string[];
 }
 
-/** A row has a hundred bytes. */
+/** Returns a CSV file of so many rows, of a hundred bytes each. */
 export const makeCsv = (rows: number): string =>
   `numero,texto\n${Array.from({ length: rows }, (_, row) => `${row},`.padEnd(99, 'x')).join('\n')}\n`;
 
 /**
- * PUT of `/kept/{key}/0/{name}` keeps a body, with its `Content-Type` and `Content-Encoding`, for GET of it.
- * `/{behaviour}/{key}/{rows}/{name}`: a CSV of so many rows. `/asked/{key}` answers every request of a key. Behaviours:
- * `plain`; `chunked` says no length; `packed` answers gzip; `cut` hangs up after 5 MiB each time; `tiny` after 512 KiB; `changed` the first time, and has
- * another file then; `rangeless` the first time, and knows no ranges; `untagged` the first time, and has no ETag; `never` each
- * time without an ETag; `weak` the same with a weak one; `shifted` answers other ranges than were asked for; `longer` sends more than it says; `redirects.N` first redirects
- * so often; `to.…` redirects to an address in base64url; `status.N` answers that; `busy` answers 503 twice; `mute` says nothing;
- * `stuck` nothing after a mebibyte, nor when it is asked again; `huge` promises 6 GiB; `disposed` has a `Content-Disposition`, `typed` a `Content-Type`.
+ * PUT of `/kept/{key}/0/{name}` stores a body, with its `Content-Type` and `Content-Encoding`, for GET of it.
+ * `/{behaviour}/{key}/{rows}/{name}`: a CSV of so many rows. `/asked/{key}` answers every request of a key. Behaviours: `plain`;
+ * `chunked` states no length; `packed` answers gzip; `cut` hangs up after 5 MiB each time; `tiny` after 512 KiB; `changed` hangs
+ * up the first time, and has another file then; `rangeless` hangs up the first time, and does not support ranges; `untagged`
+ * hangs up the first time, and has no ETag; `never` hangs up each time without an ETag; `weak` the same with a weak ETag;
+ * `shifted` answers other ranges than were requested; `longer` sends more than it states; `redirects.N` first redirects so often;
+ * `to.…` redirects to an address in base64url; `status.N` answers that status; `busy` answers 503 twice; `mute` sends nothing;
+ * `stuck` sends nothing after a mebibyte, nor when it is asked again; `huge` promises 6 GiB; `disposed` has a
+ * `Content-Disposition`, `typed` a `Content-Type`.
  */
 function createFileServer(): RequestListener {
-  const asked = new Map<string, AskedRequest[]>();
-  const kept = new Map<string, StoredFile>();
+  const requestsByKey = new Map<string, ReceivedRequest[]>();
+  const storedFiles = new Map<string, StoredFile>();
   return (request, response) => {
     const [, behaviour = '', key = '', rows = '0'] = (request.url ?? '').split('?')[0]?.split('/') ?? [];
-    if (behaviour === 'asked') return void response.end(JSON.stringify(asked.get(key) ?? []));
-    if (behaviour === 'kept') return void storeFile(request, response, kept, key);
-    const before = asked.get(key) ?? [];
-    asked.set(key, [
-      ...before,
+    if (behaviour === 'asked') return void response.end(JSON.stringify(requestsByKey.get(key) ?? []));
+    if (behaviour === 'kept') return void storeFile(request, response, storedFiles, key);
+    const earlierRequests = requestsByKey.get(key) ?? [];
+    requestsByKey.set(key, [
+      ...earlierRequests,
       {
         range: request.headers.range ?? null,
         ifRange: request.headers['if-range']?.toString() ?? null,
         headers: Object.keys(request.headers),
       },
     ]);
-    answer(request, response, { behaviour, rows: Number(rows), times: before.length });
+    sendFile(request, response, { behaviour, rows: Number(rows), earlierCount: earlierRequests.length });
   };
 }
 
@@ -73,11 +75,11 @@ interface StoredFile {
 async function storeFile(
   request: IncomingMessage,
   response: ServerResponse,
-  kept: Map<string, StoredFile>,
+  storedFiles: Map<string, StoredFile>,
   key: string,
 ): Promise<void> {
   if (request.method !== 'PUT') {
-    const { body, headers } = kept.get(key) as StoredFile;
+    const { body, headers } = storedFiles.get(key) as StoredFile;
     response.writeHead(200, { ...headers, 'content-length': body.length, etag: '"kept"' }).end(body);
     return;
   }
@@ -85,18 +87,22 @@ async function storeFile(
   for await (const piece of request) pieces.push(piece);
   const { 'content-type': type, 'x-encoding': encoding } = request.headers;
   const headers = { ...(type && { 'content-type': type }), ...(encoding && { 'content-encoding': String(encoding) }) };
-  kept.set(key, { body: Buffer.concat(pieces), headers });
+  storedFiles.set(key, { body: Buffer.concat(pieces), headers });
   response.end();
 }
 
-interface Case {
+interface FileRequest {
   behaviour: string;
   rows: number;
-  /** How often it was asked before. */
-  times: number;
+  /** The number of earlier requests for the file. */
+  earlierCount: number;
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, { behaviour, rows, times }: Case): void {
+function sendFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { behaviour, rows, earlierCount: times }: FileRequest,
+): void {
   const [kind, detail = ''] = behaviour.split('.') as [string, string?];
   if (kind === 'mute' || (kind === 'stuck' && times > 0)) return;
   if (kind === 'status') return void response.writeHead(Number(detail)).end();
@@ -107,11 +113,11 @@ function answer(request: IncomingMessage, response: ServerResponse, { behaviour,
   if (kind === 'redirects' && times < Number(detail)) {
     return void response.writeHead(307, { location: request.url ?? '' }).end();
   }
-  if (kind === 'huge') return void response.writeHead(200, { 'content-length': 6 * 1024 * MIB }).write('a,b\n');
-  const whole = Buffer.from(makeCsv(rows));
+  if (kind === 'huge') return void response.writeHead(200, { 'content-length': 6 * 1024 * MIB_BYTES }).write('a,b\n');
+  const wholeFile = Buffer.from(makeCsv(rows));
   if (kind === 'packed') {
     const headers = { 'content-encoding': 'gzip', etag: '"packed"' };
-    return void response.writeHead(200, headers).end(gzipSync(whole));
+    return void response.writeHead(200, headers).end(gzipSync(wholeFile));
   }
   const etag = kind === 'changed' && times > 0 ? '"two"' : '"one"';
   const headers: Record<string, string | number> = {
@@ -124,26 +130,26 @@ function answer(request: IncomingMessage, response: ServerResponse, { behaviour,
   const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
   const isPart = from > 0 && kind !== 'rangeless' && request.headers['if-range'] === etag;
   const start = isPart ? from : 0;
-  if (isPart && start >= whole.length) {
-    return void response.writeHead(416, { ...headers, 'content-range': `bytes */${whole.length}` }).end();
+  if (isPart && start >= wholeFile.length) {
+    return void response.writeHead(416, { ...headers, 'content-range': `bytes */${wholeFile.length}` }).end();
   }
   const shift = kind === 'shifted' ? 1 : 0;
-  if (isPart) headers['content-range'] = `bytes ${start + shift}-${whole.length - 1}/${whole.length}`;
-  const rest = whole.subarray(start);
+  if (isPart) headers['content-range'] = `bytes ${start + shift}-${wholeFile.length - 1}/${wholeFile.length}`;
+  const remainingBytes = wholeFile.subarray(start);
   const isLonger = kind === 'longer' && isPart;
-  if (kind !== 'chunked' && !isLonger) headers['content-length'] = rest.length;
+  if (kind !== 'chunked' && !isLonger) headers['content-length'] = remainingBytes.length;
   response.writeHead(isPart ? 206 : 200, headers);
-  if (kind === 'stuck') return void response.write(rest.subarray(0, MIB));
-  if (isLonger) return void response.end(Buffer.concat([rest, rest]));
-  const cut = parseLength(kind, times);
-  if (cut >= rest.length) return void response.end(rest);
-  response.write(rest.subarray(0, cut), () => response.destroy());
+  if (kind === 'stuck') return void response.write(remainingBytes.subarray(0, MIB_BYTES));
+  if (isLonger) return void response.end(Buffer.concat([remainingBytes, remainingBytes]));
+  const cutLength = parseLength(kind, times);
+  if (cutLength >= remainingBytes.length) return void response.end(remainingBytes);
+  response.write(remainingBytes.subarray(0, cutLength), () => response.destroy());
 }
 
-function parseLength(kind: string, times: number): number {
-  if (kind === 'tiny') return MIB / 2;
+function parseLength(kind: string, earlierCount: number): number {
+  if (kind === 'tiny') return MIB_BYTES / 2;
   if (['cut', 'never', 'weak', 'shifted', 'longer', 'chunkcut'].includes(kind)) return CUT_AFTER_BYTES;
-  return times === 0 && ['changed', 'rangeless', 'untagged'].includes(kind)
+  return earlierCount === 0 && ['changed', 'rangeless', 'untagged'].includes(kind)
     ? CUT_AFTER_BYTES
     : Number.POSITIVE_INFINITY;
 }

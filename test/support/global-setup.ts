@@ -8,31 +8,31 @@ import { startPostgres } from '../../local/postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of PostgreSQL's files. */
+    /** The folder in which PostgreSQL stores its files. */
     databases: string;
     /** Base URL of the local Neon's management API. Its `/_test` interface is at the same origin. */
     neonApiUrl: string;
-    /** A key of a person, which says nothing of an organization. */
+    /** A personal API key, which is not bound to an organization. */
     neonApiKey: string;
     neonOrganization: string;
-    /** WebSocket tunnel to every endpoint of the local Neon. */
+    /** URL of the WebSocket tunnel to every endpoint of the local Neon. */
     neonWsProxy: string;
-    /** Superuser connection string of the PostgreSQL behind it. */
+    /** Superuser connection string of the PostgreSQL behind the local Neon. */
     postgresUrl: string;
-    /** How many requests viewers under different constraints make. */
+    /** The number of requests that viewers under different constraints make. */
     interleavedRequests: number;
-    /** Rows of the file that is loaded in at least ten continuations. */
+    /** The number of rows of the file that is loaded in at least ten continuations. */
     continuedRows: number;
-    /** How many random requests are sent. */
+    /** The number of random requests that are sent. */
     randomRequests: number;
-    /** How many uploads are cut at random: `RANDOM_UPLOADS`. */
+    /** The number of uploads that are cut at random: `RANDOM_UPLOADS`. */
     randomUploads: number;
-    /** How many random calls of tools are sent. */
+    /** The number of random tool calls that are sent. */
     randomCalls: number;
   }
 }
 
-/** One PostgreSQL and one local Neon for the whole run; both end with it, even when it is killed. */
+/** Starts one PostgreSQL and one local Neon for the whole run; both end with it, even when it is killed. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(project.getProvidedContext().databases, 'data-console-test-'));
   // Root runs PostgreSQL as another user, who must be able to pass through.

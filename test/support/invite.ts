@@ -2,10 +2,10 @@ import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
 import { commit } from '../../src/db/client.ts';
 import { prepareInvitation } from '../../src/modules/invitations/service.ts';
-import { inContext } from './context.ts';
+import { runInContext } from './context.ts';
 import type { Company } from './worlds.ts';
 
-/** Invites an email to a company, on behalf of its owner. The mail is sent when this resolves. */
+/** Invites an e-mail address to a company, on behalf of its owner. The mail is sent when this resolves. */
 export function inviteUser(company: Company, email: string, teams?: string[]) {
   const owner: UserActor = {
     kind: 'user',
@@ -18,10 +18,10 @@ export function inviteUser(company: Company, email: string, teams?: string[]) {
     sessionId: 'none',
     access: compileAccess({ companyId: company.id, isOwner: true, groups: [] }),
   };
-  return inContext(owner, async (ctx) => {
-    const prepared = await prepareInvitation(ctx, { email, teams });
-    await commit(ctx.db, { statements: prepared.statements }, prepared.failures);
-    prepared.sendMail();
-    return prepared;
+  return runInContext(owner, async (ctx) => {
+    const preparedInvitation = await prepareInvitation(ctx, { email, teams });
+    await commit(ctx.db, { statements: preparedInvitation.statements }, preparedInvitation.failures);
+    preparedInvitation.sendMail();
+    return preparedInvitation;
   });
 }

@@ -1,10 +1,10 @@
 import type { CompiledGroup } from '../../src/access/evaluation.ts';
 import { cachePrincipal, type KnownPrincipal } from '../../src/access/known-principals.ts';
 
-/** A group that takes up more than an isolate may remember. */
+/** A compiled group that is larger than the principal cache of an isolate. */
 const TOO_LARGE_GROUP = { source: { length: 2 ** 40 } } as unknown as CompiledGroup;
 
-/** Has the isolate know of no principal, as a new one does: what is too much to remember displaces everybody, and itself. */
+/** Empties the principal cache of the isolate: an entry that is too large displaces all others, and itself. */
 export function forgetPrincipals(): void {
   cachePrincipal('', { actor: { access: { groups: [TOO_LARGE_GROUP] } } } as unknown as KnownPrincipal, null);
 }

@@ -4,11 +4,11 @@ import type { AuditRecord } from '../../src/logs/audit-record.ts';
 import { type LogFilter, type LogKind, type LogRecords, PLATFORM_LOG } from '../../src/logs/log.ts';
 import { exportLog, type LogReader } from '../../src/modules/company-log/service.ts';
 
-/** What reads the log of a company, as a service of its caller does. */
+/** Creates a reader of a company's log, as a service has for its caller. */
 export const createLogReader = (companyId: string): LogReader =>
   ({ actor: { companyId }, bindings: env, files: env.FILES }) as unknown as LogReader;
 
-/** All records of a log, the newest first. Without a company those that belong to none. */
+/** Reads all records of a log, the newest first; without a company, the records that belong to none. */
 export async function readRecords<K extends LogKind>(
   kind: K,
   companyId: string = PLATFORM_LOG,
@@ -17,8 +17,8 @@ export async function readRecords<K extends LogKind>(
   return Array.fromAsync(exportLog(createLogReader(companyId), kind, { values: {}, ...filter }));
 }
 
-/** A record of a request by somebody unknown. */
-export const makeAuditRecord = (more: Partial<AuditRecord> = {}): AuditRecord => ({
+/** Returns an audit record of an unauthenticated request. */
+export const makeAuditRecord = (otherFields: Partial<AuditRecord> = {}): AuditRecord => ({
   id: newId(Date.now()),
   correlationId: crypto.randomUUID(),
   occurredAt: Date.now(),
@@ -34,5 +34,5 @@ export const makeAuditRecord = (more: Partial<AuditRecord> = {}): AuditRecord =>
   ip: null,
   durationMs: 1,
   count: 1,
-  ...more,
+  ...otherFields,
 });

@@ -4,16 +4,16 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Base of a mail service that speaks Resend's API and refuses as it does: see `service`. */
+    /** Base URL of a mail service that speaks Resend's API and refuses as Resend does: see `createMailServer`. */
     mailServiceUrl: string;
   }
 }
 
-/** The one key that the service knows, and the one domain that it sends for. */
+/** The only key that the service accepts, and the only domain that it sends for. */
 export const MAIL_KEY = 're_key_of_the_tests';
 export const MAIL_DOMAIN = 'console.test';
 
-/** A mail as the service took it. */
+/** A mail as the service accepted it. */
 export interface AcceptedMail {
   from: string;
   to: string[];
@@ -23,36 +23,37 @@ export interface AcceptedMail {
   attachments?: { filename: string; content: string }[];
 }
 
-/** A mail service on a socket of this machine, for the whole run. GET /taken answers every mail that it took. */
+/** Starts the mail service on a socket of this machine, for the whole run. GET /taken answers every mail that it accepted. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { url, close } = await startMailService();
   project.provide('mailServiceUrl', url);
   return close;
 }
 
-/** The same without a run of tests. */
+/** Starts the mail service without a run of tests. */
 export async function startMailService(): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(createMailServer());
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: async () => {
       server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
+      await new Promise((resolve) => server.close(resolve));
     },
   };
 }
 
 /**
- * Refuses as https://resend.com/docs/api-reference/errors says. What it does with a mail that is right the local part of the
- * receiver decides: `busy` too many requests, `quota` the day's are used up, `down` an error of its own, `silent` hangs up.
+ * Creates a server that refuses as https://resend.com/docs/api-reference/errors says. For a valid mail, the local part of the
+ * receiver decides the answer: `busy` too many requests, `quota` the day's quota is used up, `down` an internal error, `silent`
+ * hangs up.
  */
 function createMailServer(): RequestListener {
-  const taken: AcceptedMail[] = [];
+  const acceptedMails: AcceptedMail[] = [];
   return async (request, response) => {
     const refuse = (status: number, name: string, message: string) =>
-      answer(response, status, { statusCode: status, name, message });
-    if (request.method === 'GET' && request.url === '/taken') return answer(response, 200, taken);
+      sendAnswer(response, status, { statusCode: status, name, message });
+    if (request.method === 'GET' && request.url === '/taken') return sendAnswer(response, 200, acceptedMails);
     if (request.url !== '/emails') return refuse(404, 'not_found', 'The requested endpoint does not exist.');
     if (!request.headers['user-agent']) return void response.writeHead(403).end('error code: 1010');
     if (!request.headers.authorization) return refuse(401, 'missing_api_key', 'Missing API key.');
@@ -71,12 +72,12 @@ function createMailServer(): RequestListener {
     if (receiver.startsWith('quota')) return refuse(429, 'daily_quota_exceeded', 'Daily quota reached.');
     if (receiver.startsWith('down')) return refuse(500, 'application_error', 'An unexpected error occurred.');
     if (receiver.startsWith('silent')) return void request.socket.destroy();
-    taken.push(mail);
-    return answer(response, 200, { id: '49a3999c-0ce1-4ea6-ab68-afcd6dc2e794' });
+    acceptedMails.push(mail);
+    return sendAnswer(response, 200, { id: '49a3999c-0ce1-4ea6-ab68-afcd6dc2e794' });
   };
 }
 
-const answer = (response: ServerResponse, status: number, body: unknown): void =>
+const sendAnswer = (response: ServerResponse, status: number, body: unknown): void =>
   void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
 async function readJson(request: IncomingMessage): Promise<AcceptedMail | null> {

@@ -1,23 +1,24 @@
 import { accessSync, constants, readFileSync, statfsSync } from 'node:fs';
 
-const FOLDER = '/dev/shm';
-const GIGABYTE = 1024 ** 3;
+const MEMORY_FOLDER = '/dev/shm';
+const GIGABYTE_BYTES = 1024 ** 3;
 
 /**
- * Linux's folder in memory. @returns undefined where there is none, it has less than so many gigabytes left, or nothing may be
- * run from it, as in most containers
+ * Returns Linux's folder in memory; undefined where there is none, it has less than so many gigabytes left, or nothing may be run
+ * from it, as in most containers.
  */
-export function memoryFolder(gigabytes: number): string | undefined {
+export function findMemoryFolder(gigabytes: number): string | undefined {
   try {
-    accessSync(FOLDER, constants.W_OK);
-    const { bavail, bsize } = statfsSync(FOLDER);
+    accessSync(MEMORY_FOLDER, constants.W_OK);
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
     const [, , , options = ''] =
       readFileSync('/proc/mounts', 'utf8')
         .split('\n')
         .map((line) => line.split(' '))
-        .findLast(([, place]) => place === FOLDER) ?? [];
-    const isFit = bavail * bsize >= gigabytes * GIGABYTE && options !== '' && !options.split(',').includes('noexec');
-    return isFit ? FOLDER : undefined;
+        .findLast(([, place]) => place === MEMORY_FOLDER) ?? [];
+    const isUsable =
+      bavail * bsize >= gigabytes * GIGABYTE_BYTES && options !== '' && !options.split(',').includes('noexec');
+    return isUsable ? MEMORY_FOLDER : undefined;
   } catch {
     return undefined;
   }

@@ -7,40 +7,40 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Issuer of a complete OpenID Provider with open registration: whoever logs in as `x@…` has that address. */
+    /** Issuer of a complete OpenID Provider with open registration: a login as `x@…` has that address. */
     oidcIssuer: string;
-    /** Base of providers that say whatever a test wants: see `createForger`. */
+    /** Base URL of providers whose answers a test chooses: see `createForger`. */
     forgerUrl: string;
-    /** The private key that the forger publishes. */
+    /** The private key to the public key that the forger publishes. */
     forgerKey: JWK;
   }
 }
 
-/** Two identity providers on sockets of this machine, for the whole run. */
+/** Starts two identity providers on sockets of this machine, for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const honest = createServer();
-  const oidcIssuer = await listen(honest);
-  honest.on('request', createProvider(oidcIssuer).callback());
+  const honestServer = createServer();
+  const oidcIssuer = await startListening(honestServer);
+  honestServer.on('request', createProvider(oidcIssuer).callback());
 
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   const forgerKey = { ...(await exportJWK(privateKey)), kid: 'forger-1', alg: 'RS256' };
-  const forging = createServer();
-  const forgerUrl = await listen(forging);
-  forging.on('request', createForger(forgerUrl, forgerKey));
+  const forgerServer = createServer();
+  const forgerUrl = await startListening(forgerServer);
+  forgerServer.on('request', createForger(forgerUrl, forgerKey));
 
   project.provide('oidcIssuer', oidcIssuer);
   project.provide('forgerUrl', forgerUrl);
   project.provide('forgerKey', forgerKey);
 
   return async () => {
-    for (const server of [honest, forging]) {
+    for (const server of [honestServer, forgerServer]) {
       server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
+      await new Promise((resolve) => server.close(resolve));
     }
   };
 }
 
-/** People whose login begins with `unverified` have not proved their address. */
+/** Creates an OpenID Provider. Accounts whose login begins with `unverified` have an unverified address. */
 function createProvider(issuer: string): Provider {
   return new Provider(issuer, {
     features: { registration: { enabled: true }, devInteractions: { enabled: true } },
@@ -56,10 +56,10 @@ function createProvider(issuer: string): Provider {
 }
 
 /**
- * A provider whose token endpoint answers the ID token that it is handed as the code. The first segment of its path says
- * what else is wrong with it: `/plain` nothing, `/impostor` names another issuer, `/moved` redirects its discovery,
- * `/huge` answers a megabyte, `/weak` accepts HS256 and none, `/form` wants the client's secret in the form, `/absent` is not there; `/info.…` has a userinfo
- * endpoint, which answers the JSON that follows in base64url.
+ * Creates a provider whose token endpoint returns as ID token the code that it receives. The first segment of its path says what
+ * else is wrong with it: `/plain` nothing, `/impostor` names another issuer, `/moved` redirects its discovery, `/huge` answers a
+ * megabyte, `/weak` accepts HS256 and none, `/form` requires the client's secret in the form, `/absent` does not exist; `/info.…`
+ * has a userinfo endpoint, which answers the JSON that follows in base64url.
  */
 function createForger(base: string, key: JWK): RequestListener {
   const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicKey } = key;
@@ -69,8 +69,9 @@ function createForger(base: string, key: JWK): RequestListener {
     if (kind === 'absent') return void response.writeHead(404).end();
     switch (rest.join('/')) {
       case '.well-known/openid-configuration':
-        if (kind === 'moved') return void response.writeHead(302, { location: discoveryUrl(`${base}/plain`) }).end();
-        return answer(response, {
+        if (kind === 'moved')
+          return void response.writeHead(302, { location: makeDiscoveryUrl(`${base}/plain`) }).end();
+        return sendJson(response, {
           issuer: kind === 'impostor' ? `${base}/plain` : issuer,
           authorization_endpoint: `${issuer}/authorize`,
           token_endpoint: `${issuer}/token`,
@@ -82,15 +83,15 @@ function createForger(base: string, key: JWK): RequestListener {
           ...(kind === 'huge' && { padding: 'x'.repeat(1024 * 1024) }),
         });
       case 'userinfo':
-        return answer(response, JSON.parse(Buffer.from(kind.slice('info.'.length), 'base64url').toString()));
+        return sendJson(response, JSON.parse(Buffer.from(kind.slice('info.'.length), 'base64url').toString()));
       case 'jwks':
-        return answer(response, { keys: [publicKey] });
+        return sendJson(response, { keys: [publicKey] });
       case 'token':
         return void readForm(request).then((form) => {
-          const proved =
+          const clientProof =
             kind === 'form' ? form.has('client_secret') : request.headers.authorization?.startsWith('Basic ');
-          if (!proved) return response.writeHead(401).end();
-          answer(response, { access_token: 'access', token_type: 'Bearer', id_token: form.get('code') });
+          if (!clientProof) return response.writeHead(401).end();
+          sendJson(response, { access_token: 'access', token_type: 'Bearer', id_token: form.get('code') });
         });
       default:
         response.writeHead(404).end();
@@ -98,9 +99,9 @@ function createForger(base: string, key: JWK): RequestListener {
   };
 }
 
-const discoveryUrl = (issuer: string) => `${issuer}/.well-known/openid-configuration`;
+const makeDiscoveryUrl = (issuer: string) => `${issuer}/.well-known/openid-configuration`;
 
-const answer = (response: ServerResponse, body: unknown): void =>
+const sendJson = (response: ServerResponse, body: unknown): void =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
 async function readForm(request: AsyncIterable<Uint8Array>): Promise<URLSearchParams> {
@@ -109,7 +110,7 @@ async function readForm(request: AsyncIterable<Uint8Array>): Promise<URLSearchPa
   return new URLSearchParams(Buffer.concat(chunks).toString());
 }
 
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+async function startListening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -1,24 +1,24 @@
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 import { concatBytes } from '../../src/kernel/bytes.ts';
 import type { Caller } from './api.ts';
-import { call } from './api.ts';
-import { must } from './signed.ts';
+import { callApi } from './api.ts';
+import { expectSuccess } from './signed.ts';
 import { PASSWORD } from './worlds.ts';
 
-const ORIGIN = 'https://console.test';
-/** User present, user verified, attested credential data; may be copied, is copied. */
+const CONSOLE_ORIGIN = 'https://console.test';
+/** Authenticator flags: user present, user verified, attested credential data; backup eligible, backed up. */
 const UP = 0x01;
 const UV = 0x04;
 const BE = 0x08;
 const BS = 0x10;
 const AT = 0x40;
 
-const base64Url = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
+const encodeBase64Url = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 const encodeText = (text: string) => new TextEncoder().encode(text);
-const sha256 = async (bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
+const digestSha256 = async (bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource));
 
-/** What is otherwise than with a sound authenticator on the right page. */
+/** Deviations from a sound authenticator on the right page. */
 export interface AuthenticatorFaults {
   origin?: string;
   rpId?: string;
@@ -28,14 +28,14 @@ export interface AuthenticatorFaults {
   isPresent?: boolean;
   isSyncable?: boolean;
   counter?: number;
-  /** Changes what was signed afterwards. */
+  /** Whether the signed data is changed after signing. */
   isForged?: boolean;
   userHandle?: string | null;
   fmt?: string;
   crossOriginFrom?: string;
 }
 
-const KEYS = {
+const KEY_ALGORITHMS = {
   ES256: { alg: -7, key: { name: 'ECDSA', namedCurve: 'P-256' }, sign: { name: 'ECDSA', hash: 'SHA-256' } },
   ES384: { alg: -35, key: { name: 'ECDSA', namedCurve: 'P-384' }, sign: { name: 'ECDSA', hash: 'SHA-384' } },
   EdDSA: { alg: -8, key: { name: 'Ed25519' }, sign: { name: 'Ed25519' } },
@@ -45,85 +45,88 @@ const KEYS = {
     sign: { name: 'RSASSA-PKCS1-v1_5' },
   },
 } as const;
-export type KeyKind = keyof typeof KEYS;
+export type KeyKind = keyof typeof KEY_ALGORITHMS;
 
-/** An authenticator with one credential, made in answer to options. It counts its signatures, as those with a chip do. */
-export async function createAuthenticator(kind: KeyKind = 'ES256', always: AuthenticatorFaults = {}) {
-  const { alg, key, sign } = KEYS[kind];
+/**
+ * Creates an authenticator with one credential, made in answer to options. It counts its signatures, as authenticators with a
+ * chip do.
+ */
+export async function createAuthenticator(kind: KeyKind = 'ES256', permanentFaults: AuthenticatorFaults = {}) {
+  const { alg, key, sign } = KEY_ALGORITHMS[kind];
   const { publicKey, privateKey } = (await crypto.subtle.generateKey(key, true, ['sign', 'verify'])) as CryptoKeyPair;
   const jwk = (await crypto.subtle.exportKey('jwk', publicKey)) as JsonWebKey;
   const id = crypto.getRandomValues(new Uint8Array(32));
   let counter = 0;
-  let handle = '';
+  let userHandle = '';
 
-  const clientData = (type: string, challenge: string, odd: AuthenticatorFaults) =>
+  const makeClientData = (type: string, challenge: string, faults: AuthenticatorFaults) =>
     encodeText(
       JSON.stringify({
-        type: odd.type ?? type,
-        challenge: odd.challenge ?? challenge,
-        origin: odd.origin ?? ORIGIN,
-        crossOrigin: odd.crossOriginFrom !== undefined,
-        ...(odd.crossOriginFrom && { topOrigin: odd.crossOriginFrom }),
+        type: faults.type ?? type,
+        challenge: faults.challenge ?? challenge,
+        origin: faults.origin ?? CONSOLE_ORIGIN,
+        crossOrigin: faults.crossOriginFrom !== undefined,
+        ...(faults.crossOriginFrom && { topOrigin: faults.crossOriginFrom }),
       }),
     );
-  const authenticatorData = async (rpId: string, odd: AuthenticatorFaults, attested?: Uint8Array) => {
-    const { isVerified = true, isPresent = true, isSyncable = false } = odd;
+  const makeAuthenticatorData = async (rpId: string, faults: AuthenticatorFaults, attestedData?: Uint8Array) => {
+    const { isVerified = true, isPresent = true, isSyncable = false } = faults;
     const flags =
-      (isPresent ? UP : 0) | (isVerified ? UV : 0) | (isSyncable ? BE | BS : 0) | (attested === undefined ? 0 : AT);
+      (isPresent ? UP : 0) | (isVerified ? UV : 0) | (isSyncable ? BE | BS : 0) | (attestedData === undefined ? 0 : AT);
     const count = new Uint8Array(4);
-    new DataView(count.buffer).setUint32(0, odd.counter ?? counter);
-    const head = [await sha256(encodeText(odd.rpId ?? rpId)), new Uint8Array([flags]), count];
-    return concatBytes([...head, attested ?? new Uint8Array()]);
+    new DataView(count.buffer).setUint32(0, faults.counter ?? counter);
+    const head = [await digestSha256(encodeText(faults.rpId ?? rpId)), new Uint8Array([flags]), count];
+    return concatBytes([...head, attestedData ?? new Uint8Array()]);
   };
 
   return {
-    credentialId: base64Url(id),
-    /** What `navigator.credentials.create` answers. */
+    credentialId: encodeBase64Url(id),
+    /** Returns the response of `navigator.credentials.create`. */
     // biome-ignore lint/suspicious/noExplicitAny: the options are the answer of a route.
-    async create(options: any, more: AuthenticatorFaults = {}) {
-      const odd = { ...always, ...more };
-      handle = options.user.id;
+    async create(options: any, ceremonyFaults: AuthenticatorFaults = {}) {
+      const faults = { ...permanentFaults, ...ceremonyFaults };
+      userHandle = options.user.id;
       const cose = isoCBOR.encode(toCoseKey(jwk, alg) as never);
       const length = new Uint8Array([0, id.length]);
-      const attested = concatBytes([new Uint8Array(16), length, id, cose]);
+      const attestedData = concatBytes([new Uint8Array(16), length, id, cose]);
       const attestation = new Map<string, unknown>([
-        ['fmt', odd.fmt ?? 'none'],
+        ['fmt', faults.fmt ?? 'none'],
         ['attStmt', new Map()],
-        ['authData', await authenticatorData(options.rp.id, odd, attested)],
+        ['authData', await makeAuthenticatorData(options.rp.id, faults, attestedData)],
       ]);
       return {
-        id: base64Url(id),
-        rawId: base64Url(id),
+        id: encodeBase64Url(id),
+        rawId: encodeBase64Url(id),
         type: 'public-key',
         clientExtensionResults: { credProps: { rk: true } },
         authenticatorAttachment: 'platform',
         response: {
-          clientDataJSON: base64Url(clientData('webauthn.create', options.challenge, odd)),
-          attestationObject: base64Url(isoCBOR.encode(attestation as never)),
+          clientDataJSON: encodeBase64Url(makeClientData('webauthn.create', options.challenge, faults)),
+          attestationObject: encodeBase64Url(isoCBOR.encode(attestation as never)),
           transports: ['internal'],
         },
       };
     },
-    /** What `navigator.credentials.get` answers. */
-    async get(options: { challenge: string; rpId: string }, more: AuthenticatorFaults = {}) {
-      const odd = { ...always, ...more };
+    /** Returns the response of `navigator.credentials.get`. */
+    async get(options: { challenge: string; rpId: string }, ceremonyFaults: AuthenticatorFaults = {}) {
+      const faults = { ...permanentFaults, ...ceremonyFaults };
       counter += 1;
-      const client = clientData('webauthn.get', options.challenge, odd);
-      const data = await authenticatorData(options.rpId, odd);
-      const signed = concatBytes([data, await sha256(client)]);
-      const signature = new Uint8Array(await crypto.subtle.sign(sign, privateKey, signed));
-      const written = key.name === 'ECDSA' ? toDerSignature(signature) : signature;
-      if (odd.isForged) written[written.length - 1] = (written.at(-1) as number) ^ 1;
+      const client = makeClientData('webauthn.get', options.challenge, faults);
+      const data = await makeAuthenticatorData(options.rpId, faults);
+      const signedData = concatBytes([data, await digestSha256(client)]);
+      const signature = new Uint8Array(await crypto.subtle.sign(sign, privateKey, signedData));
+      const writtenSignature = key.name === 'ECDSA' ? toDerSignature(signature) : signature;
+      if (faults.isForged) writtenSignature[writtenSignature.length - 1] = (writtenSignature.at(-1) as number) ^ 1;
       return {
-        id: base64Url(id),
-        rawId: base64Url(id),
+        id: encodeBase64Url(id),
+        rawId: encodeBase64Url(id),
         type: 'public-key',
         clientExtensionResults: {},
         response: {
-          clientDataJSON: base64Url(client),
-          authenticatorData: base64Url(data),
-          signature: base64Url(written),
-          userHandle: odd.userHandle === undefined ? handle : odd.userHandle,
+          clientDataJSON: encodeBase64Url(client),
+          authenticatorData: encodeBase64Url(data),
+          signature: encodeBase64Url(writtenSignature),
+          userHandle: faults.userHandle === undefined ? userHandle : faults.userHandle,
         },
       };
     },
@@ -132,7 +135,7 @@ export async function createAuthenticator(kind: KeyKind = 'ES256', always: Authe
 
 export type Authenticator = Awaited<ReturnType<typeof createAuthenticator>>;
 
-/** A public key as authenticators write it (RFC 9053). */
+/** Encodes a public key as authenticators do (RFC 9053). */
 function toCoseKey(jwk: JsonWebKey, alg: number): Map<number, unknown> {
   const part = (text: string | undefined) => Uint8Array.fromBase64(text as string, { alphabet: 'base64url' });
   if (jwk.kty === 'OKP')
@@ -159,7 +162,7 @@ function toCoseKey(jwk: JsonWebKey, alg: number): Map<number, unknown> {
   ]);
 }
 
-/** A signature of WebCrypto, `r` and `s` one after the other, in DER as authenticators write it. */
+/** Converts a signature of WebCrypto, `r` and `s` one after the other, to DER as authenticators encode it. */
 function toDerSignature(signature: Uint8Array): Uint8Array {
   const half = signature.length / 2;
   const integers = [signature.slice(0, half), signature.slice(half)].map((part) => {
@@ -175,28 +178,28 @@ function toDerSignature(signature: Uint8Array): Uint8Array {
 export const requestRegistrationOptions = (as: Caller, proof: object = { password: PASSWORD }) =>
   as.post('/v1/auth/passkeys/registration-options', { json: proof });
 
-/** Adds a passkey of an authenticator. */
+/** Adds a passkey with an authenticator. */
 export async function addPasskey(
   as: Caller,
   authenticator: Authenticator,
   { odd = {}, name = 'Laptop', env }: { odd?: AuthenticatorFaults; name?: string; env?: Record<string, string> } = {},
 ) {
-  const response = await authenticator.create(await must(requestRegistrationOptions(as)), odd);
+  const response = await authenticator.create(await expectSuccess(requestRegistrationOptions(as)), odd);
   return as.post('/v1/auth/passkeys', { json: { name, response, password: PASSWORD }, ...(env && { env }) });
 }
 
 export const requestSignInOptions = (company_slug: string) =>
-  must(call('POST', '/v1/auth/passkeys/authentication-options', { json: { company_slug } }));
+  expectSuccess(callApi('POST', '/v1/auth/passkeys/authentication-options', { json: { company_slug } }));
 
 export const verifyPasskey = (company_slug: string, response: unknown, env?: Record<string, string>) =>
-  call('POST', '/v1/auth/passkeys/verify', { json: { company_slug, response }, ...(env && { env }) });
+  callApi('POST', '/v1/auth/passkeys/verify', { json: { company_slug, response }, ...(env && { env }) });
 
 /** Signs in with the passkey of an authenticator. */
 export async function signInWithPasskey(
   company_slug: string,
   authenticator: Authenticator,
-  odd: AuthenticatorFaults = {},
+  faults: AuthenticatorFaults = {},
   env?: Record<string, string>,
 ) {
-  return verifyPasskey(company_slug, await authenticator.get(await requestSignInOptions(company_slug), odd), env);
+  return verifyPasskey(company_slug, await authenticator.get(await requestSignInOptions(company_slug), faults), env);
 }

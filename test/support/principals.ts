@@ -1,24 +1,24 @@
 import { env } from 'cloudflare:test';
-import type { Role } from '../../src/permissions/legacy.ts';
+import type { GroupRole } from '../../src/permissions/legacy.ts';
 import type { PolicyStatement } from '../../src/permissions/policy-document.ts';
 import type { Caller } from './api.ts';
-import { allow, aServiceAccountThat, type ServiceAccount, withSecret } from './signed.ts';
-import { aUser, type Company } from './worlds.ts';
+import { createAllowedAccount, createSecretCaller, makeAllow, type ServiceAccount } from './signed.ts';
+import { type Company, createAllowedUser } from './worlds.ts';
 
-/** A principal whose grants a test sets. */
-export interface Principal {
+/** A principal whose permissions a test sets. */
+export interface TestPrincipal {
   id: string;
   as: Caller;
-  may(statements: PolicyStatement[], roles?: Role[]): Promise<void>;
+  setStatements(statements: PolicyStatement[], roles?: GroupRole[]): Promise<void>;
 }
 
-/** @param id of a principal in one group, with one policy */
-export function createPrincipal(id: string, as: Caller): Principal {
+/** Creates a principal whose permissions can be set. @param id of a principal in one group, with one policy */
+export function createPrincipal(id: string, as: Caller): TestPrincipal {
   const group = 'select group_id from group_bindings where principal_id = ?1';
   return {
     id,
     as,
-    async may(statements, roles = []) {
+    async setStatements(statements, roles = []) {
       const document = JSON.stringify({ version: '2024-01-01', statements });
       await env.CONTROL_DB.batch([
         env.CONTROL_DB.prepare(
@@ -30,20 +30,20 @@ export function createPrincipal(id: string, as: Caller): Principal {
   };
 }
 
-/** A person and a service account of a company, for each credential that asks for actions. */
+/** Creates a user and a service account of a company, for each kind of credential whose routes check actions. */
 export async function createPrincipals(company: Company) {
-  const user = await aUser(company, { can: ['*'] });
-  const robot: ServiceAccount = await aServiceAccountThat(company, allow('*'));
-  const signing = createPrincipal(robot.id, robot.as);
+  const user = await createAllowedUser(company, { can: ['*'] });
+  const serviceAccount: ServiceAccount = await createAllowedAccount(company, makeAllow('*'));
+  const requestSigner = createPrincipal(serviceAccount.id, serviceAccount.as);
   const person = createPrincipal(user.id, user.as);
-  const holding = createPrincipal(robot.id, withSecret(robot));
+  const secretHolder = createPrincipal(serviceAccount.id, createSecretCaller(serviceAccount));
   return {
     bearer: person,
     agent: person,
     external: person,
-    signature: signing,
-    machine: signing,
-    directory: holding,
-    robot,
+    signature: requestSigner,
+    machine: requestSigner,
+    directory: secretHolder,
+    robot: serviceAccount,
   };
 }

@@ -1,39 +1,39 @@
 import { env } from 'cloudflare:test';
 
-type Query = D1PreparedStatement;
+type PreparedQuery = D1PreparedStatement;
 const QUERY_METHODS = ['all', 'raw', 'run', 'first'] as const;
 
 /**
- * The environment of a request that meets a rival: `rival` runs, whole, just before each of the request's first `times`
- * queries of the control database whose SQL fits `pattern`, alone or in a batch. Only queries made with this environment are looked at,
- * so what the rival does itself is never held up.
- * @returns `env` for `call`'s `env`, and whether the rival has run: a test that never met its rival proves nothing
+ * Creates the environment of a request that is overtaken: `concurrentWork` runs completely just before each of the request's
+ * first `maxMatches` queries of the control database whose SQL matches `pattern`, alone or in a batch. Only queries made with
+ * this environment are watched, so queries of `concurrentWork` itself are never held up. @returns `env` for `callApi`'s `env`,
+ * and whether `concurrentWork` has run: a test in which it never ran proves nothing
  */
-export function createRivalEnv(
+export function createOvertakenEnv(
   pattern: RegExp,
-  rival: () => Promise<unknown>,
-  times = 1,
+  concurrentWork: () => Promise<unknown>,
+  maxMatches = 1,
 ): { env: Record<string, string>; hasRun(): boolean } {
-  let met = 0;
-  let done = 0;
-  const texts = new WeakMap<Query, string>();
+  let matchCount = 0;
+  let doneCount = 0;
+  const texts = new WeakMap<PreparedQuery, string>();
 
-  const meet = async (queries: Query[]): Promise<void> => {
-    if (met === times || !queries.some((query) => pattern.test(texts.get(query) ?? ''))) return;
-    met += 1;
-    await rival();
-    done += 1;
+  const runConcurrentWork = async (queries: PreparedQuery[]): Promise<void> => {
+    if (matchCount === maxMatches || !queries.some((query) => pattern.test(texts.get(query) ?? ''))) return;
+    matchCount += 1;
+    await concurrentWork();
+    doneCount += 1;
   };
-  const watch = (query: Query, text: string): Query => {
+  const watchQuery = (query: PreparedQuery, text: string): PreparedQuery => {
     texts.set(query, text);
     const bind = query.bind.bind(query);
-    query.bind = (...values) => watch(bind(...values), text);
+    query.bind = (...values) => watchQuery(bind(...values), text);
     for (const name of QUERY_METHODS) {
-      const run = (query[name] as (...given: unknown[]) => Promise<unknown>).bind(query);
+      const run = (query[name] as (...queryArguments: unknown[]) => Promise<unknown>).bind(query);
       Object.assign(query, {
-        [name]: async (...given: unknown[]) => {
-          await meet([query]);
-          return run(...given);
+        [name]: async (...queryArguments: unknown[]) => {
+          await runConcurrentWork([query]);
+          return run(...queryArguments);
         },
       });
     }
@@ -44,44 +44,42 @@ export function createRivalEnv(
     withSession(constraint: string) {
       const session = env.CONTROL_DB.withSession(constraint);
       return {
-        prepare: (text: string) => watch(session.prepare(text), text),
-        batch: async (queries: Query[]) => {
-          await meet(queries);
+        prepare: (text: string) => watchQuery(session.prepare(text), text),
+        batch: async (queries: PreparedQuery[]) => {
+          await runConcurrentWork(queries);
           return session.batch(queries);
         },
         getBookmark: () => session.getBookmark(),
       };
     },
   };
-  return { env: { CONTROL_DB } as unknown as Record<string, string>, hasRun: () => done === times };
+  return { env: { CONTROL_DB } as unknown as Record<string, string>, hasRun: () => doneCount === maxMatches };
 }
 
 /**
- * Sends a request, and runs `rival`, whole, just before its first query that fits `pattern`.
- * @param request sends the request with the environment it is given
- * @param times before how many such queries it runs, once each
- * @returns what the request answered
- * @throws Error where no query fits: the rival would never have come in between
+ * Sends a request, and runs `concurrentWork` completely just before the request's first query that matches `pattern`. @param
+ * request sends the request with the environment it is given @param maxMatches before how many such queries it runs, once each
+ * @returns what the request answered @throws Error where no query matches: then `concurrentWork` would never have run
  */
 export async function sendOvertaken<T>(
   pattern: RegExp,
-  rival: () => Promise<unknown>,
+  concurrentWork: () => Promise<unknown>,
   request: (env: Record<string, string>) => Promise<T>,
-  times = 1,
+  maxMatches = 1,
 ): Promise<T> {
-  const { env: watched, hasRun } = createRivalEnv(pattern, rival, times);
-  const outcome = await request(watched);
+  const { env: overtakenEnv, hasRun } = createOvertakenEnv(pattern, concurrentWork, maxMatches);
+  const outcome = await request(overtakenEnv);
   if (!hasRun()) throw new Error(`No rival came in between: no query fits ${pattern}, or the rival failed.`);
   return outcome;
 }
 
-/** A row of the control database, looked up behind the API's back. */
+/** Reads a row of the control database directly, without the API. */
 export const selectRow = <Row extends object>(sql: string, ...values: unknown[]): Promise<Row | null> =>
   env.CONTROL_DB.prepare(sql)
     .bind(...values)
     .first<Row>();
 
-/** How many rows of the control database there are. */
+/** Counts rows of the control database. */
 export async function countRows(sql: string, ...values: unknown[]): Promise<number> {
   return (await selectRow<{ count: number }>(`select count(*) as count from ${sql}`, ...values))?.count as number;
 }

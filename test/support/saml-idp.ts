@@ -5,13 +5,13 @@ import { inflateRawSync } from 'node:zlib';
 import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { SignedXml } from 'xml-crypto';
 
-const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#';
-const ENVELOPED = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
+const EXCLUSIVE_C14N = 'http://www.w3.org/2001/10/xml-exc-c14n#';
+const ENVELOPED_SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
 export const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
 export const SHA256 = 'http://www.w3.org/2001/04/xmlenc#sha256';
 const EMAIL_FORMAT = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 
-/** What an authentication request asks, as an identity provider reads it from the address. */
+/** The content of an authentication request, as an identity provider reads it from the address. */
 export interface AuthnRequest {
   id: string;
   issuer: string;
@@ -19,15 +19,15 @@ export interface AuthnRequest {
   relayState: string;
 }
 
-/** Everything a response says; a test changes what it wants to be wrong. Times in milliseconds. */
-export interface Statement {
+/** All values of a SAML response, of which a test changes what is to be wrong. Times in milliseconds. */
+export interface SamlStatement {
   assertionId: string;
   issuer: string;
-  /** The issuer of the response, where it is not that of the assertion. */
+  /** The issuer of the response, where it differs from the issuer of the assertion. */
   responseIssuer?: string;
   email: string;
   nameIdFormat: string;
-  /** The NameID element's content, where it is not just the email. */
+  /** The content of the NameID element, where it is not just the e-mail address. */
   nameId?: string;
   attributes: Record<string, string>;
   audience: string;
@@ -37,10 +37,10 @@ export interface Statement {
   inResponseTo: string;
   notBefore: number;
   notOnOrAfter: number;
-  /** End of the subject confirmation; null leaves it out. */
+  /** End of the subject confirmation, in milliseconds; null leaves it out. */
   confirmedUntil: number | null;
   destination: string;
-  /** Further conditions, as XML. */
+  /** Further conditions of the assertion, as XML. */
   conditions?: string;
 }
 
@@ -50,7 +50,7 @@ export interface Signer {
   certificate: string;
 }
 
-/** A fresh RSA key with a self-signed certificate, both in PEM form. */
+/** Creates an RSA key with a self-signed certificate, both in PEM form. */
 export async function createSigner(modulusLength = 2048): Promise<Signer> {
   const keys = (await crypto.subtle.generateKey(
     { name: 'RSASSA-PKCS1-v1_5', modulusLength, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' },
@@ -74,20 +74,20 @@ export async function createSigner(modulusLength = 2048): Promise<Signer> {
   };
 }
 
-/** Reads the address that a person was sent to. */
+/** Reads the authentication request from the address that a person was redirected to. */
 export function readAuthnRequest(url: URL): AuthnRequest {
   const xml = inflateRawSync(Buffer.from(url.searchParams.get('SAMLRequest') ?? '', 'base64')).toString();
-  const found = (pattern: RegExp) => pattern.exec(xml)?.[1] ?? '';
+  const findMatch = (pattern: RegExp) => pattern.exec(xml)?.[1] ?? '';
   return {
-    id: found(/ ID="([^"]+)"/),
-    issuer: found(/<saml:Issuer[^>]*>([^<]+)</),
-    acsUrl: found(/AssertionConsumerServiceURL="([^"]+)"/),
+    id: findMatch(/ ID="([^"]+)"/),
+    issuer: findMatch(/<saml:Issuer[^>]*>([^<]+)</),
+    acsUrl: findMatch(/AssertionConsumerServiceURL="([^"]+)"/),
     relayState: url.searchParams.get('RelayState') ?? '',
   };
 }
 
-/** What a right answer to a request says. */
-export function makeValidStatement(request: AuthnRequest, issuer: string, email: string): Statement {
+/** Returns the statement of a correct response to a request. */
+export function makeValidStatement(request: AuthnRequest, issuer: string, email: string): SamlStatement {
   const now = Date.now();
   return {
     assertionId: `_${crypto.randomUUID()}`,
@@ -109,37 +109,38 @@ export function makeValidStatement(request: AuthnRequest, issuer: string, email:
 
 const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
-/** An assertion, unsigned. */
-export function formatAssertion(said: Statement): string {
-  const attributes = Object.entries(said.attributes).map(
+/** Formats an unsigned assertion. */
+export function formatAssertion(statement: SamlStatement): string {
+  const attributes = Object.entries(statement.attributes).map(
     ([name, value]) =>
       `<saml:Attribute Name="${name}"><saml:AttributeValue>${value}</saml:AttributeValue></saml:Attribute>`,
   );
-  const until = said.confirmedUntil === null ? '' : ` NotOnOrAfter="${toIsoTime(said.confirmedUntil)}"`;
+  const expiryAttribute =
+    statement.confirmedUntil === null ? '' : ` NotOnOrAfter="${toIsoTime(statement.confirmedUntil)}"`;
   return [
-    `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${said.assertionId}" Version="2.0" IssueInstant="${toIsoTime(Date.now())}">`,
-    `<saml:Issuer>${said.issuer}</saml:Issuer>`,
-    `<saml:Subject><saml:NameID Format="${said.nameIdFormat}">${said.nameId ?? said.email}</saml:NameID>`,
-    `<saml:SubjectConfirmation Method="${said.method}"><saml:SubjectConfirmationData InResponseTo="${said.inResponseTo}" Recipient="${said.recipient}"${until}/></saml:SubjectConfirmation></saml:Subject>`,
-    `<saml:Conditions NotBefore="${toIsoTime(said.notBefore)}" NotOnOrAfter="${toIsoTime(said.notOnOrAfter)}"><saml:AudienceRestriction><saml:Audience>${said.audience}</saml:Audience></saml:AudienceRestriction>${said.conditions ?? ''}</saml:Conditions>`,
+    `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${statement.assertionId}" Version="2.0" IssueInstant="${toIsoTime(Date.now())}">`,
+    `<saml:Issuer>${statement.issuer}</saml:Issuer>`,
+    `<saml:Subject><saml:NameID Format="${statement.nameIdFormat}">${statement.nameId ?? statement.email}</saml:NameID>`,
+    `<saml:SubjectConfirmation Method="${statement.method}"><saml:SubjectConfirmationData InResponseTo="${statement.inResponseTo}" Recipient="${statement.recipient}"${expiryAttribute}/></saml:SubjectConfirmation></saml:Subject>`,
+    `<saml:Conditions NotBefore="${toIsoTime(statement.notBefore)}" NotOnOrAfter="${toIsoTime(statement.notOnOrAfter)}"><saml:AudienceRestriction><saml:Audience>${statement.audience}</saml:Audience></saml:AudienceRestriction>${statement.conditions ?? ''}</saml:Conditions>`,
     `<saml:AuthnStatement AuthnInstant="${toIsoTime(Date.now())}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`,
     attributes.length > 0 ? `<saml:AttributeStatement>${attributes.join('')}</saml:AttributeStatement>` : '',
     '</saml:Assertion>',
   ].join('');
 }
 
-/** A response around what is given, unsigned. */
-export const formatResponse = (said: Statement, content: string, id = `_${crypto.randomUUID()}`): string =>
+/** Formats an unsigned response around `content`. */
+export const formatResponse = (statement: SamlStatement, content: string, id = `_${crypto.randomUUID()}`): string =>
   [
-    `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="${id}" Version="2.0" IssueInstant="${toIsoTime(Date.now())}" Destination="${said.destination}" InResponseTo="${said.responseInResponseTo}">`,
-    `<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${said.responseIssuer ?? said.issuer}</saml:Issuer>`,
+    `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="${id}" Version="2.0" IssueInstant="${toIsoTime(Date.now())}" Destination="${statement.destination}" InResponseTo="${statement.responseInResponseTo}">`,
+    `<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${statement.responseIssuer ?? statement.issuer}</saml:Issuer>`,
     '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>',
     content,
     '</samlp:Response>',
   ].join('');
 
-/** Signs the one element of this name, the way providers do: enveloped, right after the issuer. */
-export function sign(
+/** Signs the only element of this name as providers do: enveloped, right after the issuer. */
+export function signElement(
   xml: string,
   element: 'Assertion' | 'Response',
   signer: Signer,
@@ -149,10 +150,14 @@ export function sign(
     privateKey: signer.privateKey,
     publicCert: signer.certificate,
     signatureAlgorithm: algorithms.signature,
-    canonicalizationAlgorithm: EXCLUSIVE,
+    canonicalizationAlgorithm: EXCLUSIVE_C14N,
   });
   const xpath = `//*[local-name(.)='${element}']`;
-  signature.addReference({ xpath, transforms: [ENVELOPED, EXCLUSIVE], digestAlgorithm: algorithms.digest });
+  signature.addReference({
+    xpath,
+    transforms: [ENVELOPED_SIGNATURE, EXCLUSIVE_C14N],
+    digestAlgorithm: algorithms.digest,
+  });
   signature.computeSignature(xml, {
     prefix: 'ds',
     location: { reference: `${xpath}/*[local-name(.)='Issuer']`, action: 'after' },

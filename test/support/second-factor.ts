@@ -6,11 +6,11 @@ import { PASSWORD } from './worlds.ts';
 
 const STEP_MS = 30_000;
 
-/** An authenticator app, and the backup codes that came with it. */
-export interface Authenticator {
+/** An authenticator app, and the backup codes that were issued with it. */
+export interface AuthenticatorApp {
   secret: string;
   backupCodes: string[];
-  /** The code of the Worker's present time step, or of one so many steps from it. */
+  /** Returns the code of the Worker's present time step, or of the step so many steps from it. */
   code(steps?: number): string;
 }
 
@@ -18,10 +18,10 @@ export const computeCode = (secret: string, steps = 0): string =>
   TOTP.generate({ secret: Secret.fromBase32(secret), timestamp: clock.now() + steps * STEP_MS });
 
 /**
- * Enrols an authenticator and enables it. The Worker's clock stands still from then on, one step after the code that was
- * spent on enabling.
+ * Enrols an authenticator and enables it. The Worker's clock is stopped from then on, one step after the code that was used for
+ * enabling.
  */
-export async function enrolAuthenticator(as: Caller): Promise<Authenticator> {
+export async function enrolAuthenticator(as: Caller): Promise<AuthenticatorApp> {
   const { secret } = (await as.post('/v1/auth/2fa/setup', { json: { password: PASSWORD } })).body;
   stopClockAt(Math.floor(clock.now() / STEP_MS) * STEP_MS + STEP_MS / 2);
   const { status, body } = await as.post('/v1/auth/2fa/enable', {
@@ -32,11 +32,11 @@ export async function enrolAuthenticator(as: Caller): Promise<Authenticator> {
   return { secret, backupCodes: body.backup_codes, code: (steps) => computeCode(secret, steps) };
 }
 
-/** Goes to the next time step, whose code is not spent. */
+/** Moves the clock to the next time step, whose code is unused. */
 export const goToNextStep = (): void => stopClockAt(clock.now() + STEP_MS);
 
-/** Six digits that are the code of no step near the present. */
-export function wrongCode(secret: string): string {
+/** Returns six digits that are the code of no step near the present. */
+export function makeWrongCode(secret: string): string {
   const right = new Set([-2, -1, 0, 1, 2].map((steps) => computeCode(secret, steps)));
   return ['000000', '000001', '000002', '000003', '000004', '000005'].find((code) => !right.has(code)) as string;
 }

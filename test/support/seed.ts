@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** What random tests are made from: the same seed, the same tests. `RANDOM_SEED` names another one. */
+    /** The seed of random tests: the same seed makes the same tests. `RANDOM_SEED` sets another seed. */
     seed: number;
   }
 }

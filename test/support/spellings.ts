@@ -1,9 +1,9 @@
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const BASE64URL_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** The same JWT in other texts, which a lenient reader of base64 takes for it. */
-export function otherSpellings(token: string): string[] {
+/** Returns other spellings of a JWT that a lenient base64 decoder accepts as the same token. */
+export function listOtherSpellings(token: string): string[] {
   const [header = '', payload = '', signature = ''] = token.split('.');
-  const last = ALPHABET.indexOf(signature.at(-1) as string);
+  const last = BASE64URL_ALPHABET.indexOf(signature.at(-1) as string);
   return [
     ` ${token}`,
     `${token}\n`,
@@ -11,9 +11,9 @@ export function otherSpellings(token: string): string[] {
     [header, `${payload}=`, signature].join('.'),
     [header, payload, `${signature}${'='.repeat(-signature.length & 3)}`].join('.'),
     // The bits of the last character that belong to no byte.
-    [header, payload, signature.slice(0, -1) + ALPHABET[last ^ 1]].join('.'),
-    ...(/[-_]/.test(signature) ? [[header, payload, toStandard(signature)].join('.')] : []),
+    [header, payload, signature.slice(0, -1) + BASE64URL_ALPHABET[last ^ 1]].join('.'),
+    ...(/[-_]/.test(signature) ? [[header, payload, toStandardBase64(signature)].join('.')] : []),
   ];
 }
 
-const toStandard = (text: string): string => text.replaceAll('-', '+').replaceAll('_', '/');
+const toStandardBase64 = (text: string): string => text.replaceAll('-', '+').replaceAll('_', '/');

@@ -4,36 +4,36 @@ import {
   provision,
   type TenantConnection,
 } from '../../src/modules/managed-database/provisioning.ts';
-import { type NeonApi, neonApi } from '../../src/platform/neon.ts';
+import { buildNeonApi, type NeonApi } from '../../src/platform/neon.ts';
 import { openTenantSql, type TenantSql } from '../../src/tenant-sql/client.ts';
 
-/** The local Neon's management API, as production code calls it. */
-export const neon = (apiKey = inject('neonApiKey')): NeonApi =>
-  neonApi({ apiUrl: inject('neonApiUrl'), apiKey, organization: inject('neonOrganization') });
+/** Creates a client of the local Neon's management API, as production code calls it. */
+export const createLocalNeonApi = (apiKey = inject('neonApiKey')): NeonApi =>
+  buildNeonApi({ apiUrl: inject('neonApiUrl'), apiKey, organization: inject('neonOrganization') });
 
-export const tunnel = () => ({ wsProxy: inject('neonWsProxy') });
+export const makeTunnelOptions = () => ({ wsProxy: inject('neonWsProxy') });
 
-/** What the control database keeps of one company's provisioning, in memory: shared by all calls for that company. */
+/** The provisioning record of one company, in memory instead of in the control database: shared by all calls for that company. */
 export class MemoryLedger {
   connection: TenantConnection | null = null;
   #password: string | undefined;
   #lease: { token: object; until: number } | undefined;
 
-  /** The record as one call reads and writes it. */
+  /** Returns the record as one call of the provisioning reads and writes it. */
   record(): ProvisioningRecord {
     const token = {};
     return {
-      finished: async () => this.connection,
+      readFinishedConnection: async () => this.connection,
       acquireLease: async (milliseconds) => {
         if (this.#lease !== undefined && this.#lease.until > Date.now()) return false;
         this.#lease = { token, until: Date.now() + milliseconds };
         return true;
       },
-      keepReaderPassword: async (candidate) => {
+      storeReaderPassword: async (candidate) => {
         this.#password ??= candidate;
         return this.#password;
       },
-      finish: async (connection) => {
+      storeConnection: async (connection) => {
         if (this.#lease?.token !== token) return false;
         this.connection = connection;
         return true;
@@ -44,7 +44,7 @@ export class MemoryLedger {
     };
   }
 
-  /** As if so much time had passed that whoever holds the lease has lost it. */
+  /** Ends the lease, as if enough time had passed that its holder has lost it. */
   expireLease(): void {
     this.#lease = undefined;
   }
@@ -54,16 +54,20 @@ export class MemoryLedger {
   }
 }
 
-/** A company's freshly provisioned Postgres with both its logins. Close what you open. */
-export async function aTenant(companyId: string): Promise<{
+/** Creates a provisioned Postgres for a company, with both its logins. Callers close what they open. */
+export async function createTenant(companyId: string): Promise<{
   connection: TenantConnection;
   owner(): TenantSql;
   reader(): TenantSql;
 }> {
-  const connection = await provision(new MemoryLedger().record(), { companyId, neon: neon(), sql: tunnel() });
+  const connection = await provision(new MemoryLedger().record(), {
+    companyId,
+    neon: createLocalNeonApi(),
+    sql: makeTunnelOptions(),
+  });
   return {
     connection,
-    owner: () => openTenantSql(connection.ownerConnectionString, tunnel()),
-    reader: () => openTenantSql(connection.readonlyConnectionString, tunnel()),
+    owner: () => openTenantSql(connection.ownerConnectionString, makeTunnelOptions()),
+    reader: () => openTenantSql(connection.readonlyConnectionString, makeTunnelOptions()),
   };
 }

@@ -1,125 +1,127 @@
 import { inject } from 'vitest';
 import type { TunnelFault } from '../../local/neon/tunnel-faults.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
-import { inContext } from './context.ts';
+import { runInContext } from './context.ts';
 
-const projectOf = (companyId: string): string => `console-${companyId}`;
+const makeProjectName = (companyId: string): string => `console-${companyId}`;
 
-async function control(
+async function controlTunnel(
   path: string,
   companyId: string,
   fault?: Omit<TunnelFault, 'project_name'>,
-  asked: Record<string, string> = {},
+  extraParameters: Record<string, string> = {},
 ): Promise<unknown> {
   const url = new URL(`/_test/${path}`, inject('neonApiUrl'));
-  url.search = new URLSearchParams({ ...asked, project_name: projectOf(companyId) }).toString();
-  const body = fault && JSON.stringify({ ...fault, project_name: projectOf(companyId) });
+  url.search = new URLSearchParams({ ...extraParameters, project_name: makeProjectName(companyId) }).toString();
+  const body = fault && JSON.stringify({ ...fault, project_name: makeProjectName(companyId) });
   const response = await fetch(url, body === undefined ? {} : { method: 'POST', body });
   if (response.status !== 200) throw new Error(`/_test/${path} answered ${response.status}`);
   return response.json();
 }
 
-/** Disturbs the next message to the company's Postgres that fits, or the opening of the next connection. */
-export async function disturb(companyId: string, fault: Omit<TunnelFault, 'project_name'>): Promise<void> {
-  await control('faults', companyId, fault);
+/** Disturbs the next matching message to the company's Postgres, or the opening of the next connection. */
+export async function disturbTunnel(companyId: string, fault: Omit<TunnelFault, 'project_name'>): Promise<void> {
+  await controlTunnel('faults', companyId, fault);
 }
 
 /**
- * Puts the company's Postgres that far away, and runs work.
- * @returns what it came to, and the longest chain of round trips: opening a connection to Neon is three of them
+ * Runs `work` while each message to the company's Postgres is delayed. @returns the result of `work`, and the longest chain of
+ * round trips: opening a connection to Neon is three of them
  */
-export async function farAway<T>(
+export async function runWithLatency<T>(
   companyId: string,
   milliseconds: number,
   work: () => Promise<T>,
 ): Promise<{ outcome: T; trips: number }> {
-  await place(companyId, milliseconds);
+  await setLatency(companyId, milliseconds);
   const outcome = await work();
-  const { trips } = (await control('trips', companyId)) as { trips: number };
-  await place(companyId, 0);
+  const { trips } = (await controlTunnel('trips', companyId)) as { trips: number };
+  await setLatency(companyId, 0);
   return { outcome, trips };
 }
 
-/** Suspends the company's compute: the next connection to it wakes it, which takes so long. */
-export const suspend = (companyId: string, milliseconds: number): Promise<unknown> =>
-  control('suspend', companyId, undefined, { milliseconds: String(milliseconds) });
+/** Suspends the company's compute: the next connection wakes it, which takes so many milliseconds. */
+export const suspendCompute = (companyId: string, milliseconds: number): Promise<unknown> =>
+  controlTunnel('suspend', companyId, undefined, { milliseconds: String(milliseconds) });
 
-/** What the company's compute does: sleep, wake, or serve. */
-export const computeState = async (companyId: string): Promise<'idle' | 'init' | 'active'> =>
-  ((await control('compute', companyId)) as { state: 'idle' | 'init' | 'active' }).state;
+/** Returns the state of the company's compute: asleep, waking, or serving. */
+export const readComputeState = async (companyId: string): Promise<'idle' | 'init' | 'active'> =>
+  ((await controlTunnel('compute', companyId)) as { state: 'idle' | 'init' | 'active' }).state;
 
-/** How many connections to the company's compute are open. */
-export const openConnections = async (companyId: string): Promise<number> =>
-  ((await control('compute', companyId)) as { connections: number }).connections;
+/** Counts the open connections to the company's compute. */
+export const countOpenConnections = async (companyId: string): Promise<number> =>
+  ((await controlTunnel('compute', companyId)) as { connections: number }).connections;
 
-/** Runs work. @returns how many connections to the company's Postgres it opened, and how many of them to its pooler */
-export async function connectionsOf(
+/** Runs `work`. @returns how many connections to the company's Postgres it opened, and how many of them to its pooler */
+export async function countOpenedConnections(
   companyId: string,
   work: () => Promise<unknown>,
 ): Promise<{ direct: number; pooled: number }> {
-  const opened = () => control('connections', companyId) as Promise<{ direct: number; pooled: number }>;
-  const before = await opened();
+  const readConnectionCounts = () =>
+    controlTunnel('connections', companyId) as Promise<{ direct: number; pooled: number }>;
+  const countsBefore = await readConnectionCounts();
   await work();
-  const after = await opened();
-  return { direct: after.direct - before.direct, pooled: after.pooled - before.pooled };
+  const countsAfter = await readConnectionCounts();
+  return { direct: countsAfter.direct - countsBefore.direct, pooled: countsAfter.pooled - countsBefore.pooled };
 }
 
-const place = (companyId: string, milliseconds: number): Promise<unknown> =>
-  control('distance', companyId, undefined, { milliseconds: String(milliseconds) });
+const setLatency = (companyId: string, milliseconds: number): Promise<unknown> =>
+  controlTunnel('distance', companyId, undefined, { milliseconds: String(milliseconds) });
 
 /**
- * Runs `rival` just before a statement to the company's Postgres that fits `statement`: the next such message waits in the
- * tunnel until the rival is done, or waits for a lock itself.
- * @returns what the rival came to: a test that does not await it proves nothing
+ * Runs `concurrentWork` just before the next statement to the company's Postgres that matches `statement`: that message waits in
+ * the tunnel until `concurrentWork` is done, or waits for a lock itself. @returns the outcome of `concurrentWork`: a test that
+ * does not await it proves nothing
  */
-export async function rivalBeforeStatement<T>(
+export async function runBeforeNextStatement<T>(
   companyId: string,
   statement: RegExp,
-  rival: () => Promise<T>,
+  concurrentWork: () => Promise<T>,
 ): Promise<{ outcome: Promise<T> }> {
-  const { outcomes } = await rivalsBeforeStatement(companyId, statement, [rival]);
+  const { outcomes } = await runEachBeforeStatement(companyId, statement, [concurrentWork]);
   return { outcome: outcomes.then(([outcome]) => outcome as T) };
 }
 
-/** The same before each of the next such messages: one rival each, in their order. */
-export async function rivalsBeforeStatement<T>(
+/** Runs one of `concurrentWorks` before each of the next statements that match `statement`, in order. */
+export async function runEachBeforeStatement<T>(
   companyId: string,
   statement: RegExp,
-  rivals: (() => Promise<T>)[],
+  concurrentWorks: (() => Promise<T>)[],
 ): Promise<{ outcomes: Promise<T[]> }> {
-  for (const _ of rivals) await disturb(companyId, { statement: statement.source, effect: 'hold' });
-  const run = async () => {
+  for (const _ of concurrentWorks) await disturbTunnel(companyId, { statement: statement.source, effect: 'hold' });
+  const runInOrder = async () => {
     const outcomes: Promise<T>[] = [];
-    for (const rival of rivals) {
-      await control('held', companyId);
+    for (const concurrentWork of concurrentWorks) {
+      await controlTunnel('held', companyId);
       let isDone = false;
-      const outcome = rival().finally(() => {
+      const outcome = concurrentWork().finally(() => {
         isDone = true;
       });
       await Promise.race([
         outcome.catch(() => undefined),
-        untilSessionFits(companyId, `wait_event_type = 'Lock'`, () => isDone),
+        waitForSession(companyId, `wait_event_type = 'Lock'`, () => isDone),
       ]);
-      await control('release', companyId);
+      await controlTunnel('release', companyId);
       outcomes.push(outcome);
     }
     return Promise.all(outcomes);
   };
-  const outcomes = run();
+  const outcomes = runInOrder();
   outcomes.catch(() => undefined);
   return { outcomes };
 }
 
-/** Resolves when a statement of the company's sleeps in `pg_sleep`: it sees nothing that is committed from now on. */
-export const untilSomebodySleeps = (companyId: string): Promise<void> =>
-  untilSessionFits(companyId, `wait_event = 'PgSleep'`);
+/** Waits until a statement of the company's sleeps in `pg_sleep`, which does not see commits from then on. */
+export const waitForSleep = (companyId: string): Promise<void> => waitForSession(companyId, `wait_event = 'PgSleep'`);
 
-/** Resolves when a session of the company's fits, or nobody wants to know any more. The owner sees those of all logins. */
-const untilSessionFits = (companyId: string, condition: string, enough = () => false): Promise<void> =>
-  inContext({ kind: 'system', companyId }, async (ctx) => {
+/**
+ * Waits until a session of the company's matches `condition`, or `isEnough` is true. The owner sees the sessions of all logins.
+ */
+const waitForSession = (companyId: string, condition: string, isEnough = () => false): Promise<void> =>
+  runInContext({ kind: 'system', companyId }, async (ctx) => {
     const database = await requireDatabase(ctx);
-    const fitting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`;
-    while (!enough() && (await database.query(fitting)).length === 0) {
+    const matchingSessions = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`;
+    while (!isEnough() && (await database.query(matchingSessions)).length === 0) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   });

@@ -1,15 +1,15 @@
-/** A code as people paste it: with what mails, chats and sheets of paper put around it and within it. */
-export const pasted = (code: string): string[] => {
+/** Returns a code as people paste it: with the characters that mails, chats and sheets of paper put around and within it. */
+export const makePastedCodes = (code: string): string[] => {
   const half = Math.floor(code.length / 2);
-  const parted = (by: string) => code.slice(0, half) + by + code.slice(half);
+  const splitCode = (by: string) => code.slice(0, half) + by + code.slice(half);
   return [
     ` ${code}`,
     `${code}\r\n`,
-    `\n${parted(' ')}\t`,
-    parted('-'),
-    parted(' - '),
-    parted('\u00a0'),
-    parted('\u2013'),
-    parted('\n'),
+    `\n${splitCode(' ')}\t`,
+    splitCode('-'),
+    splitCode(' - '),
+    splitCode('\u00a0'),
+    splitCode('\u2013'),
+    splitCode('\n'),
   ];
 };

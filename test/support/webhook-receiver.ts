@@ -6,70 +6,70 @@ import { createSigner } from './saml-idp.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Base of a receiver of webhooks that behaves as its paths say: see `receiver`. */
+    /** Base URL of a receiver of webhooks that behaves as its paths say: see `createReceiverListener`. */
     webhookReceiverUrl: string;
-    /** The same by https, with a certificate that nobody knows. */
+    /** Base URL of the receiver by https, with an untrusted certificate. */
     untrustedReceiverUrl: string;
   }
 }
 
-/** A request as the receiver took it. */
-export interface Received {
+/** A request as the receiver received it. */
+export interface ReceivedRequest {
   at: number;
   headers: Record<string, string>;
   body: string;
 }
 
-/** A receiver on a socket of this machine, for the whole run. */
+/** Starts the receiver on a socket of this machine, for the whole run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const receive = receiver();
-  const http = createServer(receive);
+  const handleRequest = createReceiverListener();
+  const http = createServer(handleRequest);
   const { privateKey: key, certificate: cert } = await createSigner();
-  const https = createTlsServer({ key, cert }, receive);
+  const https = createTlsServer({ key, cert }, handleRequest);
   for (const server of [http, https]) {
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   }
-  const portOf = (server: typeof http) => (server.address() as AddressInfo).port;
-  project.provide('webhookReceiverUrl', `http://127.0.0.1:${portOf(http)}`);
-  project.provide('untrustedReceiverUrl', `https://127.0.0.1:${portOf(https)}`);
+  const getPort = (server: typeof http) => (server.address() as AddressInfo).port;
+  project.provide('webhookReceiverUrl', `http://127.0.0.1:${getPort(http)}`);
+  project.provide('untrustedReceiverUrl', `https://127.0.0.1:${getPort(https)}`);
   return async () => {
     for (const server of [http, https]) {
       server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
+      await new Promise((resolve) => server.close(resolve));
     }
   };
 }
 
 /**
- * `/{behaviour}/{key}` takes requests, which GET of `/received/{key}` lists. Behaviours: `ok`; `status.N` answers that; `once.N` answers it
- * the first time; `after.N.S` answers N with `Retry-After: S` the first time; `mute` says nothing; `drip` a byte of its head a second;
- * `huge` sends without an end; `redirect` answers 301; `hangup` closes the connection;
- * `late.N` answers that after two seconds. PUT of `/as/{key}` with a behaviour changes it.
+ * Creates the receiver: `/{behaviour}/{key}` takes requests, which GET of `/received/{key}` lists. Behaviours: `ok`; `status.N`
+ * answers that; `once.N` answers it the first time; `after.N.S` answers N with `Retry-After: S` the first time; `mute` sends
+ * nothing; `dripHead` a byte of its head a second; `huge` sends without an end; `redirect` answers 301; `hangup` closes the
+ * connection; `late.N` answers that after two seconds. PUT of `/as/{key}` with a behaviour changes the behaviour of the key.
  */
-function receiver(): RequestListener {
-  const received = new Map<string, Received[]>();
-  const changed = new Map<string, string>();
+function createReceiverListener(): RequestListener {
+  const requestsByKey = new Map<string, ReceivedRequest[]>();
+  const changedBehaviours = new Map<string, string>();
   return (request, response) => {
     const [, behaviour = '', key = ''] = (request.url ?? '').split('/');
-    if (behaviour === 'received') return void response.end(JSON.stringify(received.get(key) ?? []));
+    if (behaviour === 'received') return void response.end(JSON.stringify(requestsByKey.get(key) ?? []));
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString();
       if (behaviour === 'as') {
-        changed.set(key, body);
+        changedBehaviours.set(key, body);
         return void response.end();
       }
-      const before = received.get(key) ?? [];
+      const earlierRequests = requestsByKey.get(key) ?? [];
       const headers = request.headers as Record<string, string>;
-      received.set(key, [...before, { at: Date.now(), headers, body }]);
-      behave(response, changed.get(key) ?? behaviour, before.length);
+      requestsByKey.set(key, [...earlierRequests, { at: Date.now(), headers, body }]);
+      answerByBehaviour(response, changedBehaviours.get(key) ?? behaviour, earlierRequests.length);
     });
   };
 }
 
-/** A byte of the head a second. */
-function drip({ socket }: ServerResponse): void {
+/** Sends one byte of the response's head a second. */
+function dripHead({ socket }: ServerResponse): void {
   const left = [...'HTTP/1.1 204 No Content\r\n\r\n'];
   const timer = setInterval(() => {
     const byte = left.shift();
@@ -78,20 +78,20 @@ function drip({ socket }: ServerResponse): void {
   }, 1000);
 }
 
-function behave(response: ServerResponse, behaviour: string, before: number): void {
+function answerByBehaviour(response: ServerResponse, behaviour: string, earlierCount: number): void {
   const [kind, status = '204', seconds = '0'] = behaviour.split('.');
-  const isFirst = before === 0;
+  const isFirst = earlierCount === 0;
   if (kind === 'mute') return;
   if (kind === 'hangup') return void response.destroy();
-  if (kind === 'drip') return void drip(response);
+  if (kind === 'drip') return void dripHead(response);
   if (kind === 'huge') {
     response.writeHead(200);
     const chunk = Buffer.alloc(65_536);
-    const more = () => {
+    const sendMore = () => {
       while (!response.destroyed && response.write(chunk));
-      if (!response.destroyed) response.once('drain', more);
+      if (!response.destroyed) response.once('drain', sendMore);
     };
-    more();
+    sendMore();
     return;
   }
   if (kind === 'late') return void setTimeout(() => response.writeHead(Number(status)).end(), 2000);

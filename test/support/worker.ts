@@ -4,5 +4,8 @@ import worker from '../../src/index.ts';
 
 export * from '../../local/limits/api.ts';
 
-/** Both Workers as one, which the tests of this project run in; those of processes run the two, as they are deployed. */
+/**
+ * Both Workers combined into the one that the tests of this project run in; tests of processes run the two separately, as they
+ * are deployed.
+ */
 export default limitHandlers(worker);

@@ -9,30 +9,30 @@ import {
   type TenantTx,
 } from '../../src/tenant-sql/client.ts';
 import { copyIn } from '../../src/tenant-sql/copy.ts';
-import { tenantNames } from '../../src/tenant-sql/roles.ts';
+import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runBehindApi } from '../managed-tables/support.ts';
-import { aTenant, tunnel } from '../support/tenant.ts';
-import { connectionsOf, disturb, rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany } from '../support/worlds.ts';
+import { createTenant, makeTunnelOptions } from '../support/tenant.ts';
+import { countOpenedConnections, disturbTunnel, runBeforeNextStatement } from '../support/tunnel.ts';
+import { createProvisionedCompany } from '../support/worlds.ts';
 
 const companyId = newId(Date.now());
-const opened: TenantSql[] = [];
+const openClients: TenantSql[] = [];
 let url: string;
 
 beforeAll(async () => {
-  const tenant = await aTenant(companyId);
+  const tenant = await createTenant(companyId);
   url = tenant.connection.ownerConnectionString;
-  const sql = open();
+  const sql = openClient();
   await sql.query("CREATE TABLE t (n integer PRIMARY KEY, m text NOT NULL DEFAULT '')");
 });
 
 afterEach(async () => {
-  for (const sql of opened.splice(0)) await sql.close();
+  for (const sql of openClients.splice(0)) await sql.close();
 });
 
-function open(connectionString = url, options: TenantSqlOptions = tunnel()): TenantSql {
+function openClient(connectionString = url, options: TenantSqlOptions = makeTunnelOptions()): TenantSql {
   const sql = openTenantSql(connectionString, options);
-  opened.push(sql);
+  openClients.push(sql);
   return sql;
 }
 
@@ -65,116 +65,124 @@ describe('the client of a company’s Postgres reads the value of', () => {
   ];
   for (const [expression, expected] of cases) {
     it(expression, async () => {
-      expect(await open().query(`SELECT ${expression} AS value`)).toEqual([{ value: expected }]);
-      expect(await open().query(`SELECT ${expression} AS value WHERE $1`, [true])).toEqual([{ value: expected }]);
+      expect(await openClient().query(`SELECT ${expression} AS value`)).toEqual([{ value: expected }]);
+      expect(await openClient().query(`SELECT ${expression} AS value WHERE $1`, [true])).toEqual([{ value: expected }]);
     });
   }
 });
 
 describe('statements of the client of a company’s Postgres', () => {
   it('return the number of affected rows, or the rows of the last of several statements', async () => {
-    const sql = open();
+    const sql = openClient();
     expect(await sql.execute('INSERT INTO t SELECT generate_series($1::int, $2::int)', [100, 109])).toBe(10);
     expect(await sql.query('SELECT 1 AS a; SELECT 2 AS b')).toEqual([{ b: 2 }]);
     expect(await sql.execute('DELETE FROM t WHERE n >= 100')).toBe(10);
   });
 
   it("fail with the fields of PostgreSQL's error and leave the connection usable", async () => {
-    const sql = open();
+    const sql = openClient();
     const error = await sql.query('INSERT INTO t (n) VALUES (200), (200)').catch((caught: unknown) => caught);
     expect(isPostgresError(error) && error).toMatchObject({ code: '23505', constraint: 't_pkey', table: 't' });
-    const missing = await sql.query('INSERT INTO t (n, m) VALUES (201, NULL)').catch((caught: unknown) => caught);
-    expect(isPostgresError(missing) && missing.column).toBe('m');
+    const missingValueError = await sql
+      .query('INSERT INTO t (n, m) VALUES (201, NULL)')
+      .catch((caught: unknown) => caught);
+    expect(isPostgresError(missingValueError) && missingValueError.column).toBe('m');
     expect(await sql.query('SELECT count(*) AS n FROM t')).toEqual([{ n: '0' }]);
   });
 });
 
 describe('a transaction in a company’s Postgres', () => {
   it('commits its statements and returns the result of its callback', async () => {
-    const result = await open().transaction(async (tx) => {
+    const result = await openClient().transaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (1)');
       return 'done';
     });
     expect(result).toBe('done');
-    expect(await open().execute('DELETE FROM t WHERE n = 1')).toBe(1);
+    expect(await openClient().execute('DELETE FROM t WHERE n = 1')).toBe(1);
   });
 
   it('rolls back when its callback throws, and throws the same error', async () => {
-    const sql = open();
-    const work = sql.transaction(async (tx) => {
+    const sql = openClient();
+    const failingTransaction = sql.transaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (2)');
       throw new RangeError('no');
     });
-    await expect(work).rejects.toThrow(RangeError);
+    await expect(failingTransaction).rejects.toThrow(RangeError);
     expect(await sql.query('SELECT n FROM t')).toEqual([]);
   });
 
   it('fails when its callback swallows the error of a statement', async () => {
-    const work = open().transaction(async (tx) => {
+    const failingTransaction = openClient().transaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (3)');
       await tx.query('SELECT 1/0').catch(() => undefined);
     });
-    await expect(work).rejects.toThrow('rolled back');
-    expect(await open().query('SELECT n FROM t')).toEqual([]);
+    await expect(failingTransaction).rejects.toThrow('rolled back');
+    expect(await openClient().query('SELECT n FROM t')).toEqual([]);
   });
 
   it('limits the time of a statement and of a wait for a lock', async () => {
-    const slow = open().transaction((tx) => tx.query('SELECT pg_sleep(5)'), { statementTimeoutMs: 100 });
-    await expect(slow).rejects.toMatchObject({ code: '57014' });
-    await open().transaction(async (holder) => {
-      await holder.query('LOCK TABLE t');
-      const waiting = open().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 100 });
-      await expect(waiting).rejects.toMatchObject({ code: '55P03' });
+    const slowTransaction = openClient().transaction((tx) => tx.query('SELECT pg_sleep(5)'), {
+      statementTimeoutMs: 100,
+    });
+    await expect(slowTransaction).rejects.toMatchObject({ code: '57014' });
+    await openClient().transaction(async (lockHolder) => {
+      await lockHolder.query('LOCK TABLE t');
+      const waitingTransaction = openClient().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 100 });
+      await expect(waitingTransaction).rejects.toMatchObject({ code: '55P03' });
     });
   });
 
   it('can be read-only or serializable, and leaves no setting on the connection', async () => {
-    const sql = open();
-    const write = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (4)'), { readOnly: true });
-    await expect(write).rejects.toMatchObject({ code: '25006' });
-    const level = await sql.transaction((tx) => tx.query('SHOW transaction_isolation'), { isolation: 'serializable' });
-    expect(level).toEqual([{ transaction_isolation: 'serializable' }]);
+    const sql = openClient();
+    const writeTransaction = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (4)'), { readOnly: true });
+    await expect(writeTransaction).rejects.toMatchObject({ code: '25006' });
+    const isolationLevel = await sql.transaction((tx) => tx.query('SHOW transaction_isolation'), {
+      isolation: 'serializable',
+    });
+    expect(isolationLevel).toEqual([{ transaction_isolation: 'serializable' }]);
     expect(await sql.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
   });
 
-  it('can run several statements in one message, and none after one that fails', async () => {
-    const sql = open();
-    const both = await sql.transaction((tx) =>
+  it('can run several statements in one message, and runs none after a statement that fails', async () => {
+    const sql = openClient();
+    const bothResults = await sql.transaction((tx) =>
       tx.queryAll<[{ a: number }, { b: string[] }]>([
         { text: 'SELECT $1::int AS a', values: [1] },
         { text: 'SELECT $1::text[] AS b', values: [['x', '"y"']] },
       ]),
     );
-    expect(both).toEqual([[{ a: 1 }], [{ b: ['x', '"y"'] }]]);
-    const failing = sql.queryAll([
+    expect(bothResults).toEqual([[{ a: 1 }], [{ b: ['x', '"y"'] }]]);
+    const failingStatements = sql.queryAll([
       { text: 'SELECT 1 / $1::int', values: [0] },
       { text: 'INSERT INTO t (n) VALUES ($1)', values: [5] },
     ]);
-    await expect(failing).rejects.toMatchObject({ code: '22012' });
+    await expect(failingStatements).rejects.toMatchObject({ code: '22012' });
     expect(await sql.query('SELECT n FROM t')).toEqual([]);
   });
 
   it('can end in the same message as its last statements', async () => {
-    const sql = open();
-    const read = (tx: TenantTx) => tx.finish<[{ n: number }]>([{ text: 'SELECT 1 AS n', values: [] }]);
-    expect(await sql.transaction(read, { readOnly: true })).toEqual([[{ n: 1 }]]);
+    const sql = openClient();
+    const finishRead = (tx: TenantTx) => tx.finish<[{ n: number }]>([{ text: 'SELECT 1 AS n', values: [] }]);
+    expect(await sql.transaction(finishRead, { readOnly: true })).toEqual([[{ n: 1 }]]);
     expect(await sql.query('SELECT now() = statement_timestamp() AS alone')).toEqual([{ alone: true }]);
-    const failing = (tx: TenantTx) => tx.finish([{ text: 'SELECT 1 / $1::int', values: [0] }]);
-    await expect(sql.transaction(failing, { readOnly: true })).rejects.toMatchObject({ code: '22012' });
+    const finishFailing = (tx: TenantTx) => tx.finish([{ text: 'SELECT 1 / $1::int', values: [0] }]);
+    await expect(sql.transaction(finishFailing, { readOnly: true })).rejects.toMatchObject({ code: '22012' });
     expect(await sql.query('SELECT now() = statement_timestamp() AS alone')).toEqual([{ alone: true }]);
   });
 
   it('runs no statement when it cannot begin', async () => {
-    const sql = open();
-    const work = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES ($1)', [6]), { lockTimeoutMs: -1 });
-    await expect(work).rejects.toMatchObject({ code: '22023' });
+    const sql = openClient();
+    const blockedTransaction = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES ($1)', [6]), {
+      lockTimeoutMs: -1,
+    });
+    await expect(blockedTransaction).rejects.toMatchObject({ code: '22023' });
     expect(await sql.query('SELECT n FROM t')).toEqual([]);
   });
 
-  it('cannot be nested', async () => {
-    const sql = open();
-    const nested = sql.transaction(() => sql.transaction(async () => undefined));
-    await expect(nested).rejects.toThrow('nest');
+  it('cannot be nested in another transaction', async () => {
+    const sql = openClient();
+    const nestedTransaction = sql.transaction(() => sql.transaction(async () => undefined));
+    await expect(nestedTransaction).rejects.toThrow('nest');
   });
 });
 
@@ -182,28 +190,31 @@ describe('a connection to a company’s Postgres', () => {
   const UNAVAILABLE = { kind: 'unavailable', reason: 'tenant_sql.unavailable' };
 
   it('is opened by its first statement only', async () => {
-    const sql = open();
-    await expect(connectionsOf(companyId, () => sql.close())).resolves.toEqual({ direct: 0, pooled: 0 });
-    const used = open();
-    await expect(connectionsOf(companyId, () => used.query('SELECT 1'))).resolves.toEqual({ direct: 1, pooled: 0 });
+    const sql = openClient();
+    await expect(countOpenedConnections(companyId, () => sql.close())).resolves.toEqual({ direct: 0, pooled: 0 });
+    const usedClient = openClient();
+    await expect(countOpenedConnections(companyId, () => usedClient.query('SELECT 1'))).resolves.toEqual({
+      direct: 1,
+      pooled: 0,
+    });
   });
 
   it('holds no lock once it is closed inside a transaction', async () => {
-    const sql = open();
+    const sql = openClient();
     await sql.query('BEGIN; LOCK TABLE t');
     await sql.close();
-    await open().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 3_000 });
+    await openClient().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 3_000 });
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('fails as unavailable when it is lost, and ever after', async () => {
-    const sql = open();
-    const work = sql.transaction(async (tx) => {
+  it('fails as unavailable once it is lost, also for all later statements', async () => {
+    const sql = openClient();
+    const lostTransaction = sql.transaction(async (tx) => {
       const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      await open().query('SELECT pg_terminate_backend($1)', [row?.pid]);
+      await openClient().query('SELECT pg_terminate_backend($1)', [row?.pid]);
       await tx.query('SELECT pg_sleep(1)');
     });
-    await expect(work).rejects.toMatchObject(UNAVAILABLE);
+    await expect(lostTransaction).rejects.toMatchObject(UNAVAILABLE);
     // It would never report its end: nobody waits for that.
     expect(sql.closed).toBe(true);
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
@@ -211,20 +222,22 @@ describe('a connection to a company’s Postgres', () => {
   });
 
   it('is closed at once when it is lost, and releases its locks', async () => {
-    let ends = 0;
-    const sql = open(url, { ...tunnel(), graceMs: 100, onClosed: () => (ends += 1) });
-    const never = () => new Promise<never>(() => undefined);
+    let endCount = 0;
+    const sql = openClient(url, { ...makeTunnelOptions(), graceMs: 100, onClosed: () => (endCount += 1) });
+    const waitForever = () => new Promise<never>(() => undefined);
     await sql.query('BEGIN; LOCK TABLE t');
-    await expect(sql.bounded(never, 0)).rejects.toMatchObject(UNAVAILABLE);
-    expect(ends).toBe(1);
+    await expect(sql.runBounded(waitForever, 0)).rejects.toMatchObject(UNAVAILABLE);
+    expect(endCount).toBe(1);
     // Although nobody has closed it.
-    await open().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 10_000 });
+    await openClient().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 10_000 });
     await sql.close();
   });
 
   it('has PostgreSQL’s time limits for statements, locks and idle transactions', async () => {
     const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
-    const limits = await Promise.all(settings.map((name) => open().query<Record<string, string>>(`SHOW ${name}`)));
+    const limits = await Promise.all(
+      settings.map((name) => openClient().query<Record<string, string>>(`SHOW ${name}`)),
+    );
     expect(limits.map(([row], index) => row?.[settings[index] as string])).toEqual(['30s', '5s', '1min']);
   });
 
@@ -236,61 +249,61 @@ describe('a connection to a company’s Postgres', () => {
     ],
     ['in the middle of COPY', (sql: TenantSql) => copyIn(sql, 'COPY t FROM STDIN /* dead */', new Uint8Array(), 100)],
   ])('fails after the grace period when its socket falls silent, %s', async (_, run) => {
-    await disturb(companyId, { statement: 'dead', effect: 'fall_silent' });
-    const sql = open(url, { ...tunnel(), graceMs: 200 });
-    const started = Date.now();
+    await disturbTunnel(companyId, { statement: 'dead', effect: 'fall_silent' });
+    const sql = openClient(url, { ...makeTunnelOptions(), graceMs: 200 });
+    const startedAt = Date.now();
     await expect(run(sql)).rejects.toMatchObject(UNAVAILABLE);
     // Not by the statement's own time limit, of thirty seconds.
-    expect(Date.now() - started).toBeLessThan(10_000);
+    expect(Date.now() - startedAt).toBeLessThan(10_000);
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 
   it('fails after the connect timeout when it cannot be opened', async () => {
-    await disturb(companyId, { effect: 'fall_silent' });
-    await expect(open(url, { ...tunnel(), connectTimeoutMs: 200 }).query('SELECT 1')).rejects.toMatchObject(
-      UNAVAILABLE,
-    );
+    await disturbTunnel(companyId, { effect: 'fall_silent' });
+    await expect(
+      openClient(url, { ...makeTunnelOptions(), connectTimeoutMs: 200 }).query('SELECT 1'),
+    ).rejects.toMatchObject(UNAVAILABLE);
   });
 
   it('fails with an unknown result when the answer to COMMIT is lost', async () => {
     const RESULT_UNKNOWN = { kind: 'unavailable', reason: 'tenant_sql.result_unknown' };
-    await disturb(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
-    const inserting = open().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (50)'));
-    await expect(inserting).rejects.toMatchObject(RESULT_UNKNOWN);
-    await disturb(companyId, { statement: 'VALUES .51', effect: 'lose_answer' });
-    await expect(open().execute('INSERT INTO t (n) VALUES (51)')).rejects.toMatchObject(RESULT_UNKNOWN);
+    await disturbTunnel(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
+    const insertTransaction = openClient().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (50)'));
+    await expect(insertTransaction).rejects.toMatchObject(RESULT_UNKNOWN);
+    await disturbTunnel(companyId, { statement: 'VALUES .51', effect: 'lose_answer' });
+    await expect(openClient().execute('INSERT INTO t (n) VALUES (51)')).rejects.toMatchObject(RESULT_UNKNOWN);
     // Both were committed.
-    expect(await open().execute('DELETE FROM t WHERE n IN (50, 51)')).toBe(2);
+    expect(await openClient().execute('DELETE FROM t WHERE n IN (50, 51)')).toBe(2);
   });
 
   it('fails as unavailable when it is lost before COMMIT or while reading', async () => {
-    await disturb(companyId, { statement: 'VALUES .52', effect: 'lose_answer' });
-    const lost = open().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (52)'));
-    await expect(lost).rejects.toMatchObject(UNAVAILABLE);
-    await disturb(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
-    const reading = open().transaction((tx) => tx.query('SELECT 1'), { readOnly: true });
-    await expect(reading).rejects.toMatchObject(UNAVAILABLE);
-    const sql = open();
-    const cutBefore = sql.transaction(async (tx) => {
+    await disturbTunnel(companyId, { statement: 'VALUES .52', effect: 'lose_answer' });
+    const lostTransaction = openClient().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (52)'));
+    await expect(lostTransaction).rejects.toMatchObject(UNAVAILABLE);
+    await disturbTunnel(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
+    const readTransaction = openClient().transaction((tx) => tx.query('SELECT 1'), { readOnly: true });
+    await expect(readTransaction).rejects.toMatchObject(UNAVAILABLE);
+    const sql = openClient();
+    const cutTransaction = sql.transaction(async (tx) => {
       const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      await open().query('SELECT pg_terminate_backend($1)', [row?.pid]);
+      await openClient().query('SELECT pg_terminate_backend($1)', [row?.pid]);
       await new Promise((resolve) => setTimeout(resolve, 300));
     });
-    await expect(cutBefore).rejects.toMatchObject(UNAVAILABLE);
-    expect(await open().query('SELECT n FROM t')).toEqual([]);
+    await expect(cutTransaction).rejects.toMatchObject(UNAVAILABLE);
+    expect(await openClient().query('SELECT n FROM t')).toEqual([]);
   });
 
   it('fails as unavailable with a wrong host, proxy, password or database', async () => {
-    const wrong = (change: (url: URL) => void) => {
-      const changed = new URL(url);
-      change(changed);
-      return changed.href;
+    const changeUrl = (change: (url: URL) => void) => {
+      const changedUrl = new URL(url);
+      change(changedUrl);
+      return changedUrl.href;
     };
     const attempts = [
-      open(wrong((it) => (it.hostname = 'ep-unknown.neon.localhost'))),
-      open(wrong((it) => (it.password = 'wrong'))),
-      open(wrong((it) => (it.pathname = '/nothing'))),
-      open(url, { wsProxy: 'ws://127.0.0.1:9/v2' }),
+      openClient(changeUrl((it) => (it.hostname = 'ep-unknown.neon.localhost'))),
+      openClient(changeUrl((it) => (it.password = 'wrong'))),
+      openClient(changeUrl((it) => (it.pathname = '/nothing'))),
+      openClient(url, { wsProxy: 'ws://127.0.0.1:9/v2' }),
     ];
     for (const sql of attempts) {
       await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
@@ -300,19 +313,22 @@ describe('a connection to a company’s Postgres', () => {
 
   it('reaches only endpoints of Neon', async () => {
     const postgres = new URL(inject('postgresUrl'));
-    await expect(open(postgres.href).query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+    await expect(openClient(postgres.href).query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 });
 
 describe('the migrations of a company’s Postgres', () => {
   it('run once, however many calls migrate at the same time', async () => {
-    const company = await aProvisionedCompany();
-    const inDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => runBehindApi(company.id, work);
-    await inDatabase((sql) => sql.query('DROP SCHEMA console CASCADE'));
-    const run = () => inDatabase((sql) => migrateDatabase(sql, tenantNames(company.id).reader));
-    const rival = await rivalBeforeStatement(company.id, /INSERT INTO console.migrations/, run);
-    expect([await run(), await rival.outcome]).toEqual([TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION]);
-    const applied = await inDatabase((sql) => sql.query('SELECT version FROM console.migrations'));
-    expect(applied).toHaveLength(TENANT_SCHEMA_VERSION);
+    const company = await createProvisionedCompany();
+    const runInDatabase = <T>(work: (sql: TenantSql) => Promise<T>) => runBehindApi(company.id, work);
+    await runInDatabase((sql) => sql.query('DROP SCHEMA console CASCADE'));
+    const runMigrations = () => runInDatabase((sql) => migrateDatabase(sql, makeTenantNames(company.id).reader));
+    const concurrentRun = await runBeforeNextStatement(company.id, /INSERT INTO console.migrations/, runMigrations);
+    expect([await runMigrations(), await concurrentRun.outcome]).toEqual([
+      TENANT_SCHEMA_VERSION,
+      TENANT_SCHEMA_VERSION,
+    ]);
+    const appliedVersions = await runInDatabase((sql) => sql.query('SELECT version FROM console.migrations'));
+    expect(appliedVersions).toHaveLength(TENANT_SCHEMA_VERSION);
   });
 });

@@ -5,13 +5,13 @@ import type { Chunk, Socket } from '../../src/tenant-sql/driver.ts';
 
 const text = new TextEncoder();
 
-/** A message of PostgreSQL's. */
+/** Builds a message of the PostgreSQL protocol. */
 function message(kind: string, body: string): number[] {
   const bytes = [...text.encode(body)];
   return [kind.charCodeAt(0), 0, 0, 0, bytes.length + 4, ...bytes];
 }
 
-const SENT = [
+const SENT_MESSAGES = [
   ...message('1', ''),
   ...message('H', '\0\0\0'),
   ...message('d', 'one\n'),
@@ -26,20 +26,21 @@ const SENT = [
 ];
 
 describe('the rows of a COPY response', () => {
-  it.each([1, 2, 3, 4, 5, 6, 7, 11, SENT.length])('are read from network chunks of %s bytes', (size) => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 11, SENT_MESSAGES.length])('are read from network chunks of %s bytes', (size) => {
     const emitter = new EventEmitter();
-    const driver: number[] = [];
-    emitter.on('data', (chunk: Chunk) => driver.push(...chunk));
+    const driverBytes: number[] = [];
+    emitter.on('data', (chunk: Chunk) => driverBytes.push(...chunk));
     const rows: string[] = [''];
     divertRows(emitter as unknown as Socket, {
-      take: (bytes, start, end) => {
+      takeBytes: (bytes, start, end) => {
         rows[rows.length - 1] += String.fromCharCode(...bytes.subarray(start, end));
       },
       endRow: () => rows.push(''),
     });
-    for (let at = 0; at < SENT.length; at += size) emitter.emit('data', Uint8Array.from(SENT.slice(at, at + size)));
+    for (let at = 0; at < SENT_MESSAGES.length; at += size)
+      emitter.emit('data', Uint8Array.from(SENT_MESSAGES.slice(at, at + size)));
     expect(rows).toEqual(['one\n', '\n', String.fromCharCode(...text.encode('three, ç\n')), '']);
-    expect(driver).toEqual([
+    expect(driverBytes).toEqual([
       ...message('1', ''),
       ...message('H', '\0\0\0'),
       ...message('N', 'notice'),

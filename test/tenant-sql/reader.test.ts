@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { openTenantSql, type TenantSql } from '../../src/tenant-sql/client.ts';
-import { tenantNames } from '../../src/tenant-sql/roles.ts';
-import { aTenant, tunnel } from '../support/tenant.ts';
+import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
+import { createTenant, makeTunnelOptions } from '../support/tenant.ts';
 
 describe('the database role that runs user SQL', () => {
   const companyId = newId(Date.now());
-  let tenant: Awaited<ReturnType<typeof aTenant>>;
+  let tenant: Awaited<ReturnType<typeof createTenant>>;
   let owner: TenantSql;
   let reader: TenantSql;
 
   beforeAll(async () => {
-    tenant = await aTenant(companyId);
+    tenant = await createTenant(companyId);
     owner = tenant.owner();
     await owner.query('CREATE TABLE public.sales (n integer); INSERT INTO public.sales VALUES (1)');
     await owner.query('CREATE TABLE public.gone (n integer)');
@@ -37,16 +37,16 @@ describe('the database role that runs user SQL', () => {
 
   it("cannot read the service's tables, whose schemas and grants it lacks", async () => {
     await expect(reader.query('SELECT * FROM console.managed_tables')).rejects.toMatchObject({ code: '42501' });
-    const { reader: name } = tenantNames(companyId);
-    const allowed = await owner.query<{ relname: string }>(
+    const { reader: name } = makeTenantNames(companyId);
+    const readableTables = await owner.query<{ relname: string }>(
       `SELECT relname FROM pg_class WHERE relnamespace = 'console'::regnamespace AND relkind = 'r'
        AND has_table_privilege($1, oid, 'SELECT')`,
       [name],
     );
-    expect(allowed).toEqual([]);
+    expect(readableTables).toEqual([]);
   });
 
-  const refused = [
+  const refusedStatements = [
     'INSERT INTO sales VALUES (9)',
     'UPDATE sales SET n = 9',
     'DELETE FROM sales',
@@ -65,38 +65,41 @@ describe('the database role that runs user SQL', () => {
     "COPY sales TO '/tmp/sales'",
     'SELECT * FROM sales FOR UPDATE',
   ];
-  for (const statement of refused) {
+  for (const statement of refusedStatements) {
     it(`cannot run: ${statement}`, async () => {
       // Also after the session has lifted its own default: grants refuse, not the setting.
-      const lifted = tenant.reader();
+      const liftedReader = tenant.reader();
       try {
-        await lifted.query('SET default_transaction_read_only = off');
-        await expect(lifted.query(statement)).rejects.toMatchObject({ code: '42501' });
+        await liftedReader.query('SET default_transaction_read_only = off');
+        await expect(liftedReader.query(statement)).rejects.toMatchObject({ code: '42501' });
       } finally {
-        await lifted.close();
+        await liftedReader.close();
       }
     });
   }
 
   it('cannot become the owner', async () => {
-    await expect(reader.query(`SET ROLE ${tenantNames(companyId).owner}`)).rejects.toMatchObject({ code: '42501' });
+    await expect(reader.query(`SET ROLE ${makeTenantNames(companyId).owner}`)).rejects.toMatchObject({ code: '42501' });
   });
 
   it('cannot write in a read-only transaction, not even large objects', async () => {
-    const run = reader.transaction((tx) => tx.query('SELECT lo_create(0)'), { readOnly: true });
-    await expect(run).rejects.toMatchObject({ code: '25006' });
-    const lift = reader.transaction((tx) => tx.query("SELECT set_config('transaction_read_only', 'off', true)"), {
-      readOnly: true,
-    });
-    await expect(lift).rejects.toMatchObject({ code: '25001' });
+    const readOnlyWrite = reader.transaction((tx) => tx.query('SELECT lo_create(0)'), { readOnly: true });
+    await expect(readOnlyWrite).rejects.toMatchObject({ code: '25006' });
+    const liftAttempt = reader.transaction(
+      (tx) => tx.query("SELECT set_config('transaction_read_only', 'off', true)"),
+      {
+        readOnly: true,
+      },
+    );
+    await expect(liftAttempt).rejects.toMatchObject({ code: '25001' });
   });
 
   it("cannot connect to another company's database", async () => {
-    const other = await aTenant(newId(Date.now()));
-    for (const own of [tenant.connection.readonlyConnectionString, tenant.connection.ownerConnectionString]) {
-      const url = new URL(own);
+    const other = await createTenant(newId(Date.now()));
+    for (const ownConnection of [tenant.connection.readonlyConnectionString, tenant.connection.ownerConnectionString]) {
+      const url = new URL(ownConnection);
       url.pathname = new URL(other.connection.ownerConnectionString).pathname;
-      const sql = openTenantSql(url.href, tunnel());
+      const sql = openTenantSql(url.href, makeTunnelOptions());
       try {
         await expect(sql.query('SELECT 1')).rejects.toMatchObject({ cause: { code: '42501' } });
       } finally {

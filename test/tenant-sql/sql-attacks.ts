@@ -1,4 +1,4 @@
-/** SQL that people may write, and that must neither be run nor give anything away. There is a table `sales` (n). */
+/** SQL statements that users may write, and that must neither run nor reveal anything. There is a table `sales` (n). */
 export const SQL_ATTACKS = [
   // More than one statement.
   'SELECT 1; SELECT 2',

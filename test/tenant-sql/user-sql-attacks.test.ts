@@ -1,34 +1,34 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { databaseMessage } from '../../src/tenant-sql/failures.ts';
-import { tenantNames } from '../../src/tenant-sql/roles.ts';
+import { getDatabaseMessage } from '../../src/tenant-sql/failures.ts';
+import { makeTenantNames } from '../../src/tenant-sql/roles.ts';
 import { runUserSql } from '../../src/tenant-sql/user-sql.ts';
 import { SQL_ATTACKS } from './sql-attacks.ts';
-import { aTenantWithTables } from './user-sql-support.ts';
+import { createTenantWithTables } from './user-sql-support.ts';
 
-let world: Awaited<ReturnType<typeof aTenantWithTables>>;
+let testTenant: Awaited<ReturnType<typeof createTenantWithTables>>;
 beforeAll(async () => {
-  world = await aTenantWithTables();
+  testTenant = await createTenantWithTables();
 });
 afterAll(async () => {
-  await world?.owner.close();
+  await testTenant?.owner.close();
 });
 
 describe('attacks by user SQL', () => {
   it(`are all refused or fail, without revealing names (${SQL_ATTACKS.length} of them)`, async () => {
     for (const text of SQL_ATTACKS) {
-      const failure = await world.failureOf(text);
+      const failure = await testTenant.failureOf(text);
       expect([text, failure.reason]).toEqual([text, expect.stringMatching(/^user_sql\.(refused|failed)$/)]);
       expect(JSON.stringify([failure.message, failure.detail])).not.toMatch(/sales|console|trash|pg_|schema|hint/i);
     }
-    expect(await world.owner.query('SELECT count(*) AS n FROM sales')).toEqual([{ n: '3' }]);
+    expect(await testTenant.owner.query('SELECT count(*) AS n FROM sales')).toEqual([{ n: '3' }]);
     // Other tests have databases on the same server.
-    const advisory = `SELECT count(*) AS n FROM pg_locks JOIN pg_database ON pg_database.oid = database
+    const advisoryLocksSql = `SELECT count(*) AS n FROM pg_locks JOIN pg_database ON pg_database.oid = database
       WHERE locktype = 'advisory' AND datname = current_database()`;
-    expect(await world.owner.query(advisory)).toEqual([{ n: '0' }]);
+    expect(await testTenant.owner.query(advisoryLocksSql)).toEqual([{ n: '0' }]);
   });
 
   it('do not change a setting for the next statement of the connection', async () => {
-    const reader = world.tenant.reader();
+    const reader = testTenant.tenant.reader();
     const settings = {
       text: "SELECT current_user, current_setting('statement_timeout'), current_setting('transaction_read_only')",
       values: [],
@@ -36,7 +36,9 @@ describe('attacks by user SQL', () => {
     try {
       for (const text of ["SELECT set_config('statement_timeout', '0', false)", 'COMMIT', 'SELECT 1 / 0', 'SELECT 1']) {
         await runUserSql(reader, { text, values: [] }).catch(() => undefined);
-        expect((await runUserSql(reader, settings)).rows).toEqual([[tenantNames(world.companyId).reader, '10s', 'on']]);
+        expect((await runUserSql(reader, settings)).rows).toEqual([
+          [makeTenantNames(testTenant.companyId).reader, '10s', 'on'],
+        ]);
       }
     } finally {
       await reader.close();
@@ -44,8 +46,8 @@ describe('attacks by user SQL', () => {
   });
 
   it("show the database's message only to the author of the SQL", async () => {
-    const failure = await world.failureOf('SELECT nothing FROM sales');
-    expect(databaseMessage(failure)).toContain('"nothing" does not exist');
+    const failure = await testTenant.failureOf('SELECT nothing FROM sales');
+    expect(getDatabaseMessage(failure)).toContain('"nothing" does not exist');
     expect(failure.message).toBe('The query failed.');
   });
 });

@@ -1,71 +1,73 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
-import { databaseMessage } from '../../src/tenant-sql/failures.ts';
+import { getDatabaseMessage } from '../../src/tenant-sql/failures.ts';
 import { ALLOWED_FUNCTIONS, ALLOWED_TYPES } from '../../src/tenant-sql/user-sql-functions.ts';
 import refusedFunctions from './refused-functions.txt?raw';
-import { aTenantWithTables } from './user-sql-support.ts';
+import { createTenantWithTables } from './user-sql-support.ts';
 
-let world: Awaited<ReturnType<typeof aTenantWithTables>>;
+let testTenant: Awaited<ReturnType<typeof createTenantWithTables>>;
 beforeAll(async () => {
-  world = await aTenantWithTables();
+  testTenant = await createTenantWithTables();
 });
 afterAll(async () => {
-  await world?.owner.close();
+  await testTenant?.owner.close();
 });
 
 const names = async (query: string): Promise<string[]> => {
-  const rows = await world.owner.query<{ name: string }>(query);
+  const rows = await testTenant.owner.query<{ name: string }>(query);
   return rows.map(({ name }) => name).sort();
 };
 
-/** Those that look names up, and those of the system's own; with their arrays. */
+/** The refused types: types that look names up, and internal types of PostgreSQL; with their array types. */
 const REFUSED_TYPES = `
   aclitem pg_brin_bloom_summary pg_brin_minmax_multi_summary pg_ddl_command pg_dependencies pg_mcv_list
   pg_ndistinct pg_node_tree pg_snapshot regclass regcollation regconfig regdictionary regnamespace regoper regoperator
   regproc regprocedure regrole regtype`.match(/\w+/g) as string[];
 
-const IS_REFUSED_TYPE = `IN (SELECT oid FROM pg_type WHERE ltrim(typname, '_') = ANY ('{${REFUSED_TYPES.join(',')}}'))`;
+const REFUSED_TYPE_CONDITION = `IN (SELECT oid FROM pg_type WHERE ltrim(typname, '_') = ANY ('{${REFUSED_TYPES.join(',')}}'))`;
 
 describe('the function and type names that user SQL may use', () => {
-  it('are all functions of Postgres but those refused by name, so that a new function fails this test', async () => {
-    const all = await names('SELECT DISTINCT proname AS name FROM pg_proc');
-    const refused = refusedFunctions.match(/\w+/g) as string[];
-    expect(all.filter((name) => !ALLOWED_FUNCTIONS.has(name))).toEqual([...refused].sort());
-    expect([...ALLOWED_FUNCTIONS].filter((name) => !all.includes(name))).toEqual([]);
+  it('are all functions of Postgres except those refused by name, so that a new function of Postgres fails this test', async () => {
+    const allFunctions = await names('SELECT DISTINCT proname AS name FROM pg_proc');
+    const refusedNames = refusedFunctions.match(/\w+/g) as string[];
+    expect(allFunctions.filter((name) => !ALLOWED_FUNCTIONS.has(name))).toEqual([...refusedNames].sort());
+    expect([...ALLOWED_FUNCTIONS].filter((name) => !allFunctions.includes(name))).toEqual([]);
   });
 
-  it('are all types of Postgres but those refused by name', async () => {
-    const all = await names(`SELECT typname AS name FROM pg_type
+  it('are all types of Postgres except those refused by name', async () => {
+    const allTypes = await names(`SELECT typname AS name FROM pg_type
       WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype <> 'c' AND typelem = 0 OR typname IN ('point', 'box', 'lseg')`);
-    expect(all.filter((name) => !ALLOWED_TYPES.has(name))).toEqual(REFUSED_TYPES);
+    expect(allTypes.filter((name) => !ALLOWED_TYPES.has(name))).toEqual(REFUSED_TYPES);
   });
 
-  it('include no function that returns a refused type, or takes one except as a text search language', async () => {
-    const found = await world.owner.query<{ signature: string }>(`
+  it('include no function that returns a refused type, or that takes a refused type other than a text search language', async () => {
+    const foundFunctions = await testTenant.owner.query<{ signature: string }>(`
       SELECT DISTINCT p.oid::regprocedure::text AS signature
       FROM pg_proc AS p, unnest(p.prorettype || string_to_array(p.proargtypes::text, ' ')::oid[] || coalesce(p.proallargtypes, '{}')) AS used
-      WHERE p.proname = ANY ('{${[...ALLOWED_FUNCTIONS].join(',')}}') AND used ${IS_REFUSED_TYPE}`);
-    const other = found.filter(
+      WHERE p.proname = ANY ('{${[...ALLOWED_FUNCTIONS].join(',')}}') AND used ${REFUSED_TYPE_CONDITION}`);
+    const other = foundFunctions.filter(
       ({ signature }) => !/^(json_|jsonb_)?(to_tsvector|ts_headline)\(|tsquery\(/.test(signature),
     );
     expect(other).toEqual([]);
-    const given = await names(`SELECT proname AS name FROM pg_proc
-      WHERE proname = ANY ('{${[...ALLOWED_FUNCTIONS].join(',')}}') AND prorettype ${IS_REFUSED_TYPE}`);
-    expect(given).toEqual([]);
+    const returningFunctions = await names(`SELECT proname AS name FROM pg_proc
+      WHERE proname = ANY ('{${[...ALLOWED_FUNCTIONS].join(',')}}') AND prorettype ${REFUSED_TYPE_CONDITION}`);
+    expect(returningFunctions).toEqual([]);
   });
 
   it('do not let an operator on texts look up a name of a role', async () => {
     const operators = await names(`SELECT DISTINCT oprname AS name FROM pg_operator
-      WHERE oprleft ${IS_REFUSED_TYPE} OR oprright ${IS_REFUSED_TYPE} OR oprresult ${IS_REFUSED_TYPE}`);
+      WHERE oprleft ${REFUSED_TYPE_CONDITION} OR oprright ${REFUSED_TYPE_CONDITION} OR oprresult ${REFUSED_TYPE_CONDITION}`);
     expect(operators).toEqual(['+', '-', '=', '@>']);
     for (const operator of operators) {
       for (const [left, right] of [
         ["'nobody=r/nobody'", "'nobody=r/nobody'"],
         ["'{nobody=r/nobody}'", "'nobody=r/nobody'"],
       ]) {
-        const outcome = await world.run(`SELECT ${left} ${operator} ${right}`).catch((error: Failure) => error);
-        const said = outcome instanceof Failure ? databaseMessage(outcome) : '';
-        expect(said, operator).not.toMatch(/role|aclitem/);
+        const operatorOutcome = await testTenant
+          .run(`SELECT ${left} ${operator} ${right}`)
+          .catch((error: Failure) => error);
+        const failureMessage = operatorOutcome instanceof Failure ? getDatabaseMessage(operatorOutcome) : '';
+        expect(failureMessage, operator).not.toMatch(/role|aclitem/);
       }
     }
   });
@@ -95,19 +97,21 @@ describe('ordinary SQL of an analyst', () => {
     `SELECT current_setting('TimeZone'), n AS "type", n AS name, n AS version, n AS user_name FROM sales AS "trigger"`,
     `SELECT width_bucket(n, 0, 10, 5), random() < 2, gen_random_uuid() IS NOT NULL, age(now(), now()), make_date(2024, 1, 1) FROM sales`,
   ])('is run: %s', async (text) => {
-    await expect(world.run(text)).resolves.toMatchObject({ truncated: false });
+    await expect(testTenant.run(text)).resolves.toMatchObject({ truncated: false });
   });
 
   it('is run on the company’s tables even if they are named like system names', async () => {
     for (const name of ['pg_sales', 'version', 'tables']) {
-      await world.owner.query(`CREATE TABLE public.${name} (pg_typeof integer); INSERT INTO public.${name} VALUES (1)`);
-      expect((await world.run(`SELECT * FROM ${name}`)).rows).toEqual([[1]]);
+      await testTenant.owner.query(
+        `CREATE TABLE public.${name} (pg_typeof integer); INSERT INTO public.${name} VALUES (1)`,
+      );
+      expect((await testTenant.run(`SELECT * FROM ${name}`)).rows).toEqual([[1]]);
     }
   });
 });
 
 describe('names of objects that user SQL may not see', () => {
-  const LEAKS = [
+  const LEAK_STATEMENTS = [
     'SELECT regclassout(16400)',
     'SELECT "regclassout"(16400)',
     'SELECT pg_catalog . regclassout /* */ (16400)',
@@ -145,9 +149,9 @@ describe('names of objects that user SQL may not see', () => {
     "SELECT 1 WHERE (SELECT oidvectortypes('16400 16401')) IS NOT NULL",
   ];
 
-  it.each(LEAKS)('are not revealed by: %s', async (text) => {
-    const failure = await world.failureOf(text);
-    expect([failure.reason, databaseMessage(failure)]).toEqual([
+  it.each(LEAK_STATEMENTS)('are not revealed by: %s', async (text) => {
+    const failure = await testTenant.failureOf(text);
+    expect([failure.reason, getDatabaseMessage(failure)]).toEqual([
       'user_sql.refused',
       expect.stringMatching(/^\S+ is not available here$/),
     ]);

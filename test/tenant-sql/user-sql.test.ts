@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { runAllUserSql, runUserSql, STANDARD_LIMITS } from '../../src/tenant-sql/user-sql.ts';
-import { aTenantWithTables } from './user-sql-support.ts';
+import { createTenantWithTables } from './user-sql-support.ts';
 
-let world: Awaited<ReturnType<typeof aTenantWithTables>>;
+let testTenant: Awaited<ReturnType<typeof createTenantWithTables>>;
 beforeAll(async () => {
-  world = await aTenantWithTables();
+  testTenant = await createTenantWithTables();
 });
 afterAll(async () => {
-  await world?.owner.close();
+  await testTenant?.owner.close();
 });
 
 describe('a result of user SQL', () => {
@@ -17,7 +17,7 @@ describe('a result of user SQL', () => {
       0.1::float8 AS share, 12345678901234567890.123::numeric AS long, true AS yes, DATE '2024-02-29' AS day,
       TIMESTAMPTZ '2024-01-31 12:00:00-03' AS at, TIMESTAMP '2024-01-31 12:00:00.5' AS local, 'é'::text AS word,
       NULL::integer AS nothing, ARRAY[1,2] AS list, 'NaN'::float8 AS nan`;
-    const { columns, rows, truncated } = await world.run(text);
+    const { columns, rows, truncated } = await testTenant.run(text);
     expect(columns.map(({ type }) => type)).toEqual([
       'integer',
       'integer',
@@ -54,16 +54,21 @@ describe('a result of user SQL', () => {
   });
 
   it('keeps several columns of the same name, and may have no columns', async () => {
-    expect(await world.run('SELECT 1 AS a, 2 AS a')).toMatchObject({
+    expect(await testTenant.run('SELECT 1 AS a, 2 AS a')).toMatchObject({
       columns: [{ name: 'a' }, { name: 'a' }],
       rows: [[1, 2]],
     });
     const tables = ['sales'];
-    expect(await world.run('SELECT FROM sales')).toEqual({ columns: [], rows: [[], [], []], truncated: false, tables });
+    expect(await testTenant.run('SELECT FROM sales')).toEqual({
+      columns: [],
+      rows: [[], [], []],
+      truncated: false,
+      tables,
+    });
   });
 
   it('depends on bound values', async () => {
-    const { rows } = await world.run(
+    const { rows } = await testTenant.run(
       'SELECT n FROM sales WHERE n = ANY (($1::text[])::int[]) AND ($2::text) IS NULL ORDER BY n',
       ['{"1","3"}', null],
     );
@@ -80,31 +85,32 @@ describe('a result of user SQL', () => {
     'SELECT now() IS NOT NULL',
   ]) {
     it(`has rows: ${text}`, async () => {
-      expect((await world.run(text)).rows.length).toBeGreaterThan(0);
+      expect((await testTenant.run(text)).rows.length).toBeGreaterThan(0);
     });
   }
 });
 
 describe('user SQL under limits', () => {
-  /** How many files the database has written for results and sorts. A session counts its own when it ends. */
-  async function filesWritten() {
-    const readers = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND usename LIKE 'reader%'";
-    await expect.poll(async () => (await world.owner.query(readers)).length).toBe(0);
-    const [database] = await world.owner.query(
+  /** Counts the files that the database has written for results and sorts. A session's files are counted when it ends. */
+  async function countFilesWritten() {
+    const readerSessionsSql =
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND usename LIKE 'reader%'";
+    await expect.poll(async () => (await testTenant.owner.query(readerSessionsSql)).length).toBe(0);
+    const [database] = await testTenant.owner.query(
       'SELECT temp_files FROM pg_stat_database WHERE datname = current_database()',
     );
     return database?.temp_files;
   }
 
   it('returns rows up to the limit and marks the result as truncated', async () => {
-    const { rows, truncated } = await world.run('SELECT g FROM generate_series(1, 10001) AS g');
+    const { rows, truncated } = await testTenant.run('SELECT g FROM generate_series(1, 10001) AS g');
     expect([rows.length, truncated]).toEqual([10_000, true]);
-    const all = await world.run('SELECT g FROM generate_series(1, 10000) AS g');
-    expect([all.rows.length, all.truncated]).toEqual([10_000, false]);
+    const allRows = await testTenant.run('SELECT g FROM generate_series(1, 10000) AS g');
+    expect([allRows.rows.length, allRows.truncated]).toEqual([10_000, false]);
   });
 
   it('returns only the columns for a limit of no rows, without running the query', async () => {
-    expect(await world.run('SELECT 1 / (random() * 0)::integer AS broken', [], { rows: 0 })).toEqual({
+    expect(await testTenant.run('SELECT 1 / (random() * 0)::integer AS broken', [], { rows: 0 })).toEqual({
       columns: [{ name: 'broken', type: 'integer' }],
       rows: [],
       truncated: false,
@@ -113,47 +119,47 @@ describe('user SQL under limits', () => {
   });
 
   it('is stopped when it never ends', async () => {
-    const started = Date.now();
-    const endless = 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r';
+    const startedAt = Date.now();
+    const endlessSql = 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r';
     for (const text of [
       'SELECT pg_sleep(60)',
-      endless,
+      endlessSql,
       'SELECT count(*) FROM generate_series(1, 1000000000000) AS g',
     ]) {
-      expect((await world.failureOf(text, { milliseconds: 300 })).reason).toBe('user_sql.timeout');
+      expect((await testTenant.failureOf(text, { milliseconds: 300 })).reason).toBe('user_sql.timeout');
     }
-    expect(Date.now() - started).toBeLessThan(20_000);
+    expect(Date.now() - startedAt).toBeLessThan(20_000);
   });
 
   it('returns the rows that fit when the result has too many bytes', async () => {
-    const { rows, truncated } = await world.run("SELECT repeat('x', 100000) FROM generate_series(1, 9000)");
+    const { rows, truncated } = await testTenant.run("SELECT repeat('x', 100000) FROM generate_series(1, 9000)");
     expect(truncated).toBe(true);
     expect(rows.length).toBeGreaterThan(50);
     expect(rows.length).toBeLessThan(120);
   });
 
   it('is streamed row by row, without being written to the database’s disk first', async () => {
-    const before = await filesWritten();
-    const { rows, truncated } = await world.run("SELECT repeat('x', 1000) FROM generate_series(1, 9000)");
+    const filesBefore = await countFilesWritten();
+    const { rows, truncated } = await testTenant.run("SELECT repeat('x', 1000) FROM generate_series(1, 9000)");
     expect([rows.length, truncated]).toEqual([9000, false]);
-    expect(await filesWritten()).toBe(before);
+    expect(await countFilesWritten()).toBe(filesBefore);
   });
 
   it('is refused when a single value is too large', async () => {
-    expect((await world.failureOf("SELECT repeat('x', 100000000)")).reason).toBe('user_sql.too_large');
+    expect((await testTenant.failureOf("SELECT repeat('x', 100000000)")).reason).toBe('user_sql.too_large');
   });
 
   it('shares a limit of bytes among several statements', async () => {
-    const budget = { left: 300_000 };
-    expect((await world.run("SELECT repeat('x', 200000)", [], { budget })).truncated).toBe(false);
+    const byteBudget = { left: 300_000 };
+    expect((await testTenant.run("SELECT repeat('x', 200000)", [], { budget: byteBudget })).truncated).toBe(false);
     // More than one message of the network: what has come whole when it is counted is answered.
-    await expect(world.run("SELECT repeat('x', 2000000)", [], { budget })).rejects.toMatchObject({
+    await expect(testTenant.run("SELECT repeat('x', 2000000)", [], { budget: byteBudget })).rejects.toMatchObject({
       reason: 'user_sql.too_large',
     });
   });
 
   it('succeeds after a failure on the same connection, but not after a result that was too large', async () => {
-    const reader = world.tenant.reader();
+    const reader = testTenant.tenant.reader();
     try {
       await expect(runUserSql(reader, { text: 'SELECT 1 / 0', values: [] })).rejects.toMatchObject({
         reason: 'user_sql.failed',
@@ -173,18 +179,20 @@ describe('user SQL under limits', () => {
 });
 
 describe('user SQL statements that are sent together', () => {
-  async function outcomes(texts: string[], limits = {}): Promise<unknown[]> {
-    const sql = world.tenant.reader();
+  async function listOutcomes(texts: string[], limits = {}): Promise<unknown[]> {
+    const sql = testTenant.tenant.reader();
     const statements = texts.map((text) => ({
       statement: { text, values: [] },
       limits: { ...STANDARD_LIMITS, ...limits },
     }));
-    const settled = await Promise.allSettled(runAllUserSql(sql, statements));
+    const settledResults = await Promise.allSettled(runAllUserSql(sql, statements));
     await sql.close();
-    return settled.map((each) => (each.status === 'fulfilled' ? each.value.rows : (each.reason as Failure).reason));
+    return settledResults.map((each) =>
+      each.status === 'fulfilled' ? each.value.rows : (each.reason as Failure).reason,
+    );
   }
 
-  it('each have their own result, whether those before them succeeded or failed', async () => {
+  it('each have their own result, whether the statements before them succeeded or failed', async () => {
     const texts = [
       'SELECT n FROM sales WHERE n = 1',
       'SELECT 1/0',
@@ -193,13 +201,13 @@ describe('user SQL statements that are sent together', () => {
       'SELECT 3 FROM',
     ];
     const each = [[[1]], 'user_sql.failed', 'user_sql.refused', [[2]], 'user_sql.failed'];
-    expect(await outcomes(texts)).toEqual(each);
-    expect(await outcomes(texts.toReversed())).toEqual(each.toReversed());
+    expect(await listOutcomes(texts)).toEqual(each);
+    expect(await listOutcomes(texts.toReversed())).toEqual(each.toReversed());
   });
 
-  it('fail as unavailable when one before them ends the connection', async () => {
-    const large = "SELECT repeat('x', 100000000)";
-    expect(await outcomes(['SELECT 1', large, 'SELECT 2'])).toEqual([
+  it('fail as unavailable when an earlier statement ends the connection', async () => {
+    const largeSql = "SELECT repeat('x', 100000000)";
+    expect(await listOutcomes(['SELECT 1', largeSql, 'SELECT 2'])).toEqual([
       [[1]],
       'user_sql.too_large',
       'tenant_sql.unavailable',
@@ -207,13 +215,16 @@ describe('user SQL statements that are sent together', () => {
   });
 
   it('cannot end or begin the transaction of another statement', async () => {
-    const escapes = [
+    const escapeStatements = [
       'SELECT 1; COMMIT; DROP TABLE sales',
       'SELECT 1) ; ROLLBACK; (SELECT 1',
       'COMMIT',
       'ROLLBACK; BEGIN',
     ];
-    const failed = escapes.map(() => 'user_sql.failed');
-    expect(await outcomes([...escapes, 'SELECT count(*)::int FROM sales'])).toEqual([...failed, [[3]]]);
+    const failedOutcomes = escapeStatements.map(() => 'user_sql.failed');
+    expect(await listOutcomes([...escapeStatements, 'SELECT count(*)::int FROM sales'])).toEqual([
+      ...failedOutcomes,
+      [[3]],
+    ]);
   });
 });

@@ -1,11 +1,18 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { FAILURES } from '../../src/texts/errors/failures.ts';
-import { FIELDS } from '../../src/texts/errors/fields.ts';
-import { explainField, isTranslated, PLACE, translate, tryAgainIn } from '../../src/texts/errors/say.ts';
+import { FIELD_SENTENCES } from '../../src/texts/errors/fields.ts';
+import {
+  explainField,
+  formatTryAgain,
+  isTranslated,
+  PLACEHOLDER_PATTERN,
+  translate,
+} from '../../src/texts/errors/say.ts';
 
-const SENTENCES = [...FIELDS.map(([, ...words]) => words), ...FAILURES];
-const placesOf = (text: string) => [...text.matchAll(new RegExp(PLACE, 'g'))].map(([, place]) => place).toSorted();
+const SENTENCES = [...FIELD_SENTENCES.map(([, ...words]) => words), ...FAILURES];
+const listPlaceholders = (text: string) =>
+  [...text.matchAll(new RegExp(PLACEHOLDER_PATTERN, 'g'))].map(([, place]) => place).toSorted();
 
 describe('every translated sentence of errors', () => {
   it('is listed once', () => {
@@ -14,15 +21,20 @@ describe('every translated sentence of errors', () => {
   });
 
   it.each(SENTENCES)('has the same placeholders in every language: %s', (english, portuguese, spanish) => {
-    expect([placesOf(portuguese), placesOf(spanish)]).toEqual([placesOf(english), placesOf(english)]);
+    expect([listPlaceholders(portuguese), listPlaceholders(spanish)]).toEqual([
+      listPlaceholders(english),
+      listPlaceholders(english),
+    ]);
   });
 
   it.each(SENTENCES)('is translated as itself, not as another sentence: %s', (english, portuguese, spanish) => {
-    const filled = (text: string) =>
-      text.replaceAll(new RegExp(PLACE, 'g'), (_, place) => (['min', 'max'].includes(place) ? '7' : `<${place}>`));
-    expect([translate(filled(english), 'pt-BR'), translate(filled(english), 'es')]).toEqual([
-      filled(portuguese),
-      filled(spanish),
+    const fillPlaceholders = (text: string) =>
+      text.replaceAll(new RegExp(PLACEHOLDER_PATTERN, 'g'), (_, placeholder) =>
+        ['min', 'max'].includes(placeholder) ? '7' : `<${placeholder}>`,
+      );
+    expect([translate(fillPlaceholders(english), 'pt-BR'), translate(fillPlaceholders(english), 'es')]).toEqual([
+      fillPlaceholders(portuguese),
+      fillPlaceholders(spanish),
     ]);
   });
 });
@@ -36,11 +48,11 @@ describe('the message of an invalid field', () => {
     ['must be one of a, b', { reason: 'not_one_of' }],
     ['is required', { reason: 'required' }],
     ['Any words of a database', { reason: 'format' }],
-  ])('comes with a machine-readable reason and limits: %s', (message, told) => {
-    expect(explainField(message, 'en')).toStrictEqual({ message, ...told });
+  ])('comes with a machine-readable reason and limits: %s', (message, details) => {
+    expect(explainField(message, 'en')).toStrictEqual({ message, ...details });
   });
 
-  it('is translated into the language that was asked for, with its nouns', () => {
+  it('is translated into the requested language, with its nouns', () => {
     expect(translate('There is no such service account.', 'es')).toBe('No se encontró: cuenta de servicio.');
     expect(explainField('must have at least 12 characters', 'pt-BR').message).toBe('deve ter pelo menos 12 caracteres');
   });
@@ -52,23 +64,23 @@ describe('the message of an invalid field', () => {
 });
 
 it('the sentence that asks to try again gives the wait in seconds', () => {
-  expect([1, 119, 1741].map((seconds) => tryAgainIn(seconds, 'en'))).toEqual([
+  expect([1, 119, 1741].map((seconds) => formatTryAgain(seconds, 'en'))).toEqual([
     'Try again in 1 second.',
     'Try again in 119 seconds.',
     'Try again in 1741 seconds.',
   ]);
-  expect(tryAgainIn(60, 'es')).toBe('Inténtelo de nuevo en 60 segundos.');
+  expect(formatTryAgain(60, 'es')).toBe('Inténtelo de nuevo en 60 segundos.');
 });
 
 describe('the list of sentences of errors', () => {
-  /** What is written in English in the sources, without the escapes of strings. */
-  const written = globSync('src/**/*.ts', { exclude: (path) => path.startsWith('src/texts/errors') })
+  /** The English text written in the sources, without the escapes of strings. */
+  const sourceText = globSync('src/**/*.ts', { exclude: (path) => path.startsWith('src/texts/errors') })
     .map((file) => readFileSync(file, 'utf8').replaceAll(/\\(['`])/g, '$1'))
     .join('\n');
-  const isWritten = (part: string): boolean => written.includes(part.replace(/^[\s:,]+|[\s:,]+$/g, ''));
+  const isWritten = (part: string): boolean => sourceText.includes(part.replace(/^[\s:,]+|[\s:,]+$/g, ''));
 
   it.each(SENTENCES)('has only sentences that the sources still use: %s', (english) => {
-    const parts = english.split(PLACE).filter((_, index) => index % 2 === 0);
+    const parts = english.split(PLACEHOLDER_PATTERN).filter((_, index) => index % 2 === 0);
     expect(parts.filter((part) => !isWritten(part))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptedLocale, parseLocale } from '../../src/texts/locales.ts';
+import { chooseAcceptedLocale, parseLocale } from '../../src/texts/locales.ts';
 
 describe('a language tag', () => {
   it.each([
@@ -43,6 +43,6 @@ describe('Accept-Language', () => {
     [',,;,es', 'es'],
     [`${'de,'.repeat(1000)}es`, undefined],
   ])('%j asks for the locale %j', (header, locale) => {
-    expect(acceptedLocale(header)).toBe(locale);
+    expect(chooseAcceptedLocale(header)).toBe(locale);
   });
 });

@@ -3,7 +3,7 @@ import type { ZipEntry } from '../../src/formats/zip/directory.ts';
 import { chooseEntries } from '../../src/modules/uploads/archive.ts';
 
 describe('a zip archive', () => {
-  const entry = (name: string, more: Partial<ZipEntry> = {}): ZipEntry => ({
+  const entry = (name: string, otherFields: Partial<ZipEntry> = {}): ZipEntry => ({
     name,
     method: 8,
     encrypted: false,
@@ -11,11 +11,11 @@ describe('a zip archive', () => {
     size: 100,
     crc: 0,
     header: 0,
-    ...more,
+    ...otherFields,
   });
   const MB = 1024 * 1024;
   const names = (size: number, entries: ZipEntry[]) => chooseEntries('x.zip', size, entries).map(({ name }) => name);
-  const refusal = (size: number, entries: ZipEntry[]) => {
+  const findRefusal = (size: number, entries: ZipEntry[]) => {
     try {
       chooseEntries('x.zip', size, entries);
       return 'none';
@@ -25,11 +25,20 @@ describe('a zip archive', () => {
   };
 
   it('is read without its folders, hidden files, files that macOS adds and files of other types', () => {
-    const all = ['a.csv', 'dir/', 'dir/b.XLSX', 'dir/.c.csv', '.git/d.csv', '__MACOSX/._a.csv', 'leia.txt', 'c.xls'];
+    const allNames = [
+      'a.csv',
+      'dir/',
+      'dir/b.XLSX',
+      'dir/.c.csv',
+      '.git/d.csv',
+      '__MACOSX/._a.csv',
+      'leia.txt',
+      'c.xls',
+    ];
     expect(
       names(
         MB,
-        all.map((name) => entry(name)),
+        allNames.map((name) => entry(name)),
       ),
     ).toEqual(['a.csv', 'dir/b.XLSX', 'c.xls']);
   });
@@ -72,6 +81,6 @@ describe('a zip archive', () => {
       'ZIP_RATIO',
     ],
   ])('with %s is accepted, or refused with an error code', (_, size, entries, code) => {
-    expect(refusal(size, entries)).toBe(code);
+    expect(findRefusal(size, entries)).toBe(code);
   });
 });

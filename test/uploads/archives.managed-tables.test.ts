@@ -1,6 +1,6 @@
 import { strToU8, type Zippable, zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
   confirmJob,
   createHeldQueue,
@@ -13,26 +13,26 @@ import {
   waitForAnalysis,
   waitForEnd,
 } from './support.ts';
-import { cellsOf, makeSheetWorkbook } from './workbooks.ts';
+import { makeSheetWorkbook, parseCells } from './workbooks.ts';
 
-type Bytes = Uint8Array<ArrayBuffer>;
-const makeZip = (files: Zippable): Bytes => zipSync(files) as Bytes;
+type FileBytes = Uint8Array<ArrayBuffer>;
+const makeZip = (files: Zippable): FileBytes => zipSync(files) as FileBytes;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 let tableCount = 0;
 
-/** The values that a job's table has in its first column. */
+/** Loads files into a table. @returns the values in its first column */
 async function loadValues(files: File[], column = 'n') {
   const job = await loadFiles(company, files, { display_name: `arquivo_${++tableCount}` });
   expect(job.error).toBeNull();
   return (await readRows(company, job.user_table_id)).map((row) => row[column]);
 }
 
-const readFailure = async (name: string, content: Bytes) => {
+const readFailure = async (name: string, content: FileBytes) => {
   const jobId = await uploadFiles(company, [makeFile(name, content)]);
   return waitForAnalysis(company, jobId);
 };
@@ -44,7 +44,7 @@ describe('a zip file', () => {
       'leia-me.txt': strToU8('nada'),
       '__MACOSX/._janeiro.csv': strToU8('x'),
       'trimestre/fevereiro.csv': strToU8('nome;n\n"Caio; o bom";3\n'),
-      'trimestre/março.xlsx': makeSheetWorkbook(cellsOf('n|nome', '4|Davi')),
+      'trimestre/março.xlsx': makeSheetWorkbook(parseCells('n|nome', '4|Davi')),
     });
     const jobId = await uploadFiles(company, [
       makeFile('vendas 2024.zip', zip),
@@ -70,57 +70,57 @@ describe('a zip file', () => {
     expect(job.inferred_schema.suggested_table_name).toBe('vendas_2024');
   });
 
-  it('is unpacked by several queue messages, each of which does a bounded share', async () => {
+  it('is unpacked by several queue messages, and each message does a bounded share', async () => {
     const rows = (from: number) => strToU8(`n\n${Array.from({ length: 20_000 }, (_, n) => from + n).join('\n')}\n`);
     const zip = makeZip({ 'a.csv': rows(0), 'b.csv': rows(20_000), 'c.csv': [rows(40_000), { level: 0 }] });
     const queue = createHeldQueue();
-    const small = { UPLOAD_MESSAGE_BYTES: '16384' };
+    const smallMessages = { UPLOAD_MESSAGE_BYTES: '16384' };
     const jobId = await uploadFiles(company, [makeFile('tres.zip', zip)], queue);
-    expect(await deliverAllMessages(queue, small)).toBeGreaterThanOrEqual(6);
+    expect(await deliverAllMessages(queue, smallMessages)).toBeGreaterThanOrEqual(6);
     const { columns } = (await readJob(company, jobId)).inferred_schema;
     await confirmJob(company, jobId, { display_name: `arquivo_${++tableCount}`, columns }, queue);
-    expect(await deliverAllMessages(queue, small)).toBeGreaterThanOrEqual(10);
+    expect(await deliverAllMessages(queue, smallMessages)).toBeGreaterThanOrEqual(10);
     const { user_table_id: id } = await readJob(company, jobId);
     expect((await readRows(company, id)).map(({ n }) => n)).toEqual(Array.from({ length: 60_000 }, (_, n) => n));
   });
 
   it('fails its job with the name of the file inside that cannot be loaded', async () => {
-    const differs = makeZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'pasta/b.csv': strToU8('n,y\n1,2\n') });
-    expect(await readFailure('x.zip', differs)).toMatchObject({
+    const differentHeaders = makeZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'pasta/b.csv': strToU8('n,y\n1,2\n') });
+    expect(await readFailure('x.zip', differentHeaders)).toMatchObject({
       status: 'failed',
       error: { code: 'HEADERS_DIFFER', file: 'b.csv' },
     });
-    const broken = makeZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'b.csv': strToU8('n,x\n1,2\n1,2,3\n') });
-    expect(await readFailure('x.zip', broken)).toMatchObject({
+    const brokenRow = makeZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'b.csv': strToU8('n,x\n1,2\n1,2,3\n') });
+    expect(await readFailure('x.zip', brokenRow)).toMatchObject({
       error: { code: 'TOO_MANY_FIELDS', file: 'b.csv', line: 3 },
     });
-    const workbook = makeZip({ 'b.xlsx': strToU8('nada') });
-    expect(await readFailure('x.zip', workbook)).toMatchObject({
+    const invalidWorkbook = makeZip({ 'b.xlsx': strToU8('nada') });
+    expect(await readFailure('x.zip', invalidWorkbook)).toMatchObject({
       error: { code: 'WORKBOOK_UNREADABLE', file: 'b.xlsx' },
     });
   });
 
   it('fails its job when it is damaged, encrypted, nested or malicious', async () => {
-    const good = makeZip({ 'a.csv': strToU8('n\n1\n'.repeat(1000)) });
-    const flipped = good.slice();
-    flipped[60] = (flipped[60] as number) ^ 0xff;
-    const encrypted = good.slice();
+    const validZip = makeZip({ 'a.csv': strToU8('n\n1\n'.repeat(1000)) });
+    const flippedZip = validZip.slice();
+    flippedZip[60] = (flippedZip[60] as number) ^ 0xff;
+    const encryptedZip = validZip.slice();
     // The bit in the entry's directory record that says so.
-    const directory = new DataView(good.buffer, good.byteOffset).getUint32(good.length - 6, true);
-    encrypted[directory + 8] = 1;
-    const many = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`${n}.csv`, strToU8('n\n1\n')]));
-    const bomb = makeZip({ 'a.csv': [new Uint8Array(60 * 1024 * 1024).fill(48), { level: 9 }] });
-    const cases: [Bytes, string][] = [
-      [good.slice(0, good.length / 2), 'ZIP_CORRUPT'],
-      [good.slice(0, good.length - 1), 'ZIP_CORRUPT'],
-      [flipped, 'ZIP_CORRUPT'],
-      [strToU8('isto não é um zip') as Bytes, 'ZIP_CORRUPT'],
+    const directoryOffset = new DataView(validZip.buffer, validZip.byteOffset).getUint32(validZip.length - 6, true);
+    encryptedZip[directoryOffset + 8] = 1;
+    const manyFiles = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`${n}.csv`, strToU8('n\n1\n')]));
+    const zipBomb = makeZip({ 'a.csv': [new Uint8Array(60 * 1024 * 1024).fill(48), { level: 9 }] });
+    const cases: [FileBytes, string][] = [
+      [validZip.slice(0, validZip.length / 2), 'ZIP_CORRUPT'],
+      [validZip.slice(0, validZip.length - 1), 'ZIP_CORRUPT'],
+      [flippedZip, 'ZIP_CORRUPT'],
+      [strToU8('isto não é um zip') as FileBytes, 'ZIP_CORRUPT'],
       [new Uint8Array(), 'ZIP_CORRUPT'],
-      [encrypted, 'ZIP_ENCRYPTED'],
-      [makeZip({ 'a.csv': strToU8('n\n1\n'), 'b.zip': good }), 'ZIP_NESTED'],
+      [encryptedZip, 'ZIP_ENCRYPTED'],
+      [makeZip({ 'a.csv': strToU8('n\n1\n'), 'b.zip': validZip }), 'ZIP_NESTED'],
       [makeZip({ '../../etc/a.csv': strToU8('n\n1\n') }), 'ZIP_UNSAFE_NAME'],
-      [makeZip(many), 'ZIP_TOO_MANY_FILES'],
-      [bomb, 'ZIP_RATIO'],
+      [makeZip(manyFiles), 'ZIP_TOO_MANY_FILES'],
+      [zipBomb, 'ZIP_RATIO'],
       [makeZip({ 'a.txt': strToU8('n') }), 'ZIP_NO_FILES'],
     ];
     for (const [content, code] of cases) {
@@ -135,7 +135,7 @@ describe('an upload of several files', () => {
     const files = [
       makeFile('a.csv', 'n,nome\n1,Ana\n'),
       makeFile('b.csv', 'NOME;N\n"Bia";2\n'),
-      makeFile('c.xlsx', makeSheetWorkbook(cellsOf('Nome|n', 'Caio|3'))),
+      makeFile('c.xlsx', makeSheetWorkbook(parseCells('Nome|n', 'Caio|3'))),
     ];
     expect(await loadValues(files)).toEqual([1, 2, 3]);
   });

@@ -1,47 +1,47 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { loadFiles, makeFile, readRows } from './support.ts';
 
-type Bytes = Uint8Array<ArrayBuffer>;
+type FileBytes = Uint8Array<ArrayBuffer>;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 let tableCount = 0;
 
-async function loadRows(content: string | Bytes) {
+async function loadRows(content: string | FileBytes) {
   const job = await loadFiles(company, [makeFile('dados.csv', content)], { display_name: `entrada_${++tableCount}` });
   expect(job.error).toBeNull();
   return (await readRows(company, job.user_table_id)).map(({ id: _, ...values }) => values);
 }
 
-const TEXT = 'nome,preço\nAção,"1,5"\nÉrica – “fim”,"2,5"\n';
+const CSV_TEXT = 'nome,preço\nAção,"1,5"\nÉrica – “fim”,"2,5"\n';
 const EXPECTED_ROWS = [
   { nome: 'Ação', preco: 1.5 },
   { nome: 'Érica – “fim”', preco: 2.5 },
 ];
 
-const encodeUtf16 = (text: string, littleEndian: boolean): Bytes => {
+const encodeUtf16 = (text: string, littleEndian: boolean): FileBytes => {
   const view = new DataView(new ArrayBuffer(text.length * 2));
   for (let index = 0; index < text.length; index++) view.setUint16(index * 2, text.charCodeAt(index), littleEndian);
   return new Uint8Array(view.buffer);
 };
 
-const encodeWindows1252 = (text: string): Bytes => {
-  const high: Record<string, number> = { '–': 0x96, '“': 0x93, '”': 0x94 };
-  return Uint8Array.from(text, (sign) => high[sign] ?? sign.charCodeAt(0));
+const encodeWindows1252 = (text: string): FileBytes => {
+  const highBytes: Record<string, number> = { '–': 0x96, '“': 0x93, '”': 0x94 };
+  return Uint8Array.from(text, (character) => highBytes[character] ?? character.charCodeAt(0));
 };
 
 describe('an uploaded CSV file', () => {
-  it.each<[string, string | Bytes]>([
-    ['UTF-8', TEXT],
-    ['UTF-8 with a byte order mark', `\ufeff${TEXT}`],
-    ['UTF-16 in little-endian order', encodeUtf16(`\ufeff${TEXT}`, true)],
-    ['UTF-16 in big-endian order', encodeUtf16(`\ufeff${TEXT}`, false)],
-    ['UTF-16 without a byte order mark', encodeUtf16(TEXT, true)],
-    ['Windows-1252', encodeWindows1252(TEXT)],
+  it.each<[string, string | FileBytes]>([
+    ['UTF-8', CSV_TEXT],
+    ['UTF-8 with a byte order mark', `\ufeff${CSV_TEXT}`],
+    ['UTF-16 in little-endian order', encodeUtf16(`\ufeff${CSV_TEXT}`, true)],
+    ['UTF-16 in big-endian order', encodeUtf16(`\ufeff${CSV_TEXT}`, false)],
+    ['UTF-16 without a byte order mark', encodeUtf16(CSV_TEXT, true)],
+    ['Windows-1252', encodeWindows1252(CSV_TEXT)],
   ])('is read in %s', async (_, content) => {
     expect(await loadRows(content)).toEqual(EXPECTED_ROWS);
   });
@@ -58,10 +58,10 @@ describe('an uploaded CSV file', () => {
   });
 
   it('may have a value of 5 MB', async () => {
-    const long = 'á"b\n'.repeat(1_000_000);
-    const rows = await loadRows(`n,texto\n1,"${long.replaceAll('"', '""')}"\n2,curto\n`);
+    const longValue = 'á"b\n'.repeat(1_000_000);
+    const rows = await loadRows(`n,texto\n1,"${longValue.replaceAll('"', '""')}"\n2,curto\n`);
     expect(rows).toEqual([
-      { n: 1, texto: long },
+      { n: 1, texto: longValue },
       { n: 2, texto: 'curto' },
     ]);
   });
@@ -69,8 +69,8 @@ describe('an uploaded CSV file', () => {
 
 describe('headers of an uploaded CSV file', () => {
   it('may be SQL keywords', async () => {
-    const words = ['select', 'from', 'where', 'table', 'order', 'group', 'user', 'desc', 'null', 'default', 'check'];
-    const rows = await loadRows(`${words.join(',')}\n${words.map((_, n) => n).join(',')}\n`);
-    expect(rows).toEqual([Object.fromEntries(words.map((word, n) => [word, n]))]);
+    const keywords = ['select', 'from', 'where', 'table', 'order', 'group', 'user', 'desc', 'null', 'default', 'check'];
+    const rows = await loadRows(`${keywords.join(',')}\n${keywords.map((_, n) => n).join(',')}\n`);
+    expect(rows).toEqual([Object.fromEntries(keywords.map((word, n) => [word, n]))]);
   });
 });

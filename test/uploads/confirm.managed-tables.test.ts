@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import {
   cancelJob,
   confirmJob,
@@ -12,27 +12,27 @@ import {
   waitForEnd,
 } from './support.ts';
 
-const FILE = 'nome,idade,nascido_em\nAna,31,1994-05-01 10:30\nBia,,2001-12-24 00:00\n';
+const CSV_FILE = 'nome,idade,nascido_em\nAna,31,1994-05-01 10:30\nBia,,2001-12-24 00:00\n';
 
 let company: Company;
 beforeEach(async () => {
-  company ??= await aProvisionedCompany();
+  company ??= await createProvisionedCompany();
 });
 
-/** A job that waits, with the columns that were inferred. */
+/** Creates a job that waits for its confirmation, with the inferred columns. */
 async function createWaitingJob(of = company) {
-  const jobId = await uploadFiles(of, [makeFile('Pessoas 2024.csv', FILE)]);
+  const jobId = await uploadFiles(of, [makeFile('Pessoas 2024.csv', CSV_FILE)]);
   const { inferred_schema: schema } = await waitForAnalysis(of, jobId);
   return { jobId, columns: schema.columns as Record<string, unknown>[] };
 }
 
 let tableCount = 0;
-const makeName = () => `tabela_${++tableCount}`;
+const makeTableName = () => `tabela_${++tableCount}`;
 
 describe('the confirmation of an upload job', () => {
   it('accepts the inferred columns unchanged', async () => {
     const { jobId, columns } = await createWaitingJob();
-    const name = makeName();
+    const name = makeTableName();
     expect(await confirmJob(company, jobId, { display_name: name, columns })).toMatchObject({
       status: 200,
       body: { status: 'inserting' },
@@ -59,7 +59,7 @@ describe('the confirmation of an upload job', () => {
   it('renames, retypes and leaves out columns, and reads times in the time zone that it sends', async () => {
     const { jobId } = await createWaitingJob();
     await confirmJob(company, jobId, {
-      display_name: makeName(),
+      display_name: makeTableName(),
       time_zone: 'America/Sao_Paulo',
       columns: [
         { name: 'quando', display_name: 'Quando', type: 'datetime', nullable: true, source_index: 2 },
@@ -72,15 +72,21 @@ describe('the confirmation of an upload job', () => {
     expect(ana).toEqual({ id: expect.any(String), quando: '1994-05-01T13:30:00.000Z', idade: '31' });
   });
 
-  it('matches columns by position when it sends as many as the file has', async () => {
+  it('matches columns by position when it sends as many columns as the file has', async () => {
     const { jobId } = await createWaitingJob();
     const columns = ['a', 'b', 'c'].map((name) => ({ name, display_name: name, type: 'text', nullable: true }));
-    await confirmJob(company, jobId, { display_name: makeName(), columns });
+    await confirmJob(company, jobId, { display_name: makeTableName(), columns });
     const job = await waitForEnd(company, jobId);
     expect((await readRows(company, job.user_table_id))[0]).toMatchObject({ a: 'Ana', b: '31', c: '1994-05-01 10:30' });
   });
 
-  const text = (name: string, more = {}) => ({ name, display_name: name, type: 'text', nullable: true, ...more });
+  const text = (name: string, otherFields = {}) => ({
+    name,
+    display_name: name,
+    type: 'text',
+    nullable: true,
+    ...otherFields,
+  });
 
   it.each([
     ['no columns', { columns: [] }, 'columns'],
@@ -108,7 +114,11 @@ describe('the confirmation of an upload job', () => {
     ['a UTC offset as the time zone', { columns: [text('nome')], time_zone: '+03:00' }, 'time_zone'],
   ])('is refused for %s, and the job stays unconfirmed', async (_, body, field) => {
     const { jobId, columns } = await createWaitingJob();
-    const { status, body: answer } = await confirmJob(company, jobId, { display_name: makeName(), columns, ...body });
+    const { status, body: answer } = await confirmJob(company, jobId, {
+      display_name: makeTableName(),
+      columns,
+      ...body,
+    });
     expect(status).toBe(422);
     expect(answer.details.map((problem: { field: string }) => problem.field)).toContain(field);
     expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm', confirmed_schema: null });
@@ -116,30 +126,35 @@ describe('the confirmation of an upload job', () => {
   });
 
   it('is refused with a name that an active table has', async () => {
-    const name = makeName();
-    await loadFiles(company, [makeFile('a.csv', FILE)], { display_name: name });
+    const name = makeTableName();
+    await loadFiles(company, [makeFile('a.csv', CSV_FILE)], { display_name: name });
     const { jobId, columns } = await createWaitingJob();
     const { status, body } = await confirmJob(company, jobId, { display_name: name, columns });
     expect({ status, code: body.error_code }).toEqual({ status: 400, code: 'MANAGED_TABLE_DUPLICATE_NAME' });
     expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
-    expect((await confirmJob(company, jobId, { display_name: makeName(), columns })).status).toBe(200);
+    expect((await confirmJob(company, jobId, { display_name: makeTableName(), columns })).status).toBe(200);
   });
 
   it('succeeds once, and is refused the second time', async () => {
     const { jobId, columns } = await createWaitingJob();
-    expect((await confirmJob(company, jobId, { display_name: makeName(), columns })).status).toBe(200);
-    const again = await confirmJob(company, jobId, { display_name: makeName(), columns });
-    expect([again.status, again.body.error_code]).toEqual([400, 'UPLOAD_JOB_NOT_WAITING_CONFIRM']);
+    expect((await confirmJob(company, jobId, { display_name: makeTableName(), columns })).status).toBe(200);
+    const secondConfirmation = await confirmJob(company, jobId, { display_name: makeTableName(), columns });
+    expect([secondConfirmation.status, secondConfirmation.body.error_code]).toEqual([
+      400,
+      'UPLOAD_JOB_NOT_WAITING_CONFIRM',
+    ]);
     expect(await waitForEnd(company, jobId)).toMatchObject({ status: 'done' });
   });
 
   it('answers 404 for a company without a database, which has no jobs', async () => {
     const { jobId, columns } = await createWaitingJob();
-    const unprovisioned = await aCompany();
+    const unprovisionedCompany = await createOwnedCompany();
     const path = '/v1/managed-tables/upload-jobs';
-    expect((await confirmJob(unprovisioned, jobId, { display_name: makeName(), columns })).status).toBe(404);
-    expect((await cancelJob(unprovisioned, jobId)).status).toBe(404);
-    expect((await unprovisioned.as.get(`${path}/${jobId}`)).status).toBe(404);
-    expect((await unprovisioned.as.get(`${path}/active`)).body).toEqual({ records: [] });
+    expect((await confirmJob(unprovisionedCompany, jobId, { display_name: makeTableName(), columns })).status).toBe(
+      404,
+    );
+    expect((await cancelJob(unprovisionedCompany, jobId)).status).toBe(404);
+    expect((await unprovisionedCompany.as.get(`${path}/${jobId}`)).status).toBe(404);
+    expect((await unprovisionedCompany.as.get(`${path}/active`)).body).toEqual({ records: [] });
   });
 });

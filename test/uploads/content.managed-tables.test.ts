@@ -1,17 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { listTables, loadFiles, makeFile, readRows } from './support.ts';
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 const encoder = new TextEncoder();
 
-/** 1,000 whole rows, so that what is wrong comes late. */
-const thousand = Array.from({ length: 1000 }, (_, row) => `${row},nome ${row},1.5`).join('\n');
+/** A thousand valid rows, so that the invalid part comes late. */
+const thousandRows = Array.from({ length: 1000 }, (_, row) => `${row},nome ${row},1.5`).join('\n');
 
 describe('the content of an upload', () => {
   let company: Company;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
+    company = await createProvisionedCompany();
   });
 
   it.each([
@@ -19,7 +19,7 @@ describe('the content of an upload', () => {
     ['only a header', 'a,b\n', { code: 'NO_ROWS' }],
     [
       'a row with too many fields',
-      `a,b,c\n${thousand}\n1,2,3,4\n`,
+      `a,b,c\n${thousandRows}\n1,2,3,4\n`,
       { code: 'TOO_MANY_FIELDS', line: 1002, file: 'dados.csv' },
     ],
     ['NUL bytes', bytes(...encoder.encode('a,b\n1,2\n'), 0, 44, 49, 10), { code: 'NUL_BYTE', line: 3 }],
@@ -47,8 +47,8 @@ describe('the content of an upload', () => {
     ['boolean', 'talvez', { line: 1002, value: 'talvez' }],
     ['decimal', '1,2,3', { line: 1002, value: '1,2,3' }],
   ])('fails its job with the line of a value that is no %s, and leaves no table', async (type, value, where) => {
-    const good: Record<string, string> = { integer: '7', date: '2024-01-31', boolean: 'true', decimal: '1.5' };
-    const rows = Array.from({ length: 1000 }, (_, row) => `nome ${row},${good[type]}`).join('\n');
+    const validValues: Record<string, string> = { integer: '7', date: '2024-01-31', boolean: 'true', decimal: '1.5' };
+    const rows = Array.from({ length: 1000 }, (_, row) => `nome ${row},${validValues[type]}`).join('\n');
     const job = await loadFiles(
       company,
       [makeFile('boa.csv', `nome,valor\n${rows}\n`), makeFile('má.csv', `nome,valor\n${rows}\n"nome, 2","${value}"\n`)],
@@ -72,13 +72,13 @@ describe('the content of an upload', () => {
 
   it('fails its job with the line of a row that only Postgres refuses', async () => {
     // Each value is of a size to be stored, and all of them together are not.
-    const wide = Array.from({ length: 1000 }, () => 'x'.repeat(30));
-    const narrow = wide.map(() => '');
+    const wideRow = Array.from({ length: 1000 }, () => 'x'.repeat(30));
+    const emptyRow = wideRow.map(() => '');
     const file = [
-      wide.map((_, index) => `c${index}`),
-      narrow.with(3, 'x').with(5, 'y'),
-      wide,
-      narrow.with(3, 'z').with(5, 'y'),
+      wideRow.map((_, index) => `c${index}`),
+      emptyRow.with(3, 'x').with(5, 'y'),
+      wideRow,
+      emptyRow.with(3, 'z').with(5, 'y'),
     ]
       .map((row) => row.join(','))
       .join('\n');
@@ -96,10 +96,10 @@ describe('the content of an upload', () => {
   });
 
   it('is loaded into one table from several files, in their order, each in its own dialect', async () => {
-    const latin = bytes(...encoder.encode('valor;nome\n1234.5;'), 0xc9, ...encoder.encode('rica\n'));
+    const latinBytes = bytes(...encoder.encode('valor;nome\n1234.5;'), 0xc9, ...encoder.encode('rica\n'));
     const job = await loadFiles(
       company,
-      [makeFile('um.csv', 'nome,valor\n"Ana\nMaria",1.5\n'), makeFile('dois.csv', latin)],
+      [makeFile('um.csv', 'nome,valor\n"Ana\nMaria",1.5\n'), makeFile('dois.csv', latinBytes)],
       {
         display_name: 'varios',
       },
@@ -112,13 +112,13 @@ describe('the content of an upload', () => {
     ]);
   });
 
-  it('is read file by file in the notation of dates and numbers that each file shows, even if only in its last row', async () => {
-    const open = Array.from({ length: 1500 }, (_, row) => `${row};01/02/2024;1,234`).join('\n');
+  it('is read file by file in the notation of dates and numbers that each file shows, even if the notation shows only in the last row', async () => {
+    const ambiguousRows = Array.from({ length: 1500 }, (_, row) => `${row};01/02/2024;1,234`).join('\n');
     const job = await loadFiles(
       company,
       [
-        makeFile('meses.csv', `k;dia;valor\n${open}\n1500;12/31/2024;1,234.5\n`),
-        makeFile('dias.csv', `k;dia;valor\n${open}\n1500;31/12/2024;1.234,5\n`),
+        makeFile('meses.csv', `k;dia;valor\n${ambiguousRows}\n1500;12/31/2024;1,234.5\n`),
+        makeFile('dias.csv', `k;dia;valor\n${ambiguousRows}\n1500;31/12/2024;1.234,5\n`),
       ],
       { display_name: 'notacoes' },
     );
@@ -146,13 +146,16 @@ describe('the content of an upload', () => {
       '"Heat" 2',
       '\\.\x08',
     ]);
-    const plain = await loadFiles(company, [makeFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n')], {
+    const plainJob = await loadFiles(company, [makeFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n')], {
       display_name: 'mais_filmes',
     });
-    expect((await readRows(company, plain.user_table_id)).map(({ titulo }) => titulo)).toEqual(['"Giliap', '"Heat" 2']);
+    expect((await readRows(company, plainJob.user_table_id)).map(({ titulo }) => titulo)).toEqual([
+      '"Giliap',
+      '"Heat" 2',
+    ]);
   });
 
-  const momento = { name: 'm', display_name: 'm', type: 'datetime', nullable: true, source_index: 1 };
+  const datetimeColumn = { name: 'm', display_name: 'm', type: 'datetime', nullable: true, source_index: 1 };
 
   it.each([
     ['datetime', 'America/Sao_Paulo', '9999-12-31 21:00', null],
@@ -167,18 +170,18 @@ describe('the content of an upload', () => {
     ['text', 'America/Sao_Paulo', '9999-12-31 22:00', null],
   ])(
     'is never stored as a UTC time beyond the years 1 to 9999: a %s in %s, %s',
-    async (type, time_zone, value, stored) => {
+    async (type, time_zone, value, storedValue) => {
       // A text column is one that is retyped.
       const other = { datetime: '2024-01-31 10:00', date: '2024-01-31', text: '31/01/2024 10:00' }[type];
       const display_name = `anos_${crypto.randomUUID().slice(0, 8)}`;
       const file = makeFile('anos.csv', `k,m\na,${other}\nb,${value}\n`);
-      const job = await loadFiles(company, [file], { columns: [momento], time_zone, display_name });
-      if (stored === null) {
+      const job = await loadFiles(company, [file], { columns: [datetimeColumn], time_zone, display_name });
+      if (storedValue === null) {
         const error = { code: 'VALUE_DOES_NOT_FIT', file: 'anos.csv', line: 3, column: 'm', value };
         expect(job).toMatchObject({ status: 'failed', error });
       } else {
         expect(job).toMatchObject({ error: null, inferred_schema: { columns: [{}, { type }] } });
-        expect((await readRows(company, job.user_table_id)).at(-1)).toMatchObject({ m: stored });
+        expect((await readRows(company, job.user_table_id)).at(-1)).toMatchObject({ m: storedValue });
       }
     },
   );

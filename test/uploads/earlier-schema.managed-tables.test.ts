@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeTableRoutes } from '../managed-tables/support.ts';
-import { must } from '../support/signed.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { makeFileOf } from './staged.ts';
 import { loadFiles, queryDatabase, readRows, undoJob } from './support.ts';
 
-/** What the versions from 4 on of the tenant's schema added, taken away again. */
-const BACK_TO_3 = `
+/** SQL that removes what the versions from 4 on added to the tenant's schema. */
+const SCHEMA_3_ROLLBACK_SQL = `
   DROP TABLE console.events, console.loaded_days;
   DROP TRIGGER tell_upload ON console.upload_jobs;
   DROP TRIGGER tell_table_changed ON console.managed_tables;
@@ -32,34 +32,40 @@ const BACK_TO_3 = `
 describe('uploads that were loaded before uploads could be undone', () => {
   let company: Company;
   let tableId: string;
-  let older: string[];
+  let earlierJobIds: string[];
 
-  const reasonOf = ({ status, body }: Awaited<ReturnType<typeof undoJob>>) =>
+  const readReason = ({ status, body }: Awaited<ReturnType<typeof undoJob>>) =>
     status === 200 ? 'undone' : `${status} ${body.details?.reason}`;
-  const loads = async () =>
-    (await must(makeTableRoutes(company.as, tableId).loads())).records as Record<string, unknown>[];
-  const undoable = async () =>
-    (await loads()).map(({ job_id: jobId, undoable: can }) => [jobId, can] as [string, boolean]);
-  const numbers = async () => (await readRows(company, tableId)).map(({ n }) => n);
+  const listLoads = async () =>
+    (await expectSuccess(makeTableRoutes(company.as, tableId).loads())).records as Record<string, unknown>[];
+  const listUndoable = async () =>
+    (await listLoads()).map(({ job_id: jobId, undoable: isUndoable }) => [jobId, isUndoable] as [string, boolean]);
+  const readNumbers = async () => (await readRows(company, tableId)).map(({ n }) => n);
 
   beforeAll(async () => {
-    company = await aProvisionedCompany();
-    const made = await loadFiles(company, [makeFileOf([1, 2])], { display_name: 'older' });
-    tableId = made.user_table_id;
-    const appended = await loadFiles(company, [makeFileOf([3])], {}, { into: tableId, mode: 'append' });
-    const replaced = await loadFiles(company, [makeFileOf([4, 5, 6])], {}, { into: tableId, mode: 'replace' });
-    older = [made, appended, replaced].map(({ _id: id }) => id);
-    await queryDatabase(company, (database) => database.query(BACK_TO_3));
+    company = await createProvisionedCompany();
+    const createdJob = await loadFiles(company, [makeFileOf([1, 2])], { display_name: 'older' });
+    tableId = createdJob.user_table_id;
+    const appendedJob = await loadFiles(company, [makeFileOf([3])], {}, { into: tableId, mode: 'append' });
+    const replacedJob = await loadFiles(company, [makeFileOf([4, 5, 6])], {}, { into: tableId, mode: 'replace' });
+    earlierJobIds = [createdJob, appendedJob, replacedJob].map(({ _id: id }) => id);
+    await queryDatabase(company, (database) => database.query(SCHEMA_3_ROLLBACK_SQL));
     await env.CONTROL_DB.prepare('UPDATE managed_databases SET migrations_version = 3 WHERE company_id = ?')
       .bind(company.id)
       .run();
   });
 
   it('are listed with their counts and times, and cannot be undone', async () => {
-    const records = await loads();
+    const records = await listLoads();
     expect(records).toHaveLength(3);
     expect(
-      records.map(({ mode, row_count, inserted, updated, undoable: can }) => [mode, row_count, inserted, updated, can]),
+      records.map(({ mode, row_count, inserted, updated, undoable: isUndoable }) => [
+        mode,
+        row_count,
+        inserted,
+        updated,
+        isUndoable,
+      ]),
     ).toEqual([
       ['replace', 3, 3, 0, false],
       ['append', 1, 1, 0, false],
@@ -67,37 +73,42 @@ describe('uploads that were loaded before uploads could be undone', () => {
     ]);
     for (const { loaded_at, loaded_by } of records)
       expect([Date.parse(loaded_at as string) > Date.now() - 600_000, loaded_by]).toEqual([true, expect.any(String)]);
-    for (const id of older) expect(reasonOf(await undoJob(company, id))).toBe('409 earlier_version');
-    expect(await numbers()).toEqual([4, 5, 6]);
+    for (const id of earlierJobIds) expect(readReason(await undoJob(company, id))).toBe('409 earlier_version');
+    expect(await readNumbers()).toEqual([4, 5, 6]);
   });
 
-  it('still cannot be undone beside later uploads, which can', async () => {
-    const { _id: later } = await loadFiles(company, [makeFileOf([7])], {}, { into: tableId, mode: 'append' });
-    expect(await undoable()).toEqual([[later, true], ...older.toReversed().map((id) => [id, false])]);
-    for (const id of older) expect(reasonOf(await undoJob(company, id))).toBe('409 earlier_version');
-    expect(reasonOf(await undoJob(company, later))).toBe('undone');
-    expect(await numbers()).toEqual([4, 5, 6]);
-    const { _id: replaced } = await loadFiles(company, [makeFileOf([8])], {}, { into: tableId, mode: 'replace' });
-    expect(reasonOf(await undoJob(company, replaced))).toBe('undone');
-    expect(await numbers()).toEqual([4, 5, 6]);
-    for (const id of older) expect(reasonOf(await undoJob(company, id))).toBe('409 earlier_version');
+  it('still cannot be undone after later uploads, which can be undone', async () => {
+    const { _id: laterJobId } = await loadFiles(company, [makeFileOf([7])], {}, { into: tableId, mode: 'append' });
+    expect(await listUndoable()).toEqual([[laterJobId, true], ...earlierJobIds.toReversed().map((id) => [id, false])]);
+    for (const id of earlierJobIds) expect(readReason(await undoJob(company, id))).toBe('409 earlier_version');
+    expect(readReason(await undoJob(company, laterJobId))).toBe('undone');
+    expect(await readNumbers()).toEqual([4, 5, 6]);
+    const { _id: replacingJobId } = await loadFiles(company, [makeFileOf([8])], {}, { into: tableId, mode: 'replace' });
+    expect(readReason(await undoJob(company, replacingJobId))).toBe('undone');
+    expect(await readNumbers()).toEqual([4, 5, 6]);
+    for (const id of earlierJobIds) expect(readReason(await undoJob(company, id))).toBe('409 earlier_version');
   });
 
   it('prevent the undo of an earlier upload when an old version loads them during a deployment', async () => {
-    const { _id: known } = await loadFiles(company, [makeFileOf([9])], {}, { into: tableId, mode: 'append' });
-    const { _id: beside } = await loadFiles(company, [makeFileOf([10])], {}, { into: tableId, mode: 'append' });
+    const { _id: newJobId } = await loadFiles(company, [makeFileOf([9])], {}, { into: tableId, mode: 'append' });
+    const { _id: oldVersionJobId } = await loadFiles(
+      company,
+      [makeFileOf([10])],
+      {},
+      { into: tableId, mode: 'append' },
+    );
     await queryDatabase(company, (database) =>
       database.execute(
         'UPDATE console.upload_jobs SET load_number = NULL, loaded_at = NULL, added_rows = NULL, result = NULL WHERE id = $1',
-        [beside],
+        [oldVersionJobId],
       ),
     );
-    expect((await undoable()).slice(0, 2)).toEqual([
-      [beside, false],
-      [known, false],
+    expect((await listUndoable()).slice(0, 2)).toEqual([
+      [oldVersionJobId, false],
+      [newJobId, false],
     ]);
-    expect(reasonOf(await undoJob(company, beside))).toBe('409 earlier_version');
-    expect(reasonOf(await undoJob(company, known))).toBe('409 later_load');
-    expect(await numbers()).toEqual([4, 5, 6, 9, 10]);
+    expect(readReason(await undoJob(company, oldVersionJobId))).toBe('409 earlier_version');
+    expect(readReason(await undoJob(company, newJobId))).toBe('409 later_load');
+    expect(await readNumbers()).toEqual([4, 5, 6, 9, 10]);
   });
 });

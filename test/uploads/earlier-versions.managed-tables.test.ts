@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
   createHeldQueue,
   deliverAllMessages,
@@ -13,23 +13,24 @@ import {
 } from './support.ts';
 import { makeSheetWorkbook } from './workbooks.ts';
 
-/** Small enough for the first message to stop in the middle of a file. */
+/** Limits a message to so few bytes that the first message stops in the middle of a file. */
 const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '32768' };
-const ROWS = 20_000;
+const ROW_COUNT = 20_000;
 
-const makeRange = <Row>(row: (index: number) => Row): Row[] => Array.from({ length: ROWS }, (_, index) => row(index));
+const makeRange = <Row>(row: (index: number) => Row): Row[] =>
+  Array.from({ length: ROW_COUNT }, (_, index) => row(index));
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever an earlier version left
-type State = any;
+type AnalysisState = any;
 
-/** What the first version of the program left of an analysis: fewer members, some of other names. */
-function toFirstVersion({ items, finished, reading }: State): State {
-  const older = reading && { ...reading, dialect: { ...reading.dialect, newline: 'lf' } };
-  for (const member of ['quoting', 'skipped', 'lineEnds']) delete older?.[member];
-  return { items: items.map(toFirstVersionItem), finished, reading: older };
+/** Converts the state of an analysis to the form that the Worker's first version stored: fewer members, some renamed. */
+function toFirstVersion({ items, finished, reading }: AnalysisState): AnalysisState {
+  const firstReading = reading && { ...reading, dialect: { ...reading.dialect, newline: 'lf' } };
+  for (const member of ['quoting', 'skipped', 'lineEnds']) delete firstReading?.[member];
+  return { items: items.map(toFirstVersionItem), finished, reading: firstReading };
 }
 
-function toFirstVersionItem(item: State): State {
+function toFirstVersionItem(item: AnalysisState): AnalysisState {
   if (item.kind !== 'workbook') return item;
   const { unpacked: _, written: __, rows, ...conversion } = item.conversion;
   const { names, ...others } = rows;
@@ -39,33 +40,33 @@ function toFirstVersionItem(item: State): State {
 describe('an upload job that an earlier version of the Worker began', () => {
   let company: Company;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
+    company = await createProvisionedCompany();
   });
 
-  const stateOf = async (jobId: string): Promise<State> =>
+  const readState = async (jobId: string): Promise<AnalysisState> =>
     queryDatabase(company, async (database) => {
-      const [row] = await database.query<State>('SELECT state FROM console.upload_jobs WHERE id = $1', [jobId]);
+      const [row] = await database.query<AnalysisState>('SELECT state FROM console.upload_jobs WHERE id = $1', [jobId]);
       return row?.state;
     });
 
-  const isInTheMiddle = (state: State): boolean =>
+  const isUnfinished = (state: AnalysisState): boolean =>
     (state?.reading?.offset ?? 0) > 0 || (state?.items[0]?.conversion?.rows.offset ?? 0) > 0;
 
   it.each([
-    ['a text file', () => makeFile('dados.csv', makeCsvTable(ROWS))],
+    ['a text file', () => makeFile('dados.csv', makeCsvTable(ROW_COUNT))],
     [
       'a workbook',
       () => makeFile('dados.xlsx', makeSheetWorkbook([['codigo', 'nome'], ...makeRange((row) => [row, 'a'])])),
     ],
-  ])('has its analysis finished by the present version: %s', async (_, file) => {
+  ])('has its analysis finished by the current version: %s', async (_, file) => {
     const queue = createHeldQueue();
     const jobId = await uploadFiles(company, [file()], queue);
-    while (!isInTheMiddle(await stateOf(jobId))) {
+    while (!isUnfinished(await readState(jobId))) {
       await deliverMessage(queue.messages.shift() as JobMessage, { ...queue.env, ...SMALL_MESSAGES });
     }
-    const before = JSON.stringify(toFirstVersion(await stateOf(jobId)));
+    const stateBefore = JSON.stringify(toFirstVersion(await readState(jobId)));
     await queryDatabase(company, (database) =>
-      database.execute('UPDATE console.upload_jobs SET state = $2::json WHERE id = $1', [jobId, before]),
+      database.execute('UPDATE console.upload_jobs SET state = $2::json WHERE id = $1', [jobId, stateBefore]),
     );
 
     await deliverAllMessages(queue, SMALL_MESSAGES);
@@ -73,7 +74,7 @@ describe('an upload job that an earlier version of the Worker began', () => {
     expect(await readJob(company, jobId)).toMatchObject({
       status: 'waiting_confirm',
       error: null,
-      inferred_schema: { total_row_count_estimate: ROWS, dialect: { skipped: [] } },
+      inferred_schema: { total_row_count_estimate: ROW_COUNT, dialect: { skipped: [] } },
     });
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import {
   cancelJob,
   confirmJob,
@@ -15,44 +15,49 @@ import {
   undoJob,
   waitForEnd,
 } from './support.ts';
-import { cellsOf, makeWorkbook } from './workbooks.ts';
+import { makeWorkbook, parseCells } from './workbooks.ts';
 
 let company: Company;
 let tableCount = 0;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-type Content = string | Uint8Array<ArrayBuffer>;
-const INTEGER = column('n', 'integer');
+type FileContent = string | Uint8Array<ArrayBuffer>;
+const INTEGER_COLUMN = column('n', 'integer');
 const queue = createHeldQueue();
-/** What reads tables is checked again by messages of a queue of its own. */
-const rechecks = createHeldQueue();
-Object.assign(queue.env, { RECHECKS: rechecks.env.JOBS });
+/** A separate queue for the messages that re-check what reads a table. */
+const recheckQueue = createHeldQueue();
+Object.assign(queue.env, { RECHECKS: recheckQueue.env.JOBS });
 
-/** Posts a form with `evolve`. */
+/** Posts an upload form with the field `evolve`. */
 function postEvolvingForm(
   id: string,
   evolve: string,
-  files: [name: string, content: Content][],
-  more: Record<string, string> = {},
+  files: [name: string, content: FileContent][],
+  otherFields: Record<string, string> = {},
   as = company.as,
 ) {
   const form = new FormData();
   form.append('evolve', evolve);
-  for (const [name, value] of Object.entries(more)) form.append(name, value);
+  for (const [name, value] of Object.entries(otherFields)) form.append(name, value);
   for (const [name, content] of files) form.append('files', makeFile(name, content));
   return as.post(`/v1/managed-tables/${id}/upload`, { body: form, env: queue.env as never });
 }
 
-/** The message for a job; others are of knowledge that is checked again. */
+/** Takes the message for a job from the queue; all other messages re-check knowledge. */
 const takeJobMessage = (jobId: string) =>
   queue.messages.findLast((message) => 'jobId' in message && message.jobId === jobId);
 
-/** A job into a table that waits for its confirm. */
-async function createWaitingJob(id: string, evolve: string, content: Content, more: Record<string, string> = {}) {
-  const files: [string, Content][] = [[typeof content === 'string' ? 'a.csv' : 'a.xlsx', content]];
-  const { status, body } = await postEvolvingForm(id, evolve, files, more);
+/** Creates an upload job into a table that waits for its confirmation. */
+async function createWaitingJob(
+  id: string,
+  evolve: string,
+  content: FileContent,
+  otherFields: Record<string, string> = {},
+) {
+  const files: [string, FileContent][] = [[typeof content === 'string' ? 'a.csv' : 'a.xlsx', content]];
+  const { status, body } = await postEvolvingForm(id, evolve, files, otherFields);
   expect(status).toBe(201);
   await deliverAllMessages(queue);
   const job = await readJob(company, body.job_id);
@@ -60,43 +65,46 @@ async function createWaitingJob(id: string, evolve: string, content: Content, mo
   return { jobId: body.job_id as string, schema: job.inferred_schema };
 }
 
-type Schema = { columns: Sent[]; new_columns: Sent[] };
-type Sent = Record<string, unknown>;
-const listColumns = ({ columns, new_columns }: Schema) => [...columns, ...new_columns];
+type ProposedSchema = { columns: JsonObject[]; new_columns: JsonObject[] };
+type JsonObject = Record<string, unknown>;
+const listColumns = ({ columns, new_columns }: ProposedSchema) => [...columns, ...new_columns];
 
-/** Confirms a job with these columns, and answers the ended one. */
-async function confirmAndFinish(jobId: string, columns: Sent[]) {
+/** Confirms a job with these columns, and finishes it. @returns the finished job */
+async function confirmAndFinish(jobId: string, columns: JsonObject[]) {
   const { status, body } = await confirmJob(company, jobId, { columns }, queue);
   expect([status, body]).toEqual([200, { status: 'inserting' }]);
   await deliverAllMessages(queue);
   return waitForEnd(company, jobId);
 }
 
-/** A table with these columns and rows. */
-async function createFilledTable(columns = [INTEGER], rows: Sent[] = [{ n: 1 }, { n: 2 }]) {
+/** Creates a table with these columns and rows. */
+async function createFilledTable(columns = [INTEGER_COLUMN], rows: JsonObject[] = [{ n: 1 }, { n: 2 }]) {
   const name = `cresce_${++tableCount}`;
   const id = await createTable(company.as, name, columns);
   const routes = makeTableRoutes(company.as, id);
   if (rows.length > 0) expect((await routes.insert(rows)).status).toBe(201);
   const values = async () => (await readRows(company, id)).map(({ id: _, ...row }) => row);
-  const types = async () =>
-    Object.fromEntries((await routes.get()).body.columns.map(({ name, type }: Sent) => [name, type]));
-  return { id, name, routes, values, types };
+  const readTypes = async () =>
+    Object.fromEntries((await routes.get()).body.columns.map(({ name, type }: JsonObject) => [name, type]));
+  return { id, name, routes, values, types: readTypes };
 }
 
-const DONE = { status: 'done', error: null };
-const UNDONE = (removed: number, restored = 0) => ({ status: 200, body: { status: 'undone', removed, restored } });
-const NOT_UNDONE = (reason: string, name?: string) => ({
+const DONE_JOB = { status: 'done', error: null };
+const makeUndone = (removedCount: number, restored = 0) => ({
+  status: 200,
+  body: { status: 'undone', removed: removedCount, restored },
+});
+const makeNotUndone = (reason: string, name?: string) => ({
   status: 409,
   body: { error_code: 'UPLOAD_JOB_NOT_UNDOABLE', details: { reason, ...(name && { column: name }) } },
 });
 
 describe('an upload that may add columns to its table', () => {
-  const FILE = 'n,nome,dia\n3,Ana,2024-01-31\n4,,2024-02-01\n';
+  const CSV_FILE = 'n,nome,dia\n3,Ana,2024-01-31\n4,,2024-02-01\n';
 
-  it('proposes the columns that the table lacks, and adds those that are confirmed', async () => {
+  it('proposes the columns that the table lacks, and adds the confirmed columns', async () => {
     const { id, routes, values, types } = await createFilledTable();
-    const { jobId, schema } = await createWaitingJob(id, 'add', FILE);
+    const { jobId, schema } = await createWaitingJob(id, 'add', CSV_FILE);
     expect(schema.columns).toMatchObject([{ name: 'n', type: 'integer', source_index: 0 }]);
     expect(schema.new_columns).toMatchObject([
       { name: 'nome', type: 'text', nullable: true, source_index: 1 },
@@ -105,34 +113,34 @@ describe('an upload that may add columns to its table', () => {
     expect(schema.ignored_columns).toEqual([]);
     expect(schema).not.toHaveProperty('changed_columns');
     expect(schema.sample_rows[0]).toEqual({ n: 3, nome: 'Ana', dia: '2024-01-31' });
-    const before = (await routes.get()).headers.get('etag');
-    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE);
+    const etagBefore = (await routes.get()).headers.get('etag');
+    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE_JOB);
     expect(await types()).toEqual({ n: 'integer', nome: 'text', dia: 'date' });
-    expect((await routes.get()).headers.get('etag')).not.toBe(before);
+    expect((await routes.get()).headers.get('etag')).not.toBe(etagBefore);
     expect(await values()).toEqual([
       { n: 1, nome: null, dia: null },
       { n: 2, nome: null, dia: null },
       { n: 3, nome: 'Ana', dia: '2024-01-31' },
       { n: 4, nome: null, dia: '2024-02-01' },
     ]);
-    const confirmed = (await readJob(company, jobId)).confirmed_schema;
-    expect(Object.keys(confirmed).toSorted()).toEqual(['columns', 'display_name', 'time_zone']);
-    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2));
+    const confirmedSchema = (await readJob(company, jobId)).confirmed_schema;
+    expect(Object.keys(confirmedSchema).toSorted()).toEqual(['columns', 'display_name', 'time_zone']);
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2));
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
   it('leaves out and renames new columns as the confirmation says, by their position in the files', async () => {
     const { id, values, types } = await createFilledTable();
-    const { jobId, schema } = await createWaitingJob(id, 'add', FILE);
-    const day = { name: 'quando', display_name: 'Quando', type: 'text', nullable: true, source_index: 2 };
-    expect(await confirmAndFinish(jobId, [...schema.columns, day])).toMatchObject(DONE);
+    const { jobId, schema } = await createWaitingJob(id, 'add', CSV_FILE);
+    const dayColumn = { name: 'quando', display_name: 'Quando', type: 'text', nullable: true, source_index: 2 };
+    expect(await confirmAndFinish(jobId, [...schema.columns, dayColumn])).toMatchObject(DONE_JOB);
     expect(await types()).toEqual({ n: 'integer', quando: 'text' });
     expect((await values()).at(-1)).toEqual({ n: 4, quando: '2024-02-01' });
-    const without = await createWaitingJob(id, 'add', FILE);
-    expect(await confirmAndFinish(without.jobId, without.schema.columns)).toMatchObject(DONE);
+    const unconfirmedJob = await createWaitingJob(id, 'add', CSV_FILE);
+    expect(await confirmAndFinish(unconfirmedJob.jobId, unconfirmedJob.schema.columns)).toMatchObject(DONE_JOB);
     expect(await types()).toEqual({ n: 'integer', quando: 'text' });
-    expect(await undoJob(company, without.jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, unconfirmedJob.jobId)).toMatchObject(makeUndone(2));
     expect(await types()).toEqual({ n: 'integer', quando: 'text' });
   });
 
@@ -143,21 +151,21 @@ describe('an upload that may add columns to its table', () => {
     ['a new column of a name that no file has', { name: 'x' }, 'columns.1.name'],
     ['a new column with the source_index of another', { name: 'x', source_index: 0 }, 'columns.1.source_index'],
     ['a new column called id', { name: 'id', source_index: 1 }, 'columns.1.name'],
-  ])('refuses %s', async (_, changed, field) => {
+  ])('refuses %s', async (_, changedColumns, field) => {
     const { id } = await createFilledTable();
-    const { jobId, schema } = await createWaitingJob(id, 'add', FILE);
-    const columns = [...schema.columns, { display_name: 'x', type: 'text', nullable: true, ...changed }];
+    const { jobId, schema } = await createWaitingJob(id, 'add', CSV_FILE);
+    const columns = [...schema.columns, { display_name: 'x', type: 'text', nullable: true, ...changedColumns }];
     const { status, body } = await confirmJob(company, jobId, { columns });
-    expect([status, body.details?.map((each: Sent) => each.field)]).toEqual([422, [field]]);
+    expect([status, body.details?.map((each: JsonObject) => each.field)]).toEqual([422, [field]]);
     await cancelJob(company, jobId);
   });
 
   it('refuses more columns than a table can have', async () => {
-    const many = Array.from({ length: 999 }, (_, place) => column(`c${place}`, 'integer'));
-    const { id } = await createFilledTable([INTEGER, ...many], []);
-    const { jobId, schema } = await createWaitingJob(id, 'add', FILE);
-    const sent = [schema.columns[0], ...schema.new_columns];
-    expect(await confirmJob(company, jobId, { columns: sent })).toMatchObject({
+    const manyColumns = Array.from({ length: 999 }, (_, index) => column(`c${index}`, 'integer'));
+    const { id } = await createFilledTable([INTEGER_COLUMN, ...manyColumns], []);
+    const { jobId, schema } = await createWaitingJob(id, 'add', CSV_FILE);
+    const sentColumns = [schema.columns[0], ...schema.new_columns];
+    expect(await confirmJob(company, jobId, { columns: sentColumns })).toMatchObject({
       status: 422,
       body: { details: [{ field: 'columns' }] },
     });
@@ -166,7 +174,7 @@ describe('an upload that may add columns to its table', () => {
 
   it('ignores the new columns of the files, and refuses their confirmation, with evolve none', async () => {
     const { id, types } = await createFilledTable();
-    const { jobId, schema } = await createWaitingJob(id, 'none', FILE);
+    const { jobId, schema } = await createWaitingJob(id, 'none', CSV_FILE);
     expect(schema).not.toHaveProperty('new_columns');
     expect(schema.ignored_columns).toHaveLength(2);
     const columns = [...schema.columns, column('nome')];
@@ -189,18 +197,18 @@ describe('an upload that may widen columns of its table', () => {
     'proposes for a column of %s the narrowest type that fits all values: %s',
     async (from, to, rows, file, value, line) => {
       const { id, types, values, routes } = await createFilledTable([column('n', from)], rows);
-      const was = await values();
+      const valuesBefore = await values();
       const { jobId, schema } = await createWaitingJob(id, 'widen', file);
       expect(schema.changed_columns).toEqual([{ name: 'n', from, to, because: { file: 'a.csv', line, value } }]);
       expect(schema.columns).toMatchObject([{ name: 'n', type: to }]);
       expect(schema.new_columns).toEqual([]);
-      expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE);
+      expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE_JOB);
       expect(await types()).toEqual({ n: to });
       const { body } = await routes.get();
       expect(body.row_count).toBe((await values()).length);
-      expect(await undoJob(company, jobId)).toMatchObject(UNDONE(file.split('\n').length - 2));
+      expect(await undoJob(company, jobId)).toMatchObject(makeUndone(file.split('\n').length - 2));
       expect(await types()).toEqual({ n: from });
-      expect(await values()).toEqual(was);
+      expect(await values()).toEqual(valuesBefore);
     },
   );
 
@@ -215,12 +223,12 @@ describe('an upload that may widen columns of its table', () => {
     const { id, types } = await createFilledTable([column('n', type), column('m', 'integer')], []);
     const { jobId, schema } = await createWaitingJob(id, 'widen', file);
     expect(schema.changed_columns).toEqual([]);
-    expect(await confirmAndFinish(jobId, schema.columns)).toMatchObject(DONE);
+    expect(await confirmAndFinish(jobId, schema.columns)).toMatchObject(DONE_JOB);
     expect(await types()).toEqual({ n: type, m: 'integer' });
   });
 
   it('checks every row of every file, workbooks included, over many small messages', async () => {
-    const { id } = await createFilledTable([INTEGER, column('d', 'date')], []);
+    const { id } = await createFilledTable([INTEGER_COLUMN, column('d', 'date')], []);
     const lines = (last: string) =>
       `n,d\n${Array.from({ length: 3000 }, (_, n) => `${n},2024-01-31`).join('\n')}\n${last}\n`;
     const { body } = await postEvolvingForm(id, 'widen', [
@@ -232,16 +240,20 @@ describe('an upload that may widen columns of its table', () => {
         makeWorkbook({
           sheets: [
             {
-              rows: cellsOf('n|d', '2.5|nunca'),
+              rows: parseCells('n|d', '2.5|nunca'),
             },
           ],
         }),
       ],
     ]);
     const message = takeJobMessage(body.job_id);
-    const small = { ...queue.env, UPLOAD_MESSAGE_BYTES: '16384' };
-    for (let tries = 0; tries < 200 && (await readJob(company, body.job_id)).status !== 'waiting_confirm'; tries++)
-      await deliverMessage(message as never, small);
+    const smallMessages = { ...queue.env, UPLOAD_MESSAGE_BYTES: '16384' };
+    for (
+      let attempt = 0;
+      attempt < 200 && (await readJob(company, body.job_id)).status !== 'waiting_confirm';
+      attempt++
+    )
+      await deliverMessage(message as never, smallMessages);
     queue.messages.length = 0;
     expect((await readJob(company, body.job_id)).inferred_schema.changed_columns).toEqual([
       { name: 'n', from: 'integer', to: 'text', because: { file: 'b.csv', line: 3002, value: '0.5' } },
@@ -250,7 +262,7 @@ describe('an upload that may widen columns of its table', () => {
     await cancelJob(company, body.job_id);
   });
 
-  it('leaves the type as it is where the confirmation sends the old one, and fails at the value that does not fit', async () => {
+  it('keeps the type if the confirmation sends the old type, and fails at the value that does not fit', async () => {
     const { id, types, values } = await createFilledTable();
     const { jobId, schema } = await createWaitingJob(id, 'widen', 'n,x\n3,a\n4.5,b\n');
     const [n] = schema.columns;
@@ -267,20 +279,20 @@ describe('an upload that may widen columns of its table', () => {
   it('may replace rows, and its undo restores the previous rows and types', async () => {
     const { id, types, values } = await createFilledTable();
     const { jobId, schema } = await createWaitingJob(id, 'widen', 'n,x\n3,a\nquatro,b\n', { mode: 'replace' });
-    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE);
+    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE_JOB);
     expect(await types()).toEqual({ n: 'text', x: 'text' });
     expect(await values()).toEqual([
       { n: '3', x: 'a' },
       { n: 'quatro', x: 'b' },
     ]);
-    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2, 2));
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2, 2));
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
   it('may update rows by a key, and keeps the unique index of the key', async () => {
     const { id, routes, types, values } = await createFilledTable(
-      [INTEGER, column('v', 'integer')],
+      [INTEGER_COLUMN, column('v', 'integer')],
       [
         { n: 1, v: 10 },
         { n: 2, v: 20 },
@@ -292,7 +304,7 @@ describe('an upload that may widen columns of its table', () => {
       key: 'n',
     });
     expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject({
-      ...DONE,
+      ...DONE_JOB,
       result: { inserted: 1, updated: 1 },
     });
     expect(await types()).toEqual({ n: 'text', v: 'decimal', x: 'text' });
@@ -302,78 +314,81 @@ describe('an upload that may widen columns of its table', () => {
       { n: 'novo', v: 2, x: 'b' },
     ]);
     expect((await routes.indexes()).body.records).toMatchObject([{ columns: ['n'], unique: true }]);
-    expect(await undoJob(company, jobId)).toMatchObject(NOT_UNDONE('upsert'));
+    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndone('upsert'));
   });
 
   it('proposes the same types again after a second analysis', async () => {
-    const { id } = await createFilledTable([INTEGER, column('m', 'integer')], []);
+    const { id } = await createFilledTable([INTEGER_COLUMN, column('m', 'integer')], []);
     const { jobId, schema } = await createWaitingJob(id, 'widen', 'n;m\n1;2,5\n');
     expect(schema.changed_columns).toMatchObject([{ name: 'm', to: 'decimal' }]);
     const path = `/v1/managed-tables/upload-jobs/${jobId}/analyze`;
     expect((await company.as.post(path, { json: { delimiter: ',' }, env: queue.env as never })).status).toBe(200);
     await deliverAllMessages(queue);
-    const again = await readJob(company, jobId);
-    expect(again).toMatchObject({ status: 'waiting_confirm', inferred_schema: { problem: expect.anything() } });
-    expect(again.inferred_schema.changed_columns).toEqual(schema.changed_columns);
+    const secondAnalysis = await readJob(company, jobId);
+    expect(secondAnalysis).toMatchObject({
+      status: 'waiting_confirm',
+      inferred_schema: { problem: expect.anything() },
+    });
+    expect(secondAnalysis.inferred_schema.changed_columns).toEqual(schema.changed_columns);
     await cancelJob(company, jobId);
   });
 });
 
 describe('an undo of an upload that changed columns', () => {
-  const grown = async (file = 'n,x\n3,a\n4.5,b\n') => {
+  const createWidenedTable = async (file = 'n,x\n3,a\n4.5,b\n') => {
     const table = await createFilledTable();
     const { jobId, schema } = await createWaitingJob(table.id, 'widen', file);
-    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE);
+    expect(await confirmAndFinish(jobId, listColumns(schema))).toMatchObject(DONE_JOB);
     return { ...table, jobId };
   };
 
-  it('is refused, with the column’s name, where a row that stays has a value in a new column', async () => {
-    const { routes, jobId, types } = await grown();
+  it('is refused, with the column’s name, where a remaining row has a value in a new column', async () => {
+    const { routes, jobId, types } = await createWidenedTable();
     await routes.insert([{ n: 5, x: 'à mão' }]);
-    expect(await undoJob(company, jobId)).toMatchObject(NOT_UNDONE('column_filled', 'x'));
+    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndone('column_filled', 'x'));
     expect(await types()).toEqual({ n: 'decimal', x: 'text' });
-    const row = (await routes.rows()).body.records.find(({ x }: Sent) => x === 'à mão');
+    const row = (await routes.rows()).body.records.find(({ x }: JsonObject) => x === 'à mão');
     await routes.updateRow(row.id, { x: null });
-    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2));
     expect(await types()).toEqual({ n: 'integer' });
   });
 
-  it('is refused, with the column’s name, where a row that stays has a value that does not fit the old type', async () => {
-    const { routes, jobId, types, values } = await grown();
+  it('is refused, with the column’s name, where a remaining row has a value that does not fit the old type', async () => {
+    const { routes, jobId, types, values } = await createWidenedTable();
     await routes.insert([{ n: 5.5 }]);
-    expect(await undoJob(company, jobId)).toMatchObject(NOT_UNDONE('values_do_not_fit', 'n'));
-    const row = (await routes.rows()).body.records.find(({ n }: Sent) => n === 5.5);
+    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndone('values_do_not_fit', 'n'));
+    const row = (await routes.rows()).body.records.find(({ n }: JsonObject) => n === 5.5);
     await routes.updateRow(row.id, { n: 6 });
-    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2));
     expect(await types()).toEqual({ n: 'integer' });
     expect(await values()).toEqual([{ n: 1 }, { n: 2 }, { n: 6 }]);
   });
 
   it('is refused where it would make two values of a unique index equal', async () => {
-    const { routes, jobId } = await grown('n\n3\nx\n');
+    const { routes, jobId } = await createWidenedTable('n\n3\nx\n');
     expect((await routes.index(['n'], true)).status).toBe(201);
     await routes.insert([{ n: '9' }, { n: '+9' }]);
-    expect(await undoJob(company, jobId)).toMatchObject(NOT_UNDONE('unique_index'));
+    expect(await undoJob(company, jobId)).toMatchObject(makeNotUndone('unique_index'));
   });
 
-  it('is refused after a manual change of columns, and otherwise lets the upload before it be undone next', async () => {
+  it('is refused after a manual change of columns, and otherwise lets the previous upload be undone next', async () => {
     const table = await createFilledTable();
     const first = await createWaitingJob(table.id, 'none', 'n\n9\n');
-    expect(await confirmAndFinish(first.jobId, first.schema.columns)).toMatchObject(DONE);
-    const second = await createWaitingJob(table.id, 'widen', 'n,x\n3.5,a\n');
-    expect(await confirmAndFinish(second.jobId, listColumns(second.schema))).toMatchObject(DONE);
-    expect(await undoJob(company, first.jobId)).toMatchObject(NOT_UNDONE('later_load'));
-    expect(await undoJob(company, second.jobId)).toMatchObject(UNDONE(1));
-    expect(await undoJob(company, first.jobId)).toMatchObject(UNDONE(1));
+    expect(await confirmAndFinish(first.jobId, first.schema.columns)).toMatchObject(DONE_JOB);
+    const secondJob = await createWaitingJob(table.id, 'widen', 'n,x\n3.5,a\n');
+    expect(await confirmAndFinish(secondJob.jobId, listColumns(secondJob.schema))).toMatchObject(DONE_JOB);
+    expect(await undoJob(company, first.jobId)).toMatchObject(makeNotUndone('later_load'));
+    expect(await undoJob(company, secondJob.jobId)).toMatchObject(makeUndone(1));
+    expect(await undoJob(company, first.jobId)).toMatchObject(makeUndone(1));
     expect(await table.values()).toEqual([{ n: 1 }, { n: 2 }]);
-    const third = await grown();
-    expect((await third.routes.put({ columns: [column('n', 'decimal'), column('y')] })).status).toBe(200);
-    expect(await undoJob(company, third.jobId)).toMatchObject(NOT_UNDONE('columns_changed'));
+    const thirdTable = await createWidenedTable();
+    expect((await thirdTable.routes.put({ columns: [column('n', 'decimal'), column('y')] })).status).toBe(200);
+    expect(await undoJob(company, thirdTable.jobId)).toMatchObject(makeNotUndone('columns_changed'));
   });
 
-  it('needs the permission to update the table', async () => {
-    const { jobId, types } = await grown();
-    const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:update'] });
+  it('requires the permission to update the table', async () => {
+    const { jobId, types } = await createWidenedTable();
+    const { as } = await createAllowedUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:update'] });
     expect((await undoJob(company, jobId, as)).status).toBe(403);
     expect(await types()).toEqual({ n: 'decimal', x: 'text' });
   });
@@ -383,7 +398,10 @@ describe('an upload that may change the columns of its table', () => {
   it('shows no values to a caller without permission to read rows', async () => {
     const { id } = await createFilledTable();
     const { jobId } = await createWaitingJob(id, 'widen', 'n,x\n3,segredo\noculto,b\n');
-    const { as } = await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] });
+    const { as } = await createAllowedUser(company, {
+      can: ['managed-tables:*'],
+      denied: ['managed-tables:data-read'],
+    });
     const { body } = await as.get(`/v1/managed-tables/upload-jobs/${jobId}`);
     expect(body.inferred_schema.changed_columns).toEqual([
       { name: 'n', from: 'integer', to: 'text', because: { file: 'a.csv', line: 3, value: null } },
@@ -407,9 +425,9 @@ describe('an upload that may change the columns of its table', () => {
 });
 
 describe('an upload that changes columns', () => {
-  /** A job whose rows are staged: its next delivery brings them into the table. */
-  async function aStagedJob(id: string, file: string, more: Record<string, string> = {}) {
-    const { jobId, schema } = await createWaitingJob(id, 'widen', file, more);
+  /** Creates a job whose rows are staged: its next delivery publishes the rows in the table. */
+  async function createStagedJob(id: string, file: string, otherFields: Record<string, string> = {}) {
+    const { jobId, schema } = await createWaitingJob(id, 'widen', file, otherFields);
     expect((await confirmJob(company, jobId, { columns: listColumns(schema) }, queue)).status).toBe(200);
     const message = takeJobMessage(jobId) as never;
     const header = file.indexOf('\n') + 1;
@@ -418,40 +436,41 @@ describe('an upload that changes columns', () => {
     expect((await readJob(company, jobId)).status).toBe('inserting');
     return { jobId, publish: () => deliverMessage(message, queue.env) };
   }
-  const FILE = 'n,x\n3,a\n4.5,b\n';
+  const CSV_FILE = 'n,x\n3,a\n4.5,b\n';
 
-  it('triggers a new check of what reads the table, and so does its undo', async () => {
+  it('triggers a new check of the knowledge that reads the table, and so does its undo', async () => {
     const { id, name } = await createFilledTable();
-    const checks = () => rechecks.messages.filter((message) => 'tables' in message && message.tables?.includes(id));
-    const check = { companyId: company.id, tables: [id, name] };
-    const plain = await aStagedJob(id, 'n\n9\n');
-    await plain.publish();
-    const { publish, jobId } = await aStagedJob(id, FILE);
+    const listChecks = () =>
+      recheckQueue.messages.filter((message) => 'tables' in message && message.tables?.includes(id));
+    const expectedCheck = { companyId: company.id, tables: [id, name] };
+    const plainJob = await createStagedJob(id, 'n\n9\n');
+    await plainJob.publish();
+    const { publish, jobId } = await createStagedJob(id, CSV_FILE);
     await publish();
     // It is sent after the work, and none for rows alone.
-    await expect.poll(checks).toMatchObject([check]);
+    await expect.poll(listChecks).toMatchObject([expectedCheck]);
     const path = `/v1/managed-tables/upload-jobs/${jobId}/undo`;
-    expect(await company.as.post(path, { env: queue.env as never })).toMatchObject(UNDONE(2));
-    await expect.poll(checks).toMatchObject([check, check]);
+    expect(await company.as.post(path, { env: queue.env as never })).toMatchObject(makeUndone(2));
+    await expect.poll(listChecks).toMatchObject([expectedCheck, expectedCheck]);
   });
 
-  it('succeeds beside another that makes the same change, and each can be undone', async () => {
+  it('succeeds when another upload makes the same change, and each can be undone', async () => {
     const { id, types, values } = await createFilledTable();
-    const [first, second] = [await aStagedJob(id, FILE), await aStagedJob(id, FILE)];
-    const { outcome } = await rivalBeforeStatement(company.id, /ALTER TABLE "public"/, second.publish);
+    const [first, second] = [await createStagedJob(id, CSV_FILE), await createStagedJob(id, CSV_FILE)];
+    const { outcome } = await runBeforeNextStatement(company.id, /ALTER TABLE "public"/, second.publish);
     expect([await first.publish(), await outcome]).toEqual(['done', 'done']);
-    expect(await readJob(company, first.jobId)).toMatchObject(DONE);
-    expect(await readJob(company, second.jobId)).toMatchObject(DONE);
+    expect(await readJob(company, first.jobId)).toMatchObject(DONE_JOB);
+    expect(await readJob(company, second.jobId)).toMatchObject(DONE_JOB);
     expect(await values()).toHaveLength(6);
-    expect(await undoJob(company, second.jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, second.jobId)).toMatchObject(makeUndone(2));
     expect(await types()).toEqual({ n: 'decimal', x: 'text' });
-    expect(await undoJob(company, first.jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, first.jobId)).toMatchObject(makeUndone(2));
     expect(await types()).toEqual({ n: 'integer' });
   });
 
-  it('makes another upload that would change the same columns otherwise fail, and leaves none of that one’s rows', async () => {
+  it('makes a concurrent upload fail that would change the same columns in another way, and leaves none of the failed upload’s rows', async () => {
     const { id, types, values } = await createFilledTable();
-    const [first, second] = [await aStagedJob(id, FILE), await aStagedJob(id, 'n,x\nnove,2024-01-31\n')];
+    const [first, second] = [await createStagedJob(id, CSV_FILE), await createStagedJob(id, 'n,x\nnove,2024-01-31\n')];
     expect(await first.publish()).toBe('done');
     expect(await second.publish()).toBe('done');
     expect(await readJob(company, second.jobId)).toMatchObject({ status: 'failed', error: { code: 'TABLE_CHANGED' } });
@@ -459,9 +478,9 @@ describe('an upload that changes columns', () => {
     expect(await values()).toHaveLength(4);
   });
 
-  it('locks the columns of its table, and fails where somebody changed them in the database all the same', async () => {
+  it('locks the columns of its table, and fails where somebody still changed them directly in the database', async () => {
     const { id, name, routes, types } = await createFilledTable();
-    const { publish, jobId } = await aStagedJob(id, FILE);
+    const { publish, jobId } = await createStagedJob(id, CSV_FILE);
     expect((await routes.put({ columns: [column('n', 'text')] })).body.error_code).toBe('MANAGED_TABLE_LOCKED');
     await queryDatabase(company, async (database) => {
       await database.query(`ALTER TABLE public."${name}" ALTER n TYPE text`);
@@ -476,8 +495,10 @@ describe('an upload that changes columns', () => {
 
   it('lets a row that is inserted at the same moment succeed', async () => {
     const { id, routes, values } = await createFilledTable();
-    const { publish } = await aStagedJob(id, FILE);
-    const { outcome } = await rivalBeforeStatement(company.id, /ALTER TABLE "public"/, () => routes.insert([{ n: 7 }]));
+    const { publish } = await createStagedJob(id, CSV_FILE);
+    const { outcome } = await runBeforeNextStatement(company.id, /ALTER TABLE "public"/, () =>
+      routes.insert([{ n: 7 }]),
+    );
     expect(await publish()).toBe('done');
     expect((await outcome).status).toBe(201);
     expect((await values()).map(({ n }) => n).toSorted()).toEqual([1, 2, 3, 4.5, 7]);
@@ -486,14 +507,14 @@ describe('an upload that changes columns', () => {
   it('changes neither columns nor rows when the database’s disk is full', async () => {
     const { id, name, types, values } = await createFilledTable();
     for (const table of [`public."${name}"`, 'console.managed_tables']) {
-      const { publish, jobId } = await aStagedJob(id, FILE);
-      const when = table.startsWith('public') ? 'INSERT' : 'UPDATE OF columns';
+      const { publish, jobId } = await createStagedJob(id, CSV_FILE);
+      const triggerEvent = table.startsWith('public') ? 'INSERT' : 'UPDATE OF columns';
       await queryDatabase(company, (database) =>
         database.query(`
           CREATE OR REPLACE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
           END $$;
-          CREATE TRIGGER no_room BEFORE ${when} ON ${table} EXECUTE FUNCTION public.no_room()`),
+          CREATE TRIGGER no_room BEFORE ${triggerEvent} ON ${table} EXECUTE FUNCTION public.no_room()`),
       );
       expect(await publish()).toBe('done');
       await queryDatabase(company, (database) => database.query(`DROP TRIGGER no_room ON ${table}`));
@@ -509,8 +530,8 @@ describe('an upload that changes columns', () => {
   it('fails, and leaves the column’s type, when a value is too long for an index', async () => {
     const { id, routes, types } = await createFilledTable();
     expect((await routes.index(['n'])).status).toBe(201);
-    const noise = Array.from({ length: 6000 }, () => Math.random().toString(36)[3] ?? 'x').join('');
-    const { publish, jobId } = await aStagedJob(id, `n\n${noise}\n`);
+    const randomText = Array.from({ length: 6000 }, () => Math.random().toString(36)[3] ?? 'x').join('');
+    const { publish, jobId } = await createStagedJob(id, `n\n${randomText}\n`);
     expect(await publish()).toBe('done');
     expect(await readJob(company, jobId)).toMatchObject({
       status: 'failed',
@@ -521,12 +542,12 @@ describe('an upload that changes columns', () => {
 
   it('is undone before an insert that sets its new column, which is then refused', async () => {
     const { id, routes, types } = await createFilledTable();
-    const { publish, jobId } = await aStagedJob(id, FILE);
+    const { publish, jobId } = await createStagedJob(id, CSV_FILE);
     expect(await publish()).toBe('done');
-    const { outcome } = await rivalBeforeStatement(company.id, /DROP COLUMN "x"/, () =>
+    const { outcome } = await runBeforeNextStatement(company.id, /DROP COLUMN "x"/, () =>
       routes.insert([{ n: 8, x: 'à mão' }]),
     );
-    expect(await undoJob(company, jobId)).toMatchObject(UNDONE(2));
+    expect(await undoJob(company, jobId)).toMatchObject(makeUndone(2));
     expect((await outcome).status).toBe(422);
     expect(await types()).toEqual({ n: 'integer' });
     expect((await readRows(company, id)).map(({ n }) => n)).toEqual([1, 2]);

@@ -11,8 +11,8 @@ describe('the name of an uploaded file', () => {
     ['数据.csv', '数据.csv'],
     ['cafe\u0301.csv', 'café.csv'],
     ['pasta/', ''],
-  ])('%j is kept as %j', (given, expected) => {
-    expect(toSafeFileName(given)).toBe(expected);
+  ])('%j is kept as %j', (fileName, expected) => {
+    expect(toSafeFileName(fileName)).toBe(expected);
   });
 
   it('is cut to 255 characters, which include its extension', () => {

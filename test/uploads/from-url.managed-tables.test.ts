@@ -5,9 +5,9 @@ import { type FetchLimits, type FetchState, fetchSource } from '../../src/module
 import { workOnJob } from '../../src/modules/uploads/work.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable } from '../managed-tables/support.ts';
-import { type AskedRequest, makeCsv } from '../support/file-server.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { setQuotas, usageOf } from '../usage/support.ts';
+import { makeCsv, type ReceivedRequest } from '../support/file-server.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { readUsage, setQuotas } from '../usage/support.ts';
 import {
   cancelJob,
   confirmJob,
@@ -20,16 +20,16 @@ import {
   waitForEnd,
 } from './support.ts';
 
-const SERVER = inject('fileServerUrl');
-/** A header and rows of a hundred bytes: three pieces of 8 MiB. */
-const ROWS = 200_000;
+const SERVER_URL = inject('fileServerUrl');
+/** The rows, of a hundred bytes each, of a file of three pieces of 8 MiB. */
+const ROW_COUNT = 200_000;
 
-/** An address of the server, and what it was asked there. */
+/** Creates an address of the file server. @returns its URL, and the requests that the server received there */
 function createSource(behaviour: string, rows = 3, name = 'vendas.csv') {
   const key = crypto.randomUUID();
   return {
-    url: `${SERVER}/${behaviour}/${key}/${rows}/${name}`,
-    asked: async (): Promise<AskedRequest[]> => (await fetch(`${SERVER}/asked/${key}`)).json(),
+    url: `${SERVER_URL}/${behaviour}/${key}/${rows}/${name}`,
+    asked: async (): Promise<ReceivedRequest[]> => (await fetch(`${SERVER_URL}/asked/${key}`)).json(),
   };
 }
 
@@ -38,77 +38,84 @@ const encodeTarget = (address: string) => `to.${Buffer.from(address).toString('b
 describe('an upload from a URL', () => {
   let company: Company;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
+    company = await createProvisionedCompany();
   });
 
-  const post = (json: object, queue = createHeldQueue()) =>
+  const postUpload = (json: object, queue = createHeldQueue()) =>
     company.as.post('/v1/managed-tables/upload-from-url', { json, env: queue.env as never });
 
-  async function begin(json: object, queue = createHeldQueue()) {
-    const { status, body } = await post(json, queue);
+  async function beginUpload(json: object, queue = createHeldQueue()) {
+    const { status, body } = await postUpload(json, queue);
     expect(body).toMatchObject({ status: 'queued' });
     expect(status).toBe(201);
     return { jobId: body.job_id as string, queue };
   }
 
-  /** The job when its file was read, or it failed. */
-  async function job(json: object) {
-    const { jobId, queue } = await begin(json);
+  /** Returns the job once its file has been read, or it has failed. */
+  async function readFinishedJob(json: object) {
+    const { jobId, queue } = await beginUpload(json);
     await deliverAllMessages(queue);
     return readJob(company, jobId);
   }
 
-  const failure = async (json: object) => (await job(json)).error;
+  const readFailure = async (json: object) => (await readFinishedJob(json)).error;
 
-  async function expectWhole(read: Awaited<ReturnType<typeof job>>, rows: number) {
-    expect(read).toMatchObject({ status: 'waiting_confirm', error: null });
-    expect(read.inferred_schema.total_row_count_estimate).toBe(rows);
+  async function expectComplete(readJobResult: Awaited<ReturnType<typeof readFinishedJob>>, rows: number) {
+    expect(readJobResult).toMatchObject({ status: 'waiting_confirm', error: null });
+    expect(readJobResult.inferred_schema.total_row_count_estimate).toBe(rows);
     const expected = makeCsv(rows);
-    expect(read.files[0].size_bytes).toBe(expected.length);
-    const { objects } = await env.FILES.list({ prefix: read.files[0].storage_path });
-    const pieces = objects.toSorted((a, b) => Number(a.key.split('/')[4] ?? 0) - Number(b.key.split('/')[4] ?? 0));
+    expect(readJobResult.files[0].size_bytes).toBe(expected.length);
+    const { objects } = await env.FILES.list({ prefix: readJobResult.files[0].storage_path });
+    const sortedPieces = objects.toSorted(
+      (a, b) => Number(a.key.split('/')[4] ?? 0) - Number(b.key.split('/')[4] ?? 0),
+    );
     let text = '';
-    for (const { key } of pieces) text += await (await env.FILES.get(key))?.text();
+    for (const { key } of sortedPieces) text += await (await env.FILES.get(key))?.text();
     expect(text === expected).toBe(true);
   }
 
   it('fails before its file is fetched where the announced size would exceed the quota of file bytes', async () => {
-    const { file_bytes: use } = await usageOf(company);
-    await setQuotas(company, { file_bytes: use + 100 });
+    const { file_bytes: usedBytes } = await readUsage(company);
+    await setQuotas(company, { file_bytes: usedBytes + 100 });
     const source = createSource('plain');
-    const { jobId, queue } = await begin({ url: source.url });
+    const { jobId, queue } = await beginUpload({ url: source.url });
     await deliverAllMessages(queue);
-    const failed = await readJob(company, jobId);
-    expect(failed).toMatchObject({ status: 'failed', files: [] });
-    expect(failed.error).toMatchObject({ code: 'QUOTA_EXCEEDED', quota: 'file_bytes', limit: use + 100, use });
-    expect(await usageOf(company)).toMatchObject({ file_bytes: use });
+    const failedJob = await readJob(company, jobId);
+    expect(failedJob).toMatchObject({ status: 'failed', files: [] });
+    expect(failedJob.error).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      quota: 'file_bytes',
+      limit: usedBytes + 100,
+      use: usedBytes,
+    });
+    expect(await readUsage(company)).toMatchObject({ file_bytes: usedBytes });
     await setQuotas(company, {});
   });
 
   it('is loaded like a file that a client sends', async () => {
     const { url } = createSource('plain');
-    const { jobId, queue } = await begin({ url: `${url}?token=geheim#parte` });
+    const { jobId, queue } = await beginUpload({ url: `${url}?token=geheim#parte` });
     await deliverAllMessages(queue);
-    const read = await readJob(company, jobId);
-    expect(read).toMatchObject({
+    const analysedJob = await readJob(company, jobId);
+    expect(analysedJob).toMatchObject({
       status: 'waiting_confirm',
       source_url: url,
       files: [{ original_name: 'vendas.csv' }],
     });
-    await confirmJob(company, jobId, { display_name: 'vendas', columns: read.inferred_schema.columns }, queue);
+    await confirmJob(company, jobId, { display_name: 'vendas', columns: analysedJob.inferred_schema.columns }, queue);
     await deliverAllMessages(queue);
-    const done = await waitForEnd(company, jobId);
-    expect(done.status).toBe('done');
-    expect((await readRows(company, done.user_table_id)).map(({ numero }) => numero)).toEqual([0, 1, 2]);
+    const finishedJob = await waitForEnd(company, jobId);
+    expect(finishedJob.status).toBe('done');
+    expect((await readRows(company, finishedJob.user_table_id)).map(({ numero }) => numero)).toEqual([0, 1, 2]);
   });
 
   it('goes into an existing table', async () => {
     const tableId = await createTable(company.as, 'destino', [column('numero', 'integer'), column('texto', 'text')]);
-    const { jobId, queue } = await begin({ url: createSource('plain').url, table_id: tableId, mode: 'append' });
+    const { jobId, queue } = await beginUpload({ url: createSource('plain').url, table_id: tableId, mode: 'append' });
     await deliverAllMessages(queue);
-    const read = await readJob(company, jobId);
-    expect(read).toMatchObject({ user_table_id: tableId, mode: 'append' });
-    await confirmJob(company, jobId, { columns: read.inferred_schema.columns }, queue);
+    const analysedJob = await readJob(company, jobId);
+    expect(analysedJob).toMatchObject({ user_table_id: tableId, mode: 'append' });
+    await confirmJob(company, jobId, { columns: analysedJob.inferred_schema.columns }, queue);
     await deliverAllMessages(queue);
     await waitForEnd(company, jobId);
     expect(await readRows(company, tableId)).toHaveLength(3);
@@ -123,15 +130,15 @@ describe('an upload from a URL', () => {
     ['chunked', 'a server that sends no Content-Length'],
     ['packed', 'a server that compresses the response'],
     ['busy', 'a server that is busy at first'],
-  ])('is fetched whole (%s) from %s', async (behaviour) => {
+  ])('is fetched completely (%s) from %s', async (behaviour) => {
     // Two pieces come over many connections.
-    const rows = behaviour === 'tiny' ? 90_000 : ROWS;
-    await expectWhole(await job({ url: createSource(behaviour, rows).url }), rows);
+    const rows = behaviour === 'tiny' ? 90_000 : ROW_COUNT;
+    await expectComplete(await readFinishedJob({ url: createSource(behaviour, rows).url }), rows);
   });
 
   it('continues by Range and If-Range after a cut connection, and sends no Authorization header', async () => {
-    const source = createSource('cut', ROWS);
-    await job({ url: source.url });
+    const source = createSource('cut', ROW_COUNT);
+    await readFinishedJob({ url: source.url });
     const [first, ...others] = await source.asked();
     expect(first).toMatchObject({ range: null, ifRange: null });
     expect(others.length).toBeGreaterThan(2);
@@ -140,37 +147,41 @@ describe('an upload from a URL', () => {
   });
 
   it.each(['changed', 'shifted'])('fails when the file changes between two requests: %s', async (behaviour) => {
-    expect(await failure({ url: createSource(behaviour, ROWS).url })).toMatchObject({ code: 'SOURCE_CHANGED' });
+    expect(await readFailure({ url: createSource(behaviour, ROW_COUNT).url })).toMatchObject({
+      code: 'SOURCE_CHANGED',
+    });
   });
 
   it.each(['never', 'weak'])(
     'is fetched from the start three times at most when the server sends no usable ETag: %s',
     async (behaviour) => {
-      const source = createSource(behaviour, ROWS);
-      expect(await failure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+      const source = createSource(behaviour, ROW_COUNT);
+      expect(await readFailure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
       expect(await source.asked()).toHaveLength(3);
     },
   );
 
   it('fails when the server sends more than its Content-Length', async () => {
-    expect(await failure({ url: createSource('longer', ROWS).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(await readFailure({ url: createSource('longer', ROW_COUNT).url })).toMatchObject({
+      code: 'SOURCE_UNREACHABLE',
+    });
   });
 
   it.each(['status.404', 'status.403', 'status.500', 'status.206'])(
     'fails when the server answers %s',
     async (behaviour) => {
-      expect(await failure({ url: createSource(behaviour).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+      expect(await readFailure({ url: createSource(behaviour).url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
     },
   );
 
   it('fails when the connection is refused', async () => {
-    expect(await failure({ url: 'http://127.0.0.1:9/a.csv' })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(await readFailure({ url: 'http://127.0.0.1:9/a.csv' })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 
-  it('follows five redirects, not six', async () => {
-    expect((await job({ url: createSource('redirects.5').url })).status).toBe('waiting_confirm');
+  it('follows five redirects, but not six', async () => {
+    expect((await readFinishedJob({ url: createSource('redirects.5').url })).status).toBe('waiting_confirm');
     const source = createSource('redirects.6');
-    expect(await failure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(await readFailure({ url: source.url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
     expect(await source.asked()).toHaveLength(6);
   });
 
@@ -187,7 +198,7 @@ describe('an upload from a URL', () => {
     'data:text/csv,a',
     'https://',
   ])('fails when a redirect leads to %s', async (address) => {
-    const error = await failure({ url: createSource(encodeTarget(address)).url });
+    const error = await readFailure({ url: createSource(encodeTarget(address)).url });
     expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('https público') });
   });
 
@@ -215,12 +226,12 @@ describe('an upload from a URL', () => {
     'a.csv',
     '',
   ])('is refused with the address "%s"', async (url) => {
-    const { status, body } = await post({ url });
+    const { status, body } = await postUpload({ url });
     expect(status).toBe(422);
     expect(body.details).toEqual([expect.objectContaining({ field: 'url' })]);
   });
 
-  it('is refused at a private address where the environment does not allow those', async () => {
+  it('is refused at a private address where the environment does not allow private addresses', async () => {
     const json = { url: createSource('plain').url };
     const { status } = await company.as.post('/v1/managed-tables/upload-from-url', {
       json,
@@ -230,17 +241,17 @@ describe('an upload from a URL', () => {
   });
 
   it('fails when the server announces more than 5 GiB', async () => {
-    expect(await failure({ url: createSource('huge').url })).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
+    expect(await readFailure({ url: createSource('huge').url })).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
   });
 
-  /** Delivers the first message of a job with other limits. */
-  async function fetchWithin(jobId: string, limits: Partial<FetchLimits>): Promise<void> {
+  /** Delivers the first message of a job under other limits. */
+  async function fetchUnderLimits(jobId: string, limits: Partial<FetchLimits>): Promise<void> {
     const origin = { env, waitUntil: () => {}, correlationId: 'test', baseUrl: '', ip: null };
     const { context, close } = openContext(origin, { kind: 'system', companyId: company.id });
-    const all = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000, ...limits };
+    const allLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000, ...limits };
     try {
       await workOnJob<FetchState>(context, { type: 'upload.analyse', jobId }, 'analisando', (work) =>
-        fetchSource(work, all),
+        fetchSource(work, allLimits),
       );
     } finally {
       await close();
@@ -248,80 +259,80 @@ describe('an upload from a URL', () => {
   }
 
   it('fails when more bytes arrive than the limit, without an announced length', async () => {
-    const { jobId } = await begin({ url: createSource('chunked', 100_000).url });
-    await fetchWithin(jobId, { bytes: 9_000_000 });
+    const { jobId } = await beginUpload({ url: createSource('chunked', 100_000).url });
+    await fetchUnderLimits(jobId, { bytes: 9_000_000 });
     expect((await readJob(company, jobId)).error).toMatchObject({ code: 'UPLOAD_TOO_LARGE' });
   });
 
   it.each(['mute', 'stuck'])(
     'fails when the server is silent for longer than the time limit: %s',
     async (behaviour) => {
-      const { jobId } = await begin({ url: createSource(behaviour, 20_000).url });
-      await fetchWithin(jobId, { silenceMs: 1_000 });
+      const { jobId } = await beginUpload({ url: createSource(behaviour, 20_000).url });
+      await fetchUnderLimits(jobId, { silenceMs: 1_000 });
       const { error } = await readJob(company, jobId);
       expect(error).toMatchObject({ code: 'SOURCE_UNREACHABLE', message: expect.stringContaining('30 segundos') });
     },
   );
 
   it('fails after 30 seconds when the server sends no answer', async () => {
-    const began = Date.now();
-    expect(await failure({ url: createSource('mute').url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
-    expect(Date.now() - began).toBeGreaterThan(29_000);
-    expect(Date.now() - began).toBeLessThan(50_000);
+    const startedAt = Date.now();
+    expect(await readFailure({ url: createSource('mute').url })).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(Date.now() - startedAt).toBeGreaterThan(29_000);
+    expect(Date.now() - startedAt).toBeLessThan(50_000);
   });
 
   it('fails when a piece of the file takes too long', async () => {
-    const { jobId } = await begin({ url: createSource('cut', ROWS).url });
-    await fetchWithin(jobId, { pieceMs: -1 });
+    const { jobId } = await beginUpload({ url: createSource('cut', ROW_COUNT).url });
+    await fetchUnderLimits(jobId, { pieceMs: -1 });
     expect((await readJob(company, jobId)).error).toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 
-  /** The bucket of files, which calls this before each piece that it takes. */
-  const filesThat = (before: (pieces: number) => Promise<void>) => {
+  /** Creates a bucket of files that calls `beforePiece` before each piece that it stores. */
+  const createFilesBucket = (beforePiece: (pieces: number) => Promise<void>) => {
     let pieces = 0;
     return {
       list: (options: R2ListOptions) => env.FILES.list(options),
       get: (key: string, options: R2GetOptions) => env.FILES.get(key, options),
       delete: (keys: string[]) => env.FILES.delete(keys),
       put: async (key: string, bytes: Uint8Array) => {
-        await before(pieces++);
+        await beforePiece(pieces++);
         return env.FILES.put(key, bytes);
       },
     };
   };
 
   it('continues after the last stored piece when its isolate dies', async () => {
-    const source = createSource('plain', ROWS);
-    const { jobId, queue } = await begin({ url: source.url });
+    const source = createSource('plain', ROW_COUNT);
+    const { jobId, queue } = await beginUpload({ url: source.url });
     const message = queue.messages.shift() as JobMessage;
-    const FILES = filesThat(async (pieces) => {
+    const FILES = createFilesBucket(async (pieces) => {
       if (pieces === 1) throw new Error('the isolate dies');
     });
     expect(await deliverMessage(message, { ...queue.env, FILES })).toBe('again');
     expect(await deliverMessage(message, queue.env)).toBe('done');
     expect((await source.asked()).map(({ range }) => range)).toEqual([null, `bytes=${8 * 1024 * 1024}-`]);
     await deliverAllMessages(queue);
-    await expectWhole(await readJob(company, jobId), ROWS);
+    await expectComplete(await readJob(company, jobId), ROW_COUNT);
   });
 
   it('is fetched over several queue messages', async () => {
-    const source = createSource('plain', ROWS);
-    const { jobId, queue } = await begin({ url: source.url });
+    const source = createSource('plain', ROW_COUNT);
+    const { jobId, queue } = await beginUpload({ url: source.url });
     const message = queue.messages.shift() as JobMessage;
     await deliverMessage(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '1000' });
     expect(await readJob(company, jobId)).toMatchObject({
       status: 'analisando',
-      progress: { bytes_processed: 8 * 1024 * 1024, bytes_total: makeCsv(ROWS).length },
+      progress: { bytes_processed: 8 * 1024 * 1024, bytes_total: makeCsv(ROW_COUNT).length },
     });
     expect(queue.messages).toHaveLength(1);
     await deliverAllMessages(queue);
-    await expectWhole(await readJob(company, jobId), ROWS);
+    await expectComplete(await readJob(company, jobId), ROW_COUNT);
   });
 
   it('fails after twelve interrupted attempts', async () => {
-    const { jobId, queue } = await begin({ url: createSource('plain', ROWS).url });
+    const { jobId, queue } = await beginUpload({ url: createSource('plain', ROW_COUNT).url });
     const message = queue.messages.shift() as JobMessage;
-    const FILES = filesThat(async () => {
+    const FILES = createFilesBucket(async () => {
       throw new Error('the isolate dies');
     });
     for (let time = 0; time < 12; time += 1)
@@ -331,8 +342,8 @@ describe('an upload from a URL', () => {
   });
 
   it.each([1, 2])('stops when its job is cancelled before piece %i is stored', async (piece) => {
-    const { jobId, queue } = await begin({ url: createSource('plain', ROWS).url });
-    const FILES = filesThat(async (pieces) => {
+    const { jobId, queue } = await beginUpload({ url: createSource('plain', ROW_COUNT).url });
+    const FILES = createFilesBucket(async (pieces) => {
       if (pieces === piece) await cancelJob(company, jobId);
     });
     expect(await deliverMessage(queue.messages.shift() as JobMessage, { ...queue.env, FILES })).toBe('done');
@@ -341,17 +352,17 @@ describe('an upload from a URL', () => {
   });
 
   it('is fetched once when its queue message is delivered twice at the same time', async () => {
-    const { jobId, queue } = await begin({ url: createSource('plain', ROWS).url });
+    const { jobId, queue } = await beginUpload({ url: createSource('plain', ROW_COUNT).url });
     const message = queue.messages.shift() as JobMessage;
-    const FILES = filesThat(async (pieces) => {
+    const FILES = createFilesBucket(async (pieces) => {
       if (pieces === 1) await deliverMessage(message, queue.env);
     });
     await deliverMessage(message, { ...queue.env, FILES });
     await deliverAllMessages(queue);
-    await expectWhole(await readJob(company, jobId), ROWS);
+    await expectComplete(await readJob(company, jobId), ROW_COUNT);
   });
 
-  const stateOf = (jobId: string) =>
+  const readState = (jobId: string) =>
     queryDatabase(company, async (database) => {
       const rows = await database.query<{ all: string }>(
         'SELECT job::text AS all FROM console.upload_jobs AS job WHERE id = $1',
@@ -362,15 +373,15 @@ describe('an upload from a URL', () => {
 
   it('does not reveal the secrets of its URL, and deletes the URL once the file is fetched or has failed', async () => {
     const source = createSource('plain');
-    const { jobId, queue } = await begin({ url: `${source.url}?sig=GEHEIM#GEHEIM` });
-    expect(await stateOf(jobId)).toContain('""address"":""v1:');
-    expect(await stateOf(jobId)).not.toContain('GEHEIM');
+    const { jobId, queue } = await beginUpload({ url: `${source.url}?sig=GEHEIM#GEHEIM` });
+    expect(await readState(jobId)).toContain('""address"":""v1:');
+    expect(await readState(jobId)).not.toContain('GEHEIM');
     await deliverMessage(queue.messages.shift() as JobMessage, queue.env);
-    expect(await stateOf(jobId)).not.toContain('address');
+    expect(await readState(jobId)).not.toContain('address');
     expect(JSON.stringify(await readJob(company, jobId))).not.toContain('GEHEIM');
-    const failed = await job({ url: `${createSource('status.404').url}?sig=GEHEIM` });
-    expect(JSON.stringify(failed)).not.toContain('GEHEIM');
-    expect(await stateOf(failed._id)).not.toContain('address');
+    const failedJob = await readFinishedJob({ url: `${createSource('status.404').url}?sig=GEHEIM` });
+    expect(JSON.stringify(failedJob)).not.toContain('GEHEIM');
+    expect(await readState(failedJob._id)).not.toContain('address');
   });
 
   it.each([
@@ -385,27 +396,29 @@ describe('an upload from a URL', () => {
     'takes its file name from the request, the response headers or the URL: %s %s',
     async (behaviour, path, filename, name) => {
       const { url } = createSource(behaviour, 3, path);
-      expect((await job({ url, ...(filename !== undefined && { filename }) })).files[0]?.original_name).toBe(name);
+      expect(
+        (await readFinishedJob({ url, ...(filename !== undefined && { filename }) })).files[0]?.original_name,
+      ).toBe(name);
     },
   );
 
-  it('fails when neither the URL nor the response tells the type of the file', async () => {
+  it('fails when neither the URL nor the response reveals the type of the file', async () => {
     const { url } = createSource('plain', 3, 'export.php');
-    expect(await failure({ url })).toMatchObject({ code: 'UPLOAD_FILE_TYPE' });
+    expect(await readFailure({ url })).toMatchObject({ code: 'UPLOAD_FILE_TYPE' });
   });
 
   it('is refused with an unknown file type, table options without a table, or an unknown table', async () => {
     const { url } = createSource('plain');
-    const refused = async (json: object) => {
-      const { status, body } = await post(json);
+    const expectRefused = async (json: object) => {
+      const { status, body } = await postUpload(json);
       return [status, body.error_code ?? body.details?.map(({ field }: { field: string }) => field)];
     };
-    expect(await refused({ url, filename: 'a.pdf' })).toEqual([422, 'UPLOAD_FILE_TYPE']);
-    expect(await refused({ url, filename: '' })).toEqual([422, 'UPLOAD_FILE_TYPE']);
-    expect(await refused({ url, mode: 'append' })).toEqual([422, expect.anything()]);
-    expect(await refused({ url, key: ['id'] })).toEqual([422, expect.anything()]);
-    expect(await refused({ url, evolve: 'add' })).toEqual([422, expect.anything()]);
-    expect((await post({ url, table_id: '0'.repeat(24) })).status).toBe(404);
-    expect((await post({ url, table_id: 'x' })).status).toBe(404);
+    expect(await expectRefused({ url, filename: 'a.pdf' })).toEqual([422, 'UPLOAD_FILE_TYPE']);
+    expect(await expectRefused({ url, filename: '' })).toEqual([422, 'UPLOAD_FILE_TYPE']);
+    expect(await expectRefused({ url, mode: 'append' })).toEqual([422, expect.anything()]);
+    expect(await expectRefused({ url, key: ['id'] })).toEqual([422, expect.anything()]);
+    expect(await expectRefused({ url, evolve: 'add' })).toEqual([422, expect.anything()]);
+    expect((await postUpload({ url, table_id: '0'.repeat(24) })).status).toBe(404);
+    expect((await postUpload({ url, table_id: 'x' })).status).toBe(404);
   });
 });

@@ -4,10 +4,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { scheduleSweep } from '../../src/modules/managed-database/service.ts';
 import { column, createTable as makeTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { inContext } from '../support/context.ts';
+import { runInContext } from '../support/context.ts';
 import { selectRow, sendOvertaken } from '../support/rival.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
   cancelJob,
   confirmJob,
@@ -24,29 +24,29 @@ import {
   runSweep,
   uploadFiles,
 } from './support.ts';
-import { cellsOf, makeSheetWorkbook } from './workbooks.ts';
+import { makeSheetWorkbook, parseCells } from './workbooks.ts';
 
-const HOUR = 60 * 60_000;
-const DAY = 24 * HOUR;
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
 
 let company: Company;
 let queue: ReturnType<typeof createHeldQueue>;
 beforeEach(async () => {
   // A sweep of weeks later ends sessions, too.
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   queue = createHeldQueue();
 });
 
-const jobRows = () =>
+const listJobRows = () =>
   queryDatabase(company, (database) =>
     database.query<{ id: string }>('SELECT id FROM console.upload_jobs ORDER BY id'),
   );
 
 it('files that were unpacked from a zip archive and its workbooks are deleted a day after their job ends', async () => {
-  const book = makeSheetWorkbook(cellsOf('codigo|nome|criado_em', '1|Ana|2024-01-31'));
+  const workbook = makeSheetWorkbook(parseCells('codigo|nome|criado_em', '1|Ana|2024-01-31'));
   const zip = zipSync({
     'a.csv': new TextEncoder().encode(makeCsvTable(5)),
-    'b.xlsx': book,
+    'b.xlsx': workbook,
   }) as Uint8Array<ArrayBuffer>;
   const jobId = await uploadFiles(company, [makeFile('tudo.zip', zip)], queue);
   await deliverAllMessages(queue);
@@ -54,9 +54,9 @@ it('files that were unpacked from a zip archive and its workbooks are deleted a 
   // The archive, two entries unpacked, the workbook's sheet unpacked, and its text.
   expect(await listStoredFiles(company)).toHaveLength(5);
   await cancelJob(company, jobId);
-  await runSweep(queue, DAY - HOUR);
+  await runSweep(queue, DAY_MS - HOUR_MS);
   expect(await listStoredFiles(company)).toHaveLength(5);
-  await runSweep(queue, DAY + HOUR);
+  await runSweep(queue, DAY_MS + HOUR_MS);
   expect(await listStoredFiles(company)).toEqual([]);
 });
 
@@ -66,23 +66,23 @@ it('stored files without a job are deleted after a day', async () => {
   // Whatever is due next, the scheduled run comes by for an upload.
   const jobId = await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue);
   await cancelJob(company, jobId);
-  await runSweep(queue, DAY + HOUR);
+  await runSweep(queue, DAY_MS + HOUR_MS);
   expect(await listStoredFiles(company)).toEqual([]);
 });
 
 it('files of a running job are kept, however long the job takes', async () => {
-  const analysed = await uploadFiles(company, [makeFile('a.csv', makeCsvTable(10))], queue);
+  const analysedJob = await uploadFiles(company, [makeFile('a.csv', makeCsvTable(10))], queue);
   await deliverAllMessages(queue);
-  const { columns } = (await readJob(company, analysed)).inferred_schema;
-  await confirmJob(company, analysed, { display_name: 'demorada', columns }, queue);
-  const waiting = await uploadFiles(company, [makeFile('b.csv', makeCsvTable(10))], queue);
+  const { columns } = (await readJob(company, analysedJob)).inferred_schema;
+  await confirmJob(company, analysedJob, { display_name: 'demorada', columns }, queue);
+  const waitingJob = await uploadFiles(company, [makeFile('b.csv', makeCsvTable(10))], queue);
   // As if the queue had been away all the while.
   queue.messages.length = 0;
-  await runSweep(queue, 3 * DAY);
+  await runSweep(queue, 3 * DAY_MS);
   expect(await listStoredFiles(company)).toHaveLength(2);
   await deliverAllMessages(queue);
-  expect(await readJob(company, analysed)).toMatchObject({ status: 'done', progress: { rows_processed: 10 } });
-  expect(await readJob(company, waiting)).toMatchObject({ status: 'waiting_confirm' });
+  expect(await readJob(company, analysedJob)).toMatchObject({ status: 'done', progress: { rows_processed: 10 } });
+  expect(await readJob(company, waitingJob)).toMatchObject({ status: 'waiting_confirm' });
 });
 
 it('staged rows of a job that is gone are dropped, but not those of a running job', async () => {
@@ -93,13 +93,13 @@ it('staged rows of a job that is gone are dropped, but not those of a running jo
   const message = queue.messages.shift();
   if (!message) throw new Error('a confirm sends a message');
   await deliverMessage(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '32768' });
-  const before = await listTables(company);
+  const tablesBefore = await listTables(company);
   await queryDatabase(company, (database) =>
     database.execute('CREATE TABLE console."0123456789abcdef01234567" (id uuid, codigo bigint)'),
   );
   await runSweep(queue, 2 * 60_000);
-  expect(await listTables(company)).toEqual(before);
-  expect(before).toContainEqual(expect.stringMatching(/^console/));
+  expect(await listTables(company)).toEqual(tablesBefore);
+  expect(tablesBefore).toContainEqual(expect.stringMatching(/^console/));
   await deliverAllMessages(queue);
   expect(await readJob(company, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: 20_000 } });
 });
@@ -110,29 +110,29 @@ it('a deleted table is kept in the trash for 30 days, and then dropped by the sw
     await makeTable(company.as, 'ficou', [column('a')]),
   ] as const;
   expect((await makeTableRoutes(company.as, ids[0]).delete()).status).toBe(204);
-  await runSweep(queue, 30 * DAY - HOUR);
+  await runSweep(queue, 30 * DAY_MS - HOUR_MS);
   expect(await listTables(company)).toContain(`trash.${ids[0]}`);
-  await runSweep(queue, 30 * DAY + HOUR);
+  await runSweep(queue, 30 * DAY_MS + HOUR_MS);
   const tables = await listTables(company);
   expect(tables).not.toContain(`trash.${ids[0]}`);
   expect(tables).toContain('public.ficou');
 });
 
 describe('a deleted table that a sweep is about to drop', () => {
-  const TAKEN_OUT = /DELETE FROM console\.managed_tables/;
-  /** By the clock of people, which the sweeps of these tests are weeks ahead of. */
-  const today = async <T>(work: () => Promise<T>): Promise<T> => {
+  const TABLE_DELETION = /DELETE FROM console\.managed_tables/;
+  /** Runs `work` by the real clock, which the sweeps of these tests are weeks ahead of. */
+  const runByRealClock = async <T>(work: () => Promise<T>): Promise<T> => {
     const { now } = clock;
-    const mine = () => Date.now();
-    clock.now = mine;
+    const sweepClock = () => Date.now();
+    clock.now = sweepClock;
     try {
       return await work();
     } finally {
       // Unless the sweep has ended meanwhile.
-      if (clock.now === mine) clock.now = now;
+      if (clock.now === sweepClock) clock.now = now;
     }
   };
-  const aDeletedTable = async (name: string) => {
+  const createDeletedTable = async (name: string) => {
     const id = await makeTable(company.as, name, [column('a')]);
     const routes = makeTableRoutes(company.as, id);
     await routes.insert([{ a: 'x' }]);
@@ -141,9 +141,11 @@ describe('a deleted table that a sweep is about to drop', () => {
   };
 
   it('is kept when it is restored just before the sweep drops it', async () => {
-    const { id, routes } = await aDeletedTable('de_volta');
-    const { outcome } = await rivalBeforeStatement(company.id, TAKEN_OUT, () => today(() => routes.restore()));
-    await runSweep(queue, 30 * DAY + HOUR);
+    const { id, routes } = await createDeletedTable('de_volta');
+    const { outcome } = await runBeforeNextStatement(company.id, TABLE_DELETION, () =>
+      runByRealClock(() => routes.restore()),
+    );
+    await runSweep(queue, 30 * DAY_MS + HOUR_MS);
     expect((await outcome).status).toBe(200);
     expect((await routes.rows()).body).toMatchObject({ total: 1, records: [{ a: 'x' }] });
     expect(await listTables(company)).toEqual(['public.de_volta']);
@@ -151,10 +153,10 @@ describe('a deleted table that a sweep is about to drop', () => {
   });
 
   it('is kept when it is restored and deleted again just before the sweep drops it', async () => {
-    const { id, routes } = await aDeletedTable('de_novo');
-    const again = async () => [(await routes.restore()).status, (await routes.delete()).status];
-    const { outcome } = await rivalBeforeStatement(company.id, TAKEN_OUT, async () => {
-      const statuses = await today(again);
+    const { id, routes } = await createDeletedTable('de_novo');
+    const restoreAndDelete = async () => [(await routes.restore()).status, (await routes.delete()).status];
+    const { outcome } = await runBeforeNextStatement(company.id, TABLE_DELETION, async () => {
+      const statuses = await runByRealClock(restoreAndDelete);
       await queryDatabase(company, (database) =>
         database.execute(`UPDATE console.managed_tables SET deleted_at = now() + interval '30 days' WHERE id = $1`, [
           id,
@@ -162,17 +164,17 @@ describe('a deleted table that a sweep is about to drop', () => {
       );
       return statuses;
     });
-    await runSweep(queue, 30 * DAY + HOUR);
+    await runSweep(queue, 30 * DAY_MS + HOUR_MS);
     expect(await outcome).toEqual([200, 204]);
     expect(await listTables(company)).toEqual([`trash.${id}`]);
   });
 
   it('cannot be restored while it is dropped', async () => {
-    const { routes } = await aDeletedTable('foi_se');
-    const { outcome } = await rivalBeforeStatement(company.id, /DROP TABLE .*trash/, () =>
-      today(() => routes.restore()),
+    const { routes } = await createDeletedTable('foi_se');
+    const { outcome } = await runBeforeNextStatement(company.id, /DROP TABLE .*trash/, () =>
+      runByRealClock(() => routes.restore()),
     );
-    await runSweep(queue, 30 * DAY + HOUR);
+    await runSweep(queue, 30 * DAY_MS + HOUR_MS);
     expect((await outcome).status).toBe(404);
     expect(await listTables(company)).toEqual([]);
   });
@@ -184,74 +186,74 @@ it('an index whose build failed is dropped by the sweep, but not one that is bei
   await routes.insert([{ a: 'x' }, { a: 'x' }]);
   // It schedules the sweep.
   expect((await routes.index(['a'], true)).status).toBe(422);
-  const broken = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."half_indexed" ("a")`;
+  const brokenIndexSql = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."half_indexed" ("a")`;
   const left = () =>
     queryDatabase(company, (database) => database.query('SELECT FROM pg_index WHERE NOT indisvalid')).then(
       (all) => all.length,
     );
   await queryDatabase(company, async (builder) => {
-    await builder.executeAlone(broken, 10_000).catch(() => undefined);
+    await builder.executeAlone(brokenIndexSql, 10_000).catch(() => undefined);
     await builder.query('SELECT pg_advisory_lock(728346191, hashtext($1))', [id]);
-    await runSweep(queue, HOUR);
+    await runSweep(queue, HOUR_MS);
     expect(await left()).toBe(1);
     await builder.query('SELECT pg_advisory_unlock(728346191, hashtext($1))', [id]);
   });
-  await runSweep(queue, 2 * HOUR);
+  await runSweep(queue, 2 * HOUR_MS);
   expect(await left()).toBe(0);
 });
 
-it('a sweep that is scheduled while another runs stays scheduled', async () => {
+it('a sweep that is scheduled while another sweep runs stays scheduled', async () => {
   const dueAt = Date.now() + 60_000;
-  const schedule = () =>
-    inContext({ kind: 'system' as const, companyId: company.id }, (ctx) => scheduleSweep(ctx, dueAt));
+  const scheduleConcurrently = () =>
+    runInContext({ kind: 'system' as const, companyId: company.id }, (ctx) => scheduleSweep(ctx, dueAt));
   await cancelJob(company, await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue));
-  await sendOvertaken(/"sweep_marks" = \?/, schedule, (watched) =>
-    runSweep({ ...queue, env: { ...queue.env, ...watched } }, DAY - HOUR),
+  await sendOvertaken(/"sweep_marks" = \?/, scheduleConcurrently, (overtakenEnv) =>
+    runSweep({ ...queue, env: { ...queue.env, ...overtakenEnv } }, DAY_MS - HOUR_MS),
   );
-  const read = 'SELECT sweep_at FROM managed_databases WHERE company_id = ?';
-  expect(await selectRow(read, company.id)).toEqual({ sweep_at: dueAt });
+  const sweepQuery = 'SELECT sweep_at FROM managed_databases WHERE company_id = ?';
+  expect(await selectRow(sweepQuery, company.id)).toEqual({ sweep_at: dueAt });
 });
 
-it('an upload job is deleted 90 days after its end, but not its table', async () => {
+it('an upload job is deleted 90 days after its end, but its table is kept', async () => {
   const job = await loadFiles(company, [makeFile('dados.csv', makeCsvTable(3))], { display_name: 'lembrada' });
-  await runSweep(queue, 89 * DAY);
-  expect(await jobRows()).toContainEqual({ id: job._id });
-  await runSweep(queue, 91 * DAY);
-  expect(await jobRows()).toEqual([]);
+  await runSweep(queue, 89 * DAY_MS);
+  expect(await listJobRows()).toContainEqual({ id: job._id });
+  await runSweep(queue, 91 * DAY_MS);
+  expect(await listJobRows()).toEqual([]);
   expect(await listTables(company)).toEqual(['public.lembrada']);
 });
 
 describe('a sweep of upload jobs', () => {
-  const errorOf = async (id: string, of = company): Promise<string | undefined> => {
-    const read = `SELECT error ->> 'code' AS code FROM console.upload_jobs WHERE id = $1`;
-    const [row] = await queryDatabase(of, (database) => database.query<{ code: string }>(read, [id]));
+  const readErrorCode = async (id: string, of = company): Promise<string | undefined> => {
+    const errorQuery = `SELECT error ->> 'code' AS code FROM console.upload_jobs WHERE id = $1`;
+    const [row] = await queryDatabase(of, (database) => database.query<{ code: string }>(errorQuery, [id]));
     return row?.code;
   };
-  const aWaitingJob = async (of: Company) => {
+  const createWaitingJob = async (of: Company) => {
     const jobId = await uploadFiles(of, [makeFile('a.csv', makeCsvTable(1))], queue);
     await deliverAllMessages(queue);
     return jobId;
   };
 
   it('succeeds when the state of a job holds half of a surrogate pair', async () => {
-    const waiting = await aWaitingJob(company);
-    const working = await uploadFiles(company, [makeFile('b.csv', makeCsvTable(1))], queue);
+    const waitingJob = await createWaitingJob(company);
+    const workingJob = await uploadFiles(company, [makeFile('b.csv', makeCsvTable(1))], queue);
     queue.messages.length = 0;
     await queryDatabase(company, async (database) => {
       await database.execute('UPDATE console.upload_jobs SET state = $2::json WHERE id = $1', [
-        working,
+        workingJob,
         '{"read":"\\ud83d"}',
       ]);
       await database.execute('CREATE TABLE console."0123456789abcdef01234567" (id uuid)');
     });
-    await runSweep(queue, DAY + HOUR);
-    expect(await errorOf(waiting)).toBe('EXPIRED');
+    await runSweep(queue, DAY_MS + HOUR_MS);
+    expect(await readErrorCode(waitingJob)).toBe('EXPIRED');
     expect(await listTables(company)).toEqual([]);
-    expect(queue.messages).toContainEqual(expect.objectContaining({ type: 'upload.analyse', jobId: working }));
+    expect(queue.messages).toContainEqual(expect.objectContaining({ type: 'upload.analyse', jobId: workingJob }));
   });
 
   it('expires jobs and drops tables when the object store is down, and deletes files later', async () => {
-    const waiting = await aWaitingJob(company);
+    const waitingJob = await createWaitingJob(company);
     const id = await makeTable(company.as, 'apagada', [column('a')]);
     await makeTableRoutes(company.as, id).delete();
     const FILES = {
@@ -259,17 +261,17 @@ describe('a sweep of upload jobs', () => {
         throw new Error('the object store is down');
       },
     };
-    await runSweep({ ...queue, env: { ...queue.env, FILES } }, 31 * DAY);
-    expect(await errorOf(waiting)).toBe('EXPIRED');
+    await runSweep({ ...queue, env: { ...queue.env, FILES } }, 31 * DAY_MS);
+    expect(await readErrorCode(waitingJob)).toBe('EXPIRED');
     expect(await listTables(company)).toEqual([]);
     // It is tried again a minute later.
-    await runSweep(queue, 31 * DAY + 2 * 60_000);
-    await runSweep(queue, 32 * DAY + HOUR);
+    await runSweep(queue, 31 * DAY_MS + 2 * 60_000);
+    await runSweep(queue, 32 * DAY_MS + HOUR_MS);
     expect(await listStoredFiles(company)).toEqual([]);
   });
 
   it('resumes a silent job behind more unconfirmed jobs than one query reads', async () => {
-    const silent = await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue);
+    const silentJob = await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue);
     queue.messages.length = 0;
     await queryDatabase(company, (database) =>
       database.execute(
@@ -277,27 +279,32 @@ describe('a sweep of upload jobs', () => {
          SELECT lpad(n::text, 24, '0'), company_id, created_by_user_id, mode, 'waiting_confirm', files, created_at,
            updated_at - interval '1 hour'
          FROM console.upload_jobs, generate_series(1, 1001) AS n WHERE id = $1`,
-        [silent],
+        [silentJob],
       ),
     );
     await runSweep(queue, 2 * 60_000);
-    expect(queue.messages).toEqual([expect.objectContaining({ type: 'upload.analyse', jobId: silent })]);
+    expect(queue.messages).toEqual([expect.objectContaining({ type: 'upload.analyse', jobId: silentJob })]);
   });
 
   it.each([0, 1])(
-    'reaches one company while the database of another does not answer, whichever comes first (%i)',
-    async (stuck) => {
-      const companies = [company, await aProvisionedCompany()] as const;
-      const waiting = [await aWaitingJob(companies[0]), await aWaitingJob(companies[1])] as const;
-      const free = 1 - stuck;
-      const { outcome } = await rivalBeforeStatement((companies[stuck] as Company).id, /upload_jobs/, async () => {
-        const isExpired = async () => (await errorOf(waiting[free] as string, companies[free])) === 'EXPIRED';
-        while (!(await isExpired())) await new Promise((resolve) => setTimeout(resolve, 50));
-      });
-      await runSweep(queue, DAY + HOUR);
+    'reaches one company while the database of another company does not answer, whichever comes first (%i)',
+    async (stuckIndex) => {
+      const companies = [company, await createProvisionedCompany()] as const;
+      const waitingJobs = [await createWaitingJob(companies[0]), await createWaitingJob(companies[1])] as const;
+      const freeIndex = 1 - stuckIndex;
+      const { outcome } = await runBeforeNextStatement(
+        (companies[stuckIndex] as Company).id,
+        /upload_jobs/,
+        async () => {
+          const isExpired = async () =>
+            (await readErrorCode(waitingJobs[freeIndex] as string, companies[freeIndex])) === 'EXPIRED';
+          while (!(await isExpired())) await new Promise((resolve) => setTimeout(resolve, 50));
+        },
+      );
+      await runSweep(queue, DAY_MS + HOUR_MS);
       await outcome;
       // It waited for the other one, and was not given up.
-      expect(await errorOf(waiting[stuck] as string, companies[stuck])).toBe('EXPIRED');
+      expect(await readErrorCode(waitingJobs[stuckIndex] as string, companies[stuckIndex])).toBe('EXPIRED');
     },
   );
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import {
   cancelJob,
   confirmJob,
@@ -20,19 +20,19 @@ import {
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 let tableCount = 0;
-const COLUMNS = [
+const TABLE_COLUMNS = [
   column('codigo', 'integer', false),
   column('nome'),
   { ...column('valor', 'decimal'), display_name: 'Preço Total' },
   column('dia', 'date'),
 ];
 
-/** A table with two rows. */
-async function createFilledTable(columns = COLUMNS) {
+/** Creates a table with two rows. */
+async function createFilledTable(columns = TABLE_COLUMNS) {
   const id = await createTable(company.as, `destino_${++tableCount}`, columns);
   const routes = makeTableRoutes(company.as, id);
   await routes.insert([
@@ -42,15 +42,15 @@ async function createFilledTable(columns = COLUMNS) {
   return { id, routes };
 }
 
-/** The rows without their ids. */
+/** Reads the rows without their ids. */
 const readValues = async (id: string) => (await readRows(company, id)).map(({ id: _, ...values }) => values);
 
-const FILE = 'Código;Nome;Preço Total;extra;dia\n3;Caio;1.234,5;x;28/02/2024\n4;"Davi; o outro";;y;\n';
+const CSV_FILE = 'Código;Nome;Preço Total;extra;dia\n3;Caio;1.234,5;x;28/02/2024\n4;"Davi; o outro";;y;\n';
 
 describe('an upload into an existing table', () => {
   it('matches the table’s columns by header, and adds its rows', async () => {
     const { id, routes } = await createFilledTable();
-    const jobId = await uploadFiles(company, [makeFile('mais.csv', FILE)], { into: id });
+    const jobId = await uploadFiles(company, [makeFile('mais.csv', CSV_FILE)], { into: id });
     const job = await waitForAnalysis(company, jobId);
     expect(job).toMatchObject({ user_table_id: id, mode: 'append', status: 'waiting_confirm', error: null });
     expect(job.inferred_schema.columns).toMatchObject([
@@ -68,7 +68,7 @@ describe('an upload into an existing table', () => {
     expect(job.inferred_schema.ignored_columns).toMatchObject([{ name: 'extra', source_index: 3 }]);
     expect(job.inferred_schema.sample_rows[0]).toEqual({ codigo: 3, nome: 'Caio', valor: 1234.5, dia: '2024-02-28' });
 
-    const before = await readRows(company, id);
+    const rowsBefore = await readRows(company, id);
     const answer = await confirmJob(company, jobId, {
       display_name: 'NÃO É OLHADO!',
       columns: job.inferred_schema.columns,
@@ -77,7 +77,7 @@ describe('an upload into an existing table', () => {
     const { status, user_table_id, error } = await waitForEnd(company, jobId);
     expect({ status, user_table_id, error }).toEqual({ status: 'done', user_table_id: id, error: null });
     const rows = await readRows(company, id);
-    expect(rows.slice(0, 2)).toEqual(before);
+    expect(rows.slice(0, 2)).toEqual(rowsBefore);
     expect(rows.slice(2).map(({ id: _, ...values }) => values)).toEqual([
       { codigo: 3, nome: 'Caio', valor: 1234.5, dia: '2024-02-28' },
       { codigo: 4, nome: 'Davi; o outro', valor: null, dia: null },
@@ -149,12 +149,12 @@ describe('an upload into an existing table', () => {
     ],
   ])('fails and leaves the table as it was when %s', async (_, content, error) => {
     const { id, routes } = await createFilledTable();
-    const before = await readRows(company, id);
+    const rowsBefore = await readRows(company, id);
     for (const mode of ['append', 'replace']) {
       const job = await loadFiles(company, [makeFile('f.csv', content)], {}, { into: id, mode });
       expect(job).toMatchObject({ status: 'failed', error });
     }
-    expect(await readRows(company, id)).toEqual(before);
+    expect(await readRows(company, id)).toEqual(rowsBefore);
     expect((await routes.get()).body.row_count).toBe(2);
     expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
   });
@@ -162,21 +162,21 @@ describe('an upload into an existing table', () => {
   it('is refused with an unknown mode, for a table that does not exist, and without a provisioned database', async () => {
     const { id } = await createFilledTable();
     const file = makeFile('f.csv', 'codigo\n3\n');
-    const stored = (await listStoredFiles(company)).length;
+    const storedFileCount = (await listStoredFiles(company)).length;
     const answer = await postFiles(company, [file], { into: id, mode: 'merge' });
     expect(answer).toMatchObject({ status: 422, body: { details: [{ field: 'mode' }] } });
     for (const table of ['ffffffffffffffffffffffff', 'nenhuma'])
       expect((await postFiles(company, [file], { into: table })).status).toBe(404);
-    expect(await listStoredFiles(company)).toHaveLength(stored);
+    expect(await listStoredFiles(company)).toHaveLength(storedFileCount);
 
-    expect((await postFiles(await aCompany(), [file], { into: id })).body.error_code).toBe(
+    expect((await postFiles(await createOwnedCompany(), [file], { into: id })).body.error_code).toBe(
       'MANAGED_DATABASE_NOT_PROVISIONED',
     );
   });
 });
 
 describe('the confirmation of an upload into an existing table', () => {
-  async function aWaitingJob(content = FILE) {
+  async function createWaitingJob(content = CSV_FILE) {
     const { id, routes } = await createFilledTable();
     const jobId = await uploadFiles(company, [makeFile('f.csv', content)], { into: id });
     const { inferred_schema: schema } = await waitForAnalysis(company, jobId);
@@ -203,7 +203,7 @@ describe('the confirmation of an upload into an existing table', () => {
       'columns.1.source_index',
     ],
   ])('is refused for %s, and the job stays unconfirmed', async (_, change, field) => {
-    const { jobId, columns } = await aWaitingJob();
+    const { jobId, columns } = await createWaitingJob();
     const { status, body } = await confirmJob(company, jobId, { columns: change(columns) });
     expect({ status, fields: body.details?.map((problem: { field: string }) => problem.field) }).toEqual({
       status: 422,
@@ -214,7 +214,7 @@ describe('the confirmation of an upload into an existing table', () => {
   });
 
   it('may leave out columns, and fill one from another column of the files', async () => {
-    const { id, jobId, columns } = await aWaitingJob();
+    const { id, jobId, columns } = await createWaitingJob();
     const [codigo, nome] = columns;
     await confirmJob(company, jobId, { columns: [codigo, { ...nome, source_index: 3 }] });
     expect(await waitForEnd(company, jobId)).toMatchObject({ status: 'done' });
@@ -225,7 +225,7 @@ describe('the confirmation of an upload into an existing table', () => {
   });
 
   it('finds the table unchanged, since truncation, deletion and column changes are refused until the job ends', async () => {
-    const { id, routes, jobId } = await aWaitingJob();
+    const { id, routes, jobId } = await createWaitingJob();
     const code = ({ status, body }: { status: number; body: { error_code?: string } }) => [status, body.error_code];
     expect(code(await routes.truncate())).toEqual([409, 'MANAGED_TABLE_TRUNCATE_LOCKED']);
     expect(code(await routes.delete())).toEqual([409, 'MANAGED_TABLE_LOCKED']);
@@ -238,20 +238,25 @@ describe('the confirmation of an upload into an existing table', () => {
     await cancelJob(company, jobId);
     expect((await routes.truncate()).status).toBe(200);
     expect((await routes.delete()).status).toBe(204);
-    expect((await postFiles(company, [makeFile('f.csv', FILE)], { into: id })).status).toBe(404);
+    expect((await postFiles(company, [makeFile('f.csv', CSV_FILE)], { into: id })).status).toBe(404);
   });
 });
 
 describe('an upload into a table with a unique index', () => {
-  /** The job that loads rows of these numbers, and the numbers in the table afterwards. */
-  async function loaded(mode: string, present: number[], sent: (number | string)[], columns = ['codigo']) {
+  /** Loads rows of these numbers. @returns the job, and the numbers in the table afterwards */
+  async function loadNumbers(
+    mode: string,
+    presentNumbers: number[],
+    sentNumbers: (number | string)[],
+    columns = ['codigo'],
+  ) {
     const id = await createTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
     const routes = makeTableRoutes(company.as, id);
-    await routes.insert(present.map((codigo) => ({ codigo })));
+    await routes.insert(presentNumbers.map((codigo) => ({ codigo })));
     expect((await routes.index(columns, columns[0] === 'codigo')).status).toBe(201);
     const file = makeFile(
       'n.csv',
-      ['codigo,nome', ...sent.map((text) => `${text}${/,/.test(`${text}`) ? '' : ','}`)].join('\n'),
+      ['codigo,nome', ...sentNumbers.map((text) => `${text}${/,/.test(`${text}`) ? '' : ','}`)].join('\n'),
     );
     const job = await loadFiles(company, [file], {}, { into: id, mode });
     return { job, codes: (await readRows(company, id)).map((row) => row.codigo) };
@@ -261,37 +266,42 @@ describe('an upload into a table with a unique index', () => {
     ['append', [1, 2], [3, 2], '2'],
     ['append', [1], [3, 3], '3'],
     ['replace', [1], [3, 3], '3'],
-  ])('fails in the mode %s for a duplicate value, and loads nothing', async (mode, present, sent, value) => {
-    const { job, codes } = await loaded(mode, present, sent);
-    const error = { code: 'MANAGED_TABLE_DUPLICATE_VALUE', column: 'codigo', value };
-    expect(job).toMatchObject({ status: 'failed', error });
-    expect(job.error.message).toContain(`"${value}"`);
-    expect(codes).toEqual(present);
-  });
+  ])(
+    'fails in the mode %s for a duplicate value, and loads nothing',
+    async (mode, presentNumbers, sentNumbers, value) => {
+      const { job, codes } = await loadNumbers(mode, presentNumbers, sentNumbers);
+      const error = { code: 'MANAGED_TABLE_DUPLICATE_VALUE', column: 'codigo', value };
+      expect(job).toMatchObject({ status: 'failed', error });
+      expect(job.error.message).toContain(`"${value}"`);
+      expect(codes).toEqual(presentNumbers);
+    },
+  );
 
   it('succeeds when every value is unique, even if it repeats values of rows that it replaces', async () => {
-    expect(await loaded('append', [1, 2], [3, 4])).toMatchObject({ job: { status: 'done' }, codes: [1, 2, 3, 4] });
-    expect(await loaded('replace', [1, 2], [2, 1])).toMatchObject({ job: { status: 'done' }, codes: [2, 1] });
+    expect(await loadNumbers('append', [1, 2], [3, 4])).toMatchObject({ job: { status: 'done' }, codes: [1, 2, 3, 4] });
+    expect(await loadNumbers('replace', [1, 2], [2, 1])).toMatchObject({ job: { status: 'done' }, codes: [2, 1] });
   });
 
   it.each([
     ['for its index', 12],
     ['for any index', 64],
-  ])('fails for a value that is too long %s, and loads nothing', async (_which, times) => {
-    const long = Array.from({ length: times }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
-    const { job, codes } = await loaded('append', [1], ['2,curto', `3,${long}`, '4,curto'], ['nome']);
-    const place = { file: 'n.csv', line: 3, column: 'nome', value: `${long.slice(0, 199)}…` };
-    expect(job).toMatchObject({ status: 'failed', error: { code: 'VALUE_TOO_LONG_FOR_INDEX', ...place } });
+  ])('fails for a value that is too long %s, and loads nothing', async (_which, blockCount) => {
+    const longValue = Array.from({ length: blockCount }, () =>
+      crypto.getRandomValues(new Uint8Array(256)).toHex(),
+    ).join('');
+    const { job, codes } = await loadNumbers('append', [1], ['2,curto', `3,${longValue}`, '4,curto'], ['nome']);
+    const errorPosition = { file: 'n.csv', line: 3, column: 'nome', value: `${longValue.slice(0, 199)}…` };
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'VALUE_TOO_LONG_FOR_INDEX', ...errorPosition } });
     expect(job.error.message).toContain('coluna "nome", na linha 3 de "n.csv",');
     expect(codes).toEqual([1]);
   });
 
-  it('fails for a value that is too long for its index without its line where that stands too far into the file', async () => {
+  it('fails for a value too long for its index, and names no line where the value stands too far into the file', async () => {
     const id = await createTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
     expect((await makeTableRoutes(company.as, id).index(['nome'])).status).toBe(201);
-    const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
-    const errorAt = async (row: number) => {
-      const rows = Array.from({ length: 1000 }, (_, n) => `${n},"${n === row ? long : 'curto'}"`);
+    const longValue = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
+    const readErrorAt = async (row: number) => {
+      const rows = Array.from({ length: 1000 }, (_, n) => `${n},"${n === row ? longValue : 'curto'}"`);
       const queue = createHeldQueue();
       const file = makeFile('n.csv', `codigo,nome\n${rows.join('\n')}\n`);
       const jobId = await uploadFiles(company, [file], { ...queue, into: id });
@@ -302,7 +312,7 @@ describe('an upload into a table with a unique index', () => {
       const { error } = await readJob(company, jobId);
       return [error.code, error.file, error.line, error.column];
     };
-    expect(await errorAt(800)).toEqual(['VALUE_TOO_LONG_FOR_INDEX', 'n.csv', 802, 'nome']);
-    expect(await errorAt(999)).toEqual(['VALUE_TOO_LONG_FOR_INDEX', undefined, undefined, 'nome']);
+    expect(await readErrorAt(800)).toEqual(['VALUE_TOO_LONG_FOR_INDEX', 'n.csv', 802, 'nome']);
+    expect(await readErrorAt(999)).toEqual(['VALUE_TOO_LONG_FOR_INDEX', undefined, undefined, 'nome']);
   });
 });

@@ -1,26 +1,26 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { loadSource, readFailure, readSource } from './sources.ts';
 import { readRows, waitForEnd } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-/** The same objects in either form. */
-const FORMS: [string, (objects: string[]) => string][] = [
+/** Both formats of a file with the same objects: a JSON array and NDJSON. */
+const FILE_FORMATS: [string, (objects: string[]) => string][] = [
   ['a.json', (objects) => `[${objects.join(',\n  ')}]\n`],
   ['a.ndjson', (objects) => `${objects.join('\n')}\n`],
 ];
 
-describe.each(FORMS)('the JSON objects of %s', (name, written) => {
+describe.each(FILE_FORMATS)('the JSON objects of %s', (name, writeObjects) => {
   it('become rows, whose columns are all member names in order of appearance', async () => {
     const { types, rows, schema } = await loadSource(
       company,
       name,
-      written(['{"b": 1, "a": "x"}', '{}', '{"c": true}', '{"a": "", "b": null}', '{"b":2,"d":{"e":[1,  2]}}']),
+      writeObjects(['{"b": 1, "a": "x"}', '{}', '{"c": true}', '{"a": "", "b": null}', '{"b":2,"d":{"e":[1,  2]}}']),
     );
     expect(types).toEqual({ b: 'integer', a: 'text', c: 'boolean', d: 'text' });
     expect(rows).toEqual([
@@ -40,14 +40,14 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
   });
 
   it('keep all digits of their numbers', async () => {
-    const digits = '1234567890'.repeat(40);
-    const huge = `${'9'.repeat(400)}.${'1'.repeat(30)}`;
+    const manyDigits = '1234567890'.repeat(40);
+    const hugeNumber = `${'9'.repeat(400)}.${'1'.repeat(30)}`;
     const { types, rows } = await loadSource(
       company,
       name,
-      written([
-        `{"inteiro": 9223372036854775807, "decimal": 0.1, "enorme": ${digits}, "exato": 12345678901234567.25, "codigo": 1E5, "ativo": 1, "longo": 1}`,
-        `{"inteiro": -9223372036854775808, "decimal": 1.234, "enorme": ${huge}, "exato": -0, "codigo": 2e-3, "ativo": 0, "longo": ${'7'.repeat(1200)}}`,
+      writeObjects([
+        `{"inteiro": 9223372036854775807, "decimal": 0.1, "enorme": ${manyDigits}, "exato": 12345678901234567.25, "codigo": 1E5, "ativo": 1, "longo": 1}`,
+        `{"inteiro": -9223372036854775808, "decimal": 1.234, "enorme": ${hugeNumber}, "exato": -0, "codigo": 2e-3, "ativo": 0, "longo": ${'7'.repeat(1200)}}`,
       ]),
     );
     expect(types).toEqual({
@@ -60,17 +60,17 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
       longo: 'text',
     });
     expect(rows.map(({ inteiro }) => String(inteiro))).toEqual(['9223372036854775807', '-9223372036854775808']);
-    expect(rows.map(({ enorme }) => enorme)).toEqual([digits, huge]);
+    expect(rows.map(({ enorme }) => enorme)).toEqual([manyDigits, hugeNumber]);
     expect(rows.map(({ exato }) => String(exato))).toEqual(['12345678901234567.25', '0']);
     expect(rows.map(({ codigo }) => Number(codigo))).toEqual([100_000, 0.002]);
     expect(rows[1]?.longo).toBe('7'.repeat(1200));
   });
 
-  it('have strings whose types are inferred as those of CSV cells', async () => {
+  it('may contain strings, whose types are inferred like the types of CSV cells', async () => {
     const { types, rows } = await loadSource(
       company,
       name,
-      written([
+      writeObjects([
         '{"n": 5, "dia": "31/12/2024", "sim": "sim", "misto": 1, "outro": true, "texto": "a,\\"b\\"\\n\\u00e7\\ud83d\\ude00", "cep": "01310"}',
         '{"n": "6", "dia": "01/02/2024", "sim": "não", "misto": "um", "outro": 2, "texto": "ç\\\\", "cep": "02020"}',
       ]),
@@ -98,7 +98,7 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
         ...(row > 200 && { [`c${row % 7}`]: row }),
       }),
     );
-    const { rows } = await loadSource(company, name, written(objects), { env: { UPLOAD_MESSAGE_BYTES: '1999' } });
+    const { rows } = await loadSource(company, name, writeObjects(objects), { env: { UPLOAD_MESSAGE_BYTES: '1999' } });
     expect(rows).toHaveLength(400);
     expect(rows[250]).toMatchObject({ n: 250, texto: 'linha 250 "ç"'.repeat(250 % 9), c5: 250, c2: null });
     expect(rows.map(({ n }) => n)).toEqual(objects.map((_, row) => row));
@@ -109,7 +109,7 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
     ['UTF-16', (text: string) => encodeUtf16(`\ufeff${text}`)],
     ['UTF-16 without a byte order mark', encodeUtf16],
   ])('are read with %s', async (_, encode) => {
-    const { rows } = await loadSource(company, name, encode(written(['{"a": "ção"}', '{"a": "é😀"}'])));
+    const { rows } = await loadSource(company, name, encode(writeObjects(['{"a": "ção"}', '{"a": "é😀"}'])));
     expect(rows).toEqual([{ a: 'ção' }, { a: 'é😀' }]);
   });
 
@@ -130,7 +130,7 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
     ['1,001 members', `{${Array.from({ length: 1001 }, (_, at) => `"m${at}":1`).join()}}`, 'TOO_MANY_COLUMNS'],
     ['a text of 17 MiB', `{"a": "${'x'.repeat(17 * 1024 * 1024)}"}`, 'RECORD_TOO_LARGE'],
   ])('fail the job, which names their line or position, for %s', async (_, object, code) => {
-    expect(await readFailure(company, name, written(['{"a": 1}', object]))).toMatchObject({
+    expect(await readFailure(company, name, writeObjects(['{"a": 1}', object]))).toMatchObject({
       code,
       line: 2,
       file: name,
@@ -138,32 +138,34 @@ describe.each(FORMS)('the JSON objects of %s', (name, written) => {
   });
 
   it('fail the job for bytes that are not UTF-8', async () => {
-    const text = new TextEncoder().encode(written(['{"a": "x"}', '{"a": "?"}']));
+    const text = new TextEncoder().encode(writeObjects(['{"a": "x"}', '{"a": "?"}']));
     text[text.lastIndexOf(63)] = 0xe7;
     expect(await readFailure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
   });
 
   it('fail the job for UTF-16 with half of a surrogate pair', async () => {
-    const text = encodeUtf16(`\ufeff${written(['{"a": "x"}', '{"a": "\ud800"}'])}`);
+    const text = encodeUtf16(`\ufeff${writeObjects(['{"a": "x"}', '{"a": "\ud800"}'])}`);
     expect(await readFailure(company, name, text)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
   });
 
-  it('fail the job when there are no objects, or only empty ones', async () => {
-    expect(await readFailure(company, name, written([]))).toMatchObject({ code: 'NO_ROWS' });
-    expect(await readFailure(company, name, written(['{}', '{}']))).toMatchObject({ code: 'NO_COLUMNS' });
+  it('fail the job when the file has no objects, or only empty objects', async () => {
+    expect(await readFailure(company, name, writeObjects([]))).toMatchObject({ code: 'NO_ROWS' });
+    expect(await readFailure(company, name, writeObjects(['{}', '{}']))).toMatchObject({ code: 'NO_COLUMNS' });
   });
 
-  it('are reported with the position of a value that does not fit the type of the others', async () => {
-    const job = await readSource(company, name, written(['{"a": "1"}', '{"a": "2"}', '{"a": "três"}']));
+  it('are reported with the position of a value that does not fit the type of the other values', async () => {
+    const job = await readSource(company, name, writeObjects(['{"a": "1"}', '{"a": "2"}', '{"a": "três"}']));
     expect(job.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'três', line: 3 });
   });
 
   it('cannot be analysed again with options for CSV or workbooks', async () => {
-    const job = await readSource(company, name, written(['{"a": 1}']));
-    const said = { header: false, delimiter: ';', encoding: 'utf-8', skip_lines: 1, sheet: 'x' };
-    const { status, body } = await company.as.post(`/v1/managed-tables/upload-jobs/${job._id}/analyze`, { json: said });
+    const job = await readSource(company, name, writeObjects(['{"a": 1}']));
+    const csvOptions = { header: false, delimiter: ';', encoding: 'utf-8', skip_lines: 1, sheet: 'x' };
+    const { status, body } = await company.as.post(`/v1/managed-tables/upload-jobs/${job._id}/analyze`, {
+      json: csvOptions,
+    });
     expect(status).toBe(422);
-    expect(Object.keys(said).every((field) => JSON.stringify(body).includes(`"${field}"`))).toBe(true);
+    expect(Object.keys(csvOptions).every((field) => JSON.stringify(body).includes(`"${field}"`))).toBe(true);
   });
 });
 
@@ -180,8 +182,8 @@ describe('an NDJSON file', () => {
     const error = await readFailure(company, 'b.jsonl', '\n{"a": 1}\n \n{"a": 3},\n');
     expect(error).toMatchObject({ code: 'JSON_MALFORMED', line: 4 });
     expect(error.message).toContain('linha 4');
-    const mixed = await readSource(company, 'b.ndjson', '{"a": 1}\n\n{"a": "x"}\n');
-    expect(mixed.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'x', line: 3 });
+    const mixedJob = await readSource(company, 'b.ndjson', '{"a": 1}\n\n{"a": "x"}\n');
+    expect(mixedJob.inferred_schema.columns[0].evidence.counter_example).toEqual({ value: 'x', line: 3 });
   });
 
   it('is recognized by its media type', async () => {

@@ -2,19 +2,19 @@ import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createStagedJob, makeFileOf } from './staged.ts';
 import { createHeldQueue, listStoredFiles, listTables, postFiles, queryDatabase, readJob } from './support.ts';
 
-const ANSWERED_MS = 30_000;
+const MAX_ANSWER_MS = 30_000;
 
 let company: Company;
 let createdCount = 0;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-/** The lines of errors that the test logs from here on. */
+/** Collects the error lines that the test logs from here on. */
 function collectErrorLines(): Record<string, unknown>[] {
   const lines: Record<string, unknown>[] = [];
   const spy = vi.spyOn(console, 'error').mockImplementation((line: string) => void lines.push(JSON.parse(line)));
@@ -22,11 +22,11 @@ function collectErrorLines(): Record<string, unknown>[] {
   return lines;
 }
 
-/** R2, one of whose calls does something else. */
-const createBucket = (changed: Partial<Record<'put' | 'delete', () => Promise<unknown>>>) =>
+/** Creates a bucket of R2 in which `changedMethods` replaces methods. */
+const createBucket = (changedMethods: Partial<Record<'put' | 'delete', () => Promise<unknown>>>) =>
   new Proxy(env.FILES, {
     get: (bucket, method: keyof R2Bucket) =>
-      (changed as Record<string, unknown>)[method] ?? (bucket[method] as () => unknown).bind(bucket),
+      (changedMethods as Record<string, unknown>)[method] ?? (bucket[method] as () => unknown).bind(bucket),
   });
 
 const failToWrite = () => Promise.reject(new Error('the object store is down'));
@@ -37,25 +37,28 @@ describe('an upload whose files cannot be stored', () => {
     ['fails', { put: failToWrite }],
     ['hangs', { put: waitForever }],
     ['fails, and deletes nothing either', { put: failToWrite, delete: waitForever }],
-  ])('is answered with 503 after a time limit, and leaves neither job nor files: R2 %s', async (_what, changed) => {
-    const lines = collectErrorLines();
-    const began = Date.now();
-    const { status, body, headers } = await postFiles(company, [makeFileOf([1, 2])], {
-      env: { FILES: createBucket(changed) },
-    });
-    expect(Date.now() - began).toBeLessThan(ANSWERED_MS);
-    expect([status, body.error_code, headers.get('retry-after')]).toEqual([503, 'STORAGE_UNAVAILABLE', '30']);
-    expect(body.error).toMatch(/armazenar arquivos/);
-    expect(lines.find(({ event }) => event === 'request_failed')).toMatchObject({
-      status: 503,
-      error: { reason: 'storage.unavailable', cause: expect.anything() },
-    });
-    expect(await listStoredFiles(company)).toEqual([]);
-    expect((await company.as.get('/v1/managed-tables/upload-jobs/active')).body.records).toEqual([]);
-  });
+  ])(
+    'is answered with 503 after a time limit, and leaves neither job nor files: R2 %s',
+    async (_what, changedMethods) => {
+      const lines = collectErrorLines();
+      const startedAt = Date.now();
+      const { status, body, headers } = await postFiles(company, [makeFileOf([1, 2])], {
+        env: { FILES: createBucket(changedMethods) },
+      });
+      expect(Date.now() - startedAt).toBeLessThan(MAX_ANSWER_MS);
+      expect([status, body.error_code, headers.get('retry-after')]).toEqual([503, 'STORAGE_UNAVAILABLE', '30']);
+      expect(body.error).toMatch(/armazenar arquivos/);
+      expect(lines.find(({ event }) => event === 'request_failed')).toMatchObject({
+        status: 503,
+        error: { reason: 'storage.unavailable', cause: expect.anything() },
+      });
+      expect(await listStoredFiles(company)).toEqual([]);
+      expect((await company.as.get('/v1/managed-tables/upload-jobs/active')).body.records).toEqual([]);
+    },
+  );
 });
 
-/** Postgres refuses to write to this table as where its disk is full. */
+/** Makes Postgres refuse to write to this table as if its disk were full. */
 const fillDisk = (table: string) =>
   queryDatabase(company, (database) =>
     database.query(`
@@ -67,7 +70,7 @@ const fillDisk = (table: string) =>
 const freeDisk = (table: string) =>
   queryDatabase(company, (database) => database.query(`DROP TRIGGER no_room ON ${table}`));
 
-/** Lets every new connection read only, as managed databases do that are full. */
+/** Makes every new connection read-only, as managed databases do that are full. */
 const setReadOnly = (on: boolean) =>
   queryDatabase(company, async (database) => {
     await database.query('SET default_transaction_read_only = off');

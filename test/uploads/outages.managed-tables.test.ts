@@ -3,8 +3,8 @@ import { zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { column, createTable as makeTable } from '../managed-tables/support.ts';
-import { disturb } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { disturbTunnel } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
   confirmJob,
   createHeldQueue,
@@ -21,25 +21,25 @@ import {
   uploadFiles,
 } from './support.ts';
 
-const ROWS = 4_000;
-/** A dozen messages for the file. */
+const ROW_COUNT = 4_000;
+/** Limits a message to so few bytes that the file takes a dozen messages. */
 const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '12000' };
-/** Fewer than the attempts that a job has without progress, which a slow machine may make of all of them. */
-const KILLS = 10;
-const MINUTE = 60_000;
+/** The number of cuts: fewer than a job's attempts without progress, because on a slow machine every attempt may be cut. */
+const KILL_COUNT = 10;
+const MINUTE_MS = 60_000;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 let tableCount = 0;
 
-/** A confirmed job, and its message. */
-async function createConfirmedJob(queue: ReturnType<typeof createHeldQueue>, into?: string) {
-  const jobId = await uploadFiles(company, [makeFile('dados.csv', makeCsvTable(ROWS))], {
+/** Creates a confirmed job. @returns its id and its message */
+async function createConfirmedJob(queue: ReturnType<typeof createHeldQueue>, tableId?: string) {
+  const jobId = await uploadFiles(company, [makeFile('dados.csv', makeCsvTable(ROW_COUNT))], {
     ...queue,
-    ...(into && { into }),
+    ...(tableId && { into: tableId }),
   });
   await deliverAllMessages(queue);
   const { columns } = (await readJob(company, jobId)).inferred_schema;
@@ -49,7 +49,7 @@ async function createConfirmedJob(queue: ReturnType<typeof createHeldQueue>, int
   return { jobId, message };
 }
 
-/** Cuts every connection to the company's Postgres but the one that does it, as a killed runtime or a lost network does. */
+/** Cuts every other connection to the company's Postgres, as a killed runtime or a lost network does. */
 const cutConnections = () =>
   queryDatabase(company, (database) =>
     database.execute(
@@ -58,8 +58,8 @@ const cutConnections = () =>
     ),
   );
 
-/** While `work` runs, the company's Postgres takes no connection. */
-const whileDatabaseIsFull = (work: () => Promise<void>) =>
+/** Runs `work` while the company's Postgres accepts no connection. */
+const runWhileDatabaseIsFull = (work: () => Promise<void>) =>
   queryDatabase(company, async (database) => {
     const limit = (connections: number) =>
       database.query(
@@ -73,11 +73,11 @@ const whileDatabaseIsFull = (work: () => Promise<void>) =>
     }
   });
 
-const codes = Array.from({ length: ROWS }, (_, row) => row);
+const expectedCodes = Array.from({ length: ROW_COUNT }, (_, row) => row);
 
-/** Ends the job, from wherever it stands, as the scheduled run does. */
+/** Finishes the job from whatever state it is in, as the scheduled run does. */
 async function finishJob(queue: ReturnType<typeof createHeldQueue>, jobId: string) {
-  await runSweep(queue, 2 * MINUTE);
+  await runSweep(queue, 2 * MINUTE_MS);
   await deliverAllMessages(queue);
   return readJob(company, jobId);
 }
@@ -86,9 +86,9 @@ describe('a load whose connection is cut at random moments', () => {
   it.each(['create', 'append'])('ends in the mode %s with exactly its rows', async (mode) => {
     const queue = createHeldQueue();
     const name = `alvo_${++tableCount}`;
-    const into = mode === 'append' ? await makeTable(company.as, name, [column('codigo', 'integer')]) : undefined;
-    const { jobId, message } = await createConfirmedJob(queue, into);
-    for (let kill = 0; kill < KILLS; kill += 1) {
+    const tableId = mode === 'append' ? await makeTable(company.as, name, [column('codigo', 'integer')]) : undefined;
+    const { jobId, message } = await createConfirmedJob(queue, tableId);
+    for (let killIndex = 0; killIndex < KILL_COUNT; killIndex += 1) {
       const delivery = deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 120));
       await cutConnections();
@@ -98,28 +98,28 @@ describe('a load whose connection is cut at random moments', () => {
     }
     const job = await finishJob(queue, jobId);
     expect(job).toMatchObject({ status: 'done', error: null });
-    expect((await readRows(company, job.user_table_id)).map(({ codigo }) => codigo)).toEqual(codes);
+    expect((await readRows(company, job.user_table_id)).map(({ codigo }) => codigo)).toEqual(expectedCodes);
     expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
   });
 });
 
 describe('a load whose database or object store is down', () => {
-  it('waits for the database, and goes on where it stopped', async () => {
+  it('waits for the database, and continues where it stopped', async () => {
     const queue = createHeldQueue();
     const { jobId, message } = await createConfirmedJob(queue);
     await deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });
-    const before = await readJob(company, jobId);
-    expect(before.progress.rows_processed).toBeGreaterThan(0);
+    const jobBefore = await readJob(company, jobId);
+    expect(jobBefore.progress.rows_processed).toBeGreaterThan(0);
 
-    await whileDatabaseIsFull(async () => {
+    await runWhileDatabaseIsFull(async () => {
       for (let attempt = 0; attempt < 20; attempt += 1) expect(await deliverMessage(message, queue.env)).toBe('again');
     });
     queue.messages.length = 0;
-    expect(await readJob(company, jobId)).toMatchObject({ status: 'inserting', progress: before.progress });
+    expect(await readJob(company, jobId)).toMatchObject({ status: 'inserting', progress: jobBefore.progress });
 
     const job = await finishJob(queue, jobId);
-    expect(job).toMatchObject({ status: 'done', progress: { rows_processed: ROWS } });
-    expect((await readRows(company, job.user_table_id)).map(({ codigo }) => codigo)).toEqual(codes);
+    expect(job).toMatchObject({ status: 'done', progress: { rows_processed: ROW_COUNT } });
+    expect((await readRows(company, job.user_table_id)).map(({ codigo }) => codigo)).toEqual(expectedCodes);
   });
 
   it('waits for the object store, and loads all rows', async () => {
@@ -131,28 +131,28 @@ describe('a load whose database or object store is down', () => {
       },
     };
     expect(await deliverMessage(message, { ...queue.env, FILES })).toBe('again');
-    expect(await finishJob(queue, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: ROWS } });
+    expect(await finishJob(queue, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: ROW_COUNT } });
   });
 
   it('does not report a zip archive as damaged when the object store fails to read it', async () => {
     const queue = createHeldQueue();
-    const zip = zipSync({ 'dados.csv': new TextEncoder().encode(makeCsvTable(ROWS)) }) as Uint8Array<ArrayBuffer>;
+    const zip = zipSync({ 'dados.csv': new TextEncoder().encode(makeCsvTable(ROW_COUNT)) }) as Uint8Array<ArrayBuffer>;
     const jobId = await uploadFiles(company, [makeFile('dados.zip', zip)], queue);
     const message = queue.messages.shift() as JobMessage;
     // The object store fails at the first read, then at the second, and so on through all that the work takes.
-    let failures = 0;
-    for (let outcome = 'again'; outcome === 'again'; failures += 1) {
-      let reads = 0;
+    let failureCount = 0;
+    for (let outcome = 'again'; outcome === 'again'; failureCount += 1) {
+      let readCount = 0;
       const FILES = {
         put: (...args: Parameters<R2Bucket['put']>) => env.FILES.put(...args),
         get: async (key: string, options: R2GetOptions) => {
-          if (reads++ === failures) throw new Error('the object store is down');
+          if (readCount++ === failureCount) throw new Error('the object store is down');
           return env.FILES.get(key, options);
         },
       };
       outcome = await deliverMessage(message, { ...queue.env, FILES });
     }
-    expect(failures).toBeGreaterThan(3);
+    expect(failureCount).toBeGreaterThan(3);
     await deliverAllMessages(queue);
     expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm', error: null });
   });
@@ -161,17 +161,17 @@ describe('a load whose database or object store is down', () => {
 describe('an upload whose answer from the database is lost', () => {
   it('is answered with RESULT_UNKNOWN, keeps its files, and has its job resumed by the sweep', async () => {
     const queue = createHeldQueue();
-    await disturb(company.id, { statement: 'INSERT INTO console.upload_jobs', effect: 'lose_answer' });
+    await disturbTunnel(company.id, { statement: 'INSERT INTO console.upload_jobs', effect: 'lose_answer' });
     const answer = await postFiles(company, [makeFile('dados.csv', makeCsvTable(3))], queue);
     expect(answer).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
     // PostgreSQL does what it was told, and may come to it after we have answered.
-    const queued = async () => {
+    const countQueued = async () => {
       const { body } = await company.as.get('/v1/managed-tables/upload-jobs/active');
       return body.records.filter(({ status }: { status: string }) => status === 'queued');
     };
-    await expect.poll(queued, { timeout: 10_000 }).toHaveLength(1);
-    const [job] = await queued();
-    await runSweep(queue, 2 * MINUTE);
+    await expect.poll(countQueued, { timeout: 10_000 }).toHaveLength(1);
+    const [job] = await countQueued();
+    await runSweep(queue, 2 * MINUTE_MS);
     await deliverAllMessages(queue);
     expect(await readJob(company, job._id)).toMatchObject({ status: 'waiting_confirm', error: null });
   });

@@ -2,18 +2,18 @@ import { env } from 'cloudflare:test';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { continueUnpacking } from '../../src/modules/uploads/gzip.ts';
-import { bytesIn, readSegments, type Segment } from '../../src/platform/segments.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { readSegments, type Segment, sumSegmentBytes } from '../../src/platform/segments.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { loadSource, readFailure, readSource } from './sources.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-type Bytes = Uint8Array<ArrayBuffer>;
-const compress = (text: string | Uint8Array): Bytes => new Uint8Array(gzipSync(text));
-const joinBytes = (...parts: Uint8Array[]): Bytes => new Uint8Array(Buffer.concat(parts));
+type FileBytes = Uint8Array<ArrayBuffer>;
+const compressGzip = (text: string | Uint8Array): FileBytes => new Uint8Array(gzipSync(text));
+const joinBytes = (...parts: Uint8Array[]): FileBytes => new Uint8Array(Buffer.concat(parts));
 
 describe('a gzip file', () => {
   it.each([
@@ -22,8 +22,8 @@ describe('a gzip file', () => {
     ['a.ndjson.gz', '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'],
     ['a.jsonl.gz', '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'],
     ['a.json.gz', '[{"a":1,"b":"x"},{"a":2,"b":"y"}]'],
-  ])('is unpacked and read by its inner file type: %s', async (name, content) => {
-    const { rows, schema } = await loadSource(company, name, compress(content));
+  ])('is unpacked and read by the file type of its content: %s', async (name, content) => {
+    const { rows, schema } = await loadSource(company, name, compressGzip(content));
     expect(rows).toEqual([
       { a: 1, b: 'x' },
       { a: 2, b: 'y' },
@@ -35,7 +35,7 @@ describe('a gzip file', () => {
     const { rows } = await loadSource(
       company,
       'b.csv.gz',
-      joinBytes(compress('a\n1\n'), compress(''), compress('2\n3\n')),
+      joinBytes(compressGzip('a\n1\n'), compressGzip(''), compressGzip('2\n3\n')),
     );
     expect(rows.map(({ a }) => a)).toEqual([1, 2, 3]);
   });
@@ -43,44 +43,44 @@ describe('a gzip file', () => {
   it('is unpacked completely over several messages', async () => {
     const lines = Array.from({ length: 40_000 }, (_, row) => `${row},${crypto.randomUUID()}`);
     const content = `n,id\n${lines.join('\n')}\n`;
-    const { rows } = await loadSource(company, 'c.csv.gz', compress(content), {
+    const { rows } = await loadSource(company, 'c.csv.gz', compressGzip(content), {
       env: { UPLOAD_MESSAGE_BYTES: String(40_000) },
     });
     expect(rows.map(({ n }) => n)).toEqual(lines.map((_, row) => row));
   });
 
   it('is read when the server sends it with Content-Encoding: gzip', async () => {
-    const { rows } = await loadSource(company, 'd.csv.gz', compress('a,b\n1,x\n'), {
+    const { rows } = await loadSource(company, 'd.csv.gz', compressGzip('a,b\n1,x\n'), {
       headers: { 'x-encoding': 'gzip' },
     });
     expect(rows).toEqual([{ a: 1, b: 'x' }]);
   });
 
   it.each([
-    ['that ends early', (bytes: Bytes) => bytes.slice(0, -4)],
-    ['whose second member ends early', (bytes: Bytes) => joinBytes(bytes, bytes.slice(0, 15))],
-    ['with a wrong checksum', (bytes: Bytes) => changeByte(bytes, bytes.length - 6)],
-    ['with wrong bytes', (bytes: Bytes) => changeByte(bytes, 12)],
+    ['that ends early', (bytes: FileBytes) => bytes.slice(0, -4)],
+    ['whose second member ends early', (bytes: FileBytes) => joinBytes(bytes, bytes.slice(0, 15))],
+    ['with a wrong checksum', (bytes: FileBytes) => changeByte(bytes, bytes.length - 6)],
+    ['with wrong bytes', (bytes: FileBytes) => changeByte(bytes, 12)],
     ['that is not gzip', () => new Uint8Array([0, 1, 2, 3, 0, 0, 0, 0])],
   ])('fails its job as a file %s', async (_, damage) => {
-    const bytes = damage(compress('a,b\n1,x\n2,y\n'.repeat(20)));
+    const bytes = damage(compressGzip('a,b\n1,x\n2,y\n'.repeat(20)));
     expect(await readFailure(company, 'e.csv.gz', bytes)).toMatchObject({ code: 'GZIP_CORRUPT', file: 'e.csv.gz' });
   });
 
   it('is named with its .gz name in the error for its content', async () => {
     const html = '<!DOCTYPE html><html><body>Not found</body></html>';
-    expect(await readFailure(company, 'm.csv.gz', compress(html))).toMatchObject({ file: 'm.csv.gz' });
-    expect(await readFailure(company, 'm.json.gz', compress('[{"a":1},'))).toMatchObject({ file: 'm.json.gz' });
+    expect(await readFailure(company, 'm.csv.gz', compressGzip(html))).toMatchObject({ file: 'm.csv.gz' });
+    expect(await readFailure(company, 'm.json.gz', compressGzip('[{"a":1},'))).toMatchObject({ file: 'm.json.gz' });
   });
 
   it('fails its job when it is a decompression bomb', async () => {
-    const bytes = compress(Buffer.alloc(60 * 1024 * 1024, 'a,b\n1,2\n'));
+    const bytes = compressGzip(Buffer.alloc(60 * 1024 * 1024, 'a,b\n1,2\n'));
     expect(await readFailure(company, 'f.csv.gz', bytes)).toMatchObject({ code: 'GZIP_RATIO' });
   });
 
   it('is refused when it unpacks to more bytes than allowed', async () => {
-    const bytes = compress(crypto.getRandomValues(new Uint8Array(60_000)));
-    const unpacking = (most: number, before: Segment[] = [], budget = 1e9) =>
+    const bytes = compressGzip(crypto.getRandomValues(new Uint8Array(60_000)));
+    const unpackGzip = (maxBytes: number, segmentsBefore: Segment[] = [], budget = 1e9) =>
       continueUnpacking(
         {
           bucket: env.FILES,
@@ -89,16 +89,16 @@ describe('a gzip file', () => {
           budget,
         },
         { name: 'g.csv.gz', size: bytes.length },
-        before,
-        most,
+        segmentsBefore,
+        maxBytes,
       );
-    await expect(unpacking(59_999)).rejects.toMatchObject({ error: { code: 'GZIP_TOO_LARGE' } });
-    const { segments, done } = await unpacking(60_000);
-    expect([done, bytesIn(segments)]).toEqual([true, 60_000]);
+    await expect(unpackGzip(59_999)).rejects.toMatchObject({ error: { code: 'GZIP_TOO_LARGE' } });
+    const { segments, done } = await unpackGzip(60_000);
+    expect([done, sumSegmentBytes(segments)]).toEqual([true, 60_000]);
     expect(await readSegments(env.FILES, segments, 0, 60_000)).toHaveLength(60_000);
   });
 
-  it('is refused when its inner file is a workbook', async () => {
+  it('is refused when its content is a workbook', async () => {
     const { status } = await company.as.post('/v1/managed-tables/upload-from-url', {
       json: { url: 'https://files.example.com/a', filename: 'a.xlsx.gz' },
     });
@@ -106,7 +106,7 @@ describe('a gzip file', () => {
   });
 });
 
-function changeByte(bytes: Bytes, at: number): Bytes {
+function changeByte(bytes: FileBytes, at: number): FileBytes {
   const other = bytes.slice();
   other[at] = (other[at] ?? 0) ^ 0xff;
   return other;

@@ -4,20 +4,20 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Leaf } from '../../src/formats/parquet/footer.ts';
 import { checkHeader, readPage } from '../../src/formats/parquet/pages.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import files from './fixtures/files.json';
 import { loadSource, readFailure, readSource } from './sources.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-/** A file of another writer: see fixtures/make.py. */
+/** Reads a file that another program has written: see fixtures/make.py. */
 const readFixture = (name: keyof typeof files): Uint8Array => Uint8Array.from(Buffer.from(files[name], 'base64'));
 
-/** The rows of `many` in fixtures/make.py. */
-const ROWS = Array.from({ length: 300 }, (_, row) => ({
+/** The rows of the table `many` in fixtures/make.py. */
+const EXPECTED_ROWS = Array.from({ length: 300 }, (_, row) => ({
   n: row,
   texto: row % 7 === 0 ? null : `linha ${row % 50}`,
   fracao: row % 3 === 0 ? null : row / 8,
@@ -25,13 +25,13 @@ const ROWS = Array.from({ length: 300 }, (_, row) => ({
   sim: row % 2 === 0,
 }));
 
-interface Changes {
+interface FileChanges {
   change?: (writer: ParquetWriter) => void;
   codec?: 'UNCOMPRESSED' | 'SNAPPY';
 }
 
-/** A file of one column of numbers, changed before its end is written. */
-function makeParquetFile(values: number[], { change = () => {}, codec = 'SNAPPY' }: Changes = {}): Uint8Array {
+/** Makes a file of one column of numbers, changed before its footer is written. */
+function makeParquetFile(values: number[], { change = () => {}, codec = 'SNAPPY' }: FileChanges = {}): Uint8Array {
   const bytes = new ByteWriter();
   const writer = new ParquetWriter({
     writer: bytes,
@@ -146,16 +146,16 @@ describe('a Parquet file', () => {
         lista_de_grupos: '[null]',
       }),
     ]);
-    const evidence = Object.fromEntries(
+    const evidenceByName = Object.fromEntries(
       schema.columns.map(({ name, evidence }: { name: string; evidence: object }) => [name, evidence]),
     );
-    expect(evidence).toMatchObject({
+    expect(evidenceByName).toMatchObject({
       f16: { nulls: 2, not_numbers: 1 },
       f32: { nulls: 2, not_numbers: 1 },
       f64: { nulls: 1, not_numbers: 1 },
       ns_fino: { counter_example: { line: 1 } },
     });
-    expect(evidence.d9).not.toHaveProperty('not_numbers');
+    expect(evidenceByName.d9).not.toHaveProperty('not_numbers');
     expect(schema.dialect).toMatchObject({ delimiter: null, quote: null, header: true, sheet: null });
   });
 
@@ -165,18 +165,18 @@ describe('a Parquet file', () => {
     expect(rows).toEqual([{ quando: '2024-01-31T12:30:15.123456Z' }, { quando: null }]);
   });
 
-  const whole = (Object.keys(files) as (keyof typeof files)[]).filter((name) => /^\w+-[\d.]+$|^delta/.test(name));
-  it.each(whole)('is read with every row once: %s', async (name) => {
+  const wholeFiles = (Object.keys(files) as (keyof typeof files)[]).filter((name) => /^\w+-[\d.]+$|^delta/.test(name));
+  it.each(wholeFiles)('is read with every row once: %s', async (name) => {
     const { types, rows } = await loadSource(company, 'a.parquet', readFixture(name));
     expect(types).toEqual({ n: 'integer', texto: 'text', fracao: 'decimal', lista: 'text', sim: 'boolean' });
-    expect(rows).toEqual(ROWS);
+    expect(rows).toEqual(EXPECTED_ROWS);
   });
 
   it.each(['snappy-1.0', 'zstd-2.0'] as const)('is read completely over many small messages: %s', async (name) => {
     const { rows } = await loadSource(company, 'b.parquet', readFixture(name), {
       env: { UPLOAD_MESSAGE_BYTES: '2000' },
     });
-    expect(rows).toEqual(ROWS);
+    expect(rows).toEqual(EXPECTED_ROWS);
   });
 
   it('is read when it is written by our own exporter', async () => {
@@ -217,9 +217,9 @@ describe('a Parquet file', () => {
   it('is read, or fails its job with a known error, whichever byte is changed', async () => {
     const bytes = readFixture('zstd-1.0');
     for (let at = 5; at < bytes.length; at += Math.ceil(bytes.length / 12)) {
-      const changed = bytes.slice();
-      changed[at] = (changed[at] ?? 0) ^ 0x55;
-      const { status, error } = await readSource(company, 'e.parquet', changed);
+      const changedBytes = bytes.slice();
+      changedBytes[at] = (changedBytes[at] ?? 0) ^ 0x55;
+      const { status, error } = await readSource(company, 'e.parquet', changedBytes);
       expect(['waiting_confirm', 'failed']).toContain(status);
       if (error) expect(error.code).toMatch(/^PARQUET_|^UNREADABLE_BYTES|^RECORD_TOO|^NUL_|^NO_/);
     }
@@ -238,17 +238,17 @@ function makeEncryptedFile(): Uint8Array {
   return bytes;
 }
 
-const TRILLION = 10n ** 12n;
+const TRILLION_ROWS = 10n ** 12n;
 
 function claimRows(writer: ParquetWriter): void {
-  writer.num_rows = TRILLION;
+  writer.num_rows = TRILLION_ROWS;
 }
 
 function claimAll(writer: ParquetWriter): void {
   claimRows(writer);
   for (const group of writer.row_groups) {
-    group.num_rows = TRILLION;
-    for (const { meta_data: data } of group.columns) if (data) data.num_values = TRILLION;
+    group.num_rows = TRILLION_ROWS;
+    for (const { meta_data: data } of group.columns) if (data) data.num_values = TRILLION_ROWS;
   }
 }
 
@@ -263,14 +263,14 @@ function claimOffset(writer: ParquetWriter): void {
 
 describe('a Parquet page', () => {
   const leaf = { element: { name: 'n', type: 'INT32' }, path: [], defined: 0, repeated: 0 } as unknown as Leaf;
-  const headerOf = (unpacked: number, values: number): PageHeader =>
+  const makePageHeader = (unpacked: number, values: number): PageHeader =>
     ({
       type: 'DATA_PAGE',
       compressed_page_size: 100,
       uncompressed_page_size: unpacked,
       data_page_header: { num_values: values, encoding: 'PLAIN' },
     }) as PageHeader;
-  const faultOf = (work: () => unknown) => {
+  const readFault = (work: () => unknown) => {
     try {
       work();
     } catch (error) {
@@ -280,39 +280,48 @@ describe('a Parquet page', () => {
   };
 
   it('is refused before unpacking when its header claims too large a size or too many values', () => {
-    expect(faultOf(() => checkHeader(headerOf(2 ** 31 - 1, 10), 'n'))).toBe('page_too_large');
-    expect(faultOf(() => checkHeader(headerOf(-1, 10), 'n'))).toBe('damaged');
-    expect(faultOf(() => checkHeader(headerOf(1000, 2 ** 31 - 1), 'n'))).toBe('page_too_large');
-    expect(faultOf(() => checkHeader(headerOf(1000, 10), 'n'))).toBe('none');
+    expect(readFault(() => checkHeader(makePageHeader(2 ** 31 - 1, 10), 'n'))).toBe('page_too_large');
+    expect(readFault(() => checkHeader(makePageHeader(-1, 10), 'n'))).toBe('damaged');
+    expect(readFault(() => checkHeader(makePageHeader(1000, 2 ** 31 - 1), 'n'))).toBe('page_too_large');
+    expect(readFault(() => checkHeader(makePageHeader(1000, 10), 'n'))).toBe('none');
   });
 
   it('is refused when it unpacks to more than its header says', () => {
-    const bomb = new Uint8Array(gzipSync(Buffer.alloc(50_000_000)));
-    expect(faultOf(() => readPage(bomb, headerOf(40, 10), leaf, 'GZIP', 'n'))).toBe('damaged');
+    const gzipBomb = new Uint8Array(gzipSync(Buffer.alloc(50_000_000)));
+    expect(readFault(() => readPage(gzipBomb, makePageHeader(40, 10), leaf, 'GZIP', 'n'))).toBe('damaged');
   });
 
   it.each(['RLE_DICTIONARY', 'PLAIN_DICTIONARY'])('is refused when a run claims two billion values: %s', (encoding) => {
     const bytes = Uint8Array.of(1, 0xfe, 0xff, 0xff, 0xff, 0x0f, 1);
-    const header = headerOf(bytes.length, 10);
+    const header = makePageHeader(bytes.length, 10);
     if (header.data_page_header) header.data_page_header.encoding = encoding as never;
-    expect(faultOf(() => readPage(bytes, header, leaf, 'UNCOMPRESSED', 'n'))).toBe('damaged');
+    expect(readFault(() => readPage(bytes, header, leaf, 'UNCOMPRESSED', 'n'))).toBe('damaged');
   });
 
   it('is refused when its delta-encoded values would become too large', () => {
     const text = { ...leaf, element: { name: 'n', type: 'BYTE_ARRAY' } } as Leaf;
     // 200 values, whose prefixes grow by a million each.
-    const prefixes = [...varint(128), 1, ...varint(200), 0, ...zigzag(1_000_000), 0, ...zigzag(1_000_000), 0];
-    const header = headerOf(prefixes.length + 20, 200);
+    const prefixes = [
+      ...encodeVarint(128),
+      1,
+      ...encodeVarint(200),
+      0,
+      ...encodeZigzag(1_000_000),
+      0,
+      ...encodeZigzag(1_000_000),
+      0,
+    ];
+    const header = makePageHeader(prefixes.length + 20, 200);
     if (header.data_page_header) header.data_page_header.encoding = 'DELTA_BYTE_ARRAY';
-    const suffixes = [...varint(128), 1, ...varint(200), 0, ...zigzag(0), 0, ...zigzag(0), 0];
+    const suffixes = [...encodeVarint(128), 1, ...encodeVarint(200), 0, ...encodeZigzag(0), 0, ...encodeZigzag(0), 0];
     const bytes = Uint8Array.from([...prefixes, ...suffixes]);
     header.uncompressed_page_size = bytes.length;
-    expect(faultOf(() => readPage(bytes, header, text, 'UNCOMPRESSED', 'n'))).toBe('page_too_large');
+    expect(readFault(() => readPage(bytes, header, text, 'UNCOMPRESSED', 'n'))).toBe('page_too_large');
   });
 });
 
-function varint(value: number): number[] {
-  return value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)];
+function encodeVarint(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...encodeVarint(value >>> 7)];
 }
 
-const zigzag = (value: number): number[] => varint(value << 1);
+const encodeZigzag = (value: number): number[] => encodeVarint(value << 1);

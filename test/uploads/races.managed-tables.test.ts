@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createStagedJob, makeFileOf } from './staged.ts';
 import {
   cancelJob,
@@ -19,19 +19,22 @@ import {
   waitForEnd,
 } from './support.ts';
 
-/** A load has locked nothing yet: a rival here comes first, whole. */
+/** Matches a statement before a load has locked anything: concurrent work that runs here is completed first. */
 const SELECT_JOB_STATUS = /SELECT status, step, state/;
-/** A load has moved its rows, and holds its locks until it commits: a rival here waits for them, and comes after it. */
+/**
+ * Matches a statement when a load has moved its rows and holds its locks until it commits: concurrent work that runs here waits
+ * for the locks.
+ */
 const DROP_STAGING_TABLE = /DROP TABLE/;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 let tableCount = 0;
 
-/** A table with the numbers from 0 below `count`. */
+/** Creates a table with the numbers from 0 below `count`. */
 async function createNumberTable(count: number) {
   const id = await createTable(company.as, `corrida_${++tableCount}`, [column('n', 'integer', false)]);
   const routes = makeTableRoutes(company.as, id);
@@ -43,8 +46,8 @@ async function createNumberTable(count: number) {
 const makeNumbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n);
 const readNumbers = async (id: string) => (await readRows(company, id)).map(({ n }) => n as number);
 
-/** The table's number of rows is exact, and nothing is left of any load. */
-async function expectWholeTable(id: string): Promise<void> {
+/** Expects that the table's row count is exact, and that nothing is left of any load. */
+async function expectConsistentTable(id: string): Promise<void> {
   const rows = await readNumbers(id);
   expect((await makeTableRoutes(company.as, id).get()).body.row_count).toBe(rows.length);
   expect(await listTables(company)).not.toContainEqual(expect.stringMatching(/^console/));
@@ -56,12 +59,15 @@ describe('a reader of rows that are replaced', () => {
     async (statement) => {
       const { id, routes } = await createNumberTable(6);
       const job = await createStagedJob(company, id, makeNumbers(1000, 9), 'replace');
-      const read = async () => [(await routes.rows()).body, await readNumbers(id)];
-      const { outcome } = await rivalBeforeStatement(company.id, statement, read);
+      const readCountAndNumbers = async () => [(await routes.rows()).body, await readNumbers(id)];
+      const { outcome } = await runBeforeNextStatement(company.id, statement, readCountAndNumbers);
       expect(await job.publish()).toBe('done');
       expect(await outcome).toEqual([expect.objectContaining({ total: 6, quantity: 6 }), makeNumbers(0, 6)]);
-      expect(await read()).toEqual([expect.objectContaining({ total: 9, quantity: 9 }), makeNumbers(1000, 9)]);
-      await expectWholeTable(id);
+      expect(await readCountAndNumbers()).toEqual([
+        expect.objectContaining({ total: 9, quantity: 9 }),
+        makeNumbers(1000, 9),
+      ]);
+      await expectConsistentTable(id);
     },
   );
 });
@@ -69,10 +75,10 @@ describe('a reader of rows that are replaced', () => {
 describe('two loads into one table', () => {
   const A = makeNumbers(1000, 50);
   const B = makeNumbers(2000, 50);
-  const OLD = makeNumbers(0, 10);
-  const loadedInto = (rows: number[], mode: string, loaded: number[]) =>
-    mode === 'replace' ? loaded : [...rows, ...loaded];
-  const keyOf = (mode: string) => (mode === 'upsert' ? ['n'] : []);
+  const OLD_NUMBERS = makeNumbers(0, 10);
+  const makeLoadedRows = (rows: number[], mode: string, loadedNumbers: number[]) =>
+    mode === 'replace' ? loadedNumbers : [...rows, ...loadedNumbers];
+  const getKey = (mode: string) => (mode === 'upsert' ? ['n'] : []);
 
   describe.each([
     ['append', 'append'],
@@ -87,24 +93,25 @@ describe('two loads into one table', () => {
     it.each([
       ['the first is done before the second locks anything', SELECT_JOB_STATUS, true],
       ['the first waits for the second', DROP_STAGING_TABLE, false],
-    ])('end as if one came after the other: %s', async (_order, statement, isFirstFirst) => {
-      const { id } = await createNumberTable(OLD.length);
-      const one = await createStagedJob(company, id, A, first, keyOf(first));
-      const other = await createStagedJob(company, id, B, second, keyOf(second));
-      const { outcome } = await rivalBeforeStatement(company.id, statement, one.publish);
+    ])('end as if one load came after the other: %s', async (_order, statement, isFirstLoadFirst) => {
+      const { id } = await createNumberTable(OLD_NUMBERS.length);
+      const firstJob = await createStagedJob(company, id, A, first, getKey(first));
+      const other = await createStagedJob(company, id, B, second, getKey(second));
+      const { outcome } = await runBeforeNextStatement(company.id, statement, firstJob.publish);
       expect([await other.publish(), await outcome]).toEqual(['done', 'done']);
-      for (const { jobId } of [one, other]) expect(await readJob(company, jobId)).toMatchObject({ status: 'done' });
+      for (const { jobId } of [firstJob, other])
+        expect(await readJob(company, jobId)).toMatchObject({ status: 'done' });
       expect(await readNumbers(id)).toEqual(
-        isFirstFirst
-          ? loadedInto(loadedInto(OLD, first, A), second, B)
-          : loadedInto(loadedInto(OLD, second, B), first, A),
+        isFirstLoadFirst
+          ? makeLoadedRows(makeLoadedRows(OLD_NUMBERS, first, A), second, B)
+          : makeLoadedRows(makeLoadedRows(OLD_NUMBERS, second, B), first, A),
       );
-      await expectWholeTable(id);
+      await expectConsistentTable(id);
     });
   });
 
   it('both succeed when their messages alternate', async () => {
-    const { id } = await createNumberTable(OLD.length);
+    const { id } = await createNumberTable(OLD_NUMBERS.length);
     const queue = createHeldQueue();
     const jobIds = [await uploadFiles(company, [makeFileOf(A)], { ...queue, into: id })];
     jobIds.push(await uploadFiles(company, [makeFileOf(B)], { ...queue, into: id }));
@@ -115,8 +122,8 @@ describe('two loads into one table', () => {
     }
     await deliverAllMessages(queue);
     for (const jobId of jobIds) expect(await readJob(company, jobId)).toMatchObject({ status: 'done' });
-    expect(await readNumbers(id)).toEqual([...OLD, ...A, ...B]);
-    await expectWholeTable(id);
+    expect(await readNumbers(id)).toEqual([...OLD_NUMBERS, ...A, ...B]);
+    await expectConsistentTable(id);
   });
 });
 
@@ -126,12 +133,12 @@ describe('a load that another delivery of its message publishes first', () => {
     async (mode, ...key) => {
       const { id } = await createNumberTable(3);
       const job = await createStagedJob(company, id, [10, 11], mode, key);
-      const { outcome } = await rivalBeforeStatement(company.id, /SELECT status, step, state/, job.publish);
+      const { outcome } = await runBeforeNextStatement(company.id, /SELECT status, step, state/, job.publish);
       expect(await job.publish()).toBe('done');
       expect(await outcome).toBe('done');
       expect(await readJob(company, job.jobId)).toMatchObject({ status: 'done', error: null });
       expect(await readNumbers(id)).toEqual(mode === 'replace' ? [10, 11] : [0, 1, 2, 10, 11]);
-      await expectWholeTable(id);
+      await expectConsistentTable(id);
     },
   );
 });
@@ -140,15 +147,15 @@ describe('a load that has locked its job', () => {
   it('keeps another delivery of its message waiting until its rows are in the table', async () => {
     const { id } = await createNumberTable(3);
     const job = await createStagedJob(company, id, [10, 11], 'append');
-    const { outcome } = await rivalBeforeStatement(company.id, /FROM console\.managed_tables/, job.publish);
+    const { outcome } = await runBeforeNextStatement(company.id, /FROM console\.managed_tables/, job.publish);
     expect(await job.publish()).toBe('done');
     expect(await outcome).toBe('done');
     expect(await readJob(company, job.jobId)).toMatchObject({ status: 'done', error: null });
     expect(await readNumbers(id)).toEqual([0, 1, 2, 10, 11]);
-    await expectWholeTable(id);
+    await expectConsistentTable(id);
   });
 
-  it('fails when the columns of its table differ from those that were confirmed', async () => {
+  it('fails when the columns of its table differ from the confirmed columns', async () => {
     const { id } = await createNumberTable(3);
     const job = await createStagedJob(company, id, [10, 11], 'append');
     // Routes refuse to change a table under a load: somebody has worked by hand, or restored a backup.
@@ -164,7 +171,7 @@ describe('a load that has locked its job', () => {
 });
 
 describe('an upload job that has waited too long for its confirmation', () => {
-  it('goes on when it is confirmed just before the sweep expires it', async () => {
+  it('continues when it is confirmed just before the sweep expires it', async () => {
     const queue = createHeldQueue();
     const { id } = await createNumberTable(1);
     const jobId = await uploadFiles(company, [makeFileOf([7])], { ...queue, into: id });
@@ -175,7 +182,7 @@ describe('an upload job that has waited too long for its confirmation', () => {
         jobId,
       ]),
     );
-    const { outcome } = await rivalBeforeStatement(company.id, /SELECT status, step, state/, () =>
+    const { outcome } = await runBeforeNextStatement(company.id, /SELECT status, step, state/, () =>
       confirmJob(company, jobId, { columns }, queue),
     );
     await runSweep(queue, 2 * 60_000);
@@ -187,13 +194,13 @@ describe('an upload job that has waited too long for its confirmation', () => {
 });
 
 describe('a load beside manual changes of the same table', () => {
-  const LOADED = makeNumbers(1000, 20);
+  const LOADED_NUMBERS = makeNumbers(1000, 20);
 
-  async function changedAt(statement: RegExp, mode: string) {
+  async function changeTableAt(statement: RegExp, mode: string) {
     const { id, routes } = await createNumberTable(4);
     const [zero, one] = await readRows(company, id);
-    const job = await createStagedJob(company, id, LOADED, mode);
-    const { outcome } = await rivalBeforeStatement(company.id, statement, async () => [
+    const job = await createStagedJob(company, id, LOADED_NUMBERS, mode);
+    const { outcome } = await runBeforeNextStatement(company.id, statement, async () => [
       (await routes.updateRow(zero?.id as string, { n: 99 })).status,
       (await routes.deleteRow(one?.id as string)).status,
       (await routes.insert([{ n: 77 }, { n: 78 }])).status,
@@ -201,23 +208,26 @@ describe('a load beside manual changes of the same table', () => {
     expect(await job.publish()).toBe('done');
     const statuses = await outcome;
     expect(await readJob(company, job.jobId)).toMatchObject({ status: 'done' });
-    await expectWholeTable(id);
+    await expectConsistentTable(id);
     return { statuses, rows: await readNumbers(id) };
   }
 
   it('is done after changes that come before its locks', async () => {
-    const CHANGED = [200, 204, 201];
-    const appended = await changedAt(SELECT_JOB_STATUS, 'append');
-    expect(appended).toEqual({ statuses: CHANGED, rows: [99, 2, 3, 77, 78, ...LOADED] });
-    expect(await changedAt(SELECT_JOB_STATUS, 'replace')).toEqual({ statuses: CHANGED, rows: LOADED });
+    const CHANGE_STATUSES = [200, 204, 201];
+    const appendedRows = await changeTableAt(SELECT_JOB_STATUS, 'append');
+    expect(appendedRows).toEqual({ statuses: CHANGE_STATUSES, rows: [99, 2, 3, 77, 78, ...LOADED_NUMBERS] });
+    expect(await changeTableAt(SELECT_JOB_STATUS, 'replace')).toEqual({
+      statuses: CHANGE_STATUSES,
+      rows: LOADED_NUMBERS,
+    });
   });
 
   it('is done before changes that wait for its locks', async () => {
-    const appended = await changedAt(DROP_STAGING_TABLE, 'append');
-    expect(appended).toEqual({ statuses: [200, 204, 201], rows: [99, 2, 3, ...LOADED, 77, 78] });
+    const appendedRows = await changeTableAt(DROP_STAGING_TABLE, 'append');
+    expect(appendedRows).toEqual({ statuses: [200, 204, 201], rows: [99, 2, 3, ...LOADED_NUMBERS, 77, 78] });
     // What it replaces is gone for whoever waited.
-    const replaced = await changedAt(DROP_STAGING_TABLE, 'replace');
-    expect(replaced).toEqual({ statuses: [404, 404, 201], rows: [...LOADED, 77, 78] });
+    const replacedRows = await changeTableAt(DROP_STAGING_TABLE, 'replace');
+    expect(replacedRows).toEqual({ statuses: [404, 404, 201], rows: [...LOADED_NUMBERS, 77, 78] });
   });
 });
 
@@ -230,33 +240,33 @@ describe('an upload into a table', () => {
     ];
 
   it.each(changes)(
-    'starts with the changed table, or is refused, when the table is %s just before',
-    async (what, change) => {
+    'starts with the changed table, or is refused, when the table is %s just before the upload',
+    async (changeName, change) => {
       const { id, routes } = await createNumberTable(3);
-      const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => change(routes));
-      const started = await postFiles(company, [makeFileOf([10, 11])], { into: id });
-      expect((await outcome).status).toBe(what === 'deleted' ? 204 : 200);
-      if (what === 'deleted') return expect(started.status).toBe(404);
-      const { inferred_schema: schema } = await waitForAnalysis(company, started.body.job_id);
-      await confirmJob(company, started.body.job_id, { columns: schema.columns });
-      expect(await waitForEnd(company, started.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
-      expect(await readNumbers(id)).toEqual(what === 'emptied' ? [10, 11] : [0, 1, 2, 10, 11]);
+      const { outcome } = await runBeforeNextStatement(company.id, /FOR NO KEY UPDATE/, () => change(routes));
+      const startAnswer = await postFiles(company, [makeFileOf([10, 11])], { into: id });
+      expect((await outcome).status).toBe(changeName === 'deleted' ? 204 : 200);
+      if (changeName === 'deleted') return expect(startAnswer.status).toBe(404);
+      const { inferred_schema: schema } = await waitForAnalysis(company, startAnswer.body.job_id);
+      await confirmJob(company, startAnswer.body.job_id, { columns: schema.columns });
+      expect(await waitForEnd(company, startAnswer.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
+      expect(await readNumbers(id)).toEqual(changeName === 'emptied' ? [10, 11] : [0, 1, 2, 10, 11]);
       expect((await routes.get()).body.display_name).toBe(
-        what === 'renamed' ? `outra_${tableCount}` : `corrida_${tableCount}`,
+        changeName === 'renamed' ? `outra_${tableCount}` : `corrida_${tableCount}`,
       );
-      await expectWholeTable(id);
+      await expectConsistentTable(id);
     },
   );
 
-  it.each(changes)('keeps the table from being %s once it has begun', async (_what, change) => {
+  it.each(changes)('keeps the table from being %s once the upload has begun', async (_what, change) => {
     const { id, routes } = await createNumberTable(3);
-    const inserting = /INSERT INTO console\.upload_jobs/;
-    const { outcome } = await rivalBeforeStatement(company.id, inserting, () => change(routes));
-    const started = await postFiles(company, [makeFileOf([10, 11])], { into: id });
-    expect([started.status, (await outcome).status]).toEqual([201, 409]);
+    const jobInsert = /INSERT INTO console\.upload_jobs/;
+    const { outcome } = await runBeforeNextStatement(company.id, jobInsert, () => change(routes));
+    const startAnswer = await postFiles(company, [makeFileOf([10, 11])], { into: id });
+    expect([startAnswer.status, (await outcome).status]).toEqual([201, 409]);
     expect(await readNumbers(id)).toEqual([0, 1, 2]);
-    await waitForAnalysis(company, started.body.job_id);
-    await cancelJob(company, started.body.job_id);
+    await waitForAnalysis(company, startAnswer.body.job_id);
+    await cancelJob(company, startAnswer.body.job_id);
   });
 });
 
@@ -264,8 +274,8 @@ describe('the analysis of an upload', () => {
   it('stays cancelled when it is cancelled just before its end', async () => {
     const queue = createHeldQueue();
     const jobId = await uploadFiles(company, [makeFileOf([1, 2])], queue);
-    const cancelling = () => cancelJob(company, jobId);
-    const { outcome } = await rivalBeforeStatement(company.id, /SET status = 'waiting_confirm'/, cancelling);
+    const cancelConcurrently = () => cancelJob(company, jobId);
+    const { outcome } = await runBeforeNextStatement(company.id, /SET status = 'waiting_confirm'/, cancelConcurrently);
     await deliverAllMessages(queue);
     await outcome;
     expect(await readJob(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } });
@@ -273,28 +283,28 @@ describe('the analysis of an upload', () => {
 });
 
 describe('the confirmation of an upload job', () => {
-  const aWaitingJob = async () => {
+  const createWaitingJob = async () => {
     const queue = createHeldQueue();
     const jobId = await uploadFiles(company, [makeFileOf([1, 2])], queue);
     await deliverAllMessages(queue);
     const { columns } = (await readJob(company, jobId)).inferred_schema;
     return (display_name: string) => confirmJob(company, jobId, { display_name, columns }, queue);
   };
-  const confirming = /SET status = 'inserting'/;
+  const jobConfirmation = /SET status = 'inserting'/;
 
   it('is refused when another request confirms the job at the same moment', async () => {
-    const confirmAs = await aWaitingJob();
-    const { outcome } = await rivalBeforeStatement(company.id, confirming, () => confirmAs('confirmada_antes'));
-    const late = await confirmAs('confirmada_depois');
-    expect([(await outcome).status, late.status]).toEqual([200, 400]);
-    expect(late.body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
+    const confirmAs = await createWaitingJob();
+    const { outcome } = await runBeforeNextStatement(company.id, jobConfirmation, () => confirmAs('confirmada_antes'));
+    const lateConfirmation = await confirmAs('confirmada_depois');
+    expect([(await outcome).status, lateConfirmation.status]).toEqual([200, 400]);
+    expect(lateConfirmation.body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
   });
 
   it('is refused when another job is confirmed with the same table name at the same moment', async () => {
-    const [first, second] = [await aWaitingJob(), await aWaitingJob()];
-    const { outcome } = await rivalBeforeStatement(company.id, confirming, () => first('disputada'));
-    const late = await second('disputada');
-    expect([(await outcome).status, late.status]).toEqual([200, 400]);
-    expect(late.body.error_code).toBe('MANAGED_TABLE_DUPLICATE_NAME');
+    const [first, second] = [await createWaitingJob(), await createWaitingJob()];
+    const { outcome } = await runBeforeNextStatement(company.id, jobConfirmation, () => first('disputada'));
+    const lateConfirmation = await second('disputada');
+    expect([(await outcome).status, lateConfirmation.status]).toEqual([200, 400]);
+    expect(lateConfirmation.body.error_code).toBe('MANAGED_TABLE_DUPLICATE_NAME');
   });
 });

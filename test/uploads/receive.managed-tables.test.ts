@@ -1,17 +1,20 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
 import { cancelJob, listStoredFiles, makeFile, postFiles, readJob, waitForAnalysis } from './support.ts';
 
-const MEBIBYTE = 1024 * 1024;
-const BOUNDARY = 'a-boundary';
+const MEBIBYTE_BYTES = 1024 * 1024;
+const FORM_BOUNDARY = 'a-boundary';
 const encoder = new TextEncoder();
 
 const formatPartHead = (filename: string) =>
-  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="${filename}"\r\nContent-Type: text/csv\r\n\r\n`;
+  `--${FORM_BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="${filename}"\r\nContent-Type: text/csv\r\n\r\n`;
 
-/** A body of one file of `bytes` bytes, made as it is read. */
-function streamForm(bytes: number, { filename = 'grande.csv', end = `\r\n--${BOUNDARY}--\r\n` } = {}): ReadableStream {
+/** Streams a form with one file of `bytes` bytes, which are generated as the form is read. */
+function streamForm(
+  bytes: number,
+  { filename = 'grande.csv', end = `\r\n--${FORM_BOUNDARY}--\r\n` } = {},
+): ReadableStream {
   const block = encoder.encode('1234567,abcdefg\n'.repeat(4096));
   let left = bytes;
   return new ReadableStream({
@@ -33,16 +36,16 @@ function streamForm(bytes: number, { filename = 'grande.csv', end = `\r\n--${BOU
 describe('the upload route', () => {
   let company: Company;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
+    company = await createProvisionedCompany();
   });
 
-  const post = (body: BodyInit, headers: Record<string, string> = {}) =>
+  const postForm = (body: BodyInit, headers: Record<string, string> = {}) =>
     company.as.post('/v1/managed-tables/upload', {
       body,
-      headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}`, ...headers },
+      headers: { 'content-type': `multipart/form-data; boundary=${FORM_BOUNDARY}`, ...headers },
     });
 
-  async function leavesNothing(): Promise<void> {
+  async function expectNothingLeft(): Promise<void> {
     expect(await listStoredFiles(company)).toEqual([]);
     expect((await company.as.get('/v1/managed-tables/upload-jobs/active')).body).toEqual({ records: [] });
   }
@@ -60,7 +63,7 @@ describe('the upload route', () => {
         details: { file: name },
       });
       expect(body.error).toMatch(/tipo/);
-      await leavesNothing();
+      await expectNothingLeft();
     },
   );
 
@@ -70,71 +73,71 @@ describe('the upload route', () => {
     form.append('files', makeFile('boa.csv', 'a,b\n1,2\n'));
     const { status, body } = await company.as.post('/v1/managed-tables/upload', { body: form });
     expect([status, body.details.map(({ field }: { field: string }) => field)]).toEqual([422, ['mod', 'file']]);
-    await leavesNothing();
+    await expectNothingLeft();
   });
 
   it('refuses a form without files', async () => {
     const { status, body } = await postFiles(company, []);
     expect({ status, code: body.error_code }).toEqual({ status: 422, code: 'UPLOAD_NO_FILES' });
     // What a browser sends when nobody chose a file.
-    const unchosen = await post(`${formatPartHead('')}\r\n--${BOUNDARY}--\r\n`);
-    expect(unchosen.body.error_code).toBe('UPLOAD_NO_FILES');
-    await leavesNothing();
+    const unchosenFile = await postForm(`${formatPartHead('')}\r\n--${FORM_BOUNDARY}--\r\n`);
+    expect(unchosenFile.body.error_code).toBe('UPLOAD_NO_FILES');
+    await expectNothingLeft();
   });
 
   it('refuses more than ten files', async () => {
     const files = Array.from({ length: 11 }, (_, index) => makeFile(`${index}.csv`, 'a,b\n1,2\n'));
     const { status, body } = await postFiles(company, files);
     expect({ status, code: body.error_code }).toEqual({ status: 422, code: 'UPLOAD_TOO_MANY_FILES' });
-    await leavesNothing();
+    await expectNothingLeft();
   });
 
   it.each([
     ['says less', '1000'],
-    ['says more', String(300 * MEBIBYTE)],
+    ['says more', String(300 * MEBIBYTE_BYTES)],
     ['is missing', undefined],
-  ])('refuses more than 100 MiB by the bytes that arrive when Content-Length %s', async (_, length) => {
+  ])('refuses more than 100 MiB, counted by the bytes that arrive when Content-Length %s', async (_, length) => {
     const headers = length === undefined ? undefined : { 'content-length': length };
-    const { status, body } = await post(streamForm(100 * MEBIBYTE + 1), headers);
+    const { status, body } = await postForm(streamForm(100 * MEBIBYTE_BYTES + 1), headers);
     expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
-    await leavesNothing();
+    await expectNothingLeft();
   });
 
   it('refuses files that exceed 100 MiB together', async () => {
-    const half = new Uint8Array(51 * MEBIBYTE).fill(97);
-    const { status, body } = await postFiles(company, [makeFile('a.csv', half), makeFile('b.csv', half)]);
+    const halfFile = new Uint8Array(51 * MEBIBYTE_BYTES).fill(97);
+    const { status, body } = await postFiles(company, [makeFile('a.csv', halfFile), makeFile('b.csv', halfFile)]);
     expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
-    await leavesNothing();
+    await expectNothingLeft();
   });
 
   it.each([
-    ['inside a file', streamForm(9 * MEBIBYTE, { end: '' })],
-    ['inside a header', `--${BOUNDARY}\r\nContent-Disposition: form-data; na`],
+    ['inside a file', streamForm(9 * MEBIBYTE_BYTES, { end: '' })],
+    ['inside a header', `--${FORM_BOUNDARY}\r\nContent-Disposition: form-data; na`],
     ['before its first byte', ''],
   ])('refuses a body that is cut off %s', async (_, body) => {
-    const { status, body: answer } = await post(body);
+    const { status, body: answer } = await postForm(body);
     expect(status).toBe(400);
     expect(answer.error).toMatch(/incompleto/);
-    await leavesNothing();
+    await expectNothingLeft();
   });
 
   it.each(['application/json', 'text/csv', 'multipart/form-data', 'multipart/mixed; boundary=x'])(
     'refuses a body of type %s',
     async (type) => {
-      const { status, body } = await post('{}', { 'content-type': type });
+      const { status, body } = await postForm('{}', { 'content-type': type });
       expect(status).toBe(400);
       expect(body.error).toMatch(/multipart\/form-data/);
-      await leavesNothing();
+      await expectNothingLeft();
     },
   );
 
   it.each([
-    [8 * MEBIBYTE - 16, ['0']],
-    [8 * MEBIBYTE, ['0/0']],
-    [8 * MEBIBYTE + 16, ['0/0', '0/1']],
-    [16 * MEBIBYTE, ['0/0', '0/1']],
+    [8 * MEBIBYTE_BYTES - 16, ['0']],
+    [8 * MEBIBYTE_BYTES, ['0/0']],
+    [8 * MEBIBYTE_BYTES + 16, ['0/0', '0/1']],
+    [16 * MEBIBYTE_BYTES, ['0/0', '0/1']],
   ])('stores and reads a file of %i bytes in pieces of 8 MiB', async (bytes, pieces) => {
-    const { status, body } = await post(streamForm(bytes));
+    const { status, body } = await postForm(streamForm(bytes));
     expect(status).toBe(201);
     const folder = `uploads/${company.id}/${body.job_id}/`;
     expect(await listStoredFiles(company)).toEqual(pieces.map((piece) => `${folder}${piece}`));
@@ -147,7 +150,7 @@ describe('the upload route', () => {
   });
 
   it('reports a missing database before a wrong file type', async () => {
-    const unprovisioned = await aCompany();
+    const unprovisioned = await createOwnedCompany();
     const { status, body } = await postFiles(unprovisioned, [makeFile('notas.pdf', 'x')]);
     expect({ status, code: body.error_code }).toEqual({ status: 400, code: 'MANAGED_DATABASE_NOT_PROVISIONED' });
   });

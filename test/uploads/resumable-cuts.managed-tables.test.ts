@@ -9,58 +9,58 @@ import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { appendBytes } from '../../src/modules/uploads/resumable.ts';
 import * as uploads from '../../src/modules/uploads/resumable-store.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
-import { createRandomChoices, type Random } from '../support/random.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { areEqual, makeCsvBytes, PIECE, readJobBytes, streamSlowly } from './tus.ts';
+import { createRandomChoices, type RandomChoices } from '../support/random.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { areEqual, makeCsvBytes, PIECE_BYTES, readJobBytes, streamSlowly } from './tus.ts';
 
-const COUNT = inject('randomUploads');
-const SENDER = 'a'.repeat(24);
-/** What everything is sent of. */
-const FILE_BYTES = makeCsvBytes(3 * PIECE, 11);
+const UPLOAD_COUNT = inject('randomUploads');
+const SENDER_ID = 'a'.repeat(24);
+/** The bytes from which all uploads are sent. */
+const FILE_BYTES = makeCsvBytes(3 * PIECE_BYTES, 11);
 
 describe('resumable uploads whose client, network, Worker, store and database fail at random', () => {
   let company: Company;
   let database: TenantSql;
   let close: () => Promise<void>;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
-    const opened = contextOf({});
-    close = opened.close;
-    database = await requireDatabase(opened.context);
+    company = await createProvisionedCompany();
+    const createdContext = createContext({});
+    close = createdContext.close;
+    database = await requireDatabase(createdContext.context);
   });
   afterAll(() => close());
 
   const sql = (text: string, values: unknown[] = []) => database.execute(text, values);
 
-  /** What a killed isolate leaves: its connections are gone, and so is whatever it had not stored. */
-  const kill = () =>
+  /** Does what the kill of an isolate does: its connections are closed, and everything it had not stored is lost. */
+  const killIsolate = () =>
     sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
     );
 
-  function contextOf(changed: object) {
+  function createContext(changedEnv: object) {
     const JOBS = { send: async () => {} };
-    const bindings = { ...env, JOBS, ...changed } as never;
+    const bindings = { ...env, JOBS, ...changedEnv } as never;
     const origin = { env: bindings, waitUntil: () => {}, correlationId: '', baseUrl: '', ip: null };
-    return openContext(origin, { kind: 'user', id: SENDER, companyId: company.id } as UserActor);
+    return openContext(origin, { kind: 'user', id: SENDER_ID, companyId: company.id } as UserActor);
   }
 
-  async function within<T>(changed: object, work: (ctx: PrincipalContext) => Promise<T>): Promise<T> {
-    const opened = contextOf(changed);
+  async function runInChangedContext<T>(changedEnv: object, work: (ctx: PrincipalContext) => Promise<T>): Promise<T> {
+    const createdContext = createContext(changedEnv);
     try {
-      return await work(opened.context);
+      return await work(createdContext.context);
     } finally {
-      await opened.close();
+      await createdContext.close();
     }
   }
 
-  async function begin(length: number): Promise<string> {
+  async function beginUpload(length: number): Promise<string> {
     const at = new Date().toISOString();
     const upload = {
       id: newId(Date.now()),
       companyId: company.id,
-      createdByUserId: SENDER,
+      createdByUserId: SENDER_ID,
       fileName: 'a.csv',
       mimeType: 'text/csv',
       userTableId: null,
@@ -80,65 +80,66 @@ describe('resumable uploads whose client, network, Worker, store and database fa
     'arrive byte for byte',
     async () => {
       const seed = inject('seed');
-      const failed: string[] = [];
-      for (let number = 0; number < COUNT; number += 1) {
-        const random = createRandomChoices(seed + number);
+      const failedSeeds: string[] = [];
+      for (let uploadNumber = 0; uploadNumber < UPLOAD_COUNT; uploadNumber += 1) {
+        const random = createRandomChoices(seed + uploadNumber);
         const length =
           1 +
           (random.chance(0.94)
             ? random.upTo(200_000)
-            : random.of([PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 7]) - 1);
+            : random.of([PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 2 * PIECE_BYTES, 2 * PIECE_BYTES + 7]) - 1);
         const from = random.upTo(FILE_BYTES.length - length);
         const bytes = FILE_BYTES.subarray(from, from + length);
-        const id = await begin(length);
+        const id = await beginUpload(length);
         await uploadAll(id, bytes, random);
-        if (!areEqual(await readJobBytes(company, id), bytes)) failed.push(`seed ${seed + number}, ${length} bytes`);
+        if (!areEqual(await readJobBytes(company, id), bytes))
+          failedSeeds.push(`seed ${seed + uploadNumber}, ${length} bytes`);
         // What is left is what the job needs.
         const { objects } = await env.FILES.list({ prefix: `uploads/${company.id}/${id}/` });
         await env.FILES.delete(objects.map(({ key }) => key));
       }
-      expect(failed).toEqual([]);
+      expect(failedSeeds).toEqual([]);
     },
-    60_000 + COUNT * 5_000,
+    60_000 + UPLOAD_COUNT * 5_000,
   );
 
-  /** Sends what is missing until all is there, as a client does that asks where to go on. */
-  async function uploadAll(id: string, bytes: Uint8Array, random: Random): Promise<void> {
-    const late: (() => Promise<unknown>)[] = [];
-    for (let tries = 0; tries < 100; tries += 1) {
-      const key = { id, companyId: company.id, createdByUserId: SENDER };
+  /** Sends missing bytes until all have arrived, as a client does that asks for the offset each time. */
+  async function uploadAll(id: string, bytes: Uint8Array, random: RandomChoices): Promise<void> {
+    const latePuts: (() => Promise<unknown>)[] = [];
+    for (let attemptNumber = 0; attemptNumber < 100; attemptNumber += 1) {
+      const key = { id, companyId: company.id, createdByUserId: SENDER_ID };
       const { received, isFinished } = (await uploads.readUpload(database, key)) as uploads.ResumableUpload;
       if (isFinished) {
         // What was put late lies elsewhere.
-        for (const put of late) await put();
+        for (const put of latePuts) await put();
         return;
       }
       // A client that gives up trouble sooner or later gets through.
-      const trouble =
-        tries < 4
+      const failureKind =
+        attemptNumber < 4
           ? random.of(['none', 'none', 'cut', 'cut', 'store', 'late', 'kill', 'killed early', 'two'] as const)
           : 'none';
-      await attempt(id, bytes, received, trouble, random, late);
+      await attemptUpload(id, bytes, received, failureKind, random, latePuts);
       if (random.chance(0.5))
         await sql('UPDATE console.resumable_uploads SET writer_until = now() WHERE id = $1', [id]);
-      if (late.length > 0 && random.chance(0.5)) await late.shift()?.();
+      if (latePuts.length > 0 && random.chance(0.5)) await latePuts.shift()?.();
     }
     throw new Error(`The upload ${id} does not end.`);
   }
 
-  async function attempt(
+  async function attemptUpload(
     id: string,
-    all: Uint8Array,
+    allBytes: Uint8Array,
     offset: number,
-    trouble: 'none' | 'cut' | 'store' | 'late' | 'kill' | 'killed early' | 'two',
-    random: Random,
-    late: (() => Promise<unknown>)[],
+    failureKind: 'none' | 'cut' | 'store' | 'late' | 'kill' | 'killed early' | 'two',
+    random: RandomChoices,
+    latePuts: (() => Promise<unknown>)[],
   ): Promise<void> {
-    const left = all.length - offset;
-    const end = random.chance(0.5) ? all.length : offset + random.upTo(left);
-    const part = all.subarray(offset, end);
-    const chunk = 1 + random.upTo(random.chance(0.5) ? 100_000 : PIECE) + (part.length >> 6);
-    const cutAfter = trouble === 'cut' ? random.upTo(part.length) : undefined;
+    const left = allBytes.length - offset;
+    const end = random.chance(0.5) ? allBytes.length : offset + random.upTo(left);
+    const part = allBytes.subarray(offset, end);
+    const chunk = 1 + random.upTo(random.chance(0.5) ? 100_000 : PIECE_BYTES) + (part.length >> 6);
+    const cutAfter = failureKind === 'cut' ? random.upTo(part.length) : undefined;
     const troubledAt = random.upTo(part.length);
     let isKilled = false;
     const body = () =>
@@ -146,41 +147,42 @@ describe('resumable uploads whose client, network, Worker, store and database fa
         chunk,
         ...(cutAfter !== undefined && { cutAfter }),
         before: async (at) => {
-          if (trouble !== 'killed early' || isKilled || at < troubledAt) return;
+          if (failureKind !== 'killed early' || isKilled || at < troubledAt) return;
           isKilled = true;
-          await kill();
+          await killIsolate();
         },
       });
     const troubledPut = random.upTo(2);
-    let puts = 0;
+    let putCount = 0;
     const FILES = {
       get: (key: string) => env.FILES.get(key),
       delete: (keys: string[]) => env.FILES.delete(keys),
       list: (options: R2ListOptions) => env.FILES.list(options),
       async put(key: string, bytes: Uint8Array) {
-        const isTroubled = puts++ === troubledPut;
-        const own = bytes.slice();
-        const put = () => env.FILES.put(key, own);
-        if (isTroubled && trouble === 'late') late.push(put);
-        if (isTroubled && trouble === 'kill') {
-          if (random.chance(0.5)) await put();
-          await kill();
+        const isTroubled = putCount++ === troubledPut;
+        const ownBytes = bytes.slice();
+        const storeBytes = () => env.FILES.put(key, ownBytes);
+        if (isTroubled && failureKind === 'late') latePuts.push(storeBytes);
+        if (isTroubled && failureKind === 'kill') {
+          if (random.chance(0.5)) await storeBytes();
+          await killIsolate();
         }
-        if (isTroubled && ['store', 'late', 'kill'].includes(trouble)) throw new Error(`the trouble is ${trouble}`);
-        return put();
+        if (isTroubled && ['store', 'late', 'kill'].includes(failureKind))
+          throw new Error(`the trouble is ${failureKind}`);
+        return storeBytes();
       },
     };
-    const isSummed = random.chance(0.2);
-    const summed = random.chance(0.3) ? all.subarray(0, 1) : part;
-    const value = isSummed ? createHash('sha1').update(summed).digest('base64') : '';
-    const checksum = isSummed ? { algorithm: 'SHA-1' as const, value } : undefined;
-    const announced = random.chance(0.5) ? part.length : 0;
-    const ask = () =>
-      within({ FILES }, (ctx) => appendBytes(ctx, id, { offset, bytes: body(), announced, checksum })).catch(
-        (error) => {
-          if (!(error instanceof Failure)) throw error;
-        },
-      );
-    await Promise.all(trouble === 'two' ? [ask(), ask()] : [ask()]);
+    const hasChecksum = random.chance(0.2);
+    const summedBytes = random.chance(0.3) ? allBytes.subarray(0, 1) : part;
+    const value = hasChecksum ? createHash('sha1').update(summedBytes).digest('base64') : '';
+    const checksum = hasChecksum ? { algorithm: 'SHA-1' as const, value } : undefined;
+    const announcedLength = random.chance(0.5) ? part.length : 0;
+    const sendAppend = () =>
+      runInChangedContext({ FILES }, (ctx) =>
+        appendBytes(ctx, id, { offset, bytes: body(), announced: announcedLength, checksum }),
+      ).catch((error) => {
+        if (!(error instanceof Failure)) throw error;
+      });
+    await Promise.all(failureKind === 'two' ? [sendAppend(), sendAppend()] : [sendAppend()]);
   }
 });

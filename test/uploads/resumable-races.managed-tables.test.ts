@@ -7,16 +7,16 @@ import { makeArn } from '../contract/ways/way.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { createPrincipals } from '../support/principals.ts';
-import { allow, must } from '../support/signed.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { expectSuccess, makeAllow } from '../support/signed.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { createHeldQueue, deliverAllMessages, listStoredFiles, queryDatabase, readJob, runSweep } from './support.ts';
 import {
   areEqual,
   beginUpload,
   deleteUpload,
   makeCsvBytes,
-  PIECE,
+  PIECE_BYTES,
   parseOffset,
   parseUploadId,
   readJobBytes,
@@ -26,24 +26,24 @@ import {
   streamSlowly,
 } from './tus.ts';
 
-const heldQueueEnv = () => createHeldQueue().env as never;
-const HOUR = 3_600_000;
+const createHeldQueueEnv = () => createHeldQueue().env as never;
+const HOUR_MS = 3_600_000;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 const listOwnFiles = async (path: string) =>
   (await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)));
 const runSql = (text: string) => queryDatabase(company, (database) => database.execute(text));
-/** As if ten seconds had passed. */
+/** Ends the lease of an upload, as if ten seconds had passed. */
 const endLease = (path: string) =>
   runSql(
     `UPDATE console.resumable_uploads SET writer_until = now() - interval '1 s' WHERE id = '${parseUploadId(path)}'`,
   );
 
-/** The bucket of files, which does something in the place of a call. */
+/** Creates a bucket of files in which `instead` replaces calls. */
 const createFilesBucket = (instead: {
   put?: (put: () => Promise<unknown>) => Promise<unknown>;
   get?: () => Promise<never>;
@@ -53,51 +53,53 @@ const createFilesBucket = (instead: {
     get: (key: string) => instead.get?.() ?? env.FILES.get(key),
     delete: (keys: string[]) => env.FILES.delete(keys),
     put: (key: string, bytes: Uint8Array) => {
-      const own = bytes.slice();
-      const put = () => env.FILES.put(key, own);
-      return instead.put ? instead.put(put) : put();
+      const ownBytes = bytes.slice();
+      const storeBytes = () => env.FILES.put(key, ownBytes);
+      return instead.put ? instead.put(storeBytes) : storeBytes();
     },
   },
   ...createHeldQueue().env,
 });
 
 describe('two requests at once for one resumable upload', () => {
-  it('do not both write: one adds its bytes, and the other is refused', async () => {
-    const bytes = makeCsvBytes(PIECE + 1_000);
+  it('do not both write: one adds its bytes, and the other request is refused', async () => {
+    const bytes = makeCsvBytes(PIECE_BYTES + 1_000);
     const path = await beginUpload(company.as, bytes.length);
-    const refused: number[] = [];
-    const sent = await sendPart(
+    const refusedStatuses: number[] = [];
+    const sentPart = await sendPart(
       company.as,
       path,
       0,
       streamSlowly(bytes, {
-        chunk: PIECE / 2,
+        chunk: PIECE_BYTES / 2,
         before: async (at) => {
           if (at === 0) return;
           // What came so far is in no piece yet; then one is there.
-          refused.push((await sendPart(company.as, path, 0, makeCsvBytes(10, 1))).status);
-          refused.push((await sendPart(company.as, path, PIECE, makeCsvBytes(10, 1))).status);
+          refusedStatuses.push((await sendPart(company.as, path, 0, makeCsvBytes(10, 1))).status);
+          refusedStatuses.push((await sendPart(company.as, path, PIECE_BYTES, makeCsvBytes(10, 1))).status);
         },
       }),
-      { env: heldQueueEnv() },
+      { env: createHeldQueueEnv() },
     );
-    expect(sent.status).toBe(204);
-    expect(refused.slice(0, 4)).toEqual([423, 409, 409, 423]);
+    expect(sentPart.status).toBe(204);
+    expect(refusedStatuses.slice(0, 4)).toEqual([423, 409, 409, 423]);
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
   it('do not mix their bytes when the first one loses its lease and then wakes up late', async () => {
-    const [late, bytes] = [makeCsvBytes(PIECE + 10, 1), makeCsvBytes(PIECE + 10, 2)];
+    const [late, bytes] = [makeCsvBytes(PIECE_BYTES + 10, 1), makeCsvBytes(PIECE_BYTES + 10, 2)];
     const path = await beginUpload(company.as, bytes.length);
     const FILES = createFilesBucket({
       put: async (put) => {
         await endLease(path);
-        expect((await sendPart(company.as, path, 0, streamSlowly(bytes), { env: heldQueueEnv() })).status).toBe(204);
+        expect((await sendPart(company.as, path, 0, streamSlowly(bytes), { env: createHeldQueueEnv() })).status).toBe(
+          204,
+        );
         return put();
       },
     });
-    const refused = await sendPart(company.as, path, 0, streamSlowly(late), { env: FILES as never });
-    expect([refused.status, refused.body.error_code]).toEqual([423, 'UPLOAD_LOCKED']);
+    const refusedPart = await sendPart(company.as, path, 0, streamSlowly(late), { env: FILES as never });
+    expect([refusedPart.status, refusedPart.body.error_code]).toEqual([423, 'UPLOAD_LOCKED']);
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
     expect(await listOwnFiles(path)).toHaveLength(2);
   });
@@ -115,21 +117,21 @@ describe('two requests at once for one resumable upload', () => {
     });
     expect((await sendPart(company.as, path, 0, body)).status).toBe(423);
     expect(parseOffset(await readOffset(company.as, path))).toBe(15);
-    await sendPart(company.as, path, 15, bytes.subarray(15), { env: heldQueueEnv() });
+    await sendPart(company.as, path, 15, bytes.subarray(15), { env: createHeldQueueEnv() });
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
-  it('let the first one continue after its lease expired, if no other has written', async () => {
-    const bytes = makeCsvBytes(PIECE + 10);
+  it('let the first one continue after its lease expired, if no other request has written', async () => {
+    const bytes = makeCsvBytes(PIECE_BYTES + 10);
     const path = await beginUpload(company.as, bytes.length);
-    const body = streamSlowly(bytes, { chunk: PIECE, before: () => endLease(path).then(() => {}) });
-    expect((await sendPart(company.as, path, 0, body, { env: heldQueueEnv() })).status).toBe(204);
+    const body = streamSlowly(bytes, { chunk: PIECE_BYTES, before: () => endLease(path).then(() => {}) });
+    expect((await sendPart(company.as, path, 0, body, { env: createHeldQueueEnv() })).status).toBe(204);
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
-  it('keep the second one out while bytes of the first still arrive slowly', async () => {
+  it('keep the second request out while bytes of the first still arrive slowly', async () => {
     const path = await beginUpload(company.as, 30);
-    let refused = 0;
+    let refusedCount = 0;
     try {
       const body = streamSlowly(makeCsvBytes(30), {
         chunk: 10,
@@ -141,15 +143,15 @@ describe('two requests at once for one resumable upload', () => {
           if (at === 20) {
             // The chunk before was taken by now, and said that somebody is there.
             await expect.poll(() => isLeased(path)).toBe(true);
-            refused = (await sendPart(company.as, path, 0, makeCsvBytes(5))).status;
+            refusedCount = (await sendPart(company.as, path, 0, makeCsvBytes(5))).status;
           }
         },
       });
-      expect((await sendPart(company.as, path, 0, body, { env: heldQueueEnv() })).status).toBe(204);
+      expect((await sendPart(company.as, path, 0, body, { env: createHeldQueueEnv() })).status).toBe(204);
     } finally {
       resetClock();
     }
-    expect(refused).toBe(423);
+    expect(refusedCount).toBe(423);
   });
 
   const isLeased = (path: string) =>
@@ -162,61 +164,73 @@ describe('two requests at once for one resumable upload', () => {
 });
 
 describe('a resumable upload whose object store is down', () => {
-  const away = createFilesBucket({ put: () => Promise.reject(new Error('R2 is away')) });
+  const unavailableBucket = createFilesBucket({ put: () => Promise.reject(new Error('R2 is away')) });
 
   it('continues at the offset that HEAD answers', async () => {
-    const bytes = makeCsvBytes(2 * PIECE + 10);
+    const bytes = makeCsvBytes(2 * PIECE_BYTES + 10);
     const path = await beginUpload(company.as, bytes.length);
     await sendPart(company.as, path, 0, bytes.subarray(0, 10));
-    let puts = 0;
-    const once = createFilesBucket({ put: (put) => (puts++ === 1 ? Promise.reject(new Error('R2 is away')) : put()) });
-    const failed = await sendPart(company.as, path, 10, streamSlowly(bytes.subarray(10)), { env: once as never });
-    expect([failed.status, failed.body.error_code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
-    expect(parseOffset(await readOffset(company.as, path))).toBe(PIECE);
-    const unread = createFilesBucket({ get: () => Promise.reject(new Error('R2 is away')) });
-    const short = await beginUpload(company.as, 20);
-    await sendPart(company.as, short, 0, bytes.subarray(0, 10));
-    expect((await sendPart(company.as, short, 10, bytes.subarray(10, 20), { env: unread as never })).status).toBe(503);
-    expect((await sendPart(company.as, short, 10, bytes.subarray(10, 20), { env: heldQueueEnv() })).status).toBe(204);
-    await sendPart(company.as, path, PIECE, streamSlowly(bytes.subarray(PIECE)), { env: heldQueueEnv() });
+    let putCount = 0;
+    const failingOnceBucket = createFilesBucket({
+      put: (put) => (putCount++ === 1 ? Promise.reject(new Error('R2 is away')) : put()),
+    });
+    const failedPart = await sendPart(company.as, path, 10, streamSlowly(bytes.subarray(10)), {
+      env: failingOnceBucket as never,
+    });
+    expect([failedPart.status, failedPart.body.error_code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+    expect(parseOffset(await readOffset(company.as, path))).toBe(PIECE_BYTES);
+    const unreadableBucket = createFilesBucket({ get: () => Promise.reject(new Error('R2 is away')) });
+    const shortUpload = await beginUpload(company.as, 20);
+    await sendPart(company.as, shortUpload, 0, bytes.subarray(0, 10));
+    expect(
+      (await sendPart(company.as, shortUpload, 10, bytes.subarray(10, 20), { env: unreadableBucket as never })).status,
+    ).toBe(503);
+    expect(
+      (await sendPart(company.as, shortUpload, 10, bytes.subarray(10, 20), { env: createHeldQueueEnv() })).status,
+    ).toBe(204);
+    await sendPart(company.as, path, PIECE_BYTES, streamSlowly(bytes.subarray(PIECE_BYTES)), {
+      env: createHeldQueueEnv(),
+    });
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
   });
 
-  it('is begun without its first bytes, and takes them later', async () => {
-    const answer = await requestUpload(company.as, 10, { body: makeCsvBytes(10), env: away as never });
+  it('is begun without its first bytes, and accepts them later', async () => {
+    const answer = await requestUpload(company.as, 10, { body: makeCsvBytes(10), env: unavailableBucket as never });
     expect([answer.status, parseOffset(answer)]).toEqual([201, 0]);
     const path = answer.headers.get('location') as string;
-    expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: heldQueueEnv() })).status).toBe(204);
+    expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createHeldQueueEnv() })).status).toBe(204);
   });
 });
 
 describe('a resumable upload that is deleted', () => {
   it('refuses a request that is still sending, and keeps none of its bytes', async () => {
-    const path = await beginUpload(company.as, 2 * PIECE);
+    const path = await beginUpload(company.as, 2 * PIECE_BYTES);
     const files = createFilesBucket({
       put: async (put) => {
         expect((await deleteUpload(company.as, path)).status).toBe(204);
         return put();
       },
     });
-    const refused = await sendPart(company.as, path, 0, streamSlowly(makeCsvBytes(2 * PIECE)), { env: files as never });
-    expect(refused.status).toBe(404);
+    const refusedPart = await sendPart(company.as, path, 0, streamSlowly(makeCsvBytes(2 * PIECE_BYTES)), {
+      env: files as never,
+    });
+    expect(refusedPart.status).toBe(404);
     expect(await listOwnFiles(path)).toEqual([]);
   });
 
   it('keeps its bytes when its job was created just before', async () => {
     const path = await beginUpload(company.as, 10);
-    const { outcome } = await rivalBeforeStatement(company.id, /DELETE FROM console\.resumable_uploads/, () =>
-      sendPart(company.as, path, 0, makeCsvBytes(10), { env: heldQueueEnv() }),
+    const { outcome } = await runBeforeNextStatement(company.id, /DELETE FROM console\.resumable_uploads/, () =>
+      sendPart(company.as, path, 0, makeCsvBytes(10), { env: createHeldQueueEnv() }),
     );
     expect((await deleteUpload(company.as, path)).status).toBe(204);
     expect((await outcome).status).toBe(204);
     expect((await readJobBytes(company, parseUploadId(path))).length).toBe(10);
   });
 
-  it('makes no job when it was deleted just before its last byte was stored', async () => {
+  it('creates no job when it was deleted just before its last byte was stored', async () => {
     const path = await beginUpload(company.as, 10);
-    const { outcome } = await rivalBeforeStatement(company.id, /SET is_finished = true/, () =>
+    const { outcome } = await runBeforeNextStatement(company.id, /SET is_finished = true/, () =>
       deleteUpload(company.as, path),
     );
     const queue = createHeldQueue();
@@ -228,8 +242,8 @@ describe('a resumable upload that is deleted', () => {
 });
 
 describe('a complete resumable upload whose job was not created', () => {
-  /** All bytes are there, and the request died before it made the job. */
-  async function aWholeOne(length = 10): Promise<string> {
+  /** Creates an upload whose bytes are all stored, but whose last request died before it created the job. */
+  async function createCompleteUpload(length = 10): Promise<string> {
     const path = await beginUpload(company.as, length);
     const JOBS = { send: () => Promise.reject(new Error('the isolate dies')) };
     await sendPart(company.as, path, 0, makeCsvBytes(length), { env: { JOBS } as never });
@@ -238,8 +252,8 @@ describe('a complete resumable upload whose job was not created', () => {
     return path;
   }
 
-  /** As a sweep does. @returns how many */
-  async function makeJobs(): Promise<number> {
+  /** Creates jobs for complete uploads, as a sweep does. @returns the number of jobs */
+  async function createMissingJobs(): Promise<number> {
     const origin = {
       env: { ...env, ...createHeldQueue().env } as never,
       waitUntil: () => {},
@@ -256,7 +270,7 @@ describe('a complete resumable upload whose job was not created', () => {
   }
 
   it('has its job created by the next HEAD request', async () => {
-    const path = await aWholeOne();
+    const path = await createCompleteUpload();
     const queue = createHeldQueue();
     const answer = await readOffset(company.as, path, { env: queue.env as never });
     expect(answer.headers.get('content-location')).toContain(parseUploadId(path));
@@ -264,7 +278,7 @@ describe('a complete resumable upload whose job was not created', () => {
   });
 
   it('has its job created by the sweep', async () => {
-    const path = await aWholeOne();
+    const path = await createCompleteUpload();
     const queue = createHeldQueue();
     await runSweep(queue, 120_000);
     expect(
@@ -274,43 +288,43 @@ describe('a complete resumable upload whose job was not created', () => {
   });
 
   it('has one job when two requests create it at once', async () => {
-    const path = await aWholeOne();
+    const path = await createCompleteUpload();
     const queue = createHeldQueue();
-    const ask = () => readOffset(company.as, path, { env: queue.env as never });
-    const { outcome } = await rivalBeforeStatement(company.id, /SET is_finished = true/, ask);
-    const answers = [await ask(), await outcome];
+    const readUploadOffset = () => readOffset(company.as, path, { env: queue.env as never });
+    const { outcome } = await runBeforeNextStatement(company.id, /SET is_finished = true/, readUploadOffset);
+    const answers = [await readUploadOffset(), await outcome];
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     for (const { headers } of answers) expect(headers.get('content-location')).toContain(parseUploadId(path));
     expect(queue.messages).toHaveLength(1);
   });
 
-  it('keeps its files while bytes still come, even if it was begun more than a day ago', async () => {
+  it('keeps its files while bytes still arrive, even if it was begun more than a day ago', async () => {
     const path = await beginUpload(company.as, 10);
     // It was begun more than a day ago when the sweep runs, with a byte of late.
-    await sendPart(company.as, path, 0, makeCsvBytes(9), { env: heldQueueEnv() });
+    await sendPart(company.as, path, 0, makeCsvBytes(9), { env: createHeldQueueEnv() });
     await runSql(
       `UPDATE console.resumable_uploads SET updated_at = now() + interval '23 h' WHERE id = '${parseUploadId(path)}'`,
     );
-    await runSweep(createHeldQueue(), 24 * HOUR + 120_000);
+    await runSweep(createHeldQueue(), 24 * HOUR_MS + 120_000);
     expect(await listOwnFiles(path)).not.toEqual([]);
   });
 
   it('keeps its files when its job is created while the sweep deletes files', async () => {
-    const path = await aWholeOne();
+    const path = await createCompleteUpload();
     // Begun more than a day ago, with a byte of late, and one that is still to come.
-    const late = `updated_at = now() + interval '23 h', received = received - 1`;
-    await runSql(`UPDATE console.resumable_uploads SET ${late} WHERE id = '${parseUploadId(path)}'`);
-    const { outcome } = await rivalBeforeStatement(
+    const lateCondition = `updated_at = now() + interval '23 h', received = received - 1`;
+    await runSql(`UPDATE console.resumable_uploads SET ${lateCondition} WHERE id = '${parseUploadId(path)}'`);
+    const { outcome } = await runBeforeNextStatement(
       company.id,
       /FROM console\.upload_jobs WHERE company_id = \$1 AND id = ANY/,
       async () => {
         await runSql(
           `UPDATE console.resumable_uploads SET received = received + 1 WHERE id = '${parseUploadId(path)}'`,
         );
-        return makeJobs();
+        return createMissingJobs();
       },
     );
-    await runSweep(createHeldQueue(), 24 * HOUR + 120_000);
+    await runSweep(createHeldQueue(), 24 * HOUR_MS + 120_000);
     expect(await outcome).toBe(1);
     expect((await readJobBytes(company, parseUploadId(path))).length).toBe(10);
   });
@@ -318,21 +332,21 @@ describe('a complete resumable upload whose job was not created', () => {
   it('fails its job when its table or a column of its key is gone', async () => {
     const tableId = await createTable(company.as, 'some', [column('codigo', 'integer'), column('nome', 'text')]);
     const queue = createHeldQueue();
-    const sending = { env: queue.env as never };
-    const keyed = await beginUpload(company.as, 10, { said: { table_id: tableId, mode: 'upsert', key: 'nome' } });
-    const plain = await beginUpload(company.as, 10, { said: { table_id: tableId } });
+    const requestOptions = { env: queue.env as never };
+    const keyedUpload = await beginUpload(company.as, 10, { said: { table_id: tableId, mode: 'upsert', key: 'nome' } });
+    const plainUpload = await beginUpload(company.as, 10, { said: { table_id: tableId } });
     await runSql(
       `UPDATE console.managed_tables SET columns = (SELECT jsonb_agg(c) FROM jsonb_array_elements(columns) AS c WHERE c->>'name' <> 'nome') WHERE id = '${tableId}'`,
     );
-    expect((await sendPart(company.as, keyed, 0, makeCsvBytes(10), sending)).status).toBe(204);
-    expect(await readJob(company, parseUploadId(keyed))).toMatchObject({
+    expect((await sendPart(company.as, keyedUpload, 0, makeCsvBytes(10), requestOptions)).status).toBe(204);
+    expect(await readJob(company, parseUploadId(keyedUpload))).toMatchObject({
       status: 'failed',
       error: { code: 'TABLE_CHANGED' },
     });
-    await must(company.as.delete(`/v1/managed-tables/${tableId}`));
-    expect((await sendPart(company.as, plain, 0, makeCsvBytes(10), sending)).status).toBe(204);
+    await expectSuccess(company.as.delete(`/v1/managed-tables/${tableId}`));
+    expect((await sendPart(company.as, plainUpload, 0, makeCsvBytes(10), requestOptions)).status).toBe(204);
     await deliverAllMessages(queue);
-    expect(await readJob(company, parseUploadId(plain))).toMatchObject({
+    expect(await readJob(company, parseUploadId(plainUpload))).toMatchObject({
       status: 'failed',
       error: { code: 'TABLE_NOT_FOUND' },
     });
@@ -344,17 +358,17 @@ describe('a complete resumable upload whose job was not created', () => {
     await queryDatabase(company, (database) =>
       database.transaction(async (tx) => {
         await tx.execute(`SELECT FROM console.managed_tables WHERE id = '${tableId}' FOR UPDATE`);
-        expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: heldQueueEnv() })).status).toBe(423);
+        expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createHeldQueueEnv() })).status).toBe(423);
       }),
     );
-    expect((await readOffset(company.as, path, { env: heldQueueEnv() })).headers.get('content-location')).toContain(
-      parseUploadId(path),
-    );
+    expect(
+      (await readOffset(company.as, path, { env: createHeldQueueEnv() })).headers.get('content-location'),
+    ).toContain(parseUploadId(path));
   });
 });
 
 describe('an expired resumable upload', () => {
-  it('is gone before it is swept, and answers 404', async () => {
+  it('answers 404 before it is swept', async () => {
     const path = await beginUpload(company.as, 10);
     await runSql(
       `UPDATE console.resumable_uploads SET updated_at = now() - interval '25 h' WHERE id = '${parseUploadId(path)}'`,
@@ -367,24 +381,24 @@ describe('an expired resumable upload', () => {
   it('is kept when a byte arrives while it is swept', async () => {
     const path = await beginUpload(company.as, 10);
     const row = `console.resumable_uploads SET updated_at = now()`;
-    const where = `WHERE id = '${parseUploadId(path)}'`;
-    await runSql(`UPDATE ${row} - interval '25 h' ${where}`);
-    let swept: Promise<void> | undefined;
+    const whereClause = `WHERE id = '${parseUploadId(path)}'`;
+    await runSql(`UPDATE ${row} - interval '25 h' ${whereClause}`);
+    let sweepDone: Promise<void> | undefined;
     await queryDatabase(company, (database) =>
       database.transaction(async (tx) => {
-        await tx.execute(`UPDATE ${row} + interval '1 h' ${where}`);
-        swept = runSweep(createHeldQueue(), 120_000);
-        await expect.poll(waitingForLocks).toBe(1);
+        await tx.execute(`UPDATE ${row} + interval '1 h' ${whereClause}`);
+        sweepDone = runSweep(createHeldQueue(), 120_000);
+        await expect.poll(countLockWaits).toBe(1);
       }),
     );
-    await swept;
+    await sweepDone;
     expect((await readOffset(company.as, path)).status).toBe(200);
   });
 
-  const waitingForLocks = () =>
+  const countLockWaits = () =>
     queryDatabase(company, async (database) => {
-      const waiting = `datname = current_database() AND wait_event_type = 'Lock'`;
-      return (await database.query(`SELECT FROM pg_stat_activity WHERE ${waiting}`)).length;
+      const waitCondition = `datname = current_database() AND wait_event_type = 'Lock'`;
+      return (await database.query(`SELECT FROM pg_stat_activity WHERE ${waitCondition}`)).length;
     });
 });
 
@@ -392,26 +406,29 @@ describe('the permissions for a resumable upload', () => {
   it('are checked at each request', async () => {
     const table_id = await createTable(company.as, 'asked', [column('codigo', 'integer')]);
     const { bearer: person } = await createPrincipals(company);
-    await person.may([allow('managed-tables:upload', 'managed-tables:list')]);
+    await person.setStatements([makeAllow('managed-tables:upload', 'managed-tables:list')]);
     const path = await beginUpload(person.as, 10, { said: { table_id } });
     const job = await beginUpload(person.as, 10);
     expect((await sendPart(person.as, path, 0, makeCsvBytes(4))).status).toBe(204);
-    const denied = { effect: 'Deny', actions: ['managed-tables:upload'] } as const;
+    const denyStatement = { effect: 'Deny', actions: ['managed-tables:upload'] } as const;
     const resources = [makeArn(company, 'managed-tables:table', table_id)];
-    await person.may([allow('managed-tables:*'), { ...denied, actions: [...denied.actions], resources }]);
+    await person.setStatements([
+      makeAllow('managed-tables:*'),
+      { ...denyStatement, actions: [...denyStatement.actions], resources },
+    ]);
     expect((await readOffset(person.as, path)).status).toBe(403);
     expect((await sendPart(person.as, path, 4, makeCsvBytes(4))).status).toBe(403);
     expect((await deleteUpload(person.as, path)).status).toBe(403);
     expect((await requestUpload(person.as, 10, { said: { table_id } })).status).toBe(403);
     expect((await readOffset(person.as, job)).status).toBe(200);
-    await person.may([allow('managed-tables:list')]);
+    await person.setStatements([makeAllow('managed-tables:list')]);
     expect((await sendPart(person.as, job, 0, makeCsvBytes(4))).status).toBe(403);
     expect((await requestUpload(person.as, 10)).status).toBe(403);
   });
 
   it('include more than upload for the modes replace and upsert and for new columns', async () => {
     const table_id = await createTable(company.as, 'changed', [column('codigo', 'integer')]);
-    const person = await aUser(company, { can: ['managed-tables:upload', 'managed-tables:list'] });
+    const person = await createAllowedUser(company, { can: ['managed-tables:upload', 'managed-tables:list'] });
     for (const mode of ['replace', 'upsert']) {
       expect(
         (await requestUpload(person.as, 10, { said: { table_id, mode, key: mode === 'upsert' ? 'codigo' : '' } }))
@@ -424,10 +441,10 @@ describe('the permissions for a resumable upload', () => {
 });
 
 describe('a company with nineteen unfinished resumable uploads', () => {
-  it('can begin one more, of two at once', async () => {
-    const other = await aProvisionedCompany();
+  it('can begin only one more upload when two are begun at once', async () => {
+    const other = await createProvisionedCompany();
     for (let count = 0; count < 19; count += 1) await beginUpload(other.as, 10);
-    const { outcome } = await rivalBeforeStatement(other.id, /COMMIT/, () => requestUpload(other.as, 10));
+    const { outcome } = await runBeforeNextStatement(other.id, /COMMIT/, () => requestUpload(other.as, 10));
     const statuses = [(await requestUpload(other.as, 10)).status, (await outcome).status];
     expect(statuses.toSorted()).toEqual([201, 429]);
   });

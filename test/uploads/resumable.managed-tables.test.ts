@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable } from '../managed-tables/support.ts';
-import { call } from '../support/api.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { callApi } from '../support/api.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import {
   confirmJob,
   createHeldQueue,
@@ -20,7 +20,7 @@ import {
   deleteUpload,
   formatMetadata,
   makeCsvBytes,
-  PIECE,
+  PIECE_BYTES,
   parseOffset,
   parseUploadId,
   readJobBytes,
@@ -29,41 +29,45 @@ import {
   sendPart,
   streamSlowly,
   UPLOADS_PATH,
-  VERSION,
+  VERSION_HEADER,
 } from './tus.ts';
 
-const heldQueueEnv = () => createHeldQueue().env as never;
+const createHeldQueueEnv = () => createHeldQueue().env as never;
 const formatDigest = (algorithm: string, bytes: Uint8Array) =>
   `${algorithm} ${createHash(algorithm).update(bytes).digest('base64')}`;
 
 describe('a resumable upload', () => {
   let company: Company;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
+    company = await createProvisionedCompany();
   });
 
   it('becomes an ordinary upload job once its last byte has arrived', async () => {
     const queue = createHeldQueue();
     const text = Buffer.from(csvTable(100));
     const path = await beginUpload(company.as, text.length, { said: { filetype: 'text/csv', color: 'blue' } });
-    const half = text.length >> 1;
-    const first = await sendPart(company.as, path, 0, text.subarray(0, half));
-    expect([first.status, parseOffset(first), first.headers.get('content-location')]).toEqual([204, half, null]);
+    const halfLength = text.length >> 1;
+    const first = await sendPart(company.as, path, 0, text.subarray(0, halfLength));
+    expect([first.status, parseOffset(first), first.headers.get('content-location')]).toEqual([204, halfLength, null]);
     expect(Date.parse(first.headers.get('upload-expires') as string)).toBeGreaterThan(Date.now() + 86_000_000);
-    const last = await sendPart(company.as, path, half, text.subarray(half), { env: queue.env as never });
-    const job = `/v1/managed-tables/upload-jobs/${parseUploadId(path)}`;
-    expect([last.status, parseOffset(last), last.headers.get('content-location')]).toEqual([204, text.length, job]);
-    const after = await readOffset(company.as, path);
-    expect([after.status, parseOffset(after), after.headers.get('content-location')]).toEqual([200, text.length, job]);
-    expect(after.headers.get('upload-length')).toBe(String(text.length));
-    expect(after.headers.get('cache-control')).toBe('no-store');
-    expect(after.headers.get('upload-metadata')).toBe(
+    const last = await sendPart(company.as, path, halfLength, text.subarray(halfLength), { env: queue.env as never });
+    const jobPath = `/v1/managed-tables/upload-jobs/${parseUploadId(path)}`;
+    expect([last.status, parseOffset(last), last.headers.get('content-location')]).toEqual([204, text.length, jobPath]);
+    const offsetAfter = await readOffset(company.as, path);
+    expect([offsetAfter.status, parseOffset(offsetAfter), offsetAfter.headers.get('content-location')]).toEqual([
+      200,
+      text.length,
+      jobPath,
+    ]);
+    expect(offsetAfter.headers.get('upload-length')).toBe(String(text.length));
+    expect(offsetAfter.headers.get('cache-control')).toBe('no-store');
+    expect(offsetAfter.headers.get('upload-metadata')).toBe(
       formatMetadata({ filename: 'vendas.csv', filetype: 'text/csv', color: 'blue' }),
     );
     await deliverAllMessages(queue);
-    const read = await readJob(company, parseUploadId(path));
-    expect(read).toMatchObject({ status: 'waiting_confirm', mode: 'create', source_url: null });
-    expect(read.files).toEqual([
+    const analysedJob = await readJob(company, parseUploadId(path));
+    expect(analysedJob).toMatchObject({ status: 'waiting_confirm', mode: 'create', source_url: null });
+    expect(analysedJob.files).toEqual([
       {
         original_name: 'vendas.csv',
         storage_path: `uploads/${company.id}/${parseUploadId(path)}/0`,
@@ -74,12 +78,12 @@ describe('a resumable upload', () => {
     await confirmJob(
       company,
       parseUploadId(path),
-      { display_name: 'vendas', columns: read.inferred_schema.columns },
+      { display_name: 'vendas', columns: analysedJob.inferred_schema.columns },
       queue,
     );
     await deliverAllMessages(queue);
-    const done = await waitForEnd(company, parseUploadId(path));
-    expect((await readRows(company, done.user_table_id)).map(({ codigo }) => codigo)).toEqual(
+    const finishedJob = await waitForEnd(company, parseUploadId(path));
+    expect((await readRows(company, finishedJob.user_table_id)).map(({ codigo }) => codigo)).toEqual(
       Array.from({ length: 100 }, (_, row) => row),
     );
   });
@@ -88,12 +92,17 @@ describe('a resumable upload', () => {
     const queue = createHeldQueue();
     const tableId = await createTable(company.as, 'destino', [column('codigo', 'integer'), column('nome', 'text')]);
     const text = Buffer.from('codigo,nome\n1,a\n2,b\n');
-    const said = { table_id: tableId, mode: 'upsert', key: 'codigo' };
-    const path = await beginUpload(company.as, text.length, { said, body: text, env: queue.env as never });
+    const metadata = { table_id: tableId, mode: 'upsert', key: 'codigo' };
+    const path = await beginUpload(company.as, text.length, { said: metadata, body: text, env: queue.env as never });
     await deliverAllMessages(queue);
-    const read = await readJob(company, parseUploadId(path));
-    expect(read).toMatchObject({ status: 'waiting_confirm', mode: 'upsert', key: ['codigo'], user_table_id: tableId });
-    await confirmJob(company, parseUploadId(path), { columns: read.inferred_schema.columns }, queue);
+    const analysedJob = await readJob(company, parseUploadId(path));
+    expect(analysedJob).toMatchObject({
+      status: 'waiting_confirm',
+      mode: 'upsert',
+      key: ['codigo'],
+      user_table_id: tableId,
+    });
+    await confirmJob(company, parseUploadId(path), { columns: analysedJob.inferred_schema.columns }, queue);
     await deliverAllMessages(queue);
     expect(await waitForEnd(company, parseUploadId(path))).toMatchObject({ status: 'done', result: { inserted: 2 } });
   });
@@ -102,8 +111,8 @@ describe('a resumable upload', () => {
     const queue = createHeldQueue();
     const tableId = await createTable(company.as, 'crescente', [column('codigo', 'integer')]);
     const text = Buffer.from('codigo,nome\n1,a\n');
-    const said = { table_id: tableId, evolve: 'add' };
-    const path = await beginUpload(company.as, text.length, { said, body: text, env: queue.env as never });
+    const metadata = { table_id: tableId, evolve: 'add' };
+    const path = await beginUpload(company.as, text.length, { said: metadata, body: text, env: queue.env as never });
     await deliverAllMessages(queue);
     const { evolve, inferred_schema: schema } = await readJob(company, parseUploadId(path));
     expect([evolve, schema.new_columns]).toEqual(['add', [expect.objectContaining({ name: 'nome' })]]);
@@ -111,54 +120,58 @@ describe('a resumable upload', () => {
 
   it('accepts its first bytes, or all, with the request that begins it', async () => {
     const bytes = makeCsvBytes(1_000);
-    const whole = await requestUpload(company.as, 1_000, { body: bytes, env: heldQueueEnv() });
-    expect([whole.status, parseOffset(whole)]).toEqual([201, 1_000]);
-    expect(whole.headers.get('content-location')).toMatch(/upload-jobs/);
-    const some = await requestUpload(company.as, 1_000, { body: bytes.subarray(0, 10) });
-    expect([some.status, parseOffset(some), some.headers.get('content-location')]).toEqual([201, 10, null]);
-    await deleteUpload(company.as, some.headers.get('location') as string);
+    const wholeUpload = await requestUpload(company.as, 1_000, { body: bytes, env: createHeldQueueEnv() });
+    expect([wholeUpload.status, parseOffset(wholeUpload)]).toEqual([201, 1_000]);
+    expect(wholeUpload.headers.get('content-location')).toMatch(/upload-jobs/);
+    const partialUpload = await requestUpload(company.as, 1_000, { body: bytes.subarray(0, 10) });
+    expect([partialUpload.status, parseOffset(partialUpload), partialUpload.headers.get('content-location')]).toEqual([
+      201,
+      10,
+      null,
+    ]);
+    await deleteUpload(company.as, partialUpload.headers.get('location') as string);
   });
 
   it.each([
     ['of one byte', 1, 1],
-    ['of a piece', PIECE, PIECE],
-    ['of two pieces and a byte', 2 * PIECE + 1, 3_000_003],
-    ['of two pieces, by chunks of one', 2 * PIECE, PIECE],
-    ['of a piece and a half, by larger chunks', 1.5 * PIECE, PIECE + 77],
-    ['by one chunk', 2.5 * PIECE, 2.5 * PIECE],
+    ['of a piece', PIECE_BYTES, PIECE_BYTES],
+    ['of two pieces and a byte', 2 * PIECE_BYTES + 1, 3_000_003],
+    ['of two pieces, by chunks of one', 2 * PIECE_BYTES, PIECE_BYTES],
+    ['of a piece and a half, by larger chunks', 1.5 * PIECE_BYTES, PIECE_BYTES + 77],
+    ['by one chunk', 2.5 * PIECE_BYTES, 2.5 * PIECE_BYTES],
   ])('arrives byte for byte: %s', async (_, length, chunk) => {
     const bytes = makeCsvBytes(length, chunk);
     const path = await beginUpload(company.as, length);
     for (let at = 0; at < length; at += chunk) {
-      const sent = await sendPart(company.as, path, at, streamSlowly(bytes.subarray(at, at + chunk)), {
-        env: heldQueueEnv(),
+      const sentPart = await sendPart(company.as, path, at, streamSlowly(bytes.subarray(at, at + chunk)), {
+        env: createHeldQueueEnv(),
       });
-      expect([sent.status, parseOffset(sent)]).toEqual([204, Math.min(length, at + chunk)]);
+      expect([sentPart.status, parseOffset(sentPart)]).toEqual([204, Math.min(length, at + chunk)]);
     }
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
     // Nothing but its pieces is left.
-    const own = (await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)));
-    expect(own).toHaveLength(Math.ceil(length / PIECE));
+    const ownFiles = (await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)));
+    expect(ownFiles).toHaveLength(Math.ceil(length / PIECE_BYTES));
   });
 
   it('arrives byte for byte by forty small requests', async () => {
     const bytes = makeCsvBytes(4_000);
     const path = await beginUpload(company.as, bytes.length);
     for (let at = 0; at < bytes.length; at += 100) {
-      await sendPart(company.as, path, at, bytes.subarray(at, at + 100), { env: heldQueueEnv() });
+      await sendPart(company.as, path, at, bytes.subarray(at, at + 100), { env: createHeldQueueEnv() });
     }
     expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
     expect((await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)))).toHaveLength(1);
   });
 
-  it.each([5, PIECE + 5, 2 * PIECE])(
+  it.each([5, PIECE_BYTES + 5, 2 * PIECE_BYTES])(
     'keeps the bytes that arrived before the connection was cut: %i bytes',
     async (cutAfter) => {
-      const bytes = makeCsvBytes(2 * PIECE + 100);
+      const bytes = makeCsvBytes(2 * PIECE_BYTES + 100);
       const path = await beginUpload(company.as, bytes.length);
       await sendPart(company.as, path, 0, streamSlowly(bytes, { cutAfter })).catch(() => {});
       expect(parseOffset(await readOffset(company.as, path))).toBe(cutAfter);
-      await sendPart(company.as, path, cutAfter, streamSlowly(bytes.subarray(cutAfter)), { env: heldQueueEnv() });
+      await sendPart(company.as, path, cutAfter, streamSlowly(bytes.subarray(cutAfter)), { env: createHeldQueueEnv() });
       expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
     },
   );
@@ -177,48 +190,53 @@ describe('a resumable upload', () => {
       const bytes = makeCsvBytes(2_000);
       const path = await beginUpload(company.as, 2_000);
       const headers = { 'upload-checksum': formatDigest(algorithm, bytes.subarray(0, 1_500)) };
-      const sent = await sendPart(company.as, path, 0, bytes.subarray(0, 1_500), { headers });
-      expect([sent.status, parseOffset(sent)]).toEqual([204, 1_500]);
+      const sentPart = await sendPart(company.as, path, 0, bytes.subarray(0, 1_500), { headers });
+      expect([sentPart.status, parseOffset(sentPart)]).toEqual([204, 1_500]);
       await deleteUpload(company.as, path);
     });
 
-    it('keeps no bytes of a request that does not match its checksum, nor whole pieces of them', async () => {
-      const bytes = makeCsvBytes(2 * PIECE + 10);
+    it('keeps no bytes of a request that does not match its checksum, not even whole pieces', async () => {
+      const bytes = makeCsvBytes(2 * PIECE_BYTES + 10);
       const path = await beginUpload(company.as, bytes.length);
       await sendPart(company.as, path, 0, bytes.subarray(0, 5));
       const headers = { 'upload-checksum': formatDigest('sha1', makeCsvBytes(10)) };
-      const refused = await sendPart(company.as, path, 5, streamSlowly(bytes.subarray(5)), { headers });
-      expect([refused.status, refused.body.error_code]).toEqual([460, 'UPLOAD_CHECKSUM_MISMATCH']);
+      const refusedPart = await sendPart(company.as, path, 5, streamSlowly(bytes.subarray(5)), { headers });
+      expect([refusedPart.status, refusedPart.body.error_code]).toEqual([460, 'UPLOAD_CHECKSUM_MISMATCH']);
       expect(parseOffset(await readOffset(company.as, path))).toBe(5);
       expect((await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)))).toHaveLength(1);
       const right = { 'upload-checksum': formatDigest('sha256', bytes.subarray(5)) };
-      await sendPart(company.as, path, 5, streamSlowly(bytes.subarray(5)), { headers: right, env: heldQueueEnv() });
+      await sendPart(company.as, path, 5, streamSlowly(bytes.subarray(5)), {
+        headers: right,
+        env: createHeldQueueEnv(),
+      });
       expect(areEqual(await readJobBytes(company, parseUploadId(path)), bytes)).toBe(true);
     });
 
     it('keeps no bytes of a request that is cut off', async () => {
-      const bytes = makeCsvBytes(PIECE + 100);
+      const bytes = makeCsvBytes(PIECE_BYTES + 100);
       const path = await beginUpload(company.as, bytes.length);
       const headers = { 'upload-checksum': formatDigest('sha1', bytes) };
-      await sendPart(company.as, path, 0, streamSlowly(bytes, { cutAfter: PIECE + 50 }), { headers }).catch(() => {});
+      await sendPart(company.as, path, 0, streamSlowly(bytes, { cutAfter: PIECE_BYTES + 50 }), { headers }).catch(
+        () => {},
+      );
       expect(parseOffset(await readOffset(company.as, path))).toBe(0);
       await deleteUpload(company.as, path);
     });
 
     it('is not begun with bytes that do not match the checksum', async () => {
-      const before = (await listStoredFiles(company)).length;
+      const fileCountBefore = (await listStoredFiles(company)).length;
       const headers = { 'upload-checksum': formatDigest('sha1', makeCsvBytes(10)) };
       const { status, body } = await requestUpload(company.as, 100, { headers, body: makeCsvBytes(50) });
       expect([status, body.error_code]).toEqual([460, 'UPLOAD_CHECKSUM_MISMATCH']);
-      expect(await listStoredFiles(company)).toHaveLength(before);
+      expect(await listStoredFiles(company)).toHaveLength(fileCountBefore);
     });
 
     it.each(['crc32 AAAA', 'sha1', 'sha1 ü', 'toString AAAA'])(
       'refuses the malformed or unknown checksum %s',
-      async (said) => {
+      async (checksumHeader) => {
         const path = await beginUpload(company.as, 10);
         const { status, body } = await sendPart(company.as, path, 0, makeCsvBytes(10), {
-          headers: { 'upload-checksum': Buffer.from(said).toString('latin1') },
+          headers: { 'upload-checksum': Buffer.from(checksumHeader).toString('latin1') },
         });
         expect([status, body.error_code, body.details.field]).toEqual([400, 'UPLOAD_HEADER', 'Upload-Checksum']);
         await deleteUpload(company.as, path);
@@ -259,8 +277,8 @@ describe('a resumable upload', () => {
       ['a mode without a table', { mode: 'append' }, 422],
       ['a key without a table', { key: 'a' }, 422],
       ['new columns without a table', { evolve: 'add' }, 422],
-    ])('to begin for %s', async (_, said, status) => {
-      expect((await requestUpload(company.as, 10, { said })).status).toBe(status);
+    ])('to begin for %s', async (_, metadata, status) => {
+      expect((await requestUpload(company.as, 10, { said: metadata })).status).toBe(status);
     });
 
     it.each<[string, Record<string, string>]>([
@@ -268,51 +286,62 @@ describe('a resumable upload', () => {
       ['an unknown value of evolve', { evolve: 'all' }],
       ['a key that is not a column', { mode: 'upsert', key: 'x' }],
       ['a key in the mode append', { key: 'codigo' }],
-    ])('to begin for a table with %s', async (_, said) => {
+    ])('to begin for a table with %s', async (_, metadata) => {
       const table_id = await createTable(company.as, `t_${crypto.randomUUID().slice(0, 8)}`, [
         column('codigo', 'integer'),
       ]);
-      expect((await requestUpload(company.as, 10, { said: { table_id, ...said } })).status).toBe(422);
+      expect((await requestUpload(company.as, 10, { said: { table_id, ...metadata } })).status).toBe(422);
     });
 
     it('bytes of another type, offset or length, with an error code for each', async () => {
       const path = await beginUpload(company.as, 10);
-      const answers = async (offset: string, body: BodyInit, headers: Record<string, string> = {}) => {
+      const sendAndRead = async (offset: string, body: BodyInit, headers: Record<string, string> = {}) => {
         const answer = await sendPart(company.as, path, 0, body, { headers: { 'upload-offset': offset, ...headers } });
         return [answer.status, answer.body.error_code];
       };
       const bytes = makeCsvBytes(10);
-      expect(await answers('0', bytes, { 'content-type': 'text/csv' })).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
-      expect(await answers('0', bytes, { 'tus-resumable': '' })).toEqual([412, 'TUS_VERSION_NOT_SUPPORTED']);
-      expect(await answers('', bytes)).toEqual([400, 'UPLOAD_HEADER']);
-      expect(await answers('1e3', bytes)).toEqual([400, 'UPLOAD_HEADER']);
-      expect(await answers(String(2 ** 53), bytes)).toEqual([400, 'UPLOAD_HEADER']);
-      expect(await answers('5', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
-      expect(await answers('0', makeCsvBytes(11))).toEqual([413, 'UPLOAD_BEYOND_LENGTH']);
-      expect(await answers('0', streamSlowly(makeCsvBytes(11), { chunk: 10 }))).toEqual([413, 'UPLOAD_BEYOND_LENGTH']);
+      expect(await sendAndRead('0', bytes, { 'content-type': 'text/csv' })).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+      expect(await sendAndRead('0', bytes, { 'tus-resumable': '' })).toEqual([412, 'TUS_VERSION_NOT_SUPPORTED']);
+      expect(await sendAndRead('', bytes)).toEqual([400, 'UPLOAD_HEADER']);
+      expect(await sendAndRead('1e3', bytes)).toEqual([400, 'UPLOAD_HEADER']);
+      expect(await sendAndRead(String(2 ** 53), bytes)).toEqual([400, 'UPLOAD_HEADER']);
+      expect(await sendAndRead('5', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
+      expect(await sendAndRead('0', makeCsvBytes(11))).toEqual([413, 'UPLOAD_BEYOND_LENGTH']);
+      expect(await sendAndRead('0', streamSlowly(makeCsvBytes(11), { chunk: 10 }))).toEqual([
+        413,
+        'UPLOAD_BEYOND_LENGTH',
+      ]);
       expect(parseOffset(await readOffset(company.as, path))).toBe(0);
-      expect(await answers('0', bytes, { 'upload-checksum': formatDigest('md5', bytes) })).toEqual([204, undefined]);
-      expect(await answers('10', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
-      expect(await answers('0', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
+      expect(await sendAndRead('0', bytes, { 'upload-checksum': formatDigest('md5', bytes) })).toEqual([
+        204,
+        undefined,
+      ]);
+      expect(await sendAndRead('10', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
+      expect(await sendAndRead('0', bytes)).toEqual([409, 'UPLOAD_OFFSET_CONFLICT']);
     });
 
-    it('more bytes than its length, and keeps none, even where its length is a whole piece', async () => {
-      const path = await beginUpload(company.as, PIECE);
-      const refused = await sendPart(company.as, path, 0, streamSlowly(makeCsvBytes(PIECE + 1), { chunk: PIECE }));
-      expect(refused.status).toBe(413);
-      const after = await readOffset(company.as, path);
-      expect([parseOffset(after), after.headers.get('content-location')]).toEqual([0, null]);
+    it('more bytes than its length, and keeps none of them, even where its length is a whole piece', async () => {
+      const path = await beginUpload(company.as, PIECE_BYTES);
+      const refusedPart = await sendPart(
+        company.as,
+        path,
+        0,
+        streamSlowly(makeCsvBytes(PIECE_BYTES + 1), { chunk: PIECE_BYTES }),
+      );
+      expect(refusedPart.status).toBe(413);
+      const offsetAfter = await readOffset(company.as, path);
+      expect([parseOffset(offsetAfter), offsetAfter.headers.get('content-location')]).toEqual([0, null]);
       await deleteUpload(company.as, path);
     });
 
     it('bytes beyond its length in the request that begins it, and stores nothing', async () => {
-      const before = (await listStoredFiles(company)).length;
+      const fileCountBefore = (await listStoredFiles(company)).length;
       expect((await requestUpload(company.as, 10, { body: makeCsvBytes(11) })).status).toBe(413);
       expect(
         (await requestUpload(company.as, 10, { body: makeCsvBytes(5), headers: { 'content-type': 'text/csv' } }))
           .status,
       ).toBe(415);
-      expect(await listStoredFiles(company)).toHaveLength(before);
+      expect(await listStoredFiles(company)).toHaveLength(fileCountBefore);
     });
 
     it('requests for an unknown or malformed id', async () => {
@@ -327,7 +356,7 @@ describe('a resumable upload', () => {
   it('accepts a request without a body, which adds no bytes', async () => {
     const path = await beginUpload(company.as, 10);
     const { status, headers } = await company.as.patch(path, {
-      headers: { ...VERSION, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' },
+      headers: { ...VERSION_HEADER, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' },
     });
     expect([status, headers.get('upload-offset')]).toEqual([204, '0']);
     await deleteUpload(company.as, path);
@@ -335,35 +364,35 @@ describe('a resumable upload', () => {
 
   it('accepts bytes by POST with X-HTTP-Method-Override: PATCH', async () => {
     const path = await beginUpload(company.as, 10);
-    const headers = { ...VERSION, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
-    const post = (more: Record<string, string>) =>
-      company.as.post(path, { headers: { ...headers, ...more }, body: makeCsvBytes(4) });
-    expect((await post({})).status).toBe(400);
-    expect((await post({ 'x-http-method-override': 'GET' })).status).toBe(400);
-    expect((await post({ 'x-http-method-override': 'PATCH' })).headers.get('upload-offset')).toBe('4');
+    const headers = { ...VERSION_HEADER, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
+    const postBytes = (otherHeaders: Record<string, string>) =>
+      company.as.post(path, { headers: { ...headers, ...otherHeaders }, body: makeCsvBytes(4) });
+    expect((await postBytes({})).status).toBe(400);
+    expect((await postBytes({ 'x-http-method-override': 'GET' })).status).toBe(400);
+    expect((await postBytes({ 'x-http-method-override': 'PATCH' })).headers.get('upload-offset')).toBe('4');
     await deleteUpload(company.as, path);
   });
 
   it('is read and deleted by POST with X-HTTP-Method-Override: HEAD or DELETE', async () => {
     const path = await beginUpload(company.as, 10);
-    const post = (method: string) =>
-      company.as.post(path, { headers: { ...VERSION, 'x-http-method-override': method } });
-    const read = await post('HEAD');
-    expect([read.status, read.headers.get('upload-offset'), read.headers.get('upload-length')]).toEqual([
-      204,
-      '0',
-      '10',
-    ]);
-    expect((await post('DELETE')).status).toBe(204);
+    const postOverride = (method: string) =>
+      company.as.post(path, { headers: { ...VERSION_HEADER, 'x-http-method-override': method } });
+    const headAnswer = await postOverride('HEAD');
+    expect([
+      headAnswer.status,
+      headAnswer.headers.get('upload-offset'),
+      headAnswer.headers.get('upload-length'),
+    ]).toEqual([204, '0', '10']);
+    expect((await postOverride('DELETE')).status).toBe(204);
     expect((await readOffset(company.as, path)).status).toBe(404);
   });
 
   it('is begun once per idempotency key, and refused when its headers differ', async () => {
     const key = { 'idempotency-key': crypto.randomUUID() };
     const first = await requestUpload(company.as, 10, { headers: key });
-    const again = await requestUpload(company.as, 10, { headers: key });
-    expect(again.headers.get('location')).toBe(first.headers.get('location'));
-    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    const repeatedUpload = await requestUpload(company.as, 10, { headers: key });
+    expect(repeatedUpload.headers.get('location')).toBe(first.headers.get('location'));
+    expect(repeatedUpload.headers.get('idempotency-replayed')).toBe('true');
     expect((await requestUpload(company.as, 11, { headers: key })).status).toBe(422);
     await deleteUpload(company.as, first.headers.get('location') as string);
   });
@@ -371,9 +400,9 @@ describe('a resumable upload', () => {
   it('answers HEAD with its offset and no body', async () => {
     const path = await beginUpload(company.as, 10);
     const authorization = { authorization: `Bearer ${company.token}` };
-    const head = await call('HEAD', path, { headers: { ...VERSION, ...authorization } });
-    expect([head.status, head.headers.get('upload-offset'), head.body]).toEqual([200, '0', '']);
-    expect((await call('HEAD', path, { headers: authorization })).status).toBe(412);
+    const headAnswer = await callApi('HEAD', path, { headers: { ...VERSION_HEADER, ...authorization } });
+    expect([headAnswer.status, headAnswer.headers.get('upload-offset'), headAnswer.body]).toEqual([200, '0', '']);
+    expect((await callApi('HEAD', path, { headers: authorization })).status).toBe(412);
     await deleteUpload(company.as, path);
   });
 
@@ -386,15 +415,15 @@ describe('a resumable upload', () => {
     expect((await deleteUpload(company.as, path)).status).toBe(404);
     expect((await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)))).toEqual([]);
 
-    const whole = await beginUpload(company.as, 10, { body: makeCsvBytes(10), env: heldQueueEnv() });
-    expect((await deleteUpload(company.as, whole)).status).toBe(204);
-    expect((await readJob(company, parseUploadId(whole))).status).toBe('queued');
-    expect((await readOffset(company.as, whole)).status).toBe(404);
-    expect((await readJobBytes(company, parseUploadId(whole))).length).toBe(10);
+    const completeUpload = await beginUpload(company.as, 10, { body: makeCsvBytes(10), env: createHeldQueueEnv() });
+    expect((await deleteUpload(company.as, completeUpload)).status).toBe(204);
+    expect((await readJob(company, parseUploadId(completeUpload))).status).toBe('queued');
+    expect((await readOffset(company.as, completeUpload)).status).toBe(404);
+    expect((await readJobBytes(company, parseUploadId(completeUpload))).length).toBe(10);
   });
 
   it('is visible only to the user who began it', async () => {
-    const other = await aUser(company, { can: ['managed-tables:*'] });
+    const other = await createAllowedUser(company, { can: ['managed-tables:*'] });
     const path = await beginUpload(company.as, 10);
     expect((await readOffset(other.as, path)).status).toBe(404);
     expect((await sendPart(other.as, path, 0, makeCsvBytes(1))).status).toBe(404);
@@ -404,7 +433,7 @@ describe('a resumable upload', () => {
 
   it('answers OPTIONS of any origin with its protocol version, extensions and CORS headers', async () => {
     for (const path of [UPLOADS_PATH, `${UPLOADS_PATH}/x`]) {
-      const { status, headers } = await call('OPTIONS', path, { headers: { origin: 'https://page.test' } });
+      const { status, headers } = await callApi('OPTIONS', path, { headers: { origin: 'https://page.test' } });
       expect(status).toBe(204);
       expect(Object.fromEntries(headers)).toMatchObject({
         'tus-resumable': '1.0.0',
@@ -413,14 +442,21 @@ describe('a resumable upload', () => {
         'tus-extension': 'creation,creation-with-upload,checksum,expiration,termination',
         'tus-checksum-algorithm': 'sha1,sha256,md5',
       });
-      const namesIn = (header: string) => headers.get(header)?.split(',') ?? [];
-      const own = path === UPLOADS_PATH ? ['Upload-Length', 'Upload-Metadata'] : ['Upload-Offset'];
-      const sent = ['Authorization', 'Tus-Resumable', 'Upload-Checksum', ...own];
-      expect(namesIn('access-control-allow-headers')).toEqual(expect.arrayContaining(sent));
-      const read = ['Location', 'Content-Location', 'Upload-Offset', 'Upload-Length', 'Upload-Expires', 'Tus-Version'];
-      expect(namesIn('access-control-expose-headers')).toEqual(expect.arrayContaining(read));
+      const listHeaderNames = (header: string) => headers.get(header)?.split(',') ?? [];
+      const routeHeaders = path === UPLOADS_PATH ? ['Upload-Length', 'Upload-Metadata'] : ['Upload-Offset'];
+      const requestHeaders = ['Authorization', 'Tus-Resumable', 'Upload-Checksum', ...routeHeaders];
+      expect(listHeaderNames('access-control-allow-headers')).toEqual(expect.arrayContaining(requestHeaders));
+      const responseHeaders = [
+        'Location',
+        'Content-Location',
+        'Upload-Offset',
+        'Upload-Length',
+        'Upload-Expires',
+        'Tus-Version',
+      ];
+      expect(listHeaderNames('access-control-expose-headers')).toEqual(expect.arrayContaining(responseHeaders));
     }
-    const other = await call('OPTIONS', '/v1/managed-tables', {});
+    const other = await callApi('OPTIONS', '/v1/managed-tables', {});
     expect(other.headers.get('tus-version')).toBeNull();
   });
 
@@ -428,11 +464,11 @@ describe('a resumable upload', () => {
     const path = await beginUpload(company.as, 10);
     await sendPart(company.as, path, 0, makeCsvBytes(4));
     const queue = createHeldQueue();
-    const HOUR = 3_600_000;
-    await runSweep(queue, 23 * HOUR);
+    const HOUR_MS = 3_600_000;
+    await runSweep(queue, 23 * HOUR_MS);
     expect((await readOffset(company.as, path)).status).toBe(200);
     expect((await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)))).toHaveLength(1);
-    await runSweep(queue, 24 * HOUR + 120_000);
+    await runSweep(queue, 24 * HOUR_MS + 120_000);
     expect((await readOffset(company.as, path)).status).toBe(404);
     expect((await listStoredFiles(company)).filter((key) => key.includes(parseUploadId(path)))).toEqual([]);
   });
@@ -440,14 +476,14 @@ describe('a resumable upload', () => {
 
 describe('a company', () => {
   it('has at most twenty unfinished resumable uploads', async () => {
-    const company = await aProvisionedCompany();
+    const company = await createProvisionedCompany();
     const paths: string[] = [];
     for (let count = 0; count < 20; count += 1) paths.push(await beginUpload(company.as, 10));
-    const refused = await requestUpload(company.as, 10);
-    expect([refused.status, refused.body.details.reason]).toEqual([429, 'resumable_upload.too_many']);
+    const refusedUpload = await requestUpload(company.as, 10);
+    expect([refusedUpload.status, refusedUpload.body.details.reason]).toEqual([429, 'resumable_upload.too_many']);
     await deleteUpload(company.as, paths[0] as string);
     paths[0] = await beginUpload(company.as, 10);
-    await sendPart(company.as, paths[1] as string, 0, makeCsvBytes(10), { env: heldQueueEnv() });
+    await sendPart(company.as, paths[1] as string, 0, makeCsvBytes(10), { env: createHeldQueueEnv() });
     await beginUpload(company.as, 10);
     expect((await requestUpload(company.as, 10)).status).toBe(429);
   });

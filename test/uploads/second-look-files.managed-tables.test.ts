@@ -3,62 +3,65 @@ import { utils, write } from '@e965/xlsx';
 import { strToU8, zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { namesOf, secondLook } from './second-look.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { createAnalysisHelpers, listNames } from './second-look.ts';
 import { cancelJob, deliverAllMessages, deliverMessage, listStoredFiles, readJob } from './support.ts';
-import { cellsOf, makeWorkbook, sheetOf } from './workbooks.ts';
+import { makeSheet, makeWorkbook, parseCells } from './workbooks.ts';
 
-type Bytes = Uint8Array<ArrayBuffer>;
+type FileBytes = Uint8Array<ArrayBuffer>;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-const { queue, analyze, aWaitingJob, look, rowsWhenConfirmed } = secondLook(() => company);
+const { queue, analyze, aWaitingJob, look, rowsWhenConfirmed } = createAnalysisHelpers(() => company);
 
 const readInvalidFields = ({ status, body }: { status: number; body: { details?: { field: string }[] } }) => [
   status,
   body.details?.map(({ field }) => field),
 ];
 
-const DADOS = cellsOf('n|nome', '1|Ana', '2|Bia');
-const PRECOS = cellsOf('mes|preco', 'jan|1.5');
+const DATA_ROWS = parseCells('n|nome', '1|Ana', '2|Bia');
+const PRICE_ROWS = parseCells('mes|preco', 'jan|1.5');
 
-/** A workbook of Excel 97 to 2003, of these sheets. */
-function makeOldWorkbook(sheets: Record<string, unknown[][]>, bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8'): Bytes {
-  const book = utils.book_new();
-  for (const [name, rows] of Object.entries(sheets)) utils.book_append_sheet(book, utils.aoa_to_sheet(rows), name);
-  return new Uint8Array(write(book, { type: 'array', bookType }));
+/** Makes a workbook of Excel 97 to 2003 with these sheets. */
+function makeOldWorkbook(
+  sheets: Record<string, unknown[][]>,
+  bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8',
+): FileBytes {
+  const workbook = utils.book_new();
+  for (const [name, rows] of Object.entries(sheets)) utils.book_append_sheet(workbook, utils.aoa_to_sheet(rows), name);
+  return new Uint8Array(write(workbook, { type: 'array', bookType }));
 }
 
-const URI = 'urn:schemas-microsoft-com:office:spreadsheet';
-const formatXmlSheet = (name: string, rows: unknown[][], more = '') => {
+const SPREADSHEET_URI = 'urn:schemas-microsoft-com:office:spreadsheet';
+const formatXmlSheet = (name: string, rows: unknown[][], sheetOptions = '') => {
   const cell = (value: unknown) =>
     `<Cell><Data ss:Type="${typeof value === 'number' ? 'Number' : 'String'}">${value}</Data></Cell>`;
   const table = rows.map((row) => `<Row>${row.map(cell).join('')}</Row>`).join('');
-  return `<Worksheet ss:Name="${name}"><Table>${table}</Table>${more}</Worksheet>`;
+  return `<Worksheet ss:Name="${name}"><Table>${table}</Table>${sheetOptions}</Worksheet>`;
 };
-/** A workbook of XML Spreadsheet 2003. */
+/** Formats a workbook of XML Spreadsheet 2003. */
 const formatXmlWorkbook = (...sheets: string[]): string =>
-  `<?xml version="1.0"?><Workbook xmlns="${URI}" xmlns:ss="${URI}">${sheets.join('')}</Workbook>`;
-const HIDDEN =
+  `<?xml version="1.0"?><Workbook xmlns="${SPREADSHEET_URI}" xmlns:ss="${SPREADSHEET_URI}">${sheets.join('')}</Workbook>`;
+const HIDDEN_OPTIONS =
   '<WorksheetOptions xmlns="urn:schemas-microsoft-com:office:excel"><Visible>SheetHidden</Visible></WorksheetOptions>';
 
 describe('the second analysis of a workbook of an older format', () => {
   it.each([
-    ['BIFF 8', makeOldWorkbook({ Dados: DADOS, Precos: PRECOS, Nada: [] })],
-    ['BIFF 5', makeOldWorkbook({ Dados: DADOS, Precos: PRECOS, Nada: [] }, 'biff5')],
+    ['BIFF 8', makeOldWorkbook({ Dados: DATA_ROWS, Precos: PRICE_ROWS, Nada: [] })],
+    ['BIFF 5', makeOldWorkbook({ Dados: DATA_ROWS, Precos: PRICE_ROWS, Nada: [] }, 'biff5')],
     [
       'XML',
       formatXmlWorkbook(
-        formatXmlSheet('Dados', DADOS),
-        formatXmlSheet('Precos', PRECOS, HIDDEN),
+        formatXmlSheet('Dados', DATA_ROWS),
+        formatXmlSheet('Precos', PRICE_ROWS, HIDDEN_OPTIONS),
         formatXmlSheet('Nada', []),
       ),
     ],
-  ])('reads the sheet that is asked for: %s', async (_, content) => {
+  ])('reads the requested sheet: %s', async (_, content) => {
     const jobId = await aWaitingJob(['velha.xls', content]);
     const sheets = ['Dados', 'Precos', 'Nada'];
     expect((await readJob(company, jobId)).inferred_schema.dialect).toMatchObject({ sheet: 'Dados', sheets });
@@ -78,8 +81,8 @@ describe('the second analysis of a workbook of an older format', () => {
     expect(await rowsWhenConfirmed(jobId)).toEqual([{ mes: 'jan', preco: 1.5 }]);
   });
 
-  it('knows the sheets behind the first table, even if the file is cut off behind it', async () => {
-    const xml = formatXmlWorkbook(formatXmlSheet('Dados', DADOS), formatXmlSheet('Precos', PRECOS));
+  it('lists the sheets after the first table, even if the file is cut off after it', async () => {
+    const xml = formatXmlWorkbook(formatXmlSheet('Dados', DATA_ROWS), formatXmlSheet('Precos', PRICE_ROWS));
     const jobId = await aWaitingJob(['cortada.xls', xml.slice(0, -60)]);
     expect((await readJob(company, jobId)).inferred_schema.dialect).toMatchObject({
       sheet: 'Dados',
@@ -91,7 +94,7 @@ describe('the second analysis of a workbook of an older format', () => {
 
   it('refuses a sheet name when the format has none', async () => {
     const page = '<html><table><tr><td>n</td><td>x</td></tr><tr><td>1</td><td>a</td></tr></table></html>';
-    for (const content of [makeOldWorkbook({ Dados: DADOS }, 'biff2'), page]) {
+    for (const content of [makeOldWorkbook({ Dados: DATA_ROWS }, 'biff2'), page]) {
       const jobId = await aWaitingJob(['velha.xls', content]);
       expect((await readJob(company, jobId)).inferred_schema.dialect).toMatchObject({ sheet: null, sheets: null });
       expect(readInvalidFields(await analyze(jobId, { sheet: 'Dados' }))).toEqual([422, ['sheet']]);
@@ -102,10 +105,13 @@ describe('the second analysis of a workbook of an older format', () => {
   });
 
   it('lists at most 200 sheet names of at most 255 characters', async () => {
-    const many = Array.from({ length: 300 }, (_, place) =>
-      formatXmlSheet(place === 1 ? 'x'.repeat(256) : `s${place}`, []),
+    const manySheets = Array.from({ length: 300 }, (_, index) =>
+      formatXmlSheet(index === 1 ? 'x'.repeat(256) : `s${index}`, []),
     );
-    const jobId = await aWaitingJob(['muitas.xls', formatXmlWorkbook(formatXmlSheet('Dados', DADOS), ...many)]);
+    const jobId = await aWaitingJob([
+      'muitas.xls',
+      formatXmlWorkbook(formatXmlSheet('Dados', DATA_ROWS), ...manySheets),
+    ]);
     const { sheets } = (await readJob(company, jobId)).inferred_schema.dialect;
     expect([sheets.length, sheets[0], sheets[1], sheets[2]]).toEqual([200, 'Dados', 's0', 's2']);
     await cancelJob(company, jobId);
@@ -113,9 +119,9 @@ describe('the second analysis of a workbook of an older format', () => {
 });
 
 describe('the second analysis of files of several kinds', () => {
-  const book = () =>
+  const makeBook = () =>
     makeWorkbook({
-      sheets: [sheetOf('Capa', 'a|b|c|d|e', '1|2|3|4|5', '1|2|3|4|5'), sheetOf('Dados', 'n|nome', '3|Eva')],
+      sheets: [makeSheet('Capa', 'a|b|c|d|e', '1|2|3|4|5', '1|2|3|4|5'), makeSheet('Dados', 'n|nome', '3|Eva')],
     });
 
   it('applies the delimiter to text files and the sheet to workbooks', async () => {
@@ -124,7 +130,7 @@ describe('the second analysis of files of several kinds', () => {
       [
         'b.xlsx',
         makeWorkbook({
-          sheets: [sheetOf('Dados', 'n|nome', '3|Eva'), sheetOf('Mais', 'n|nome', '4|"Rui"', '5|Lia')],
+          sheets: [makeSheet('Dados', 'n|nome', '3|Eva'), makeSheet('Mais', 'n|nome', '4|"Rui"', '5|Lia')],
         }),
       ],
     );
@@ -143,11 +149,11 @@ describe('the second analysis of files of several kinds', () => {
   });
 
   it('applies to the files of a zip archive, and names the file that has a problem', async () => {
-    const old = makeOldWorkbook({
-      Dados: DADOS,
-      Outra: cellsOf('n|nome', '9|Zoe'),
+    const oldWorkbook = makeOldWorkbook({
+      Dados: DATA_ROWS,
+      Outra: parseCells('n|nome', '9|Zoe'),
     });
-    const zip = zipSync({ 'a.xls': old, 'b.csv': strToU8('n,nome\n7,Gil\n') }) as Bytes;
+    const zip = zipSync({ 'a.xls': oldWorkbook, 'b.csv': strToU8('n,nome\n7,Gil\n') }) as FileBytes;
     const jobId = await aWaitingJob(['tudo.zip', zip]);
     expect(await look(jobId, { sheet: 'Outra', header: true })).toMatchObject({ total_row_count_estimate: 2 });
     const { problem } = await look(jobId, { sheet: 'Outra', delimiter: '|' });
@@ -160,10 +166,10 @@ describe('the second analysis of files of several kinds', () => {
 
   it('reports a problem when only one of two workbooks has the sheet', async () => {
     const other = makeWorkbook({
-      sheets: [sheetOf('Dados', 'n|nome', '8|Ivo')],
+      sheets: [makeSheet('Dados', 'n|nome', '8|Ivo')],
     });
     const first = makeWorkbook({
-      sheets: [sheetOf('Dados', 'n|nome', '3|Eva'), { name: 'Mais', rows: DADOS as never }],
+      sheets: [makeSheet('Dados', 'n|nome', '3|Eva'), { name: 'Mais', rows: DATA_ROWS as never }],
     });
     const jobId = await aWaitingJob(['a.xlsx', first], ['b.xlsx', other]);
     expect((await look(jobId, { sheet: 'Mais' })).problem).toEqual({
@@ -174,10 +180,10 @@ describe('the second analysis of files of several kinds', () => {
     await cancelJob(company, jobId);
   });
 
-  it('may find other columns in another sheet', async () => {
-    const jobId = await aWaitingJob(['a.xlsx', book()]);
-    expect(namesOf((await readJob(company, jobId)).inferred_schema)).toEqual(['a', 'b', 'c', 'd', 'e']);
-    expect(namesOf(await look(jobId, { sheet: 'Dados' }))).toEqual(['n', 'nome']);
+  it('may infer different columns from another sheet', async () => {
+    const jobId = await aWaitingJob(['a.xlsx', makeBook()]);
+    expect(listNames((await readJob(company, jobId)).inferred_schema)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(listNames(await look(jobId, { sheet: 'Dados' }))).toEqual(['n', 'nome']);
     await cancelJob(company, jobId);
   });
 });
@@ -211,19 +217,21 @@ describe('a second analysis corrects a wrong guess', () => {
     ['an unusual delimiter', 'a~b\n1~2\n3~4\n', { delimiter: '~' }, 'a|b', 2],
     ['quotation marks that are inches', 'tubo;nome\n1/2";a\n3/4";b\n', { quote: null, delimiter: ';' }, 'tubo|nome', 2],
     ['a comment that is a row', '# 1,a\n# 2,b\nx,y\nz,w\n', { skip_lines: 0, header: false }, 'column_1|column_2', 4],
-  ])('for %s', async (_, text, said, names, rows) => {
+  ])('for %s', async (_, text, analysisOptions, names, rows) => {
     const jobId = await aWaitingJob(['a.csv', text]);
-    const schema = await look(jobId, said);
+    const schema = await look(jobId, analysisOptions);
     expect(schema).not.toHaveProperty('problem');
-    expect([namesOf(schema).join('|'), schema.total_row_count_estimate]).toEqual([names, rows]);
+    expect([listNames(schema).join('|'), schema.total_row_count_estimate]).toEqual([names, rows]);
     expect(await rowsWhenConfirmed(jobId)).toHaveLength(rows);
   });
 
   it('for the encoding of a text without a byte order mark', async () => {
-    const utf16 = new Uint8Array(new Uint16Array([...'n;x\n1;ação\n'].map((sign) => sign.charCodeAt(0))).buffer);
+    const utf16 = new Uint8Array(
+      new Uint16Array([...'n;x\n1;ação\n'].map((character) => character.charCodeAt(0))).buffer,
+    );
     const jobId = await aWaitingJob([
       'a.csv',
-      Uint8Array.from('n;x\n1;a\xe7\xe3o\n', (sign) => sign.charCodeAt(0)) as Bytes,
+      Uint8Array.from('n;x\n1;a\xe7\xe3o\n', (character) => character.charCodeAt(0)) as FileBytes,
     ]);
     expect((await look(jobId, { encoding: 'utf-16be' })).problem).toMatchObject({ field: 'encoding' });
     expect(await rowsWhenConfirmed(jobId)).toEqual([{ n: 1, x: 'ação' }]);
@@ -234,10 +242,10 @@ describe('a second analysis corrects a wrong guess', () => {
 });
 
 describe('a second analysis that is interrupted', () => {
-  const SMALL = { UPLOAD_MESSAGE_BYTES: '1' };
-  const made = async (jobId: string) =>
+  const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '1' };
+  const listMadeFiles = async (jobId: string) =>
     (await listStoredFiles(company)).filter((key) => key.includes(`${jobId}/made/`)).toSorted();
-  const book = () =>
+  const makeBook = () =>
     makeWorkbook({
       sheets: [
         { name: 'Dados', rows: [['n'], ...Array.from({ length: 2000 }, (_, n) => [n])] },
@@ -246,26 +254,26 @@ describe('a second analysis that is interrupted', () => {
     });
 
   it.each(['put', 'get'] as const)('continues at the next delivery: R2 fails to %s', async (call) => {
-    const jobId = await aWaitingJob(['a.xlsx', book()]);
+    const jobId = await aWaitingJob(['a.xlsx', makeBook()]);
     expect((await analyze(jobId, { sheet: 'Mais' })).status).toBe(200);
     const message = queue.messages.shift() as JobMessage;
-    let calls = 0;
-    let failed = 0;
+    let callCount = 0;
+    let failureCount = 0;
     const FILES = new Proxy(env.FILES, {
       get: (bucket, name: keyof R2Bucket) => {
-        const real = (bucket[name] as (...args: unknown[]) => unknown).bind(bucket);
-        if (name !== call) return real;
+        const realMethod = (bucket[name] as (...args: unknown[]) => unknown).bind(bucket);
+        if (name !== call) return realMethod;
         return (...args: unknown[]) => {
-          calls += 1;
-          if (![1, 3, 6, 10, 15].includes(calls)) return real(...args);
-          failed += 1;
+          callCount += 1;
+          if (![1, 3, 6, 10, 15].includes(callCount)) return realMethod(...args);
+          failureCount += 1;
           throw new Error('the isolate dies');
         };
       },
     });
-    for (let tries = 0; tries < 60 && (await readJob(company, jobId)).status !== 'waiting_confirm'; tries++)
-      await deliverMessage(message, { ...queue.env, ...SMALL, FILES });
-    expect(failed).toBeGreaterThan(0);
+    for (let attempt = 0; attempt < 60 && (await readJob(company, jobId)).status !== 'waiting_confirm'; attempt++)
+      await deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES, FILES });
+    expect(failureCount).toBeGreaterThan(0);
     await deliverAllMessages(queue);
     expect(await readJob(company, jobId)).toMatchObject({
       status: 'waiting_confirm',
@@ -277,13 +285,13 @@ describe('a second analysis that is interrupted', () => {
   it.each([
     ['finds the sheet', { sheet: 'Mais' }, 3000],
     ['does not find the sheet', { sheet: 'Falta' }, 2000],
-  ])('has the result of another delivery that finishes first and %s', async (_, said, rows) => {
-    const jobId = await aWaitingJob(['a.xlsx', book()]);
-    expect((await analyze(jobId, said)).status).toBe(200);
+  ])('has the result of another delivery that finishes first and %s', async (_, analysisOptions, rows) => {
+    const jobId = await aWaitingJob(['a.xlsx', makeBook()]);
+    expect((await analyze(jobId, analysisOptions)).status).toBe(200);
     const message = queue.messages.shift() as JobMessage;
-    const again = () => deliverMessage(message, queue.env);
-    const { outcome } = await rivalBeforeStatement(company.id, /SET status = 'waiting_confirm'/, again);
-    while ((await readJob(company, jobId)).status !== 'waiting_confirm') expect(await again()).toBe('done');
+    const deliverAgain = () => deliverMessage(message, queue.env);
+    const { outcome } = await runBeforeNextStatement(company.id, /SET status = 'waiting_confirm'/, deliverAgain);
+    while ((await readJob(company, jobId)).status !== 'waiting_confirm') expect(await deliverAgain()).toBe('done');
     expect(await outcome).toBe('done');
     await deliverMessage(message, queue.env);
     await deliverAllMessages(queue);
@@ -297,15 +305,15 @@ describe('a second analysis that is interrupted', () => {
     expect(await rowsWhenConfirmed(jobId)).toHaveLength(rows);
   });
 
-  it('leaves no files but those that the load needs, and is refused once the job is cancelled', async () => {
-    const jobId = await aWaitingJob(['a.xlsx', book()]);
-    const first = await made(jobId);
+  it('leaves only the files that the load needs, and is refused once the job is cancelled', async () => {
+    const jobId = await aWaitingJob(['a.xlsx', makeBook()]);
+    const first = await listMadeFiles(jobId);
     await look(jobId, { sheet: 'Mais' });
-    const second = await made(jobId);
-    expect(second.filter((key) => first.includes(key))).toEqual([]);
-    expect(second.length).toBeLessThanOrEqual(first.length);
+    const secondFiles = await listMadeFiles(jobId);
+    expect(secondFiles.filter((key) => first.includes(key))).toEqual([]);
+    expect(secondFiles.length).toBeLessThanOrEqual(first.length);
     await look(jobId, { sheet: 'Falta' });
-    expect(await made(jobId)).toEqual(second);
+    expect(await listMadeFiles(jobId)).toEqual(secondFiles);
     await cancelJob(company, jobId);
     expect((await analyze(jobId, {})).body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
   });

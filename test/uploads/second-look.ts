@@ -13,34 +13,36 @@ import {
 
 let tableCount = 0;
 
-/** What tests of a second analysis do with the jobs of a company, whose messages wait in `queue`. */
-export function secondLook(companyOf: () => Company) {
+/** Returns helpers for tests of a second analysis of a company's jobs, whose messages are held in `queue`. */
+export function createAnalysisHelpers(getCompany: () => Company) {
   const queue = createHeldQueue();
 
-  const analyze = (jobId: string, json: unknown, as = companyOf().as) =>
+  const analyze = (jobId: string, json: unknown, as = getCompany().as) =>
     as.post(`/v1/managed-tables/upload-jobs/${jobId}/analyze`, { json, env: queue.env as never });
 
-  /** A job of these files that waits to be confirmed. */
-  async function aWaitingJob(...files: [name: string, content: string | Uint8Array<ArrayBuffer>][]): Promise<string> {
-    const sent = files.map(([name, content]) => makeFile(name, content));
-    const jobId = await uploadFiles(companyOf(), sent, queue);
+  /** Creates a job of these files that waits for its confirmation. */
+  async function createWaitingJob(
+    ...files: [name: string, content: string | Uint8Array<ArrayBuffer>][]
+  ): Promise<string> {
+    const uploadedFiles = files.map(([name, content]) => makeFile(name, content));
+    const jobId = await uploadFiles(getCompany(), uploadedFiles, queue);
     await deliverAllMessages(queue);
-    expect(await readJob(companyOf(), jobId)).toMatchObject({ status: 'waiting_confirm' });
+    expect(await readJob(getCompany(), jobId)).toMatchObject({ status: 'waiting_confirm' });
     return jobId;
   }
 
-  /** What is inferred from a job's files with what is said. */
-  async function look(jobId: string, said: unknown) {
-    expect(await analyze(jobId, said)).toMatchObject({ status: 200, body: { status: 'queued' } });
+  /** Analyses a job's files again with these options. @returns the inferred schema */
+  async function analyzeAgain(jobId: string, options: unknown) {
+    expect(await analyze(jobId, options)).toMatchObject({ status: 200, body: { status: 'queued' } });
     await deliverAllMessages(queue);
-    const job = await readJob(companyOf(), jobId);
+    const job = await readJob(getCompany(), jobId);
     expect(job).toMatchObject({ status: 'waiting_confirm', error: null });
     return job.inferred_schema;
   }
 
-  /** The rows that a job's files come to when what was inferred is confirmed. */
-  async function rowsWhenConfirmed(jobId: string) {
-    const company = companyOf();
+  /** Confirms a job with the inferred columns. @returns the rows that were loaded */
+  async function confirmAndReadRows(jobId: string) {
+    const company = getCompany();
     const { columns } = (await readJob(company, jobId)).inferred_schema;
     const answer = await confirmJob(company, jobId, { display_name: `olhar_${++tableCount}`, columns }, queue);
     expect(answer.status).toBe(200);
@@ -50,7 +52,7 @@ export function secondLook(companyOf: () => Company) {
     return (await readRows(company, job.user_table_id)).map(({ id: _, ...row }) => row);
   }
 
-  return { queue, analyze, aWaitingJob, look, rowsWhenConfirmed };
+  return { queue, analyze, aWaitingJob: createWaitingJob, look: analyzeAgain, rowsWhenConfirmed: confirmAndReadRows };
 }
 
-export const namesOf = ({ columns }: { columns: { name: string }[] }): string[] => columns.map(({ name }) => name);
+export const listNames = ({ columns }: { columns: { name: string }[] }): string[] => columns.map(({ name }) => name);

@@ -2,7 +2,7 @@ import { expect, inject } from 'vitest';
 import type { Company } from '../support/worlds.ts';
 import { confirmJob, createHeldQueue, deliverAllMessages, readJob, readRows, waitForEnd } from './support.ts';
 
-/** An address of a file with this content. */
+/** Stores a file with this content at the file server. @returns its address */
 export async function createSource(
   name: string,
   content: string | Uint8Array,
@@ -15,7 +15,9 @@ export async function createSource(
 
 const queue = createHeldQueue();
 
-/** The job of a file at an address, when it was read, or failed. @param changed variables that differ for it */
+/**
+ * Uploads a file from an address, and waits until it is read or has failed. @returns the job
+ */
 export async function readSource(
   company: Company,
   name: string,
@@ -35,7 +37,7 @@ export async function readSource(
 
 let tableCount = 0;
 
-/** The types of what was inferred, by name, and the rows when that is confirmed, without their ids. */
+/** Uploads and confirms a file from an address. @returns the inferred types by name, and the loaded rows without their ids */
 export async function loadSource(
   company: Company,
   name: string,
@@ -54,15 +56,15 @@ export async function loadSource(
   );
   expect(answer.status).toBe(200);
   await deliverAllMessages(queue, { ...options.env });
-  const done = await waitForEnd(company, job._id);
-  expect(done.error).toBe(null);
-  const rows = (await readRows(company, done.user_table_id)).map(({ id: _, ...row }) => row);
-  return { types, rows, schema: job.inferred_schema, job: done };
+  const finishedJob = await waitForEnd(company, job._id);
+  expect(finishedJob.error).toBe(null);
+  const rows = (await readRows(company, finishedJob.user_table_id)).map(({ id: _, ...row }) => row);
+  return { types, rows, schema: job.inferred_schema, job: finishedJob };
 }
 
-/** Why a file at an address cannot be read. */
-export async function readFailure(...args: Parameters<typeof readSource>) {
-  const { status, error } = await readSource(...args);
+/** Returns the error with which reading a file from an address fails. */
+export async function readFailure(...sourceArguments: Parameters<typeof readSource>) {
+  const { status, error } = await readSource(...sourceArguments);
   expect(status).toBe('failed');
   return error as { code: string; message: string; line?: number; column?: string };
 }

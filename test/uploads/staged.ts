@@ -10,11 +10,11 @@ import {
   uploadFiles,
 } from './support.ts';
 
-/** A file with these lines under a header: numbers in its only column, `n`, where that is not said. */
+/** Makes a CSV file with these lines under a header; by default numbers in its only column, `n`. */
 export const makeFileOf = (lines: (number | string)[], header = 'n'): File =>
   makeFile('n.csv', `${header}\n${lines.join('\n')}\n`);
 
-/** A confirmed job whose rows are staged: its next delivery brings them into the table. */
+/** Creates a confirmed job whose rows are staged: its next delivery publishes the rows in the table. */
 export async function createStagedJob(
   company: Company,
   id: string,

@@ -12,45 +12,49 @@ import type { Company } from '../support/worlds.ts';
 export const makeFile = (name: string, content: string | Uint8Array<ArrayBuffer>, type = 'text/csv'): File =>
   new File([content], name, { type });
 
-/** `count` rows of numbers, dates and text, under a header. */
+/** Returns `count` CSV rows of numbers, dates and text, under a header. */
 export const makeCsvTable = (count: number): string =>
   ['codigo,nome,criado_em', ...Array.from({ length: count }, (_, row) => `${row},"Cliente, ${row}",2024-01-31`)].join(
     '\n',
   );
 
-export interface Sent {
-  /** Variables and bindings that differ for this request. */
+export interface UploadInput {
+  /** Variables and bindings that are changed for this request. */
   env?: Record<string, unknown>;
-  /** The existing table that the files go into, and how. */
+  /** The id of the existing table into which the files are loaded, and the mode of the load. */
   into?: string;
   mode?: string;
   evolve?: string;
-  /** Of an upsert. */
+  /** The key columns of an upsert. */
   key?: string[];
 }
 
-/** Posts a form with these files. */
-export function postFiles(company: Company, files: File[], { env: changed, into, mode, evolve, key = [] }: Sent = {}) {
+/** Posts an upload form with these files. */
+export function postFiles(
+  company: Company,
+  files: File[],
+  { env: changedEnv, into, mode, evolve, key = [] }: UploadInput = {},
+) {
   const form = new FormData();
   for (const name of key) form.append('key', name);
   if (mode !== undefined) form.append('mode', mode);
   if (evolve !== undefined) form.append('evolve', evolve);
   for (const file of files) form.append('files', file);
   const path = into === undefined ? '/v1/managed-tables/upload' : `/v1/managed-tables/${into}/upload`;
-  return company.as.post(path, { body: form, env: changed as Record<string, string> });
+  return company.as.post(path, { body: form, env: changedEnv as Record<string, string> });
 }
 
-/** Uploads files and answers the job's id. */
-export async function uploadFiles(company: Company, files: File[], sent: Sent = {}): Promise<string> {
-  const { status, body } = await postFiles(company, files, sent);
+/** Uploads files. @returns the job's id */
+export async function uploadFiles(company: Company, files: File[], input: UploadInput = {}): Promise<string> {
+  const { status, body } = await postFiles(company, files, input);
   if (status !== 201) throw new Error(`The upload answered ${status}: ${JSON.stringify(body)}`);
   return body.job_id;
 }
 
 const makeJobPath = (jobId: string) => `/v1/managed-tables/upload-jobs/${jobId}`;
 
-export const confirmJob = (company: Company, jobId: string, json: unknown, { env: changed }: Sent = {}) =>
-  company.as.post(`${makeJobPath(jobId)}/confirm`, { json, env: changed as Record<string, string> });
+export const confirmJob = (company: Company, jobId: string, json: unknown, { env: changedEnv }: UploadInput = {}) =>
+  company.as.post(`${makeJobPath(jobId)}/confirm`, { json, env: changedEnv as Record<string, string> });
 
 export const cancelJob = (company: Company, jobId: string) => company.as.post(`${makeJobPath(jobId)}/cancel`);
 
@@ -58,7 +62,7 @@ export const undoJob = (company: Company, jobId: string, as = company.as) => as.
 
 export const readJob = async (company: Company, jobId: string) => (await company.as.get(makeJobPath(jobId))).body;
 
-/** The job, once its status is one of these. */
+/** Waits until the job's status is one of these. @returns the job */
 export async function waitForJob(company: Company, jobId: string, ...statuses: string[]) {
   const deadline = Date.now() + 30_000;
   for (;;) {
@@ -69,21 +73,21 @@ export async function waitForJob(company: Company, jobId: string, ...statuses: s
   }
 }
 
-/** The job once it waits for its confirm, or has failed before. */
+/** Waits until the job can be confirmed, or has failed before. @returns the job */
 export const waitForAnalysis = (company: Company, jobId: string) =>
   waitForJob(company, jobId, 'waiting_confirm', 'failed');
 
-/** The job once it has ended. */
+/** Waits until the job has ended. @returns the job */
 export const waitForEnd = (company: Company, jobId: string) => waitForJob(company, jobId, 'done', 'failed');
 
-/** Uploads files, confirms what was inferred with these changes, and answers the ended job. */
+/** Uploads files, and confirms the inferred columns with these changes. @returns the finished job */
 export async function loadFiles(
   company: Company,
   files: File[],
   changes: Record<string, unknown> = {},
-  sent: Sent = {},
+  input: UploadInput = {},
 ) {
-  const jobId = await uploadFiles(company, files, sent);
+  const jobId = await uploadFiles(company, files, input);
   const job = await waitForAnalysis(company, jobId);
   if (job.status === 'failed') return job;
   const answer = await confirmJob(company, jobId, {
@@ -95,7 +99,7 @@ export async function loadFiles(
   return waitForEnd(company, jobId);
 }
 
-/** Every row of a table, in the order of its list. */
+/** Reads every row of a table, in the order of its list. */
 export async function readRows(company: Company, tableId: string) {
   const rows: Record<string, unknown>[] = [];
   for (let page = 1; ; page += 1) {
@@ -105,7 +109,7 @@ export async function readRows(company: Company, tableId: string) {
   }
 }
 
-/** A queue that keeps its messages until the test delivers them. */
+/** Creates a queue that keeps its messages until the test delivers them. */
 export function createHeldQueue() {
   const messages: JobMessage[] = [];
   const JOBS = {
@@ -115,34 +119,34 @@ export function createHeldQueue() {
   return { messages, env: { JOBS } };
 }
 
-/** Delivers a message once, and tells whether it was accepted or is to be delivered again. */
+/** Delivers a message once. @returns whether it was accepted or is to be delivered again */
 export async function deliverMessage(
   message: JobMessage,
-  changed: Record<string, unknown> = {},
+  changedEnv: Record<string, unknown> = {},
 ): Promise<'done' | 'again'> {
   const batch = createMessageBatch('data-console-jobs', [
     { id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: message },
   ]);
   const execution = createExecutionContext();
-  await worker.queue(batch, { ...env, ...changed } as Bindings, execution);
+  await worker.queue(batch, { ...env, ...changedEnv } as Bindings, execution);
   const { explicitAcks } = await getQueueResult(batch, execution);
   return explicitAcks.length === 1 ? 'done' : 'again';
 }
 
-/** Delivers all messages of a held queue, and those that they lead to. */
+/** Delivers all messages of a held queue, and the messages that their handlers send. */
 export async function deliverAllMessages(
   queue: ReturnType<typeof createHeldQueue>,
-  changed: Record<string, unknown> = {},
+  changedEnv: Record<string, unknown> = {},
 ): Promise<number> {
-  let delivered = 0;
+  let deliveredCount = 0;
   for (let message = queue.messages.shift(); message; message = queue.messages.shift()) {
-    await deliverMessage(message, { ...queue.env, ...changed });
-    delivered += 1;
+    await deliverMessage(message, { ...queue.env, ...changedEnv });
+    deliveredCount += 1;
   }
-  return delivered;
+  return deliveredCount;
 }
 
-/** The scheduled run as it is so much later, with the queue of the test. */
+/** Does the scheduled run as it would be so many milliseconds later, with the queue of the test. */
 export async function runSweep(queue: { env: Record<string, unknown> }, milliseconds = 0): Promise<void> {
   const now = Date.now() + milliseconds;
   const controller = { scheduledTime: now, cron: '* * * * *', noRetry: () => {} };
@@ -154,18 +158,18 @@ export async function runSweep(queue: { env: Record<string, unknown> }, millisec
   }
 }
 
-/** Looks into the company's own Postgres, as its owner. */
-export async function queryDatabase<T>(company: Company, look: (database: TenantSql) => Promise<T>): Promise<T> {
+/** Runs `query` on the company's own Postgres, as its owner. */
+export async function queryDatabase<T>(company: Company, query: (database: TenantSql) => Promise<T>): Promise<T> {
   const origin = { env, waitUntil: () => {}, correlationId: 'test', baseUrl: '', ip: null };
   const { context, close } = openContext(origin, { kind: 'system', companyId: company.id });
   try {
-    return await look((await openDatabaseIfAny(context)) as TenantSql);
+    return await query((await openDatabaseIfAny(context)) as TenantSql);
   } finally {
     await close();
   }
 }
 
-/** Tables of the company that hold rows of people: those in place, deleted ones, and loads that have not ended. */
+/** Lists the company's tables that hold rows of users: current tables, deleted tables, and staging tables of unfinished loads. */
 export const listTables = (company: Company): Promise<string[]> =>
   queryDatabase(company, async (database) => {
     const rows = await database.query<{ name: string }>(
@@ -175,7 +179,7 @@ export const listTables = (company: Company): Promise<string[]> =>
     return rows.map(({ name }) => name);
   });
 
-/** Keys of the company's uploaded files. */
+/** Lists the keys of the company's uploaded files. */
 export async function listStoredFiles(company: Company): Promise<string[]> {
   const { objects } = await env.FILES.list({ prefix: `uploads/${company.id}/` });
   return objects.map(({ key }) => key);

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
   createHeldQueue,
   deliverMessage,
@@ -14,16 +14,16 @@ import {
   uploadFiles,
 } from './support.ts';
 
-const JOBS = 100;
-/** Jobs of one company that are worked on at once. */
-const TURNS = 2;
+const JOB_COUNT = 100;
+/** The number of jobs of one company that are processed at once. */
+const MAX_TURNS = 2;
 
-/** A queue that the test delivers, with the pause of each message in seconds. */
+/** Creates a queue that the test delivers, with the delay of each message in seconds. */
 function createQueue() {
-  const sent: { message: JobMessage; pause: number | undefined }[] = [];
-  const send = async (message: JobMessage, options?: { delaySeconds?: number }) =>
-    void sent.push({ message, pause: options?.delaySeconds });
-  return { sent, env: { JOBS: { send } } };
+  const sentMessages: { message: JobMessage; pause: number | undefined }[] = [];
+  const sendMessage = async (message: JobMessage, options?: { delaySeconds?: number }) =>
+    void sentMessages.push({ message, pause: options?.delaySeconds });
+  return { sent: sentMessages, env: { JOBS: { send: sendMessage } } };
 }
 
 const makeAnalysisMessage = (companyId: string, jobId: string): JobMessage => ({
@@ -33,35 +33,35 @@ const makeAnalysisMessage = (companyId: string, jobId: string): JobMessage => ({
 });
 
 describe('a company with a hundred queued upload jobs', () => {
-  let busy: Company;
+  let busyCompany: Company;
   let other: Company;
   let messages: JobMessage[];
 
   beforeAll(async () => {
-    [busy, other] = await Promise.all([aProvisionedCompany(), aProvisionedCompany()]);
-    const first = await uploadFiles(busy, [makeFile('dados.csv', makeCsvTable(10))], createHeldQueue());
-    const ids = await queryDatabase(busy, (database) =>
+    [busyCompany, other] = await Promise.all([createProvisionedCompany(), createProvisionedCompany()]);
+    const first = await uploadFiles(busyCompany, [makeFile('dados.csv', makeCsvTable(10))], createHeldQueue());
+    const ids = await queryDatabase(busyCompany, (database) =>
       database.query<{ id: string }>(
         `INSERT INTO console.upload_jobs
            (id, company_id, created_by_user_id, files, mode, status, progress, created_at, updated_at)
          SELECT lpad(to_hex(n), 24, '0'), company_id, created_by_user_id, files, mode, status, progress, created_at, updated_at
-         FROM console.upload_jobs, generate_series(2, ${JOBS}) AS n WHERE id = $1 RETURNING id`,
+         FROM console.upload_jobs, generate_series(2, ${JOB_COUNT}) AS n WHERE id = $1 RETURNING id`,
         [first],
       ),
     );
-    messages = [first, ...ids.map(({ id }) => id)].map((id) => makeAnalysisMessage(busy.id, id));
+    messages = [first, ...ids.map(({ id }) => id)].map((id) => makeAnalysisMessage(busyCompany.id, id));
   });
 
-  const statuses = () =>
-    queryDatabase(busy, (database) =>
+  const listStatuses = () =>
+    queryDatabase(busyCompany, (database) =>
       database.query<{ status: string; count: number }>(
         'SELECT status, count(*)::int AS count FROM console.upload_jobs GROUP BY status ORDER BY status',
       ),
     );
 
-  /** Begins turns that last so many seconds more, as those of deliveries that are under way. */
+  /** Begins turns that last so many more seconds, as deliveries in progress have them. */
   const beginTurns = (jobs: JobMessage[], seconds: number) =>
-    queryDatabase(busy, (database) =>
+    queryDatabase(busyCompany, (database) =>
       database.execute(
         `UPDATE console.upload_jobs SET turn_until = now() + make_interval(secs => $2) WHERE id = ANY($1::text[])`,
         [jobs.map((job) => (job as { jobId: string }).jobId), seconds],
@@ -69,55 +69,59 @@ describe('a company with a hundred queued upload jobs', () => {
     );
 
   it('does not delay another company’s upload', async () => {
-    await beginTurns(messages.slice(0, TURNS), 60);
+    await beginTurns(messages.slice(0, MAX_TURNS), 60);
     const queue = createQueue();
-    const held = createHeldQueue();
-    const jobId = await uploadFiles(other, [makeFile('dados.csv', makeCsvTable(10))], held);
-    for (const message of messages.slice(TURNS)) await deliverMessage(message, queue.env);
+    const heldQueue = createHeldQueue();
+    const jobId = await uploadFiles(other, [makeFile('dados.csv', makeCsvTable(10))], heldQueue);
+    for (const message of messages.slice(MAX_TURNS)) await deliverMessage(message, queue.env);
     // Each went to the end of the queue at once, and about two of them come back a second.
-    expect(queue.sent.map(({ pause }) => pause)).toEqual(messages.slice(TURNS).map(() => 30));
-    expect(queue.sent.map(({ message }) => message)).toMatchObject(messages.slice(TURNS));
-    expect(await statuses()).toEqual([{ status: 'queued', count: JOBS }]);
+    expect(queue.sent.map(({ pause }) => pause)).toEqual(messages.slice(MAX_TURNS).map(() => 30));
+    expect(queue.sent.map(({ message }) => message)).toMatchObject(messages.slice(MAX_TURNS));
+    expect(await listStatuses()).toEqual([{ status: 'queued', count: JOB_COUNT }]);
 
-    expect(await deliverMessage(held.messages.shift() as JobMessage, held.env)).toBe('done');
+    expect(await deliverMessage(heldQueue.messages.shift() as JobMessage, heldQueue.env)).toBe('done');
     expect(await readJob(other, jobId)).toMatchObject({ status: 'waiting_confirm' });
   });
 
-  it('has none of them queued again by a sweep while they wait for their turn', async () => {
-    await queryDatabase(busy, (database) =>
+  it('has no job queued again by a sweep while the job waits for its turn', async () => {
+    await queryDatabase(busyCompany, (database) =>
       database.execute(`UPDATE console.upload_jobs SET updated_at = now() - interval '2 minutes'`),
     );
-    await beginTurns(messages.slice(0, TURNS), 60);
-    const waiting = messages.slice(-5);
-    for (const message of waiting) await deliverMessage(message, createQueue().env);
-    await env.CONTROL_DB.prepare('UPDATE managed_databases SET sweep_at = 0 WHERE company_id = ?').bind(busy.id).run();
-    const swept = createHeldQueue();
-    await runSweep(swept, 30_000);
-    const again = swept.messages.map((message) => (message as { jobId: string }).jobId);
+    await beginTurns(messages.slice(0, MAX_TURNS), 60);
+    const waitingMessages = messages.slice(-5);
+    for (const message of waitingMessages) await deliverMessage(message, createQueue().env);
+    await env.CONTROL_DB.prepare('UPDATE managed_databases SET sweep_at = 0 WHERE company_id = ?')
+      .bind(busyCompany.id)
+      .run();
+    const sweepQueue = createHeldQueue();
+    await runSweep(sweepQueue, 30_000);
+    const requeuedJobIds = sweepQueue.messages.map((message) => (message as { jobId: string }).jobId);
     const [silent] = messages;
-    expect(again).toContain((silent as { jobId: string }).jobId);
-    expect(again.filter((id) => waiting.some((message) => (message as { jobId: string }).jobId === id))).toEqual([]);
+    expect(requeuedJobIds).toContain((silent as { jobId: string }).jobId);
+    expect(
+      requeuedJobIds.filter((id) => waitingMessages.some((message) => (message as { jobId: string }).jobId === id)),
+    ).toEqual([]);
   });
 
-  it('has each job analysed once the turns before it have ended or expired', async () => {
+  it('has each job analysed once the earlier turns have ended or expired', async () => {
     await beginTurns(messages, -1);
     const queue = createQueue();
     for (const message of messages) await deliverMessage(message, queue.env);
     // Deliveries one after the other never wait for each other: each ends its turn.
     expect(queue.sent).toEqual([]);
-    expect(await statuses()).toEqual([{ status: 'waiting_confirm', count: JOBS }]);
+    expect(await listStatuses()).toEqual([{ status: 'waiting_confirm', count: JOB_COUNT }]);
   });
 
   it('keeps the turn of a delivery that began before the previous one ended', async () => {
     await beginTurns(messages, -1);
     const queue = createHeldQueue();
-    const jobId = await uploadFiles(busy, [makeFile('dados.csv', makeCsvTable(10))], queue);
-    const { outcome } = await rivalBeforeStatement(busy.id, /SET turn_until = NULL/, () =>
-      beginTurns([makeAnalysisMessage(busy.id, jobId)], 60),
+    const jobId = await uploadFiles(busyCompany, [makeFile('dados.csv', makeCsvTable(10))], queue);
+    const { outcome } = await runBeforeNextStatement(busyCompany.id, /SET turn_until = NULL/, () =>
+      beginTurns([makeAnalysisMessage(busyCompany.id, jobId)], 60),
     );
     await deliverMessage(queue.messages.shift() as JobMessage, queue.env);
     await outcome;
-    const [row] = await queryDatabase(busy, (database) =>
+    const [row] = await queryDatabase(busyCompany, (database) =>
       database.query<{ kept: boolean }>(
         'SELECT turn_until IS NOT NULL AS kept FROM console.upload_jobs WHERE id = $1',
         [jobId],

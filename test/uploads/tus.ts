@@ -5,38 +5,38 @@ import type { Company } from '../support/worlds.ts';
 import { queryDatabase } from './support.ts';
 
 export const UPLOADS_PATH = '/v1/managed-tables/uploads';
-export const PIECE = 8 * 1024 * 1024;
-export const VERSION = { 'tus-resumable': '1.0.0' };
-const TYPE = { 'content-type': 'application/offset+octet-stream' };
+export const PIECE_BYTES = 8 * 1024 * 1024;
+export const VERSION_HEADER = { 'tus-resumable': '1.0.0' };
+const CONTENT_TYPE_HEADER = { 'content-type': 'application/offset+octet-stream' };
 
 const encodeBase64 = (text: string) => Buffer.from(text).toString('base64');
 
-export const formatMetadata = (said: Record<string, string>): string =>
-  Object.entries(said)
+export const formatMetadata = (metadata: Record<string, string>): string =>
+  Object.entries(metadata)
     .map(([name, value]) => `${name} ${encodeBase64(value)}`)
     .join(',');
 
-export interface Beginning extends RequestOptions {
+export interface UploadCreation extends RequestOptions {
   said?: Record<string, string>;
 }
 
-/** Begins an upload of so many bytes, as tus does. */
-export const requestUpload = (as: Caller, length: number, { said, headers, body, ...sending }: Beginning = {}) =>
+/** Begins an upload of so many bytes, as a tus client does. */
+export const requestUpload = (as: Caller, length: number, { said, headers, body, ...sending }: UploadCreation = {}) =>
   as.post(UPLOADS_PATH, {
     ...sending,
     ...(body !== undefined && { body }),
     headers: {
-      ...VERSION,
+      ...VERSION_HEADER,
       'upload-length': String(length),
       'upload-metadata': formatMetadata({ filename: 'vendas.csv', ...said }),
-      ...(body !== undefined && TYPE),
+      ...(body !== undefined && CONTENT_TYPE_HEADER),
       ...headers,
     },
   });
 
-/** The same. @returns its path */
-export async function beginUpload(as: Caller, length: number, beginning: Beginning = {}): Promise<string> {
-  const { status, headers, body } = await requestUpload(as, length, beginning);
+/** Begins an upload of so many bytes. @returns its path */
+export async function beginUpload(as: Caller, length: number, creation: UploadCreation = {}): Promise<string> {
+  const { status, headers, body } = await requestUpload(as, length, creation);
   if (status !== 201) throw new Error(`The upload was answered ${status}: ${JSON.stringify(body)}`);
   return headers.get('location') as string;
 }
@@ -46,25 +46,25 @@ export const sendPart = (
   path: string,
   offset: number,
   body: BodyInit,
-  sending: RequestOptions = {},
+  options: RequestOptions = {},
 ): Promise<ApiResponse> =>
   as.patch(path, {
-    ...sending,
+    ...options,
     body,
-    headers: { ...VERSION, ...TYPE, 'upload-offset': String(offset), ...sending.headers },
+    headers: { ...VERSION_HEADER, ...CONTENT_TYPE_HEADER, 'upload-offset': String(offset), ...options.headers },
   });
 
-/** What HEAD tells. It is asked for by GET, which tells the same. */
-export const readOffset = (as: Caller, path: string, sending: RequestOptions = {}) =>
-  as.get(path, { ...sending, headers: VERSION });
+/** Reads the headers that HEAD answers, by GET, which answers the same headers. */
+export const readOffset = (as: Caller, path: string, options: RequestOptions = {}) =>
+  as.get(path, { ...options, headers: VERSION_HEADER });
 
-export const deleteUpload = (as: Caller, path: string) => as.delete(path, { headers: VERSION });
+export const deleteUpload = (as: Caller, path: string) => as.delete(path, { headers: VERSION_HEADER });
 
 export const parseOffset = ({ headers }: ApiResponse): number => Number(headers.get('upload-offset'));
 
 export const parseUploadId = (path: string): string => path.split('/').at(-1) as string;
 
-/** A body that arrives in so large chunks, and is cut after so many bytes, if at all. */
+/** Returns a body that arrives in chunks of this size, and is cut after so many bytes if `cutAfter` is set. */
 export function streamSlowly(
   bytes: Uint8Array,
   {
@@ -74,7 +74,7 @@ export function streamSlowly(
   }: {
     chunk?: number;
     cutAfter?: number;
-    /** Is called before each chunk, with the number of bytes before it. */
+    /** Called before each chunk, with the number of bytes already sent. */
     before?: (at: number) => Promise<void> | void;
   } = {},
 ): ReadableStream<Uint8Array> {
@@ -97,7 +97,7 @@ export function streamSlowly(
   return new ReadableStream(source);
 }
 
-/** Bytes that are CSV, and differ in every place. */
+/** Returns bytes that are CSV, and that differ at every position. */
 export function makeCsvBytes(length: number, seed = 7): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   let state = seed;
@@ -109,7 +109,7 @@ export function makeCsvBytes(length: number, seed = 7): Uint8Array<ArrayBuffer> 
   return bytes;
 }
 
-/** The bytes of a job's file, as R2 has them. */
+/** Reads the bytes of a job's file from R2. */
 export async function readJobBytes(company: Company, jobId: string): Promise<Uint8Array> {
   const [file] = await queryDatabase(company, async (database) => {
     const [row] = await database.query<{ files: StoredFile[] }>('SELECT files FROM console.upload_jobs WHERE id = $1', [
@@ -118,16 +118,16 @@ export async function readJobBytes(company: Company, jobId: string): Promise<Uin
     return row?.files ?? [];
   });
   if (!file) throw new Error('There is no such job.');
-  const all = new Uint8Array(file.size_bytes);
+  const allBytes = new Uint8Array(file.size_bytes);
   let at = 0;
   for (const { key, bytes } of listSegments(file)) {
     const object = await env.FILES.get(key);
     const piece = new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer());
     if (piece.length !== bytes) throw new Error(`${key} has ${piece.length} bytes, and should have ${bytes}`);
-    all.set(piece, at);
+    allBytes.set(piece, at);
     at += piece.length;
   }
-  return all;
+  return allBytes;
 }
 
 export const areEqual = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;

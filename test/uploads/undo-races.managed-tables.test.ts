@@ -1,22 +1,24 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createStagedJob, makeFileOf } from './staged.ts';
 import { createHeldQueue, loadFiles, postFiles, queryDatabase, readRows, undoJob } from './support.ts';
 
-/** An undo has locked nothing yet: a rival here comes first, whole. */
+/** Matches a statement before an undo has locked anything: concurrent work that runs here is completed first. */
 const SELECT_UNDO_STATE = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
-/** An undo has changed the rows, and holds its locks until it commits: a rival here waits for them. */
+/**
+ * Matches a statement when an undo has changed the rows, and holds its locks until it commits: concurrent work waits for them.
+ */
 const SET_UNDONE_AT = /SET undone_at = /;
-/** An undo has locked the table that its load made, and found it free: a rival here waits. */
+/** Matches a statement when an undo has locked the table that its load created, and found it unused: concurrent work waits. */
 const SET_DELETED_AT = /SET deleted_at = /;
 
 let company: Company;
 let tableCount = 0;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 async function createLoadedTable(mode: string) {
@@ -25,73 +27,73 @@ async function createLoadedTable(mode: string) {
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
   const job = await createStagedJob(company, id, [10, 11], mode);
   expect(await job.publish()).toBe('done');
-  const numbers = async () => (await readRows(company, id)).map(({ n }) => n as number);
-  const isWhole = async () => expect((await routes.get()).body.row_count).toBe((await numbers()).length);
-  return { id, routes, jobId: job.jobId, numbers, isWhole };
+  const readNumbers = async () => (await readRows(company, id)).map(({ n }) => n as number);
+  const expectConsistent = async () => expect((await routes.get()).body.row_count).toBe((await readNumbers()).length);
+  return { id, routes, jobId: job.jobId, numbers: readNumbers, isWhole: expectConsistent };
 }
 
 const readReason = ({ status, body }: { status: number; body: { details?: { reason?: string } } }) =>
   status === 200 ? 'undone' : body.details?.reason;
 
 describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mode) => {
-  const LOADED = mode === 'append' ? [0, 1, 2, 10, 11] : [10, 11];
-  const BEFORE = [0, 1, 2];
+  const LOADED_NUMBERS = mode === 'append' ? [0, 1, 2, 10, 11] : [10, 11];
+  const NUMBERS_BEFORE = [0, 1, 2];
 
   it.each([
     ['finds it undone', SELECT_UNDO_STATE],
     ['waits for it, and finds it undone', SET_UNDONE_AT],
-  ])('is done once when two come at the same time: the second %s', async (_what, statement) => {
+  ])('is done once when two undo requests come at the same time: the second %s', async (_what, statement) => {
     const { jobId, numbers, isWhole } = await createLoadedTable(mode);
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undoJob(company, jobId));
+    const { outcome } = await runBeforeNextStatement(company.id, statement, () => undoJob(company, jobId));
     const reasons = [readReason(await undoJob(company, jobId)), readReason(await outcome)];
     expect(reasons.toSorted()).toEqual(['already_undone', 'undone']);
-    expect(await numbers()).toEqual(BEFORE);
+    expect(await numbers()).toEqual(NUMBERS_BEFORE);
     await isWhole();
   });
 
   it('keeps another undo waiting once it has locked the job', async () => {
     const { jobId, numbers } = await createLoadedTable(mode);
-    const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => undoJob(company, jobId));
+    const { outcome } = await runBeforeNextStatement(company.id, /FOR NO KEY UPDATE/, () => undoJob(company, jobId));
     expect([readReason(await undoJob(company, jobId)), readReason(await outcome)]).toEqual([
       'undone',
       'already_undone',
     ]);
-    expect(await numbers()).toEqual(BEFORE);
+    expect(await numbers()).toEqual(NUMBERS_BEFORE);
   });
 
   it.each(['append', 'replace', 'upsert'])(
-    'comes before a load in the mode %s, or is refused after it',
+    'comes before a load in the mode %s, or is refused after the load',
     async (second) => {
       const key = second === 'upsert' ? ['n'] : [];
       const first = await createLoadedTable(mode);
-      const before = await createStagedJob(company, first.id, [20], second, key);
-      const overtaking = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, before.publish);
+      const loadBefore = await createStagedJob(company, first.id, [20], second, key);
+      const overtakingLoad = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE, loadBefore.publish);
       expect(readReason(await undoJob(company, first.jobId))).toBe('later_load');
-      expect(await overtaking.outcome).toBe('done');
-      expect(await first.numbers()).toEqual(second === 'replace' ? [20] : [...LOADED, 20]);
+      expect(await overtakingLoad.outcome).toBe('done');
+      expect(await first.numbers()).toEqual(second === 'replace' ? [20] : [...LOADED_NUMBERS, 20]);
       await first.isWhole();
 
       const other = await createLoadedTable(mode);
-      const after = await createStagedJob(company, other.id, [20], second, key);
-      const waiting = await rivalBeforeStatement(company.id, SET_UNDONE_AT, after.publish);
+      const loadAfter = await createStagedJob(company, other.id, [20], second, key);
+      const waitingLoad = await runBeforeNextStatement(company.id, SET_UNDONE_AT, loadAfter.publish);
       expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
-      expect(await waiting.outcome).toBe('done');
-      expect(await other.numbers()).toEqual(second === 'replace' ? [20] : [...BEFORE, 20]);
+      expect(await waitingLoad.outcome).toBe('done');
+      expect(await other.numbers()).toEqual(second === 'replace' ? [20] : [...NUMBERS_BEFORE, 20]);
       await other.isWhole();
       if (second === 'upsert') return;
       // The load that came after can be undone in its turn.
-      expect(readReason(await undoJob(company, after.jobId))).toBe('undone');
-      expect(await other.numbers()).toEqual(BEFORE);
+      expect(readReason(await undoJob(company, loadAfter.jobId))).toBe('undone');
+      expect(await other.numbers()).toEqual(NUMBERS_BEFORE);
       await other.isWhole();
     },
   );
 
   it('comes before or after manual changes of rows', async () => {
-    const change = async (routes: ReturnType<typeof makeTableRoutes>, numbers: { id: string; n: number }[]) => {
-      const idOf = (wanted: number) => numbers.find(({ n }) => n === wanted)?.id as string;
+    const changeRows = async (routes: ReturnType<typeof makeTableRoutes>, numbers: { id: string; n: number }[]) => {
+      const findId = (wantedNumber: number) => numbers.find(({ n }) => n === wantedNumber)?.id as string;
       return [
-        (await routes.updateRow(idOf(10), { n: 100 })).status,
-        (await routes.deleteRow(idOf(11))).status,
+        (await routes.updateRow(findId(10), { n: 100 })).status,
+        (await routes.deleteRow(findId(11))).status,
         (await routes.insert([{ n: 77 }])).status,
       ];
     };
@@ -101,10 +103,10 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     ] as const) {
       const { id, routes, jobId, numbers, isWhole } = await createLoadedTable(mode);
       const rows = (await readRows(company, id)) as { id: string; n: number }[];
-      const { outcome } = await rivalBeforeStatement(company.id, statement, () => change(routes, rows));
+      const { outcome } = await runBeforeNextStatement(company.id, statement, () => changeRows(routes, rows));
       expect(readReason(await undoJob(company, jobId))).toBe('undone');
       expect(await outcome).toEqual(statuses);
-      expect(await numbers()).toEqual([...BEFORE, 77]);
+      expect(await numbers()).toEqual([...NUMBERS_BEFORE, 77]);
       await isWhole();
     }
   });
@@ -119,42 +121,42 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     ['table_deleted', 'deleted', (routes: ReturnType<typeof makeTableRoutes>) => routes.delete()],
   ])('is refused as %s where its table is %s first, and otherwise succeeds', async (reason, _what, change) => {
     const first = await createLoadedTable(mode);
-    const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => change(first.routes));
+    const changeBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE, () => change(first.routes));
     expect(readReason(await undoJob(company, first.jobId))).toBe(reason);
-    expect((await before.outcome).status).toBeLessThan(300);
+    expect((await changeBefore.outcome).status).toBeLessThan(300);
 
     const other = await createLoadedTable(mode);
-    const after = await rivalBeforeStatement(company.id, SET_UNDONE_AT, () => change(other.routes));
+    const changeAfter = await runBeforeNextStatement(company.id, SET_UNDONE_AT, () => change(other.routes));
     expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
-    expect((await after.outcome).status).toBeLessThan(300);
+    expect((await changeAfter.outcome).status).toBeLessThan(300);
     if (reason === 'table_deleted') expect((await other.routes.restore()).status).toBe(200);
-    expect(await other.numbers()).toEqual(reason === 'truncated' ? [] : BEFORE);
+    expect(await other.numbers()).toEqual(reason === 'truncated' ? [] : NUMBERS_BEFORE);
     await other.isWhole();
   });
 
   it('shows readers the rows from before, without a wait, until it ends', async () => {
     const { jobId, numbers } = await createLoadedTable(mode);
-    const { outcome } = await rivalBeforeStatement(company.id, SET_UNDONE_AT, numbers);
+    const { outcome } = await runBeforeNextStatement(company.id, SET_UNDONE_AT, numbers);
     expect(readReason(await undoJob(company, jobId))).toBe('undone');
-    expect(await outcome).toEqual(LOADED);
-    expect(await numbers()).toEqual(BEFORE);
+    expect(await outcome).toEqual(LOADED_NUMBERS);
+    expect(await numbers()).toEqual(NUMBERS_BEFORE);
   });
 });
 
 describe('the undo of an upload that made a table', () => {
-  async function aMadeTable() {
+  async function createTableByUpload() {
     const job = await loadFiles(company, [makeFileOf([10, 11])], { display_name: `feita_${++tableCount}` });
     const routes = makeTableRoutes(company.as, job.user_table_id);
     return { id: job.user_table_id as string, jobId: job._id as string, routes };
   }
-  const statusOf = ({ status, body }: ApiResponse) => [status, body?.removed ?? body?.inserted];
+  const readStatus = ({ status, body }: ApiResponse) => [status, body?.removed ?? body?.inserted];
 
   it.each([
     ['finds it undone', SELECT_UNDO_STATE],
     ['waits for it, and finds it undone', SET_UNDONE_AT],
-  ])('is done once when two come at the same time: the second %s', async (_what, statement) => {
-    const { jobId, routes } = await aMadeTable();
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undoJob(company, jobId));
+  ])('is done once when two undo requests come at the same time: the second %s', async (_what, statement) => {
+    const { jobId, routes } = await createTableByUpload();
+    const { outcome } = await runBeforeNextStatement(company.id, statement, () => undoJob(company, jobId));
     const reasons = [readReason(await undoJob(company, jobId)), readReason(await outcome)];
     expect(reasons.toSorted()).toEqual(['already_undone', 'undone']);
     expect((await routes.get()).status).toBe(404);
@@ -163,40 +165,44 @@ describe('the undo of an upload that made a table', () => {
   });
 
   it('comes before or after an insert of rows', async () => {
-    const first = await aMadeTable();
-    const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => first.routes.insert([{ n: 77 }]));
-    expect(statusOf(await undoJob(company, first.jobId))).toEqual([200, 3]);
-    expect(statusOf(await before.outcome)).toEqual([201, 1]);
+    const first = await createTableByUpload();
+    const insertBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE, () =>
+      first.routes.insert([{ n: 77 }]),
+    );
+    expect(readStatus(await undoJob(company, first.jobId))).toEqual([200, 3]);
+    expect(readStatus(await insertBefore.outcome)).toEqual([201, 1]);
 
-    const other = await aMadeTable();
-    const after = await rivalBeforeStatement(company.id, SET_DELETED_AT, () => other.routes.insert([{ n: 77 }]));
-    expect(statusOf(await undoJob(company, other.jobId))).toEqual([200, 2]);
-    expect((await after.outcome).status).toBe(404);
+    const other = await createTableByUpload();
+    const insertAfter = await runBeforeNextStatement(company.id, SET_DELETED_AT, () =>
+      other.routes.insert([{ n: 77 }]),
+    );
+    expect(readStatus(await undoJob(company, other.jobId))).toEqual([200, 2]);
+    expect((await insertAfter.outcome).status).toBe(404);
     expect((await other.routes.restore()).status).toBe(200);
     expect((await other.routes.rows()).body.total).toBe(2);
   });
 
-  it('comes before an upload into the table, or is refused while that one is unfinished', async () => {
-    const into = (id: string) => postFiles(company, [makeFileOf([20])], { ...createHeldQueue(), into: id });
-    const first = await aMadeTable();
-    const before = await rivalBeforeStatement(company.id, SELECT_UNDO_STATE, () => into(first.id));
+  it('comes before an upload into the table, or is refused while the upload is unfinished', async () => {
+    const uploadInto = (id: string) => postFiles(company, [makeFileOf([20])], { ...createHeldQueue(), into: id });
+    const first = await createTableByUpload();
+    const uploadBefore = await runBeforeNextStatement(company.id, SELECT_UNDO_STATE, () => uploadInto(first.id));
     expect(await undoJob(company, first.jobId)).toMatchObject({
       status: 409,
       body: { error_code: 'MANAGED_TABLE_LOCKED' },
     });
-    expect((await before.outcome).status).toBe(201);
+    expect((await uploadBefore.outcome).status).toBe(201);
 
-    const other = await aMadeTable();
-    const after = await rivalBeforeStatement(company.id, SET_DELETED_AT, () => into(other.id));
+    const other = await createTableByUpload();
+    const uploadAfter = await runBeforeNextStatement(company.id, SET_DELETED_AT, () => uploadInto(other.id));
     expect(readReason(await undoJob(company, other.jobId))).toBe('undone');
-    expect((await after.outcome).status).toBe(404);
+    expect((await uploadAfter.outcome).status).toBe(404);
   });
 });
 
 describe('replaced rows that are kept for an undo', () => {
   it('are not restored when they are dropped just before the undo', async () => {
     const { jobId, numbers, isWhole } = await createLoadedTable('replace');
-    const { outcome } = await rivalBeforeStatement(company.id, /IN ACCESS SHARE MODE/, () =>
+    const { outcome } = await runBeforeNextStatement(company.id, /IN ACCESS SHARE MODE/, () =>
       queryDatabase(company, (database) => database.execute(`DROP TABLE kept."${jobId}"`)),
     );
     expect(readReason(await undoJob(company, jobId))).toBe('too_old');
@@ -211,7 +217,7 @@ describe('replaced rows that are kept for an undo', () => {
     await routes.insert([{ n: 0 }, { n: 1 }]);
     const [zero] = (await routes.rows()).body.records;
     const job = await createStagedJob(company, id, [10], 'replace');
-    const { outcome } = await rivalBeforeStatement(company.id, /CREATE TABLE "kept"/, () =>
+    const { outcome } = await runBeforeNextStatement(company.id, /CREATE TABLE "kept"/, () =>
       routes.updateRow(zero.id, { n: 99 }),
     );
     expect(await job.publish()).toBe('done');

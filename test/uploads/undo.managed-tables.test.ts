@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aVisualization } from '../visualizations/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
+import { postVisualization } from '../visualizations/support.ts';
 import { makeFileOf } from './staged.ts';
 import {
   createHeldQueue,
@@ -15,30 +15,30 @@ import {
   uploadFiles,
 } from './support.ts';
 
-const HOUR = 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
 
 let company: Company;
 let tableCount = 0;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-/** A table with the numbers 0, 1 and 2. */
+/** Creates a table with the numbers 0, 1 and 2. */
 async function createFilledTable() {
   const name = `desfeita_${++tableCount}`;
   const id = await createTable(company.as, name, [column('n', 'integer')]);
   const routes = makeTableRoutes(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
-  const into = async (mode: string, values: number[]): Promise<string> => {
+  const loadInto = async (mode: string, values: number[]): Promise<string> => {
     const job = await loadFiles(company, [makeFileOf(values)], {}, { into: id, mode });
     expect(job).toMatchObject({ status: 'done', undone_at: null, undone_by: null });
     return job._id;
   };
-  const numbers = async () => (await readRows(company, id)).map(({ n }) => n);
-  return { id, name, routes, into, numbers };
+  const readNumbers = async () => (await readRows(company, id)).map(({ n }) => n);
+  return { id, name, routes, into: loadInto, numbers: readNumbers };
 }
 
-const UNDONE = (removed: number, restored = 0) => [200, { status: 'undone', removed, restored }];
+const makeUndone = (removedCount: number, restored = 0) => [200, { status: 'undone', removed: removedCount, restored }];
 const undoAndRead = async (jobId: string) => {
   const { status, body } = await undoJob(company, jobId);
   return [status, body];
@@ -47,7 +47,7 @@ const readUndoRefusal = async (jobId: string) => {
   const { status, body } = await undoJob(company, jobId);
   return [status, body.error_code, body.details?.reason];
 };
-const notUndoable = (reason: string) => [409, 'UPLOAD_JOB_NOT_UNDOABLE', reason];
+const makeNotUndoable = (reason: string) => [409, 'UPLOAD_JOB_NOT_UNDOABLE', reason];
 
 const listKeptTables = () =>
   queryDatabase(company, async (database) =>
@@ -61,17 +61,17 @@ const ageLoad = (jobId: string, time: string) =>
   );
 
 describe('the undo of an append', () => {
-  it('deletes the rows that the append added, changed or not, and leaves all others', async () => {
+  it('deletes the rows that the append added, changed or not, and leaves all other rows', async () => {
     const { routes, into, numbers } = await createFilledTable();
     const jobId = await into('append', [10, 11, 12, 13]);
     await routes.insert([{ n: 20 }, { n: 21 }]);
     const rows = (await routes.rows()).body.records;
-    const rowOf = (n: number) => rows.find((row: { n: number }) => row.n === n).id;
-    await routes.updateRow(rowOf(11), { n: 111 });
-    await routes.updateRow(rowOf(1), { n: 101 });
-    await routes.deleteRow(rowOf(12));
+    const findRowId = (n: number) => rows.find((row: { n: number }) => row.n === n).id;
+    await routes.updateRow(findRowId(11), { n: 111 });
+    await routes.updateRow(findRowId(1), { n: 101 });
+    await routes.deleteRow(findRowId(12));
 
-    expect(await undoAndRead(jobId)).toEqual(UNDONE(3));
+    expect(await undoAndRead(jobId)).toEqual(makeUndone(3));
     expect(await numbers()).toEqual([0, 101, 2, 20, 21]);
     expect((await routes.get()).body.row_count).toBe(5);
     expect(await readJob(company, jobId)).toMatchObject({
@@ -80,49 +80,49 @@ describe('the undo of an append', () => {
       undone_at: expect.stringMatching(/Z$/),
       undone_by: company.owner.id,
     });
-    expect(await readUndoRefusal(jobId)).toEqual(notUndoable('already_undone'));
+    expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable('already_undone'));
     expect(await numbers()).toEqual([0, 101, 2, 20, 21]);
   });
 
-  it('is refused while a later load stands, so loads are undone one after the other', async () => {
+  it('is refused while a later load is not undone, so loads are undone one after the other', async () => {
     const { routes, into, numbers } = await createFilledTable();
     const jobs = [await into('append', [10]), await into('replace', [20, 21]), await into('append', [30])] as const;
-    expect(await readUndoRefusal(jobs[0])).toEqual(notUndoable('later_load'));
-    expect(await readUndoRefusal(jobs[1])).toEqual(notUndoable('later_load'));
-    expect(await undoAndRead(jobs[2])).toEqual(UNDONE(1));
-    expect(await readUndoRefusal(jobs[0])).toEqual(notUndoable('later_load'));
-    expect(await undoAndRead(jobs[1])).toEqual(UNDONE(2, 4));
+    expect(await readUndoRefusal(jobs[0])).toEqual(makeNotUndoable('later_load'));
+    expect(await readUndoRefusal(jobs[1])).toEqual(makeNotUndoable('later_load'));
+    expect(await undoAndRead(jobs[2])).toEqual(makeUndone(1));
+    expect(await readUndoRefusal(jobs[0])).toEqual(makeNotUndoable('later_load'));
+    expect(await undoAndRead(jobs[1])).toEqual(makeUndone(2, 4));
     expect(await numbers()).toEqual([0, 1, 2, 10]);
-    expect(await undoAndRead(jobs[0])).toEqual(UNDONE(1));
+    expect(await undoAndRead(jobs[0])).toEqual(makeUndone(1));
     expect(await numbers()).toEqual([0, 1, 2]);
     expect((await routes.get()).body.row_count).toBe(3);
     expect(await into('append', [40])).toBeDefined();
-    expect(await readUndoRefusal(jobs[2])).toEqual(notUndoable('already_undone'));
+    expect(await readUndoRefusal(jobs[2])).toEqual(makeNotUndoable('already_undone'));
   });
 });
 
 describe('the undo of a replacement', () => {
-  it('restores the previous rows, and keeps rows that were inserted since', async () => {
+  it('restores the previous rows, and keeps rows that were inserted after the replacement', async () => {
     const { routes, into, numbers } = await createFilledTable();
-    const before = (await routes.rows()).body.records;
+    const rowsBefore = (await routes.rows()).body.records;
     const jobId = await into('replace', [10, 11]);
     await routes.insert([{ n: 20 }]);
     const [loaded] = (await routes.rows()).body.records;
     await routes.updateRow(loaded.id, { n: 100 });
     expect(await listKeptTables()).toContain(jobId);
 
-    expect(await undoAndRead(jobId)).toEqual(UNDONE(2, 3));
+    expect(await undoAndRead(jobId)).toEqual(makeUndone(2, 3));
     expect(await numbers()).toEqual([0, 1, 2, 20]);
-    expect((await routes.rows()).body.records.slice(0, 3)).toEqual(before);
+    expect((await routes.rows()).body.records.slice(0, 3)).toEqual(rowsBefore);
     expect((await routes.get()).body.row_count).toBe(4);
     expect(await listKeptTables()).not.toContain(jobId);
   });
 
-  it('uses rows that are kept where no user’s SQL can read them, not even in statistics', async () => {
+  it('uses rows that are kept where no user’s SQL can read the rows, not even in statistics', async () => {
     const { name, into, id } = await createFilledTable();
     const jobId = await into('replace', [10, 11]);
     await queryDatabase(company, (database) => database.execute(`ANALYZE kept."${jobId}"`));
-    const rights = await queryDatabase(company, (database) =>
+    const readRights = await queryDatabase(company, (database) =>
       database.query(
         `SELECT has_schema_privilege($1, 'kept', 'USAGE') AS schema, has_table_privilege($1, $2::regclass, 'SELECT') AS rows,
            has_any_column_privilege($1, $2::regclass, 'SELECT') AS statistics,
@@ -130,11 +130,11 @@ describe('the undo of a replacement', () => {
         [`reader_${company.id}`, `kept."${jobId}"`, `public.${name}`],
       ),
     );
-    expect(rights).toEqual([{ schema: false, rows: false, statistics: false, own: true }]);
+    expect(readRights).toEqual([{ schema: false, rows: false, statistics: false, own: true }]);
     const [row] = (await makeTableRoutes(company.as, id).rows()).body.records;
     expect(Object.keys(row)).toEqual(['id', 'n']);
-    const everything = await aVisualization(company.as, `SELECT * FROM ${name}`);
-    const { result } = (await company.as.post(`/v1/visualizations/${everything._id}/execute`, { json: {} })).body;
+    const allRowsChart = await postVisualization(company.as, `SELECT * FROM ${name}`);
+    const { result } = (await company.as.post(`/v1/visualizations/${allRowsChart._id}/execute`, { json: {} })).body;
     expect([result.columns.map((each: { name: string }) => each.name), result.row_count]).toEqual([['id', 'n'], 2]);
   });
 
@@ -145,17 +145,17 @@ describe('the undo of a replacement', () => {
     await queryDatabase(company, (database) =>
       database.execute(`CREATE UNIQUE INDEX of_${name} ON public.${name} (n)`),
     );
-    expect(await readUndoRefusal(jobId)).toEqual(notUndoable('unique_index'));
+    expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable('unique_index'));
     expect(await numbers()).toEqual([10, 1]);
-    const one = (await routes.rows()).body.records[1].id;
-    await routes.deleteRow(one);
-    expect(await undoAndRead(jobId)).toEqual(UNDONE(1, 3));
+    const secondRowId = (await routes.rows()).body.records[1].id;
+    await routes.deleteRow(secondRowId);
+    expect(await undoAndRead(jobId)).toEqual(makeUndone(1, 3));
   });
 
   it('is possible for 30 days, after which the replaced rows are dropped', async () => {
     const { into, routes } = await createFilledTable();
     const [old, young] = [await into('replace', [10]), await into('append', [11])];
-    expect(await undoAndRead(young)).toEqual(UNDONE(1));
+    expect(await undoAndRead(young)).toEqual(makeUndone(1));
     await ageLoad(old, '29 days 23 hours');
     expect((await routes.loads()).body.records.map(({ undoable }: { undoable: boolean }) => undoable)).toEqual([
       false,
@@ -164,9 +164,9 @@ describe('the undo of a replacement', () => {
     await runSweep(createHeldQueue(), 90_000);
     expect(await listKeptTables()).toContain(old);
     await ageLoad(old, '30 days 1 second');
-    expect(await readUndoRefusal(old)).toEqual(notUndoable('too_old'));
+    expect(await readUndoRefusal(old)).toEqual(makeNotUndoable('too_old'));
     expect((await routes.loads()).body.records).toMatchObject([{ job_id: young }]);
-    await runSweep(createHeldQueue(), 2 * HOUR);
+    await runSweep(createHeldQueue(), 2 * HOUR_MS);
     expect(await listKeptTables()).not.toContain(old);
   });
 });
@@ -176,13 +176,13 @@ describe('the undo of an upload that made a table', () => {
     const job = await loadFiles(company, [makeFileOf([1, 2, 3])], { display_name: 'feita_por_carga' });
     const routes = makeTableRoutes(company.as, job.user_table_id);
     await routes.insert([{ n: 4 }]);
-    expect(await undoAndRead(job._id)).toEqual(UNDONE(4));
+    expect(await undoAndRead(job._id)).toEqual(makeUndone(4));
     expect((await routes.get()).status).toBe(404);
     expect((await routes.loads()).status).toBe(404);
-    expect(await readUndoRefusal(job._id)).toEqual(notUndoable('already_undone'));
+    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoable('already_undone'));
     expect((await routes.restore()).status).toBe(200);
     expect((await routes.rows()).body.total).toBe(4);
-    expect(await readUndoRefusal(job._id)).toEqual(notUndoable('already_undone'));
+    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoable('already_undone'));
   });
 
   it.each([
@@ -201,7 +201,7 @@ describe('the undo of an upload that made a table', () => {
       { job_id: job._id, mode: 'create', row_count: 2, inserted: 2, undoable: true },
     ]);
     await change(job.user_table_id, job._id);
-    expect(await readUndoRefusal(job._id)).toEqual(notUndoable(reason));
+    expect(await readUndoRefusal(job._id)).toEqual(makeNotUndoable(reason));
     if (reason !== 'table_deleted') expect((await routes.get()).status).toBe(200);
   });
 
@@ -234,12 +234,12 @@ describe('an upload', () => {
       const { routes, into } = await createFilledTable();
       const jobId = await into(mode, [10, 11]);
       expect((await change(routes)).status).toBeLessThan(300);
-      expect(await readUndoRefusal(jobId)).toEqual(notUndoable(reason));
+      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable(reason));
       if (reason === 'table_deleted') continue;
       expect((await routes.loads()).body.records).toMatchObject([{ job_id: jobId, undoable: false }]);
       const next = await into('append', [30]);
-      expect(await undoAndRead(next)).toEqual(UNDONE(1));
-      expect(await readUndoRefusal(jobId)).toEqual(notUndoable(reason));
+      expect(await undoAndRead(next)).toEqual(makeUndone(1));
+      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable(reason));
     }
   });
 
@@ -249,61 +249,63 @@ describe('an upload', () => {
     await routes.put({ display_name: `renomeada_${tableCount}` });
     await routes.delete();
     await routes.restore();
-    expect(await undoAndRead(jobId)).toEqual(UNDONE(2, 3));
+    expect(await undoAndRead(jobId)).toEqual(makeUndone(2, 3));
     expect(await numbers()).toEqual([0, 1, 2]);
   });
 
-  it('cannot be undone when it is not done, or was done by an earlier version', async () => {
+  it('cannot be undone when it is not done, or was done by an earlier version of the Worker', async () => {
     const { id, into } = await createFilledTable();
-    const queued = await uploadFiles(company, [makeFileOf([1])], { ...createHeldQueue(), into: id });
-    expect(await readUndoRefusal(queued)).toEqual(notUndoable('not_done'));
+    const queuedJobId = await uploadFiles(company, [makeFileOf([1])], { ...createHeldQueue(), into: id });
+    expect(await readUndoRefusal(queuedJobId)).toEqual(makeNotUndoable('not_done'));
     const first = await uploadFiles(company, [makeFileOf([1])], createHeldQueue());
-    expect(await readUndoRefusal(first)).toEqual(notUndoable('not_done'));
+    expect(await readUndoRefusal(first)).toEqual(makeNotUndoable('not_done'));
     const jobId = await into('append', [10]);
-    for (const number of [0, null]) {
+    for (const loadNumber of [0, null]) {
       await queryDatabase(company, (database) =>
-        database.execute('UPDATE console.upload_jobs SET load_number = $2 WHERE id = $1', [jobId, number]),
+        database.execute('UPDATE console.upload_jobs SET load_number = $2 WHERE id = $1', [jobId, loadNumber]),
       );
-      expect(await readUndoRefusal(jobId)).toEqual(notUndoable('earlier_version'));
+      expect(await readUndoRefusal(jobId)).toEqual(makeNotUndoable('earlier_version'));
     }
   });
 
-  it('needs for its undo the permissions upload and data-write, or upload and delete if it made the table', async () => {
+  it('requires for its undo the permissions upload and data-write, or upload and delete if it created the table', async () => {
     const { id, into } = await createFilledTable();
-    const appended = await into('append', [10]);
-    const made = await loadFiles(company, [makeFileOf([1])], { display_name: 'de_quem_pode' });
-    const statusFor = async (jobId: string, ...can: string[]) => {
-      const { as } = await aUser(company, { can: can.map((action) => `managed-tables:${action}`) });
+    const appendedJobId = await into('append', [10]);
+    const createdTableJob = await loadFiles(company, [makeFileOf([1])], { display_name: 'de_quem_pode' });
+    const readUndoStatus = async (jobId: string, ...allowedActions: string[]) => {
+      const { as } = await createAllowedUser(company, {
+        can: allowedActions.map((action) => `managed-tables:${action}`),
+      });
       return (await undoJob(company, jobId, as)).status;
     };
-    expect(await statusFor(appended, 'upload', 'delete')).toBe(403);
-    expect(await statusFor(appended, 'data-write', 'delete')).toBe(403);
-    expect(await statusFor(made._id, 'upload', 'data-write')).toBe(403);
-    const { as: denied } = await aUser(company, {
+    expect(await readUndoStatus(appendedJobId, 'upload', 'delete')).toBe(403);
+    expect(await readUndoStatus(appendedJobId, 'data-write', 'delete')).toBe(403);
+    expect(await readUndoStatus(createdTableJob._id, 'upload', 'data-write')).toBe(403);
+    const { as: deniedCaller } = await createAllowedUser(company, {
       can: ['managed-tables:upload', 'managed-tables:data-write'],
       denied: ['managed-tables:data-write'],
       deniedOn: [`arn:svc:managed-tables::${company.id}:table/${id}`],
     });
-    expect((await undoJob(company, appended, denied)).status).toBe(403);
-    expect(await statusFor(appended, 'upload', 'data-write')).toBe(200);
-    expect(await statusFor(made._id, 'upload', 'delete')).toBe(200);
+    expect((await undoJob(company, appendedJobId, deniedCaller)).status).toBe(403);
+    expect(await readUndoStatus(appendedJobId, 'upload', 'data-write')).toBe(200);
+    expect(await readUndoStatus(createdTableJob._id, 'upload', 'delete')).toBe(200);
 
-    const other = await aProvisionedCompany();
-    expect((await undoJob(other, appended)).status).toBe(404);
+    const other = await createProvisionedCompany();
+    expect((await undoJob(other, appendedJobId)).status).toBe(404);
     expect((await undoJob(company, 'x')).status).toBe(404);
   });
 });
 
 describe('the uploads of a table', () => {
-  it('are listed, the last first, with whether each can be undone', async () => {
+  it('are listed, the last first, and each shows whether it can be undone', async () => {
     const { id, routes, into } = await createFilledTable();
     const first = await into('append', [10, 11]);
     const files = [makeFile('a.csv', 'n\n1\n'), makeFile('b.csv', 'n\n2\n')];
-    const second = (await loadFiles(company, files, {}, { into: id, mode: 'replace' }))._id;
+    const secondJobId = (await loadFiles(company, files, {}, { into: id, mode: 'replace' }))._id;
     const { body } = await routes.loads();
     expect(body).toMatchObject({ total: 2, quantity: 2 });
     expect(body.records[0]).toStrictEqual({
-      job_id: second,
+      job_id: secondJobId,
       mode: 'replace',
       file_names: ['a.csv', 'b.csv'],
       row_count: 2,
@@ -314,10 +316,10 @@ describe('the uploads of a table', () => {
       undoable: true,
     });
     expect(body.records[1]).toMatchObject({ job_id: first, mode: 'append', file_names: ['n.csv'], undoable: false });
-    await undoJob(company, second);
+    await undoJob(company, secondJobId);
     expect((await routes.loads('?per_page=1')).body).toMatchObject({ total: 2, records: [{ undoable: false }] });
     expect((await routes.loads('?page=2&per_page=1')).body.records).toMatchObject([{ job_id: first, undoable: true }]);
-    const other = await aProvisionedCompany();
+    const other = await createProvisionedCompany();
     expect((await makeTableRoutes(other.as, id).loads()).status).toBe(404);
   });
 });

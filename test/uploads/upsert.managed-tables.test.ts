@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createStagedJob } from './staged.ts';
 import {
   cancelJob,
@@ -21,25 +21,25 @@ import {
 let company: Company;
 let tableCount = 0;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-const COLUMNS = [column('code', 'text'), column('store', 'integer'), column('name'), column('price', 'decimal')];
+const TABLE_COLUMNS = [column('code', 'text'), column('store', 'integer'), column('name'), column('price', 'decimal')];
 
-/** A table with three rows, of which the codes are unique. */
-async function createFilledTable(columns = COLUMNS) {
+/** Creates a table with three rows, whose codes are unique. */
+async function createFilledTable(columns = TABLE_COLUMNS) {
   const id = await createTable(company.as, `mesclada_${++tableCount}`, columns);
   const routes = makeTableRoutes(company.as, id);
-  const inserted = await routes.insert([
+  const insertedRows = await routes.insert([
     { code: 'a', store: 1, name: 'Ana', price: 1.5 },
     { code: 'b', store: 1, name: 'Bia', price: 2 },
     { code: 'c', store: 2, name: 'Caio', price: null },
   ]);
-  expect(inserted.status).toBe(201);
-  const upsert = (csv: string, key = ['code'], changes: Record<string, unknown> = {}) =>
+  expect(insertedRows.status).toBe(201);
+  const loadUpsert = (csv: string, key = ['code'], changes: Record<string, unknown> = {}) =>
     loadFiles(company, [makeFile('f.csv', csv)], changes, { into: id, mode: 'upsert', key });
-  const indexes = async () => (await company.as.get(`/v1/managed-tables/${id}/indexes`)).body.records;
-  return { id, routes, upsert, indexes };
+  const listIndexes = async () => (await company.as.get(`/v1/managed-tables/${id}/indexes`)).body.records;
+  return { id, routes, upsert: loadUpsert, indexes: listIndexes };
 }
 
 const readValues = async (id: string) =>
@@ -47,16 +47,16 @@ const readValues = async (id: string) =>
 
 const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '4096' };
 
-const BEFORE = [
+const ROWS_BEFORE = [
   ['a', 1, 'Ana', 1.5],
   ['b', 1, 'Bia', 2],
   ['c', 2, 'Caio', null],
 ];
 
 describe('an upsert', () => {
-  it('updates rows of the same key in the columns that the file has, and inserts the others', async () => {
+  it('updates rows of the same key in the columns that the file has, and inserts all other rows', async () => {
     const { id, routes, upsert, indexes } = await createFilledTable();
-    const before = await readRows(company, id);
+    const rowsBefore = await readRows(company, id);
     const job = await upsert('code,price\nd,4\nb,9\na,1.50\nB,7\n');
     expect(job).toMatchObject({
       status: 'done',
@@ -71,7 +71,7 @@ describe('an upsert', () => {
       ['d', null, null, 4],
       ['B', null, null, 7],
     ]);
-    expect((await readRows(company, id)).slice(0, 3).map((row) => row.id)).toEqual(before.map((row) => row.id));
+    expect((await readRows(company, id)).slice(0, 3).map((row) => row.id)).toEqual(rowsBefore.map((row) => row.id));
     expect((await routes.get()).body.row_count).toBe(5);
     expect(await indexes()).toMatchObject([{ columns: ['code'], unique: true }]);
     expect((await routes.loads()).body.records).toMatchObject([
@@ -85,10 +85,10 @@ describe('an upsert', () => {
 
   it('matches rows by several columns, and uses an existing unique index on them in any order', async () => {
     const { id, upsert, indexes } = await createFilledTable();
-    const made = await company.as.post(`/v1/managed-tables/${id}/indexes`, {
+    const createdIndex = await company.as.post(`/v1/managed-tables/${id}/indexes`, {
       json: { columns: ['store', 'code'], unique: true },
     });
-    expect(made.status).toBe(201);
+    expect(createdIndex.status).toBe(201);
     const job = await upsert('code,store,name\na,1,Eva\na,2,Fia\n', ['code', 'store']);
     expect(job).toMatchObject({ result: { inserted: 1, updated: 1, unchanged: 0 } });
     expect((await readValues(id))[0]).toEqual(['a', 1, 'Eva', 1.5]);
@@ -98,7 +98,7 @@ describe('an upsert', () => {
   it('by id updates rows from an edited export, and inserts none', async () => {
     const { id, routes, upsert, indexes } = await createFilledTable();
     const csv = String((await routes.export()).body);
-    const changed = csv
+    const changedCsv = csv
       .replace('Bia', 'Bea')
       .toUpperCase()
       .replace(/^ID/, ' Id ')
@@ -109,7 +109,7 @@ describe('an upsert', () => {
       result: { inserted: 0, updated: 1, unchanged: 2 },
     });
     expect((await readValues(id))[1]).toEqual(['b', 1, 'Bea', 2]);
-    expect(await upsert(changed, ['id'])).toMatchObject({ result: { inserted: 0, updated: 3, unchanged: 0 } });
+    expect(await upsert(changedCsv, ['id'])).toMatchObject({ result: { inserted: 0, updated: 3, unchanged: 0 } });
     expect((await readValues(id))[1]).toEqual(['B', 1, 'BEA', 2]);
     expect(await indexes()).toEqual([]);
     expect((await routes.get()).body.row_count).toBe(3);
@@ -130,14 +130,14 @@ describe('an upsert', () => {
       4,
     ],
     ['an empty id', (ids: string[]) => `id,name\n${ids[0]},x\n,y\n`, 'VALUE_DOES_NOT_FIT', 3],
-  ])('by id fails, with the line, for %s', async (_, csvOf, code, line) => {
+  ])('by id fails, with the line, for %s', async (_, makeCsv, code, line) => {
     const { id, upsert } = await createFilledTable();
     const ids = (await readRows(company, id)).map((row) => row.id as string);
-    expect(await upsert(csvOf(ids), ['id'])).toMatchObject({
+    expect(await upsert(makeCsv(ids), ['id'])).toMatchObject({
       status: 'failed',
       error: { code, file: 'f.csv', line, column: 'id' },
     });
-    expect(await readValues(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(ROWS_BEFORE);
   });
 
   it('by id fails without an id column in the file', async () => {
@@ -180,12 +180,15 @@ describe('an upsert', () => {
 
   it('keeps earlier loads from being undone', async () => {
     const { id, upsert } = await createFilledTable();
-    const { _id: before } = await loadFiles(company, [makeFile('f.csv', 'code\nz\n')], {}, { into: id });
+    const { _id: earlierJobId } = await loadFiles(company, [makeFile('f.csv', 'code\nz\n')], {}, { into: id });
     expect(await upsert('code,name\nz,Zoe\n')).toMatchObject({ status: 'done', result: { updated: 1 } });
-    expect(await undoJob(company, before)).toMatchObject({ status: 409, body: { details: { reason: 'later_load' } } });
+    expect(await undoJob(company, earlierJobId)).toMatchObject({
+      status: 409,
+      body: { details: { reason: 'later_load' } },
+    });
   });
 
-  it('sets a value to null where the file has an empty one', async () => {
+  it('sets a value to null where the value in the file is empty', async () => {
     const { id, upsert } = await createFilledTable();
     expect(await upsert('code,name,price\na,,3\n')).toMatchObject({ result: { updated: 1 } });
     expect((await readValues(id))[0]).toEqual(['a', 1, null, 3]);
@@ -217,18 +220,18 @@ describe('an upsert', () => {
   ])('fails, and leaves the table as it was, when %s', async (_what, csv, error, key = ['code']) => {
     const { id, upsert, indexes } = await createFilledTable();
     expect(await upsert(csv, key)).toMatchObject({ status: 'failed', error, result: null });
-    expect(await readValues(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(ROWS_BEFORE);
     expect(await indexes()).toEqual([]);
   });
 
   it('fails with the file and line of a duplicate key far into the second file', async () => {
     const { id } = await createFilledTable();
-    const many = Array.from({ length: 3000 }, (_, n) => `k${n},"${n}"`);
+    const manyLines = Array.from({ length: 3000 }, (_, n) => `k${n},"${n}"`);
     const files = [
-      makeFile('um.csv', `code,name\n${many.slice(0, 1000).join('\n')}\n`),
+      makeFile('um.csv', `code,name\n${manyLines.slice(0, 1000).join('\n')}\n`),
       makeFile(
         'dois.csv',
-        `name,code\n${many
+        `name,code\n${manyLines
           .slice(1000)
           .map((row) => row.split(',').reverse().join(','))
           .join('\n')}\nx,k7\n`,
@@ -243,19 +246,19 @@ describe('an upsert', () => {
     expect(await deliverAllMessages(queue, SMALL_MESSAGES)).toBeGreaterThan(5);
     const job = await readJob(company, jobId);
     expect(job.error).toMatchObject({ code: 'UPSERT_KEY_TWICE', file: 'dois.csv', line: 2002, value: 'k7' });
-    expect(await readValues(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(ROWS_BEFORE);
   });
 
-  it('fails with the line of a key that is too long for an index, and with the column where it is in the table', async () => {
-    const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
+  it('fails for a key too long for an index with its line if it is in the file, and only with its column if it is in the table', async () => {
+    const longValue = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
     const { id, routes, upsert } = await createFilledTable();
-    const many = Array.from({ length: 300 }, (_, n) => `k${n},"${'x'.repeat(20)}"`);
-    const job = await upsert(`code,name\n${many.join('\n')}\n${long},x\nz,x\n`);
+    const manyLines = Array.from({ length: 300 }, (_, n) => `k${n},"${'x'.repeat(20)}"`);
+    const job = await upsert(`code,name\n${manyLines.join('\n')}\n${longValue},x\nz,x\n`);
     const error = { code: 'VALUE_TOO_LONG_FOR_INDEX', column: 'code' };
-    const place = { file: 'f.csv', line: 302, value: `${long.slice(0, 199)}…` };
-    expect(job).toMatchObject({ status: 'failed', error: { ...error, ...place } });
-    expect(await readValues(id)).toEqual(BEFORE);
-    expect((await routes.insert([{ code: long }])).status).toBe(201);
+    const errorPosition = { file: 'f.csv', line: 302, value: `${longValue.slice(0, 199)}…` };
+    expect(job).toMatchObject({ status: 'failed', error: { ...error, ...errorPosition } });
+    expect(await readValues(id)).toEqual(ROWS_BEFORE);
+    expect((await routes.insert([{ code: longValue }])).status).toBe(201);
     const { message, ...told } = (await upsert('code\na\n')).error;
     expect(told).toEqual(error);
     expect(message).toContain('"code"');
@@ -265,11 +268,11 @@ describe('an upsert', () => {
     const { id, upsert, indexes } = await createFilledTable();
     const job = await upsert('store,name\n7,x\n', ['store']);
     expect(job.error).toMatchObject({ code: 'UPSERT_KEY_NOT_UNIQUE', column: 'store', value: '1' });
-    expect(await readValues(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(ROWS_BEFORE);
     expect(await indexes()).toEqual([]);
   });
 
-  it('fails without a column that is not nullable when it inserts a row, not when it only updates', async () => {
+  it('fails without a column that is not nullable if it inserts a row, but not if it only updates rows', async () => {
     const columns = [
       column('code', 'text'),
       column('store', 'integer'),
@@ -283,7 +286,7 @@ describe('an upsert', () => {
     expect((await readValues(id))[1]).toEqual(['b', 1, 'Bia', 5]);
   });
 
-  it('fails when its key needs an eleventh index', async () => {
+  it('fails when its key would require an eleventh index', async () => {
     const { id, upsert, indexes } = await createFilledTable();
     for (let n = 0; n < 10; n += 1) {
       const json = { columns: n % 2 ? ['store', 'price'] : ['name'] };
@@ -291,20 +294,20 @@ describe('an upsert', () => {
     }
     expect((await upsert('code\nz\n')).error).toMatchObject({ code: 'MANAGED_TABLE_TOO_MANY_INDEXES' });
     expect(await indexes()).toHaveLength(10);
-    expect(await readValues(id)).toEqual(BEFORE);
+    expect(await readValues(id)).toEqual(ROWS_BEFORE);
   });
 
-  it('makes no more than ten indexes when another request makes one at the same moment', async () => {
+  it('creates no more than ten indexes when another request creates an index at the same moment', async () => {
     const id = await createTable(company.as, `mesclada_${++tableCount}`, [
       column('n', 'integer'),
       column('m', 'integer'),
     ]);
     const path = `/v1/managed-tables/${id}/indexes`;
-    const make = () => company.as.post(path, { json: { columns: ['m'] } });
-    for (let n = 0; n < 9; n += 1) expect((await make()).status).toBe(201);
+    const createIndex = () => company.as.post(path, { json: { columns: ['m'] } });
+    for (let n = 0; n < 9; n += 1) expect((await createIndex()).status).toBe(201);
     const { jobId, publish } = await createStagedJob(company, id, [1, 2], 'upsert', ['n']);
-    const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX CONCURRENTLY/, publish);
-    expect((await make()).status).toBe(201);
+    const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX CONCURRENTLY/, publish);
+    expect((await createIndex()).status).toBe(201);
     expect([await outcome, await publish()]).toEqual(['again', 'done']);
     expect((await readJob(company, jobId)).error).toMatchObject({ code: 'MANAGED_TABLE_TOO_MANY_INDEXES' });
     expect((await company.as.get(path)).body.records).toHaveLength(10);
@@ -319,8 +322,8 @@ describe('an upsert', () => {
     ['append', ['code'], 'é para o modo upsert'],
   ])('is refused when it is sent: mode %s with the key %j', async (mode, key, message) => {
     const { id } = await createFilledTable();
-    const refused = await postFiles(company, [makeFile('f.csv', 'code\na\n')], { into: id, mode, key });
-    expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'key', message }] } });
+    const refusedUpload = await postFiles(company, [makeFile('f.csv', 'code\na\n')], { into: id, mode, key });
+    expect(refusedUpload).toMatchObject({ status: 422, body: { details: [{ field: 'key', message }] } });
   });
 
   it('cannot be confirmed without the column of its key', async () => {
@@ -331,8 +334,8 @@ describe('an upsert', () => {
       key: ['code'],
     });
     const { inferred_schema: schema } = await waitForAnalysis(company, jobId);
-    const refused = await confirmJob(company, jobId, { columns: schema.columns });
-    expect(refused).toMatchObject({
+    const refusedConfirmation = await confirmJob(company, jobId, { columns: schema.columns });
+    expect(refusedConfirmation).toMatchObject({
       status: 422,
       body: {
         details: [{ field: 'columns', reason: 'required', message: expect.stringContaining('"code" faz parte') }],
@@ -346,13 +349,13 @@ describe('two upserts', () => {
   it.each([
     ['is done first', /SELECT status, step, state/],
     ['waits for the first', /DROP TABLE/],
-  ])('both succeed, and insert each key once: the second %s', async (_what, statement) => {
+  ])('both succeed, and insert each key once: the second upsert %s', async (_what, statement) => {
     const id = await createTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
-    const one = await createStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
+    const firstJob = await createStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
     const other = await createStagedJob(company, id, [3, 4], 'upsert', ['n']);
-    const { outcome } = await rivalBeforeStatement(company.id, statement, other.publish);
-    expect([await one.publish(), await outcome]).toEqual(['done', 'done']);
-    const jobs = [await readJob(company, one.jobId), await readJob(company, other.jobId)];
+    const { outcome } = await runBeforeNextStatement(company.id, statement, other.publish);
+    expect([await firstJob.publish(), await outcome]).toEqual(['done', 'done']);
+    const jobs = [await readJob(company, firstJob.jobId), await readJob(company, other.jobId)];
     expect(jobs.map(({ status }) => status)).toEqual(['done', 'done']);
     expect(jobs.reduce((sum, { result }) => sum + result.inserted, 0)).toBe(4);
     expect(jobs.reduce((sum, { result }) => sum + result.unchanged, 0)).toBe(1);
@@ -374,7 +377,7 @@ describe('an upsert of a key that another request gives to a row at the same mom
     expect((await company.as.post(`/v1/managed-tables/${id}/indexes`, { json })).status).toBe(201);
     const [row] = (await routes.rows()).body.records;
     const job = await createStagedJob(company, id, [1, 7], 'upsert', ['n']);
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => routes.updateRow(row.id, { n: 7 }));
+    const { outcome } = await runBeforeNextStatement(company.id, statement, () => routes.updateRow(row.id, { n: 7 }));
     expect(await job.publish()).toBe('done');
     // Who comes after finds the unique index and the key taken.
     expect((await outcome).status).toBe(when === 'first' ? 200 : 409);
@@ -383,7 +386,7 @@ describe('an upsert of a key that another request gives to a row at the same mom
   });
 });
 
-it('an upsert that is cancelled before its load makes no index', async () => {
+it('an upsert that is cancelled before its load creates no index', async () => {
   const { id, indexes } = await createFilledTable();
   const jobId = await uploadFiles(company, [makeFile('f.csv', 'code\nq\n')], {
     ...createHeldQueue(),

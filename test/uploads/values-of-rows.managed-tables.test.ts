@@ -1,23 +1,24 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { loadFiles, makeFile, postFiles, readJob, uploadFiles, waitForAnalysis, waitForEnd } from './support.ts';
 
 const JOBS_PATH = '/v1/managed-tables/upload-jobs';
-/** Stands in every file and table, and in no answer to somebody who may not read rows. */
-const SECRET = 'salario-9731';
+/** A value in every file and table that no answer may contain for a caller who may not read rows. */
+const SECRET_VALUE = 'salario-9731';
 
 let company: Company;
-/** May do everything with tables but read or change their rows; and but read them. */
-let uploader: Caller;
+/** A caller with all permissions on tables except reading and changing their rows; `writer` only may not read them. */
+let uploaderCaller: Caller;
 let writer: Caller;
 let tableCount = 0;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  uploader = (await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-*'] })).as;
-  writer = (await aUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] })).as;
+  company = await createProvisionedCompany();
+  uploaderCaller = (await createAllowedUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-*'] }))
+    .as;
+  writer = (await createAllowedUser(company, { can: ['managed-tables:*'], denied: ['managed-tables:data-read'] })).as;
 });
 
 const readJobAs = async (as: Caller, jobId: string) => (await as.get(`${JOBS_PATH}/${jobId}`)).body;
@@ -26,24 +27,24 @@ async function createFilledTable() {
   const id = await createTable(company.as, `valores_${++tableCount}`, [column('code'), column('n', 'integer')]);
   const routes = makeTableRoutes(company.as, id);
   const rows = [
-    { code: SECRET, n: 1 },
-    { code: `${SECRET}-2`, n: 2 },
+    { code: SECRET_VALUE, n: 1 },
+    { code: `${SECRET_VALUE}-2`, n: 2 },
   ];
   expect((await routes.insert(rows)).status).toBe(201);
-  return { id, routes, byWriter: makeTableRoutes(writer, id), byUploader: makeTableRoutes(uploader, id) };
+  return { id, routes, byWriter: makeTableRoutes(writer, id), byUploader: makeTableRoutes(uploaderCaller, id) };
 }
 
 describe('an upload job that is read by somebody without permission to read rows', () => {
   it('shows everything but the values of its files', async () => {
-    const csv = `Salarios\nnome;${'n'};x\n${SECRET};1;1\nb;2;${SECRET}\n\nFonte: ${SECRET}\n`;
+    const csv = `Salarios\nnome;${'n'};x\n${SECRET_VALUE};1;1\nb;2;${SECRET_VALUE}\n\nFonte: ${SECRET_VALUE}\n`;
     const jobId = await uploadFiles(company, [makeFile(`f_${++tableCount}.csv`, csv)]);
-    const whole = await waitForAnalysis(company, jobId);
-    expect(JSON.stringify(whole.inferred_schema)).toContain(SECRET);
-    const seen = await readJobAs(uploader, jobId);
-    expect(JSON.stringify(seen)).not.toContain(SECRET);
-    const { columns, dialect, ...schema } = whole.inferred_schema;
-    expect(seen).toEqual({
-      ...whole,
+    const wholeJob = await waitForAnalysis(company, jobId);
+    expect(JSON.stringify(wholeJob.inferred_schema)).toContain(SECRET_VALUE);
+    const visibleJob = await readJobAs(uploaderCaller, jobId);
+    expect(JSON.stringify(visibleJob)).not.toContain(SECRET_VALUE);
+    const { columns, dialect, ...schema } = wholeJob.inferred_schema;
+    expect(visibleJob).toEqual({
+      ...wholeJob,
       inferred_schema: {
         ...schema,
         sample_rows: [],
@@ -54,34 +55,36 @@ describe('an upload job that is read by somebody without permission to read rows
         })),
       },
     });
-    const { records } = (await uploader.get(`${JOBS_PATH}/active`)).body;
+    const { records } = (await uploaderCaller.get(`${JOBS_PATH}/active`)).body;
     expect(records.map(({ _id }: { _id: string }) => _id)).toContain(jobId);
-    expect(JSON.stringify(records)).not.toContain(SECRET);
+    expect(JSON.stringify(records)).not.toContain(SECRET_VALUE);
     await company.as.post(`${JOBS_PATH}/${jobId}/cancel`);
   });
 
   it('shows no values of its ignored columns', async () => {
     const { id } = await createFilledTable();
-    const jobId = await uploadFiles(company, [makeFile('f.csv', `code,extra\na,${SECRET}\n`)], { into: id });
+    const jobId = await uploadFiles(company, [makeFile('f.csv', `code,extra\na,${SECRET_VALUE}\n`)], { into: id });
     expect((await waitForAnalysis(company, jobId)).inferred_schema.ignored_columns[0].evidence.distinct_sample).toEqual(
-      [SECRET],
+      [SECRET_VALUE],
     );
-    const seen = await readJobAs(uploader, jobId);
-    expect(seen.inferred_schema.ignored_columns).toMatchObject([{ name: 'extra', evidence: { distinct_sample: [] } }]);
+    const visibleJob = await readJobAs(uploaderCaller, jobId);
+    expect(visibleJob.inferred_schema.ignored_columns).toMatchObject([
+      { name: 'extra', evidence: { distinct_sample: [] } },
+    ]);
     await company.as.post(`${JOBS_PATH}/${jobId}/cancel`);
   });
 
-  const FAILING: [string, string, { mode?: string; key?: string[] }, (id: string) => Promise<unknown>][] = [
-    ['VALUE_DOES_NOT_FIT', `code,n\na,${SECRET}\n`, {}, async () => undefined],
+  const FAILING_UPLOADS: [string, string, { mode?: string; key?: string[] }, (id: string) => Promise<unknown>][] = [
+    ['VALUE_DOES_NOT_FIT', `code,n\na,${SECRET_VALUE}\n`, {}, async () => undefined],
     [
       'MANAGED_TABLE_DUPLICATE_VALUE',
-      `code,n\n${SECRET},3\n`,
+      `code,n\n${SECRET_VALUE},3\n`,
       {},
       (id) => makeTableRoutes(company.as, id).index(['code'], true),
     ],
     [
       'UPSERT_KEY_TWICE',
-      `code,n\n${SECRET},3\n${SECRET},4\n`,
+      `code,n\n${SECRET_VALUE},3\n${SECRET_VALUE},4\n`,
       { mode: 'upsert', key: ['code'] },
       async () => undefined,
     ],
@@ -89,92 +92,92 @@ describe('an upload job that is read by somebody without permission to read rows
       'UPSERT_KEY_NOT_UNIQUE',
       'code,n\nx,3\n',
       { mode: 'upsert', key: ['code'] },
-      (id) => makeTableRoutes(company.as, id).insert([{ code: SECRET }]),
+      (id) => makeTableRoutes(company.as, id).insert([{ code: SECRET_VALUE }]),
     ],
-    ['UPSERT_ID_UNKNOWN', `id,n\n${SECRET},3\n`, { mode: 'upsert', key: ['id'] }, async () => undefined],
+    ['UPSERT_ID_UNKNOWN', `id,n\n${SECRET_VALUE},3\n`, { mode: 'upsert', key: ['id'] }, async () => undefined],
   ];
 
-  it.each(FAILING)('shows no value in its error %s', async (code, csv, sent, prepare) => {
+  it.each(FAILING_UPLOADS)('shows no value in its error %s', async (code, csv, uploadInput, prepare) => {
     const { id } = await createFilledTable();
     await prepare(id);
-    const job = await loadFiles(company, [makeFile('f.csv', csv)], {}, { into: id, ...sent });
-    expect(job.error).toMatchObject({ code, value: expect.stringContaining(SECRET) });
-    expect(job.error.message).toContain(SECRET);
-    const seen = await readJobAs(uploader, job._id);
-    expect(seen.error).toMatchObject({ code, value: null, message: expect.stringContaining('"…"') });
-    expect(JSON.stringify(seen)).not.toContain(SECRET);
+    const job = await loadFiles(company, [makeFile('f.csv', csv)], {}, { into: id, ...uploadInput });
+    expect(job.error).toMatchObject({ code, value: expect.stringContaining(SECRET_VALUE) });
+    expect(job.error.message).toContain(SECRET_VALUE);
+    const visibleJob = await readJobAs(uploaderCaller, job._id);
+    expect(visibleJob.error).toMatchObject({ code, value: null, message: expect.stringContaining('"…"') });
+    expect(JSON.stringify(visibleJob)).not.toContain(SECRET_VALUE);
   });
 });
 
 describe('an upload into a table', () => {
   it.each(['replace', 'upsert'])(
-    'in the mode %s needs the permission data-write, at its begin and at its confirmation',
+    'in the mode %s requires the permission data-write, at its begin and at its confirmation',
     async (mode) => {
       const { id, routes } = await createFilledTable();
       await routes.index(['n'], true);
-      const sent = { into: id, mode, ...(mode === 'upsert' && { key: ['n'] }) };
+      const uploadInput = { into: id, mode, ...(mode === 'upsert' && { key: ['n'] }) };
       const files = () => [makeFile('f.csv', 'code,n\na,1\n')];
-      const refused = await postFiles({ ...company, as: uploader }, files(), sent);
-      expect(refused).toMatchObject({ status: 403, body: { details: { action: 'managed-tables:data-write' } } });
-      const jobId = await uploadFiles({ ...company, as: writer }, files(), sent);
+      const refusedUpload = await postFiles({ ...company, as: uploaderCaller }, files(), uploadInput);
+      expect(refusedUpload).toMatchObject({ status: 403, body: { details: { action: 'managed-tables:data-write' } } });
+      const jobId = await uploadFiles({ ...company, as: writer }, files(), uploadInput);
       const { columns } = (await waitForAnalysis(company, jobId)).inferred_schema;
       const path = `${JOBS_PATH}/${jobId}/confirm`;
-      expect((await uploader.post(path, { json: { columns } })).status).toBe(403);
+      expect((await uploaderCaller.post(path, { json: { columns } })).status).toBe(403);
       expect(await readJob(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
       expect((await writer.post(path, { json: { columns } })).status).toBe(200);
       expect(await waitForEnd(company, jobId)).toMatchObject({ status: 'done' });
     },
   );
 
-  it('in the mode append needs the permission upload alone, but its undo data-write', async () => {
+  it('in the mode append requires only the permission upload, but its undo requires data-write', async () => {
     const { id } = await createFilledTable();
-    const appended = await loadFiles(
-      { ...company, as: uploader },
+    const appendedJob = await loadFiles(
+      { ...company, as: uploaderCaller },
       [makeFile('f.csv', 'code,n\na,3\n')],
       {},
       { into: id },
     );
-    expect(appended).toMatchObject({ status: 'done' });
-    expect((await uploader.post(`${JOBS_PATH}/${appended._id}/undo`)).status).toBe(403);
-    expect((await writer.post(`${JOBS_PATH}/${appended._id}/undo`)).status).toBe(200);
+    expect(appendedJob).toMatchObject({ status: 'done' });
+    expect((await uploaderCaller.post(`${JOBS_PATH}/${appendedJob._id}/undo`)).status).toBe(403);
+    expect((await writer.post(`${JOBS_PATH}/${appendedJob._id}/undo`)).status).toBe(200);
   });
 });
 
 describe('a write by somebody without permission to read rows', () => {
-  it('answers only the id and the fields that were sent', async () => {
+  it('returns only the id and the fields that were sent', async () => {
     const { routes, byWriter } = await createFilledTable();
     const [row] = (await routes.rows()).body.records;
     expect(await byWriter.updateRow(row.id, { n: '7' })).toMatchObject({ status: 200, body: { id: row.id, n: 7 } });
     expect(Object.keys((await byWriter.updateRow(row.id, { n: 8 })).body)).toEqual(['id', 'n']);
-    expect((await routes.updateRow(row.id, { n: 9 })).body).toEqual({ id: row.id, code: SECRET, n: 9 });
+    expect((await routes.updateRow(row.id, { n: 9 })).body).toEqual({ id: row.id, code: SECRET_VALUE, n: 9 });
   });
 
   it('does not name the duplicate value that prevents it', async () => {
     const { routes, byWriter } = await createFilledTable();
     expect((await routes.index(['n'], true)).status).toBe(201);
     const [row] = (await routes.rows()).body.records;
-    const refusal = (value: string | null) => ({ status: 409, body: { details: { columns: ['n'], value } } });
-    expect(await byWriter.insert([{ n: 1 }])).toMatchObject(refusal(null));
-    expect(await byWriter.updateRow(row.id, { n: 2 })).toMatchObject(refusal(null));
-    expect(await routes.updateRow(row.id, { n: 2 })).toMatchObject(refusal('2'));
+    const makeRefusal = (value: string | null) => ({ status: 409, body: { details: { columns: ['n'], value } } });
+    expect(await byWriter.insert([{ n: 1 }])).toMatchObject(makeRefusal(null));
+    expect(await byWriter.updateRow(row.id, { n: 2 })).toMatchObject(makeRefusal(null));
+    expect(await routes.updateRow(row.id, { n: 2 })).toMatchObject(makeRefusal('2'));
   });
 
   it('does not name the value that prevents a change of columns or a unique index', async () => {
     const { id, routes, byWriter } = await createFilledTable();
-    await routes.insert([{ code: SECRET }]);
-    const change = (as: typeof routes, type: string) =>
+    await routes.insert([{ code: SECRET_VALUE }]);
+    const changeType = (as: typeof routes, type: string) =>
       as.put({ columns: [column('code', type), column('n', 'integer')] });
     for (const [whose, isTold] of [
       [routes, true],
       [byWriter, false],
     ] as const) {
-      const answers = [await change(whose, 'integer'), await whose.index(['code'], true)];
+      const answers = [await changeType(whose, 'integer'), await whose.index(['code'], true)];
       for (const { status, body } of answers) {
         expect(status).toBe(422);
-        expect(JSON.stringify(body).includes(SECRET)).toBe(isTold);
+        expect(JSON.stringify(body).includes(SECRET_VALUE)).toBe(isTold);
       }
     }
-    const unique = makeTableRoutes(company.as, id);
-    expect((await unique.index(['n'], true)).status).toBe(201);
+    const uniqueRoutes = makeTableRoutes(company.as, id);
+    expect((await uniqueRoutes.index(['n'], true)).status).toBe(201);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { withWorkbookLimit } from '../../src/modules/uploads/workbook-limit.ts';
+import { runWithWorkbookLimit } from '../../src/modules/uploads/workbook-limit.ts';
 
-const MIB = 1024 * 1024;
+const MIB_BYTES = 1024 * 1024;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -10,21 +10,25 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Begins to convert a workbook whose texts take so many bytes, and lasts until it is ended. */
+/** Begins to convert a workbook whose texts take so many bytes, and goes on until `end` is called. */
 function beginConversion(bytes: number) {
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   let hasBegun = false;
-  const done = withWorkbookLimit(async (reserve) => {
+  const conversion = runWithWorkbookLimit(async (reserve) => {
     await reserve(bytes);
     hasBegun = true;
     await isOver;
     return 'converted';
   });
-  return { end, done, hasBegun: () => hasBegun };
+  return { end, done: conversion, hasBegun: () => hasBegun };
 }
 
-it('workbooks with many texts are converted one at a time, others in parallel', async () => {
-  const [first, second, small] = [beginConversion(48 * MIB), beginConversion(9 * MIB), beginConversion(8 * MIB)];
+it('workbooks with many texts are converted one at a time, all other workbooks in parallel', async () => {
+  const [first, second, small] = [
+    beginConversion(48 * MIB_BYTES),
+    beginConversion(9 * MIB_BYTES),
+    beginConversion(8 * MIB_BYTES),
+  ];
   await vi.advanceTimersByTimeAsync(1_000);
   expect([first, second, small].map(({ hasBegun }) => hasBegun())).toEqual([true, false, true]);
   first.end();
@@ -35,19 +39,19 @@ it('workbooks with many texts are converted one at a time, others in parallel', 
   expect(await Promise.all([second.done, small.done])).toEqual(['converted', 'converted']);
 });
 
-it('a workbook whose conversion fails lets the next one begin', async () => {
-  const failing = withWorkbookLimit(async (reserve) => {
-    await reserve(48 * MIB);
+it('a workbook whose conversion fails lets the next conversion begin', async () => {
+  const failingConversion = runWithWorkbookLimit(async (reserve) => {
+    await reserve(48 * MIB_BYTES);
     throw new Error('damaged');
   });
-  await expect(failing).rejects.toThrow('damaged');
-  const next = beginConversion(48 * MIB);
+  await expect(failingConversion).rejects.toThrow('damaged');
+  const next = beginConversion(48 * MIB_BYTES);
   next.end();
   expect(await next.done).toBe('converted');
 });
 
-it('a workbook that waits for 20 seconds is left for the next message', async () => {
-  const [first, second] = [beginConversion(48 * MIB), beginConversion(48 * MIB)];
+it('a workbook whose conversion has waited for 20 seconds is left for the next message', async () => {
+  const [first, second] = [beginConversion(48 * MIB_BYTES), beginConversion(48 * MIB_BYTES)];
   await vi.advanceTimersByTimeAsync(20_000);
   expect(await second.done).toBeNull();
   first.end();

@@ -1,6 +1,6 @@
 import { CFB, utils, write } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
   cancelJob,
   confirmJob,
@@ -15,25 +15,25 @@ import {
 } from './support.ts';
 import { type Cell, makeSheetWorkbook, makeWorkbook } from './workbooks.ts';
 
-type Bytes = Uint8Array<ArrayBuffer>;
+type FileBytes = Uint8Array<ArrayBuffer>;
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
 let tableCount = 0;
 
-/** The rows that a file becomes, without their ids. */
-async function loadRows(name: string, content: Bytes | string) {
+/** Loads a file. @returns its rows without their ids */
+async function loadRows(name: string, content: FileBytes | string) {
   const job = await loadFiles(company, [makeFile(name, content)], { display_name: `planilha_${++tableCount}` });
   expect(job.error).toBeNull();
   const rows = await readRows(company, job.user_table_id);
   return rows.map(({ id: _, ...values }) => values);
 }
 
-/** The job of a file that was looked into. */
-async function inferFile(name: string, content: Bytes | string) {
+/** Uploads a file, and waits for its analysis. @returns the job */
+async function inferFile(name: string, content: FileBytes | string) {
   const jobId = await uploadFiles(company, [makeFile(name, content)]);
   const job = await waitForAnalysis(company, jobId);
   if (job.status !== 'failed') await cancelJob(company, jobId);
@@ -69,11 +69,11 @@ describe('a workbook', () => {
         1,
       ],
     ];
-    const strings = [
+    const sharedStrings = [
       '<r><t>Ana </t></r><r><t>"Bia"</t></r><rPh><t>leia-se</t></rPh>',
       '<t>linha 1_x000D_\nlinha 2 &#233;</t>',
     ];
-    expect(await loadRows('vendas.xlsx', makeSheetWorkbook(rows, { strings, formats }))).toEqual([
+    expect(await loadRows('vendas.xlsx', makeSheetWorkbook(rows, { strings: sharedStrings, formats }))).toEqual([
       {
         nome: 'Ana "Bia"',
         quando: '2024-01-31T10:20:20.000Z',
@@ -99,7 +99,7 @@ describe('a workbook', () => {
     ]);
   });
 
-  it('has its dates counted from 1904 if it says so', async () => {
+  it('has its dates counted from 1904 if the workbook says so', async () => {
     const rows: Cell[][] = [['dia'], [{ s: 1, v: '0' }], [{ s: 1, v: '43860' }]];
     expect(await loadRows('mac.xlsx', makeSheetWorkbook(rows, { date1904: true, formats }))).toEqual([
       { dia: '1904-01-01' },
@@ -134,35 +134,39 @@ describe('a workbook', () => {
     const count = 12_000;
     const rows: Cell[][] = [['n', 'nome'], ...Array.from({ length: count }, (_, n): Cell[] => [n, `Cliente ${n}`])];
     const queue = createHeldQueue();
-    const small = { UPLOAD_MESSAGE_BYTES: '65536' };
+    const smallMessages = { UPLOAD_MESSAGE_BYTES: '65536' };
     const jobId = await uploadFiles(company, [makeFile('grande.xlsx', makeSheetWorkbook(rows))], queue);
-    expect(await deliverAllMessages(queue, small)).toBeGreaterThanOrEqual(8);
+    expect(await deliverAllMessages(queue, smallMessages)).toBeGreaterThanOrEqual(8);
     const { columns } = (await readJob(company, jobId)).inferred_schema;
     await confirmJob(company, jobId, { display_name: `planilha_${++tableCount}`, columns }, queue);
-    await deliverAllMessages(queue, small);
+    await deliverAllMessages(queue, smallMessages);
     const job = await readJob(company, jobId);
     expect(job).toMatchObject({ status: 'done', progress: { rows_processed: count } });
-    const loaded = await readRows(company, job.user_table_id);
-    expect(loaded.map(({ n, nome }) => `${n} ${nome}`)).toEqual(
+    const loadedRows = await readRows(company, job.user_table_id);
+    expect(loadedRows.map(({ n, nome }) => `${n} ${nome}`)).toEqual(
       Array.from({ length: count }, (_, n) => `${n} Cliente ${n}`),
     );
   });
 
   it('fails its job when it is damaged, cut off, empty or not a workbook', async () => {
-    const book = makeSheetWorkbook([['a'], [1]]);
-    const random = crypto.getRandomValues(new Uint8Array(2000));
-    const others: [string, Bytes, string][] = [
-      ['cortada.xlsx', book.slice(0, book.length - 30), 'WORKBOOK_UNREADABLE'],
-      ['texto.xlsx', new Uint8Array([...'a,b\n1,2\n'].map((sign) => sign.charCodeAt(0))), 'WORKBOOK_UNREADABLE'],
-      ['lixo.xlsx', random, 'WORKBOOK_UNREADABLE'],
-      ['lixo.xls', random, 'WORKBOOK_UNREADABLE'],
+    const workbook = makeSheetWorkbook([['a'], [1]]);
+    const randomBytes = crypto.getRandomValues(new Uint8Array(2000));
+    const invalidFiles: [string, FileBytes, string][] = [
+      ['cortada.xlsx', workbook.slice(0, workbook.length - 30), 'WORKBOOK_UNREADABLE'],
+      [
+        'texto.xlsx',
+        new Uint8Array([...'a,b\n1,2\n'].map((character) => character.charCodeAt(0))),
+        'WORKBOOK_UNREADABLE',
+      ],
+      ['lixo.xlsx', randomBytes, 'WORKBOOK_UNREADABLE'],
+      ['lixo.xls', randomBytes, 'WORKBOOK_UNREADABLE'],
       ['vazia.xlsx', new Uint8Array(), 'WORKBOOK_UNREADABLE'],
       ['sem-planilhas.xlsx', makeWorkbook({ sheets: [] }), 'NO_ROWS'],
       ['sem-linhas.xlsx', makeSheetWorkbook([]), 'NO_ROWS'],
       ['so-cabecalho.xlsx', makeSheetWorkbook([['a', 'b']]), 'NO_ROWS'],
       ['velha-cortada.xls', makeOldWorkbook([['a'], [1]]).slice(0, 2000), 'WORKBOOK_UNREADABLE'],
     ];
-    for (const [name, content, code] of others) {
+    for (const [name, content, code] of invalidFiles) {
       const job = await inferFile(name, content);
       expect([name, job.status, job.error?.code]).toEqual([name, 'failed', code]);
       expect(job.error.file).toBe(name);
@@ -170,13 +174,13 @@ describe('a workbook', () => {
   });
 
   it('is read by the sheet that holds a table, which the job names', async () => {
-    const book = makeWorkbook({
+    const workbook = makeWorkbook({
       sheets: [
         { name: 'Leia-me', rows: [['Vendas de janeiro']] },
         { name: 'Dados', rows: [['nome'], ['Ana', 1], ['Bia', 2]] },
       ],
     });
-    const { inferred_schema: schema } = await inferFile('vendas.xlsx', book);
+    const { inferred_schema: schema } = await inferFile('vendas.xlsx', workbook);
     expect(schema.dialect.sheet).toBe('Dados');
   });
 
@@ -184,38 +188,42 @@ describe('a workbook', () => {
     const container = CFB.utils.cfb_new();
     CFB.utils.cfb_add(container, '/EncryptionInfo', new Uint8Array([4, 0, 4, 0, 64, 0, 0, 0, 60, 101]) as never);
     CFB.utils.cfb_add(container, '/EncryptedPackage', new Uint8Array(4096) as never);
-    const present = new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
+    const encryptedFile = new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
     for (const [name, content] of [
-      ['segredo.xlsx', present],
+      ['segredo.xlsx', encryptedFile],
       ['segredo.xls', makeEncryptedWorkbook()],
-    ] as [string, Bytes][]) {
+    ] as [string, FileBytes][]) {
       expect(await inferFile(name, content)).toMatchObject({ status: 'failed', error: { code: 'WORKBOOK_ENCRYPTED' } });
     }
   });
 });
 
-/** A workbook of Excel 97 to 2003. */
-function makeOldWorkbook(rows: unknown[][], bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8', date1904 = false): Bytes {
+/** Makes a workbook of Excel 97 to 2003. */
+function makeOldWorkbook(
+  rows: unknown[][],
+  bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8',
+  date1904 = false,
+): FileBytes {
   const sheet = utils.aoa_to_sheet(rows, { dense: true, UTC: true });
-  const book = utils.book_new();
-  utils.book_append_sheet(book, utils.aoa_to_sheet([]), 'Vazia');
-  utils.book_append_sheet(book, sheet, 'Dados');
-  if (date1904) book.Workbook = { WBProps: { date1904: true } };
-  if (bookType === 'biff2') book.SheetNames.shift();
-  return new Uint8Array(write(book, { type: 'array', bookType }));
+  const workbook = utils.book_new();
+  utils.book_append_sheet(workbook, utils.aoa_to_sheet([]), 'Vazia');
+  utils.book_append_sheet(workbook, sheet, 'Dados');
+  if (date1904) workbook.Workbook = { WBProps: { date1904: true } };
+  if (bookType === 'biff2') workbook.SheetNames.shift();
+  return new Uint8Array(write(workbook, { type: 'array', bookType }));
 }
 
-/** The same with the record that says it is encrypted, behind its first one. */
-function makeEncryptedWorkbook(): Bytes {
+/** Makes a workbook of Excel 97 to 2003 with the record that marks it as encrypted, after its first record. */
+function makeEncryptedWorkbook(): FileBytes {
   const container = CFB.read(makeOldWorkbook([['a'], [1]]), { type: 'array' });
   const stream = CFB.find(container, '/Workbook');
   if (!stream) throw new Error('a workbook has a stream of records');
   const content = new Uint8Array(stream.content as unknown as ArrayLike<number>);
   const first = 4 + (content[2] as number) + 256 * (content[3] as number);
-  const password = new Uint8Array(4 + 54);
-  password.set([0x2f, 0, 54, 0, 1, 0, 1, 0, 1, 0]);
-  const changed = new Uint8Array([...content.subarray(0, first), ...password, ...content.subarray(first)]);
-  CFB.utils.cfb_add(container, '/Workbook', changed as never);
+  const passwordRecord = new Uint8Array(4 + 54);
+  passwordRecord.set([0x2f, 0, 54, 0, 1, 0, 1, 0, 1, 0]);
+  const changedContent = new Uint8Array([...content.subarray(0, first), ...passwordRecord, ...content.subarray(first)]);
+  CFB.utils.cfb_add(container, '/Workbook', changedContent as never);
   return new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
 }
 
@@ -225,19 +233,19 @@ describe('a BIFF workbook', () => {
     ['Ana, "a primeira"', new Date(Date.UTC(2024, 0, 31)), true, 0.1 + 0.2],
     ['Bia', null, false, 12345678901],
   ];
-  const seen = [
+  const expectedRows = [
     { nome: 'Ana, "a primeira"', dia: '2024-01-31', pago: true, valor: 0.3 },
     { nome: 'Bia', dia: null, pago: false, valor: 12345678901 },
   ];
 
   it('becomes the same rows in BIFF 8 and BIFF 5, with dates from 1904 too', async () => {
-    expect(await loadRows('velha.xls', makeOldWorkbook(rows))).toEqual(seen);
-    const mac = [['Dia'], [{ t: 'n', v: 43860, z: 'm/d/yy' }]];
-    expect(await loadRows('velha-1904.xls', makeOldWorkbook(mac, 'biff8', true))).toEqual([{ dia: '2024-01-31' }]);
-    expect(await loadRows('mais-velha.xls', makeOldWorkbook(rows, 'biff5'))).toEqual(seen);
+    expect(await loadRows('velha.xls', makeOldWorkbook(rows))).toEqual(expectedRows);
+    const macRows = [['Dia'], [{ t: 'n', v: 43860, z: 'm/d/yy' }]];
+    expect(await loadRows('velha-1904.xls', makeOldWorkbook(macRows, 'biff8', true))).toEqual([{ dia: '2024-01-31' }]);
+    expect(await loadRows('mais-velha.xls', makeOldWorkbook(rows, 'biff5'))).toEqual(expectedRows);
   });
 
-  it('is recognized under the name .xlsx, as is an .xlsx workbook under .xls', async () => {
+  it('is recognized under the name .xlsx, as is an .xlsx workbook under the name .xls', async () => {
     expect(await loadRows('nova.xls', makeSheetWorkbook([['a'], [1]]))).toEqual([{ a: 1 }]);
     expect(await loadRows('velha.xlsx', makeOldWorkbook([['a'], [1]]))).toEqual([{ a: 1 }]);
   });
@@ -250,10 +258,10 @@ describe('a BIFF workbook', () => {
       { nome: 'São', valor: 2 },
     ];
     expect(await loadRows('sistema.xls', page)).toEqual(rows);
-    const uri = 'urn:schemas-microsoft-com:office:spreadsheet';
+    const spreadsheetUri = 'urn:schemas-microsoft-com:office:spreadsheet';
     const row = (name: string, type: string, value: string | number) =>
       `<Row><Cell><Data ss:Type="String">${name}</Data></Cell><Cell><Data ss:Type="${type}">${value}</Data></Cell></Row>`;
-    const xml = `<?xml version="1.0"?><Workbook xmlns="${uri}" xmlns:ss="${uri}"><Worksheet ss:Name="Dados"><Table>${row('nome', 'String', 'valor')}${row('Ana', 'Number', 1)}${row('São', 'Number', 2)}</Table></Worksheet></Workbook>`;
+    const xml = `<?xml version="1.0"?><Workbook xmlns="${spreadsheetUri}" xmlns:ss="${spreadsheetUri}"><Worksheet ss:Name="Dados"><Table>${row('nome', 'String', 'valor')}${row('Ana', 'Number', 1)}${row('São', 'Number', 2)}</Table></Worksheet></Workbook>`;
     expect(await loadRows('sistema.xls', xml)).toEqual(rows);
   });
 
@@ -262,14 +270,14 @@ describe('a BIFF workbook', () => {
       { codigo: '007', valor: 1.5 },
       { codigo: '008', valor: 2.5 },
     ]);
-    const utf16 = new Uint8Array(
-      new Uint16Array([0xfeff, ...[...'a\tb\n1\tx\n'].map((sign) => sign.charCodeAt(0))]).buffer,
+    const utf16Bytes = new Uint8Array(
+      new Uint16Array([0xfeff, ...[...'a\tb\n1\tx\n'].map((character) => character.charCodeAt(0))]).buffer,
     );
-    expect(await loadRows('unicode.xls', utf16)).toEqual([{ a: 1, b: 'x' }]);
+    expect(await loadRows('unicode.xls', utf16Bytes)).toEqual([{ a: 1, b: 'x' }]);
   });
 });
 
-const MHTML =
+const MHTML_FILE =
   'MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\nContent-Type: multipart/related; boundary="----=_Next"\r\n\r\n' +
   '------=_Next\r\nContent-Type: text/html\r\n\r\n<table><tr><td>a</td></tr><tr><td>1</td></tr></table>\r\n';
 
@@ -277,13 +285,13 @@ describe('a file whose content does not match its extension', () => {
   it.each([
     ['pagina.csv', 'HTML', '<!DOCTYPE html><html><table><tr><td>a</td></tr><tr><td>b</td></tr></table></html>'],
     ['sessao.xls', 'HTML', '<html><body><h1>Sessão expirada</h1></body></html>'],
-    ['pagina-unica.xls', 'MHTML', MHTML],
-    ['pagina-unica.csv', 'MHTML', MHTML],
+    ['pagina-unica.xls', 'MHTML', MHTML_FILE],
+    ['pagina-unica.csv', 'MHTML', MHTML_FILE],
     ['nota.csv', 'XML', '<?xml version="1.0"?><nfeProc><NFe>1</NFe></nfeProc>'],
     ['nota.xls', 'XML', '<?xml version="1.0"?><nfeProc><NFe>1</NFe></nfeProc>'],
     ['dados.csv', 'JSON', '[{"nome":"Ana","valor":1}]'],
     ['dados.xls', 'JSON', '{"dados":[{"nome":"Ana"}]}'],
-  ])('fails its job, which says so: %s is %s', async (name, content, text) => {
+  ])('fails its job with an error that names the content: %s is %s', async (name, content, text) => {
     const job = await inferFile(name, text);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'UNREADABLE_CONTENT', file: name } });
     expect(job.error.message).toContain(content);
@@ -291,9 +299,9 @@ describe('a file whose content does not match its extension', () => {
 
   it.each([
     ['pagina.xlsx', 'é HTML', 'extensão .xls.', '<html><table><tr><td>a</td></tr><tr><td>1</td></tr></table></html>'],
-    ['pagina-unica.xlsx', 'é MHTML', 'Salve-o como .xlsx', MHTML],
+    ['pagina-unica.xlsx', 'é MHTML', 'Salve-o como .xlsx', MHTML_FILE],
     ['texto.xlsx', 'é texto', 'extensão .csv.', 'a,b\n1,2\n'],
-  ])('fails its job with advice how to send it: %s %s', async (name, content, advice, text) => {
+  ])('fails its job with advice on how to send it: %s %s', async (name, content, advice, text) => {
     const job = await inferFile(name, text);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'WORKBOOK_UNREADABLE', file: name } });
     expect(job.error.message).toContain(content);

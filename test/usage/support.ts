@@ -1,18 +1,19 @@
 import { createCaller } from '../support/api.ts';
-import { must } from '../support/signed.ts';
+import { expectSuccess } from '../support/signed.ts';
 
 export const operator = createCaller('operator-token-of-the-tests');
-export const pathOf = ({ id }: { id: string }) => `/admin/organizations/${id}`;
+export const makePath = ({ id }: { id: string }) => `/admin/organizations/${id}`;
 
-/** Sets quotas of a company; those that are not named are none. */
+/** Sets the quotas of a company; quotas that are not named are unlimited. */
 export const setQuotas = (company: { id: string }, json: Record<string, number | null>) =>
-  must(operator.put(`${pathOf(company)}/quotas`, { json }));
+  expectSuccess(operator.put(`${makePath(company)}/quotas`, { json }));
 
-/** How much a company holds. */
-export const usageOf = async (company: { id: string }) => (await must(operator.get(pathOf(company)))).usage;
+/** Returns the current usage of a company. */
+export const readUsage = async (company: { id: string }) =>
+  (await expectSuccess(operator.get(makePath(company)))).usage;
 
-/** What a company used today. */
-export async function today(company: { id: string }) {
-  const { days } = await must(operator.get(`${pathOf(company)}/usage`));
+/** Returns today's usage of a company. */
+export async function readTodaysUsage(company: { id: string }) {
+  const { days } = await expectSuccess(operator.get(`${makePath(company)}/usage`));
   return days.at(-1);
 }

@@ -1,46 +1,48 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../support/api.ts';
+import { callApi } from '../support/api.ts';
 import { addToGroups, createConsoleGroup, readInvalidFields, readStatusAndCode } from '../support/console.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
 import { countRows, selectRow } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/worlds.ts';
 
 let company: Company;
-let invitations = 0;
+let invitationCount = 0;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
 const path = (id: string) => `/v1/users/${id}`;
-const anInvited = async (by = company) => {
-  const email = `guest-${++invitations}@${by.slug}.test`;
-  const { _id } = await must(by.as.post('/v1/users/invite', { json: { email } }));
+const inviteUser = async (by = company) => {
+  const email = `guest-${++invitationCount}@${by.slug}.test`;
+  const { _id } = await expectSuccess(by.as.post('/v1/users/invite', { json: { email } }));
   return { id: _id as string, email, token: readLink(readNewestMail(email)).searchParams.get('token') as string };
 };
-const accept = (token: string) =>
-  call('POST', '/v1/users/accept-invitation', { json: { token, password: 'chosen-by-the-invited' } });
-const DEAD = [400, 'INVALID_INVITATION_TOKEN'];
+const acceptInvitation = (token: string) =>
+  callApi('POST', '/v1/users/accept-invitation', { json: { token, password: 'chosen-by-the-invited' } });
+const INVALID_TOKEN = [400, 'INVALID_INVITATION_TOKEN'];
 
 describe('a change of a user', () => {
-  it('changes only the fields that are sent', async () => {
-    const { id } = await aUser(company);
-    const before = await must(company.as.get(path(id)));
-    const named = await must(company.as.put(path(id), { json: { name: ' Ana Andrade ' } }));
-    expect(named).toEqual({ ...before, name: 'Ana Andrade' });
+  it('sets only the fields that are sent', async () => {
+    const { id } = await createAllowedUser(company);
+    const userBefore = await expectSuccess(company.as.get(path(id)));
+    const namedUser = await expectSuccess(company.as.put(path(id), { json: { name: ' Ana Andrade ' } }));
+    expect(namedUser).toEqual({ ...userBefore, name: 'Ana Andrade' });
     const json = { team_ids: ['t1', 't2', 't1'] };
-    expect(await must(company.as.put(path(id), { json }))).toEqual({ ...named, teams: ['t1', 't2'] });
-    const cleared = await must(company.as.put(path(id), { json: { team_ids: [] } }));
-    expect(cleared).toEqual(named);
-    expect(await must(company.as.put(path(id), { json: {} }))).toEqual(named);
-    expect(await must(company.as.get(path(id)))).toEqual(named);
+    expect(await expectSuccess(company.as.put(path(id), { json }))).toEqual({ ...namedUser, teams: ['t1', 't2'] });
+    const clearedUser = await expectSuccess(company.as.put(path(id), { json: { team_ids: [] } }));
+    expect(clearedUser).toEqual(namedUser);
+    expect(await expectSuccess(company.as.put(path(id), { json: {} }))).toEqual(namedUser);
+    expect(await expectSuccess(company.as.get(path(id)))).toEqual(namedUser);
   });
 
   it('can rename an invited user, who keeps the name on acceptance', async () => {
-    const { id, token } = await anInvited();
-    expect(await must(company.as.put(path(id), { json: { name: 'Ines' } }))).toMatchObject({ status: 'invited' });
-    await must(accept(token));
-    expect(await must(company.as.get(path(id)))).toMatchObject({ name: 'Ines', status: 'active' });
+    const { id, token } = await inviteUser();
+    expect(await expectSuccess(company.as.put(path(id), { json: { name: 'Ines' } }))).toMatchObject({
+      status: 'invited',
+    });
+    await expectSuccess(acceptInvitation(token));
+    expect(await expectSuccess(company.as.get(path(id)))).toMatchObject({ name: 'Ines', status: 'active' });
   });
 
   it.each([
@@ -53,14 +55,14 @@ describe('a change of a user', () => {
     [{ team_ids: [''] }, 'team_ids.0'],
     [{ team_ids: Array.from({ length: 101 }, (_, n) => `t${n}`) }, 'team_ids'],
   ])('to %j is not valid', async (json, field) => {
-    const { id } = await aUser(company);
+    const { id } = await createAllowedUser(company);
     expect(readInvalidFields(await company.as.put(path(id), { json }))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 });
 
 describe('the deletion of a user', () => {
-  it('ends the sessions and memberships, frees the email, and is done once', async () => {
-    const user = await aUser(company, { can: ['users:list'] });
+  it('ends the sessions and memberships, frees the e-mail address, and is done once', async () => {
+    const user = await createAllowedUser(company, { can: ['users:list'] });
     const group = await createConsoleGroup(company);
     await addToGroups(company, user.id, group._id);
     expect((await company.as.delete(path(user.id))).status).toBe(204);
@@ -68,28 +70,28 @@ describe('the deletion of a user', () => {
     expect(readStatusAndCode(await logIn(company.slug, user.email, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);
     expect(await countRows('group_bindings where principal_id = ?', user.id)).toBe(0);
     expect(readStatusAndCode(await company.as.get(path(user.id)))).toEqual([404, 'USER_NOT_FOUND']);
-    const deletedAgain = await company.as.delete(path(user.id));
-    expect(readStatusAndCode(deletedAgain)).toEqual([404, 'USER_NOT_FOUND']);
-    expect(JSON.stringify(deletedAgain.body)).not.toContain('deleted');
-    const again = await company.as.post('/v1/users/invite', { json: { email: user.email } });
-    expect([again.status, again.body._id === user.id]).toEqual([201, false]);
+    const secondDeletion = await company.as.delete(path(user.id));
+    expect(readStatusAndCode(secondDeletion)).toEqual([404, 'USER_NOT_FOUND']);
+    expect(JSON.stringify(secondDeletion.body)).not.toContain('deleted');
+    const secondInvitation = await company.as.post('/v1/users/invite', { json: { email: user.email } });
+    expect([secondInvitation.status, secondInvitation.body._id === user.id]).toEqual([201, false]);
   });
 
   it('revokes an invitation, whose link stops working', async () => {
-    const { id, email, token } = await anInvited();
+    const { id, email, token } = await inviteUser();
     expect((await company.as.delete(path(id))).status).toBe(204);
-    expect(readStatusAndCode(await call('GET', `/v1/users/invitation?token=${token}`))).toEqual(DEAD);
-    expect(readStatusAndCode(await accept(token))).toEqual(DEAD);
-    const { records } = await must(company.as.get(`/v1/users?search=${email}`));
+    expect(readStatusAndCode(await callApi('GET', `/v1/users/invitation?token=${token}`))).toEqual(INVALID_TOKEN);
+    expect(readStatusAndCode(await acceptInvitation(token))).toEqual(INVALID_TOKEN);
+    const { records } = await expectSuccess(company.as.get(`/v1/users?search=${email}`));
     expect(records).toEqual([]);
     // The same address can be invited anew, and the old link stays dead.
-    await must(company.as.post('/v1/users/invite', { json: { email } }));
-    expect(readStatusAndCode(await accept(token))).toEqual(DEAD);
-    await must(accept(readLink(readNewestMail(email)).searchParams.get('token') as string));
+    await expectSuccess(company.as.post('/v1/users/invite', { json: { email } }));
+    expect(readStatusAndCode(await acceptInvitation(token))).toEqual(INVALID_TOKEN);
+    await expectSuccess(acceptInvitation(readLink(readNewestMail(email)).searchParams.get('token') as string));
   });
 
   it('is refused for oneself and for the owner', async () => {
-    const manager = await aUser(company, { can: ['users:*'] });
+    const manager = await createAllowedUser(company, { can: ['users:*'] });
     for (const [as, id] of [
       [manager.as, manager.id],
       [company.as, company.owner.id],
@@ -102,11 +104,11 @@ describe('the deletion of a user', () => {
 });
 
 describe('the link of an invitation', () => {
-  const shown = (token: string) => call('GET', `/v1/users/invitation?token=${encodeURIComponent(token)}`);
+  const readInvitation = (token: string) => callApi('GET', `/v1/users/invitation?token=${encodeURIComponent(token)}`);
 
-  it('reveals to its holder only the user it is for', async () => {
-    const { email, token } = await anInvited();
-    const { status, body } = await shown(token);
+  it('reveals to its holder only the user whom it is for', async () => {
+    const { email, token } = await inviteUser();
+    const { status, body } = await readInvitation(token);
     expect([status, body]).toEqual([
       200,
       {
@@ -118,36 +120,43 @@ describe('the link of an invitation', () => {
     ]);
     expect(Date.parse(body.expires_at)).toBeGreaterThan(Date.now() + 6 * 24 * 60 * 60_000);
     // Looking at it does not use it up.
-    await must(accept(token));
+    await expectSuccess(acceptInvitation(token));
   });
 
   it('shows the brand of its company', async () => {
-    const branded = await aCompany();
-    await must(branded.as.put('/v1/company/branding', { json: { name: 'Branded', radius: 3 } }));
-    const { token } = await anInvited(branded);
-    expect((await must(shown(token))).company).toMatchObject({
-      slug: branded.slug,
+    const brandedCompany = await createOwnedCompany();
+    await expectSuccess(brandedCompany.as.put('/v1/company/branding', { json: { name: 'Branded', radius: 3 } }));
+    const { token } = await inviteUser(brandedCompany);
+    expect((await expectSuccess(readInvitation(token))).company).toMatchObject({
+      slug: brandedCompany.slug,
       branding: { name: 'Branded', radius: 3 },
     });
   });
 
   it('fails in the same way, whatever is wrong with the token', async () => {
-    const used = await anInvited();
-    await must(accept(used.token));
-    const expired = await anInvited();
-    await selectRow('update invitations set expires_at = ? where user_id = ?', Date.now() - 1, expired.id);
-    const renewed = await anInvited();
-    await must(company.as.post('/v1/users/invite', { json: { email: renewed.email } }));
+    const usedInvitation = await inviteUser();
+    await expectSuccess(acceptInvitation(usedInvitation.token));
+    const expiredInvitation = await inviteUser();
+    await selectRow('update invitations set expires_at = ? where user_id = ?', Date.now() - 1, expiredInvitation.id);
+    const renewedInvitation = await inviteUser();
+    await expectSuccess(company.as.post('/v1/users/invite', { json: { email: renewedInvitation.email } }));
     const answers = await Promise.all(
-      [used.token, expired.token, renewed.token, 'unknown', 'x\u0000y', 'a'.repeat(10_000)].map(shown),
+      [
+        usedInvitation.token,
+        expiredInvitation.token,
+        renewedInvitation.token,
+        'unknown',
+        'x\u0000y',
+        'a'.repeat(10_000),
+      ].map(readInvitation),
     );
-    expect(answers.map(readStatusAndCode)).toEqual(answers.map(() => DEAD));
+    expect(answers.map(readStatusAndCode)).toEqual(answers.map(() => INVALID_TOKEN));
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   });
 
-  it('needs a token', async () => {
+  it('requires a token', async () => {
     for (const query of ['', '?token=']) {
-      expect(readInvalidFields(await call('GET', `/v1/users/invitation${query}`))).toEqual([
+      expect(readInvalidFields(await callApi('GET', `/v1/users/invitation${query}`))).toEqual([
         422,
         'VALIDATION_ERROR',
         'token',

@@ -1,37 +1,41 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt } from 'jose';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../support/api.ts';
+import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { createConsoleGroup, readInvalidFields, readStatusAndCode, UNKNOWN_ID } from '../support/console.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
 import { countRows, sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/worlds.ts';
 
-const DAY = 24 * 60 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';
 
 let company: Company;
 let createdCount = 0;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 afterEach(resetClock);
 
-const anEmail = () => `guest-${++createdCount}@${company.slug}.test`;
-const invite = (json: Record<string, unknown>) => company.as.post('/v1/users/invite', { json });
-const accept = (email: string, token = readLink(readNewestMail(email)).searchParams.get('token')) =>
-  call('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD } });
+const makeEmail = () => `guest-${++createdCount}@${company.slug}.test`;
+const inviteUser = (json: Record<string, unknown>) => company.as.post('/v1/users/invite', { json });
+const acceptInvitation = (email: string, token = readLink(readNewestMail(email)).searchParams.get('token')) =>
+  callApi('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD } });
 
 describe('an invitation', () => {
   it('creates an invited user with teams and groups, and mails a link to accept the invitation', async () => {
-    const email = anEmail();
+    const email = makeEmail();
     const { _id: groupId } = await createConsoleGroup(company, {
       roles: [{ name: 'Reader', target: 'users', actions: ['read'] }],
     });
-    const before = Date.now();
-    const { status, body } = await invite({ email: email.toUpperCase(), team_ids: ['t1', 't2'], group_ids: [groupId] });
+    const invitedAt = Date.now();
+    const { status, body } = await inviteUser({
+      email: email.toUpperCase(),
+      team_ids: ['t1', 't2'],
+      group_ids: [groupId],
+    });
     expect([status, body]).toEqual([
       201,
       {
@@ -46,80 +50,80 @@ describe('an invitation', () => {
         invitation_expires_at: expect.any(String),
       },
     ]);
-    const lifetime = Date.parse(body.invitation_expires_at) - before;
-    expect(lifetime).toBeGreaterThanOrEqual(7 * DAY);
-    expect(lifetime).toBeLessThan(7 * DAY + 60_000);
+    const lifetimeMs = Date.parse(body.invitation_expires_at) - invitedAt;
+    expect(lifetimeMs).toBeGreaterThanOrEqual(7 * DAY_MS);
+    expect(lifetimeMs).toBeLessThan(7 * DAY_MS + 60_000);
     expect(readNewestMail(email).text).toContain('Olga Owner');
 
-    expect((await accept(email)).status).toBe(200);
+    expect((await acceptInvitation(email)).status).toBe(200);
     const login = await logIn(company.slug, email, PASSWORD);
-    const seen = await call('GET', '/v1/users', { headers: { authorization: `Bearer ${login.body.token}` } });
-    expect(seen.status).toBe(200);
+    const usersAnswer = await callApi('GET', '/v1/users', { headers: { authorization: `Bearer ${login.body.token}` } });
+    expect(usersAnswer.status).toBe(200);
   });
 
   it('sets the team claim of the user’s session token to the first of its teams', async () => {
-    const email = anEmail();
-    await must(invite({ email, team_ids: ['t2', 't1'] }));
-    await must(accept(email));
+    const email = makeEmail();
+    await expectSuccess(inviteUser({ email, team_ids: ['t2', 't1'] }));
+    await expectSuccess(acceptInvitation(email));
     const { body } = await logIn(company.slug, email, PASSWORD);
     expect(decodeJwt(body.token).team_id).toBe('t2');
   });
 
-  it('is renewed by another, whose link works while the earlier link stops working', async () => {
-    const email = anEmail();
+  it('is renewed by a second invitation, whose link works while the earlier link stops working', async () => {
+    const email = makeEmail();
     const { _id: groupId } = await createConsoleGroup(company);
-    const first = await invite({ email, team_ids: ['t1'] });
-    const old = readLink(readNewestMail(email)).searchParams.get('token');
-    advanceClock(6 * DAY);
-    const again = await company.as.post('/v1/auth/refresh', { json: { refresh_token: company.refreshToken } });
-    const owner = { authorization: `Bearer ${again.body.token}` };
+    const first = await inviteUser({ email, team_ids: ['t1'] });
+    const oldToken = readLink(readNewestMail(email)).searchParams.get('token');
+    advanceClock(6 * DAY_MS);
+    const secondSession = await company.as.post('/v1/auth/refresh', { json: { refresh_token: company.refreshToken } });
+    const owner = { authorization: `Bearer ${secondSession.body.token}` };
     const json = { email, group_ids: [groupId] };
-    const second = await call('POST', '/v1/users/invite', { json, headers: owner });
-    expect([second.status, second.body._id]).toEqual([201, first.body._id]);
-    expect(second.body).toMatchObject({ status: 'invited', teams: ['t1'], group_ids: [groupId] });
-    expect(second.body.invitation_expires_at > first.body.invitation_expires_at).toBe(true);
+    const secondInvitation = await callApi('POST', '/v1/users/invite', { json, headers: owner });
+    expect([secondInvitation.status, secondInvitation.body._id]).toEqual([201, first.body._id]);
+    expect(secondInvitation.body).toMatchObject({ status: 'invited', teams: ['t1'], group_ids: [groupId] });
+    expect(secondInvitation.body.invitation_expires_at > first.body.invitation_expires_at).toBe(true);
     expect(listMailsTo(email)).toHaveLength(2);
-    expect(readStatusAndCode(await accept(email, old))).toEqual([400, 'INVALID_INVITATION_TOKEN']);
-    expect((await accept(email)).status).toBe(200);
+    expect(readStatusAndCode(await acceptInvitation(email, oldToken))).toEqual([400, 'INVALID_INVITATION_TOKEN']);
+    expect((await acceptInvitation(email)).status).toBe(200);
   });
 
-  it('is refused for somebody who is in the company already', async () => {
-    const active = await aUser(company);
-    const inactive = await aUser(company);
+  it('is refused for a user who is in the company already', async () => {
+    const active = await createAllowedUser(company);
+    const inactive = await createAllowedUser(company);
     await company.as.post(`/v1/users/${inactive.id}/deactivate`);
     for (const { email } of [active, inactive]) {
       for (const address of [email, email.toUpperCase()]) {
-        expect(readStatusAndCode(await invite({ email: address }))).toEqual([400, 'USER_EMAIL_DUPLICATE']);
+        expect(readStatusAndCode(await inviteUser({ email: address }))).toEqual([400, 'USER_EMAIL_DUPLICATE']);
       }
       expect(listMailsTo(email)).toEqual([]);
     }
-    const other = await aCompany();
+    const other = await createOwnedCompany();
     expect((await other.as.post('/v1/users/invite', { json: { email: active.email } })).status).toBe(201);
   });
 
   it('is renewed, for one user, when the same address is invited meanwhile', async () => {
-    const email = anEmail();
-    const late = await sendOvertaken(
+    const email = makeEmail();
+    const lateInvitation = await sendOvertaken(
       /^insert into "users"/,
-      () => must(invite({ email })),
+      () => expectSuccess(inviteUser({ email })),
       (env) => company.as.post('/v1/users/invite', { json: { email }, env }),
     );
-    expect(late.status).toBe(201);
+    expect(lateInvitation.status).toBe(201);
     expect(await countRows('users where email = ?', email)).toBe(1);
     expect(listMailsTo(email)).toHaveLength(2);
-    expect((await accept(email)).status).toBe(200);
+    expect((await acceptInvitation(email)).status).toBe(200);
   });
 
   it('is refused, and invites nobody, into a group that does not exist', async () => {
-    const { _id: foreign } = await createConsoleGroup(await aCompany());
-    for (const unknown of [foreign, UNKNOWN_ID]) {
-      const email = anEmail();
-      const answer = await invite({ email, group_ids: [(await createConsoleGroup(company))._id, unknown] });
+    const { _id: foreignGroupId } = await createConsoleGroup(await createOwnedCompany());
+    for (const unknownGroupId of [foreignGroupId, UNKNOWN_ID]) {
+      const email = makeEmail();
+      const answer = await inviteUser({ email, group_ids: [(await createConsoleGroup(company))._id, unknownGroupId] });
       expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
-      expect(answer.body.details.ids).toEqual([unknown]);
+      expect(answer.body.details.ids).toEqual([unknownGroupId]);
       expect(listMailsTo(email)).toEqual([]);
-      const found = await env.CONTROL_DB.prepare('SELECT id FROM users WHERE email = ?').bind(email).first();
-      expect(found).toBeNull();
+      const foundUser = await env.CONTROL_DB.prepare('SELECT id FROM users WHERE email = ?').bind(email).first();
+      expect(foundUser).toBeNull();
     }
   });
 
@@ -131,6 +135,6 @@ describe('an invitation', () => {
     [{ email: 'a@b.test', group_ids: [1] }, 'group_ids.0'],
     [{ email: 'a@b.test', team_ids: Array.from({ length: 101 }, (_, n) => `t${n}`) }, 'team_ids'],
   ])('of %j is not valid', async (json, field) => {
-    expect(readInvalidFields(await invite(json))).toEqual([422, 'VALIDATION_ERROR', field]);
+    expect(readInvalidFields(await inviteUser(json))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 });

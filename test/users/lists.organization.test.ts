@@ -1,22 +1,28 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../support/api.ts';
-import { aGroup, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import {
+  createGrouplessUser,
+  createKeyedAccount,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+} from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 
-/** Lists of the organization API: every ordering, forwards and backwards, to the last page and beyond. */
+/** The company whose lists the tests read in every order, forwards and backwards, to the last page and beyond. */
 let company: Company;
 let admin: Caller;
 
-const USERS = 137;
-type Listed = Record<string, string | null> & { id: string };
+const USER_COUNT = 137;
+type ListedRecord = Record<string, string | null> & { id: string };
 
 beforeAll(async () => {
-  company = await aCompany();
-  admin = signed(company.apiKey);
+  company = await createOwnedCompany();
+  admin = createSignedCaller(company.apiKey);
   // Ties in every ordering but the email's, and every fifth user deleted.
   await env.CONTROL_DB.prepare(
-    `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${USERS})
+    `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${USER_COUNT})
      insert into users (id, company_id, email, name, is_active, teams, metadata, created_at, updated_at, last_login_at, deleted_at)
      select lower(hex(randomblob(12))), ?, printf('u%03d@lists.test', (i * 37) % 1000), 'U', 1, '[]', '{}',
        1700000000000 + (i % 10) * 1000, 1700000000000 + (i % 7) * 1000,
@@ -26,76 +32,78 @@ beforeAll(async () => {
     .run();
 });
 
-/** Every page of a list, one after the other. */
-async function walk(path: string, quantity: number): Promise<{ total: number; results: Listed[] }> {
-  const results: Listed[] = [];
+/** Reads every page of a list, one after the other. */
+async function readAllPages(path: string, quantity: number): Promise<{ total: number; results: ListedRecord[] }> {
+  const results: ListedRecord[] = [];
   for (let page = 1; ; page++) {
     const separator = path.includes('?') ? '&' : '?';
-    const body = await must(admin.get(`${path}${separator}quantity=${quantity}&page=${page}`));
+    const body = await expectSuccess(admin.get(`${path}${separator}quantity=${quantity}&page=${page}`));
     expect(body.page).toBe(page);
     results.push(...body.results);
     if (body.results.length < quantity) return { total: body.total, results };
   }
 }
 
-/** Orders as the database must: null before everything, ties by id. */
-function ordered(records: Listed[], field: string, descending: boolean): string[] {
-  const key = (record: Listed): string => `${record[field] ?? ''} ${record.id}`;
+/** Sorts records as the database must: null before all values, ties by id. */
+function sortIds(records: ListedRecord[], field: string, descending: boolean): string[] {
+  const key = (record: ListedRecord): string => `${record[field] ?? ''} ${record.id}`;
   const ids = records.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)).map(({ id }) => id);
   return descending ? ids.reverse() : ids;
 }
 
-const ids = (records: Listed[]): string[] => records.map(({ id }) => id);
+const ids = (records: ListedRecord[]): string[] => records.map(({ id }) => id);
 
 describe('the list of users', () => {
   it.each(['created_at', 'updated_at', 'email', 'last_login_at'])(
-    'is ordered by %s, with each user once over all pages',
+    'is ordered by %s, and contains each user once over all pages',
     async (field) => {
       for (const deleted of ['', '&include_deleted=true']) {
-        for (const sign of ['', '-']) {
-          const { total, results } = await walk(`/users?order_by=${sign}${field}${deleted}`, 10);
+        for (const orderSign of ['', '-']) {
+          const { total, results } = await readAllPages(`/users?order_by=${orderSign}${field}${deleted}`, 10);
           expect(total).toBe(results.length);
           expect(new Set(ids(results)).size).toBe(total);
-          expect(ids(results)).toEqual(ordered(results, field, sign === '-'));
+          expect(ids(results)).toEqual(sortIds(results, field, orderSign === '-'));
         }
       }
     },
   );
 
-  it('counts the users exactly, with or without the deleted', async () => {
+  it('counts the users exactly, with or without deleted users', async () => {
     const { living, ever } = (await env.CONTROL_DB.prepare(
       'select sum(deleted_at is null) as living, count(*) as ever from users where company_id = ?',
     )
       .bind(company.id)
       .first<{ living: number; ever: number }>()) ?? { living: -1, ever: -1 };
-    expect((await must(admin.get('/users'))).total).toBe(living);
-    expect((await must(admin.get('/users?include_deleted=true'))).total).toBe(ever);
-    expect(ever - living).toBe(Math.floor(USERS / 5));
+    expect((await expectSuccess(admin.get('/users'))).total).toBe(living);
+    expect((await expectSuccess(admin.get('/users?include_deleted=true'))).total).toBe(ever);
+    expect(ever - living).toBe(Math.floor(USER_COUNT / 5));
   });
 
-  it('shows the newest 20 when nothing else is requested', async () => {
-    const { results, page } = await must(admin.get('/users'));
+  it('shows the newest 20 users when the request has no parameters', async () => {
+    const { results, page } = await expectSuccess(admin.get('/users'));
     expect([page, results.length]).toEqual([1, 20]);
-    expect(ids(results)).toEqual(ids((await must(admin.get('/users?order_by=-created_at&quantity=20'))).results));
+    expect(ids(results)).toEqual(
+      ids((await expectSuccess(admin.get('/users?order_by=-created_at&quantity=20'))).results),
+    );
   });
 
   it('has the same order at every page size', async () => {
-    const forwards = await walk('/users?order_by=email', 100);
+    const forwardList = await readAllPages('/users?order_by=email', 100);
     for (const quantity of [1, 7, 55]) {
-      expect(ids((await walk('/users?order_by=email', quantity)).results)).toEqual(ids(forwards.results));
+      expect(ids((await readAllPages('/users?order_by=email', quantity)).results)).toEqual(ids(forwardList.results));
     }
   });
 
   it('is empty beyond its end, with its total', async () => {
-    const { total } = await must(admin.get('/users'));
+    const { total } = await expectSuccess(admin.get('/users'));
     for (const page of [100, 1_000_000_000]) {
-      expect(await must(admin.get(`/users?page=${page}`))).toEqual({ total, page, results: [] });
+      expect(await expectSuccess(admin.get(`/users?page=${page}`))).toEqual({ total, page, results: [] });
     }
   });
 
   it('is filtered by account in every order, also on late pages', async () => {
-    const { id: account } = await must(admin.post('/accounts', { json: { name: 'Crowded' } }));
-    const groupId = await aGroup(company);
+    const { id: account } = await expectSuccess(admin.post('/accounts', { json: { name: 'Crowded' } }));
+    const groupId = await createPolicyGroup(company);
     await env.CONTROL_DB.prepare(
       `insert into group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
        select lower(hex(randomblob(12))), company_id, ?, 'user', id, ?, 0 from users
@@ -104,10 +112,10 @@ describe('the list of users', () => {
       .bind(groupId, account, company.id)
       .run();
     for (const order of ['email', '-created_at', '-last_login_at']) {
-      const { total, results } = await walk(`/users?account_id=${account}&order_by=${order}`, 3);
+      const { total, results } = await readAllPages(`/users?account_id=${account}&order_by=${order}`, 3);
       expect(total).toBe(results.length);
       expect(total).toBeGreaterThan(6);
-      expect(ids(results)).toEqual(ordered(results, order.replace('-', ''), order.startsWith('-')));
+      expect(ids(results)).toEqual(sortIds(results, order.replace('-', ''), order.startsWith('-')));
     }
   });
 });
@@ -119,47 +127,53 @@ describe('the other lists of the organization API', () => {
     ['/service-accounts', ['created_at', 'updated_at', 'name', 'last_used_at']],
     ['/groups', ['created_at', 'updated_at', 'name']],
   ])('%s can be ordered by %j', async (path, fields) => {
-    const making = {
+    const createRecords = {
       '/accounts': (n: number) => admin.post('/accounts', { json: { name: `Listed ${n % 2} ${n}` } }),
       '/admin/deleted/accounts': async (n: number) =>
-        admin.delete(`/accounts/${(await must(admin.post('/accounts', { json: { name: `Gone ${n}` } }))).id}`),
-      '/service-accounts': () => aServiceAccount(company).then((robot) => robot.as.get('/accounts')),
+        admin.delete(`/accounts/${(await expectSuccess(admin.post('/accounts', { json: { name: `Gone ${n}` } }))).id}`),
+      '/service-accounts': () =>
+        createKeyedAccount(company).then((serviceAccount) => serviceAccount.as.get('/accounts')),
       '/groups': (n: number) => admin.post('/groups', { json: { name: `Listed ${n}` } }),
     }[path] as (n: number) => Promise<unknown>;
-    await Promise.all([1, 2, 3, 4, 5].map(making));
+    await Promise.all([1, 2, 3, 4, 5].map(createRecords));
     for (const field of fields) {
-      for (const sign of ['', '-']) {
-        const { total, results } = await walk(`${path}?order_by=${sign}${field}`, 2);
+      for (const orderSign of ['', '-']) {
+        const { total, results } = await readAllPages(`${path}?order_by=${orderSign}${field}`, 2);
         expect(total).toBe(results.length);
         expect(total).toBeGreaterThanOrEqual(5);
-        expect(ids(results)).toEqual(ordered(results, field, sign === '-'));
+        expect(ids(results)).toEqual(sortIds(results, field, orderSign === '-'));
       }
     }
   });
 
   it('of keys and bindings are paged and ordered', async () => {
-    const robot = await aServiceAccount(company);
-    for (let n = 0; n < 4; n++) await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
-    await robot.as.get('/accounts');
+    const serviceAccount = await createKeyedAccount(company);
+    for (let n = 0; n < 4; n++)
+      await expectSuccess(admin.post(`/service-accounts/${serviceAccount.id}/keys`, { json: {} }));
+    await serviceAccount.as.get('/accounts');
     for (const order of ['created_at', '-last_used_at', 'updated_at']) {
-      const { total, results } = await walk(`/service-accounts/${robot.id}/keys?order_by=${order}`, 2);
+      const { total, results } = await readAllPages(`/service-accounts/${serviceAccount.id}/keys?order_by=${order}`, 2);
       expect([total, results.length]).toEqual([5, 5]);
     }
-    const groupId = await aGroup(company);
+    const groupId = await createPolicyGroup(company);
     for (let n = 0; n < 5; n++) {
-      const json = { principal_type: 'user', principal_id: (await aUser(company)).id, account_id: company.accountId };
-      await must(admin.post(`/groups/${groupId}/bindings`, { json }));
+      const json = {
+        principal_type: 'user',
+        principal_id: (await createGrouplessUser(company)).id,
+        account_id: company.accountId,
+      };
+      await expectSuccess(admin.post(`/groups/${groupId}/bindings`, { json }));
     }
-    const { results } = await walk(`/groups/${groupId}/bindings`, 2);
-    expect(ids(results)).toEqual(ordered(results, 'created_at', true));
+    const { results } = await readAllPages(`/groups/${groupId}/bindings`, 2);
+    expect(ids(results)).toEqual(sortIds(results, 'created_at', true));
   });
 });
 
 describe('the query of a list', () => {
-  const LISTS = ['/accounts', '/admin/deleted/accounts', '/service-accounts', '/groups', '/users'];
+  const LIST_PATHS = ['/accounts', '/admin/deleted/accounts', '/service-accounts', '/groups', '/users'];
 
   it.each(
-    LISTS.flatMap((path) =>
+    LIST_PATHS.flatMap((path) =>
       [
         'page=0',
         'page=-1',
@@ -178,8 +192,8 @@ describe('the query of a list', () => {
     expect(body.details[0].field).toBe((query as string).split('=')[0]);
   });
 
-  it.each(LISTS.map((path) => [path]))(
-    'is refused for %s with an unknown field, and the refusal names the known ones',
+  it.each(LIST_PATHS.map((path) => [path]))(
+    'is refused for %s with an unknown field, and the refusal names the known fields',
     async (path) => {
       for (const order of [
         'password_hash',

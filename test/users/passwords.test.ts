@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { consistsOfKnownWords } from '../../src/modules/users/passwords.ts';
 
-const KNOWN = ['jose.lima@acme', 'José Lima', 'Acme Analytics Ltda.', 'acme-analytics'];
+const KNOWN_WORDS = ['jose.lima@acme', 'José Lima', 'Acme Analytics Ltda.', 'acme-analytics'];
 
 describe('the check of a password for its user’s own words', () => {
   it.each([
@@ -14,7 +14,7 @@ describe('the check of a password for its user’s own words', () => {
     'Acme_Lima_20260101',
     'analytics12345678',
   ])('refuses %s', (password) => {
-    expect(consistsOfKnownWords(password, KNOWN)).toBe(true);
+    expect(consistsOfKnownWords(password, KNOWN_WORDS)).toBe(true);
   });
 
   it.each([
@@ -26,7 +26,7 @@ describe('the check of a password for its user’s own words', () => {
     'vK3#pQz81!mm',
     '',
   ])('accepts %j', (password) => {
-    expect(consistsOfKnownWords(password, KNOWN)).toBe(false);
+    expect(consistsOfKnownWords(password, KNOWN_WORDS)).toBe(false);
   });
 
   it('ignores words too short to name anybody', () => {

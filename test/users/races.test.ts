@@ -1,29 +1,35 @@
 import { env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isSessionLive } from '../sign-in/support.ts';
-import { type Caller, call } from '../support/api.ts';
+import { type Caller, callApi } from '../support/api.ts';
 import { inviteUser } from '../support/invite.ts';
 import { countRows, selectRow, sendOvertaken } from '../support/rival.ts';
-import { aGroup, aUser, bind, must, signed } from '../support/signed.ts';
-import { aUser as aColleague, aCompany, type Company, PASSWORD } from '../support/worlds.ts';
+import {
+  bindUser,
+  createGrouplessUser,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+} from '../support/signed.ts';
+import { createAllowedUser as aColleague, type Company, createOwnedCompany, PASSWORD } from '../support/worlds.ts';
 
 let company: Company;
 let admin: Caller;
 beforeAll(async () => {
-  company = await aCompany();
-  admin = signed(company.apiKey);
+  company = await createOwnedCompany();
+  admin = createSignedCaller(company.apiKey);
 });
 
-const updating = /^update "users"/;
+const userUpdate = /^update "users"/;
 const path = (id: string): string => `/users/${id}`;
-const remove = (id: string) => must(admin.delete(path(id)));
+const deleteUser = (id: string) => expectSuccess(admin.delete(path(id)));
 
 describe('a user', () => {
-  it('is not changed once deleted', async () => {
-    const { id } = await aUser(company);
+  it('is not changed after it is deleted', async () => {
+    const { id } = await createGrouplessUser(company);
     const answer = await sendOvertaken(
-      updating,
-      () => remove(id),
+      userUpdate,
+      () => deleteUser(id),
       (env) => admin.patch(path(id), { json: { metadata: { too: 'late' } }, env }),
     );
     expect(answer.status).toBe(404);
@@ -31,22 +37,22 @@ describe('a user', () => {
   });
 
   it('is deleted once by two requests at the same time', async () => {
-    const { id } = await aUser(company);
-    const rival = () => remove(id);
-    const answer = await sendOvertaken(updating, rival, (env) => admin.delete(path(id), { env }));
+    const { id } = await createGrouplessUser(company);
+    const deleteConcurrently = () => deleteUser(id);
+    const answer = await sendOvertaken(userUpdate, deleteConcurrently, (env) => admin.delete(path(id), { env }));
     expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 
   it('keeps the sessions when only the metadata changes', async () => {
     const { id, as } = await aColleague(company);
-    await must(admin.patch(path(id), { json: { metadata: { seen: true } } }));
+    await expectSuccess(admin.patch(path(id), { json: { metadata: { seen: true } } }));
     expect(await isSessionLive(as)).toBe(true);
   });
 
-  it('is refused an email that somebody else takes meanwhile', async () => {
+  it('is refused an e-mail address that another user gets meanwhile', async () => {
     const json = { email: `taken@${company.slug}.test`, password: 'quiet-harbour-lantern' };
-    const make = (env?: Record<string, string>) => admin.post('/users', { json, ...(env && { env }) });
-    const answer = await sendOvertaken(/^insert into "users"/, () => must(make()), make);
+    const createUser = (env?: Record<string, string>) => admin.post('/users', { json, ...(env && { env }) });
+    const answer = await sendOvertaken(/^insert into "users"/, () => expectSuccess(createUser()), createUser);
     expect(answer.status).toBe(409);
     expect(await countRows('users where email = ?', json.email)).toBe(1);
   });
@@ -63,13 +69,15 @@ describe('a user who is only invited', () => {
 describe('a company', () => {
   it('is refused a slug that another company takes meanwhile', async () => {
     const slug = 'founded-twice';
-    const founding = {
+    const companyInput = {
       headers: { authorization: `Bearer ${bindings.PLATFORM_ADMIN_TOKEN}` },
       json: { name: 'Twice', slug, owner: { email: 'owner@twice.test', name: 'Olga', password: PASSWORD } },
     };
-    const found = (env?: Record<string, string>) =>
-      call('POST', '/admin/organizations', { ...founding, ...(env && { env }) });
-    expect((await sendOvertaken(/^insert into "companies"/, () => must(found()), found)).status).toBe(409);
+    const createCompany = (env?: Record<string, string>) =>
+      callApi('POST', '/admin/organizations', { ...companyInput, ...(env && { env }) });
+    expect(
+      (await sendOvertaken(/^insert into "companies"/, () => expectSuccess(createCompany()), createCompany)).status,
+    ).toBe(409);
     expect(await countRows('companies where slug = ?', slug)).toBe(1);
   });
 });
@@ -77,8 +85,8 @@ describe('a company', () => {
 describe('the owner of a company', () => {
   it('is neither deactivated nor deleted, and stays in their groups', async () => {
     const { id } = company.owner;
-    const groupId = await aGroup(company);
-    await bind(company, groupId, id);
+    const groupId = await createPolicyGroup(company);
+    await bindUser(company, groupId, id);
     expect((await admin.patch(path(id), { json: { is_active: false } })).status).toBe(409);
     expect((await admin.delete(path(id))).status).toBe(409);
     expect(await countRows('group_bindings where group_id = ?', groupId)).toBe(1);

@@ -1,12 +1,18 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import { aGroup, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
-import { aCompany, logIn } from '../support/worlds.ts';
+import {
+  createGrouplessUser,
+  createKeyedAccount,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+} from '../support/signed.ts';
+import { createOwnedCompany, logIn } from '../support/worlds.ts';
 
 const rows = async (statement: string) => (await env.CONTROL_DB.prepare(statement).all()).results;
 
-/** What triggers keep beside users and bindings is what one would find by looking at these. */
-async function expectTrue(): Promise<void> {
+/** Expects that the counts stored by triggers are equal to the counts of the actual users and bindings. */
+async function expectCorrectCounts(): Promise<void> {
   expect(await rows('select company_id, living, total from user_counts order by 1')).toEqual(
     await rows(
       'select company_id, sum(deleted_at is null) as living, count(*) as total from users group by 1 order by 1',
@@ -27,36 +33,41 @@ async function expectTrue(): Promise<void> {
   );
 }
 
-it('the stored counts of members and attachments stay right through everything that changes them', async () => {
-  const company = await aCompany();
-  const admin = signed(company.apiKey);
-  await expectTrue();
+it('the stored counts of members and attachments stay correct through every change of members and attachments', async () => {
+  const company = await createOwnedCompany();
+  const admin = createSignedCaller(company.apiKey);
+  await expectCorrectCounts();
 
-  const { id: second } = await must(admin.post('/accounts', { json: { name: 'Second' } }));
-  const groups = await Promise.all([aGroup(company), aGroup(company), aGroup(company)]);
-  const users = await Promise.all(Array.from({ length: 8 }, () => aUser(company)));
-  await aServiceAccount(company, groups);
+  const { id: secondAccountId } = await expectSuccess(admin.post('/accounts', { json: { name: 'Second' } }));
+  const groups = await Promise.all([
+    createPolicyGroup(company),
+    createPolicyGroup(company),
+    createPolicyGroup(company),
+  ]);
+  const users = await Promise.all(Array.from({ length: 8 }, () => createGrouplessUser(company)));
+  await createKeyedAccount(company, groups);
   const bindings = await Promise.all(
     users.flatMap(({ id }, n) =>
       groups.map((groupId) =>
-        must(
+        expectSuccess(
           admin.post(`/groups/${groupId}/bindings`, {
-            json: { principal_type: 'user', principal_id: id, account_id: n % 2 ? second : company.accountId },
+            json: { principal_type: 'user', principal_id: id, account_id: n % 2 ? secondAccountId : company.accountId },
           }),
         ),
       ),
     ),
   );
-  await expectTrue();
+  await expectCorrectCounts();
 
-  for (const { id } of users.slice(0, 3)) await must(admin.delete(`/users/${id}`));
-  for (const { email, password } of users.slice(3, 6)) await must(logIn(company.slug, email, password));
+  for (const { id } of users.slice(0, 3)) await expectSuccess(admin.delete(`/users/${id}`));
+  for (const { email, password } of users.slice(3, 6)) await expectSuccess(logIn(company.slug, email, password));
   for (const { id } of users.slice(5, 8)) {
-    await must(admin.patch(`/users/${id}`, { json: { metadata: { changed: true } } }));
+    await expectSuccess(admin.patch(`/users/${id}`, { json: { metadata: { changed: true } } }));
   }
-  for (const one of bindings.slice(9, 14)) await must(admin.delete(`/groups/${one.group_id}/bindings/${one.id}`));
-  await must(admin.delete(`/groups/${groups[2]}`));
-  await aUser(company);
-  await expectTrue();
-  expect((await must(admin.get(`/users?account_id=${second}`))).total).toBeLessThan(4);
+  for (const deletedBinding of bindings.slice(9, 14))
+    await expectSuccess(admin.delete(`/groups/${deletedBinding.group_id}/bindings/${deletedBinding.id}`));
+  await expectSuccess(admin.delete(`/groups/${groups[2]}`));
+  await createGrouplessUser(company);
+  await expectCorrectCounts();
+  expect((await expectSuccess(admin.get(`/users?account_id=${secondAccountId}`))).total).toBeLessThan(4);
 });

@@ -9,23 +9,23 @@ import {
   UNKNOWN_ID,
 } from '../support/console.ts';
 import { sendOvertaken } from '../support/rival.ts';
-import { bind, must, signed, aUser as unboundUser } from '../support/signed.ts';
-import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+import { bindUser, createSignedCaller, expectSuccess, createGrouplessUser as unboundUser } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany, logIn } from '../support/worlds.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
-const get = (id: string) => company.as.get(`/v1/users/${id}`);
-const groupsOf = async (id: string): Promise<string[]> => (await must(get(id))).group_ids;
+const getUser = (id: string) => company.as.get(`/v1/users/${id}`);
+const readGroupIds = async (id: string): Promise<string[]> => (await expectSuccess(getUser(id))).group_ids;
 const groups = (method: 'post' | 'put' | 'delete', id: string, group_ids: unknown) =>
   company.as[method](`/v1/users/${id}/groups`, { json: { group_ids } });
 
 describe('a user', () => {
   it('is shown with teams, groups and status', async () => {
     const { administrators } = await readGlobalGroups(company);
-    const { status, body } = await get(company.owner.id);
+    const { status, body } = await getUser(company.owner.id);
     expect([status, body]).toEqual([
       200,
       {
@@ -44,54 +44,54 @@ describe('a user', () => {
 
 describe('the list of users', () => {
   it('pages through all users once, with the exact total', async () => {
-    const crowd = await aCompany();
-    const ids = [crowd.owner.id];
-    for (let count = 0; count < 4; count += 1) ids.push((await unboundUser(crowd)).id);
-    const seen: string[] = [];
+    const crowdedCompany = await createOwnedCompany();
+    const ids = [crowdedCompany.owner.id];
+    for (let count = 0; count < 4; count += 1) ids.push((await unboundUser(crowdedCompany)).id);
+    const listedIds: string[] = [];
     for (const page of [1, 2, 3, 4]) {
-      const { body } = await crowd.as.get(`/v1/users?page=${page}&per_page=2`);
+      const { body } = await crowdedCompany.as.get(`/v1/users?page=${page}&per_page=2`);
       expect([body.total, body.quantity]).toEqual([5, body.records.length]);
-      seen.push(...body.records.map((user: { _id: string }) => user._id));
+      listedIds.push(...body.records.map((user: { _id: string }) => user._id));
     }
-    expect(seen.toSorted()).toEqual(ids.toSorted());
+    expect(listedIds.toSorted()).toEqual(ids.toSorted());
   });
 
-  it('shows no group that a Deny keeps from the caller, in any response', async () => {
-    const { id } = await aUser(company, { can: [] });
+  it('shows no group that a Deny hides from the caller, in any response', async () => {
+    const { id } = await createAllowedUser(company, { can: [] });
     const [hidden, open] = [await createConsoleGroup(company), await createConsoleGroup(company)];
-    await must(groups('post', id, [hidden._id, open._id]));
-    const { as } = await aUser(company, {
+    await expectSuccess(groups('post', id, [hidden._id, open._id]));
+    const { as } = await createAllowedUser(company, {
       can: ['*'],
       denied: ['groups:get'],
       deniedOn: [`arn:svc:groups::${company.id}:group/${hidden._id}`],
     });
-    const { records } = await must(as.get('/v1/users?per_page=100'));
+    const { records } = await expectSuccess(as.get('/v1/users?per_page=100'));
     const answers = [
       records.find(({ _id }: { _id: string }) => _id === id),
-      await must(as.get(`/v1/users/${id}`)),
-      await must(as.put(`/v1/users/${id}`, { json: { name: 'Named' } })),
-      await must(as.post(`/v1/users/${id}/groups`, { json: { group_ids: [open._id] } })),
+      await expectSuccess(as.get(`/v1/users/${id}`)),
+      await expectSuccess(as.put(`/v1/users/${id}`, { json: { name: 'Named' } })),
+      await expectSuccess(as.post(`/v1/users/${id}/groups`, { json: { group_ids: [open._id] } })),
     ];
     for (const { group_ids } of answers) {
       expect(group_ids).toContain(open._id);
       expect(group_ids).not.toContain(hidden._id);
     }
     // The user is in it all the same.
-    expect(await groupsOf(id)).toContain(hidden._id);
+    expect(await readGroupIds(id)).toContain(hidden._id);
   });
 
   it('shows the groups themselves only with include=groups', async () => {
-    const { id } = await aUser(company);
-    const mine = await groupsOf(id);
+    const { id } = await createAllowedUser(company);
+    const ownGroupIds = await readGroupIds(id);
     const group = await createConsoleGroup(company);
     await addToGroups(company, id, group._id);
-    const plain = await must(company.as.get('/v1/users?per_page=100'));
-    const expanded = await must(company.as.get('/v1/users?per_page=100&include=groups'));
+    const plainList = await expectSuccess(company.as.get('/v1/users?per_page=100'));
+    const expandedList = await expectSuccess(company.as.get('/v1/users?per_page=100&include=groups'));
     const of = (list: { records: { _id: string }[] }) => list.records.find(({ _id }) => _id === id);
-    expect(of(plain)).not.toHaveProperty('groups');
-    expect(of(plain)).toMatchObject({ group_ids: [...mine, group._id].toSorted() });
-    expect(of(expanded)).toMatchObject({ group_ids: [...mine, group._id].toSorted() });
-    expect((of(expanded) as unknown as { groups: unknown[] }).groups).toContainEqual({
+    expect(of(plainList)).not.toHaveProperty('groups');
+    expect(of(plainList)).toMatchObject({ group_ids: [...ownGroupIds, group._id].toSorted() });
+    expect(of(expandedList)).toMatchObject({ group_ids: [...ownGroupIds, group._id].toSorted() });
+    expect((of(expandedList) as unknown as { groups: unknown[] }).groups).toContainEqual({
       _id: group._id,
       name: group.name,
       slug: group.slug,
@@ -101,7 +101,7 @@ describe('the list of users', () => {
 
 describe('the deactivation of a user', () => {
   it('ends the sessions, and the activation lets the user sign in again', async () => {
-    const user = await aUser(company, { can: ['users:list'] });
+    const user = await createAllowedUser(company, { can: ['users:list'] });
     const answer = await company.as.post(`/v1/users/${user.id}/deactivate`);
     expect([answer.status, answer.body]).toEqual([200, { _id: user.id, email: user.email, status: 'inactive' }]);
     expect((await user.as.get('/v1/users')).status).toBe(401);
@@ -109,16 +109,19 @@ describe('the deactivation of a user', () => {
       403,
       'FORBIDDEN',
     ]);
-    expect((await get(user.id)).body.status).toBe('inactive');
+    expect((await getUser(user.id)).body.status).toBe('inactive');
 
-    const back = await company.as.post(`/v1/users/${user.id}/activate`);
-    expect([back.status, back.body]).toEqual([200, { _id: user.id, email: user.email, status: 'active' }]);
+    const activationAnswer = await company.as.post(`/v1/users/${user.id}/activate`);
+    expect([activationAnswer.status, activationAnswer.body]).toEqual([
+      200,
+      { _id: user.id, email: user.email, status: 'active' },
+    ]);
     expect((await logIn(company.slug, user.email, company.owner.password)).status).toBe(200);
     expect((await user.as.get('/v1/users')).status).toBe(401);
   });
 
   it('is refused for oneself and for the owner', async () => {
-    const manager = await aUser(company, { can: ['users:*'] });
+    const manager = await createAllowedUser(company, { can: ['users:*'] });
     for (const [as, id] of [
       [manager.as, manager.id],
       [company.as, company.owner.id],
@@ -132,13 +135,13 @@ describe('the deactivation of a user', () => {
     expect((await company.as.get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('is refused, like the activation, for somebody who has not accepted the invitation', async () => {
+  it('is refused, like the activation, for a user who has not accepted the invitation', async () => {
     const json = { email: `waiting@${company.slug}.test` };
-    const { _id } = await must(company.as.post('/v1/users/invite', { json }));
+    const { _id } = await expectSuccess(company.as.post('/v1/users/invite', { json }));
     for (const verb of ['activate', 'deactivate']) {
       expect(readStatusAndCode(await company.as.post(`/v1/users/${_id}/${verb}`))).toEqual([409, 'USER_STILL_INVITED']);
     }
-    expect((await get(_id)).body.status).toBe('invited');
+    expect((await getUser(_id)).body.status).toBe('invited');
   });
 });
 
@@ -158,24 +161,24 @@ describe('the groups of a user', () => {
     for (const [method, sent, left] of steps) {
       const { status, body } = await groups(method, id, sent);
       expect([status, body._id, body.group_ids]).toEqual([200, id, left.toSorted()]);
-      expect(await groupsOf(id)).toEqual(left.toSorted());
+      expect(await readGroupIds(id)).toEqual(left.toSorted());
     }
   });
 
   it('are refused when one of them does not exist', async () => {
     const { id } = await unboundUser(company);
-    const { _id: mine } = await createConsoleGroup(company);
-    const { _id: foreign } = await createConsoleGroup(await aCompany());
+    const { _id: ownGroupId } = await createConsoleGroup(company);
+    const { _id: foreignGroupId } = await createConsoleGroup(await createOwnedCompany());
     const { _id: deleted } = await createConsoleGroup(company);
     await company.as.delete(`/v1/groups/${deleted}`);
-    for (const unknown of [foreign, deleted, UNKNOWN_ID, 'x']) {
+    for (const unknownGroupId of [foreignGroupId, deleted, UNKNOWN_ID, 'x']) {
       for (const method of ['post', 'put', 'delete'] as const) {
-        const answer = await groups(method, id, [mine, unknown]);
+        const answer = await groups(method, id, [ownGroupId, unknownGroupId]);
         expect(readStatusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
-        expect(answer.body.details).toMatchObject({ field: 'group_ids', ids: [unknown] });
+        expect(answer.body.details).toMatchObject({ field: 'group_ids', ids: [unknownGroupId] });
       }
     }
-    expect(await groupsOf(id)).toEqual([]);
+    expect(await readGroupIds(id)).toEqual([]);
   });
 
   it.each([
@@ -185,21 +188,21 @@ describe('the groups of a user', () => {
     ['delete', 'x'],
     ['put', [7]],
     ['put', Array.from({ length: 101 }, (_, number) => `g${number}`)],
-  ] as const)('are refused by a %s with %j', async (method, sent) => {
-    const answer = await groups(method, company.owner.id, sent);
+  ] as const)('are refused by a %s with %j', async (method, groupIds) => {
+    const answer = await groups(method, company.owner.id, groupIds);
     expect(answer.status).toBe(422);
     expect(String((readInvalidFields(answer)[2] as string).split('.')[0])).toBe('group_ids');
   });
 
-  it('are those of the last replacement, whoever else does so meanwhile', async () => {
+  it('are the groups of the last replacement, even if another replacement comes meanwhile', async () => {
     const { id } = await unboundUser(company);
     const [rival, last] = [(await createConsoleGroup(company))._id, (await createConsoleGroup(company))._id];
     const { status, body } = await sendOvertaken(
       /^insert into "group_bindings"/,
-      () => must(groups('put', id, [rival])),
+      () => expectSuccess(groups('put', id, [rival])),
       (env) => company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [last] }, env }),
     );
-    expect([status, body.group_ids, await groupsOf(id)]).toEqual([200, [last], [last]]);
+    expect([status, body.group_ids, await readGroupIds(id)]).toEqual([200, [last], [last]]);
   });
 
   it('can be as many as a hundred', async () => {
@@ -209,7 +212,7 @@ describe('the groups of a user', () => {
     for (let count = 0; count < 100; count += 1) {
       ids.push((await createConsoleGroup(company, { permissionIds: [permissionId] }))._id);
     }
-    const manager = await aUser(company, { can: ['users:*', 'groups:*', 'permissions:*'] });
+    const manager = await createAllowedUser(company, { can: ['users:*', 'groups:*', 'permissions:*'] });
     const { status, body } = await manager.as.put(`/v1/users/${id}/groups`, { json: { group_ids: ids } });
     expect([status, body.group_ids]).toEqual([200, ids.toSorted()]);
     expect((await company.as.get('/v1/users?include=groups&per_page=100')).status).toBe(200);
@@ -217,73 +220,82 @@ describe('the groups of a user', () => {
 });
 
 describe('the users of the organization API', () => {
-  const admin = () => signed(company.apiKey);
+  const createAdmin = () => createSignedCaller(company.apiKey);
 
   it('are in the groups that the console added them to, within the default account', async () => {
     const { id } = await unboundUser(company);
     const { _id: groupId } = await createConsoleGroup(company);
     await addToGroups(company, id, groupId);
-    const { results } = await must(admin().get(`/groups/${groupId}/bindings`));
+    const { results } = await expectSuccess(createAdmin().get(`/groups/${groupId}/bindings`));
     expect(results).toMatchObject([{ principal_type: 'user', principal_id: id, account_id: company.accountId }]);
-    expect((await admin().get(`/users?account_id=${company.accountId}&quantity=100`)).body.results).toContainEqual(
-      expect.objectContaining({ id }),
-    );
+    expect(
+      (await createAdmin().get(`/users?account_id=${company.accountId}&quantity=100`)).body.results,
+    ).toContainEqual(expect.objectContaining({ id }));
     await groups('put', id, []);
-    expect((await admin().get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
+    expect((await createAdmin().get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
   });
 
   it('are counted once, and enter and leave a group on the console within the default account alone', async () => {
     const { id, email } = await unboundUser(company);
     const { _id: groupId } = await createConsoleGroup(company);
-    const version = async () => (await get(id)).headers.get('etag');
-    const before = await version();
-    const { id: account } = await must(admin().post('/accounts', { json: { name: 'second' } }));
-    await bind(company, groupId, id, account);
-    const boundIn = async () =>
-      (await must(admin().get(`/groups/${groupId}/bindings`))).results.map(
+    const version = async () => (await getUser(id)).headers.get('etag');
+    const versionBefore = await version();
+    const { id: account } = await expectSuccess(createAdmin().post('/accounts', { json: { name: 'second' } }));
+    await bindUser(company, groupId, id, account);
+    const listBoundAccounts = async () =>
+      (await expectSuccess(createAdmin().get(`/groups/${groupId}/bindings`))).results.map(
         (each: { account_id: string }) => each.account_id,
       );
-    expect(await groupsOf(id)).toEqual([]);
-    expect((await must(company.as.get(`/v1/users?group_id=${groupId}`))).total).toBe(0);
-    const { records: found } = await must(company.as.get(`/v1/users?include=groups&search=${email}`));
-    expect(found).toMatchObject([{ _id: id, group_ids: [], groups: [] }]);
-    expect(await version()).toBe(before);
+    expect(await readGroupIds(id)).toEqual([]);
+    expect((await expectSuccess(company.as.get(`/v1/users?group_id=${groupId}`))).total).toBe(0);
+    const { records: foundUsers } = await expectSuccess(company.as.get(`/v1/users?include=groups&search=${email}`));
+    expect(foundUsers).toMatchObject([{ _id: id, group_ids: [], groups: [] }]);
+    expect(await version()).toBe(versionBefore);
 
     expect((await addToGroups(company, id, groupId)).group_ids).toEqual([groupId]);
-    expect((await boundIn()).toSorted()).toEqual([account, company.accountId].toSorted());
-    expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(1);
-    const { records } = await must(company.as.get(`/v1/users?include=groups&group_id=${groupId}`));
+    expect((await listBoundAccounts()).toSorted()).toEqual([account, company.accountId].toSorted());
+    expect((await createAdmin().get(`/groups/${groupId}`)).body.member_count).toBe(1);
+    const { records } = await expectSuccess(company.as.get(`/v1/users?include=groups&group_id=${groupId}`));
     expect(records).toMatchObject([{ _id: id, group_ids: [groupId], groups: [{ _id: groupId }] }]);
     for (const method of ['delete', 'put'] as const) {
       await addToGroups(company, id, groupId);
       expect((await groups(method, id, method === 'put' ? [] : [groupId])).body.group_ids).toEqual([]);
-      expect(await boundIn()).toEqual([account]);
+      expect(await listBoundAccounts()).toEqual([account]);
     }
-    expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(1);
+    expect((await createAdmin().get(`/groups/${groupId}`)).body.member_count).toBe(1);
 
     // What the default account is decides.
-    await must(admin().patch(`/accounts/${account}`, { json: { is_default: true } }));
-    expect([await groupsOf(id), (await version()) === before]).toEqual([[groupId], false]);
-    await must(admin().patch(`/accounts/${company.accountId}`, { json: { is_default: true } }));
-    expect([await groupsOf(id), await version()]).toEqual([[], before]);
+    await expectSuccess(createAdmin().patch(`/accounts/${account}`, { json: { is_default: true } }));
+    expect([await readGroupIds(id), (await version()) === versionBefore]).toEqual([[groupId], false]);
+    await expectSuccess(createAdmin().patch(`/accounts/${company.accountId}`, { json: { is_default: true } }));
+    expect([await readGroupIds(id), await version()]).toEqual([[], versionBefore]);
   });
 
   it('have the same status as on the console', async () => {
-    const made = await unboundUser(company);
-    expect((await get(made.id)).body).toMatchObject({ status: 'active', name: made.email.split('@')[0] });
-    await company.as.post(`/v1/users/${made.id}/deactivate`);
-    expect((await admin().get(`/users/${made.id}`)).body).toMatchObject({ is_active: false, is_verified: false });
-    await must(admin().patch(`/users/${made.id}`, { json: { is_active: true } }));
-    expect((await get(made.id)).body.status).toBe('active');
+    const createdUser = await unboundUser(company);
+    expect((await getUser(createdUser.id)).body).toMatchObject({
+      status: 'active',
+      name: createdUser.email.split('@')[0],
+    });
+    await company.as.post(`/v1/users/${createdUser.id}/deactivate`);
+    expect((await createAdmin().get(`/users/${createdUser.id}`)).body).toMatchObject({
+      is_active: false,
+      is_verified: false,
+    });
+    await expectSuccess(createAdmin().patch(`/users/${createdUser.id}`, { json: { is_active: true } }));
+    expect((await getUser(createdUser.id)).body.status).toBe('active');
 
     const json = { email: `both@${company.slug}.test` };
-    const invited = await must(company.as.post('/v1/users/invite', { json }));
-    expect((await admin().get(`/users/${invited._id}`)).body).toMatchObject({ is_active: false, is_verified: false });
-    expect((await admin().patch(`/users/${invited._id}`, { json: { is_active: true } })).status).toBe(409);
-    await must(admin().delete(`/users/${invited._id}`));
-    expect(readStatusAndCode(await get(invited._id))).toEqual([404, 'USER_NOT_FOUND']);
+    const invitedUser = await expectSuccess(company.as.post('/v1/users/invite', { json }));
+    expect((await createAdmin().get(`/users/${invitedUser._id}`)).body).toMatchObject({
+      is_active: false,
+      is_verified: false,
+    });
+    expect((await createAdmin().patch(`/users/${invitedUser._id}`, { json: { is_active: true } })).status).toBe(409);
+    await expectSuccess(createAdmin().delete(`/users/${invitedUser._id}`));
+    expect(readStatusAndCode(await getUser(invitedUser._id))).toEqual([404, 'USER_NOT_FOUND']);
     expect((await company.as.get('/v1/users?per_page=100')).body.records).not.toContainEqual(
-      expect.objectContaining({ _id: invited._id }),
+      expect.objectContaining({ _id: invitedUser._id }),
     );
   });
 });

@@ -1,25 +1,31 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, createCaller } from '../support/api.ts';
 import { sendOvertaken } from '../support/rival.ts';
-import { aGroup, aUser, bind, must, signed } from '../support/signed.ts';
-import { aCompany, type Company, logIn } from '../support/worlds.ts';
+import {
+  bindUser,
+  createGrouplessUser,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+} from '../support/signed.ts';
+import { type Company, createOwnedCompany, logIn } from '../support/worlds.ts';
 
 let company: Company;
 let other: Company;
 let admin: Caller;
 
 beforeAll(async () => {
-  [company, other] = await Promise.all([aCompany(), aCompany()]);
-  admin = signed(company.apiKey);
+  [company, other] = await Promise.all([createOwnedCompany(), createOwnedCompany()]);
+  admin = createSignedCaller(company.apiKey);
 });
 
 const PASSWORD = 'quiet-harbour-lantern';
-let emails = 0;
-const anEmail = () => `new-${emails++}@people.test`;
+let emailCount = 0;
+const makeEmail = () => `new-${emailCount++}@people.test`;
 
 describe('the creation of a user', () => {
-  it('makes a user who can sign in at once', async () => {
-    const email = anEmail();
+  it('creates a user who can sign in at once', async () => {
+    const email = makeEmail();
     const { status, body } = await admin.post('/users', { json: { email, password: PASSWORD, metadata: { desk: 4 } } });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -41,16 +47,18 @@ describe('the creation of a user', () => {
   });
 
   it('stores the email lower-case, and refuses it in any case, in this organization only', async () => {
-    const email = anEmail();
+    const email = makeEmail();
     const created = await admin.post('/users', { json: { email: email.toUpperCase(), password: PASSWORD } });
     expect(created.body.email).toBe(email);
-    const again = await admin.post('/users', { json: { email, password: PASSWORD } });
-    expect([again.status, again.body.error, again.body.details]).toEqual([
+    const secondUser = await admin.post('/users', { json: { email, password: PASSWORD } });
+    expect([secondUser.status, secondUser.body.error, secondUser.body.details]).toEqual([
       409,
       'AlreadyExists',
       { field: 'email', reason: 'taken' },
     ]);
-    expect((await signed(other.apiKey).post('/users', { json: { email, password: PASSWORD } })).status).toBe(201);
+    expect(
+      (await createSignedCaller(other.apiKey).post('/users', { json: { email, password: PASSWORD } })).status,
+    ).toBe(201);
   });
 
   it.each([
@@ -74,32 +82,36 @@ describe('the creation of a user', () => {
 
 describe('a change of a user', () => {
   it('ends the sessions of a deactivated user for good', async () => {
-    const user = await aUser(company);
+    const user = await createGrouplessUser(company);
     const { body } = await logIn(company.slug, user.email, user.password);
     const session = createCaller(body.token);
     expect((await session.get('/v1/auth/me')).status).toBe(200);
-    const inactive = await must(admin.patch(`/users/${user.id}`, { json: { is_active: false } }));
-    expect(inactive.is_active).toBe(false);
+    const inactiveUser = await expectSuccess(admin.patch(`/users/${user.id}`, { json: { is_active: false } }));
+    expect(inactiveUser.is_active).toBe(false);
     expect((await session.get('/v1/auth/me')).status).toBe(401);
-    await must(admin.patch(`/users/${user.id}`, { json: { is_active: true } }));
+    await expectSuccess(admin.patch(`/users/${user.id}`, { json: { is_active: true } }));
     expect((await session.get('/v1/auth/me')).status).toBe(401);
     expect((await logIn(company.slug, user.email, user.password)).status).toBe(200);
   });
 
   it('replaces metadata', async () => {
-    const { id } = await aUser(company);
-    await must(admin.patch(`/users/${id}`, { json: { metadata: { a: 1, b: 2 } } }));
-    expect((await must(admin.patch(`/users/${id}`, { json: { metadata: { c: 3 } } }))).metadata).toEqual({ c: 3 });
-    const tooMuch = { metadata: { text: 'x'.repeat(17_000) } };
-    expect((await admin.patch(`/users/${id}`, { json: tooMuch })).status).toBe(422);
+    const { id } = await createGrouplessUser(company);
+    await expectSuccess(admin.patch(`/users/${id}`, { json: { metadata: { a: 1, b: 2 } } }));
+    expect((await expectSuccess(admin.patch(`/users/${id}`, { json: { metadata: { c: 3 } } }))).metadata).toEqual({
+      c: 3,
+    });
+    const tooLargeMetadata = { metadata: { text: 'x'.repeat(17_000) } };
+    expect((await admin.patch(`/users/${id}`, { json: tooLargeMetadata })).status).toBe(422);
   });
 });
 
 describe('the deletion of a user', () => {
-  it('removes a membership that is made meanwhile', async () => {
-    const [groupId, user] = [await aGroup(company), await aUser(company)];
-    const rival = () => bind(company, groupId, user.id);
-    const answer = await sendOvertaken(/^update "users"/, rival, (env) => admin.delete(`/users/${user.id}`, { env }));
+  it('removes a membership that is created meanwhile', async () => {
+    const [groupId, user] = [await createPolicyGroup(company), await createGrouplessUser(company)];
+    const bindConcurrently = () => bindUser(company, groupId, user.id);
+    const answer = await sendOvertaken(/^update "users"/, bindConcurrently, (env) =>
+      admin.delete(`/users/${user.id}`, { env }),
+    );
     expect(answer.status).toBe(204);
     expect((await admin.get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
   });
@@ -108,17 +120,17 @@ describe('the deletion of a user', () => {
 describe('the list of users', () => {
   it('is filtered by account membership, each user once', async () => {
     const [ann, bob, groups, { id }] = await Promise.all([
-      aUser(company),
-      aUser(company),
-      Promise.all([aGroup(company), aGroup(company)]),
-      must(admin.post('/accounts', { json: { name: 'Filtered' } })),
+      createGrouplessUser(company),
+      createGrouplessUser(company),
+      Promise.all([createPolicyGroup(company), createPolicyGroup(company)]),
+      expectSuccess(admin.post('/accounts', { json: { name: 'Filtered' } })),
     ]);
-    await bind(company, groups[0], ann.id, id);
-    await bind(company, groups[1], ann.id, id);
-    await bind(company, groups[0], bob.id);
-    const { total, results } = await must(admin.get(`/users?account_id=${id}`));
+    await bindUser(company, groups[0], ann.id, id);
+    await bindUser(company, groups[1], ann.id, id);
+    await bindUser(company, groups[0], bob.id);
+    const { total, results } = await expectSuccess(admin.get(`/users?account_id=${id}`));
     expect([total, results.map((user: { id: string }) => user.id)]).toEqual([1, [ann.id]]);
-    expect((await must(admin.get('/users?account_id=nonsense'))).total).toBe(0);
-    expect((await must(admin.get(`/users?account_id=${other.accountId}`))).total).toBe(0);
+    expect((await expectSuccess(admin.get('/users?account_id=nonsense'))).total).toBe(0);
+    expect((await expectSuccess(admin.get(`/users?account_id=${other.accountId}`))).total).toBe(0);
   });
 });

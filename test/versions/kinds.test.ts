@@ -10,10 +10,10 @@ describe('the list of records whose versions are tested', () => {
     const routes = contracts.flatMap(({ path, versioned }) =>
       versioned?.checkedBy === 'database' && isChanged(path) ? path : [],
     );
-    const missing = routes.filter(
+    const missingRoutes = routes.filter(
       (path) => ![...IDENTITY_KINDS, ...SHARING_KINDS, ...KNOWLEDGE_KINDS].some(({ route }) => route === path),
     );
-    expect(missing.map((path) => `${path}: add its record to test/versions/kinds.ts`)).toEqual([]);
+    expect(missingRoutes.map((path) => `${path}: add its record to test/versions/kinds.ts`)).toEqual([]);
   });
 
   it('misses no route that reads a single record which can be changed or deleted', () => {
@@ -21,9 +21,9 @@ describe('the list of records whose versions are tested', () => {
     const isWritten = (path: string) =>
       contracts.some((each) => each.path === path && ['put', 'patch', 'delete'].includes(each.method));
     // Where a protocol of others is spoken, that says what a write is made for.
-    const unversioned = contracts.flatMap(({ method, path, versioned, protocol }) =>
+    const unversionedRoutes = contracts.flatMap(({ method, path, versioned, protocol }) =>
       method === 'get' && !versioned && !protocol && path.endsWith('}') && isWritten(path) ? path : [],
     );
-    expect(unversioned.map((path) => `${path}: say in its contract that it is versioned`)).toEqual([]);
+    expect(unversionedRoutes.map((path) => `${path}: say in its contract that it is versioned`)).toEqual([]);
   });
 });

@@ -1,48 +1,55 @@
 import { env } from 'cloudflare:test';
-import { aPublished, ENDPOINTS_PATH } from '../data-api/support.ts';
+import { ENDPOINTS_PATH, publishSql } from '../data-api/support.ts';
 import { createDirectory, createDirectoryGroup, createDirectoryUser, makePatch } from '../directory/support.ts';
-import { createQuestion, QUESTIONS } from '../knowledge/questions/support.ts';
+import { createQuestion, QUESTIONS_PATH } from '../knowledge/questions/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
-import { aShare } from '../shares/support.ts';
+import { createShare } from '../shares/support.ts';
 import { type Caller, createCaller } from '../support/api.ts';
 import { createConsoleGroup, createPermission, makePermissionInput, makePolicyInput } from '../support/console.ts';
 import { addPasskey, createAuthenticator } from '../support/passkeys.ts';
-import { aGroup, allow, aServiceAccount, aUser, must, signed } from '../support/signed.ts';
-import { aProvisionedCompany, type Company, PASSWORD } from '../support/worlds.ts';
-import { aDashboard, aVisualization, DASHBOARDS_PATH, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import {
+  createGrouplessUser,
+  createKeyedAccount,
+  createPolicyGroup,
+  createSignedCaller,
+  expectSuccess,
+  makeAllow,
+} from '../support/signed.ts';
+import { type Company, createProvisionedCompany, PASSWORD } from '../support/worlds.ts';
+import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import { createEndpoint as aWebhookEndpoint, ENDPOINTS_PATH as WEBHOOKS } from '../webhooks/support.ts';
 
-/** A record that has versions, and how it is changed. */
-export interface Kind {
+/** A kind of record that has versions, and how such a record is changed. */
+export interface VersionedKind {
   name: string;
-  /** The path that reads and changes it, as its contract has it. */
+  /** The path by which a record is read and changed, as in the API contract. */
   route: string;
-  /** Makes one. @returns where it is read, and by whom */
+  /** Creates a record. @returns its path, and the caller who may read it */
   make(company: Company): Promise<{ by: Caller; path: string }>;
-  /** What its deletion asks for. */
+  /** The body that the deletion of a record requires as proof. */
   proof?: object;
   change: 'put' | 'patch';
-  /** A change that is a different one for each text. */
+  /** Returns the body of a change, which differs for each text. */
   changes(text: string, company: Company): object;
-  /** Where what is read shows the text, when that is not its `name`. */
+  /** Returns the text in a record that was read, where it is not the `name`. */
   // biome-ignore lint/suspicious/noExplicitAny: each kind has a body of its own.
   shows?(body: any): unknown;
-  /** The table that it is written to. */
+  /** The table in which records of this kind are stored. */
   table: string;
 }
 
 let createdCount = 0;
-const aName = (): string => {
+const makeName = (): string => {
   createdCount += 1;
   return `Versioned ${createdCount}`;
 };
 
-const organization = (company: Company) => signed(company.apiKey);
-const STATEMENTS = [allow('users:ListUsers')];
+const createOrganizationCaller = (company: Company) => createSignedCaller(company.apiKey);
+const POLICY_STATEMENTS = [makeAllow('users:ListUsers')];
 
-/** A record that a directory keeps. */
-const ofDirectory = (kind: 'Users' | 'Groups'): Kind => ({
+/** Returns a kind of record that a SCIM directory manages. */
+const makeDirectoryKind = (kind: 'Users' | 'Groups'): VersionedKind => ({
   name: `one of the ${kind} of SCIM`,
   route: `/scim/v2/${kind}/{id}`,
   async make(company) {
@@ -56,15 +63,15 @@ const ofDirectory = (kind: 'Users' | 'Groups'): Kind => ({
   table: kind.toLowerCase(),
 });
 
-export const IDENTITY_KINDS: Kind[] = [
-  ofDirectory('Users'),
-  ofDirectory('Groups'),
+export const IDENTITY_KINDS: VersionedKind[] = [
+  makeDirectoryKind('Users'),
+  makeDirectoryKind('Groups'),
   {
     name: 'an organization',
     route: '/admin/organizations/{id}',
     make: async () => ({
       by: createCaller(env.PLATFORM_ADMIN_TOKEN as string),
-      path: `/admin/organizations/${(await aProvisionedCompany()).id}`,
+      path: `/admin/organizations/${(await createProvisionedCompany()).id}`,
     }),
     change: 'patch',
     changes: (name) => ({ name }),
@@ -74,8 +81,11 @@ export const IDENTITY_KINDS: Kind[] = [
     name: 'an account',
     route: '/accounts/{id}',
     async make(company) {
-      const by = organization(company);
-      return { by, path: `/accounts/${(await must(by.post('/accounts', { json: { name: aName() } }))).id}` };
+      const by = createOrganizationCaller(company);
+      return {
+        by,
+        path: `/accounts/${(await expectSuccess(by.post('/accounts', { json: { name: makeName() } }))).id}`,
+      };
     },
     change: 'patch',
     changes: (name) => ({ name }),
@@ -85,8 +95,8 @@ export const IDENTITY_KINDS: Kind[] = [
     name: 'a service account',
     route: '/service-accounts/{id}',
     make: async (company) => ({
-      by: organization(company),
-      path: `/service-accounts/${(await aServiceAccount(company)).id}`,
+      by: createOrganizationCaller(company),
+      path: `/service-accounts/${(await createKeyedAccount(company)).id}`,
     }),
     change: 'patch',
     changes: (name) => ({ name }),
@@ -95,7 +105,10 @@ export const IDENTITY_KINDS: Kind[] = [
   {
     name: 'a service account on the console',
     route: '/v1/service-accounts/{id}',
-    make: async (company) => ({ by: company.as, path: `/v1/service-accounts/${(await aServiceAccount(company)).id}` }),
+    make: async (company) => ({
+      by: company.as,
+      path: `/v1/service-accounts/${(await createKeyedAccount(company)).id}`,
+    }),
     change: 'put',
     changes: (name) => ({ name }),
     table: 'service_accounts',
@@ -103,7 +116,10 @@ export const IDENTITY_KINDS: Kind[] = [
   {
     name: 'a group of the organization API',
     route: '/groups/{id}',
-    make: async (company) => ({ by: organization(company), path: `/groups/${await aGroup(company)}` }),
+    make: async (company) => ({
+      by: createOrganizationCaller(company),
+      path: `/groups/${await createPolicyGroup(company)}`,
+    }),
     change: 'patch',
     changes: (name) => ({ name }),
     table: 'groups',
@@ -119,7 +135,10 @@ export const IDENTITY_KINDS: Kind[] = [
   {
     name: 'a user',
     route: '/users/{id}',
-    make: async (company) => ({ by: organization(company), path: `/users/${(await aUser(company)).id}` }),
+    make: async (company) => ({
+      by: createOrganizationCaller(company),
+      path: `/users/${(await createGrouplessUser(company)).id}`,
+    }),
     change: 'patch',
     changes: (text) => ({ metadata: { text } }),
     shows: ({ metadata }) => metadata.text,
@@ -128,7 +147,7 @@ export const IDENTITY_KINDS: Kind[] = [
   {
     name: 'a user of the console',
     route: '/v1/users/{id}',
-    make: async (company) => ({ by: company.as, path: `/v1/users/${(await aUser(company)).id}` }),
+    make: async (company) => ({ by: company.as, path: `/v1/users/${(await createGrouplessUser(company)).id}` }),
     change: 'put',
     changes: (name) => ({ name }),
     table: 'users',
@@ -139,7 +158,7 @@ export const IDENTITY_KINDS: Kind[] = [
     async make({ as }) {
       return {
         by: as,
-        path: `/v1/policies/${(await must(as.post('/v1/policies', { json: makePolicyInput(STATEMENTS) })))._id}`,
+        path: `/v1/policies/${(await expectSuccess(as.post('/v1/policies', { json: makePolicyInput(POLICY_STATEMENTS) })))._id}`,
       };
     },
     change: 'put',
@@ -159,14 +178,17 @@ export const IDENTITY_KINDS: Kind[] = [
 const SHARES_PATH = '/api/v1/dashboard-shares';
 const CONTEXTS_PATH = '/api/v1/share-contexts';
 
-const aContext = async ({ as }: Company): Promise<string> =>
-  `${CONTEXTS_PATH}/${(await must(as.post(CONTEXTS_PATH, { json: { name: aName() } }))).id}`;
+const createShareContext = async ({ as }: Company): Promise<string> =>
+  `${CONTEXTS_PATH}/${(await expectSuccess(as.post(CONTEXTS_PATH, { json: { name: makeName() } }))).id}`;
 
-export const SHARING_KINDS: Kind[] = [
+export const SHARING_KINDS: VersionedKind[] = [
   {
     name: 'a visualization',
     route: `${VISUALIZATIONS_PATH}/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${VISUALIZATIONS_PATH}/${(await aVisualization(as, 'SELECT 1'))._id}` }),
+    make: async ({ as }) => ({
+      by: as,
+      path: `${VISUALIZATIONS_PATH}/${(await postVisualization(as, 'SELECT 1'))._id}`,
+    }),
     change: 'put',
     changes: (name) => ({ name }),
     table: 'visualizations',
@@ -174,7 +196,7 @@ export const SHARING_KINDS: Kind[] = [
   {
     name: 'a dashboard',
     route: `${DASHBOARDS_PATH}/{id}`,
-    make: async ({ as }) => ({ by: as, path: `${DASHBOARDS_PATH}/${(await aDashboard(as, []))._id}` }),
+    make: async ({ as }) => ({ by: as, path: `${DASHBOARDS_PATH}/${(await postDashboard(as, []))._id}` }),
     change: 'put',
     changes: (name) => ({ name }),
     table: 'dashboards',
@@ -186,7 +208,7 @@ export const SHARING_KINDS: Kind[] = [
       const recipients = [{ user_id: owner.id }];
       return {
         by: as,
-        path: `${SCHEDULES_PATH}/${(await createSchedule(as, await aDashboard(as, []), { recipients }))._id}`,
+        path: `${SCHEDULES_PATH}/${(await createSchedule(as, await postDashboard(as, []), { recipients }))._id}`,
       };
     },
     change: 'put',
@@ -210,7 +232,7 @@ export const SHARING_KINDS: Kind[] = [
     route: '/v1/auth/passkeys/{id}',
     make: async (company) => ({
       by: company.as,
-      path: `/v1/auth/passkeys/${(await must(addPasskey(company.as, await createAuthenticator())))._id}`,
+      path: `/v1/auth/passkeys/${(await expectSuccess(addPasskey(company.as, await createAuthenticator())))._id}`,
     }),
     proof: { password: PASSWORD },
     change: 'patch',
@@ -221,7 +243,7 @@ export const SHARING_KINDS: Kind[] = [
     name: 'an endpoint of the Data API',
     route: `${ENDPOINTS_PATH}/{id}`,
     async make(company) {
-      const { _id } = await aPublished(company, 'SELECT 1 AS one');
+      const { _id } = await publishSql(company, 'SELECT 1 AS one');
       return { by: company.as, path: `${ENDPOINTS_PATH}/${_id}` };
     },
     change: 'put',
@@ -231,7 +253,7 @@ export const SHARING_KINDS: Kind[] = [
   {
     name: 'a share context',
     route: `${CONTEXTS_PATH}/{id}`,
-    make: async (company) => ({ by: company.as, path: await aContext(company) }),
+    make: async (company) => ({ by: company.as, path: await createShareContext(company) }),
     change: 'put',
     changes: (name) => ({ name }),
     table: 'share_contexts',
@@ -240,7 +262,7 @@ export const SHARING_KINDS: Kind[] = [
     name: 'a share',
     route: `${SHARES_PATH}/{shareId}`,
     async make(company) {
-      const { id } = await aShare(company, (await aDashboard(company.as, []))._id);
+      const { id } = await createShare(company, (await postDashboard(company.as, []))._id);
       return { by: company.as, path: `${SHARES_PATH}/${id}` };
     },
     change: 'put',
@@ -256,13 +278,13 @@ const description = {
   table: 'knowledge_resources',
 } as const;
 
-export const KNOWLEDGE_KINDS: Kind[] = [
+export const KNOWLEDGE_KINDS: VersionedKind[] = [
   {
     name: 'a verified question',
-    route: `${QUESTIONS}/{id}`,
+    route: `${QUESTIONS_PATH}/{id}`,
     async make({ as }) {
-      await must(as.post('/v1/managed-tables/provision'));
-      return { by: as, path: `${QUESTIONS}/${(await createQuestion(as)).id}` };
+      await expectSuccess(as.post('/v1/managed-tables/provision'));
+      return { by: as, path: `${QUESTIONS_PATH}/${(await createQuestion(as)).id}` };
     },
     change: 'patch',
     changes: (text: string) => ({ question: text }),

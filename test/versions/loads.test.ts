@@ -1,38 +1,38 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { column, createTable, makeTableRoutes } from '../managed-tables/support.ts';
-import { must } from '../support/signed.ts';
-import { rivalBeforeStatement } from '../support/tunnel.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { runBeforeNextStatement } from '../support/tunnel.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { createStagedJob } from '../uploads/staged.ts';
 import { readRows, undoJob } from '../uploads/support.ts';
 
 let company: Company;
 let tableCount = 0;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
 });
 
-/** A table with a unique key and two rows. */
-async function aKeyedTable() {
+/** Creates a table with a unique key and two rows. */
+async function createKeyedTable() {
   const id = await createTable(company.as, `versions_${++tableCount}`, [
     column('k', 'integer'),
     column('v', 'integer'),
   ]);
   const table = makeTableRoutes(company.as, id);
-  await must(
+  await expectSuccess(
     table.insert([
       { k: 1, v: 10 },
       { k: 2, v: 20 },
     ]),
   );
   // Making the index would hold the table, too.
-  await must(company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['k'], unique: true } }));
+  await expectSuccess(company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['k'], unique: true } }));
   const values = async () => (await readRows(company, id)).map(({ k, v }) => [k, v]).sort();
   return { id, table, values };
 }
 
-/** A row with the version that it has now. */
-async function aRow(id: string, k: number) {
+/** Reads the current version of a row. @returns writes that send that version as If-Match */
+async function readVersionedRow(id: string, k: number) {
   const { body } = await company.as.get(`/v1/managed-tables/${id}/data?filter[k][eq]=${k}`);
   const path = `/v1/managed-tables/${id}/data/${body.records[0].id}`;
   const tag = (await company.as.get(path)).headers.get('etag') as string;
@@ -43,14 +43,14 @@ async function aRow(id: string, k: number) {
   };
 }
 
-const upsertOf = (id: string, ...lines: string[]) => createStagedJob(company, id, lines, 'upsert', ['k'], 'k,v');
+const createUpsert = (id: string, ...lines: string[]) => createStagedJob(company, id, lines, 'upsert', ['k'], 'k,v');
 
 describe('a conditional write of a row, beside an upsert that changes the row', () => {
   it.each(['PUT', 'DELETE'])('is refused when the upsert came first: %s', async (method) => {
-    const { id, values } = await aKeyedTable();
-    const row = await aRow(id, 1);
-    const upsert = await upsertOf(id, '1,11', '3,30');
-    const { outcome } = await rivalBeforeStatement(company.id, /FOR UPDATE/, upsert.publish);
+    const { id, values } = await createKeyedTable();
+    const row = await readVersionedRow(id, 1);
+    const upsert = await createUpsert(id, '1,11', '3,30');
+    const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, upsert.publish);
     expect((await (method === 'PUT' ? row.put({ v: 99 }) : row.remove())).status).toBe(412);
     expect(await outcome).toBe('done');
     expect(await values()).toEqual([
@@ -60,11 +60,11 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
     ]);
   });
 
-  it('comes before the upsert once it has locked the row', async () => {
-    const { id, values } = await aKeyedTable();
-    const row = await aRow(id, 1);
-    const upsert = await upsertOf(id, '1,11', '3,30');
-    const { outcome } = await rivalBeforeStatement(company.id, /UPDATE "public"/, upsert.publish);
+  it('is applied before the upsert once the write has locked the row', async () => {
+    const { id, values } = await createKeyedTable();
+    const row = await readVersionedRow(id, 1);
+    const upsert = await createUpsert(id, '1,11', '3,30');
+    const { outcome } = await runBeforeNextStatement(company.id, /UPDATE "public"/, upsert.publish);
     const { status, body } = await row.put({ v: 99 });
     expect([status, body.v]).toEqual([200, 99]);
     expect(await outcome).toBe('done');
@@ -94,21 +94,21 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
         [2, 20],
       ],
     ],
-  ])('%s', async (_what, statement, status, after) => {
-    const { id, values } = await aKeyedTable();
-    const row = await aRow(id, 1);
-    const upsert = await upsertOf(id, '1,11');
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => row.put({ v: 99 }));
+  ])('%s', async (_what, statement, status, rowsAfter) => {
+    const { id, values } = await createKeyedTable();
+    const row = await readVersionedRow(id, 1);
+    const upsert = await createUpsert(id, '1,11');
+    const { outcome } = await runBeforeNextStatement(company.id, statement, () => row.put({ v: 99 }));
     expect(await upsert.publish()).toBe('done');
     expect((await outcome).status).toBe(status);
-    expect(await values()).toEqual(after);
+    expect(await values()).toEqual(rowsAfter);
   });
 
   it('succeeds when the upsert leaves the row unchanged', async () => {
-    const { id, values } = await aKeyedTable();
-    const row = await aRow(id, 1);
-    const upsert = await upsertOf(id, '1,10', '2,21');
-    const { outcome } = await rivalBeforeStatement(company.id, /FOR UPDATE/, upsert.publish);
+    const { id, values } = await createKeyedTable();
+    const row = await readVersionedRow(id, 1);
+    const upsert = await createUpsert(id, '1,10', '2,21');
+    const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, upsert.publish);
     expect((await row.put({ v: 99 })).status).toBe(200);
     expect(await outcome).toBe('done');
     expect(await values()).toEqual([
@@ -119,18 +119,18 @@ describe('a conditional write of a row, beside an upsert that changes the row', 
 });
 
 describe('a conditional write of a row, beside an undo', () => {
-  const BEFORE_ITS_LOCKS = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
-  const BEFORE_ITS_END = /SET undone_at = /;
+  const BEFORE_UNDO_LOCKS = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
+  const BEFORE_UNDO_END = /SET undone_at = /;
 
   it.each([
     ['finds no row when the undo came first', /FOR UPDATE/, 404],
     ['succeeds before the undo once it has locked the row', /UPDATE "public"/, 200],
   ])('of the upload that added the row, %s', async (_what, statement, status) => {
-    const { id, values } = await aKeyedTable();
+    const { id, values } = await createKeyedTable();
     const load = await createStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
     expect(await load.publish()).toBe('done');
-    const row = await aRow(id, 7);
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undoJob(company, load.jobId));
+    const row = await readVersionedRow(id, 7);
+    const { outcome } = await runBeforeNextStatement(company.id, statement, () => undoJob(company, load.jobId));
     expect((await row.put({ v: 99 })).status).toBe(status);
     expect((await outcome).status).toBe(200);
     expect(await values()).toEqual([
@@ -140,14 +140,14 @@ describe('a conditional write of a row, beside an undo', () => {
   });
 
   it.each([
-    ['succeeds when it came first', BEFORE_ITS_LOCKS, 200],
-    ['waits, and finds no row', BEFORE_ITS_END, 404],
+    ['succeeds when it came first', BEFORE_UNDO_LOCKS, 200],
+    ['waits, and finds no row', BEFORE_UNDO_END, 404],
   ])('of the upload that added the row, %s', async (_what, statement, status) => {
-    const { id, values } = await aKeyedTable();
+    const { id, values } = await createKeyedTable();
     const load = await createStagedJob(company, id, ['7,70'], 'append', [], 'k,v');
     expect(await load.publish()).toBe('done');
-    const row = await aRow(id, 7);
-    const { outcome } = await rivalBeforeStatement(company.id, statement, () => row.put({ v: 99 }));
+    const row = await readVersionedRow(id, 7);
+    const { outcome } = await runBeforeNextStatement(company.id, statement, () => row.put({ v: 99 }));
     expect((await undoJob(company, load.jobId)).status).toBe(200);
     expect((await outcome).status).toBe(status);
     expect(await values()).toEqual([
@@ -157,12 +157,12 @@ describe('a conditional write of a row, beside an undo', () => {
   });
 
   it('of the upload that replaced the row, finds the row again with its former version', async () => {
-    const { id, values } = await aKeyedTable();
-    const row = await aRow(id, 1);
+    const { id, values } = await createKeyedTable();
+    const row = await readVersionedRow(id, 1);
     const load = await createStagedJob(company, id, ['7,70'], 'replace', [], 'k,v');
     expect(await load.publish()).toBe('done');
     expect((await row.put({ v: 99 })).status).toBe(404);
-    const { outcome } = await rivalBeforeStatement(company.id, BEFORE_ITS_END, () => row.put({ v: 99 }));
+    const { outcome } = await runBeforeNextStatement(company.id, BEFORE_UNDO_END, () => row.put({ v: 99 }));
     expect((await undoJob(company, load.jobId)).status).toBe(200);
     const { status } = await outcome;
     expect([status, await values()]).toEqual(
@@ -190,15 +190,16 @@ describe('a conditional write of a table', () => {
   const columns = [column('k', 'integer'), column('v', 'integer'), column('more')];
 
   it('succeeds when rows are upserted at the same moment', async () => {
-    const { id, table, values } = await aKeyedTable();
+    const { id, table, values } = await createKeyedTable();
     const tag = (await table.get()).headers.get('etag') as string;
-    const put = () => company.as.put(`/v1/managed-tables/${id}`, { json: { columns }, headers: { 'If-Match': tag } });
-    const upsert = await upsertOf(id, '1,11');
-    const { outcome } = await rivalBeforeStatement(company.id, /FOR UPDATE/, upsert.publish);
-    const { status, headers } = await put();
+    const putTable = () =>
+      company.as.put(`/v1/managed-tables/${id}`, { json: { columns }, headers: { 'If-Match': tag } });
+    const upsert = await createUpsert(id, '1,11');
+    const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, upsert.publish);
+    const { status, headers } = await putTable();
     expect([status, await outcome]).toEqual([200, 'done']);
     expect(headers.get('etag')).not.toBe(tag);
-    expect((await put()).status).toBe(412);
+    expect((await putTable()).status).toBe(412);
     expect(await values()).toEqual([
       [1, 11],
       [2, 20],

@@ -1,36 +1,40 @@
 import { describe, expect, it, vi } from 'vitest';
-import { aShare } from '../shares/support.ts';
-import { call } from '../support/api.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany } from '../support/worlds.ts';
-import { aDashboard } from '../visualizations/support.ts';
+import { createShare } from '../shares/support.ts';
+import { callApi } from '../support/api.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { postDashboard } from '../visualizations/support.ts';
 import { describeVersions } from './held.ts';
 import { SHARING_KINDS } from './kinds.ts';
 
 describeVersions(SHARING_KINDS);
 
 describe('the version (ETag) of a shared record', () => {
-  it('is that of the share context when its grants are replaced', async () => {
-    const { as } = await aCompany();
-    const path = `/api/v1/share-contexts/${(await must(as.post('/api/v1/share-contexts', { json: { name: 'Circle' } }))).id}`;
-    const grants = [{ target_type: 'dashboard', target_id: (await aDashboard(as, []))._id }];
+  it('is the version of the share context when its grants are replaced', async () => {
+    const { as } = await createOwnedCompany();
+    const path = `/api/v1/share-contexts/${(await expectSuccess(as.post('/api/v1/share-contexts', { json: { name: 'Circle' } }))).id}`;
+    const grants = [{ target_type: 'dashboard', target_id: (await postDashboard(as, []))._id }];
     const tag = (await as.get(path)).headers.get('etag') as string;
-    const replace = () => as.put(`${path}/grants`, { json: { grants }, headers: { 'If-Match': tag } });
-    expect((await replace()).status).toBe(200);
-    expect((await replace()).status).toBe(412);
-    await must(as.post(`${path}/members`, { json: { member_type: 'external_email', email: 'one@more.test' } }));
-    const granted = (await as.get(path)).headers.get('etag');
-    expect(granted).not.toBe(tag);
-    await must(as.post(`${path}/members`, { json: { member_type: 'external_email', email: 'and@another.test' } }));
-    expect((await as.get(path)).headers.get('etag')).toBe(granted);
+    const replaceGrants = () => as.put(`${path}/grants`, { json: { grants }, headers: { 'If-Match': tag } });
+    expect((await replaceGrants()).status).toBe(200);
+    expect((await replaceGrants()).status).toBe(412);
+    await expectSuccess(
+      as.post(`${path}/members`, { json: { member_type: 'external_email', email: 'one@more.test' } }),
+    );
+    const tagAfterGrants = (await as.get(path)).headers.get('etag');
+    expect(tagAfterGrants).not.toBe(tag);
+    await expectSuccess(
+      as.post(`${path}/members`, { json: { member_type: 'external_email', email: 'and@another.test' } }),
+    );
+    expect((await as.get(path)).headers.get('etag')).toBe(tagAfterGrants);
   });
 
   it('does not change when a share is viewed', async () => {
-    const company = await aProvisionedCompany();
-    const { id, token } = await aShare(company, (await aDashboard(company.as, []))._id);
+    const company = await createProvisionedCompany();
+    const { id, token } = await createShare(company, (await postDashboard(company.as, []))._id);
     const path = `/api/v1/dashboard-shares/${id}`;
     const tag = (await company.as.get(path)).headers.get('etag');
-    await must(call('POST', `/api/v1/public/shares/${token}/execute`, { json: {} }));
+    await expectSuccess(callApi('POST', `/api/v1/public/shares/${token}/execute`, { json: {} }));
     await vi.waitFor(
       async () => {
         const { body, headers } = await company.as.get(path);

@@ -1,25 +1,32 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  createEmbed,
+  createEmbedRecord,
+  createEmbedToken,
   createSigningKey,
   hostToken,
-  makeEmbed,
   makeEmbedRoutes,
   REVOCATION_PATH,
   readStatus,
   type SigningKey,
 } from '../embeds/support.ts';
 import { expectTypes } from '../share-activity/support.ts';
-import { aContext, aMember, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
-import { aShare, linkOf, regionsOf, someSales } from '../shares/support.ts';
+import {
+  addContextMember,
+  CONTEXTS_PATH,
+  createShareContext,
+  makeDashboardGrant,
+  makePortalRoutes,
+  signInOutsider,
+} from '../share-portal/support.ts';
+import { createSalesTable, createShare, listDistinctRegions, makeShareRoutes } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { addToGroups, createConsoleGroup } from '../support/console.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import {
-  aDashboard,
-  aVisualization,
   DASHBOARDS_PATH,
-  parameter,
+  makeParameter,
+  postDashboard,
+  postVisualization,
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
@@ -27,37 +34,42 @@ let company: Company;
 let key: SigningKey;
 let visualization: { _id: string };
 let dashboard: { _id: string };
-/** The same visualization, whose own parameter is decided by the attribute. */
-let bound: { _id: string };
-const SQL =
+/** A visualization of the same rows whose own parameter is set from the attribute. */
+let boundVisualization: { _id: string };
+const REGIONS_SQL =
   'SELECT region, amount FROM sales WHERE region = ANY({{regions}}) [[AND amount >= {{least}}]] ORDER BY amount';
-const byRegion = { slug: 'regions', label: 'Regions', kind: 'multi_select', viewer_attribute: 'region' };
+const regionFilter = { slug: 'regions', label: 'Regions', kind: 'multi_select', viewer_attribute: 'region' };
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
   key = await createSigningKey(company);
-  const parameters = [parameter('regions', 'multi_select'), parameter('least', 'number')];
-  visualization = await aVisualization(company.as, SQL, { parameters });
-  bound = await aVisualization(company.as, SQL, { parameters: [byRegion, parameter('least', 'number')] });
+  const parameters = [makeParameter('regions', 'multi_select'), makeParameter('least', 'number')];
+  visualization = await postVisualization(company.as, REGIONS_SQL, { parameters });
+  boundVisualization = await postVisualization(company.as, REGIONS_SQL, {
+    parameters: [regionFilter, makeParameter('least', 'number')],
+  });
   const options = { sql: 'SELECT DISTINCT region FROM sales WHERE region = ANY({{regions}}) ORDER BY 1' };
-  dashboard = await aDashboard(company.as, [visualization], {
-    filters: [byRegion, { slug: 'other', label: 'Other', kind: 'select', options }],
+  dashboard = await postDashboard(company.as, [visualization], {
+    filters: [regionFilter, { slug: 'other', label: 'Other', kind: 'select', options }],
   });
 });
 
 const makeViewer = (id: string, region?: unknown) => ({ id, attributes: region === undefined ? {} : { region } });
-const executeEmbed = async (of: unknown, more = {}) =>
+const executeEmbed = async (of: unknown, embedOptions = {}) =>
   makeEmbedRoutes(
     'd',
-    await createEmbed(company, 'dashboards', dashboard._id, { ...(of !== undefined && { viewer: of }), ...more }),
+    await createEmbedToken(company, 'dashboards', dashboard._id, {
+      ...(of !== undefined && { viewer: of }),
+      ...embedOptions,
+    }),
   );
 const expectRegions = ({ status, body }: ApiResponse, regions: string[]) =>
-  expect([status, body.results && regionsOf(body)]).toEqual([200, regions]);
+  expect([status, body.results && listDistinctRegions(body)]).toEqual([200, regions]);
 const expectRefused = ({ status, body }: ApiResponse) =>
   expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
 
 describe('a viewer attribute', () => {
-  it('decides the rows that the viewer of an embed sees, and is neither shown nor chosen by them', async () => {
+  it('decides the rows that the viewer of an embed sees; the attribute is neither shown to the viewer nor chosen by the viewer', async () => {
     const embed = await executeEmbed(makeViewer('u1', ['north', 'south']), { allowed_params: ['least', 'other'] });
     expectRegions(await embed.execute(), ['north', 'south']);
     expectRegions(await (await executeEmbed(makeViewer('u2', 'east'))).execute(), ['east']);
@@ -75,11 +87,11 @@ describe('a viewer attribute', () => {
   });
 
   it('decides the rows that the viewer of a token signed by a host sees', async () => {
-    const sign = (of: unknown) => hostToken(key, { dashboard_id: dashboard._id, viewer: of });
-    expectRegions(await makeEmbedRoutes('d', await sign(makeViewer('u1', ['south']))).execute(), ['south']);
-    expectRegions(await makeEmbedRoutes('d', await sign(makeViewer('u2', 'north'))).execute(), ['north']);
-    expectRefused(await makeEmbedRoutes('d', await sign(makeViewer('u3'))).execute());
-    for (const wrong of [
+    const signToken = (of: unknown) => hostToken(key, { dashboard_id: dashboard._id, viewer: of });
+    expectRegions(await makeEmbedRoutes('d', await signToken(makeViewer('u1', ['south']))).execute(), ['south']);
+    expectRegions(await makeEmbedRoutes('d', await signToken(makeViewer('u2', 'north'))).execute(), ['north']);
+    expectRefused(await makeEmbedRoutes('d', await signToken(makeViewer('u3'))).execute());
+    for (const wrongViewer of [
       {},
       'u1',
       { id: 7 },
@@ -96,24 +108,24 @@ describe('a viewer attribute', () => {
         Array.from({ length: 1_001 }, () => 1),
       ),
     ]) {
-      expect([wrong, await readStatus('d', await sign(wrong))]).toEqual([wrong, 401]);
+      expect([wrongViewer, await readStatus('d', await signToken(wrongViewer))]).toEqual([wrongViewer, 401]);
     }
   });
 
-  it('decides the rows that a member of a context sees, in whatever ways they are a member', async () => {
-    const context = await aContext(company, [dashboardGrant(dashboard._id)]);
-    const add = (json: Record<string, unknown>) => aMember(company.as, context.id, json);
-    const made = await add({
+  it('decides the rows that a member of a context sees, however they are a member', async () => {
+    const context = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
+    const addMember = (json: Record<string, unknown>) => addContextMember(company.as, context.id, json);
+    const createdMember = await addMember({
       member_type: 'external_email',
       email: 'one@x.test',
       attributes: { region: ['north', 'east'] },
     });
-    expect(made).toMatchObject({ attributes: { region: ['north', 'east'] } });
-    expect(await add({ member_type: 'external_email', email: 'two@x.test' })).not.toHaveProperty('attributes');
-    const [one, two] = [await anOutsider(company, 'one@x.test'), await anOutsider(company, 'two@x.test')];
-    expectRegions(await inPortal(one.as, context.id, dashboard._id).execute(), ['east', 'north']);
-    expectRefused(await inPortal(one.as, context.id, dashboard._id).execute({ regions: ['south'] }));
-    expectRefused(await inPortal(two.as, context.id, dashboard._id).execute());
+    expect(createdMember).toMatchObject({ attributes: { region: ['north', 'east'] } });
+    expect(await addMember({ member_type: 'external_email', email: 'two@x.test' })).not.toHaveProperty('attributes');
+    const [one, two] = [await signInOutsider(company, 'one@x.test'), await signInOutsider(company, 'two@x.test')];
+    expectRegions(await makePortalRoutes(one.as, context.id, dashboard._id).execute(), ['east', 'north']);
+    expectRefused(await makePortalRoutes(one.as, context.id, dashboard._id).execute({ regions: ['south'] }));
+    expectRefused(await makePortalRoutes(two.as, context.id, dashboard._id).execute());
     const { body } = await company.as.get(`${CONTEXTS_PATH}/${context.id}/members`);
     expect(body.records.map(({ attributes }: { attributes: unknown }) => attributes)).toEqual([
       { region: ['north', 'east'] },
@@ -121,24 +133,24 @@ describe('a viewer attribute', () => {
     ]);
 
     const group = await createConsoleGroup(company);
-    const person = await aUser(company, { can: ['dashboards:get', 'visualizations:execute'] });
+    const person = await createAllowedUser(company, { can: ['dashboards:get', 'visualizations:execute'] });
     await addToGroups(company, person.id, group._id);
-    await add({ member_type: 'group', member_id: group._id, attributes: { region: ['north', 'south'] } });
-    expectRegions(await inPortal(person.as, context.id, dashboard._id).execute(), ['north', 'south']);
-    await add({ member_type: 'internal_user', member_id: person.id, attributes: { region: ['south', 'east'] } });
-    expectRegions(await inPortal(person.as, context.id, dashboard._id).execute(), ['south']);
+    await addMember({ member_type: 'group', member_id: group._id, attributes: { region: ['north', 'south'] } });
+    expectRegions(await makePortalRoutes(person.as, context.id, dashboard._id).execute(), ['north', 'south']);
+    await addMember({ member_type: 'internal_user', member_id: person.id, attributes: { region: ['south', 'east'] } });
+    expectRegions(await makePortalRoutes(person.as, context.id, dashboard._id).execute(), ['south']);
     // Inside the company it is a parameter as any other.
-    const inside = (parameters: unknown) =>
+    const executeInside = (parameters: unknown) =>
       person.as.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: { parameters } });
-    expectRegions(await inside({ regions: ['east', 'north'] }), ['east', 'north']);
-    const alone = await person.as.post(`${VISUALIZATIONS_PATH}/${bound._id}/execute`, {
+    expectRegions(await executeInside({ regions: ['east', 'north'] }), ['east', 'north']);
+    const aloneExecution = await person.as.post(`${VISUALIZATIONS_PATH}/${boundVisualization._id}/execute`, {
       json: { parameters: { regions: ['east'] } },
     });
-    expect(alone.body.result.rows).toEqual([['east', 60]]);
+    expect(aloneExecution.body.result.rows).toEqual([['east', 60]]);
   });
 
-  it('is required: the viewer of a link, or of an embed without it, is refused the results', async () => {
-    expectRefused(await linkOf((await aShare(company, dashboard._id)).token).execute());
+  it('is required: the viewer of a link, or of an embed without the attribute, is refused the results', async () => {
+    expectRefused(await makeShareRoutes((await createShare(company, dashboard._id)).token).execute());
     for (const of of [
       undefined,
       makeViewer('u1'),
@@ -153,27 +165,33 @@ describe('a viewer attribute', () => {
   });
 
   it('decides the parameter of a visualization, embedded by itself and on a dashboard', async () => {
-    const regionsIn = ({ rows }: { rows: string[][] }) => [...new Set(rows.map(([region]) => region))];
-    const alone = makeEmbedRoutes(
+    const listRegions = ({ rows }: { rows: string[][] }) => [...new Set(rows.map(([region]) => region))];
+    const aloneEmbed = makeEmbedRoutes(
       'v',
-      await createEmbed(company, 'visualizations', bound._id, { viewer: makeViewer('u1', 'south') }),
+      await createEmbedToken(company, 'visualizations', boundVisualization._id, { viewer: makeViewer('u1', 'south') }),
     );
-    expect(regionsIn((await alone.execute()).body.result)).toEqual(['south']);
-    expectRefused(await alone.execute({ regions: ['north'] }));
-    const show = async (more: Record<string, unknown>) => {
-      const made = await aDashboard(company.as, [bound, visualization], more);
-      const token = await createEmbed(company, 'dashboards', made._id, { viewer: makeViewer('u1', ['south']) });
+    expect(listRegions((await aloneEmbed.execute()).body.result)).toEqual(['south']);
+    expectRefused(await aloneEmbed.execute({ regions: ['north'] }));
+    const executeDashboard = async (dashboardFields: Record<string, unknown>) => {
+      const createdDashboard = await postDashboard(company.as, [boundVisualization, visualization], dashboardFields);
+      const token = await createEmbedToken(company, 'dashboards', createdDashboard._id, {
+        viewer: makeViewer('u1', ['south']),
+      });
       return makeEmbedRoutes('d', token).execute();
     };
-    const open = { slug: 'regions', label: 'Regions', kind: 'multi_select', default: ['north'] };
-    for (const filters of [[], [open], [{ ...open, applies_to: [bound._id, visualization._id] }]]) {
-      const { body } = await show({ filters });
-      expect(body.results.map(regionsIn)).toEqual([['south'], ['south']]);
+    const openFilter = { slug: 'regions', label: 'Regions', kind: 'multi_select', default: ['north'] };
+    for (const filters of [
+      [],
+      [openFilter],
+      [{ ...openFilter, applies_to: [boundVisualization._id, visualization._id] }],
+    ]) {
+      const { body } = await executeDashboard({ filters });
+      expect(body.results.map(listRegions)).toEqual([['south'], ['south']]);
     }
     // A filter that is not for it leaves nothing to bind it by.
-    const { body } = await show({ filters: [{ ...open, applies_to: [visualization._id] }] });
+    const { body } = await executeDashboard({ filters: [{ ...openFilter, applies_to: [visualization._id] }] });
     expect(body.results[0].error.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
-    expect(regionsIn(body.results[1])).toEqual(['north']);
+    expect(listRegions(body.results[1])).toEqual(['north']);
   });
 
   it.each([
@@ -205,18 +223,18 @@ describe('a viewer attribute', () => {
       'viewer.attributes',
     ],
     ['a name that is no slug', { viewer: { id: 'u', attributes: { 'a b': 1 } } }, 'viewer.attributes.a b'],
-  ])('is refused when an embed is made: %s', async (_what, json, field) => {
+  ])('is refused when an embed is created: %s', async (_what, json, field) => {
     const { status, body } = await company.as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json });
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
     expect(JSON.stringify(body.details)).toContain(`"${field}"`);
   });
 
   it('is named by a slug in the parameter that it decides, which is no candidate for an embed', async () => {
-    const { body } = await company.as.get(`${VISUALIZATIONS_PATH}/${bound._id}`);
+    const { body } = await company.as.get(`${VISUALIZATIONS_PATH}/${boundVisualization._id}`);
     expect(body.parameters[0].viewer_attribute).toBe('region');
     expect(Object.keys(body.parameters[1])).not.toContain('viewer_attribute');
     for (const viewer_attribute of ['', 'No Slug', 7, null]) {
-      const json = { name: 'X', sql: 'SELECT {{regions}}', parameters: [{ ...byRegion, viewer_attribute }] };
+      const json = { name: 'X', sql: 'SELECT {{regions}}', parameters: [{ ...regionFilter, viewer_attribute }] };
       expect((await company.as.post(VISUALIZATIONS_PATH, { json })).status).toBe(422);
     }
     const { body: candidates } = await company.as.get(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`);
@@ -237,18 +255,18 @@ describe('a viewer attribute', () => {
 
 describe('a viewer of embeds', () => {
   it('is named by id in events and analytics', async () => {
-    const own = await aProvisionedCompany();
-    await someSales(own);
-    const shown = await aVisualization(own.as, 'SELECT region FROM sales');
+    const ownCompany = await createProvisionedCompany();
+    await createSalesTable(ownCompany);
+    const shownChart = await postVisualization(ownCompany.as, 'SELECT region FROM sales');
     for (const id of ['anna', 'anna', 'bert']) {
-      const { token } = await makeEmbed(own, 'visualizations', shown._id, { viewer: { id } });
+      const { token } = await createEmbedRecord(ownCompany, 'visualizations', shownChart._id, { viewer: { id } });
       expect((await makeEmbedRoutes('v', token).execute()).status).toBe(200);
     }
-    const events = await expectTypes(own, 'type=embed.executed', Array(3).fill('embed.executed'));
+    const events = await expectTypes(ownCompany, 'type=embed.executed', Array(3).fill('embed.executed'));
     expect(events.map(({ actor }) => actor)).toEqual(
       expect.arrayContaining(['anna', 'bert'].map((id) => ({ kind: 'viewer', id, email: null }))),
     );
-    const { body } = await own.as.get('/api/v1/share-analytics');
+    const { body } = await ownCompany.as.get('/api/v1/share-analytics');
     expect([body.unique_viewers, body.top.viewers]).toEqual([
       2,
       [
@@ -258,17 +276,23 @@ describe('a viewer of embeds', () => {
     ]);
   });
 
-  it('loses all tokens when they are revoked by viewer id, whoever signed them, and no other viewer does', async () => {
-    const made = (id: string) => createEmbed(company, 'dashboards', dashboard._id, { viewer: { id } });
+  it('loses all tokens when they are revoked by viewer id, whoever signed them, and no other viewer loses any', async () => {
+    const createViewerEmbed = (id: string) =>
+      createEmbedToken(company, 'dashboards', dashboard._id, { viewer: { id } });
     const now = Math.floor(Date.now() / 1000);
-    const signed = (id: string) => hostToken(key, { dashboard_id: dashboard._id, viewer: { id }, iat: now - 5 });
+    const signViewerToken = (id: string) =>
+      hostToken(key, { dashboard_id: dashboard._id, viewer: { id }, iat: now - 5 });
     const [ended, left] = [
-      [await made('leaver'), await signed('leaver')],
-      [await made('stayer'), await signed('stayer'), await createEmbed(company, 'dashboards', dashboard._id)],
+      [await createViewerEmbed('leaver'), await signViewerToken('leaver')],
+      [
+        await createViewerEmbed('stayer'),
+        await signViewerToken('stayer'),
+        await createEmbedToken(company, 'dashboards', dashboard._id),
+      ],
     ];
     expect((await company.as.post(REVOCATION_PATH, { json: { viewer_id: 'leaver' } })).status).toBe(204);
     for (const token of ended) expect(await readStatus('d', token)).toBe(401);
     for (const token of left) expect(await readStatus('d', token)).toBe(200);
-    expect(await readStatus('d', await made('leaver'))).toBe(200);
+    expect(await readStatus('d', await createViewerEmbed('leaver'))).toBe(200);
   });
 });

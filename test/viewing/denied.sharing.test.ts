@@ -1,43 +1,49 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createEmbed, createSigningKey, SIGNING_KEYS_PATH } from '../embeds/support.ts';
-import { aContext, aMember, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
-import { aShare, someSales } from '../shares/support.ts';
-import type { ApiResponse } from '../support/api.ts';
-import { createRivalEnv } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { createEmbedToken, createSigningKey, SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import {
-  aDashboard,
-  aVisualization,
+  addContextMember,
+  CONTEXTS_PATH,
+  createShareContext,
+  makeDashboardGrant,
+  makePortalRoutes,
+} from '../share-portal/support.ts';
+import { createSalesTable, createShare } from '../shares/support.ts';
+import type { ApiResponse } from '../support/api.ts';
+import { createOvertakenEnv } from '../support/rival.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
+import {
   DASHBOARDS_PATH,
-  parameter,
+  makeParameter,
+  postDashboard,
+  postVisualization,
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
 let company: Company;
-let secret: { _id: string };
-let open: { _id: string };
+let secretVisualization: { _id: string };
+let openVisualization: { _id: string };
 let dashboard: { _id: string };
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
-  secret = await aVisualization(company.as, 'SELECT region FROM sales ORDER BY 1', { name: 'Secret' });
-  open = await aVisualization(company.as, 'SELECT count(*) FROM sales', { name: 'Open' });
-  dashboard = await aDashboard(company.as, [secret, open]);
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
+  secretVisualization = await postVisualization(company.as, 'SELECT region FROM sales ORDER BY 1', { name: 'Secret' });
+  openVisualization = await postVisualization(company.as, 'SELECT count(*) FROM sales', { name: 'Open' });
+  dashboard = await postDashboard(company.as, [secretVisualization, openVisualization]);
 });
 
 const ALL_ACTIONS = ['dashboards:*', 'visualizations:*'];
 
-/** Somebody who may do everything with dashboards and visualizations, but is denied this with one of them. */
-const createDeniedUser = (...denied: string[]) =>
-  aUser(company, {
+/** Creates a user with all permissions on dashboards and visualizations, except these actions on the secret visualization. */
+const createDeniedUser = (...deniedActions: string[]) =>
+  createAllowedUser(company, {
     can: ALL_ACTIONS,
-    denied,
-    deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secret._id}`],
+    denied: deniedActions,
+    deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secretVisualization._id}`],
   });
-const createDashboardOf = (...visualizations: { _id: string }[]) =>
+const createDashboardWith = (...visualizations: { _id: string }[]) =>
   visualizations.map(({ _id }, y) => ({ visualization_id: _id, x: 0, y, w: 4, h: 3 }));
-/** What each result shows: rows, or the code of its error. */
+/** Returns the rows of each result, or the code of its error. */
 const readResults = ({ body }: ApiResponse) =>
   body.results.map(
     (result: { rows?: unknown; error?: { error_code: string } }) => result.error?.error_code ?? result.rows,
@@ -48,12 +54,12 @@ const expectForbidden = ({ status, body }: ApiResponse) =>
 describe('a Deny on a visualization', () => {
   it('applies when a dashboard with it is executed, and fails no other widget', async () => {
     const { as } = await createDeniedUser('visualizations:execute');
-    expectForbidden(await as.post(`${VISUALIZATIONS_PATH}/${secret._id}/execute`, { json: {} }));
+    expectForbidden(await as.post(`${VISUALIZATIONS_PATH}/${secretVisualization._id}/execute`, { json: {} }));
     const answer = await as.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: {} });
     expect([answer.status, readResults(answer)]).toEqual([200, ['FORBIDDEN', [[6]]]]);
     expect(JSON.stringify(answer.body)).not.toContain('north');
     // Somebody without a Deny needs no Allow for what stands on a dashboard.
-    const { as: reader } = await aUser(company, { can: ['dashboards:get'] });
+    const { as: reader } = await createAllowedUser(company, { can: ['dashboards:get'] });
     expect(readResults(await reader.post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { json: {} }))).toEqual([
       expect.arrayContaining([['north']]),
       [[6]],
@@ -61,63 +67,67 @@ describe('a Deny on a visualization', () => {
   });
 
   it('applies in the portal, even if the result was cached for somebody else', async () => {
-    const context = await aContext(company, [dashboardGrant(dashboard._id)]);
-    const denied = await createDeniedUser('visualizations:*');
-    const free = await aUser(company);
-    for (const { id } of [denied, free])
-      await aMember(company.as, context.id, { member_type: 'internal_user', member_id: id });
-    const portalOf = ({ as }: typeof free) => inPortal(as, context.id, dashboard._id);
-    const all = [expect.arrayContaining([['north']]), [[6]]];
+    const context = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
+    const deniedUser = await createDeniedUser('visualizations:*');
+    const permittedUser = await createAllowedUser(company);
+    for (const { id } of [deniedUser, permittedUser])
+      await addContextMember(company.as, context.id, { member_type: 'internal_user', member_id: id });
+    const makePortal = ({ as }: typeof permittedUser) => makePortalRoutes(as, context.id, dashboard._id);
+    const allResults = [expect.arrayContaining([['north']]), [[6]]];
     for (let round = 0; round < 2; round++) {
-      expect(readResults(await portalOf(free).execute())).toEqual(all);
-      expect(readResults(await portalOf(denied).execute())).toEqual(['FORBIDDEN', [[6]]]);
+      expect(readResults(await makePortal(permittedUser).execute())).toEqual(allResults);
+      expect(readResults(await makePortal(deniedUser).execute())).toEqual(['FORBIDDEN', [[6]]]);
     }
-    expect((await portalOf(denied).execute()).body.results[1].cached).toBe(true);
+    expect((await makePortal(deniedUser).execute()).body.results[1].cached).toBe(true);
   });
 });
 
 describe.each(['visualizations:get', 'visualizations:execute'])(
   'the parameters of a visualization with a Deny of %s',
   (action) => {
-    const UNKNOWN = 'is not a parameter of this dashboard or visualization';
-    let placed: { _id: string };
+    const UNKNOWN_PARAMETER = 'is not a parameter of this dashboard or visualization';
+    let placedDashboard: { _id: string };
     let as: Company['as'];
     let userId: string;
     beforeAll(async () => {
-      const parameters = [parameter('least', 'number'), parameter('kind', 'select'), parameter('top', 'number')];
+      const parameters = [
+        makeParameter('least', 'number'),
+        makeParameter('kind', 'select'),
+        makeParameter('top', 'number'),
+      ];
       const sql = 'SELECT {{least}}::numeric, {{kind}}::text, {{top}}::numeric';
-      const hidden = await aVisualization(company.as, sql, { name: 'Hidden', parameters });
-      const shown = await aVisualization(company.as, 'SELECT {{top}}::text', {
-        parameters: [parameter('top', 'text')],
+      const hiddenVisualization = await postVisualization(company.as, sql, { name: 'Hidden', parameters });
+      const shownVisualization = await postVisualization(company.as, 'SELECT {{top}}::text', {
+        parameters: [makeParameter('top', 'text')],
       });
-      placed = await aDashboard(company.as, [hidden, shown]);
-      const deniedOn = [`arn:svc:visualizations::${company.id}:visualization/${hidden._id}`];
-      ({ as, id: userId } = await aUser(company, { can: ['*'], denied: [action], deniedOn }));
+      placedDashboard = await postDashboard(company.as, [hiddenVisualization, shownVisualization]);
+      const deniedArns = [`arn:svc:visualizations::${company.id}:visualization/${hiddenVisualization._id}`];
+      ({ as, id: userId } = await createAllowedUser(company, { can: ['*'], denied: [action], deniedOn: deniedArns }));
     });
-    /** The answers to right and wrong values of the parameters, and to a parameter that there is not. */
-    const answersTo = async (execute: (parameters: object) => Promise<ApiResponse>) => {
-      const all = [{ least: 3 }, { least: 'x' }, { kind: 'x' }, { nothing: 3 }].map(execute);
-      return (await Promise.all(all)).map(({ status, body }) => [status, body.details?.[0].message]);
+    /** Returns the answers to right and wrong values of the parameters, and to a parameter that does not exist. */
+    const listAnswers = async (execute: (parameters: object) => Promise<ApiResponse>) => {
+      const executions = [{ least: 3 }, { least: 'x' }, { kind: 'x' }, { nothing: 3 }].map(execute);
+      return (await Promise.all(executions)).map(({ status, body }) => [status, body.details?.[0].message]);
     };
-    const unknown = Array.from({ length: 4 }, () => [422, UNKNOWN]);
+    const unknownAnswers = Array.from({ length: 4 }, () => [422, UNKNOWN_PARAMETER]);
 
-    it('are unknown where the dashboard is executed, to nobody else', async () => {
-      const executeAs = (caller: Company['as']) => (parameters: object) =>
-        caller.post(`${DASHBOARDS_PATH}/${placed._id}/execute`, { json: { parameters } });
-      expect(await answersTo(executeAs(as))).toEqual(unknown);
-      expect((await answersTo(executeAs(company.as))).map(([status]) => status)).toEqual([200, 422, 200, 422]);
-      expect(readResults(await executeAs(as)({ top: 'abc' }))).toEqual(['FORBIDDEN', [['abc']]]);
+    it('are unknown to the denied user where the dashboard is executed, but to nobody else', async () => {
+      const makeExecute = (caller: Company['as']) => (parameters: object) =>
+        caller.post(`${DASHBOARDS_PATH}/${placedDashboard._id}/execute`, { json: { parameters } });
+      expect(await listAnswers(makeExecute(as))).toEqual(unknownAnswers);
+      expect((await listAnswers(makeExecute(company.as))).map(([status]) => status)).toEqual([200, 422, 200, 422]);
+      expect(readResults(await makeExecute(as)({ top: 'abc' }))).toEqual(['FORBIDDEN', [['abc']]]);
     });
 
     it('are unknown where the dashboard is executed in the portal', async () => {
-      const context = await aContext(company, [dashboardGrant(placed._id)]);
-      await aMember(company.as, context.id, { member_type: 'internal_user', member_id: userId });
-      expect(await answersTo(inPortal(as, context.id, placed._id).execute)).toEqual(unknown);
+      const context = await createShareContext(company, [makeDashboardGrant(placedDashboard._id)]);
+      await addContextMember(company.as, context.id, { member_type: 'internal_user', member_id: userId });
+      expect(await listAnswers(makePortalRoutes(as, context.id, placedDashboard._id).execute)).toEqual(unknownAnswers);
     });
 
     it('have no options', async () => {
       const options = (caller: Company['as'], slug: string) =>
-        caller.get(`${DASHBOARDS_PATH}/${placed._id}/filters/${slug}/options`);
+        caller.get(`${DASHBOARDS_PATH}/${placedDashboard._id}/filters/${slug}/options`);
       const answers = [await options(as, 'kind'), await options(as, 'nothing')];
       expect(answers.map(({ status, body }) => [status, body.error])).toEqual(
         Array.from({ length: 2 }, () => [404, 'FILTER_NOT_FOUND']),
@@ -125,19 +135,20 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
       expect((await options(company.as, 'kind')).status).toBe(200);
     });
 
-    it('are no candidates for embeds, but those of others of the same name are', async () => {
-      const candidates = async (caller: Company['as']) =>
-        (await must(caller.get(`/api/v1/dashboards/${placed._id}/embed-parameter-candidates`))).records;
-      const top = { slug: 'top', label: 'top', options_source: null };
-      expect(await candidates(as)).toEqual([{ ...top, kind: 'text' }]);
-      expect(await candidates(company.as)).toHaveLength(3);
+    it('are no candidates for embeds, but parameters of the same name of other visualizations are', async () => {
+      const listCandidates = async (caller: Company['as']) =>
+        (await expectSuccess(caller.get(`/api/v1/dashboards/${placedDashboard._id}/embed-parameter-candidates`)))
+          .records;
+      const topCandidate = { slug: 'top', label: 'top', options_source: null };
+      expect(await listCandidates(as)).toEqual([{ ...topCandidate, kind: 'text' }]);
+      expect(await listCandidates(company.as)).toHaveLength(3);
     });
 
-    it('are not told by the problems of a filter that does not fit them', async () => {
-      const json = { filters: [parameter('least', 'text')] };
-      const { _id } = await aDashboard(
+    it('are not revealed by the problems of a filter that does not fit them', async () => {
+      const json = { filters: [makeParameter('least', 'text')] };
+      const { _id } = await postDashboard(
         company.as,
-        (await must(as.get(`${DASHBOARDS_PATH}/${placed._id}`))).layout.map(
+        (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout.map(
           ({ visualization_id }: { visualization_id: string }) => ({ _id: visualization_id }),
         ),
       );
@@ -146,40 +157,40 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
       expect((await as.put(`${DASHBOARDS_PATH}/${_id}`, { json })).status).toBe(200);
     });
 
-    it('are left alone by new filters, and set as before by those that were there', async () => {
-      const [hidden, shown] = (await must(as.get(`${DASHBOARDS_PATH}/${placed._id}`))).layout;
-      const was = [
-        parameter('kind', 'text'),
-        { ...parameter('least', 'number'), applies_to: [hidden.visualization_id] },
+    it('are not set by new filters, and are still set by the filters that existed before', async () => {
+      const [hidden, shown] = (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout;
+      const filtersBefore = [
+        makeParameter('kind', 'text'),
+        { ...makeParameter('least', 'number'), applies_to: [hidden.visualization_id] },
       ];
-      const { _id } = await must(
-        company.as.post(DASHBOARDS_PATH, { json: { name: 'Both', layout: [hidden, shown], filters: was } }),
+      const { _id } = await expectSuccess(
+        company.as.post(DASHBOARDS_PATH, { json: { name: 'Both', layout: [hidden, shown], filters: filtersBefore } }),
       );
       const path = `${DASHBOARDS_PATH}/${_id}`;
-      const before = await must(as.get(path));
-      const change = async (json: object) => (await must(as.put(path, { json }))).filters;
-      const labelled = before.filters.map((filter: object) => ({ ...filter, label: 'Other' }));
-      expect(await change({ filters: labelled })).toEqual(labelled);
-      const added = [parameter('top', 'text'), parameter('nothing', 'text')];
+      const dashboardBefore = await expectSuccess(as.get(path));
+      const changeFilters = async (json: object) => (await expectSuccess(as.put(path, { json }))).filters;
+      const labelledFilters = dashboardBefore.filters.map((filter: object) => ({ ...filter, label: 'Other' }));
+      expect(await changeFilters({ filters: labelledFilters })).toEqual(labelledFilters);
+      const addedFilters = [makeParameter('top', 'text'), makeParameter('nothing', 'text')];
       const onlyShown = { applies_to: [shown.visualization_id] };
-      expect(await change({ filters: [...labelled, ...added] })).toMatchObject([
-        ...labelled,
-        ...added.map((filter) => ({ ...filter, ...onlyShown })),
+      expect(await changeFilters({ filters: [...labelledFilters, ...addedFilters] })).toMatchObject([
+        ...labelledFilters,
+        ...addedFilters.map((filter) => ({ ...filter, ...onlyShown })),
       ]);
-      expect(await change({ filters: [{ ...was[1], kind: 'text' }] })).toMatchObject([
+      expect(await changeFilters({ filters: [{ ...filtersBefore[1], kind: 'text' }] })).toMatchObject([
         { slug: 'least', applies_to: [] },
       ]);
-      const { filters } = await must(company.as.get(path));
-      await must(company.as.put(path, { json: { filters } }));
+      const { filters } = await expectSuccess(company.as.get(path));
+      await expectSuccess(company.as.put(path, { json: { filters } }));
       const values = { parameters: { least: 'a' } };
-      const { results } = await must(company.as.post(`${path}/execute`, { json: values }));
+      const { results } = await expectSuccess(company.as.post(`${path}/execute`, { json: values }));
       expect(results.map(({ rows }: { rows: unknown }) => rows)).toEqual([[[null, null, null]], [[null]]]);
     });
 
-    it('are left alone by filters that were there, on a dashboard that it is placed on', async () => {
-      const [hidden, shown] = (await must(as.get(`${DASHBOARDS_PATH}/${placed._id}`))).layout;
-      const json = { name: 'Of one', layout: [shown], filters: [parameter('least', 'text')] };
-      const path = `${DASHBOARDS_PATH}/${(await must(company.as.post(DASHBOARDS_PATH, { json })))._id}`;
+    it('are not set by existing filters on a dashboard to which the visualization is added', async () => {
+      const [hidden, shown] = (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout;
+      const json = { name: 'Of one', layout: [shown], filters: [makeParameter('least', 'text')] };
+      const path = `${DASHBOARDS_PATH}/${(await expectSuccess(company.as.post(DASHBOARDS_PATH, { json })))._id}`;
       const { status, body } = await as.put(path, { json: { layout: [hidden, shown] } });
       // Placing it needs the permission to execute it.
       if (action === 'visualizations:execute') expect(status).toBe(403);
@@ -189,65 +200,88 @@ describe.each(['visualizations:get', 'visualizations:execute'])(
 );
 
 describe('a dashboard that is composed', () => {
-  const create = (as: Company['as'], json: Record<string, unknown>) =>
+  const createTestDashboard = (as: Company['as'], json: Record<string, unknown>) =>
     as.post(DASHBOARDS_PATH, { json: { name: 'Made', ...json } });
-  const dynamic = (sql: string) => [{ ...parameter('region', 'select'), options: { sql } }];
+  const makeDynamicFilter = (sql: string) => [{ ...makeParameter('region', 'select'), options: { sql } }];
 
   it('may have a visualization moved by a user who may not execute it', async () => {
     const { as } = await createDeniedUser('visualizations:execute');
-    const moved = await as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, {
-      json: { layout: createDashboardOf(open, secret) },
+    const movedDashboard = await as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, {
+      json: { layout: createDashboardWith(openVisualization, secretVisualization) },
     });
-    expect(moved.status).toBe(200);
-    await company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, { json: { layout: createDashboardOf(secret, open) } });
+    expect(movedDashboard.status).toBe(200);
+    await company.as.put(`${DASHBOARDS_PATH}/${dashboard._id}`, {
+      json: { layout: createDashboardWith(secretVisualization, openVisualization) },
+    });
   });
 
   it('gets SQL for filter options only from users who may write SQL', async () => {
-    const { as } = await aUser(company, { can: ['dashboards:*', 'visualizations:execute', 'visualizations:share'] });
-    const filters = dynamic('SELECT region FROM sales');
-    expectForbidden(await create(as, { filters }));
-    const { _id } = await aDashboard(company.as, [], { filters });
-    const change = (changed: unknown) => as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: changed } });
-    expectForbidden(await change(dynamic('SELECT amount FROM sales')));
-    expectForbidden(await change([...filters, { ...dynamic('SELECT amount FROM sales')[0], slug: 'other' }]));
-    expect((await change([{ ...filters[0], label: 'Renamed' }])).status).toBe(200);
-    expect((await change([{ ...filters[0], options: [] }])).status).toBe(200);
-    const { as: author } = await aUser(company, { can: ['dashboards:*', 'visualizations:create'] });
-    expect((await create(author, { filters })).status).toBe(201);
+    const { as } = await createAllowedUser(company, {
+      can: ['dashboards:*', 'visualizations:execute', 'visualizations:share'],
+    });
+    const filters = makeDynamicFilter('SELECT region FROM sales');
+    expectForbidden(await createTestDashboard(as, { filters }));
+    const { _id } = await postDashboard(company.as, [], { filters });
+    const changeFilters = (changedFilters: unknown) =>
+      as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: changedFilters } });
+    expectForbidden(await changeFilters(makeDynamicFilter('SELECT amount FROM sales')));
+    expectForbidden(
+      await changeFilters([...filters, { ...makeDynamicFilter('SELECT amount FROM sales')[0], slug: 'other' }]),
+    );
+    expect((await changeFilters([{ ...filters[0], label: 'Renamed' }])).status).toBe(200);
+    expect((await changeFilters([{ ...filters[0], options: [] }])).status).toBe(200);
+    const { as: author } = await createAllowedUser(company, { can: ['dashboards:*', 'visualizations:create'] });
+    expect((await createTestDashboard(author, { filters })).status).toBe(201);
   });
 });
 
 describe('a dashboard that is shared with others', () => {
-  /** Who may change dashboards and execute what stands on them, but share none of it. */
-  const anEditor = async () => (await aUser(company, { can: ['dashboards:*', 'visualizations:execute'] })).as;
-  const add = (as: Company['as'], id: string) =>
-    as.put(`${DASHBOARDS_PATH}/${id}`, { json: { layout: createDashboardOf(open, secret) } });
-  const ways: [string, (id: string) => Promise<unknown>][] = [
-    ['a link', (id) => aShare(company, id)],
-    ['a context', (id) => aContext(company, [dashboardGrant(id)])],
-    ['an embed', (id) => createEmbed(company, 'dashboards', id)],
+  /** Creates a user who may change dashboards and execute the visualizations on them, but may share neither. */
+  const createEditor = async () =>
+    (await createAllowedUser(company, { can: ['dashboards:*', 'visualizations:execute'] })).as;
+  const addVisualization = (as: Company['as'], id: string) =>
+    as.put(`${DASHBOARDS_PATH}/${id}`, {
+      json: { layout: createDashboardWith(openVisualization, secretVisualization) },
+    });
+  const exposures: [string, (id: string) => Promise<unknown>][] = [
+    ['a link', (id) => createShare(company, id)],
+    ['a context', (id) => createShareContext(company, [makeDashboardGrant(id)])],
+    ['an embed', (id) => createEmbedToken(company, 'dashboards', id)],
   ];
 
-  it.each(ways)('through %s gets no visualization from a user who may not share that', async (_what, show) => {
-    const { _id } = await aDashboard(company.as, [open]);
-    await show(_id);
-    const as = await anEditor();
-    expectForbidden(await add(as, _id));
-    expect(
-      (await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: createDashboardOf(open), name: 'Moved' } })).status,
-    ).toBe(200);
-    expect((await add(company.as, _id)).status).toBe(200);
-  });
+  it.each(exposures)(
+    'through %s gets no visualization from a user who may not share the visualization',
+    async (_what, expose) => {
+      const { _id } = await postDashboard(company.as, [openVisualization]);
+      await expose(_id);
+      const as = await createEditor();
+      expectForbidden(await addVisualization(as, _id));
+      expect(
+        (
+          await as.put(`${DASHBOARDS_PATH}/${_id}`, {
+            json: { layout: createDashboardWith(openVisualization), name: 'Moved' },
+          })
+        ).status,
+      ).toBe(200);
+      expect((await addVisualization(company.as, _id)).status).toBe(200);
+    },
+  );
 
-  it.each(ways)('through %s at the same moment gets no visualization its editor may not share', async (_what, show) => {
-    const { _id } = await aDashboard(company.as, [open]);
-    const as = await anEditor();
-    const rival = createRivalEnv(/^update "dashboards"/i, () => show(_id));
-    expectForbidden(
-      await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: createDashboardOf(open, secret) }, env: rival.env }),
-    );
-    expect(rival.hasRun()).toBe(true);
-  });
+  it.each(exposures)(
+    'through %s at the same moment gets no visualization its editor may not share',
+    async (_what, expose) => {
+      const { _id } = await postDashboard(company.as, [openVisualization]);
+      const as = await createEditor();
+      const overtakenEnv = createOvertakenEnv(/^update "dashboards"/i, () => expose(_id));
+      expectForbidden(
+        await as.put(`${DASHBOARDS_PATH}/${_id}`, {
+          json: { layout: createDashboardWith(openVisualization, secretVisualization) },
+          env: overtakenEnv.env,
+        }),
+      );
+      expect(overtakenEnv.hasRun()).toBe(true);
+    },
+  );
 
   it.each([
     [
@@ -266,47 +300,50 @@ describe('a dashboard that is shared with others', () => {
       'a change of a link',
       /update "dashboard_shares"/i,
       async (as: Company['as'], id: string, env: Record<string, string>) =>
-        as.put(`/api/v1/dashboard-shares/${(await aShare(company, id)).id}`, { json: { expires_at: null }, env }),
+        as.put(`/api/v1/dashboard-shares/${(await createShare(company, id)).id}`, { json: { expires_at: null }, env }),
     ],
-  ] as const)('is checked as it is at the moment of its sharing through %s', async (_what, pattern, share) => {
-    const { _id } = await aDashboard(company.as, [open]);
+  ] as const)('is checked in its state at the moment of its sharing through %s', async (_what, pattern, share) => {
+    const { _id } = await postDashboard(company.as, [openVisualization]);
     const { as } = await createDeniedUser('visualizations:share');
-    const rival = createRivalEnv(pattern, () => add(company.as, _id));
-    expectForbidden(await share(as, _id, rival.env));
-    expect(rival.hasRun()).toBe(true);
+    const overtakenEnv = createOvertakenEnv(pattern, () => addVisualization(company.as, _id));
+    expectForbidden(await share(as, _id, overtakenEnv.env));
+    expect(overtakenEnv.hasRun()).toBe(true);
   });
 
-  it('gets no new member of a context from a user who may not share what was added at that moment', async () => {
-    const { _id } = await aDashboard(company.as, [open]);
-    const context = await aContext(company, [dashboardGrant(_id)]);
+  it('gets no new member of a context from a user who may not share a visualization that was added at that moment', async () => {
+    const { _id } = await postDashboard(company.as, [openVisualization]);
+    const context = await createShareContext(company, [makeDashboardGrant(_id)]);
     const { as } = await createDeniedUser('visualizations:share');
-    const rival = createRivalEnv(/insert into "share_members"/i, () => add(company.as, _id));
+    const overtakenEnv = createOvertakenEnv(/insert into "share_members"/i, () => addVisualization(company.as, _id));
     const json = { member_type: 'external_email', email: 'me@x.test' };
-    const { status, body } = await as.post(`${CONTEXTS_PATH}/${context.id}/members`, { json, env: rival.env });
+    const { status, body } = await as.post(`${CONTEXTS_PATH}/${context.id}/members`, { json, env: overtakenEnv.env });
     expect([status, body.error_code]).toEqual([409, 'CONFLICT']);
-    expect(rival.hasRun()).toBe(true);
+    expect(overtakenEnv.hasRun()).toBe(true);
     expect((await company.as.get(`${CONTEXTS_PATH}/${context.id}/members`)).body.records).toEqual([]);
   });
 
-  it('gets no visualization from a user who may not share that, while a token signing key exists', async () => {
-    const { _id } = await aDashboard(company.as, [open]);
-    const as = await anEditor();
+  it('gets no visualization from a user who may not share the visualization, while a token signing key exists', async () => {
+    const { _id } = await postDashboard(company.as, [openVisualization]);
+    const as = await createEditor();
     let key = { id: '' };
-    const rival = createRivalEnv(/^update "dashboards"/i, async () => {
+    const overtakenEnv = createOvertakenEnv(/^update "dashboards"/i, async () => {
       key = await createSigningKey(company);
     });
     expectForbidden(
-      await as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { layout: createDashboardOf(open, secret) }, env: rival.env }),
+      await as.put(`${DASHBOARDS_PATH}/${_id}`, {
+        json: { layout: createDashboardWith(openVisualization, secretVisualization) },
+        env: overtakenEnv.env,
+      }),
     );
-    expectForbidden(await add(as, _id));
+    expectForbidden(await addVisualization(as, _id));
     expect((await company.as.delete(`${SIGNING_KEYS_PATH}/${key.id}`)).status).toBe(204);
-    expect((await add(as, _id)).status).toBe(200);
+    expect((await addVisualization(as, _id)).status).toBe(200);
   });
 
-  it('gets visualizations again from a user who may not share, once its last share is revoked', async () => {
-    const { _id } = await aDashboard(company.as, [open]);
-    const share = await aShare(company, _id);
+  it('accepts visualizations again from a user who may not share, once its last share is revoked', async () => {
+    const { _id } = await postDashboard(company.as, [openVisualization]);
+    const share = await createShare(company, _id);
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
-    expect((await add(await anEditor(), _id)).status).toBe(200);
+    expect((await addVisualization(await createEditor(), _id)).status).toBe(200);
   });
 });

@@ -1,66 +1,69 @@
 import { env } from 'cloudflare:test';
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { createEmbed, createSigningKey, hostToken } from '../embeds/support.ts';
-import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
-import { aSalesDashboard, aShare, policy, someSales } from '../shares/support.ts';
-import { type ApiResponse, call } from '../support/api.ts';
-import { must } from '../support/signed.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { createEmbedToken, createSigningKey, hostToken } from '../embeds/support.ts';
+import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
+import { createSalesDashboard, createSalesTable, createShare, policy } from '../shares/support.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
 const EVENTS_PATH = '/api/v1/share-events';
-const NORTH = { share_filter_policies: [policy('regions', 'locked', ['north'])] };
+const NORTH_POLICIES = { share_filter_policies: [policy('regions', 'locked', ['north'])] };
 const NORTH_ROWS = 'region,amount\r\nnorth,10\r\nnorth,20\r\n';
 
 let company: Company;
 let dashboard: { _id: string; slug: string };
 let rows: { _id: string };
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
-  ({ dashboard, rows } = await aSalesDashboard(company));
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
+  ({ dashboard, rows } = await createSalesDashboard(company));
 });
 
-type Execute = (query: Record<string, string>, json?: Record<string, unknown>) => Promise<ApiResponse>;
+type ExecuteFunction = (query: Record<string, string>, json?: Record<string, unknown>) => Promise<ApiResponse>;
 
 const makeExecute =
   (
     path: string,
-    own: Record<string, unknown> = {},
-    as = { post: (to: string, more: object) => call('POST', to, more) },
-  ): Execute =>
+    ownBody: Record<string, unknown> = {},
+    as = { post: (to: string, requestOptions: object) => callApi('POST', to, requestOptions) },
+  ): ExecuteFunction =>
   (query, json = {}) =>
-    as.post(`${path}?${new URLSearchParams(query)}`, { json: { ...own, ...json } });
+    as.post(`${path}?${new URLSearchParams(query)}`, { json: { ...ownBody, ...json } });
 
-/** A share of the dashboard, its execution by a stranger. */
-async function createLink(more: Record<string, unknown> = {}, id = dashboard._id, allow: unknown = true) {
-  const share = await aShare(company, id, { ...more, embed_options: { allow_downloads: allow } });
+/** Shares the dashboard. @returns its execution by an anonymous viewer */
+async function createLinkExecute(shareFields: Record<string, unknown> = {}, id = dashboard._id, allow: unknown = true) {
+  const share = await createShare(company, id, { ...shareFields, embed_options: { allow_downloads: allow } });
   return { share, execute: makeExecute(`/api/v1/public/shares/${share.token}/execute`) };
 }
 
-async function createEmbedded(kind: 'd' | 'v', more: Record<string, unknown> = {}): Promise<Execute> {
-  const terms = { allow_downloads: true, ...more };
+async function createEmbedExecute(
+  kind: 'd' | 'v',
+  embedOptions: Record<string, unknown> = {},
+): Promise<ExecuteFunction> {
+  const terms = { allow_downloads: true, ...embedOptions };
   const token = await (kind === 'd'
-    ? createEmbed(company, 'dashboards', dashboard._id, terms)
-    : createEmbed(company, 'visualizations', rows._id, terms));
+    ? createEmbedToken(company, 'dashboards', dashboard._id, terms)
+    : createEmbedToken(company, 'visualizations', rows._id, terms));
   return makeExecute(`/api/embed/${kind}/${token}/execute`);
 }
 
-/** Somebody in the portal, and the shares of that context, each with what it says about downloads. */
+/** Signs an outsider in to the portal, with shares of the context that each allow downloads, forbid them, or say nothing. */
 async function executeInPortal(shares: (boolean | undefined)[], policies: unknown[] = []) {
   const email = `${crypto.randomUUID()}@viewer.test`;
-  const context = await aContext(company, [dashboardGrant(dashboard._id, policies)], [email]);
-  for (const allow of shares)
-    await aShare(company, dashboard._id, {
+  const context = await createShareContext(company, [makeDashboardGrant(dashboard._id, policies)], [email]);
+  for (const isAllowed of shares)
+    await createShare(company, dashboard._id, {
       share_context_id: context.id,
-      ...(allow !== undefined && { embed_options: { allow_downloads: allow } }),
+      ...(isAllowed !== undefined && { embed_options: { allow_downloads: isAllowed } }),
     });
-  const { as } = await anOutsider(company, email);
+  const { as } = await signInOutsider(company, email);
   const path = `/api/v1/share-portal/dashboards/${dashboard._id}`;
-  const shown = await must(as.get(`${path}?context_id=${context.id}`));
+  const portalDashboard = await expectSuccess(as.get(`${path}?context_id=${context.id}`));
   return {
-    allowed: shown.allow_downloads,
+    allowed: portalDashboard.allow_downloads,
     execute: makeExecute(`${path}/execute`, { context_id: context.id }, as),
     context,
   };
@@ -70,51 +73,50 @@ const makeCsvQuery = () => ({ format: 'csv', visualization_id: rows._id });
 const readRefusal = ({ status, body }: ApiResponse) => [status, body.error_code];
 
 describe('a download of a shared dashboard', () => {
-  it('has the rows that the viewer may see and has filtered, by link, portal and embed', async () => {
-    const link = await createLink(NORTH);
+  it('has the rows that the viewer may see and has filtered, through link, portal and embed', async () => {
+    const link = await createLinkExecute(NORTH_POLICIES);
     const portal = await executeInPortal([true], [policy('regions', 'locked', ['north'])]);
-    const surfaces: Execute[] = [
+    const surfaces: ExecuteFunction[] = [
       link.execute,
       portal.execute,
-      await createEmbedded('d', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
-      await createEmbedded('v', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
+      await createEmbedExecute('d', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
+      await createEmbedExecute('v', { fixed_params: { regions: ['north'] }, allowed_params: ['days'] }),
     ];
     for (const execute of surfaces) {
       const { status, headers, body } = await execute(makeCsvQuery());
       expect([status, body]).toEqual([200, NORTH_ROWS]);
       expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
       expect(headers.get('content-disposition')).toBe(`attachment; filename="Rows.csv"; filename*=UTF-8''Rows.csv`);
-      const chosen = await execute(makeCsvQuery(), { parameters: { days: { from: '2024-01-02' } } });
-      expect(chosen.body).toBe('region,amount\r\nnorth,20\r\n');
+      const filteredCsv = await execute(makeCsvQuery(), { parameters: { days: { from: '2024-01-02' } } });
+      expect(filteredCsv.body).toBe('region,amount\r\nnorth,20\r\n');
       expect(readRefusal(await execute(makeCsvQuery(), { parameters: { regions: ['south'] } }))).toEqual([
         403,
         'SHARE_FILTER_POLICY_VIOLATION',
       ]);
-      const book = read((await execute({ ...makeCsvQuery(), format: 'xlsx' })).body);
-      const sheet = book.Sheets[book.SheetNames[0] as string] as WorkSheet;
+      const workbook = read((await execute({ ...makeCsvQuery(), format: 'xlsx' })).body);
+      const sheet = workbook.Sheets[workbook.SheetNames[0] as string] as WorkSheet;
       expect(utils.sheet_to_json(sheet, { header: 1 })).toEqual([
         ['region', 'amount'],
         ['north', 10],
         ['north', 20],
       ]);
     }
-    const bySlug = `/api/v1/share-portal/${company.slug}/dashboards/${dashboard.slug}/execute`;
-    const internal = await aContext(company, [dashboardGrant(dashboard._id)]);
-    expect(readRefusal(await makeExecute(bySlug, { context_id: internal.id }, company.as)(makeCsvQuery()))).toEqual([
-      400,
-      'INVALID_CONTEXT_ID',
-    ]);
+    const slugPath = `/api/v1/share-portal/${company.slug}/dashboards/${dashboard.slug}/execute`;
+    const internalContext = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
+    expect(
+      readRefusal(await makeExecute(slugPath, { context_id: internalContext.id }, company.as)(makeCsvQuery())),
+    ).toEqual([400, 'INVALID_CONTEXT_ID']);
   });
 
   it('is refused unless the share or embed allows downloads', async () => {
     const disabled = [403, 'DOWNLOADS_DISABLED'];
-    const options = await aShare(company, dashboard._id);
-    const unsaid = makeExecute(`/api/v1/public/shares/${options.token}/execute`);
-    const surfaces: Execute[] = [
-      (await createLink({}, dashboard._id, false)).execute,
-      unsaid,
-      await createEmbedded('d', { allow_downloads: false }),
-      await createEmbedded('v', { allow_downloads: undefined }),
+    const options = await createShare(company, dashboard._id);
+    const executeUnset = makeExecute(`/api/v1/public/shares/${options.token}/execute`);
+    const surfaces: ExecuteFunction[] = [
+      (await createLinkExecute({}, dashboard._id, false)).execute,
+      executeUnset,
+      await createEmbedExecute('d', { allow_downloads: false }),
+      await createEmbedExecute('v', { allow_downloads: undefined }),
     ];
     for (const execute of surfaces) {
       expect(readRefusal(await execute(makeCsvQuery()))).toEqual(disabled);
@@ -123,7 +125,7 @@ describe('a download of a shared dashboard', () => {
     }
   });
 
-  it('is allowed in the portal if there is a share of the dashboard with that context, and all of them allow it', async () => {
+  it('is allowed in the portal if the dashboard has shares with that context, and all of them allow downloads', async () => {
     for (const [shares, allowed] of [
       [[], false],
       [[undefined], false],
@@ -141,74 +143,78 @@ describe('a download of a shared dashboard', () => {
   });
 
   it('is refused and allowed again on the next request after the share changes', async () => {
-    const { share, execute } = await createLink();
+    const { share, execute } = await createLinkExecute();
     expect((await execute(makeCsvQuery())).status).toBe(200);
-    const options = (json: unknown) => must(company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json }));
-    const changed = await options({ embed_options: { allow_downloads: false } });
-    expect(changed.embed_options.allow_downloads).toBe(false);
+    const options = (json: unknown) => expectSuccess(company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json }));
+    const changedShare = await options({ embed_options: { allow_downloads: false } });
+    expect(changedShare.embed_options.allow_downloads).toBe(false);
     expect((await execute(makeCsvQuery())).status).toBe(403);
     await options({ embed_options: { allow_downloads: true } });
     expect((await execute(makeCsvQuery())).status).toBe(200);
   });
 
   it('is refused for a share that was stored before downloads existed', async () => {
-    const { share, execute } = await createLink();
+    const { share, execute } = await createLinkExecute();
     const options = '{"allowed_origins":[],"hide_header":false,"hide_controls":false}';
     await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET embed_options = ? WHERE id = ?')
       .bind(options, share.id)
       .run();
     expect(readRefusal(await execute(makeCsvQuery()))).toEqual([403, 'DOWNLOADS_DISABLED']);
-    const shown = await must(company.as.get(`/api/v1/dashboard-shares/${share.id}`));
-    expect(shown.embed_options.allow_downloads).toBe(false);
+    const shownShare = await expectSuccess(company.as.get(`/api/v1/dashboard-shares/${share.id}`));
+    expect(shownShare.embed_options.allow_downloads).toBe(false);
   });
 
-  it('needs a format, and the id of a visualization that is on the dashboard', async () => {
-    const other = await aVisualization(company.as, 'SELECT 1 AS one');
-    const { execute } = await createLink();
+  it('requires a format, and the id of a visualization that is on the dashboard', async () => {
+    const other = await postVisualization(company.as, 'SELECT 1 AS one');
+    const { execute } = await createLinkExecute();
     const field = 'visualization_id';
-    const problem = async (query: Record<string, string>, of = execute) => {
+    const readProblem = async (query: Record<string, string>, of = execute) => {
       const { status, body } = await of(query);
       return [status, body.details?.[0]];
     };
-    expect(await problem({ format: 'csv' })).toEqual([
+    expect(await readProblem({ format: 'csv' })).toEqual([
       422,
       { field, reason: 'required', message: 'is required with format' },
     ]);
     for (const id of [other._id, 'x', ''])
-      expect(await problem({ format: 'csv', visualization_id: id })).toEqual([
+      expect(await readProblem({ format: 'csv', visualization_id: id })).toEqual([
         422,
         { field, reason: 'not_found', message: 'must be on the dashboard' },
       ]);
-    expect(await problem({ visualization_id: rows._id })).toEqual([
+    expect(await readProblem({ visualization_id: rows._id })).toEqual([
       422,
       { field, reason: 'conflict', message: 'is only accepted with format' },
     ]);
-    expect((await problem({ ...makeCsvQuery(), format: 'ndjson' }))[0]).toBe(422);
-    expect((await problem({ ...makeCsvQuery(), safe: 'false' }))[0]).toBe(422);
-    const alone = await createEmbedded('v');
-    expect((await alone({ format: 'csv' })).status).toBe(200);
-    expect(await problem({ format: 'csv', visualization_id: other._id }, alone)).toEqual([
+    expect((await readProblem({ ...makeCsvQuery(), format: 'ndjson' }))[0]).toBe(422);
+    expect((await readProblem({ ...makeCsvQuery(), safe: 'false' }))[0]).toBe(422);
+    const executeAlone = await createEmbedExecute('v');
+    expect((await executeAlone({ format: 'csv' })).status).toBe(200);
+    expect(await readProblem({ format: 'csv', visualization_id: other._id }, executeAlone)).toEqual([
       422,
       { field, reason: 'conflict', message: 'must be the visualization that the token shows' },
     ]);
   });
 
   it('of a failed query has the error that the page shows, and no more details', async () => {
-    const failing = await aVisualization(company.as, 'SELECT region::integer FROM sales', { name: 'Fails' });
-    const asking = await aVisualization(company.as, 'SELECT {{must}} AS n', {
+    const failingChart = await postVisualization(company.as, 'SELECT region::integer FROM sales', { name: 'Fails' });
+    const requiringChart = await postVisualization(company.as, 'SELECT {{must}} AS n', {
       name: 'Asks',
-      parameters: [parameter('must', 'text', { required: true })],
+      parameters: [makeParameter('must', 'text', { required: true })],
     });
-    const blind = await aVisualization(company.as, 'SELECT region FROM sales WHERE region = ANY({{regions}})', {
-      name: 'Blind',
-      parameters: [parameter('regions', 'multi_select')],
-    });
-    const made = await aDashboard(company.as, [rows, failing, asking, blind], {
+    const unfilteredChart = await postVisualization(
+      company.as,
+      'SELECT region FROM sales WHERE region = ANY({{regions}})',
+      {
+        name: 'Blind',
+        parameters: [makeParameter('regions', 'multi_select')],
+      },
+    );
+    const createdDashboard = await postDashboard(company.as, [rows, failingChart, requiringChart, unfilteredChart], {
       filters: [{ slug: 'regions', label: 'Regions', kind: 'multi_select', applies_to: [rows._id] }],
     });
-    const { execute } = await createLink(NORTH, made._id);
+    const { execute } = await createLinkExecute(NORTH_POLICIES, createdDashboard._id);
     const { results } = (await execute({})).body;
-    for (const [at, { _id }] of [failing, asking, blind].entries()) {
+    for (const [at, { _id }] of [failingChart, requiringChart, unfilteredChart].entries()) {
       const { status, body } = await execute({ format: 'csv', visualization_id: _id });
       expect(body).toMatchObject(results[at + 1].error);
       expect([status, body.details]).toEqual([at === 2 ? 403 : 422, at === 1 ? [] : undefined]);
@@ -218,41 +224,41 @@ describe('a download of a shared dashboard', () => {
   });
 
   it('escapes spreadsheet formulas', async () => {
-    const chart = await aVisualization(company.as, `SELECT '=1+1' AS "@a", -1 AS n, E'\\t=2' AS tab`, {
+    const chart = await postVisualization(company.as, `SELECT '=1+1' AS "@a", -1 AS n, E'\\t=2' AS tab`, {
       name: '=Formulas',
     });
-    const made = await aDashboard(company.as, [chart]);
-    const { execute } = await createLink({}, made._id);
+    const createdDashboard = await postDashboard(company.as, [chart]);
+    const { execute } = await createLinkExecute({}, createdDashboard._id);
     const { body, headers } = await execute({ format: 'csv', visualization_id: chart._id });
     expect(body).toBe("'@a,n,tab\r\n'=1+1,-1,'\t=2\r\n");
     expect(headers.get('content-disposition')).toContain('filename="=Formulas.csv"');
   });
 
   it('has the cached result that the page shows, or a new one when nothing is cached', async () => {
-    const chart = await aVisualization(company.as, 'SELECT random() AS n', { name: 'Random' });
+    const chart = await postVisualization(company.as, 'SELECT random() AS n', { name: 'Random' });
     const [kept, fresh] = [
-      await aDashboard(company.as, [chart], { cache_seconds: 60 }),
-      await aDashboard(company.as, [chart], { cache_seconds: 0 }),
+      await postDashboard(company.as, [chart], { cache_seconds: 60 }),
+      await postDashboard(company.as, [chart], { cache_seconds: 0 }),
     ];
-    const shownAndTaken = async (id: string) => {
-      const { execute } = await createLink({}, id);
-      const shown = (await execute({})).body.results[0].rows[0][0];
+    const readShownAndDownloaded = async (id: string) => {
+      const { execute } = await createLinkExecute({}, id);
+      const shownValue = (await execute({})).body.results[0].rows[0][0];
       const { body } = await execute({ format: 'csv', visualization_id: chart._id });
-      return [String(shown), body.split('\r\n')[1]];
+      return [String(shownValue), body.split('\r\n')[1]];
     };
-    const [shown, taken] = await shownAndTaken(kept._id);
+    const [shown, taken] = await readShownAndDownloaded(kept._id);
     expect(taken).toBe(shown);
-    const [before, after] = await shownAndTaken(fresh._id);
+    const [before, after] = await readShownAndDownloaded(fresh._id);
     expect(after).not.toBe(before);
-    await must(company.as.put(`${VISUALIZATIONS_PATH}/${chart._id}`, { json: { sql: 'SELECT 7 AS n' } }));
-    const { execute } = await createLink({}, kept._id);
+    await expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${chart._id}`, { json: { sql: 'SELECT 7 AS n' } }));
+    const { execute } = await createLinkExecute({}, kept._id);
     expect((await execute({ format: 'csv', visualization_id: chart._id })).body).toBe('n\r\n7\r\n');
   });
 
-  it('has the header X-Truncated if its rows were cut', async () => {
-    const chart = await aVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n');
-    const made = await aDashboard(company.as, [chart]);
-    const { execute } = await createLink({}, made._id);
+  it('has the header X-Truncated if its rows were truncated', async () => {
+    const chart = await postVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n');
+    const createdDashboard = await postDashboard(company.as, [chart]);
+    const { execute } = await createLinkExecute({}, createdDashboard._id);
     for (const _time of ['new', 'kept']) {
       const { headers, body } = await execute({ format: 'csv', visualization_id: chart._id });
       expect([headers.get('x-truncated'), body.trim().split('\r\n').length]).toEqual(['true', 10_001]);
@@ -260,39 +266,39 @@ describe('a download of a shared dashboard', () => {
     }
   });
 
-  it('is logged as a download event, not as a view, and a refused one as denied', async () => {
-    const { share, execute } = await createLink();
+  it('is logged as a download event, not as a view, and a refused download is logged as denied', async () => {
+    const { share, execute } = await createLinkExecute();
     await execute({ format: 'xlsx', visualization_id: rows._id });
-    const refused = await createLink({}, dashboard._id, false);
-    await refused.execute(makeCsvQuery());
-    const embedded = await createEmbedded('v');
-    await embedded({ format: 'csv' });
+    const executeRefused = await createLinkExecute({}, dashboard._id, false);
+    await executeRefused.execute(makeCsvQuery());
+    const executeEmbedded = await createEmbedExecute('v');
+    await executeEmbedded({ format: 'csv' });
     const portal = await executeInPortal([true]);
     await portal.execute(makeCsvQuery());
-    const found = (query: string) =>
+    const listEvents = (query: string) =>
       vi.waitFor(
         async () => {
-          const { records } = await must(company.as.get(`${EVENTS_PATH}?per_page=100&${query}`));
+          const { records } = await expectSuccess(company.as.get(`${EVENTS_PATH}?per_page=100&${query}`));
           expect(records.length).toBeGreaterThan(0);
           return records;
         },
         { timeout: 10_000, interval: 250 },
       );
-    const [downloaded] = await found(`type=share.downloaded&share_id=${share.id}`);
+    const [downloaded] = await listEvents(`type=share.downloaded&share_id=${share.id}`);
     expect(downloaded).toMatchObject({
       target_type: 'dashboard',
       target_id: dashboard._id,
       details: { visualization_id: rows._id, format: 'xlsx' },
     });
-    expect((await found(`type=share.denied&share_id=${refused.share.id}`))[0].details.reason).toBe(
+    expect((await listEvents(`type=share.denied&share_id=${executeRefused.share.id}`))[0].details.reason).toBe(
       'sharing.downloads_disabled',
     );
-    const [ofEmbed] = (await found('type=embed.downloaded')).filter(
+    const [ofEmbed] = (await listEvents('type=embed.downloaded')).filter(
       (each: { target_id: string }) => each.target_id === rows._id,
     );
     expect(ofEmbed).toMatchObject({ target_type: 'visualization', details: { format: 'csv' } });
-    expect(await found(`type=share.downloaded&share_context_id=${portal.context.id}`)).toHaveLength(1);
-    expect((await must(company.as.get(`/api/v1/dashboard-shares/${share.id}`))).view_count).toBe(0);
+    expect(await listEvents(`type=share.downloaded&share_context_id=${portal.context.id}`)).toHaveLength(1);
+    expect((await expectSuccess(company.as.get(`/api/v1/dashboard-shares/${share.id}`))).view_count).toBe(0);
   });
 });
 
@@ -312,14 +318,17 @@ describe('the option to allow downloads', () => {
     }
   });
 
-  it('is answered to the page of an embed and of a link', async () => {
-    for (const allow of [true, false]) {
-      const token = await createEmbed(company, 'dashboards', dashboard._id, { allow_downloads: allow });
-      const info = await must(call('GET', `/api/embed/d/${token}/info`));
-      expect(info.embed_options.allow_downloads).toBe(allow);
-      const { share } = await createLink({}, dashboard._id, allow);
-      const resolved = await must(call('GET', `/api/v1/public/shares/${share.token}/resolve`));
-      expect([resolved.embed_options.allow_downloads, share.embed_options.allow_downloads]).toEqual([allow, allow]);
+  it('is returned to the page of an embed and of a link', async () => {
+    for (const isAllowed of [true, false]) {
+      const token = await createEmbedToken(company, 'dashboards', dashboard._id, { allow_downloads: isAllowed });
+      const info = await expectSuccess(callApi('GET', `/api/embed/d/${token}/info`));
+      expect(info.embed_options.allow_downloads).toBe(isAllowed);
+      const { share } = await createLinkExecute({}, dashboard._id, isAllowed);
+      const resolvedShare = await expectSuccess(callApi('GET', `/api/v1/public/shares/${share.token}/resolve`));
+      expect([resolvedShare.embed_options.allow_downloads, share.embed_options.allow_downloads]).toEqual([
+        isAllowed,
+        isAllowed,
+      ]);
     }
     const { status, body } = await company.as.post(`/api/v1/embed/dashboards/${dashboard._id}`, {
       json: { allow_downloads: 'yes' },

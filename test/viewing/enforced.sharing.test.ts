@@ -1,15 +1,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
-import { aContext, anOutsider, CONTEXTS_PATH, dashboardGrant, inPortal } from '../share-portal/support.ts';
-import { aShare, linkOf, policy, someSales } from '../shares/support.ts';
+import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
+import {
+  CONTEXTS_PATH,
+  createShareContext,
+  makeDashboardGrant,
+  makePortalRoutes,
+  signInOutsider,
+} from '../share-portal/support.ts';
+import { createSalesTable, createShare, makeShareRoutes, policy } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { selectRow } from '../support/rival.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import {
-  aDashboard,
-  aVisualization,
   DASHBOARDS_PATH,
-  parameter,
+  makeParameter,
+  postDashboard,
+  postVisualization,
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
@@ -18,21 +24,24 @@ let rows: { _id: string };
 let total: { _id: string };
 let createdCount = 0;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
-  rows = await aVisualization(
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
+  rows = await postVisualization(
     company.as,
     'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}})]] ORDER BY 1',
-    { parameters: [parameter('regions', 'multi_select')], chart: { type: 'bar', x: 'region' } },
+    { parameters: [makeParameter('regions', 'multi_select')], chart: { type: 'bar', x: 'region' } },
   );
-  total = await aVisualization(company.as, 'SELECT count(*) FROM sales');
+  total = await postVisualization(company.as, 'SELECT count(*) FROM sales');
 });
 
-const regions = (more: Record<string, unknown> = {}) => ({ ...parameter('regions', 'multi_select'), ...more });
-const VIOLATION = 'SHARE_FILTER_POLICY_VIOLATION';
-const DISABLED = 'FILTER_DISABLED_BY_POLICY';
-const NORTH = [['north'], ['north']];
-/** What each result shows: rows, or the code of its error. */
+const makeRegionsFilter = (otherFields: Record<string, unknown> = {}) => ({
+  ...makeParameter('regions', 'multi_select'),
+  ...otherFields,
+});
+const VIOLATION_CODE = 'SHARE_FILTER_POLICY_VIOLATION';
+const DISABLED_CODE = 'FILTER_DISABLED_BY_POLICY';
+const NORTH_ROWS = [['north'], ['north']];
+/** Returns the rows of each result, or the code of its error. */
 const readResults = ({ status, body }: ApiResponse) =>
   status === 200
     ? body.results.map(
@@ -40,135 +49,150 @@ const readResults = ({ status, body }: ApiResponse) =>
       )
     : [status, body.error_code];
 
-/** Everybody who is held to the north of a dashboard: by a link, in the portal and by an embed. */
-async function createViewers(dashboardId: string, ...others: string[]) {
+/** Creates all viewers who are restricted to the north of a dashboard: by a link, in the portal and by an embed. */
+async function createViewers(dashboardId: string, ...otherParameters: string[]) {
   const email = `held-${++createdCount}@partner.test`;
-  const locked = [policy('regions', 'locked', ['north'])];
-  const context = await aContext(company, [dashboardGrant(dashboardId, locked)], [email]);
-  const { as } = await anOutsider(company, email);
-  const token = await createEmbed(company, 'dashboards', dashboardId, {
+  const lockedPolicies = [policy('regions', 'locked', ['north'])];
+  const context = await createShareContext(company, [makeDashboardGrant(dashboardId, lockedPolicies)], [email]);
+  const { as } = await signInOutsider(company, email);
+  const token = await createEmbedToken(company, 'dashboards', dashboardId, {
     fixed_params: { regions: ['north'] },
-    allowed_params: others,
+    allowed_params: otherParameters,
   });
   return {
-    link: linkOf((await aShare(company, dashboardId, { share_filter_policies: locked })).token),
-    portal: inPortal(as, context.id, dashboardId),
+    link: makeShareRoutes((await createShare(company, dashboardId, { share_filter_policies: lockedPolicies })).token),
+    portal: makePortalRoutes(as, context.id, dashboardId),
     embed: makeEmbedRoutes('d', token),
   };
 }
 
 describe('a visualization that a locked filter does not restrict', () => {
   it('is refused to viewers when it is removed from the filter, and still shown within the company', async () => {
-    const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
+    const { _id } = await postDashboard(company.as, [rows, total], { filters: [makeRegionsFilter()] });
     const viewers = await createViewers(_id);
-    for (const viewer of Object.values(viewers)) expect(readResults(await viewer.execute())).toEqual([NORTH, [[6]]]);
+    for (const viewer of Object.values(viewers))
+      expect(readResults(await viewer.execute())).toEqual([NORTH_ROWS, [[6]]]);
 
-    const narrowed = [regions({ applies_to: [total._id] })];
-    expect((await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: narrowed } })).status).toBe(200);
+    const narrowedFilters = [makeRegionsFilter({ applies_to: [total._id] })];
+    expect((await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: narrowedFilters } })).status).toBe(
+      200,
+    );
     for (const viewer of Object.values(viewers)) {
-      for (let round = 0; round < 2; round++) expect(readResults(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+      for (let round = 0; round < 2; round++)
+        expect(readResults(await viewer.execute())).toEqual([VIOLATION_CODE, [[6]]]);
     }
     const { body } = await viewers.link.resolve();
     expect(body.dashboard.charts[0].chart).toMatchObject({ x: null, y: [], series: null });
-    const inside = await company.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {} });
-    expect(inside.body.results[0].rows).toHaveLength(6);
+    const insideExecution = await company.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {} });
+    expect(insideExecution.body.results[0].rows).toHaveLength(6);
   });
 
   it('is refused through a link or the portal when the filter is removed, and still restricted in an embed', async () => {
-    const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
+    const { _id } = await postDashboard(company.as, [rows, total], { filters: [makeRegionsFilter()] });
     const { link, portal, embed } = await createViewers(_id);
     await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: [] } });
-    for (const viewer of [link, portal]) expect(readResults(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
-    expect(readResults(await embed.execute())).toEqual([NORTH, [[6]]]);
+    for (const viewer of [link, portal]) expect(readResults(await viewer.execute())).toEqual([VIOLATION_CODE, [[6]]]);
+    expect(readResults(await embed.execute())).toEqual([NORTH_ROWS, [[6]]]);
   });
 
   it('is refused when its SQL drops the locked filter in an optional clause', async () => {
     const sql = 'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}}) AND amount >= {{least}}]]';
-    const both = await aVisualization(company.as, sql, {
-      parameters: [parameter('regions', 'multi_select'), parameter('least', 'number')],
+    const optionalChart = await postVisualization(company.as, sql, {
+      parameters: [makeParameter('regions', 'multi_select'), makeParameter('least', 'number')],
     });
-    const { _id } = await aDashboard(company.as, [both, total], { filters: [regions(), parameter('least', 'number')] });
+    const { _id } = await postDashboard(company.as, [optionalChart, total], {
+      filters: [makeRegionsFilter(), makeParameter('least', 'number')],
+    });
     for (const viewer of Object.values(await createViewers(_id, 'least'))) {
-      expect(readResults(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
-      expect(readResults(await viewer.execute({ least: 0 }))).toEqual([NORTH, [[6]]]);
+      expect(readResults(await viewer.execute())).toEqual([VIOLATION_CODE, [[6]]]);
+      expect(readResults(await viewer.execute({ least: 0 }))).toEqual([NORTH_ROWS, [[6]]]);
     }
   });
 
-  it('is refused when its SQL has the locked filter in a default that is not used', async () => {
+  it('is refused when its SQL has the locked filter only in a default that is not used', async () => {
     const sql = 'SELECT region FROM sales WHERE [[ amount >= {{least}} -- ]] region = ANY({{regions}})';
-    const either = await aVisualization(company.as, sql, {
-      parameters: [parameter('regions', 'multi_select'), parameter('least', 'number')],
+    const defaultChart = await postVisualization(company.as, sql, {
+      parameters: [makeParameter('regions', 'multi_select'), makeParameter('least', 'number')],
     });
-    const filters = [regions(), parameter('least', 'number')];
-    const { _id } = await aDashboard(company.as, [either, total], { filters });
+    const filters = [makeRegionsFilter(), makeParameter('least', 'number')];
+    const { _id } = await postDashboard(company.as, [defaultChart, total], { filters });
     for (const viewer of Object.values(await createViewers(_id, 'least'))) {
-      expect(readResults(await viewer.execute({ least: 0 }))).toEqual([VIOLATION, [[6]]]);
-      expect(readResults(await viewer.execute())).toEqual([NORTH, [[6]]]);
+      expect(readResults(await viewer.execute({ least: 0 }))).toEqual([VIOLATION_CODE, [[6]]]);
+      expect(readResults(await viewer.execute())).toEqual([NORTH_ROWS, [[6]]]);
     }
   });
 
   it('is refused with its whole dashboard when neither filter nor parameter is left', async () => {
-    const gone = await aVisualization(company.as, 'SELECT region FROM sales WHERE region = ANY({{regions}})', {
-      parameters: [parameter('regions', 'multi_select')],
-    });
-    const { _id } = await aDashboard(company.as, [gone], { filters: [regions()] });
+    const unfilteredChart = await postVisualization(
+      company.as,
+      'SELECT region FROM sales WHERE region = ANY({{regions}})',
+      {
+        parameters: [makeParameter('regions', 'multi_select')],
+      },
+    );
+    const { _id } = await postDashboard(company.as, [unfilteredChart], { filters: [makeRegionsFilter()] });
     const viewers = await createViewers(_id);
     await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters: [] } });
-    await company.as.put(`${VISUALIZATIONS_PATH}/${gone._id}`, {
+    await company.as.put(`${VISUALIZATIONS_PATH}/${unfilteredChart._id}`, {
       json: { sql: 'SELECT region FROM sales', parameters: [] },
     });
     for (const viewer of Object.values(viewers)) {
       const { status, body } = await viewer.execute();
-      expect([status, body.error_code]).toEqual([403, VIOLATION]);
+      expect([status, body.error_code]).toEqual([403, VIOLATION_CODE]);
       expect(JSON.stringify(body)).not.toContain('regions');
     }
   });
 });
 
 describe('the filter options that SQL computes', () => {
-  const days = (sql: string) => ({ ...parameter('day', 'select'), options: { sql } });
-  const daysOf = ({ status, body }: ApiResponse) =>
+  const makeDaysFilter = (sql: string) => ({ ...makeParameter('day', 'select'), options: { sql } });
+  const listDays = ({ status, body }: ApiResponse) =>
     status === 200 ? body.options.map(({ value }: { value: string }) => value) : [status, body.error_code];
 
-  it('are only those of the rows that the viewer may see', async () => {
+  it('are only the options of the rows that the viewer may see', async () => {
     const sql = 'SELECT day FROM sales WHERE true [[AND region = ANY({{regions}})]] ORDER BY 1';
-    const { _id } = await aDashboard(company.as, [rows], { filters: [regions(), days(sql)] });
-    const free = linkOf((await aShare(company, _id)).token);
-    expect(daysOf(await free.options('day'))).toHaveLength(6);
+    const { _id } = await postDashboard(company.as, [rows], { filters: [makeRegionsFilter(), makeDaysFilter(sql)] });
+    const unrestrictedLink = makeShareRoutes((await createShare(company, _id)).token);
+    expect(listDays(await unrestrictedLink.options('day'))).toHaveLength(6);
     for (const viewer of Object.values(await createViewers(_id, 'day'))) {
-      expect(daysOf(await viewer.options('day'))).toEqual(['2024-01-01', '2024-01-02']);
-      expect(daysOf(await viewer.options('day', '-02'))).toEqual(['2024-01-02']);
-      expect(daysOf(await viewer.options('day', '-06'))).toEqual([]);
+      expect(listDays(await viewer.options('day'))).toEqual(['2024-01-01', '2024-01-02']);
+      expect(listDays(await viewer.options('day', '-02'))).toEqual(['2024-01-02']);
+      expect(listDays(await viewer.options('day', '-06'))).toEqual([]);
     }
-    const choosing = await aShare(company, _id, { share_filter_policies: [policy('regions', 'selectable', ['east'])] });
-    expect(daysOf(await linkOf(choosing.token).options('day'))).toEqual(['2024-01-06']);
+    const selectableShare = await createShare(company, _id, {
+      share_filter_policies: [policy('regions', 'selectable', ['east'])],
+    });
+    expect(listDays(await makeShareRoutes(selectableShare.token).options('day'))).toEqual(['2024-01-06']);
   });
 
-  it('leave out empty and null values, as written options and policies do', async () => {
+  it('leave out empty and null values, as options in a list and policies do', async () => {
     const sql = "SELECT * FROM (VALUES ('a', 'A'), ('', 'Empty'), (NULL, 'None')) AS option(value, label)";
-    const written = [{ label: 'All', value: 'kept' }];
-    const filters = [days(sql), { ...regions(), options: written }];
-    const { _id } = await aDashboard(company.as, [rows], { filters });
+    const writtenOptions = [{ label: 'All', value: 'kept' }];
+    const filters = [makeDaysFilter(sql), { ...makeRegionsFilter(), options: writtenOptions }];
+    const { _id } = await postDashboard(company.as, [rows], { filters });
     // As they could be written down before.
     await selectRow(`update dashboards set filters = replace(filters, 'kept', '') where id = ?`, _id);
-    const { token, id } = await aShare(company, _id, {
+    const { token, id } = await createShare(company, _id, {
       share_filter_policies: [policy('regions', 'selectable', ['kept', 'north'])],
     });
     await selectRow(
       `update dashboard_shares set filter_policies = replace(filter_policies, 'kept', '') where id = ?`,
       id,
     );
-    expect(daysOf(await linkOf(token).options('regions'))).toEqual(['north']);
-    const free = linkOf((await aShare(company, _id)).token);
-    expect([daysOf(await free.options('day')), daysOf(await free.options('regions'))]).toEqual([['a'], []]);
+    expect(listDays(await makeShareRoutes(token).options('regions'))).toEqual(['north']);
+    const unrestrictedLink = makeShareRoutes((await createShare(company, _id)).token);
+    expect([
+      listDays(await unrestrictedLink.options('day')),
+      listDays(await unrestrictedLink.options('regions')),
+    ]).toEqual([['a'], []]);
   });
 
-  it('are refused with an empty or null value in written options or in a policy', async () => {
-    const { _id } = await aDashboard(company.as, [rows], { filters: [regions()] });
+  it('are refused with an empty or null value in listed options or in a policy', async () => {
+    const { _id } = await postDashboard(company.as, [rows], { filters: [makeRegionsFilter()] });
     for (const value of ['', null]) {
-      const filters = [{ ...regions(), options: [{ label: 'All', value }] }];
+      const filters = [{ ...makeRegionsFilter(), options: [{ label: 'All', value }] }];
       const share_filter_policies = [{ ...policy('regions', 'selectable', []), allowed_values: ['north', value] }];
-      const grants = [{ ...dashboardGrant(_id), filter_policies: share_filter_policies }];
+      const grants = [{ ...makeDashboardGrant(_id), filter_policies: share_filter_policies }];
       const shares = `/api/v1/dashboards/${_id}/shares`;
       for (const [answer, field] of [
         [await company.as.post(DASHBOARDS_PATH, { json: { name: 'None', filters } }), 'filters.0.options'],
@@ -188,55 +212,64 @@ describe('the filter options that SQL computes', () => {
     }
   });
 
-  it('are refused when their SQL would show what a locked filter hides', async () => {
+  it('are refused when their SQL would show rows that a locked filter hides', async () => {
     for (const sql of [
       'SELECT day FROM sales',
       // The clause is dropped, since one of its parameters has no value.
       'SELECT day FROM sales WHERE true [[AND region = ANY({{regions}}) AND amount >= {{least}}]]',
     ]) {
-      const filters = [regions(), parameter('least', 'number'), days(sql)];
-      const { _id } = await aDashboard(company.as, [rows], { filters });
+      const filters = [makeRegionsFilter(), makeParameter('least', 'number'), makeDaysFilter(sql)];
+      const { _id } = await postDashboard(company.as, [rows], { filters });
       for (const viewer of Object.values(await createViewers(_id, 'day'))) {
-        expect(daysOf(await viewer.options('day'))).toEqual([403, DISABLED]);
+        expect(listDays(await viewer.options('day'))).toEqual([403, DISABLED_CODE]);
       }
     }
   });
 
-  it('are those that a policy lists, when their SQL would show more', async () => {
+  it('are the values that a policy lists, when their SQL would show more', async () => {
     const sql = "SELECT day, 'region ' || region FROM sales";
-    const { _id } = await aDashboard(company.as, [rows], { filters: [regions(), days(sql)] });
+    const { _id } = await postDashboard(company.as, [rows], { filters: [makeRegionsFilter(), makeDaysFilter(sql)] });
     const policies = [policy('regions', 'locked', ['north']), policy('day', 'selectable', ['2024-01-06'], 'select')];
-    const { token } = await aShare(company, _id, { share_filter_policies: policies });
-    expect((await linkOf(token).options('day')).body).toEqual({
+    const { token } = await createShare(company, _id, { share_filter_policies: policies });
+    expect((await makeShareRoutes(token).options('day')).body).toEqual({
       filter_slug: 'day',
       options: [{ value: '2024-01-06', label: '2024-01-06' }],
       source: 'policy',
     });
   });
 
-  it('may use other filters of the dashboard as parameters, and nothing else', async () => {
-    const create = (filters: unknown[]) => company.as.post(DASHBOARDS_PATH, { json: { name: 'Options', filters } });
-    expect((await create([regions(), days('SELECT day FROM sales [[WHERE region = ANY({{regions}})]]')])).status).toBe(
-      201,
-    );
+  it('may use other filters of the dashboard as parameters, but no other parameters', async () => {
+    const createTestDashboard = (filters: unknown[]) =>
+      company.as.post(DASHBOARDS_PATH, { json: { name: 'Options', filters } });
+    expect(
+      (
+        await createTestDashboard([
+          makeRegionsFilter(),
+          makeDaysFilter('SELECT day FROM sales [[WHERE region = ANY({{regions}})]]'),
+        ])
+      ).status,
+    ).toBe(201);
     for (const sql of [
       'SELECT day FROM sales [[WHERE day::text = {{day}}]]',
       'SELECT day FROM sales [[WHERE x = {{nothing}}]]',
     ]) {
-      const { status, body } = await create([regions(), days(sql)]);
+      const { status, body } = await createTestDashboard([makeRegionsFilter(), makeDaysFilter(sql)]);
       expect([status, body.details[0].field]).toEqual([422, 'filters.1.options.sql']);
     }
   });
 
   it('refuse a policy of several values if their SQL compares a single value', async () => {
-    const filters = [parameter('region', 'select'), days('SELECT day FROM sales WHERE region = {{region}}')];
-    const { _id } = await aDashboard(company.as, [total], { filters });
+    const filters = [
+      makeParameter('region', 'select'),
+      makeDaysFilter('SELECT day FROM sales WHERE region = {{region}}'),
+    ];
+    const { _id } = await postDashboard(company.as, [total], { filters });
     const share = (...values: string[]) =>
       company.as.post(`/api/v1/dashboards/${_id}/shares`, {
         json: { share_type: 'link', share_filter_policies: [policy('region', 'selectable', values, 'select')] },
       });
     expect((await share('north', 'south')).status).toBe(422);
     const { body } = await share('north');
-    expect(daysOf(await linkOf(body.token).options('day'))).toEqual(['2024-01-01', '2024-01-02']);
+    expect(listDays(await makeShareRoutes(body.token).options('day'))).toEqual(['2024-01-01', '2024-01-02']);
   });
 });

@@ -1,28 +1,41 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { createEmbed, createSigningKey, hostToken, makeEmbedRoutes } from '../embeds/support.ts';
-import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
-import { aSalesDashboard, aShare, linkOf, policy, regionsOf, someSales } from '../shares/support.ts';
-import { type ApiResponse, call } from '../support/api.ts';
+import { createEmbedToken, createSigningKey, hostToken, makeEmbedRoutes } from '../embeds/support.ts';
+import {
+  addContextMember,
+  createShareContext,
+  makeDashboardGrant,
+  makePortalRoutes,
+  signInOutsider,
+} from '../share-portal/support.ts';
+import {
+  createSalesDashboard,
+  createSalesTable,
+  createShare,
+  listDistinctRegions,
+  makeShareRoutes,
+  policy,
+} from '../shares/support.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
 import { createRandom } from '../support/random.ts';
-import { aProvisionedCompany } from '../support/worlds.ts';
-import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
+import { createProvisionedCompany } from '../support/worlds.ts';
+import { makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
-/** How many requests: 250, or as many as INTERLEAVED_REQUESTS says, since ten thousand take minutes. */
-const REQUESTS = inject('interleavedRequests');
+/** The number of requests: 250, or as many as INTERLEAVED_REQUESTS says, since ten thousand take minutes. */
+const REQUEST_COUNT = inject('interleavedRequests');
 const CONCURRENCY = 8;
-const SEED = 20_240_229;
+const RANDOM_SEED = 20_240_229;
 const REGIONS = ['north', 'south', 'east'];
 
-/** A viewer: what may be seen, what may be asked for, and how to ask. */
-interface Viewer {
+/** A viewer: the regions that the viewer may see and choose, and how the viewer executes the dashboard. */
+interface TestViewer {
   name: string;
   allowed: string[];
-  /** Whether regions may be chosen, or none may be sent. */
-  chooses: boolean;
+  /** Whether the viewer may choose regions; otherwise no parameters may be sent. */
+  mayChoose: boolean;
   execute(parameters: Record<string, unknown>): Promise<ApiResponse>;
 }
 
-/** The rows of a CSV without quotes. */
+/** Splits a CSV without quotes into rows. */
 const splitLines = (csv: string): string[][] =>
   csv
     .trim()
@@ -30,88 +43,99 @@ const splitLines = (csv: string): string[][] =>
     .slice(1)
     .map((line) => line.split(','));
 
-const viewers: Viewer[] = [];
+const testViewers: TestViewer[] = [];
 beforeAll(async () => {
   // Two companies whose tables have the same names and other rows: theirs must not be mixed up either.
-  const [company, other] = [await aProvisionedCompany(), await aProvisionedCompany()];
-  await someSales(company);
-  const { dashboard, rows } = await aSalesDashboard(company);
+  const [company, other] = [await createProvisionedCompany(), await createProvisionedCompany()];
+  await createSalesTable(company);
+  const { dashboard, rows } = await createSalesDashboard(company);
   const id = dashboard._id;
 
   const subsets = [REGIONS, ...REGIONS.map((one) => [one]), ['north', 'east'], ['south', 'east']];
   for (const values of subsets) {
     for (const mode of ['selectable', 'locked']) {
-      const share = await aShare(company, id, { share_filter_policies: [policy('regions', mode, values)] });
-      const link = linkOf(share.token);
-      viewers.push({
+      const share = await createShare(company, id, { share_filter_policies: [policy('regions', mode, values)] });
+      const link = makeShareRoutes(share.token);
+      testViewers.push({
         name: `link ${mode} ${values}`,
         allowed: values,
-        chooses: mode === 'selectable',
+        mayChoose: mode === 'selectable',
         execute: link.execute,
       });
     }
-    const open = await createEmbed(company, 'dashboards', id, {
+    const openEmbed = await createEmbedToken(company, 'dashboards', id, {
       fixed_params: { regions: values },
       allow_downloads: true,
     });
     const file = async (parameters: Record<string, unknown>) => {
       const query = `format=csv&visualization_id=${rows._id}`;
-      const answer = await call('POST', `/api/embed/d/${open}/execute?${query}`, { json: { parameters } });
+      const answer = await callApi('POST', `/api/embed/d/${openEmbed}/execute?${query}`, { json: { parameters } });
       return {
         ...answer,
         body: answer.status === 200 ? { results: [{ rows: splitLines(answer.body) }] } : answer.body,
       };
     };
-    viewers.push({ name: `download ${values}`, allowed: values, chooses: false, execute: file });
-    const fixed = makeEmbedRoutes(
+    testViewers.push({ name: `download ${values}`, allowed: values, mayChoose: false, execute: file });
+    const fixedEmbed = makeEmbedRoutes(
       'd',
-      await createEmbed(company, 'dashboards', id, { fixed_params: { regions: values } }),
+      await createEmbedToken(company, 'dashboards', id, { fixed_params: { regions: values } }),
     );
-    viewers.push({ name: `embed ${values}`, allowed: values, chooses: false, execute: fixed.execute });
-    const token = await createEmbed(company, 'visualizations', rows._id, { fixed_params: { regions: values } });
-    const alone = async (parameters: Record<string, unknown>) => {
+    testViewers.push({ name: `embed ${values}`, allowed: values, mayChoose: false, execute: fixedEmbed.execute });
+    const token = await createEmbedToken(company, 'visualizations', rows._id, { fixed_params: { regions: values } });
+    const executeAlone = async (parameters: Record<string, unknown>) => {
       const answer = await makeEmbedRoutes('v', token).execute(parameters);
       return { ...answer, body: answer.status === 200 ? { results: [answer.body.result] } : answer.body };
     };
-    viewers.push({ name: `visualization ${values}`, allowed: values, chooses: false, execute: alone });
+    testViewers.push({ name: `visualization ${values}`, allowed: values, mayChoose: false, execute: executeAlone });
     const email = `${values.join('-')}@viewer.test`;
-    const context = await aContext(company, [dashboardGrant(id, [policy('regions', 'selectable', REGIONS)])], [email]);
-    await aShare(company, id, {
+    const context = await createShareContext(
+      company,
+      [makeDashboardGrant(id, [policy('regions', 'selectable', REGIONS)])],
+      [email],
+    );
+    await createShare(company, id, {
       share_context_id: context.id,
       share_filter_policies: [policy('regions', 'selectable', values)],
     });
-    const { as } = await anOutsider(company, email);
-    viewers.push({
+    const { as } = await signInOutsider(company, email);
+    testViewers.push({
       name: `portal ${values}`,
       allowed: values,
-      chooses: true,
-      execute: inPortal(as, context.id, id).execute,
+      mayChoose: true,
+      execute: makePortalRoutes(as, context.id, id).execute,
     });
   }
   // Of one dashboard, whose filter is what an attribute of the viewer says.
   const key = await createSigningKey(company);
-  const regions = await aVisualization(company.as, 'SELECT region, amount FROM sales WHERE region = ANY({{regions}})', {
-    parameters: [{ ...parameter('regions', 'multi_select'), viewer_attribute: 'region' }],
-  });
-  const decided = await aDashboard(company.as, [regions], { filters: [] });
+  const regions = await postVisualization(
+    company.as,
+    'SELECT region, amount FROM sales WHERE region = ANY({{regions}})',
+    {
+      parameters: [{ ...makeParameter('regions', 'multi_select'), viewer_attribute: 'region' }],
+    },
+  );
+  const attributeDashboard = await postDashboard(company.as, [regions], { filters: [] });
   for (const values of subsets) {
     const attributes = { region: values };
     const viewer = { id: values.join('-'), attributes };
-    const embed = makeEmbedRoutes('d', await createEmbed(company, 'dashboards', decided._id, { viewer }));
-    const signed = makeEmbedRoutes('d', await hostToken(key, { dashboard_id: decided._id, viewer }));
-    const context = await aContext(company, [dashboardGrant(decided._id)]);
+    const embed = makeEmbedRoutes(
+      'd',
+      await createEmbedToken(company, 'dashboards', attributeDashboard._id, { viewer }),
+    );
+    const signedEmbed = makeEmbedRoutes('d', await hostToken(key, { dashboard_id: attributeDashboard._id, viewer }));
+    const context = await createShareContext(company, [makeDashboardGrant(attributeDashboard._id)]);
     const email = `${values.join('-')}@decided.test`;
-    await aMember(company.as, context.id, { member_type: 'external_email', email, attributes });
-    const { as } = await anOutsider(company, email);
+    await addContextMember(company.as, context.id, { member_type: 'external_email', email, attributes });
+    const { as } = await signInOutsider(company, email);
     for (const [name, { execute }] of Object.entries({
       embed,
-      signed,
-      portal: inPortal(as, context.id, decided._id),
+      signed: signedEmbed,
+      portal: makePortalRoutes(as, context.id, attributeDashboard._id),
     })) {
-      viewers.push({ name: `${name} decided by ${values}`, allowed: values, chooses: false, execute });
+      testViewers.push({ name: `${name} decided by ${values}`, allowed: values, mayChoose: false, execute });
     }
   }
-  const elsewhere = await aSalesDashboard(other);
+  const otherDashboard = await createSalesDashboard(other);
   await other.as.post('/v1/managed-tables', {
     json: {
       display_name: 'sales',
@@ -122,32 +146,37 @@ beforeAll(async () => {
       ],
     },
   });
-  const empty = linkOf((await aShare(other, elsewhere.dashboard._id)).token);
-  viewers.push({ name: 'another company', allowed: [], chooses: true, execute: empty.execute });
+  const emptyLink = makeShareRoutes((await createShare(other, otherDashboard.dashboard._id)).token);
+  testViewers.push({ name: 'another company', allowed: [], mayChoose: true, execute: emptyLink.execute });
 }, 120_000);
 
 describe('viewers with different restrictions who send requests in any order', () => {
-  it(`never see another’s rows, in ${REQUESTS} requests`, async () => {
-    const random = createRandom(SEED);
-    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
-    let cached = 0;
-    const ask = async () => {
-      const viewer = pick(viewers);
-      const chosen = REGIONS.filter(() => random() < 0.4);
-      const parameters = random() < 0.5 ? {} : { regions: chosen };
+  it(`never see another’s rows, in ${REQUEST_COUNT} requests`, async () => {
+    const random = createRandom(RANDOM_SEED);
+    const pickRandom = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+    let cachedCount = 0;
+    const sendRandomRequest = async () => {
+      const viewer = pickRandom(testViewers);
+      const chosenRegions = REGIONS.filter(() => random() < 0.4);
+      const parameters = random() < 0.5 ? {} : { regions: chosenRegions };
       const { status, body } = await viewer.execute(parameters);
-      const sent = 'regions' in parameters ? chosen : null;
-      const said = `${viewer.name} asks for ${sent}`;
-      if (sent !== null && !viewer.chooses) return expect([said, status]).toEqual([said, 403]);
-      const isOutside = sent?.some((region) => viewer.allowed.length > 0 && !viewer.allowed.includes(region));
-      if (isOutside) return expect([said, status]).toEqual([said, 403]);
-      const expected = viewer.allowed.filter((region) => !sent?.length || sent.includes(region)).sort();
-      expect([said, status, body.results && regionsOf(body)]).toEqual([said, 200, expected]);
-      if (body.results[0].cached) cached += 1;
+      const sentRegions = 'regions' in parameters ? chosenRegions : null;
+      const requestDescription = `${viewer.name} asks for ${sentRegions}`;
+      if (sentRegions !== null && !viewer.mayChoose)
+        return expect([requestDescription, status]).toEqual([requestDescription, 403]);
+      const isOutside = sentRegions?.some((region) => viewer.allowed.length > 0 && !viewer.allowed.includes(region));
+      if (isOutside) return expect([requestDescription, status]).toEqual([requestDescription, 403]);
+      const expected = viewer.allowed.filter((region) => !sentRegions?.length || sentRegions.includes(region)).sort();
+      expect([requestDescription, status, body.results && listDistinctRegions(body)]).toEqual([
+        requestDescription,
+        200,
+        expected,
+      ]);
+      if (body.results[0].cached) cachedCount += 1;
     };
-    for (let asked = 0; asked < REQUESTS; asked += CONCURRENCY)
-      await Promise.all(Array.from({ length: CONCURRENCY }, ask));
+    for (let requestCount = 0; requestCount < REQUEST_COUNT; requestCount += CONCURRENCY)
+      await Promise.all(Array.from({ length: CONCURRENCY }, sendRandomRequest));
     // Without answers from the cache this would show nothing.
-    expect(cached).toBeGreaterThan(REQUESTS / 10);
+    expect(cachedCount).toBeGreaterThan(REQUEST_COUNT / 10);
   }, 1_200_000);
 });

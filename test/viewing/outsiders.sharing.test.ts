@@ -1,37 +1,43 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createEmbed, makeEmbedRoutes } from '../embeds/support.ts';
-import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
-import { aSalesDashboard, aShare, linkOf, regionsIn, someSales } from '../shares/support.ts';
+import { createEmbedToken, makeEmbedRoutes } from '../embeds/support.ts';
+import { createShareContext, makeDashboardGrant, makePortalRoutes, signInOutsider } from '../share-portal/support.ts';
+import {
+  createSalesDashboard,
+  createSalesTable,
+  createShare,
+  listRegions,
+  makeShareRoutes,
+} from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { SQL_ATTACKS } from '../tenant-sql/sql-attacks.ts';
-import { aDashboard, aVisualization, parameter, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
+import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
 let company: Company;
-let sales: string;
+let salesTableId: string;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  sales = await someSales(company);
+  company = await createProvisionedCompany();
+  salesTableId = await createSalesTable(company);
 });
 
-/** A dashboard behind each door that outsiders come through. */
+/** Creates a dashboard's accesses for outsiders: link, embed and portal. */
 async function createViewerAccesses(dashboardId: string, allowed_params: string[] = []) {
-  const link = linkOf((await aShare(company, dashboardId)).token);
-  const embed = makeEmbedRoutes('d', await createEmbed(company, 'dashboards', dashboardId, { allowed_params }));
+  const link = makeShareRoutes((await createShare(company, dashboardId)).token);
+  const embed = makeEmbedRoutes('d', await createEmbedToken(company, 'dashboards', dashboardId, { allowed_params }));
   const email = `${dashboardId}@outside.test`;
-  const context = await aContext(company, [dashboardGrant(dashboardId)], [email]);
-  const { as } = await anOutsider(company, email);
-  return { link, embed, portal: inPortal(as, context.id, dashboardId) };
+  const context = await createShareContext(company, [makeDashboardGrant(dashboardId)], [email]);
+  const { as } = await signInOutsider(company, email);
+  return { link, embed, portal: makePortalRoutes(as, context.id, dashboardId) };
 }
 
-const intact = async () => {
-  const { body } = await company.as.get(`/v1/managed-tables/${sales}/data`);
+const expectIntact = async () => {
+  const { body } = await company.as.get(`/v1/managed-tables/${salesTableId}/data`);
   expect(body.total).toBe(6);
 };
 
 describe('an answer to an outsider', () => {
-  /** What no answer may hold: SQL, names that no result shows, and what the database says. */
-  const TELLTALE =
+  /** Matches text that no answer may contain: SQL, names that no result shows, and messages of the database. */
+  const REVEALING_PATTERN =
     /select|generate_series|pg_|secret|hint|division|column|relation|position|postgres|statement|memory|schema/i;
 
   const CONCURRENT_FAILURES = [
@@ -41,91 +47,102 @@ describe('an answer to an outsider', () => {
     'SELECT * FROM secret_table',
     'SELECT secret_function(1)',
   ];
-  /** Ten seconds, a gigabyte of rows, a value beyond what PostgreSQL makes and one beyond what we take: each through one door. */
-  const COSTLY = [
+  /**
+   * Failing SQL of high cost, each sent through one access: ten seconds, a gigabyte of rows, a value beyond PostgreSQL's limit
+   * and a value beyond ours.
+   */
+  const COSTLY_FAILURES = [
     'SELECT count(*) AS secret FROM pg_sleep(60) AS secret',
     "SELECT repeat('secret', 1000000) AS secret FROM generate_series(1, 200)",
     "SELECT repeat('secret', 200000000) AS secret",
     "SELECT string_agg(repeat('secret', 1000000), '') AS secret FROM generate_series(1, 5)",
   ];
-  const FAILING = [...CONCURRENT_FAILURES, ...COSTLY];
-  const DOORS = ['link', 'embed', 'portal'] as const;
+  const ALL_FAILURES = [...CONCURRENT_FAILURES, ...COSTLY_FAILURES];
+  const ACCESS_NAMES = ['link', 'embed', 'portal'] as const;
 
   it('reveals nothing of SQL that fails, never ends or returns a gigabyte, through link, embed or portal', async () => {
-    const made = [];
-    for (const sql of CONCURRENT_FAILURES) made.push(await aVisualization(company.as, sql));
-    const costly = [];
-    for (const sql of COSTLY) costly.push(await aVisualization(company.as, sql));
-    const fine = await aVisualization(company.as, 'SELECT count(*) AS n FROM sales');
-    const doors = [];
-    for (const [at, name] of DOORS.entries()) {
-      const charts = [...made, ...costly.filter((_, of) => of % DOORS.length === at), fine];
-      const { _id } = await aDashboard(company.as, charts, { cache_seconds: 0 });
-      doors.push((await createViewerAccesses(_id))[name]);
+    const createdCharts = [];
+    for (const sql of CONCURRENT_FAILURES) createdCharts.push(await postVisualization(company.as, sql));
+    const costlyCharts = [];
+    for (const sql of COSTLY_FAILURES) costlyCharts.push(await postVisualization(company.as, sql));
+    const validChart = await postVisualization(company.as, 'SELECT count(*) AS n FROM sales');
+    const viewerAccesses = [];
+    for (const [at, name] of ACCESS_NAMES.entries()) {
+      const charts = [...createdCharts, ...costlyCharts.filter((_, of) => of % ACCESS_NAMES.length === at), validChart];
+      const { _id } = await postDashboard(company.as, charts, { cache_seconds: 0 });
+      viewerAccesses.push((await createViewerAccesses(_id))[name]);
     }
-    const started = performance.now();
-    const answers: ApiResponse[] = await Promise.all(doors.map((door) => door.execute()));
-    expect(performance.now() - started).toBeLessThan(40_000);
+    const startedAt = performance.now();
+    const answers: ApiResponse[] = await Promise.all(viewerAccesses.map((viewerAccess) => viewerAccess.execute()));
+    expect(performance.now() - startedAt).toBeLessThan(40_000);
     for (const { status, body } of answers) {
       expect(status).toBe(200);
-      const failed = body.results.slice(0, -1);
-      for (const { error, row_count, truncated } of failed) {
+      const failedResults = body.results.slice(0, -1);
+      for (const { error, row_count, truncated } of failedResults) {
         // A result that is too large may be truncated instead.
         if (truncated) expect(row_count).toBeLessThan(200);
         else expect(error).toEqual({ error_code: 'DB_QUERY_ERROR', message: expect.any(String) });
       }
-      expect(failed.filter(({ error }: { error?: object }) => error).length).toBeGreaterThanOrEqual(failed.length - 1);
-      const said = failed.map(({ error }: { error?: { message: string } }) => error?.message ?? '').join('\n');
-      expect(said).not.toMatch(TELLTALE);
+      expect(failedResults.filter(({ error }: { error?: object }) => error).length).toBeGreaterThanOrEqual(
+        failedResults.length - 1,
+      );
+      const errorMessages = failedResults
+        .map(({ error }: { error?: { message: string } }) => error?.message ?? '')
+        .join('\n');
+      expect(errorMessages).not.toMatch(REVEALING_PATTERN);
       expect(body.results.at(-1).rows).toEqual([[6]]);
     }
   });
 
   it('reveals nothing of filter option SQL that fails, never ends or returns a gigabyte', async () => {
-    const chart = await aVisualization(company.as, 'SELECT region FROM sales WHERE true [[AND region = ANY({{a}})]]', {
-      parameters: [parameter('a', 'multi_select')],
-    });
-    const filters = FAILING.map((sql, at) => ({ ...parameter(`f${at}`, 'multi_select'), options: { sql } }));
-    const { _id } = await aDashboard(company.as, [chart], { filters });
+    const chart = await postVisualization(
+      company.as,
+      'SELECT region FROM sales WHERE true [[AND region = ANY({{a}})]]',
+      {
+        parameters: [makeParameter('a', 'multi_select')],
+      },
+    );
+    const filters = ALL_FAILURES.map((sql, at) => ({ ...makeParameter(`f${at}`, 'multi_select'), options: { sql } }));
+    const { _id } = await postDashboard(company.as, [chart], { filters });
     const { link, embed, portal } = await createViewerAccesses(
       _id,
       filters.map(({ slug }) => slug),
     );
-    const asked = filters.flatMap(({ slug }, at) =>
-      [link, embed, portal].slice(at % 3, (at % 3) + 1).map((door) => door.options(slug)),
+    const optionRequests = filters.flatMap(({ slug }, at) =>
+      [link, embed, portal].slice(at % 3, (at % 3) + 1).map((viewerAccess) => viewerAccess.options(slug)),
     );
-    for (const { status, body } of await Promise.all(asked)) {
+    for (const { status, body } of await Promise.all(optionRequests)) {
       if (status === 200) expect(body.options.length).toBeLessThan(200);
       else {
         expect([status, body.error_code]).toEqual([422, 'DB_QUERY_ERROR']);
-        expect(JSON.stringify(body)).not.toMatch(TELLTALE);
+        expect(JSON.stringify(body)).not.toMatch(REVEALING_PATTERN);
       }
     }
   });
 
   it(`reveals nothing of ${SQL_ATTACKS.length} SQL attacks written into a dashboard, none of which succeeds`, async () => {
-    const made: { _id: string }[] = [];
+    const createdCharts: { _id: string }[] = [];
     for (const sql of SQL_ATTACKS) {
       const { status, body } = await company.as.post(VISUALIZATIONS_PATH, { json: { name: 'Attack', sql } });
-      if (status === 201) made.push(body);
+      if (status === 201) createdCharts.push(body);
       else expect([sql, status, body.error]).toEqual([sql, 422, 'VALIDATION_ERROR']);
     }
-    expect(made.length).toBeGreaterThan(SQL_ATTACKS.length - 10);
-    for (let from = 0; from < made.length; from += 40) {
-      const { _id } = await aDashboard(company.as, made.slice(from, from + 40));
-      const { status, body } = await linkOf((await aShare(company, _id)).token).execute();
+    expect(createdCharts.length).toBeGreaterThan(SQL_ATTACKS.length - 10);
+    for (let from = 0; from < createdCharts.length; from += 40) {
+      const { _id } = await postDashboard(company.as, createdCharts.slice(from, from + 40));
+      const { status, body } = await makeShareRoutes((await createShare(company, _id)).token).execute();
       expect(status).toBe(200);
       for (const result of body.results) {
         expect(result).toMatchObject({ error: { error_code: 'DB_QUERY_ERROR' } });
-        expect(result.error.message).not.toMatch(TELLTALE);
+        expect(result.error.message).not.toMatch(REVEALING_PATTERN);
       }
     }
-    await intact();
+    await expectIntact();
   });
 });
 
 describe('the SQL of a shared dashboard', () => {
-  const VALUES = [
+  const INJECTION_VALUES = [
     "'",
     "''",
     '"',
@@ -182,21 +199,21 @@ describe('the SQL of a shared dashboard', () => {
     'x'.repeat(1000),
   ];
 
-  it(`is injected by none of ${VALUES.length} values that an outsider sends as value, parameter name or search`, async () => {
-    const { dashboard } = await aSalesDashboard(company);
+  it(`is injected by none of ${INJECTION_VALUES.length} values that an outsider sends as value, parameter name or search`, async () => {
+    const { dashboard } = await createSalesDashboard(company);
     const { link, embed, portal } = await createViewerAccesses(dashboard._id, ['regions', 'region', 'days']);
-    for (const [at, value] of VALUES.entries()) {
-      const door = [link, embed, portal][at % 3] as typeof link;
+    for (const [at, value] of INJECTION_VALUES.entries()) {
+      const viewerAccess = [link, embed, portal][at % 3] as typeof link;
       const [list, one, day, name, options] = await Promise.all([
-        door.execute({ regions: [value] }),
-        door.execute({ region: value }),
-        door.execute({ days: { from: value } }),
-        door.execute({ [value]: 'north' }),
-        door.options('regions', encodeURIComponent(value.slice(0, 200))),
+        viewerAccess.execute({ regions: [value] }),
+        viewerAccess.execute({ region: value }),
+        viewerAccess.execute({ days: { from: value } }),
+        viewerAccess.execute({ [value]: 'north' }),
+        viewerAccess.options('regions', encodeURIComponent(value.slice(0, 200))),
       ]);
       for (const { status, body } of [list, one]) {
         expect([value, status, body.results?.[0].error]).toEqual([value, 200, undefined]);
-        expect([value, regionsIn(body)]).toEqual([value, []]);
+        expect([value, listRegions(body)]).toEqual([value, []]);
       }
       expect([value, day.status, day.body.error_code]).toEqual([value, 422, 'VALIDATION_ERROR']);
       // An embed tells nobody which names there are.
@@ -204,36 +221,42 @@ describe('the SQL of a shared dashboard', () => {
       expect([value, name.status, name.body.error_code]).toEqual([value, ...refusal]);
       expect([value, options.status, options.body.options]).toEqual([value, 200, []]);
     }
-    await intact();
+    await expectIntact();
   });
 });
 
 describe('the body of a request to execute a dashboard', () => {
-  const send = async (door: { execute(parameters: unknown, more: object): Promise<ApiResponse> }, body: string) =>
-    door.execute(undefined, { json: undefined, body, headers: { 'content-type': 'application/json' } });
+  const sendBody = async (
+    viewerAccess: { execute(parameters: unknown, more: object): Promise<ApiResponse> },
+    body: string,
+  ) => viewerAccess.execute(undefined, { json: undefined, body, headers: { 'content-type': 'application/json' } });
 
   it('causes no server error, however deeply nested, repeated or malformed it is', async () => {
-    const { dashboard } = await aSalesDashboard(company);
+    const { dashboard } = await createSalesDashboard(company);
     const { link, embed } = await createViewerAccesses(dashboard._id, ['regions']);
-    const deep = (value: string, depth: number) => `${'['.repeat(depth)}${value}${']'.repeat(depth)}`;
-    for (const door of [link, embed]) {
+    const makeNested = (value: string, depth: number) => `${'['.repeat(depth)}${value}${']'.repeat(depth)}`;
+    for (const viewerAccess of [link, embed]) {
       for (const value of ['1', '1e400', '12345678901234567890']) {
-        const body = `{"parameters":{"regions":${deep(value, 200_000)}}}`;
-        expect([400, 422]).toContain((await send(door, body)).status);
+        const body = `{"parameters":{"regions":${makeNested(value, 200_000)}}}`;
+        expect([400, 422]).toContain((await sendBody(viewerAccess, body)).status);
       }
-      expect((await send(door, `{"parameters":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}`)).status).toBe(400);
-      const unknown = await send(door, `{"parameters":${'{"a":'.repeat(20)}1${'}'.repeat(20)}}`);
-      expect(unknown.status).toBe(door === embed ? 403 : 422);
+      expect(
+        (await sendBody(viewerAccess, `{"parameters":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}`)).status,
+      ).toBe(400);
+      const unknownParameter = await sendBody(viewerAccess, `{"parameters":${'{"a":'.repeat(20)}1${'}'.repeat(20)}}`);
+      expect(unknownParameter.status).toBe(viewerAccess === embed ? 403 : 422);
       // The last of several members of one name counts, as everywhere in JSON.
-      const twice = await send(door, '{"parameters":{"regions":["east"],"regions":["north"]}}');
-      expect([twice.status, regionsIn(twice.body)]).toEqual([200, ['north', 'north']]);
-      const again = await send(door, '{"parameters":{"regions":["north","north"]}}');
-      expect(regionsIn(again.body)).toEqual(['north', 'north']);
-      expect((await send(door, '')).status).toBe(200);
+      const repeatedKey = await sendBody(viewerAccess, '{"parameters":{"regions":["east"],"regions":["north"]}}');
+      expect([repeatedKey.status, listRegions(repeatedKey.body)]).toEqual([200, ['north', 'north']]);
+      const repeatedValue = await sendBody(viewerAccess, '{"parameters":{"regions":["north","north"]}}');
+      expect(listRegions(repeatedValue.body)).toEqual(['north', 'north']);
+      expect((await sendBody(viewerAccess, '')).status).toBe(200);
       for (const body of ['{', '[]', 'null', '"x"', '{"parameters":[[[]]]}']) {
-        expect([400, 422]).toContain((await send(door, body)).status);
+        expect([400, 422]).toContain((await sendBody(viewerAccess, body)).status);
       }
-      expect((await send(door, `{"parameters":{"regions":["${'x'.repeat(1_100_000)}"]}}`)).status).toBe(413);
+      expect((await sendBody(viewerAccess, `{"parameters":{"regions":["${'x'.repeat(1_100_000)}"]}}`)).status).toBe(
+        413,
+      );
     }
   });
 });

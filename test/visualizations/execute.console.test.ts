@@ -1,32 +1,32 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runBehindApi } from '../managed-tables/support.ts';
-import { aGroup, aPolicy, deny, must, signed } from '../support/signed.ts';
-import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aVisualization, parameter, someSales, VISUALIZATIONS_PATH } from './support.ts';
+import { createPolicyGroup, createSignedCaller, expectSuccess, makeDeny, storePolicy } from '../support/signed.ts';
+import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/worlds.ts';
+import { createSalesTable, makeParameter, postVisualization, VISUALIZATIONS_PATH } from './support.ts';
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
-  await someSales(company);
+  company = await createProvisionedCompany();
+  await createSalesTable(company);
 });
 
-const execute = (id: string, json: unknown = {}, as = company.as) =>
+const executeVisualization = (id: string, json: unknown = {}, as = company.as) =>
   as.post(`${VISUALIZATIONS_PATH}/${id}/execute`, { json });
-const executeSql = async (sql: string, json: unknown = {}, more: Record<string, unknown> = {}) =>
-  execute((await aVisualization(company.as, sql, more))._id, json);
+const executeSql = async (sql: string, json: unknown = {}, otherFields: Record<string, unknown> = {}) =>
+  executeVisualization((await postVisualization(company.as, sql, otherFields))._id, json);
 
 describe('the execution of a visualization', () => {
-  it('answers with columns and rows', async () => {
-    const made = await aVisualization(
+  it('returns columns and rows', async () => {
+    const createdChart = await postVisualization(
       company.as,
       'SELECT region, sum(amount) AS total FROM sales GROUP BY 1 ORDER BY 1',
     );
-    const { status, body } = await execute(made._id);
+    const { status, body } = await executeVisualization(createdChart._id);
     expect([status, body]).toEqual([
       200,
       {
         result: {
-          visualization_id: made._id,
+          visualization_id: createdChart._id,
           columns: [
             { name: 'region', type: 'text' },
             { name: 'total', type: 'decimal' },
@@ -43,8 +43,8 @@ describe('the execution of a visualization', () => {
         },
       },
     ]);
-    const withoutBody = await company.as.post(`${VISUALIZATIONS_PATH}/${made._id}/execute`);
-    expect([withoutBody.status, withoutBody.body.result.row_count]).toEqual([200, 3]);
+    const bodilessExecution = await company.as.post(`${VISUALIZATIONS_PATH}/${createdChart._id}/execute`);
+    expect([bodilessExecution.status, bodilessExecution.body.result.row_count]).toEqual([200, 3]);
   });
 
   it('binds each kind of parameter with its type', async () => {
@@ -52,16 +52,16 @@ describe('the execution of a visualization', () => {
       [[AND region ILIKE '%' || {{part}} || '%']] [[AND amount > {{min}}]] [[AND day = {{day}}]]
       [[AND day >= {{period.from}}]] [[AND day <= {{period.to}}]]`;
     const parameters = [
-      parameter('one', 'select'),
-      parameter('some', 'multi_select'),
-      parameter('part', 'text'),
-      parameter('min', 'number'),
-      parameter('day', 'date'),
-      parameter('period', 'date_range'),
+      makeParameter('one', 'select'),
+      makeParameter('some', 'multi_select'),
+      makeParameter('part', 'text'),
+      makeParameter('min', 'number'),
+      makeParameter('day', 'date'),
+      makeParameter('period', 'date_range'),
     ];
-    const { _id } = await aVisualization(company.as, sql, { parameters });
-    const count = async (sent: Record<string, unknown>) =>
-      (await execute(_id, { parameters: sent })).body.result.rows[0][0];
+    const { _id } = await postVisualization(company.as, sql, { parameters });
+    const count = async (sentParameters: Record<string, unknown>) =>
+      (await executeVisualization(_id, { parameters: sentParameters })).body.result.rows[0][0];
     expect(await count({})).toBe(6);
     expect(await count({ one: 'south' })).toBe(3);
     expect(await count({ some: ['north', 'east'] })).toBe(3);
@@ -78,29 +78,29 @@ describe('the execution of a visualization', () => {
   });
 
   it('is refused to a caller who is denied getting the visualization', async () => {
-    const { _id } = await aVisualization(company.as, 'SELECT 1');
-    const { id, as } = await aUser(company, { can: ['visualizations:*'] });
-    expect((await execute(_id, {}, as)).status).toBe(200);
-    const group = await aGroup(company, await aPolicy(company, [deny('visualizations:get')]));
+    const { _id } = await postVisualization(company.as, 'SELECT 1');
+    const { id, as } = await createAllowedUser(company, { can: ['visualizations:*'] });
+    expect((await executeVisualization(_id, {}, as)).status).toBe(200);
+    const group = await createPolicyGroup(company, await storePolicy(company, [makeDeny('visualizations:get')]));
     const json = { principal_type: 'user', principal_id: id, account_id: company.accountId };
-    await must(signed(company.apiKey).post(`/groups/${group}/bindings`, { json }));
-    const { status, body } = await execute(_id, {}, as);
+    await expectSuccess(createSignedCaller(company.apiKey).post(`/groups/${group}/bindings`, { json }));
+    const { status, body } = await executeVisualization(_id, {}, as);
     expect([status, body.result]).toEqual([403, undefined]);
   });
 
   it('uses defaults unless null is sent, and refuses a missing required parameter', async () => {
     const sql = 'SELECT count(*) FROM sales WHERE true [[AND region = {{region}}]] [[AND amount >= {{min}}]]';
-    const withDefault = await aVisualization(company.as, sql, {
-      parameters: [parameter('region', 'select', { default: 'east' }), parameter('min', 'number')],
+    const defaultChart = await postVisualization(company.as, sql, {
+      parameters: [makeParameter('region', 'select', { default: 'east' }), makeParameter('min', 'number')],
     });
-    const count = async (sent: unknown) =>
-      (await execute(withDefault._id, { parameters: sent })).body.result.rows[0][0];
+    const count = async (sentParameters: unknown) =>
+      (await executeVisualization(defaultChart._id, { parameters: sentParameters })).body.result.rows[0][0];
     expect([await count({}), await count({ region: null }), await count({ region: 'south' })]).toEqual([1, 6, 3]);
-    const required = await aVisualization(company.as, sql, {
-      parameters: [parameter('region', 'select', { required: true }), parameter('min', 'number')],
+    const requiringChart = await postVisualization(company.as, sql, {
+      parameters: [makeParameter('region', 'select', { required: true }), makeParameter('min', 'number')],
     });
     for (const parameters of [undefined, {}, { region: null }, { region: '' }, { region: [] }]) {
-      const { status, body } = await execute(required._id, { parameters });
+      const { status, body } = await executeVisualization(requiringChart._id, { parameters });
       expect([status, body.error, body.details]).toEqual([
         422,
         'VALIDATION_ERROR',
@@ -109,50 +109,51 @@ describe('the execution of a visualization', () => {
     }
   });
 
-  it('refuses unknown parameters and values that do not fit', async () => {
-    const { _id } = await aVisualization(company.as, 'SELECT {{n}}, {{t}}', {
-      parameters: [parameter('n', 'number'), parameter('t', 'text')],
+  it('refuses unknown parameters and values that do not fit their parameters', async () => {
+    const { _id } = await postVisualization(company.as, 'SELECT {{n}}, {{t}}', {
+      parameters: [makeParameter('n', 'number'), makeParameter('t', 'text')],
     });
-    const deep = JSON.parse(`${'['.repeat(20)}${']'.repeat(20)}`);
+    const deepValue = JSON.parse(`${'['.repeat(20)}${']'.repeat(20)}`);
     for (const parameters of [
       { n: 'x' },
       { n: [1, 2] },
       { n: { a: 1 } },
-      { t: { deep } },
-      { t: deep },
+      { t: { deep: deepValue } },
+      { t: deepValue },
       { other: 1 },
       { n: '1; DROP TABLE sales' },
       { t: 'a\0b' },
       { t: 'x'.repeat(1001) },
     ]) {
-      const { status, body } = await execute(_id, { parameters });
+      const { status, body } = await executeVisualization(_id, { parameters });
       expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
     }
-    for (const parameters of [[], 'x', 7, null]) expect((await execute(_id, { parameters })).status).toBe(422);
-    const raw = (body: string) =>
+    for (const parameters of [[], 'x', 7, null])
+      expect((await executeVisualization(_id, { parameters })).status).toBe(422);
+    const executeRaw = (body: string) =>
       company.as.post(`${VISUALIZATIONS_PATH}/${_id}/execute`, {
         body,
         headers: { 'content-type': 'application/json' },
       });
-    expect((await raw('{"parameters": {"__proto__": {"n": 1}}}')).status).toBe(422);
-    expect((await raw('{"parameters": {"n": 1, "n": 2}}')).body.result.rows).toEqual([[2, null]]);
-    expect((await raw(`{"parameters": {"t": ${'['.repeat(100_000)}${']'.repeat(100_000)}}}`)).status).toBe(400);
-    expect((await raw('{"parameters": {"n": 12345678901234567890123}}')).body.result.rows[0][0]).toBe(
+    expect((await executeRaw('{"parameters": {"__proto__": {"n": 1}}}')).status).toBe(422);
+    expect((await executeRaw('{"parameters": {"n": 1, "n": 2}}')).body.result.rows).toEqual([[2, null]]);
+    expect((await executeRaw(`{"parameters": {"t": ${'['.repeat(100_000)}${']'.repeat(100_000)}}}`)).status).toBe(400);
+    expect((await executeRaw('{"parameters": {"n": 12345678901234567890123}}')).body.result.rows[0][0]).toBe(
       '12345678901234567890123',
     );
-    expect((await raw('{"parameters"')).body.error).toBe('INVALID_JSON');
-    const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`p${n}`, 1]));
-    expect((await execute(_id, { parameters: many })).body.details).toHaveLength(1);
+    expect((await executeRaw('{"parameters"')).body.error).toBe('INVALID_JSON');
+    const manyParameters = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`p${n}`, 1]));
+    expect((await executeVisualization(_id, { parameters: manyParameters })).body.details).toHaveLength(1);
   });
 
-  it('answers with 10,000 rows at most, and reports that there are more', async () => {
+  it('returns at most 10,000 rows, and reports that there are more', async () => {
     const { body } = await executeSql('SELECT g FROM generate_series(1, 20000) AS g');
     expect([body.result.row_count, body.result.rows.length, body.result.truncated]).toEqual([10_000, 10_000, true]);
   });
 
   it('reports a failed query in its result, with the database’s message to authors only', async () => {
-    const { _id } = await aVisualization(company.as, 'SELECT region::integer FROM sales');
-    const { status, body } = await execute(_id);
+    const { _id } = await postVisualization(company.as, 'SELECT region::integer FROM sales');
+    const { status, body } = await executeVisualization(_id);
     expect(status).toBe(200);
     expect(body.result).toEqual({
       visualization_id: _id,
@@ -160,8 +161,8 @@ describe('the execution of a visualization', () => {
       duration_ms: expect.any(Number),
       cached: false,
     });
-    const { as } = await aUser(company, { can: ['visualizations:execute'] });
-    expect((await execute(_id, {}, as)).body.result.error).toEqual({
+    const { as } = await createAllowedUser(company, { can: ['visualizations:execute'] });
+    expect((await executeVisualization(_id, {}, as)).body.result.error).toEqual({
       error_code: 'DB_QUERY_ERROR',
       message: 'The query failed.',
     });
@@ -184,20 +185,20 @@ describe('the execution of a visualization', () => {
   });
 
   it('reads only the company’s own tables, in their current state', async () => {
-    const other = await aProvisionedCompany();
-    const { _id } = await aVisualization(other.as, 'SELECT count(*) FROM sales');
-    expect((await execute(_id, {}, other.as)).body.result.error.error_code).toBe('DB_QUERY_ERROR');
-    await someSales(other);
-    expect((await execute(_id, {}, other.as)).body.result.rows).toEqual([[6]]);
+    const other = await createProvisionedCompany();
+    const { _id } = await postVisualization(other.as, 'SELECT count(*) FROM sales');
+    expect((await executeVisualization(_id, {}, other.as)).body.result.error.error_code).toBe('DB_QUERY_ERROR');
+    await createSalesTable(other);
+    expect((await executeVisualization(_id, {}, other.as)).body.result.rows).toEqual([[6]]);
     const { body } = await other.as.get('/v1/managed-tables');
     await other.as.delete(`/v1/managed-tables/${body.records[0]._id}`);
-    expect((await execute(_id, {}, other.as)).body.result.error.error_code).toBe('DB_QUERY_ERROR');
+    expect((await executeVisualization(_id, {}, other.as)).body.result.error.error_code).toBe('DB_QUERY_ERROR');
   });
 
-  it('needs a provisioned database', async () => {
-    const bare = await aCompany();
-    const { _id } = await aVisualization(bare.as, 'SELECT 1');
-    const { status, body } = await execute(_id, {}, bare.as);
+  it('requires a provisioned database', async () => {
+    const emptyCompany = await createOwnedCompany();
+    const { _id } = await postVisualization(emptyCompany.as, 'SELECT 1');
+    const { status, body } = await executeVisualization(_id, {}, emptyCompany.as);
     expect([status, body.error]).toEqual([400, 'MANAGED_DATABASE_NOT_PROVISIONED']);
   });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LOCALES } from '../../src/texts/locales.ts';
-import { isBackwards, PRESETS, presetRange, shownDate, typedDate } from '../../src/web/filters/dates.ts';
+import { formatDate, isBackwardsRange, makePresetRange, PRESETS, parseTypedDate } from '../../src/web/filters/dates.ts';
 
 describe('a date that people type', () => {
   it.each([
@@ -20,21 +20,21 @@ describe('a date that people type', () => {
     ['1/31', 'en', undefined],
     ['tomorrow', 'en', undefined],
     ['', 'en', undefined],
-  ] as const)('is read by the language: %j in %s', (text, locale, date) => {
-    expect(typedDate(text, locale)).toBe(date);
+  ] as const)('is parsed by the rules of its language: %j in %s', (text, locale, date) => {
+    expect(parseTypedDate(text, locale)).toBe(date);
   });
 
-  it('is read back as it is shown', () => {
-    const days = fc.date({ min: new Date('1000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
+  it('is parsed to the same date when it is shown and typed again', () => {
+    const arbitraryDays = fc.date({ min: new Date('1000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
     fc.assert(
-      fc.property(days, fc.constantFrom(...LOCALES), (day, locale) => {
+      fc.property(arbitraryDays, fc.constantFrom(...LOCALES), (day, locale) => {
         const date = day.toISOString().slice(0, 10);
-        expect(typedDate(shownDate(date, locale), locale)).toBe(date);
+        expect(parseTypedDate(formatDate(date, locale), locale)).toBe(date);
       }),
     );
-    expect(shownDate('2026-01-31', 'en')).toBe('01/31/2026');
-    expect(shownDate('2026-01-31', 'es')).toBe('31/01/2026');
-    expect(shownDate('soon', 'es')).toBe('soon');
+    expect(formatDate('2026-01-31', 'en')).toBe('01/31/2026');
+    expect(formatDate('2026-01-31', 'es')).toBe('31/01/2026');
+    expect(formatDate('soon', 'es')).toBe('soon');
   });
 });
 
@@ -47,20 +47,20 @@ describe('a preset date range', () => {
     ['month', '2024-02-01', '2024-02-29'],
     ['year', '2024-01-01', '2024-12-31'],
   ] as const)('covers the last days including today, or the month or the year: %s', (preset, from, to) => {
-    expect(presetRange(preset, leapDay)).toEqual({ from, to });
+    expect(makePresetRange(preset, leapDay)).toEqual({ from, to });
   });
 
   it('never ends before it begins', () => {
     fc.assert(
       fc.property(fc.date({ min: new Date('1970-01-01'), max: new Date('2100-01-01'), noInvalidDate: true }), (now) => {
-        for (const preset of PRESETS) expect(isBackwards(presetRange(preset, now))).toBe(false);
+        for (const preset of PRESETS) expect(isBackwardsRange(makePresetRange(preset, now))).toBe(false);
       }),
     );
-    expect(isBackwards({ from: '2026-02-01', to: '2026-01-31' })).toBe(true);
-    expect([isBackwards({ from: '2026-02-01' }), isBackwards({ to: '2026-01-31' }), isBackwards({})]).toEqual([
-      false,
-      false,
-      false,
-    ]);
+    expect(isBackwardsRange({ from: '2026-02-01', to: '2026-01-31' })).toBe(true);
+    expect([
+      isBackwardsRange({ from: '2026-02-01' }),
+      isBackwardsRange({ to: '2026-01-31' }),
+      isBackwardsRange({}),
+    ]).toEqual([false, false, false]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shownNumber, typedNumber } from '../../src/web/filters/numbers.ts';
+import { formatNumber, parseTypedNumber } from '../../src/web/filters/numbers.ts';
 
 describe('a number that is typed', () => {
   it.each([
@@ -15,8 +15,8 @@ describe('a number that is typed', () => {
     ['-12.345.678', 'es', '-12345678'],
     ['1 500,5', 'es', '1500.5'],
     ['many', 'en', 'many'],
-  ] as const)('is read by the language: %j in %s', (text, locale, value) => {
-    expect(typedNumber(text, locale)).toBe(value);
+  ] as const)('is parsed by the rules of its language: %j in %s', (text, locale, value) => {
+    expect(parseTypedNumber(text, locale)).toBe(value);
   });
 
   it.each([
@@ -25,8 +25,8 @@ describe('a number that is typed', () => {
     ['-2.5', 'es', '-2,5'],
     ['1500', 'es', '1500'],
     ['many.more', 'es', 'many.more'],
-  ] as const)('means the same when it is shown again: %j in %s', (value, locale, text) => {
-    expect(shownNumber(value, locale)).toBe(text);
-    expect(typedNumber(text, locale)).toBe(value);
+  ] as const)('has the same value when it is shown and typed again: %j in %s', (value, locale, text) => {
+    expect(formatNumber(value, locale)).toBe(text);
+    expect(parseTypedNumber(text, locale)).toBe(value);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewCell, ViewChart, ViewColumn } from '../../src/presentation/viewing.ts';
 import { cellTextOf, columnTextsOf, numberText, parseNumberStyle, periodTextOf } from '../../src/web/charts/format.ts';
-import { type Data, MAX_SLICES, makeClouds, makePlot, makeSlices } from '../../src/web/charts/plot.ts';
+import { MAX_SLICES, makePlot, makeScatterPlot, makeSlices, type ResultData } from '../../src/web/charts/plot.ts';
 
-const chart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
+const makeChart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
   type: 'line',
   x: null,
   y: [],
@@ -12,12 +12,12 @@ const chart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
   ...terms,
 });
 
-const data = (columns: [string, ViewColumn['type']][], ...rows: ViewCell[][]): Data => ({
+const data = (columns: [string, ViewColumn['type']][], ...rows: ViewCell[][]): ResultData => ({
   columns: columns.map(([name, type]) => ({ name, type })),
   rows,
 });
 
-const SALES = data(
+const SALES_DATA = data(
   [
     ['day', 'date'],
     ['region', 'text'],
@@ -32,8 +32,8 @@ const SALES = data(
 );
 
 describe('a plot', () => {
-  it('takes the first column without numbers for x, and each column of numbers for y, where the chart names none', () => {
-    const plot = makePlot(SALES, chart({}));
+  it('uses the first column without numbers for x, and each column of numbers for y, where the chart names no columns', () => {
+    const plot = makePlot(SALES_DATA, makeChart({}));
     expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 5, 2024', 'Jan 6, 2024', 'Jan 6, 2024', '(empty)']);
     expect(plot?.series.map(({ label }) => label)).toEqual(['amount', 'pieces']);
     expect(plot?.series[1]?.values).toEqual([3, null, 1, 1, 1]);
@@ -41,8 +41,8 @@ describe('a plot', () => {
     expect(plot?.series[1]?.pointAt(3)).toEqual({ day: '2024-01-06', region: 'South', amount: 0.5, pieces: 1 });
   });
 
-  it('has a position for every x and a line for every series, and adds up the values of one position', () => {
-    const plot = makePlot(SALES, chart({ x: 'day', y: ['amount'], series: 'region' }));
+  it('has a position for every x and a line for every series, and adds up the values at the same position', () => {
+    const plot = makePlot(SALES_DATA, makeChart({ x: 'day', y: ['amount'], series: 'region' }));
     expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 6, 2024', '(empty)']);
     expect(plot?.series.map(({ label, values }) => ({ label, values }))).toEqual([
       { label: 'South', values: [12345678901234568, 5, null] },
@@ -51,13 +51,13 @@ describe('a plot', () => {
     ]);
     // Of several rows a point has what they share, and their sum.
     expect(plot?.series[0]?.pointAt(1)).toEqual({ day: '2024-01-06', region: 'South', amount: 5 });
-    const both = makePlot(SALES, chart({ x: 'day', y: ['amount', 'pieces'], series: 'region' }));
-    expect(both?.series.map(({ label }) => label).slice(0, 2)).toEqual(['South · amount', 'South · pieces']);
+    const bothPlots = makePlot(SALES_DATA, makeChart({ x: 'day', y: ['amount', 'pieces'], series: 'region' }));
+    expect(bothPlots?.series.map(({ label }) => label).slice(0, 2)).toEqual(['South · amount', 'South · pieces']);
   });
 
   it('is not drawn when a column that the chart names is missing, or no column has numbers', () => {
     for (const terms of [{ x: 'month' }, { y: ['amount', 'profit'] }, { series: 'size' }]) {
-      expect(makePlot(SALES, chart(terms))).toBeUndefined();
+      expect(makePlot(SALES_DATA, makeChart(terms))).toBeUndefined();
     }
     expect(
       makePlot(
@@ -68,10 +68,10 @@ describe('a plot', () => {
           ],
           ['x', 'y'],
         ),
-        chart({}),
+        makeChart({}),
       ),
     ).toBeUndefined();
-    expect(makePlot(data([['a', 'integer']], [1]), chart({ y: ['a'] }))).toBeUndefined();
+    expect(makePlot(data([['a', 'integer']], [1]), makeChart({ y: ['a'] }))).toBeUndefined();
   });
 
   it('of a scatter chart leaves out rows without an x', () => {
@@ -84,7 +84,7 @@ describe('a plot', () => {
       [null, 3],
       [4, '5'],
     );
-    expect(makeClouds(points, chart({ type: 'scatter' }))?.clouds).toEqual([
+    expect(makeScatterPlot(points, makeChart({ type: 'scatter' }))?.clouds).toEqual([
       {
         label: 'y',
         points: [
@@ -105,7 +105,7 @@ describe('a plot', () => {
         ],
         ...rows,
       ),
-      chart({ type: 'pie' }),
+      makeChart({ type: 'pie' }),
     );
     const slices = makeSlices(plot as NonNullable<typeof plot>);
     expect(slices).toHaveLength(MAX_SLICES);
@@ -144,31 +144,35 @@ describe('a plot', () => {
       ['name', 'text'],
       ['n', 'decimal'],
     ];
-    const plot = makePlot(data(columns, ...rows), chart({ type: 'pie' }));
+    const plot = makePlot(data(columns, ...rows), makeChart({ type: 'pie' }));
     expect(makeSlices(plot as NonNullable<typeof plot>).map(({ label }) => label)).toEqual(labels);
   });
 });
 
 describe('the cells of a table', () => {
-  const written = (type: ViewColumn['type'], cells: ViewCell[], name = 'column') =>
+  const formatCells = (type: ViewColumn['type'], cells: ViewCell[], name = 'column') =>
     cells.map(cellTextOf({ name, type }, cells));
 
   it('are written with all significant digits, and without grouping in a year', () => {
-    expect(written('integer', [1234567, '9007199254740993', null])).toEqual(['1,234,567', '9,007,199,254,740,993', '']);
-    expect(written('decimal', [0.000123456, 1234.5678, '0.1'])).toEqual(['0.0001235', '1,234.57', '0.1']);
-    expect(written('integer', [2024], 'year')).toEqual(['2024']);
-    expect(written('decimal', ['NaN'])).toEqual(['NaN']);
+    expect(formatCells('integer', [1234567, '9007199254740993', null])).toEqual([
+      '1,234,567',
+      '9,007,199,254,740,993',
+      '',
+    ]);
+    expect(formatCells('decimal', [0.000123456, 1234.5678, '0.1'])).toEqual(['0.0001235', '1,234.57', '0.1']);
+    expect(formatCells('integer', [2024], 'year')).toEqual(['2024']);
+    expect(formatCells('decimal', ['NaN'])).toEqual(['NaN']);
   });
 
-  it('show timestamps in UTC, and days if all are midnights', () => {
-    expect(written('datetime', ['2024-03-01T00:00:00Z', null])).toEqual(['Mar 1, 2024', '']);
-    expect(written('datetime', ['2024-03-01T23:30:00Z'])[0]).toMatch(/^Mar 1, 2024, 11:30\sPM$/);
+  it('show timestamps in UTC, and show only days if all timestamps are midnights', () => {
+    expect(formatCells('datetime', ['2024-03-01T00:00:00Z', null])).toEqual(['Mar 1, 2024', '']);
+    expect(formatCells('datetime', ['2024-03-01T23:30:00Z'])[0]).toMatch(/^Mar 1, 2024, 11:30\sPM$/);
   });
 
   it('show months or years if all dates are first days, in a chart and its table, but not in a table of rows', () => {
-    const writtenFor = (type: ViewChart['chart']['type'], cells: ViewCell[]) => {
+    const formatCellsFor = (type: ViewChart['chart']['type'], cells: ViewCell[]) => {
       const rows = cells.map((cell) => [cell]);
-      const [text] = columnTextsOf(data([['day', 'date']], ...rows), chart({ type }));
+      const [text] = columnTextsOf(data([['day', 'date']], ...rows), makeChart({ type }));
       return cells.map(text ?? String);
     };
     const cases: [days: string[], drawn: string[], inRows: string[]][] = [
@@ -190,11 +194,11 @@ describe('the cells of a table', () => {
     ];
     for (const [days, drawn, inRows] of cases) {
       expect(days.map(periodTextOf({ name: 'day', type: 'date' }, days))).toEqual(drawn);
-      expect(writtenFor('bar', days)).toEqual(drawn);
-      expect(writtenFor('table', days)).toEqual(inRows);
+      expect(formatCellsFor('bar', days)).toEqual(drawn);
+      expect(formatCellsFor('table', days)).toEqual(inRows);
     }
     // Series are as the axis is.
-    const yearly = data(
+    const yearlyData = data(
       [
         ['kind', 'text'],
         ['year', 'date'],
@@ -203,7 +207,7 @@ describe('the cells of a table', () => {
       ['a', '2023-01-01', 1],
       ['a', '2024-01-01', 2],
     );
-    expect(makePlot(yearly, chart({ x: 'kind', series: 'year' }))?.series.map(({ label }) => label)).toEqual([
+    expect(makePlot(yearlyData, makeChart({ x: 'kind', series: 'year' }))?.series.map(({ label }) => label)).toEqual([
       '2023',
       '2024',
     ]);
@@ -214,12 +218,12 @@ describe('the cells of a table', () => {
     expect(text({ format: 'currency', currency: 'USD' })).toBe('$1,234.50');
     expect(text({ format: 'percent' }, 0.1234)).toBe('12.3%');
     expect(text({ decimals: 3, prefix: '≈', suffix: ' kg' })).toBe('≈1,234.500 kg');
-    for (const nonsense of [
+    for (const invalidStyle of [
       { format: 'currency', currency: 'dollars' },
       { decimals: 1e9, format: {} },
       { decimals: -3.5 },
     ]) {
-      expect(text(nonsense)).toMatch(/^1,234\.50*$/);
+      expect(text(invalidStyle)).toMatch(/^1,234\.50*$/);
     }
   });
 });

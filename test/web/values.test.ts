@@ -1,17 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ViewFilter } from '../../src/presentation/viewing.ts';
-import { initialValues, isEmpty, listMissing, toParameters, toQuery } from '../../src/web/values.ts';
+import { isEmpty, listMissing, readInitialValues, toParameters, toQuery } from '../../src/web/values.ts';
 
-const filter = (slug: string, kind: ViewFilter['kind'], standing: unknown = null, required = false): ViewFilter => ({
+const filter = (
+  slug: string,
+  kind: ViewFilter['kind'],
+  defaultValue: unknown = null,
+  required = false,
+): ViewFilter => ({
   slug,
   label: slug,
   kind,
-  default: standing,
+  default: defaultValue,
   required,
 });
 
-const FILTERS = [
+const ALL_FILTERS = [
   filter('state', 'multi_select', ['TX']),
   filter('name', 'text'),
   filter('period', 'date_range', { from: '2024-01-01' }),
@@ -33,21 +38,21 @@ describe('the values of filters', () => {
       ),
     });
     fc.assert(
-      fc.property(values, (chosen) => {
-        const address = new URLSearchParams(toQuery(FILTERS, chosen).toString());
-        const read = initialValues(FILTERS, address);
-        expect(toParameters(FILTERS, read)).toEqual(toParameters(FILTERS, chosen));
+      fc.property(values, (chosenValues) => {
+        const address = new URLSearchParams(toQuery(ALL_FILTERS, chosenValues).toString());
+        const readValues = readInitialValues(ALL_FILTERS, address);
+        expect(toParameters(ALL_FILTERS, readValues)).toEqual(toParameters(ALL_FILTERS, chosenValues));
       }),
     );
   });
 
   it('are not in the address if they are the defaults', () => {
-    expect(toQuery(FILTERS, initialValues(FILTERS, new URLSearchParams())).size).toBe(0);
+    expect(toQuery(ALL_FILTERS, readInitialValues(ALL_FILTERS, new URLSearchParams())).size).toBe(0);
   });
 
   it('are sent if they are set, and as null if a default is removed', () => {
-    expect(toParameters(FILTERS, { state: [], name: '', period: {} })).toEqual({ state: null, period: null });
-    expect(toParameters(FILTERS, { state: ['CA'], name: 'x' })).toEqual({ state: ['CA'], name: 'x', period: null });
+    expect(toParameters(ALL_FILTERS, { state: [], name: '', period: {} })).toEqual({ state: null, period: null });
+    expect(toParameters(ALL_FILTERS, { state: ['CA'], name: 'x' })).toEqual({ state: ['CA'], name: 'x', period: null });
   });
 
   it('are reported as missing if they are required and have no default', () => {
@@ -57,7 +62,8 @@ describe('the values of filters', () => {
   });
 
   it('are empty when nothing is entered', () => {
-    for (const none of [undefined, null, '', [], {}, { from: '', to: null }]) expect(isEmpty(none)).toBe(true);
-    for (const some of [0, false, ' ', [''], { from: '2024-01-01' }]) expect(isEmpty(some)).toBe(false);
+    for (const emptyValue of [undefined, null, '', [], {}, { from: '', to: null }])
+      expect(isEmpty(emptyValue)).toBe(true);
+    for (const enteredValue of [0, false, ' ', [''], { from: '2024-01-01' }]) expect(isEmpty(enteredValue)).toBe(false);
   });
 });

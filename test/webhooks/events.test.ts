@@ -2,19 +2,19 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import migration from '../../drizzle/0038_tell-events.sql?raw';
 import { SURFACES } from '../../src/app.ts';
 import { EVENT_TABLES } from '../../src/db/telling-session.ts';
-import { EVENT_TYPES, findEventType, payloadSchema } from '../../src/modules/webhooks/event-types.ts';
+import { EVENT_TYPES, findEventType, makePayloadSchema } from '../../src/modules/webhooks/event-types.ts';
 import { column } from '../managed-tables/support.ts';
 import { readApiDescription } from '../support/conformity.ts';
 import { makeGroupInput, makePolicyInput } from '../support/console.ts';
 import { countRows } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createProvisionedCompany } from '../support/worlds.ts';
 import { makeFile, uploadFiles } from '../uploads/support.ts';
-import { aDashboard } from '../visualizations/support.ts';
-import { createEndpoint, createReceiver, ENDPOINTS_PATH, type Receiver } from './support.ts';
+import { postDashboard } from '../visualizations/support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver } from './support.ts';
 import { ROUTE_EVENTS } from './told.ts';
 
-const WRITES = SURFACES.flatMap(({ endpoints }) =>
+const WRITE_ROUTES = SURFACES.flatMap(({ endpoints }) =>
   endpoints
     .map(({ contract }) => contract)
     .filter(({ method, safe }) => method !== 'get' && !safe)
@@ -23,15 +23,19 @@ const WRITES = SURFACES.flatMap(({ endpoints }) =>
 
 describe('an API route that writes', () => {
   it('has its webhook event types, or the reason why it has none, listed in test/webhooks/told.ts', () => {
-    const unsaid = WRITES.filter((route) => !(route in ROUTE_EVENTS));
-    expect(unsaid.map((route) => `${route}: say in test/webhooks/told.ts what it tells, or why nothing`)).toEqual([]);
-    expect(Object.keys(ROUTE_EVENTS).filter((route) => !WRITES.includes(route))).toEqual([]);
+    const unlistedRoutes = WRITE_ROUTES.filter((route) => !(route in ROUTE_EVENTS));
+    expect(
+      unlistedRoutes.map((route) => `${route}: say in test/webhooks/told.ts what it tells, or why nothing`),
+    ).toEqual([]);
+    expect(Object.keys(ROUTE_EVENTS).filter((route) => !WRITE_ROUTES.includes(route))).toEqual([]);
   });
 
-  it('causes every event type, except those that viewers and the audit stream cause', () => {
-    const told = new Set(Object.values(ROUTE_EVENTS).flatMap((types) => (typeof types === 'string' ? [] : types)));
-    const others = EVENT_TYPES.map(({ type }) => type).filter((type) => !told.has(type));
-    expect(others).toEqual([
+  it('causes every event type, except the types that viewers and the audit stream cause', () => {
+    const causedTypes = new Set(
+      Object.values(ROUTE_EVENTS).flatMap((types) => (typeof types === 'string' ? [] : types)),
+    );
+    const otherTypes = EVENT_TYPES.map(({ type }) => type).filter((type) => !causedTypes.has(type));
+    expect(otherTypes).toEqual([
       'audit.records',
       'embed.denied',
       'embed.downloaded',
@@ -46,20 +50,20 @@ describe('an API route that writes', () => {
 
 describe('a webhook event type', () => {
   it('has an example that fits its schema, is in OpenAPI, and is listed by the API', async () => {
-    const company = await aProvisionedCompany();
-    const { records } = await must(company.as.get('/v1/webhook-event-types'));
+    const company = await createProvisionedCompany();
+    const { records } = await expectSuccess(company.as.get('/v1/webhook-event-types'));
     expect(records.map(({ type }: { type: string }) => type)).toEqual(EVENT_TYPES.map(({ type }) => type));
     expect(Object.keys(readApiDescription().webhooks ?? {})).toEqual(EVENT_TYPES.map(({ type }) => type));
     for (const each of EVENT_TYPES) {
       const event = { type: each.type, timestamp: '2026-01-31T12:00:00.000Z', data: each.example };
-      expect([each.type, payloadSchema(each).safeParse(event).error?.issues]).toEqual([each.type, undefined]);
+      expect([each.type, makePayloadSchema(each).safeParse(event).error?.issues]).toEqual([each.type, undefined]);
     }
   });
 
   it("that a database trigger writes is known, and the session watches the trigger's table", () => {
-    const written = new Set([...migration.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, type = '']) => type));
-    written.delete('webhooks.disabled');
-    for (const type of written) expect(findEventType(type).type).toBe(type);
+    const triggerTypes = new Set([...migration.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, type = '']) => type));
+    triggerTypes.delete('webhooks.disabled');
+    for (const type of triggerTypes) expect(findEventType(type).type).toBe(type);
     const tables = new Set(
       [...migration.matchAll(/AFTER [A-Z]+(?: OF [\w`, ]+)? ON `(\w+)`/g)].map(([, name]) => name),
     );
@@ -70,25 +74,25 @@ describe('a webhook event type', () => {
 
 describe('a webhook event', () => {
   let company: Company;
-  let receiver: Receiver;
+  let receiver: WebhookReceiver;
   beforeAll(async () => {
-    company = await aProvisionedCompany();
+    company = await createProvisionedCompany();
     receiver = createReceiver();
     await createEndpoint(company, receiver);
   });
 
-  /** Waits for events of types, whose shape is that of their schemas. */
-  async function told(...types: string[]) {
+  /** Waits for events of these types, and expects that each event fits its schema. */
+  async function waitForEvents(...types: string[]) {
     let events: { type: string; data: Record<string, unknown> }[] = [];
     await expect
       .poll(async () => {
         events = (await receiver.received()).map(({ event }) => event);
-        const seen = events.map(({ type }) => type);
-        return types.filter((type) => !seen.includes(type));
+        const receivedTypes = events.map(({ type }) => type);
+        return types.filter((type) => !receivedTypes.includes(type));
       })
       .toEqual([]);
     for (const event of events) {
-      const { error } = payloadSchema(findEventType(event.type)).strict().safeParse(event);
+      const { error } = makePayloadSchema(findEventType(event.type)).strict().safeParse(event);
       expect([event.type, error?.issues]).toEqual([event.type, undefined]);
     }
     return (type: string) => events.findLast((event) => event.type === type)?.data;
@@ -96,92 +100,96 @@ describe('a webhook event', () => {
 
   it('is sent for changes of users, groups and policies', async () => {
     const { as } = company;
-    const group = await must(as.post('/v1/groups', { json: makeGroupInput() }));
-    await must(as.put(`/v1/groups/${group._id}`, { json: { description: 'Changed by a test.' } }));
+    const group = await expectSuccess(as.post('/v1/groups', { json: makeGroupInput() }));
+    await expectSuccess(as.put(`/v1/groups/${group._id}`, { json: { description: 'Changed by a test.' } }));
     const allow = [{ effect: 'Allow', actions: ['dashboards:get'], resources: ['*'] }] as never;
-    const policy = await must(as.post('/v1/policies', { json: makePolicyInput(allow) }));
-    await must(as.put(`/v1/policies/${policy._id}`, { json: { description: 'Changed by a test.' } }));
+    const policy = await expectSuccess(as.post('/v1/policies', { json: makePolicyInput(allow) }));
+    await expectSuccess(as.put(`/v1/policies/${policy._id}`, { json: { description: 'Changed by a test.' } }));
     await as.post(`/v1/groups/${group._id}/policies/${policy._id}`);
-    await must(as.put('/v1/auth/me', { json: { name: 'Olga 🦉' } }));
+    await expectSuccess(as.put('/v1/auth/me', { json: { name: 'Olga 🦉' } }));
     const invitation = { email: 'invited@acme.test', group_ids: [group._id] };
-    const invited = await must(as.post('/v1/users/invite', { json: invitation }));
+    const invitedUser = await expectSuccess(as.post('/v1/users/invite', { json: invitation }));
     await as.delete(`/v1/groups/${group._id}/policies/${policy._id}`);
     await as.delete(`/v1/policies/${policy._id}`);
-    await as.delete(`/v1/users/${invited._id}`);
+    await as.delete(`/v1/users/${invitedUser._id}`);
     await as.delete(`/v1/groups/${group._id}`);
-    const account = await must(as.post('/v1/service-accounts', { json: { name: 'Loader' } }));
+    const account = await expectSuccess(as.post('/v1/service-accounts', { json: { name: 'Loader' } }));
     const path = `/v1/service-accounts/${account._id}`;
-    await must(as.put(path, { json: { name: 'Reader' } }));
-    const key = await must(as.post(`${path}/keys`, { json: {} }));
+    await expectSuccess(as.put(path, { json: { name: 'Reader' } }));
+    const key = await expectSuccess(as.post(`${path}/keys`, { json: {} }));
     await as.delete(`${path}/keys/${key._id}`);
     await as.delete(path);
-    await must(as.put('/v1/company/settings', { json: { locale: 'es' } }));
-    const dataOf = await told(
+    await expectSuccess(as.put('/v1/company/settings', { json: { locale: 'es' } }));
+    const readEventData = await waitForEvents(
       ...['group.created', 'group.updated', 'group.deleted', 'group.member_added', 'group.member_removed'],
       ...['policy.created', 'policy.updated', 'policy.attached', 'policy.detached', 'policy.deleted'],
       ...['user.updated', 'user.invited', 'user.deleted', 'service_account.created', 'service_account.updated'],
       ...['service_account.deleted', 'api_key.issued', 'api_key.revoked', 'company.updated'],
     );
-    expect(dataOf('policy.attached')).toEqual({ group_id: group._id, policy_id: policy._id });
-    expect(dataOf('company.updated')).toMatchObject({ _id: company.id, locale: 'es' });
-    expect(dataOf('user.updated')).toMatchObject({ _id: company.owner.id, name: 'Olga 🦉' });
+    expect(readEventData('policy.attached')).toEqual({ group_id: group._id, policy_id: policy._id });
+    expect(readEventData('company.updated')).toMatchObject({ _id: company.id, locale: 'es' });
+    expect(readEventData('user.updated')).toMatchObject({ _id: company.owner.id, name: 'Olga 🦉' });
     const { secret_key: secret, ...shown } = key;
-    expect(dataOf('api_key.issued')).toEqual(shown);
+    expect(readEventData('api_key.issued')).toEqual(shown);
     expect(JSON.stringify(await receiver.received())).not.toContain(secret);
   });
 
   it('is sent for tables and uploads, without the value of a cell', async () => {
     const { as } = company;
     const path = '/v1/managed-tables';
-    const table = await must(as.post(path, { json: { display_name: 'told', columns: [column('a')] } }));
-    await must(as.put(`${path}/${table._id}`, { json: { display_name: 'told_anew' } }));
-    await must(as.post(`${path}/${table._id}/truncate`));
+    const table = await expectSuccess(as.post(path, { json: { display_name: 'told', columns: [column('a')] } }));
+    await expectSuccess(as.put(`${path}/${table._id}`, { json: { display_name: 'told_anew' } }));
+    await expectSuccess(as.post(`${path}/${table._id}/truncate`));
     const job = await uploadFiles(company, [makeFile('n.csv', 'a\ncell-of-a-table\n')], { into: table._id });
-    await told('upload.waiting_confirm');
+    await waitForEvents('upload.waiting_confirm');
     await as.post(`${path}/upload-jobs/${job}/cancel`);
     await as.delete(`${path}/${table._id}`);
-    await must(as.post(`${path}/${table._id}/restore`));
-    const dataOf = await told(
+    await expectSuccess(as.post(`${path}/${table._id}/restore`));
+    const readEventData = await waitForEvents(
       ...['table.created', 'table.updated', 'table.truncated', 'table.deleted', 'table.restored', 'upload.failed'],
     );
-    expect(dataOf('table.updated')).toMatchObject({ _id: table._id, display_name: 'told_anew', row_count: 0 });
-    expect(dataOf('upload.failed')).toMatchObject({ _id: job, error_code: 'CANCELLED' });
+    expect(readEventData('table.updated')).toMatchObject({ _id: table._id, display_name: 'told_anew', row_count: 0 });
+    expect(readEventData('upload.failed')).toMatchObject({ _id: job, error_code: 'CANCELLED' });
     expect(JSON.stringify(await receiver.received())).not.toContain('cell-of-a-table');
   });
 
   it('is sent for a new share', async () => {
-    const dashboard = await aDashboard(company.as, []);
-    await must(company.as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } }));
-    const dataOf = await told('share.created');
-    expect(dataOf('share.created')).toMatchObject({ target_id: dashboard._id, actor: { id: company.owner.id } });
+    const dashboard = await postDashboard(company.as, []);
+    await expectSuccess(
+      company.as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } }),
+    );
+    const readEventData = await waitForEvents('share.created');
+    expect(readEventData('share.created')).toMatchObject({ target_id: dashboard._id, actor: { id: company.owner.id } });
   });
 
   it('is written in one transaction with its change: neither exists without the other', async () => {
     const { as } = company;
     const input = makeGroupInput();
-    const { _id: first } = await must(as.post('/v1/groups', { json: input }));
+    const { _id: first } = await expectSuccess(as.post('/v1/groups', { json: input }));
     await expect.poll(async () => (await receiver.received()).map(({ event }) => event.data._id)).toContain(first);
     await expect.poll(() => countRows('events')).toBe(0);
-    const ofGroups = async () =>
+    const countGroupEvents = async () =>
       (await receiver.received()).filter(({ event }) => event.type === 'group.created').length;
-    const before = await ofGroups();
+    const eventsBefore = await countGroupEvents();
     expect((await as.post('/v1/groups', { json: input })).status).toBe(409);
     // What was written is there although nobody was told: the queue is away.
-    const away = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } };
-    const made = await must(as.post('/v1/groups', { json: makeGroupInput(), env: away } as never));
-    expect(await countRows("events where type = 'group.created' and record ->> 'id' = ?", made._id)).toBe(1);
-    expect(await ofGroups()).toBe(before);
-    await must(as.put('/v1/company/settings', { json: { locale: 'en' } }));
+    const failingQueue = { WEBHOOKS: { send: failToSend, sendBatch: failToSend } };
+    const createdGroup = await expectSuccess(
+      as.post('/v1/groups', { json: makeGroupInput(), env: failingQueue } as never),
+    );
+    expect(await countRows("events where type = 'group.created' and record ->> 'id' = ?", createdGroup._id)).toBe(1);
+    expect(await countGroupEvents()).toBe(eventsBefore);
+    await expectSuccess(as.put('/v1/company/settings', { json: { locale: 'en' } }));
     await expect
-      .poll(async () => (await receiver.received()).filter(({ event }) => event.data._id === made._id).length)
+      .poll(async () => (await receiver.received()).filter(({ event }) => event.data._id === createdGroup._id).length)
       .toBe(1);
   });
 
   it('is not stored in a company without an active endpoint', async () => {
-    const other = await aProvisionedCompany();
+    const other = await createProvisionedCompany();
     const { _id } = await createEndpoint(other, createReceiver());
-    await must(other.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'paused' } }));
-    await must(other.as.post('/v1/groups', { json: makeGroupInput() }));
+    await expectSuccess(other.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'paused' } }));
+    await expectSuccess(other.as.post('/v1/groups', { json: makeGroupInput() }));
     expect(await countRows('events where company_id = ?', other.id)).toBe(0);
   });
 });

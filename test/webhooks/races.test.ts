@@ -1,60 +1,60 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
 import { sendOvertaken } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { createOwnedCompany } from '../support/worlds.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
-const JSON_OF_TEST = { json: { event_type: 'user.invited' } };
+const TEST_EVENT_REQUEST = { json: { event_type: 'user.invited' } };
 
-it('two concurrent rotations of a webhook secret keep every secret', async () => {
-  const company = await aCompany();
+it('two concurrent rotations of a webhook secret keep all secrets', async () => {
+  const company = await createOwnedCompany();
   const receiver = createReceiver();
   const { _id, secret } = await createEndpoint(company, receiver, ['company.updated']);
   const path = `${ENDPOINTS_PATH}/${_id}/rotate-secret`;
-  let rival = { secret: '' };
+  let concurrentRotation = { secret: '' };
   const { body } = await sendOvertaken(
     /^update "webhook_endpoints"/,
     async () => {
-      rival = await must(company.as.post(path));
+      concurrentRotation = await expectSuccess(company.as.post(path));
     },
     (env) => company.as.post(path, { env }),
   );
-  await company.as.post(`${ENDPOINTS_PATH}/${_id}/test`, JSON_OF_TEST);
+  await company.as.post(`${ENDPOINTS_PATH}/${_id}/test`, TEST_EVENT_REQUEST);
   const [received] = await waitForArrivals(receiver);
-  for (const each of [secret, rival.secret, body.secret]) {
+  for (const each of [secret, concurrentRotation.secret, body.secret]) {
     expect(new Webhook(each).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
   }
 });
 
-it('a webhook endpoint with a new address is not disabled by a late answer of the former address', async () => {
-  const company = await aCompany();
+it('a webhook endpoint with a new address is not disabled by a late answer from its former address', async () => {
+  const company = await createOwnedCompany();
   const [former, next] = [createReceiver('late.410'), createReceiver()];
   const { _id } = await createEndpoint(company, former, ['company.updated']);
   const path = `${ENDPOINTS_PATH}/${_id}`;
-  await company.as.post(`${path}/test`, JSON_OF_TEST);
+  await company.as.post(`${path}/test`, TEST_EVENT_REQUEST);
   await waitForArrivals(former);
-  await must(company.as.put(path, { json: { url: next.url } }));
+  await expectSuccess(company.as.put(path, { json: { url: next.url } }));
   await expect.poll(async () => (await company.as.get(`${path}/deliveries`)).body.records[0].status).toBe('failed');
-  await company.as.post(`${path}/test`, JSON_OF_TEST);
+  await company.as.post(`${path}/test`, TEST_EVENT_REQUEST);
   await waitForArrivals(next);
   expect((await company.as.get(path)).body.status).toBe('active');
 });
 
 it('a webhook endpoint that was paused meanwhile is not disabled by a late answer', async () => {
-  const company = await aCompany();
+  const company = await createOwnedCompany();
   const receiver = createReceiver('late.410');
   const { _id } = await createEndpoint(company, receiver, ['company.updated']);
   const path = `${ENDPOINTS_PATH}/${_id}`;
-  await company.as.post(`${path}/test`, JSON_OF_TEST);
+  await company.as.post(`${path}/test`, TEST_EVENT_REQUEST);
   await waitForArrivals(receiver);
-  await must(company.as.put(path, { json: { status: 'paused' } }));
+  await expectSuccess(company.as.put(path, { json: { status: 'paused' } }));
   await expect.poll(async () => (await company.as.get(`${path}/deliveries`)).body.records[0].status).toBe('failed');
   expect((await company.as.get(path)).body.status).toBe('paused');
 });
 
 it('a company has at most twenty webhook endpoints', async () => {
-  const company = await aCompany();
+  const company = await createOwnedCompany();
   const receiver = createReceiver();
   for (let n = 0; n < 20; n += 1) await createEndpoint(company, receiver);
   const { status, body } = await company.as.post(ENDPOINTS_PATH, { json: { url: receiver.url } });

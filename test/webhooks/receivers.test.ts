@@ -9,27 +9,27 @@ import { makePath, operator } from '../organizations/looking.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { countRows } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { deliverMessage } from '../uploads/support.ts';
-import { createEndpoint, createReceiver, ENDPOINTS_PATH, type Receiver, waitForArrivals } from './support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
 
 let company: Company;
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 afterEach(resetClock);
 
 const getSender = (id: string) => env.WEBHOOK_SENDER.getByName(id) as unknown as DurableObjectStub<WebhookSender>;
 
 const sendTestEvent = (id: string, of = company) =>
-  must(of.as.post(`${ENDPOINTS_PATH}/${id}/test`, { json: { event_type: 'user.invited' } }));
+  expectSuccess(of.as.post(`${ENDPOINTS_PATH}/${id}/test`, { json: { event_type: 'user.invited' } }));
 
 const readFirstDelivery = async (id: string, of = company) =>
-  (await must(of.as.get(`${ENDPOINTS_PATH}/${id}/deliveries`))).records[0] ?? { attempts: [] };
+  (await expectSuccess(of.as.get(`${ENDPOINTS_PATH}/${id}/deliveries`))).records[0] ?? { attempts: [] };
 
-/** An endpoint whose receiver has refused a delivery once, and how often it was asked. */
+/** Creates an endpoint whose receiver has refused a delivery once. @returns the endpoint, and its receiver */
 async function createRefusedDelivery(of = company) {
   const receiver = createReceiver('status.500');
   const { _id, secret } = await createEndpoint(of, receiver, ['company.updated']);
@@ -38,10 +38,10 @@ async function createRefusedDelivery(of = company) {
   return { receiver, id: _id, secret };
 }
 
-const countReceived = async (receiver: Receiver) => (await receiver.received()).length;
+const countReceived = async (receiver: WebhookReceiver) => (await receiver.received()).length;
 
-/** Lets an endpoint send what is due by then, as far as it may. */
-async function sendDueAt(id: string, milliseconds: number): Promise<void> {
+/** Makes an endpoint send all deliveries that are due after so many milliseconds, as far as it is allowed. */
+async function sendDueAfter(id: string, milliseconds: number): Promise<void> {
   // What it has read of the endpoint is old by then.
   await getSender(id).changed({ resumed: false });
   advanceClock(milliseconds);
@@ -91,10 +91,10 @@ describe('an attempt to deliver a webhook', () => {
 });
 
 describe('a webhook endpoint with a failed delivery', () => {
-  it('that is deleted gets no further attempt, and nothing of it is stored', async () => {
+  it('that is deleted gets no further attempt, and no data of it remains stored', async () => {
     const { receiver, id } = await createRefusedDelivery();
-    await must(company.as.delete(`${ENDPOINTS_PATH}/${id}`).then((answer) => ({ ...answer, status: 200 })));
-    const before = await countReceived(receiver);
+    await expectSuccess(company.as.delete(`${ENDPOINTS_PATH}/${id}`).then((answer) => ({ ...answer, status: 200 })));
+    const countBefore = await countReceived(receiver);
     const left = await runInDurableObject(getSender(id), async (_, { storage }) => ({
       deliveries: storage.sql.exec('select id from deliveries').toArray(),
       alarm: await storage.getAlarm(),
@@ -102,28 +102,30 @@ describe('a webhook endpoint with a failed delivery', () => {
     expect(left).toEqual({ deliveries: [], alarm: null });
     advanceClock(HOUR_MS);
     expect(await runDurableObjectAlarm(getSender(id))).toBe(false);
-    expect(await countReceived(receiver)).toBe(before);
+    expect(await countReceived(receiver)).toBe(countBefore);
   });
 
   it('that is paused gets no further attempt until it is active again', async () => {
     const { receiver, id } = await createRefusedDelivery();
     const path = `${ENDPOINTS_PATH}/${id}`;
-    await must(company.as.put(path, { json: { status: 'paused' } }));
-    await receiver.behave('ok');
-    const before = await countReceived(receiver);
-    await sendDueAt(id, HOUR_MS);
+    await expectSuccess(company.as.put(path, { json: { status: 'paused' } }));
+    await receiver.setBehaviour('ok');
+    const countBefore = await countReceived(receiver);
+    await sendDueAfter(id, HOUR_MS);
     resetClock();
-    expect([(await readFirstDelivery(id)).status, await countReceived(receiver)]).toEqual(['pending', before]);
-    await must(company.as.put(path, { json: { status: 'active' } }));
+    expect([(await readFirstDelivery(id)).status, await countReceived(receiver)]).toEqual(['pending', countBefore]);
+    await expectSuccess(company.as.put(path, { json: { status: 'active' } }));
     await expect.poll(async () => (await readFirstDelivery(id)).status).toBe('delivered');
-    expect(await countReceived(receiver)).toBe(before + 1);
+    expect(await countReceived(receiver)).toBe(countBefore + 1);
   });
 
   it('whose secret is rotated signs the next attempt with both secrets', async () => {
     const { receiver, id, secret } = await createRefusedDelivery();
-    const { secret: next } = await must(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
-    await receiver.behave('ok');
-    await must(company.as.post(`${ENDPOINTS_PATH}/${id}/resend-failed`, { json: { since: '2026-01-01T00:00:00Z' } }));
+    const { secret: next } = await expectSuccess(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
+    await receiver.setBehaviour('ok');
+    await expectSuccess(
+      company.as.post(`${ENDPOINTS_PATH}/${id}/resend-failed`, { json: { since: '2026-01-01T00:00:00Z' } }),
+    );
     await expect.poll(async () => (await readFirstDelivery(id)).status).toBe('delivered');
     const [first] = await receiver.received();
     const last = (await receiver.received()).at(-1);
@@ -136,13 +138,13 @@ describe('a webhook endpoint with a failed delivery', () => {
 
   it('signs with a replaced secret for a day, and no longer', async () => {
     const { receiver, id, secret } = await createRefusedDelivery();
-    const { secret: next } = await must(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
-    await receiver.behave('ok');
-    const before = await countReceived(receiver);
+    const { secret: next } = await expectSuccess(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
+    await receiver.setBehaviour('ok');
+    const countBefore = await countReceived(receiver);
     advanceClock(25 * HOUR_MS);
     await getSender(id).take({ companyId: company.id, endpointId: id }, [{ id: 'late', type: 'x', body: '{}' }]);
-    await sendDueAt(id, 25 * HOUR_MS);
-    await waitForArrivals(receiver, before + 1);
+    await sendDueAfter(id, 25 * HOUR_MS);
+    await waitForArrivals(receiver, countBefore + 1);
     const last = (await receiver.received()).find(({ headers }) => headers['webhook-id'] === 'late');
     expect(last?.headers['webhook-signature']?.split(' ')).toHaveLength(1);
     const { body = '', headers = {} } = last ?? {};
@@ -152,85 +154,85 @@ describe('a webhook endpoint with a failed delivery', () => {
     expect(signature).not.toBe(new Webhook(secret).sign('late', at, body));
   });
 
-  it('gets a delivery again that is asked for again during its last attempt', async () => {
+  it('gets a delivery again that is requested again during its last attempt', async () => {
     const receiver = createReceiver('late.500');
     const { _id } = await createEndpoint(company, receiver, ['company.updated']);
     await sendTestEvent(_id);
     await expect.poll(() => countReceived(receiver), { timeout: 30_000 }).toBe(3);
     const { _id: delivery } = await readFirstDelivery(_id);
-    await must(company.as.post(`${ENDPOINTS_PATH}/${_id}/deliveries/${delivery}/resend`));
-    await receiver.behave('ok');
+    await expectSuccess(company.as.post(`${ENDPOINTS_PATH}/${_id}/deliveries/${delivery}/resend`));
+    await receiver.setBehaviour('ok');
     await expect.poll(async () => (await readFirstDelivery(_id)).status, { timeout: 30_000 }).toBe('delivered');
   });
 
-  it('of a company that is suspended gets no further attempt until that is active again', async () => {
-    const own = await aCompany();
-    const { receiver, id } = await createRefusedDelivery(own);
-    await receiver.behave('ok');
-    await must(operator.patch(makePath(own), { json: { status: 'suspended' } }));
-    const before = await countReceived(receiver);
-    await sendDueAt(id, HOUR_MS);
-    expect(await countReceived(receiver)).toBe(before);
+  it('of a suspended company gets no further attempt until the company is active again', async () => {
+    const ownCompany = await createOwnedCompany();
+    const { receiver, id } = await createRefusedDelivery(ownCompany);
+    await receiver.setBehaviour('ok');
+    await expectSuccess(operator.patch(makePath(ownCompany), { json: { status: 'suspended' } }));
+    const countBefore = await countReceived(receiver);
+    await sendDueAfter(id, HOUR_MS);
+    expect(await countReceived(receiver)).toBe(countBefore);
     resetClock();
-    await must(operator.patch(makePath(own), { json: { status: 'active' } }));
-    expect((await readFirstDelivery(id, own)).status).toBe('pending');
-    await sendDueAt(id, HOUR_MS + 120_000);
-    expect(await countReceived(receiver)).toBe(before + 1);
+    await expectSuccess(operator.patch(makePath(ownCompany), { json: { status: 'active' } }));
+    expect((await readFirstDelivery(id, ownCompany)).status).toBe('pending');
+    await sendDueAfter(id, HOUR_MS + 120_000);
+    expect(await countReceived(receiver)).toBe(countBefore + 1);
   });
 });
 
 describe('a webhook event', () => {
-  it('of a company that is suspended waits, and makes the queries of others no slower', async () => {
-    const [own, other] = [await aCompany(), await aCompany()];
+  it('of a suspended company waits, and makes the queries of other companies no slower', async () => {
+    const [own, other] = [await createOwnedCompany(), await createOwnedCompany()];
     const [receiver, theirs] = [createReceiver(), createReceiver()];
     await createEndpoint(own, receiver);
     await createEndpoint(other, theirs);
-    await must(operator.patch(makePath(own), { json: { status: 'suspended' } }));
+    await expectSuccess(operator.patch(makePath(own), { json: { status: 'suspended' } }));
     await env.CONTROL_DB.prepare(
       "INSERT INTO events SELECT 'e' || value, ?, 'group.deleted', '{}', 0 FROM json_each(?)",
     )
       .bind(own.id, JSON.stringify(Array.from({ length: 500 }, (_, n) => n)))
       .run();
-    for (let n = 0; n < 3; n += 1) await must(other.as.post('/v1/groups', { json: makeGroupInput() }));
+    for (let n = 0; n < 3; n += 1) await expectSuccess(other.as.post('/v1/groups', { json: makeGroupInput() }));
     await waitForArrivals(theirs, 3);
     const { meta, results } = await env.CONTROL_DB.prepare(COMPANIES_WITH_EVENTS).run();
     expect(meta.rows_read).toBeLessThan(50);
     expect(results).not.toContainEqual({ company_id: own.id });
-    const waiting = await countRows('events where company_id = ?', own.id);
-    expect(waiting).toBeGreaterThanOrEqual(500);
+    const waitingCount = await countRows('events where company_id = ?', own.id);
+    expect(waitingCount).toBeGreaterThanOrEqual(500);
     await deliverMessage({ type: 'webhooks.tell', companyId: own.id });
     expect(await countRows('outbox where company_id = ?', own.id)).toBe(0);
-    expect(await countRows('events where company_id = ?', own.id)).toBe(waiting);
+    expect(await countRows('events where company_id = ?', own.id)).toBe(waitingCount);
   });
 
-  it('is sent once to each of twenty endpoints that want all types', async () => {
-    const own = await aCompany();
+  it('is sent once to each of twenty endpoints that subscribe to all types', async () => {
+    const ownCompany = await createOwnedCompany();
     const receivers = Array.from({ length: 20 }, () => createReceiver());
-    for (const receiver of receivers) await createEndpoint(own, receiver);
-    const { _id } = await must(own.as.post('/v1/groups', { json: makeGroupInput() }));
+    for (const receiver of receivers) await createEndpoint(ownCompany, receiver);
+    const { _id } = await expectSuccess(ownCompany.as.post('/v1/groups', { json: makeGroupInput() }));
     for (const receiver of receivers) await waitForArrivals(receiver);
     await expect
       .poll(async () => {
-        const all = await Promise.all(receivers.map((receiver) => receiver.received()));
-        return all.map((some) => some.map(({ event }) => `${event.type} ${event.data._id}`));
+        const receivedEvents = await Promise.all(receivers.map((receiver) => receiver.received()));
+        return receivedEvents.map((events) => events.map(({ event }) => `${event.type} ${event.data._id}`));
       })
       .toEqual(receivers.map(() => [`group.created ${_id}`]));
   });
 
-  it('cannot hold half an emoji, which is refused in a name, and holds whole ones unchanged', async () => {
-    const own = await aCompany();
+  it('cannot contain half an emoji, which is refused in a name, and contains whole emojis unchanged', async () => {
+    const ownCompany = await createOwnedCompany();
     const receiver = createReceiver();
-    const { secret } = await createEndpoint(own, receiver);
-    const send = (name: string) => {
+    const { secret } = await createEndpoint(ownCompany, receiver);
+    const sendGroup = (name: string) => {
       const body = JSON.stringify({ ...makeGroupInput(), name: 'NAME' }).replace('NAME', name);
-      return own.as.post('/v1/groups', { body, headers: { 'content-type': 'application/json' } });
+      return ownCompany.as.post('/v1/groups', { body, headers: { 'content-type': 'application/json' } });
     };
-    const refused = await send('An owl \\ud83e');
-    expect([refused.status, refused.body.details[0].field]).toEqual([422, 'name']);
-    const made = await must(send('An owl \\ud83e\\udd89'));
+    const refusedName = await sendGroup('An owl \\ud83e');
+    expect([refusedName.status, refusedName.body.details[0].field]).toEqual([422, 'name']);
+    const createdGroup = await expectSuccess(sendGroup('An owl \\ud83e\\udd89'));
     const [first, ...others] = await waitForArrivals(receiver);
     expect([first?.event.data.name, others]).toEqual(['An owl 🦉', []]);
-    expect(first?.event.data).toEqual(await must(own.as.get(`/v1/groups/${made._id}`)));
+    expect(first?.event.data).toEqual(await expectSuccess(ownCompany.as.get(`/v1/groups/${createdGroup._id}`)));
     expect(new Webhook(secret).verify(first?.body ?? '', first?.headers ?? {})).toEqual(first?.event);
   });
 });

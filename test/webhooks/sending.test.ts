@@ -6,16 +6,16 @@ import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { makeGroupInput } from '../support/console.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { countRows, selectRow } from '../support/rival.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 let company: Company;
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
-const REASON = 'select disabled_reason as reason from webhook_endpoints where id = ?';
+const DISABLED_REASON_SQL = 'select disabled_reason as reason from webhook_endpoints where id = ?';
 
 const createGroup = async () => (await company.as.post('/v1/groups', { json: makeGroupInput() })).body;
 
@@ -25,7 +25,7 @@ const listDeliveries = async (id: string, query = '') =>
 const waitUntilEnded = async (id: string) => {
   await expect
     .poll(async () => (await listDeliveries(id)).map(({ status }: { status: string }) => status))
-    .toSatisfy((all: string[]) => all.length > 0 && !all.includes('pending'));
+    .toSatisfy((statuses: string[]) => statuses.length > 0 && !statuses.includes('pending'));
   return listDeliveries(id);
 };
 
@@ -37,13 +37,13 @@ describe('a webhook delivery', () => {
     const receiver = createReceiver('once.503');
     const { _id, secret } = await createEndpoint(company, receiver, ['group.created']);
     const { _id: groupId } = await createGroup();
-    const both = await waitForArrivals(receiver, 2);
-    expect(new Set(both.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-    for (const { body, headers } of both) expect(new Webhook(secret).verify(body, headers)).toBeTruthy();
+    const arrivals = await waitForArrivals(receiver, 2);
+    expect(new Set(arrivals.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    for (const { body, headers } of arrivals) expect(new Webhook(secret).verify(body, headers)).toBeTruthy();
     const [delivery] = await waitUntilEnded(_id);
     expect(delivery).toEqual({
       _id: expect.any(String),
-      event_id: both[0]?.headers['webhook-id'],
+      event_id: arrivals[0]?.headers['webhook-id'],
       event_type: 'group.created',
       status: 'delivered',
       attempts: [503, 204].map((status) => ({
@@ -91,22 +91,22 @@ describe('a webhook delivery', () => {
     expect([status, hours > 23.9, hours <= 24]).toEqual(['pending', true, true]);
   });
 
-  it('can be sent again on request, alone or with all that failed', async () => {
+  it('can be sent again on request, alone or with all failed deliveries', async () => {
     const receiver = createReceiver('status.500');
     const { _id } = await createEndpoint(company, receiver, ['company.updated']);
     await sendTestEvent(_id);
     const [{ _id: delivery, event_id: eventId }] = await waitUntilEnded(_id);
-    await receiver.behave('ok');
+    await receiver.setBehaviour('ok');
     const path = `${ENDPOINTS_PATH}/${_id}`;
     expect((await company.as.post(`${path}/deliveries/${delivery}/resend`)).body).toEqual({ delivery_id: delivery });
-    const all = await waitForArrivals(receiver, 4);
-    expect(all.at(-1)?.headers['webhook-id']).toBe(eventId);
-    await receiver.behave('status.500');
+    const arrivals = await waitForArrivals(receiver, 4);
+    expect(arrivals.at(-1)?.headers['webhook-id']).toBe(eventId);
+    await receiver.setBehaviour('status.500');
     await sendTestEvent(_id);
     await expect.poll(async () => (await listDeliveries(_id, '?status=failed')).length).toBe(1);
-    await receiver.behave('ok');
-    const since = new Date(Date.now() - HOUR_MS).toISOString();
-    const { status, body } = await company.as.post(`${path}/resend-failed`, { json: { since } });
+    await receiver.setBehaviour('ok');
+    const sinceTime = new Date(Date.now() - HOUR_MS).toISOString();
+    const { status, body } = await company.as.post(`${path}/resend-failed`, { json: { since: sinceTime } });
     expect([status, body]).toEqual([202, { count: 1 }]);
     await expect.poll(async () => (await listDeliveries(_id, '?status=delivered')).length).toBe(2);
     expect((await listDeliveries(_id, '?event_type=group.created')).length).toBe(0);
@@ -122,10 +122,10 @@ describe('a webhook endpoint', () => {
     await expect.poll(async () => (await company.as.get(path)).body.status).toBe('disabled');
     expect((await company.as.get(path)).body.disabled_reason).toBe('gone');
     await runScheduled();
-    const asked = "mail_requests where kind = 'webhook_disabled' and about = ?";
-    await expect.poll(() => countRows(asked, _id)).toBe(1);
+    const mailRequestsQuery = "mail_requests where kind = 'webhook_disabled' and about = ?";
+    await expect.poll(() => countRows(mailRequestsQuery, _id)).toBe(1);
     // The mails of queue messages are not seen here: this one is sent again.
-    await env.CONTROL_DB.prepare(`update ${asked.replace(' where', ' set due_at = 0 where')}`)
+    await env.CONTROL_DB.prepare(`update ${mailRequestsQuery.replace(' where', ' set due_at = 0 where')}`)
       .bind(_id)
       .run();
     await runScheduled();
@@ -133,9 +133,9 @@ describe('a webhook endpoint', () => {
     expect(mail.subject).toMatch(/^A webhook endpoint of .+ is disabled$/);
     expect(mail.text).toContain(new URL(receiver.url).host);
     expect((await sendTestEvent(_id)).body.error).toBe('WEBHOOK_ENDPOINT_NOT_ACTIVE');
-    const refused = await company.as.put(path, { json: { status: 'disabled', description: 'Same' } });
-    expect([refused.status, refused.body.description]).toEqual([200, 'Same']);
-    await receiver.behave('ok');
+    const refusedChange = await company.as.put(path, { json: { status: 'disabled', description: 'Same' } });
+    expect([refusedChange.status, refusedChange.body.description]).toEqual([200, 'Same']);
+    await receiver.setBehaviour('ok');
     const { body } = await company.as.put(path, { json: { status: 'active' } });
     expect([body.status, body.disabled_reason]).toEqual(['active', null]);
     await sendTestEvent(_id);
@@ -153,7 +153,7 @@ describe('a webhook endpoint', () => {
       await expect
         .poll(async () => {
           await runDurableObjectAlarm(sender);
-          const row = await selectRow<{ reason: string }>(REASON, _id);
+          const row = await selectRow<{ reason: string }>(DISABLED_REASON_SQL, _id);
           return row?.reason;
         })
         .toBe('failing');
@@ -176,27 +176,27 @@ describe('a webhook endpoint', () => {
     }
   });
 
-  it('that is slow does not delay others', async () => {
+  it('that is slow does not delay other endpoints', async () => {
     const [mute, good] = [createReceiver('mute'), createReceiver()];
     await createEndpoint(company, mute, ['group.created']);
     await createEndpoint(company, good, ['group.created']);
-    const begun = Date.now();
+    const startedAt = Date.now();
     for (let n = 0; n < 8; n += 1) await createGroup();
     await waitForArrivals(good, 8);
-    expect(Date.now() - begun).toBeLessThan(12_000);
+    expect(Date.now() - startedAt).toBeLessThan(12_000);
   });
 
-  it('gets no events from while it is paused, not even later', async () => {
+  it('gets no events from the time while it is paused, not even later', async () => {
     const receiver = createReceiver();
     const { _id } = await createEndpoint(company, receiver, ['group.created', 'group.deleted']);
     const path = `${ENDPOINTS_PATH}/${_id}`;
     await company.as.put(path, { json: { status: 'paused' } });
     const { _id: id } = await createGroup();
-    const told = createReceiver();
-    await createEndpoint(company, told, ['group.deleted']);
+    const otherReceiver = createReceiver();
+    await createEndpoint(company, otherReceiver, ['group.deleted']);
     await company.as.put(path, { json: { status: 'active' } });
     await company.as.delete(`/v1/groups/${id}`);
-    await waitForArrivals(told);
+    await waitForArrivals(otherReceiver);
     const [first] = await waitForArrivals(receiver);
     expect(first?.event.type).toBe('group.deleted');
   });

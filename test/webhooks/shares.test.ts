@@ -1,168 +1,178 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isShareEventType } from '../../src/modules/webhooks/event-types.ts';
-import { aContext, CONTEXTS_PATH, dashboardGrant, portalCodeOf, requestCode } from '../share-portal/support.ts';
-import { type ApiResponse, call, type RequestOptions } from '../support/api.ts';
+import {
+  CONTEXTS_PATH,
+  createShareContext,
+  makeDashboardGrant,
+  readPortalCode,
+  requestCode,
+} from '../share-portal/support.ts';
+import { type ApiResponse, callApi, type RequestOptions } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
 import { createFailingEnv } from '../support/outage.ts';
 import { countRows } from '../support/rival.ts';
-import { must } from '../support/signed.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
-import { aDashboard, aVisualization } from '../visualizations/support.ts';
-import { createEndpoint, createReceiver, ENDPOINTS_PATH, type Receiver, waitForArrivals } from './support.ts';
+import { expectSuccess } from '../support/signed.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
+import { postDashboard, postVisualization } from '../visualizations/support.ts';
+import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
 import { ROUTE_EVENTS } from './told.ts';
 
 let company: Company;
-let receiver: Receiver;
+let webhookReceiver: WebhookReceiver;
 let dashboard: { _id: string };
 let visualization: { _id: string };
 
 beforeAll(async () => {
-  company = await aCompany();
-  receiver = createReceiver();
-  await createEndpoint(company, receiver);
-  visualization = await aVisualization(company.as, 'select 1');
-  dashboard = await aDashboard(company.as, [visualization]);
+  company = await createOwnedCompany();
+  webhookReceiver = createReceiver();
+  await createEndpoint(company, webhookReceiver);
+  visualization = await postVisualization(company.as, 'select 1');
+  dashboard = await postDashboard(company.as, [visualization]);
 });
 
-it('share events from just before a pause are sent after it, those from during the pause never', async () => {
-  const paused = createReceiver();
-  const { _id } = await createEndpoint(company, paused, ['share.created']);
-  const turn = (status: string) => must(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status } }));
-  const before = await createShare();
-  await turn('paused');
+it('share events from just before a pause are sent after it, but share events from during the pause never are', async () => {
+  const pausedReceiver = createReceiver();
+  const { _id } = await createEndpoint(company, pausedReceiver, ['share.created']);
+  const setStatus = (status: string) => expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status } }));
+  const shareBefore = await createShare();
+  await setStatus('paused');
   await createShare();
-  await turn('active');
-  const after = await createShare();
-  await waitForArrivals(paused, 2);
-  const told = (await paused.received()).map(({ event }) => event.data.share_id);
-  expect(new Set(told)).toEqual(new Set([before, after]));
+  await setStatus('active');
+  const shareAfter = await createShare();
+  await waitForArrivals(pausedReceiver, 2);
+  const deliveredShares = (await pausedReceiver.received()).map(({ event }) => event.data.share_id);
+  expect(new Set(deliveredShares)).toEqual(new Set([shareBefore, shareAfter]));
 });
 
-const OUTSIDER = 'outsider@elsewhere.test';
-const SHARED = () => `/api/v1/dashboards/${dashboard._id}/shares`;
+const OUTSIDER_EMAIL = 'outsider@elsewhere.test';
+const makeSharesPath = () => `/api/v1/dashboards/${dashboard._id}/shares`;
 
 const createSharedDashboard = async () => {
-  const { _id } = await aDashboard(company.as, [visualization]);
-  await must(company.as.post(`/api/v1/dashboards/${_id}/shares`, { json: { share_type: 'link' } }));
+  const { _id } = await postDashboard(company.as, [visualization]);
+  await expectSuccess(company.as.post(`/api/v1/dashboards/${_id}/shares`, { json: { share_type: 'link' } }));
   return _id as string;
 };
-const createShare = async () => (await must(company.as.post(SHARED(), { json: { share_type: 'link' } }))).id as string;
+const createShare = async () =>
+  (await expectSuccess(company.as.post(makeSharesPath(), { json: { share_type: 'link' } }))).id as string;
 const createMembership = async () => {
-  const { id, members } = await aContext(company, [], [`member-${Math.random()}@elsewhere.test`]);
+  const { id, members } = await createShareContext(company, [], [`member-${Math.random()}@elsewhere.test`]);
   return `${CONTEXTS_PATH}/${id}/members/${members[0]?.id}`;
 };
 
-interface Change {
+interface ShareChange {
   type: string;
-  /** What the request needs: it is made anew for each. */
+  /** Prepares what the request needs, anew for each request. @returns a function that sends the request */
   request(): Promise<(sending: RequestOptions) => Promise<ApiResponse>>;
 }
 
-const change = (type: string, request: () => Promise<[method: string, path: string, json?: unknown]>): Change => ({
+const makeChange = (
+  type: string,
+  request: () => Promise<[method: string, path: string, json?: unknown]>,
+): ShareChange => ({
   type,
   async request() {
     const [method, path, json] = await request();
     const headers = { authorization: `Bearer ${company.token}` };
-    return (sending) => call(method, path, { headers, ...(json !== undefined && { json }), ...sending });
+    return (sending) => callApi(method, path, { headers, ...(json !== undefined && { json }), ...sending });
   },
 });
 
-/** Each route that changes something of what is shared, with what it tells. */
-const CHANGES: Record<string, Change> = {
-  'POST /api/v1/dashboards/{id}/shares': change('share.created', async () => [
+/** Each route that changes a share, context or embed, with the event type that it causes. */
+const ROUTE_CHANGES: Record<string, ShareChange> = {
+  'POST /api/v1/dashboards/{id}/shares': makeChange('share.created', async () => [
     'POST',
-    SHARED(),
+    makeSharesPath(),
     { share_type: 'link' },
   ]),
-  'PUT /api/v1/dashboard-shares/{shareId}': change('share.updated', async () => [
+  'PUT /api/v1/dashboard-shares/{shareId}': makeChange('share.updated', async () => [
     'PUT',
     `/api/v1/dashboard-shares/${await createShare()}`,
     { name: 'Renamed' },
   ]),
-  'DELETE /api/v1/dashboard-shares/{shareId}': change('share.revoked', async () => [
+  'DELETE /api/v1/dashboard-shares/{shareId}': makeChange('share.revoked', async () => [
     'DELETE',
     `/api/v1/dashboard-shares/${await createShare()}`,
   ]),
-  'DELETE /v1/dashboards/{id}': change('share.revoked', async () => [
+  'DELETE /v1/dashboards/{id}': makeChange('share.revoked', async () => [
     'DELETE',
     `/v1/dashboards/${await createSharedDashboard()}`,
   ]),
-  'POST /api/v1/share-contexts': change('context.created', async () => ['POST', CONTEXTS_PATH, { name: 'Made' }]),
-  'PUT /api/v1/share-contexts/{id}': change('context.updated', async () => [
+  'POST /api/v1/share-contexts': makeChange('context.created', async () => ['POST', CONTEXTS_PATH, { name: 'Made' }]),
+  'PUT /api/v1/share-contexts/{id}': makeChange('context.updated', async () => [
     'PUT',
-    `${CONTEXTS_PATH}/${(await aContext(company)).id}`,
+    `${CONTEXTS_PATH}/${(await createShareContext(company)).id}`,
     { name: 'Renamed' },
   ]),
-  'PUT /api/v1/share-contexts/{id}/grants': change('context.grants_updated', async () => [
+  'PUT /api/v1/share-contexts/{id}/grants': makeChange('context.grants_updated', async () => [
     'PUT',
-    `${CONTEXTS_PATH}/${(await aContext(company)).id}/grants`,
-    { grants: [dashboardGrant(dashboard._id)] },
+    `${CONTEXTS_PATH}/${(await createShareContext(company)).id}/grants`,
+    { grants: [makeDashboardGrant(dashboard._id)] },
   ]),
-  'DELETE /api/v1/share-contexts/{id}': change('context.deleted', async () => [
+  'DELETE /api/v1/share-contexts/{id}': makeChange('context.deleted', async () => [
     'DELETE',
-    `${CONTEXTS_PATH}/${(await aContext(company)).id}`,
+    `${CONTEXTS_PATH}/${(await createShareContext(company)).id}`,
   ]),
-  'POST /api/v1/share-contexts/{id}/members': change('member.added', async () => [
+  'POST /api/v1/share-contexts/{id}/members': makeChange('member.added', async () => [
     'POST',
-    `${CONTEXTS_PATH}/${(await aContext(company)).id}/members`,
-    { member_type: 'external_email', email: OUTSIDER },
+    `${CONTEXTS_PATH}/${(await createShareContext(company)).id}/members`,
+    { member_type: 'external_email', email: OUTSIDER_EMAIL },
   ]),
-  'DELETE /api/v1/share-contexts/{id}/members/{memberId}': change('member.removed', async () => [
+  'DELETE /api/v1/share-contexts/{id}/members/{memberId}': makeChange('member.removed', async () => [
     'DELETE',
     await createMembership(),
   ]),
   'POST /api/v1/share-auth/verify': {
     type: 'auth.verified',
     async request() {
-      await aContext(company, [], [OUTSIDER]);
-      await requestCode(company, OUTSIDER);
-      const json = { company_slug: company.slug, email: OUTSIDER, code: portalCodeOf(OUTSIDER) };
-      return (sending) => call('POST', '/api/v1/share-auth/verify', { json, ...sending });
+      await createShareContext(company, [], [OUTSIDER_EMAIL]);
+      await requestCode(company, OUTSIDER_EMAIL);
+      const json = { company_slug: company.slug, email: OUTSIDER_EMAIL, code: readPortalCode(OUTSIDER_EMAIL) };
+      return (sending) => callApi('POST', '/api/v1/share-auth/verify', { json, ...sending });
     },
   },
-  'POST /api/v1/embed/dashboards/{id}': change('embed.generated', async () => [
+  'POST /api/v1/embed/dashboards/{id}': makeChange('embed.generated', async () => [
     'POST',
     `/api/v1/embed/dashboards/${dashboard._id}`,
     {},
   ]),
-  'POST /api/v1/embed/visualizations/{id}': change('embed.generated', async () => [
+  'POST /api/v1/embed/visualizations/{id}': makeChange('embed.generated', async () => [
     'POST',
     `/api/v1/embed/visualizations/${visualization._id}`,
     {},
   ]),
-  'POST /api/v1/embed/revoke': change('embed.revoked', async () => [
+  'POST /api/v1/embed/revoke': makeChange('embed.revoked', async () => [
     'POST',
     '/api/v1/embed/revoke',
     { dashboard_id: dashboard._id },
   ]),
-  'POST /api/v1/embed/rotate-key': change('embed.key_rotated', async () => ['POST', '/api/v1/embed/rotate-key']),
-  'POST /api/v1/embed/signing-keys': change('embed.signing_key_created', async () => {
-    const { records } = await must(company.as.get('/api/v1/embed/signing-keys'));
+  'POST /api/v1/embed/rotate-key': makeChange('embed.key_rotated', async () => ['POST', '/api/v1/embed/rotate-key']),
+  'POST /api/v1/embed/signing-keys': makeChange('embed.signing_key_created', async () => {
+    const { records } = await expectSuccess(company.as.get('/api/v1/embed/signing-keys'));
     for (const { id } of records) await company.as.delete(`/api/v1/embed/signing-keys/${id}`);
     return ['POST', '/api/v1/embed/signing-keys'];
   }),
-  'DELETE /api/v1/embed/signing-keys/{id}': change('embed.signing_key_deleted', async () => {
-    const { records } = await must(company.as.get('/api/v1/embed/signing-keys'));
-    const { id } = records[0] ?? (await must(company.as.post('/api/v1/embed/signing-keys')));
+  'DELETE /api/v1/embed/signing-keys/{id}': makeChange('embed.signing_key_deleted', async () => {
+    const { records } = await expectSuccess(company.as.get('/api/v1/embed/signing-keys'));
+    const { id } = records[0] ?? (await expectSuccess(company.as.post('/api/v1/embed/signing-keys')));
     return ['DELETE', `/api/v1/embed/signing-keys/${id}`];
   }),
 };
 
-/** Routes that change nothing of what is told: somebody asked for a code. */
-const CHANGES_NOTHING = ['POST /api/v1/share-auth/request'];
+/** Routes that change nothing about which an event is sent: a user requests a code. */
+const ROUTES_WITHOUT_CHANGE = ['POST /api/v1/share-auth/request'];
 
 const failToSend = () => Promise.reject(new Error('It is away.'));
 
-/** Every place but the control database is away: what a request would do after its commit is as if it had broken off there. */
-const afterwardsAway = {
+/** An environment in which every store but the control database fails, as if the request had broken off after its commit. */
+const failingAfterCommit = {
   COMPANY_LOG: {
     getByName: (name: string) =>
       new Proxy(env.COMPANY_LOG.getByName(name), {
         get: (log, method) => {
           if (method === 'appendAll') return failToSend;
-          const calls = log as unknown as Record<string | symbol, (...given: unknown[]) => unknown>;
-          return (...given: unknown[]) => calls[method]?.(...given);
+          const logMethods = log as unknown as Record<string | symbol, (...callArguments: unknown[]) => unknown>;
+          return (...callArguments: unknown[]) => logMethods[method]?.(...callArguments);
         },
       }),
   },
@@ -170,52 +180,57 @@ const afterwardsAway = {
   FILES: new Proxy(env.FILES, {
     get: (bucket, method) => {
       if (method === 'put') return failToSend;
-      const call = Reflect.get(bucket, method) as (...given: unknown[]) => unknown;
-      return typeof call === 'function' ? call.bind(bucket) : call;
+      const bucketMethod = Reflect.get(bucket, method) as (...callArguments: unknown[]) => unknown;
+      return typeof bucketMethod === 'function' ? bucketMethod.bind(bucket) : bucketMethod;
     },
   }),
 } as unknown as Record<string, string>;
 
 const readFromLog = async (type: string): Promise<number> =>
-  (await must(company.as.get(`/api/v1/share-events?type=${type}`))).total;
+  (await expectSuccess(company.as.get(`/api/v1/share-events?type=${type}`))).total;
 
-const WAITING = "outbox where company_id = ? and message ->> '$.event.type' = ?";
+const OUTBOX_QUERY = "outbox where company_id = ? and message ->> '$.event.type' = ?";
 
 describe('a change of a share, context or embed', () => {
   it('is tested in this file for every route that writes an event about it', () => {
-    const told = Object.entries(ROUTE_EVENTS).flatMap(([route, types]) =>
+    const eventRoutes = Object.entries(ROUTE_EVENTS).flatMap(([route, types]) =>
       typeof types !== 'string' && types.some(isShareEventType) ? route : [],
     );
-    expect(told.toSorted()).toEqual([...Object.keys(CHANGES), ...CHANGES_NOTHING].toSorted());
+    expect(eventRoutes.toSorted()).toEqual([...Object.keys(ROUTE_CHANGES), ...ROUTES_WITHOUT_CHANGE].toSorted());
   });
 
-  it.each(Object.entries(CHANGES))('by %s writes no event when its transaction fails', async (_, { type, request }) => {
-    const send = await request();
-    await expect.poll(() => countRows(WAITING, company.id, type)).toBe(0);
-    const before = await readFromLog(type);
-    expect((await send({ env: createFailingEnv(/insert into "outbox"/) })).status).toBeGreaterThanOrEqual(500);
-    expect([await countRows(WAITING, company.id, type), await readFromLog(type)]).toEqual([0, before]);
-  });
+  it.each(Object.entries(ROUTE_CHANGES))(
+    'by %s writes no event when its transaction fails',
+    async (_, { type, request }) => {
+      const sendRequest = await request();
+      await expect.poll(() => countRows(OUTBOX_QUERY, company.id, type)).toBe(0);
+      const loggedBefore = await readFromLog(type);
+      expect((await sendRequest({ env: createFailingEnv(/insert into "outbox"/) })).status).toBeGreaterThanOrEqual(500);
+      expect([await countRows(OUTBOX_QUERY, company.id, type), await readFromLog(type)]).toEqual([0, loggedBefore]);
+    },
+  );
 
-  it.each(Object.entries(CHANGES))('by %s has its event sent later if the queue is down', async (_, change) => {
+  it.each(Object.entries(ROUTE_CHANGES))('by %s has its event sent later if the queue is down', async (_, change) => {
     const { type } = change;
-    const send = await change.request();
-    await expect.poll(() => countRows(WAITING, company.id, type)).toBe(0);
-    const before = await readFromLog(type);
-    expect((await send({ env: afterwardsAway })).status).toBeLessThan(300);
-    expect([await countRows(WAITING, company.id, type), await readFromLog(type)]).toEqual([1, before]);
+    const sendRequest = await change.request();
+    await expect.poll(() => countRows(OUTBOX_QUERY, company.id, type)).toBe(0);
+    const loggedBefore = await readFromLog(type);
+    expect((await sendRequest({ env: failingAfterCommit })).status).toBeLessThan(300);
+    expect([await countRows(OUTBOX_QUERY, company.id, type), await readFromLog(type)]).toEqual([1, loggedBefore]);
     await runScheduled();
-    await expect.poll(() => readFromLog(type)).toBe(before + 1);
-    await expect.poll(() => countRows(WAITING, company.id, type)).toBe(0);
+    await expect.poll(() => readFromLog(type)).toBe(loggedBefore + 1);
+    await expect.poll(() => countRows(OUTBOX_QUERY, company.id, type)).toBe(0);
   });
 
   it('is sent to endpoints once, under the id of its event', async () => {
-    const types = [...new Set(Object.values(CHANGES).map(({ type }) => type))];
-    const told = async () => {
-      const ids = new Map((await receiver.received()).map(({ event, headers }) => [headers['webhook-id'], event.type]));
+    const types = [...new Set(Object.values(ROUTE_CHANGES).map(({ type }) => type))];
+    const countDelivered = async () => {
+      const ids = new Map(
+        (await webhookReceiver.received()).map(({ event, headers }) => [headers['webhook-id'], event.type]),
+      );
       return types.map((type) => [type, [...ids.values()].filter((each) => each === type).length]);
     };
-    const kept = await Promise.all(types.map(async (type) => [type, await readFromLog(type)]));
-    await expect.poll(told, { timeout: 60_000, interval: 1000 }).toEqual(kept);
+    const loggedCounts = await Promise.all(types.map(async (type) => [type, await readFromLog(type)]));
+    await expect.poll(countDelivered, { timeout: 60_000, interval: 1000 }).toEqual(loggedCounts);
   });
 });

@@ -1,45 +1,51 @@
 import { expect, inject } from 'vitest';
-import type { Received } from '../support/webhook-receiver.ts';
+import type { ReceivedRequest } from '../support/webhook-receiver.ts';
 import type { Company } from '../support/worlds.ts';
 
 export const ENDPOINTS_PATH = '/v1/webhook-endpoints';
 
-export interface Receiver {
+export interface WebhookReceiver {
   key: string;
   url: string;
-  received(): Promise<(Received & { event: { type: string; timestamp: string; data: Record<string, unknown> } })[]>;
-  behave(behaviour: string): Promise<void>;
+  received(): Promise<
+    (ReceivedRequest & { event: { type: string; timestamp: string; data: Record<string, unknown> } })[]
+  >;
+  setBehaviour(behaviour: string): Promise<void>;
 }
 
 let createdCount = 0;
 
-/** A place where webhooks arrive, which behaves as it is told: see `test/support/webhook-receiver.ts`. */
-export function createReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl')): Receiver {
+/** Creates a receiver of webhooks with a behaviour that tests may change: see `test/support/webhook-receiver.ts`. */
+export function createReceiver(behaviour = 'ok', at = inject('webhookReceiverUrl')): WebhookReceiver {
   createdCount += 1;
   const key = `${createdCount}-${Math.random().toString(36).slice(2)}`;
-  const base = inject('webhookReceiverUrl');
+  const receiverUrl = inject('webhookReceiverUrl');
   return {
     key,
     url: `${at}/${behaviour}/${key}`,
     async received() {
-      const found = (await (await fetch(`${base}/received/${key}`)).json()) as Received[];
-      return found.map((each) => ({ ...each, event: JSON.parse(each.body) }));
+      const receivedRequests = (await (await fetch(`${receiverUrl}/received/${key}`)).json()) as ReceivedRequest[];
+      return receivedRequests.map((each) => ({ ...each, event: JSON.parse(each.body) }));
     },
-    async behave(next) {
-      await fetch(`${base}/as/${key}`, { method: 'PUT', body: next });
+    async setBehaviour(next) {
+      await fetch(`${receiverUrl}/as/${key}`, { method: 'PUT', body: next });
     },
   };
 }
 
-/** An endpoint at a receiver. */
-export async function createEndpoint(company: Company, receiver: Pick<Receiver, 'url'>, event_types: string[] = ['*']) {
+/** Creates a webhook endpoint that sends to a receiver. */
+export async function createEndpoint(
+  company: Company,
+  receiver: Pick<WebhookReceiver, 'url'>,
+  event_types: string[] = ['*'],
+) {
   const { status, body } = await company.as.post(ENDPOINTS_PATH, { json: { url: receiver.url, event_types } });
   expect(status).toBe(201);
   return body as { _id: string; secret: string };
 }
 
-/** Waits until so many have come. */
-export async function waitForArrivals(receiver: Receiver, count = 1) {
+/** Waits until a receiver has received so many events. @returns the events */
+export async function waitForArrivals(receiver: WebhookReceiver, count = 1) {
   await expect.poll(async () => (await receiver.received()).length).toBeGreaterThanOrEqual(count);
   return receiver.received();
 }

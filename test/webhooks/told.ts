@@ -1,6 +1,6 @@
 import type { EventTypeName } from '../../src/modules/webhooks/event-types.ts';
 
-/** What a writing route tells, or why it tells nothing. */
+/** The event types that a writing route causes, or the reason why it causes none. */
 type EventsOrReason = readonly EventTypeName[] | string;
 
 const SIGN_IN_REASON = 'is about how one person signs in, which the audit trail tells';
@@ -14,7 +14,7 @@ const ABOUT_WEBHOOKS_REASON = 'is about the webhooks themselves';
 const OPERATOR_REASON = 'is the operator’s';
 const LATER_EVENT_REASON = 'begins what is told when it ends, or waits for somebody';
 
-/** Every route that writes. */
+/** The event types of every route that writes, or the reason why it has none. */
 export const ROUTE_EVENTS: Record<string, EventsOrReason> = {
   'POST /admin/organizations': OPERATOR_REASON,
   'PATCH /admin/organizations/{id}': ['company.updated'],
@@ -189,8 +189,8 @@ export const ROUTE_EVENTS: Record<string, EventsOrReason> = {
 };
 
 const DOMAIN_PATH = '/api/v1/domain-knowledge';
-const WRITTEN = ['concepts', 'semantic', 'ontology/nodes', 'ontology/relations', 'verified-questions'];
-for (const kind of WRITTEN) {
+const KNOWLEDGE_RESOURCES = ['concepts', 'semantic', 'ontology/nodes', 'ontology/relations', 'verified-questions'];
+for (const kind of KNOWLEDGE_RESOURCES) {
   ROUTE_EVENTS[`POST ${DOMAIN_PATH}/${kind}`] = KNOWLEDGE_REASON;
   ROUTE_EVENTS[`PATCH ${DOMAIN_PATH}/${kind}/{id}`] = KNOWLEDGE_REASON;
   ROUTE_EVENTS[`DELETE ${DOMAIN_PATH}/${kind}/{id}`] = KNOWLEDGE_REASON;
@@ -201,8 +201,8 @@ ROUTE_EVENTS[`POST ${DOMAIN_PATH}/import`] = ['suggestion.created'];
 for (const path of ['concepts/{id}', 'semantic/{id}', 'ontology/nodes/{id}', 'ontology/relations/{id}']) {
   ROUTE_EVENTS[`POST ${DOMAIN_PATH}/suggestions/${path}/generate`] = ['suggestion.created', 'suggestion.superseded'];
 }
-for (const way of ['promote-semantic', 'promote-ontology']) {
-  ROUTE_EVENTS[`POST ${DOMAIN_PATH}/suggestions/concepts/{id}/${way}`] = ['suggestion.created'];
+for (const promotion of ['promote-semantic', 'promote-ontology']) {
+  ROUTE_EVENTS[`POST ${DOMAIN_PATH}/suggestions/concepts/{id}/${promotion}`] = ['suggestion.created'];
 }
 ROUTE_EVENTS[`POST ${DOMAIN_PATH}/suggestions/bulk-accept`] = ['suggestion.accepted'];
 ROUTE_EVENTS[`POST ${DOMAIN_PATH}/suggestions/{id}/accept`] = ['suggestion.accepted'];

@@ -1,25 +1,25 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeGroupInput } from '../support/console.ts';
-import { aCompany, type Company } from '../support/worlds.ts';
+import { type Company, createOwnedCompany } from '../support/worlds.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 let company: Company;
 
 beforeAll(async () => {
-  company = await aCompany();
+  company = await createOwnedCompany();
 });
 
 describe('a webhook endpoint', () => {
-  it('is made, read, listed, changed and deleted', async () => {
+  it('is created, read, listed, changed and deleted', async () => {
     const receiver = createReceiver();
-    const sent = { url: receiver.url, description: 'Ours', event_types: ['group.created'], status: 'active' };
-    const { status, body, headers } = await company.as.post(ENDPOINTS_PATH, { json: sent });
+    const endpointInput = { url: receiver.url, description: 'Ours', event_types: ['group.created'], status: 'active' };
+    const { status, body, headers } = await company.as.post(ENDPOINTS_PATH, { json: endpointInput });
     expect(status).toBe(201);
     const { secret, ...endpoint } = body;
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(endpoint).toEqual({
-      ...sent,
+      ...endpointInput,
       _id: expect.stringMatching(/^[a-f0-9]{24}$/),
       disabled_reason: null,
       created_at: expect.any(String),
@@ -29,13 +29,13 @@ describe('a webhook endpoint', () => {
     expect(headers.get('location')).toBe(path);
     expect((await company.as.get(path)).body).toEqual(endpoint);
     expect((await company.as.get(ENDPOINTS_PATH)).body.records).toContainEqual(endpoint);
-    const changed = await company.as.put(path, { json: { ...endpoint, description: 'Yours' } });
-    expect([changed.status, changed.body.description]).toEqual([200, 'Yours']);
+    const changedEndpoint = await company.as.put(path, { json: { ...endpoint, description: 'Yours' } });
+    expect([changedEndpoint.status, changedEndpoint.body.description]).toEqual([200, 'Yours']);
     expect((await company.as.delete(path)).status).toBe(204);
     expect((await company.as.get(path)).status).toBe(404);
   });
 
-  it('is sent events that the official library verifies', async () => {
+  it('is sent events that the official library can verify', async () => {
     const receiver = createReceiver();
     const { secret } = await createEndpoint(company, receiver);
     const group = (await company.as.post('/v1/groups', { json: makeGroupInput() })).body;

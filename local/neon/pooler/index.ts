@@ -1,28 +1,35 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { listen } from '../../servers.ts';
-import { type Message, Messages, makeFatalError, makeMessage, parseStartupParameters, toInt32 } from './messages.ts';
+import {
+  type Message,
+  MessageSplitter,
+  makeFatalError,
+  makeMessage,
+  parseStartupParameters,
+  toInt32,
+} from './messages.ts';
 import { ConnectionRefusedError, type Login, ServerConnection } from './server-connection.ts';
 import { Session } from './session.ts';
 
-/** Connections to the server for each login and database; those beyond wait. */
+/** Maximum number of connections to the server for each login and database; further clients wait. */
 const POOL_SIZE = 30;
-/** All companies of a test run share one server, so that what is idle ends soon. */
+/** Milliseconds after which an idle connection is closed: all companies of a test run share one server. */
 const IDLE_MS = 1_000;
-/** Until the next attempt for those who wait, after the server refused one. PgBouncer's `server_login_retry`. */
+/** Milliseconds until the next attempt for waiting clients after the server refused one: PgBouncer's `server_login_retry`. */
 const RETRY_MS = 100;
 const TOO_MANY_CONNECTIONS = '53300';
-/** The startup parameters that a client may set on a pooled connection. */
+/** Startup parameters that a client may set on a pooled connection. */
 const ALLOWED_STARTUP_PARAMETERS = new Set(['user', 'database', 'client_encoding', 'application_name']);
 
-/** The connections of one login to one database. */
+/** Connections of one login to one database. */
 interface Pool {
   size: number;
   idle: ServerConnection[];
-  /** In the order in which they came. */
+  /** Waiting clients in the order of their arrival. */
   waiting: Set<WaitingClient>;
   retry?: ReturnType<typeof setTimeout> | undefined;
-  /** Of the password that the server took last. */
+  /** Digest of the password that the server accepted last. */
   password?: Buffer;
 }
 
@@ -33,9 +40,9 @@ interface WaitingClient {
 }
 
 /**
- * What stands behind Neon's `-pooler` hosts: a pooler in transaction mode, as PgBouncer is there. A caller has one of the
- * server's connections for each transaction, perhaps another every time. Statements whose effect would outlast the transaction
- * are refused (SET, LISTEN, advisory locks); PgBouncer would leave it to the connection's next client.
+ * Pooler behind Neon's `-pooler` hosts, in transaction mode, as PgBouncer is there. A caller has one of the server's connections
+ * for each transaction, perhaps another every time. Statements whose effect would outlast the transaction are refused (SET,
+ * LISTEN, advisory locks); PgBouncer would leave it to the connection's next client.
  */
 export class Pooler {
   readonly #postgres: { host: string; port: number };
@@ -49,7 +56,7 @@ export class Pooler {
     this.#listener = createServer({ noDelay: true }, (caller) => this.#serve(caller));
   }
 
-  /** @returns the port on 127.0.0.1 */
+  /** Starts to listen. @returns the port on 127.0.0.1 */
   listen(): Promise<number> {
     return listen(this.#listener);
   }
@@ -62,26 +69,26 @@ export class Pooler {
 
   #serve(caller: Socket): void {
     this.#callers.add(caller);
-    const messages = new Messages({ from: 'caller' });
-    let asked: Omit<Login, 'password'> | undefined;
+    const messages = new MessageSplitter({ from: 'caller' });
+    let requestedLogin: Omit<Login, 'password'> | undefined;
     let session: Session | undefined;
-    const receive = async (received: Message) => {
-      if (session) return session.receive(received);
-      if (asked) {
-        session = await this.#logIn(caller, { ...asked, password: received.body.subarray(0, -1).toString() });
+    const handleMessage = async (message: Message) => {
+      if (session) return session.receive(message);
+      if (requestedLogin) {
+        session = await this.#logIn(caller, { ...requestedLogin, password: message.body.subarray(0, -1).toString() });
         return;
       }
-      const parameters = parseStartupParameters(received);
-      const unknown = [...parameters.keys()].find((name) => !ALLOWED_STARTUP_PARAMETERS.has(name));
-      if (unknown !== undefined) throw new Error(`unsupported startup parameter: ${unknown}`);
-      asked = { user: parameters.get('user') ?? '', database: parameters.get('database') ?? '' };
+      const parameters = parseStartupParameters(message);
+      const unknownParameter = [...parameters.keys()].find((name) => !ALLOWED_STARTUP_PARAMETERS.has(name));
+      if (unknownParameter !== undefined) throw new Error(`unsupported startup parameter: ${unknownParameter}`);
+      requestedLogin = { user: parameters.get('user') ?? '', database: parameters.get('database') ?? '' };
       caller.write(makeMessage('R', toInt32(3)));
     };
     // One after another: what is sent along with the password waits for that.
     let last = Promise.resolve();
     caller.on('data', (chunk: Buffer) => {
       last = last.then(async () => {
-        for (const received of messages.read(chunk)) await receive(received);
+        for (const message of messages.read(chunk)) await handleMessage(message);
       });
       last = last.catch((error: Error) => {
         caller.end(error instanceof ConnectionRefusedError ? error.answer : makeFatalError('08006', error.message));
@@ -96,16 +103,16 @@ export class Pooler {
 
   async #logIn(caller: Socket, login: Login): Promise<Session> {
     const pool = this.#poolOf(login);
-    const password = createHash('sha256').update(login.password).digest();
-    const isKnown = pool.password !== undefined && timingSafeEqual(password, pool.password);
-    const server = await (isKnown ? this.#take(pool, login) : this.#open(pool, login));
-    pool.password = password;
-    const ready = [makeMessage('K', toInt32(0), toInt32(0)), makeMessage('Z', Buffer.from('I'))];
-    caller.write(Buffer.concat([makeMessage('R', toInt32(0)), ...server.greeting, ...ready]));
+    const passwordDigest = createHash('sha256').update(login.password).digest();
+    const isKnownPassword = pool.password !== undefined && timingSafeEqual(passwordDigest, pool.password);
+    const server = await (isKnownPassword ? this.#take(pool, login) : this.#open(pool, login));
+    pool.password = passwordDigest;
+    const readyMessages = [makeMessage('K', toInt32(0), toInt32(0)), makeMessage('Z', Buffer.from('I'))];
+    caller.write(Buffer.concat([makeMessage('R', toInt32(0)), ...server.greeting, ...readyMessages]));
     this.#giveBack(pool, server);
     return new Session(caller, {
       take: () => this.#take(pool, login),
-      giveBack: (given) => this.#giveBack(pool, given),
+      giveBack: (returnedConnection) => this.#giveBack(pool, returnedConnection),
     });
   }
 
@@ -119,10 +126,10 @@ export class Pooler {
   async #take(pool: Pool, login: Login): Promise<ServerConnection> {
     // A connection that is closing is still in the list.
     pool.idle = pool.idle.filter(({ isClosed }) => !isClosed);
-    const idle = pool.idle.pop();
-    if (idle) {
-      idle.use({ receive: () => undefined, lost: () => undefined });
-      return idle;
+    const idleConnection = pool.idle.pop();
+    if (idleConnection) {
+      idleConnection.use({ receive: () => undefined, lost: () => undefined });
+      return idleConnection;
     }
     return new Promise((resolve, reject) => {
       pool.waiting.add({ login, resolve, reject });
@@ -133,10 +140,10 @@ export class Pooler {
   async #open(pool: Pool, login: Login): Promise<ServerConnection> {
     pool.size += 1;
     try {
-      const server = await ServerConnection.open({ ...this.#postgres, ...login }, (closed) => {
+      const server = await ServerConnection.open({ ...this.#postgres, ...login }, (closedConnection) => {
         pool.size -= 1;
-        pool.idle = pool.idle.filter((each) => each !== closed);
-        this.#servers.delete(closed);
+        pool.idle = pool.idle.filter((each) => each !== closedConnection);
+        this.#servers.delete(closedConnection);
         void this.#openForNext(pool);
       });
       this.#servers.add(server);
@@ -148,7 +155,7 @@ export class Pooler {
     }
   }
 
-  /** Opens a connection for the first client that waits. @returns whether it did */
+  /** Opens a connection for the first waiting client. @returns true if one was opened */
   async #openForNext(pool: Pool): Promise<boolean> {
     const [next] = pool.waiting;
     if (!next || pool.size >= POOL_SIZE) return false;
@@ -157,9 +164,9 @@ export class Pooler {
       return true;
     } catch (error) {
       // At the role's connection limit one of the pool's connections may come free, if there is any.
-      const mayComeFree =
+      const mayBecomeFree =
         pool.size > 0 && error instanceof ConnectionRefusedError && error.code === TOO_MANY_CONNECTIONS;
-      if (!mayComeFree && pool.waiting.delete(next)) next.reject(error);
+      if (!mayBecomeFree && pool.waiting.delete(next)) next.reject(error);
       return false;
     }
   }
@@ -177,7 +184,7 @@ export class Pooler {
       next.resolve(server);
     } else {
       pool.idle.push(server);
-      server.rest(IDLE_MS);
+      server.closeAfter(IDLE_MS);
     }
   }
 }

@@ -1,18 +1,18 @@
-/** A message of the PostgreSQL protocol: its type, none for the first of a connection, and all of its bytes. */
+/** Message of the PostgreSQL protocol: its type (none in the first message of a connection) and all of its bytes. */
 export interface Message {
   type: string;
   bytes: Buffer;
   body: Buffer;
 }
 
-/** Cuts what a connection sends into messages. */
-export class Messages {
-  /** What came of a message that is not whole. It is joined once: a message of megabytes comes in hundreds of chunks. */
+/** Splits the bytes that a connection sends into messages. */
+export class MessageSplitter {
+  /** Received parts of an incomplete message. They are joined once: a message of megabytes comes in hundreds of chunks. */
   #chunks: Buffer[] = [];
   #received = 0;
-  /** How many bytes there must be before the next message can be read on. */
+  /** Number of bytes that are needed before the next message can be read further. */
   #needed = 0;
-  /** Bytes before the length: the first message of a caller has no type. */
+  /** Number of bytes before the length: the first message of a caller has no type. */
   #head: 0 | 1;
 
   constructor({ from }: { from: 'caller' | 'server' }) {
@@ -23,18 +23,23 @@ export class Messages {
     this.#chunks.push(chunk);
     this.#received += chunk.length;
     if (this.#received < this.#needed) return;
-    let rest = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
+    let remainingBytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
     for (;;) {
-      const head = this.#head;
-      this.#needed = rest.length < head + 4 ? head + 4 : head + rest.readUInt32BE(head);
-      if (rest.length < this.#needed) break;
-      const bytes = rest.subarray(0, this.#needed);
-      rest = rest.subarray(this.#needed);
+      const headLength = this.#head;
+      this.#needed =
+        remainingBytes.length < headLength + 4 ? headLength + 4 : headLength + remainingBytes.readUInt32BE(headLength);
+      if (remainingBytes.length < this.#needed) break;
+      const bytes = remainingBytes.subarray(0, this.#needed);
+      remainingBytes = remainingBytes.subarray(this.#needed);
       this.#head = 1;
-      yield { type: head === 0 ? '' : String.fromCharCode(bytes[0] as number), bytes, body: bytes.subarray(head + 4) };
+      yield {
+        type: headLength === 0 ? '' : String.fromCharCode(bytes[0] as number),
+        bytes,
+        body: bytes.subarray(headLength + 4),
+      };
     }
-    this.#chunks = [rest];
-    this.#received = rest.length;
+    this.#chunks = [remainingBytes];
+    this.#received = remainingBytes.length;
   }
 }
 
@@ -51,11 +56,11 @@ export function toInt32(value: number): Buffer {
   return bytes;
 }
 
-/** A FATAL error, after which the connection ends. */
+/** Makes a FATAL error message, after which the connection ends. */
 export const makeFatalError = (code: string, text: string): Buffer =>
   makeMessage('E', 'SFATAL', 'VFATAL', `C${code}`, `M${text}`, Buffer.from([0]));
 
-/** The parameters of a caller's first message. @throws Error for what is none of protocol 3 */
+/** Parses the parameters of a caller's first message. @throws Error unless it is of protocol 3 */
 export function parseStartupParameters({ body }: Message): Map<string, string> {
   if (body.readInt32BE(0) >> 16 !== 3) throw new Error('only protocol 3 is spoken here, without TLS');
   const texts = body.subarray(4).toString().split('\0');

@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net';
-import { type Message, Messages, makeMessage, toInt32 } from './messages.ts';
+import { type Message, MessageSplitter, makeMessage, toInt32 } from './messages.ts';
 
-/** Whom a connection is opened for. */
+/** Login for which a connection to the server is opened. */
 export interface Login {
   user: string;
   database: string;
   password: string;
 }
 
-/** The server refused the connection; `answer` is its own message. */
+/** Error thrown when the server refuses a connection; `answer` is the server's own message. */
 export class ConnectionRefusedError extends Error {
   readonly answer: Buffer;
 
@@ -17,7 +17,7 @@ export class ConnectionRefusedError extends Error {
     this.answer = answer;
   }
 
-  /** The SQLSTATE. */
+  /** SQLSTATE of the refusal. */
   get code(): string | undefined {
     return /\0C(\w{5})\0/.exec(this.answer.toString('latin1'))?.[1];
   }
@@ -27,9 +27,9 @@ export class ConnectionRefusedError extends Error {
 export class ServerConnection {
   /** The `ParameterStatus` messages that the server sent when the connection was opened. */
   readonly greeting: Buffer[] = [];
-  /** It has ended or is closing. */
+  /** True once the connection has ended or is closing. */
   isClosed = false;
-  /** The client that uses it now. */
+  /** Client that uses the connection now. */
   client: { receive(message: Message): void; lost(): void } | undefined;
   readonly #socket: Socket;
   #idle: ReturnType<typeof setTimeout> | undefined;
@@ -38,18 +38,18 @@ export class ServerConnection {
     this.#socket = socket;
   }
 
-  /** @param closed called once, when a connection that was opened is gone */
+  /** Opens a connection to the server. @param onClosed called once, when a connection that was opened is gone */
   static open(
     { host, port, user, database, password }: Login & { host: string; port: number },
-    closed: (connection: ServerConnection) => void,
+    onClosed: (connection: ServerConnection) => void,
   ): Promise<ServerConnection> {
     const socket = connect({ host, port, noDelay: true });
     const connection = new ServerConnection(socket);
-    const messages = new Messages({ from: 'server' });
+    const messages = new MessageSplitter({ from: 'server' });
     socket.write(makeMessage('', toInt32(3 << 16), 'user', user, 'database', database, Buffer.from([0])));
     return new Promise((resolve, reject) => {
-      const begin = (received: Message) => {
-        const { type, bytes, body } = received;
+      const handleStartupMessage = (serverMessage: Message) => {
+        const { type, bytes, body } = serverMessage;
         if (type === 'R' && body.readInt32BE(0) === 3) socket.write(makeMessage('p', password));
         else if (type === 'R' && body.readInt32BE(0) !== 0) reject(new Error('the server asks for another password'));
         else if (type === 'E') reject(new ConnectionRefusedError(bytes));
@@ -61,9 +61,9 @@ export class ServerConnection {
       };
       let isReady = false;
       socket.on('data', (chunk: Buffer) => {
-        for (const received of messages.read(chunk)) {
-          if (isReady) connection.client?.receive(received);
-          else begin(received);
+        for (const serverMessage of messages.read(chunk)) {
+          if (isReady) connection.client?.receive(serverMessage);
+          else handleStartupMessage(serverMessage);
         }
       });
       socket.on('error', (error) => {
@@ -74,7 +74,7 @@ export class ServerConnection {
         connection.isClosed = true;
         clearTimeout(connection.#idle);
         reject(new Error('the server closed the connection'));
-        if (isReady) closed(connection);
+        if (isReady) onClosed(connection);
         connection.client?.lost();
       });
     });
@@ -84,8 +84,8 @@ export class ServerConnection {
     this.#socket.write(bytes);
   }
 
-  /** Ends it unless it is used before. */
-  rest(milliseconds: number): void {
+  /** Closes the connection after these milliseconds, unless it is used before. */
+  closeAfter(milliseconds: number): void {
     this.#idle = setTimeout(() => {
       this.isClosed = true;
       this.#socket.end(makeMessage('X'));

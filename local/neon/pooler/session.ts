@@ -3,36 +3,36 @@ import { type Message, makeFatalError } from './messages.ts';
 import { findSessionState } from './rules.ts';
 import type { ServerConnection } from './server-connection.ts';
 
-/** Where a session gets its connections to the server from. */
-export interface Source {
+/** Source of a session's connections to the server. */
+export interface ConnectionSource {
   take(): Promise<ServerConnection>;
   giveBack(server: ServerConnection): void;
 }
 
-/** Messages that the server answers with ReadyForQuery. */
-const ANSWERED_MESSAGES = new Set(['Q', 'S', 'F']);
+/** Types of messages that the server answers with ReadyForQuery. */
+const ANSWERED_MESSAGE_TYPES = new Set(['Q', 'S', 'F']);
 
-/** A caller's connection, logged in: it has one of the server's from the first message of a transaction to its end. */
+/** Logged-in connection of a caller: it uses a server connection from the first message of a transaction to its end. */
 export class Session {
   readonly #caller: Socket;
-  readonly #source: Source;
+  readonly #source: ConnectionSource;
   #server: ServerConnection | undefined;
-  /** How many ReadyForQuery are to come. */
+  /** Number of ReadyForQuery messages that are still to come. */
   #asked = 0;
-  /** Messages were sent that no Sync follows yet. */
+  /** True while messages were sent without a Sync after them. */
   #isOpen = false;
 
-  constructor(caller: Socket, source: Source) {
+  constructor(caller: Socket, source: ConnectionSource) {
     this.#caller = caller;
     this.#source = source;
   }
 
-  async receive(received: Message): Promise<void> {
-    if (received.type === 'X') {
+  async receive(callerMessage: Message): Promise<void> {
+    if (callerMessage.type === 'X') {
       this.#caller.end();
       return;
     }
-    const sessionState = findSessionState(received);
+    const sessionState = findSessionState(callerMessage);
     if (sessionState !== undefined) {
       this.#caller.end(
         makeFatalError('0A000', `${sessionState} would outlive its transaction: not possible through the pooler`),
@@ -41,19 +41,19 @@ export class Session {
     }
     if (this.#caller.destroyed) return;
     this.#server ??= await this.#taken();
-    if (ANSWERED_MESSAGES.has(received.type)) this.#asked += 1;
-    this.#isOpen = !ANSWERED_MESSAGES.has(received.type);
-    this.#server.send(received.bytes);
+    if (ANSWERED_MESSAGE_TYPES.has(callerMessage.type)) this.#asked += 1;
+    this.#isOpen = !ANSWERED_MESSAGE_TYPES.has(callerMessage.type);
+    this.#server.send(callerMessage.bytes);
   }
 
-  /** The caller is gone. What it was in the middle of ends with the connection to the server. */
+  /** Ends the session of a caller that is gone. An unfinished transaction ends with the connection to the server. */
   end(): void {
     this.#server?.destroy();
   }
 
   async #taken(): Promise<ServerConnection> {
     const server = await this.#source.take();
-    server.use({ receive: (received) => this.#answer(received, server), lost: () => this.#caller.destroy() });
+    server.use({ receive: (serverMessage) => this.#answer(serverMessage, server), lost: () => this.#caller.destroy() });
     return server;
   }
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, deletedAt, flag, id, json, type Metadata, timestamps } from '../columns.ts';
+import { booleanColumn, companyId, deletedAtColumn, id, json, type Metadata, timestampColumns } from '../columns.ts';
 
 export const accounts = sqliteTable(
   'accounts',
@@ -8,11 +8,11 @@ export const accounts = sqliteTable(
     id: id(),
     companyId: companyId(),
     name: text('name').notNull(),
-    isDefault: flag('is_default').notNull().default(false),
-    isActive: flag('is_active').notNull().default(true),
+    isDefault: booleanColumn('is_default').notNull().default(false),
+    isActive: booleanColumn('is_active').notNull().default(true),
     metadata: json<Metadata>('metadata').notNull(),
-    ...timestamps(),
-    deletedAt: deletedAt(),
+    ...timestampColumns(),
+    deletedAt: deletedAtColumn(),
   },
   (table) => [
     uniqueIndex('accounts_living_name').on(table.companyId, table.name).where(sql`deleted_at is null`),

@@ -2,11 +2,11 @@ import { sql } from 'drizzle-orm';
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Branding } from '../../presentation/branding.ts';
 import { LOCALES } from '../../texts/locales.ts';
-import { flag, id, json, timestamp, timestamps } from '../columns.ts';
+import { booleanColumn, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** A company's logo; the picture itself is in R2. */
 export interface Logo {
-  /** The logo's id, another one with each upload. */
+  /** The logo's id; each upload makes a new one. */
   id: string;
   type: 'image/png' | 'image/jpeg' | 'image/webp';
   width: number;
@@ -18,28 +18,28 @@ export const QUOTAS = ['users', 'table_bytes', 'file_bytes', 'mails_per_day', 'm
 export type Quota = (typeof QUOTAS)[number];
 export type Quotas = Partial<Record<Quota, number>>;
 
-/** The tenants. Organization (documents 1) and company (documents 2 and 3) are both this. */
+/** The tenants: organization (documents 1) and company (documents 2 and 3) both mean this. */
 export const companies = sqliteTable(
   'companies',
   {
     id: id(),
     slug: text('slug').notNull(),
     name: text('name').notNull(),
-    /** Whether nobody signs in without a second factor. */
-    require2fa: flag('require_2fa').notNull().default(false),
-    /** Everybody but the owner comes by the company's identity provider. */
-    ssoOnly: flag('sso_only').notNull().default(false),
+    /** True if all users of the company must sign in with a second factor. */
+    require2fa: booleanColumn('require_2fa').notNull().default(false),
+    /** True if everybody except the owner must sign in through the company's identity provider. */
+    ssoOnly: booleanColumn('sso_only').notNull().default(false),
     locale: text('locale', { enum: LOCALES }).notNull().default('en'),
     branding: json<Branding>('branding').notNull().default({}),
     logo: json<Logo>('logo'),
-    /** When the company was suspended: its requests are rejected and no background work runs. Null while active. */
-    suspendedAt: timestamp('suspended_at'),
-    /** When the operator had the company ended, and when its erasure begins; null unless it is to end. It is suspended then. */
-    endRequestedAt: timestamp('end_requested_at'),
-    deletesAt: timestamp('deletes_at'),
-    /** Triggers on `user_counts` and `mail_requests` read it. */
+    /** Time of the company's suspension: its requests are rejected and no background work runs. Null while active. */
+    suspendedAt: timestampColumn('suspended_at'),
+    /** Time at which the operator ended the company, and when its erasure begins; null unless it ends. It is suspended then. */
+    endRequestedAt: timestampColumn('end_requested_at'),
+    deletesAt: timestampColumn('deletes_at'),
+    /** Quotas of the company; triggers on `user_counts` and `mail_requests` read them. */
     quotas: json<Quotas>('quotas').notNull().default({}),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('companies_slug').on(table.slug),
@@ -47,13 +47,13 @@ export const companies = sqliteTable(
   ],
 );
 
-/** The progress of erasing one store. */
+/** Progress of erasing one store. */
 export interface ErasedStore {
-  /** Rows, objects or projects that are gone. */
+  /** Number of erased rows, objects or projects. */
   removed: number;
-  /** When nothing was left in the store, in milliseconds; null before. */
+  /** Time at which nothing was left in the store, in milliseconds; null before. */
   at: number | null;
-  /** The position at which the next step goes on; null for the beginning. */
+  /** Position at which the next step continues; null for the beginning. */
   cursor: string | null;
 }
 
@@ -61,14 +61,14 @@ export interface ErasedStore {
 export const companyErasures = sqliteTable(
   'company_ends',
   {
-    /** The company's. */
+    /** Id of the erased company. */
     id: id(),
-    requestedAt: timestamp('requested_at').notNull(),
-    completedAt: timestamp('completed_at'),
-    /** The progress of each store, by the store's name. */
+    requestedAt: timestampColumn('requested_at').notNull(),
+    completedAt: timestampColumn('completed_at'),
+    /** Progress of each store, by the store's name. */
     stores: json<Record<string, ErasedStore>>('stores').notNull(),
-    /** When a scheduled run looks after it next: while it is erased, and after that for late data; null never. */
-    dueAt: timestamp('due_at'),
+    /** Time of the next scheduled run for the erasure: while it goes on, and later for late data; null if there is none. */
+    dueAt: timestampColumn('due_at'),
   },
   (table) => [index('company_ends_due').on(table.dueAt).where(sql`due_at is not null`)],
 );

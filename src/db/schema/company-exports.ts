@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, flag, id, timestamp, timestamps } from '../columns.ts';
+import { booleanColumn, companyId, id, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const EXPORT_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 
@@ -10,22 +10,22 @@ export const companyExports = sqliteTable(
   {
     id: id(),
     companyId: companyId(),
-    /** Whether the operator asked for it: then it goes on while the company is suspended. */
-    forOperator: flag('for_operator').notNull(),
+    /** True if the operator requested the export: then it continues while the company is suspended. */
+    forOperator: booleanColumn('for_operator').notNull(),
     status: text('status', { enum: EXPORT_STATUSES }).notNull(),
-    /** Counts the attempts, each of one invocation: only the last one may store the progress. */
+    /** Number of attempts, each in one invocation: only the last attempt may store the progress. */
     attempt: integer('turn').notNull(),
-    /** Attempts since it last came further. */
+    /** Number of attempts since the last progress. */
     tries: integer('tries').notNull(),
-    /** The name of the checkpoint in R2; null while there is none. */
+    /** Name of the checkpoint in R2; null while there is none. */
     checkpoint: text('checkpoint'),
-    /** When the scheduled run looks after it, unless it has ended. */
-    dueAt: timestamp('due_at').notNull(),
+    /** Time at which the scheduled run checks the export, unless it has ended. */
+    dueAt: timestampColumn('due_at').notNull(),
     bytes: integer('bytes'),
     error: text('error'),
-    /** When it is deleted, with its archive. */
-    expiresAt: timestamp('expires_at'),
-    ...timestamps(),
+    /** Time at which the export is deleted, with its archive. */
+    expiresAt: timestampColumn('expires_at'),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('company_exports_one_at_a_time').on(table.companyId).where(sql`status in ('queued', 'running')`),

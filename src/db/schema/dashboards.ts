@@ -1,9 +1,9 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Parameter } from '../../sql-templates/parameters.ts';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 import { visualizations } from './visualizations.ts';
 
-/** The place of a visualization on a dashboard, in units of the grid. */
+/** Position of a visualization on a dashboard, in units of the grid. */
 export interface Widget {
   visualization_id: string;
   x: number;
@@ -17,10 +17,10 @@ export interface FilterOption {
   value: string;
 }
 
-/** A filter by which viewers of a dashboard choose its data. */
+/** Filter by which viewers of a dashboard choose its data. */
 export interface Filter extends Parameter {
   options: FilterOption[] | { sql: string } | null;
-  /** The visualizations that the filter is for; null for all. */
+  /** Ids of the visualizations that the filter applies to; null for all. */
   applies_to: string[] | null;
 }
 
@@ -32,16 +32,16 @@ export const dashboards = sqliteTable(
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull(),
-    /** The time for which outsiders may be shown a cached result. */
+    /** Seconds for which outsiders may be shown a cached result. */
     cacheSeconds: integer('cache_seconds').notNull(),
     layout: json<Widget[]>('layout').notNull(),
     filters: json<Filter[]>('filters').notNull(),
-    /** When the last of its embed tokens ends: until then it is shown to whoever holds one. */
-    embeddedUntil: timestamp('embedded_until'),
-    /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */
+    /** Time at which the last of its embed tokens expires: until then the dashboard is shown to every holder of one. */
+    embeddedUntil: timestampColumn('embedded_until'),
+    /** Number of changes: part of the key of every cached result, and a guard against concurrent changes. */
     version: integer('version').notNull().default(1),
     createdByUserId: text('created_by_user_id').notNull(),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('dashboards_slug').on(table.companyId, table.slug),
@@ -49,7 +49,7 @@ export const dashboards = sqliteTable(
   ],
 );
 
-/** The visualizations on each dashboard: the foreign key keeps them from being deleted. */
+/** Visualizations on each dashboard: the foreign key prevents their deletion. */
 export const dashboardVisualizations = sqliteTable(
   'dashboard_visualizations',
   {

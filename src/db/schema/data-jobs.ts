@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { BoundValue } from '../../sql-templates/parameters.ts';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** The formats in which a result can be read. */
 export const DATA_FORMATS = ['json', 'ndjson', 'csv'] as const;
@@ -15,22 +15,22 @@ export const dataJobs = sqliteTable(
     id: id(),
     companyId: companyId(),
     endpointId: text('endpoint_id').notNull(),
-    /** The endpoint's slug at the time: the name of the file. */
+    /** Slug of the endpoint when the job was created, used as the file's name. */
     slug: text('slug').notNull(),
     visualizationId: text('visualization_id').notNull(),
     format: text('format', { enum: DATA_FORMATS }).notNull(),
     values: json<[slug: string, value: BoundValue][]>('bound_values').notNull(),
     status: text('status', { enum: DATA_JOB_STATUSES }).notNull(),
-    /** Counts the tries: each writes under a prefix of its own, and only the last one may say how it ended. */
+    /** Number of tries: each writes under a prefix of its own, and only the last one may store the outcome. */
     attempt: integer('attempt').notNull(),
-    /** When the scheduled run looks after it, unless it has ended. */
-    dueAt: timestamp('due_at').notNull(),
+    /** Time at which the scheduled run checks the job, unless it has ended. */
+    dueAt: timestampColumn('due_at').notNull(),
     rowCount: integer('row_count'),
     bytes: integer('bytes'),
-    /** The objects that the result consists of. */
+    /** Objects that the result consists of. */
     pieces: integer('pieces'),
     error: text('error'),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     index('data_jobs_of_company').on(table.companyId, table.status),

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { Role } from '../../permissions/legacy.ts';
-import { companyId, deletedAt, flag, id, json, timestamp, timestamps } from '../columns.ts';
+import type { GroupRole } from '../../permissions/legacy.ts';
+import { booleanColumn, companyId, deletedAtColumn, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const groups = sqliteTable(
   'groups',
@@ -11,15 +11,15 @@ export const groups = sqliteTable(
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull().default(''),
-    /** Whether it is one of the groups that every company is born with; they cannot be deleted. */
-    isGlobal: flag('is_global').notNull().default(false),
-    roles: json<Role[]>('roles').notNull(),
-    /** The id of the group in the directory that keeps it. */
+    /** True for the groups that every company is created with; they cannot be deleted. */
+    isGlobal: booleanColumn('is_global').notNull().default(false),
+    roles: json<GroupRole[]>('roles').notNull(),
+    /** Id of the group in the external directory that manages it. */
     externalId: text('external_id'),
-    /** When users last entered or left it, whatever the route; kept by triggers, as the group's version does not change by that. */
-    membersChangedAt: timestamp('members_changed_at'),
-    ...timestamps(),
-    deletedAt: deletedAt(),
+    /** Time at which a user last entered or left the group; kept by triggers, as this does not change the group's version. */
+    membersChangedAt: timestampColumn('members_changed_at'),
+    ...timestampColumns(),
+    deletedAt: deletedAtColumn(),
   },
   (table) => [
     uniqueIndex('groups_living_name').on(table.companyId, table.name).where(sql`deleted_at is null`),
@@ -43,7 +43,7 @@ export const groupBindings = sqliteTable(
     principalType: text('principal_type', { enum: ['user', 'service_account'] }).notNull(),
     principalId: text('principal_id').notNull(),
     accountId: text('account_id').notNull(),
-    createdAt: timestamp('created_at').notNull(),
+    createdAt: timestampColumn('created_at').notNull(),
   },
   (table) => [
     uniqueIndex('group_bindings_once').on(table.groupId, table.principalType, table.principalId, table.accountId),

@@ -1,22 +1,22 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { AiUsage } from '../../platform/ai.ts';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 import type { BusinessDomain } from './knowledge-resources.ts';
 import { RESOURCE_TYPES } from './knowledge-resources.ts';
 
-/** The text that a job reads, stored in R2 until the job ends. */
+/** Text that a job reads, stored in R2 until the job ends. */
 export interface JobSource {
   key: string;
-  /** The byte at which each batch begins, and at which the last one ends. */
+  /** Offsets of the byte at which each batch begins, and of the end of the last batch. */
   offsets: number[];
 }
 
-/** The input of a job, as it was when the job was started. */
+/** Input of a job, as it was when the job was started. */
 export interface JobInput {
   businessDomains?: BusinessDomain[];
   connectionId?: string;
-  /** Base name of the file that was sent. */
+  /** Base name of the uploaded file. */
   fileName?: string;
   source?: JobSource;
 }
@@ -27,7 +27,7 @@ export type JobType = (typeof JOB_TYPES)[number];
 export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** Jobs that ask the model, batch by batch. */
+/** Jobs that send requests to the model, batch by batch. */
 export const jobs = sqliteTable(
   'knowledge_jobs',
   {
@@ -37,25 +37,25 @@ export const jobs = sqliteTable(
     targetType: text('target_type', { enum: RESOURCE_TYPES }).notNull(),
     targetIds: json<string[]>('target_ids').notNull(),
     status: text('status', { enum: JOB_STATUSES }).notNull(),
-    /** The number of finished batches, which is the index of the next one, and of all batches. */
+    /** Number of finished batches, which is the index of the next one; `totalCount` is the number of all batches. */
     processedCount: integer('processed_count').notNull(),
     totalCount: integer('total_count').notNull(),
     suggestionCount: integer('suggestion_count').notNull(),
-    /** The number of candidates of the model that were not valid. */
+    /** Number of candidates from the model that were not valid. */
     rejectedCount: integer('rejected_count').notNull(),
-    /** The number of existing concepts that the model was not told of, the most of any batch. */
+    /** Number of existing concepts that did not fit into the model's prompt, the most of any batch. */
     conceptsNotSent: integer('concepts_not_sent').notNull().default(0),
     usage: json<AiUsage>('usage').notNull(),
     lastError: text('last_error'),
     input: json<JobInput>('input').notNull(),
     requestId: text('request_id').notNull(),
     createdByUserId: text('created_by_user_id').notNull(),
-    /** The end of the lease under which a delivery has the job for itself. */
-    leasedUntil: timestamp('leased_until'),
-    /** Deliveries since the last finished batch. */
+    /** End of the lease under which one delivery alone works on the job. */
+    leasedUntil: timestampColumn('leased_until'),
+    /** Number of deliveries since the last finished batch. */
     attempts: integer('attempts').notNull(),
-    endedAt: timestamp('ended_at'),
-    ...timestamps(),
+    endedAt: timestampColumn('ended_at'),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('knowledge_jobs_one_at_a_time')

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const RESOURCE_TYPES = ['concept', 'semantic', 'ontology_node', 'ontology_relation'] as const;
 export type ResourceType = (typeof RESOURCE_TYPES)[number];
@@ -8,11 +8,11 @@ export type ResourceType = (typeof RESOURCE_TYPES)[number];
 export const STATUSES = ['draft', 'active', 'archived'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** The kinds of change that make a version. */
+/** Kinds of change that create a version. */
 export const CHANGES = ['created', 'updated', 'archived', 'restored'] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** The fields of a resource that people and models write, by their names in the API. */
+/** Fields of a resource that people and models write, by their names in the API. */
 export type Content = Record<string, unknown>;
 
 export const VALIDATION_CODES = [
@@ -25,40 +25,40 @@ export const VALIDATION_CODES = [
 ] as const;
 export type ValidationCode = (typeof VALIDATION_CODES)[number];
 
-/** An error of a resource that does not prevent storing it. */
+/** Validation error of a resource that does not prevent storing it. */
 export interface ValidationError {
-  /** The path of the field, such as `filters.1`. */
+  /** Path of the field, such as `filters.1`. */
   field: string;
   code: ValidationCode;
   message: string;
 }
 
-/** The domain knowledge of a company. Data that differs between the types is in `content`. */
+/** Domain knowledge of a company. Data that differs between the types is in `content`. */
 export const resources = sqliteTable(
   'knowledge_resources',
   {
     id: id(),
     companyId: companyId(),
     resourceType: text('resource_type', { enum: RESOURCE_TYPES }).notNull(),
-    /** Unique among the unarchived resources of a type: see `Definition.makeUniqueKey`. */
+    /** Key that is unique among the unarchived resources of a type: see `Definition.makeUniqueKey`. */
     uniqueKey: text('unique_key').notNull(),
-    /** The field that lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
+    /** Value that lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
     facet: text('facet').notNull(),
-    /** The nodes that a relation connects. */
+    /** Ids of the nodes that a relation connects. */
     subjectId: text('subject_id'),
     objectId: text('object_id'),
     status: text('status', { enum: STATUSES }).notNull(),
     content: json<Content>('content').notNull(),
-    /** The text that `search` searches: see `toSearchText`. */
+    /** Text that `search` searches: see `toSearchText`. */
     searchText: text('search_text').notNull(),
     validationErrors: json<ValidationError[]>('validation_errors').notNull(),
-    /** 1 when new; each change that people make or accept adds 1. */
+    /** Version: 1 when new; each change that people make or accept adds 1. */
     version: integer('version').notNull(),
-    /** The suggestion that this version came from. */
+    /** Id of the suggestion that this version came from. */
     suggestionId: text('suggestion_id'),
     createdByUserId: text('created_by_user_id').notNull(),
     updatedByUserId: text('updated_by_user_id').notNull(),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('knowledge_resources_living_key')
@@ -77,7 +77,7 @@ export const resources = sqliteTable(
   ],
 );
 
-/** All versions of resources, the present ones included. */
+/** All versions of resources, the current ones included. */
 export const versions = sqliteTable(
   'knowledge_versions',
   {
@@ -90,14 +90,14 @@ export const versions = sqliteTable(
     content: json<Content>('content').notNull(),
     changedByUserId: text('changed_by_user_id').notNull(),
     suggestionId: text('suggestion_id'),
-    changedAt: timestamp('changed_at').notNull(),
+    changedAt: timestampColumn('changed_at').notNull(),
   },
   (table) => [uniqueIndex('knowledge_versions_of_resource').on(table.companyId, table.resourceId, table.version)],
 );
 
-/** One area of a company's business, as its people name it. */
+/** Area of a company's business, as its people name it. */
 export interface BusinessDomain {
-  /** A slug, once in the company. */
+  /** Slug, unique in the company. */
   key: string;
   name: string;
   description: string;
@@ -107,5 +107,5 @@ export interface BusinessDomain {
 export const businessDomains = sqliteTable('knowledge_business_domains', {
   companyId: text('company_id').primaryKey(),
   domains: json<BusinessDomain[]>('domains').notNull(),
-  updatedAt: timestamp('updated_at').notNull(),
+  updatedAt: timestampColumn('updated_at').notNull(),
 });

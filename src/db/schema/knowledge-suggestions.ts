@@ -1,14 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 import type { Content } from './knowledge-resources.ts';
 
 export const EVIDENCE_SOURCES = ['text', 'catalog', 'concept', 'business_domain'] as const;
 
-/** The evidence of a statement: words of a text, or a table and column. */
+/** Evidence of a statement: words of a text, or a table and column. */
 export interface Evidence {
   source: (typeof EVIDENCE_SOURCES)[number];
-  /** The words it is based on. */
+  /** Quoted words that the statement is based on. */
   quote: string | null;
   table: string | null;
   column: string | null;
@@ -36,11 +36,11 @@ export const suggestions = sqliteTable(
     id: id(),
     companyId: companyId(),
     targetType: text('target_type', { enum: TARGET_TYPES }).notNull(),
-    /** The resource to update, and the version that the model read; null when one is created. */
+    /** Id of the resource to update, and the version that the model read; null for a creation. */
     targetId: text('target_id'),
     targetVersion: integer('target_version'),
     targetName: text('target_name').notNull(),
-    /** The concept it comes from. */
+    /** Id of the concept that the suggestion comes from. */
     conceptId: text('concept_id'),
     conceptName: text('concept_name'),
     payload: json<Content>('payload').notNull(),
@@ -49,19 +49,19 @@ export const suggestions = sqliteTable(
     confidence: real('confidence'),
     model: text('model').notNull(),
     promptVersion: text('prompt_version').notNull(),
-    /** `staged` until its job succeeds: nobody sees it until then. */
+    /** Status; `staged` until its job succeeds: nobody sees the suggestion until then. */
     status: text('status', { enum: ['staged', ...SUGGESTION_STATUSES] }).notNull(),
     requestId: text('request_id').notNull(),
     jobId: text('job_id'),
-    /** Unique in a job, so that no candidate is stored twice; of an import, among the pending ones of imports. */
+    /** Key that is unique in a job, so that no candidate is stored twice; for imports, unique among their pending suggestions. */
     candidateKey: text('candidate_key'),
     reviewNote: text('review_note'),
     reviewedByUserId: text('reviewed_by_user_id'),
-    reviewedAt: timestamp('reviewed_at'),
-    /** The resource that accepting it created or updated. */
+    reviewedAt: timestampColumn('reviewed_at'),
+    /** Id of the resource that accepting the suggestion created or updated. */
     resourceId: text('resource_id'),
     createdByUserId: text('created_by_user_id').notNull(),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     index('knowledge_suggestions_by_creation').on(

@@ -1,18 +1,18 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { id, json, timestamp } from '../columns.ts';
+import { id, json, timestampColumn } from '../columns.ts';
 
 export type NoticeEvent = 'sso_changed' | 'sso_removed' | 'social_changed';
 
-/** An event of which people are told by mail. */
+/** Event of which people are notified by mail. */
 export interface Notice {
   event: NoticeEvent;
-  /** The address of the user who did it, or the name of the service account; empty where nothing of that can be shown. */
+  /** Address of the acting user, or name of the service account; empty if it may not be shown. */
   by: string;
-  /** Milliseconds. */
+  /** Time of the event, in milliseconds. */
   at: number;
 }
 
-/** Mails that were asked for. Codes and links are made when a mail is sent, anew at each try: a row holds no secret. */
+/** Requested mails. Codes and links are made when a mail is sent, anew at each try: a row holds no secret. */
 export const mailRequests = sqliteTable(
   'mail_requests',
   {
@@ -38,20 +38,20 @@ export const mailRequests = sqliteTable(
         'program_let_in',
       ],
     }).notNull(),
-    /** Null for a mail about every company that knows the email. */
+    /** Company of the mail; null for a mail about every company that knows the email. */
     companyId: text('company_id'),
-    /** Lower-case. */
+    /** Recipient's address in lower case. */
     email: text('email').notNull(),
-    /** The subject of the notice. */
+    /** Subject of the notice. */
     notice: json<Notice>('notice'),
-    /** The id of the schedule, webhook endpoint or grant that it is about. */
+    /** Id of the schedule, webhook endpoint or grant that the mail is about. */
     about: text('about'),
-    /** The key under which requests for mails are counted. */
+    /** Key under which requests for mails are counted. */
     countedAs: text('counted_as').notNull(),
-    requestedAt: timestamp('requested_at').notNull(),
-    /** When the scheduled run takes the request up, unless it is done by then; null once it is done. */
-    dueAt: timestamp('due_at'),
-    /** The number of times that the scheduled run has taken it up. */
+    requestedAt: timestampColumn('requested_at').notNull(),
+    /** Time at which the scheduled run takes up the request, unless it is done by then; null once it is done. */
+    dueAt: timestampColumn('due_at'),
+    /** Number of times that the scheduled run has taken up the request. */
     attempts: integer('attempts').notNull(),
   },
   (table) => [

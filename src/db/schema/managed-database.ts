@@ -1,46 +1,46 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { id, timestamp, timestamps } from '../columns.ts';
+import { id, timestampColumn, timestampColumns } from '../columns.ts';
 
-/** The place of a company's own Postgres, and the progress of its provisioning. The id is the API's `connection_id`. */
+/** Location of a company's own Postgres, and the progress of its provisioning. The id is the API's `connection_id`. */
 export const managedDatabases = sqliteTable(
   'managed_databases',
   {
     id: id(),
     companyId: text('company_id').notNull().unique(),
-    /** `provisioning` until both logins are recorded, then `ready` for ever. */
+    /** Status: `provisioning` until both logins are stored, then `ready` for ever. */
     status: text('status', { enum: ['provisioning', 'ready'] }).notNull(),
-    /** The holder of the provisioning's lease, and when the lease ends. */
+    /** Holder of the provisioning's lease, and the end of the lease. */
     leaseToken: text('lease_token'),
-    leaseUntil: timestamp('lease_until'),
+    leaseUntil: timestampColumn('lease_until'),
     neonProjectId: text('neon_project_id'),
     /** Connection strings, encrypted with the company's id as context. */
     ownerConnection: text('owner_connection'),
     readonlyConnection: text('readonly_connection'),
-    /** Password of the read-only login, encrypted likewise; kept before it is set, so that retries set the same. */
+    /** Password of the read-only login, encrypted likewise; stored before it is set, so that retries set the same. */
     readerPassword: text('reader_password'),
     /** Version of the schema in the company's Postgres. */
     migrationsVersion: integer('migrations_version').notNull().default(0),
-    /** When the scheduled run must look into this company's Postgres next; null when nothing is waiting there. */
-    sweepAt: timestamp('sweep_at'),
-    /** The number of sweeps that were scheduled, so that a sweep that ends does not cancel one that was scheduled meanwhile. */
+    /** Time of the next scheduled sweep of this company's Postgres; null if nothing is pending there. */
+    sweepAt: timestampColumn('sweep_at'),
+    /** Number of scheduled sweeps, so that a sweep that ends does not cancel one that was scheduled meanwhile. */
     sweepMarks: integer('sweep_marks').notNull().default(0),
-    /** Counts changes of what the company's tables hold or are called: results from before one are of another version. */
+    /** Number of changes to the content or names of the company's tables: it is the version of results. */
     dataVersion: integer('data_version').notNull().default(0),
-    /** The count at which each table was changed last, by its name as JSON; under `*` that of all others. */
+    /** Value of `dataVersion` at each table's last change, by table name as JSON; under `*` for all other tables. */
     changedTables: text('changed_tables').notNull().default('{"*":0}'),
-    /** The changes under way, by id as JSON: of which tables, and until when each is believed to be. */
+    /** Changes in progress, by id as JSON: their tables, and the time until which each is assumed to go on. */
     openChanges: text('open_changes').notNull().default('{}'),
-    /** The `dataVersion` that `changedTables` and `openChanges` go up to: the previous service counts it alone. */
+    /** Value of `dataVersion` that `changedTables` and `openChanges` cover: the previous service version counts it alone. */
     notedVersion: integer('noted_version').notNull().default(0),
-    /** For the previous version of the service: the changes in progress, and when the last is assumed to have ended. */
+    /** Changes in progress for the previous service version, and the assumed end of the last one. */
     dataChanges: integer('data_changes').notNull().default(0),
-    dataChangesUntil: timestamp('data_changes_until').notNull().default(0),
-    /** Its tables, rows and size when it was measured last: after each sweep, and when somebody asks. */
+    dataChangesUntil: timestampColumn('data_changes_until').notNull().default(0),
+    /** Numbers of tables, rows and bytes at the last measurement: after each sweep, and on request. */
     tables: integer('tables').notNull().default(0),
     rows: integer('rows').notNull().default(0),
     tableBytes: integer('table_bytes').notNull().default(0),
     fileBytes: integer('file_bytes').notNull().default(0),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [index('managed_databases_sweep').on(table.sweepAt)],
 );

@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, flag, id, json, timestamp } from '../columns.ts';
+import { booleanColumn, companyId, id, json, timestampColumn } from '../columns.ts';
 
 /** Passkeys: public-key credentials that people sign in with (WebAuthn). The private key never leaves the authenticator. */
 export const passkeys = sqliteTable(
@@ -9,20 +9,20 @@ export const passkeys = sqliteTable(
     companyId: companyId(),
     userId: text('user_id').notNull(),
     name: text('name').notNull(),
-    /** The id that the authenticator knows it by, in base64url. */
+    /** Id by which the authenticator knows the passkey, in base64url. */
     credentialId: text('credential_id').notNull(),
-    /** COSE key, in base64url. */
+    /** Public key as a COSE key, in base64url. */
     publicKey: text('public_key').notNull(),
-    /** The authenticator's counter of signatures; stays 0 where it does not count. */
+    /** Authenticator's counter of signatures; stays 0 if it does not count. */
     counter: integer('counter').notNull(),
-    /** The ways in which browsers reach the authenticator: `internal`, `usb`, … */
+    /** Transports by which browsers reach the authenticator: `internal`, `usb`, … */
     transports: json<string[]>('transports').notNull(),
-    /** Whether it may be copied to other devices of the person, which never changes. */
-    isSyncable: flag('is_syncable').notNull(),
-    /** Whether it was copied, when it was last used. */
-    isBackedUp: flag('is_backed_up').notNull(),
-    lastUsedAt: timestamp('last_used_at'),
-    createdAt: timestamp('created_at').notNull(),
+    /** True if the passkey can be copied to other devices of the person, which never changes. */
+    isSyncable: booleanColumn('is_syncable').notNull(),
+    /** True if the passkey was copied, at its last use. */
+    isBackedUp: booleanColumn('is_backed_up').notNull(),
+    lastUsedAt: timestampColumn('last_used_at'),
+    createdAt: timestampColumn('created_at').notNull(),
   },
   (table) => [
     uniqueIndex('passkeys_credential').on(table.companyId, table.credentialId),
@@ -30,13 +30,13 @@ export const passkeys = sqliteTable(
   ],
 );
 
-/** Challenges that were answered, until they would be refused for their age: none is good twice. */
+/** Challenges that were answered, kept until they expire: none may be used twice. */
 export const spentPasskeyChallenges = sqliteTable(
   'spent_passkey_challenges',
   {
     /** SHA-256 of the challenge. */
     digest: text('digest').primaryKey(),
-    expiresAt: timestamp('expires_at').notNull(),
+    expiresAt: timestampColumn('expires_at').notNull(),
   },
   (table) => [index('spent_passkey_challenges_by_expiry').on(table.expiresAt)],
 );

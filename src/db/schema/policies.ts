@@ -1,9 +1,9 @@
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { LegacyPermission } from '../../permissions/legacy.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
-import { companyId, id, json, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumns } from '../columns.ts';
 
-/** A company's own policies. The managed ones stand in the code. */
+/** A company's own policies. Managed policies are defined in the code. */
 export const policies = sqliteTable(
   'policies',
   {
@@ -12,7 +12,7 @@ export const policies = sqliteTable(
     name: text('name').notNull(),
     description: text('description').notNull().default(''),
     document: json<PolicyDocument>('document').notNull(),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('policies_name').on(table.companyId, table.name),
@@ -30,7 +30,7 @@ export const permissions = sqliteTable(
     description: text('description').notNull(),
     target: json<LegacyPermission['target']>('target').notNull(),
     actions: json<LegacyPermission['actions']>('actions').notNull(),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [index('permissions_by_creation').on(table.companyId, table.createdAt, table.id)],
 );

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { TargetType } from '../../sharing/share-event.ts';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const SCHEDULE_FORMATS = ['summary', 'csv', 'xlsx'] as const;
 export const SCHEDULE_STATUSES = ['active', 'paused'] as const;
@@ -9,16 +9,16 @@ export const CONDITION_OPS = ['gt', 'gte', 'lt', 'lte', 'eq', 'ne', 'changed'] a
 export const RECIPIENT_KINDS = ['user', 'email'] as const;
 export const RUN_KINDS = ['scheduled', 'manual'] as const;
 
-/** The condition that a result must meet for a mail to be sent. Its fields are named as in the API. */
+/** Condition that a result must meet for a mail to be sent. Its fields are named as in the API. */
 export interface Condition {
   visualization_id: string;
   column: string;
   op: (typeof CONDITION_OPS)[number];
-  /** Null for `changed`. */
+  /** Compared value; null for `changed`. */
   value: string | number | boolean | null;
 }
 
-/** Why nothing was sent, or less than asked for, to one recipient or at all. */
+/** Reasons why a run sent nothing, or less than requested, to one recipient or at all. */
 export const RUN_PROBLEMS = [
   'target_deleted',
   'left',
@@ -38,20 +38,20 @@ export const RUN_PROBLEMS = [
 
 export type RunProblem = (typeof RUN_PROBLEMS)[number];
 
-/** The subject of a run: only people who may see it are told the result. */
+/** Subject of a run: the result is sent only to people who may see it. */
 export interface RunSubject {
   targetType: TargetType;
   targetId: string;
   condition: Condition | null;
 }
 
-/** The result of the last run, its fields named as in the API. */
+/** Result of the last run, its fields named as in the API. */
 export interface LastRun {
-  /** As its schedule was then. Runs of earlier versions of the service lack it. */
+  /** Subject of the run's schedule at that time. Runs of earlier service versions lack it. */
   about?: RunSubject;
   id: string;
   kind: (typeof RUN_KINDS)[number];
-  /** ISO 8601. */
+  /** Time of the occurrence, ISO 8601. */
   occurrence: string;
   ended_at: string;
   status: 'done' | 'failed';
@@ -61,7 +61,7 @@ export interface LastRun {
   problems: RunProblem[];
 }
 
-/** Mails of a dashboard or visualization at times of a calendar. */
+/** Schedules that mail a dashboard or visualization at times of a calendar. */
 export const schedules = sqliteTable(
   'schedules',
   {
@@ -76,17 +76,17 @@ export const schedules = sqliteTable(
     format: text('format', { enum: SCHEDULE_FORMATS }).notNull(),
     condition: json<Condition>('condition'),
     status: text('status', { enum: SCHEDULE_STATUSES }).notNull(),
-    /** The next occurrence; null while it is paused. */
-    nextRunAt: timestamp('next_run_at'),
-    /** Runs that failed in a row. */
+    /** Time of the next occurrence; null while the schedule is paused. */
+    nextRunAt: timestampColumn('next_run_at'),
+    /** Number of failed runs in a row. */
     failures: integer('failures').notNull().default(0),
     lastRun: json<LastRun>('last_run'),
-    /** The address of the API as its maker reached it: mails that nobody's request leads to point there. */
+    /** Address of the API as the schedule's creator reached it: its mails link to that address. */
     apiUrl: text('api_url').notNull(),
-    /** Counts changes that people make: guards against those that overlap. */
+    /** Number of changes that people made: a guard against concurrent changes. */
     version: integer('version').notNull().default(1),
     createdByUserId: text('created_by_user_id').notNull(),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     index('schedules_by_creation').on(table.companyId, table.createdAt, table.id),
@@ -106,17 +106,17 @@ export const scheduleRecipients = sqliteTable(
     kind: text('kind', { enum: RECIPIENT_KINDS }).notNull(),
     /** Id of the user, or the email address in lower case. */
     subject: text('subject').notNull(),
-    /** The order of recipients; below zero for one that unsubscribed and was taken off, to stay so if added again. */
+    /** Position among the recipients; negative for one that unsubscribed and was removed, and stays so if added again. */
     position: integer('position').notNull(),
-    /** When the recipient unsubscribed, who gets nothing from then on. */
-    unsubscribedAt: timestamp('unsubscribed_at'),
-    /** Digest of the value that the column of a `changed` condition had for the recipient when it was last looked at. */
+    /** Time at which the recipient unsubscribed, who gets no mails from then on. */
+    unsubscribedAt: timestampColumn('unsubscribed_at'),
+    /** Digest of the value that a `changed` condition last had for the recipient. */
     lastValue: text('last_value'),
   },
   (table) => [primaryKey({ columns: [table.scheduleId, table.kind, table.subject] })],
 );
 
-/** An occurrence of a schedule, or one that somebody asked for. */
+/** Runs of schedules: planned occurrences, and runs that somebody requested. */
 export const scheduleRuns = sqliteTable(
   'schedule_runs',
   {
@@ -126,13 +126,13 @@ export const scheduleRuns = sqliteTable(
       .notNull()
       .references(() => schedules.id, { onDelete: 'cascade' }),
     kind: text('kind', { enum: RUN_KINDS }).notNull(),
-    occurrence: timestamp('occurrence').notNull(),
+    occurrence: timestampColumn('occurrence').notNull(),
     status: text('status', { enum: ['queued', 'running', 'ended'] }).notNull(),
-    /** The number of times that the run was begun. */
+    /** Number of times that the run was started. */
     attempt: integer('attempt').notNull(),
-    /** When it may be begun; while it runs, when nobody is believed to be at it any more. */
-    dueAt: timestamp('due_at').notNull(),
-    createdAt: timestamp('created_at').notNull(),
+    /** Time from which the run may be started; for a started run, when its attempt counts as lost. */
+    dueAt: timestampColumn('due_at').notNull(),
+    createdAt: timestampColumn('created_at').notNull(),
   },
   (table) => [
     uniqueIndex('schedule_runs_once').on(table.scheduleId, table.kind, table.occurrence),
@@ -141,7 +141,7 @@ export const scheduleRuns = sqliteTable(
   ],
 );
 
-/** The delivery of a run to one recipient: the row is there before the mail goes. */
+/** Deliveries of a run, one for each recipient: the row is stored before the mail is sent. */
 export const scheduleDeliveries = sqliteTable(
   'schedule_deliveries',
   {
@@ -157,32 +157,32 @@ export const scheduleDeliveries = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.kind, table.subject] })],
 );
 
-/** Addresses from outside that a company's schedules were to send to, and their answers. None of it is ever taken back. */
+/** Outside addresses that a company's schedules mail, and their consent or refusal. Neither is ever withdrawn. */
 export const mailConsents = sqliteTable(
   'mail_consents',
   {
     id: id(),
     companyId: companyId(),
-    /** Lower-case. */
+    /** Address in lower case. */
     email: text('email').notNull(),
-    /** When the address was mailed the question, which it is once. */
-    askedAt: timestamp('asked_at'),
-    agreedAt: timestamp('agreed_at'),
-    /** When the address refused mails of this company for good, whatever it agreed to. */
-    endedAt: timestamp('ended_at'),
+    /** Time at which the address was asked for consent by mail, which happens once. */
+    askedAt: timestampColumn('asked_at'),
+    agreedAt: timestampColumn('agreed_at'),
+    /** Time at which the address permanently refused mails of this company, whatever it agreed to. */
+    endedAt: timestampColumn('ended_at'),
   },
   (table) => [uniqueIndex('mail_consents_of_address').on(table.companyId, table.email)],
 );
 
-/** Mails of schedules to addresses, by which these are counted over all companies: deleting a schedule does not reset the count. */
+/** Mails of schedules by address, which are counted over all companies: deleting a schedule does not reset the count. */
 export const scheduledMails = sqliteTable(
   'scheduled_mails',
   {
     companyId: companyId(),
     runId: text('run_id').notNull(),
-    /** Lower-case. */
+    /** Address in lower case. */
     email: text('email').notNull(),
-    sentAt: timestamp('sent_at').notNull(),
+    sentAt: timestampColumn('sent_at').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.runId, table.email] }),

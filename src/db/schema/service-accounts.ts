@@ -1,5 +1,14 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, deletedAt, flag, id, json, type Metadata, timestamp, timestamps } from '../columns.ts';
+import {
+  booleanColumn,
+  companyId,
+  deletedAtColumn,
+  id,
+  json,
+  type Metadata,
+  timestampColumn,
+  timestampColumns,
+} from '../columns.ts';
 
 export const serviceAccounts = sqliteTable(
   'service_accounts',
@@ -9,25 +18,25 @@ export const serviceAccounts = sqliteTable(
     accountId: text('account_id').notNull(),
     name: text('name').notNull(),
     description: text('description').notNull().default(''),
-    isActive: flag('is_active').notNull().default(true),
+    isActive: booleanColumn('is_active').notNull().default(true),
     metadata: json<Metadata>('metadata').notNull(),
-    lastUsedAt: timestamp('last_used_at'),
-    ...timestamps(),
-    deletedAt: deletedAt(),
+    lastUsedAt: timestampColumn('last_used_at'),
+    ...timestampColumns(),
+    deletedAt: deletedAtColumn(),
   },
   (table) => {
-    const listed = [table.id, table.deletedAt, table.isActive] as const;
+    const listedColumns = [table.id, table.deletedAt, table.isActive] as const;
     return [
-      index('service_accounts_by_creation').on(table.companyId, table.createdAt, ...listed),
-      index('service_accounts_by_update').on(table.companyId, table.updatedAt, ...listed),
-      index('service_accounts_by_name').on(table.companyId, table.name, ...listed),
-      index('service_accounts_by_use').on(table.companyId, table.lastUsedAt, ...listed),
-      index('service_accounts_of_account').on(table.companyId, table.accountId, table.createdAt, ...listed),
+      index('service_accounts_by_creation').on(table.companyId, table.createdAt, ...listedColumns),
+      index('service_accounts_by_update').on(table.companyId, table.updatedAt, ...listedColumns),
+      index('service_accounts_by_name').on(table.companyId, table.name, ...listedColumns),
+      index('service_accounts_by_use').on(table.companyId, table.lastUsedAt, ...listedColumns),
+      index('service_accounts_of_account').on(table.companyId, table.accountId, table.createdAt, ...listedColumns),
     ];
   },
 );
 
-/** Signing keys. The secret itself is nowhere: it is derived from access key and salt under a versioned master secret. */
+/** Signing keys. The secret itself is not stored: it is derived from access key and salt under a versioned master secret. */
 export const apiKeys = sqliteTable(
   'api_keys',
   {
@@ -37,13 +46,13 @@ export const apiKeys = sqliteTable(
     accessKey: text('access_key').notNull(),
     salt: text('salt').notNull(),
     derivationVersion: integer('derivation_version').notNull(),
-    /** Hex SHA-256 of the secret, checked on every derivation. */
+    /** Hex SHA-256 of the secret, compared after every derivation. */
     secretDigest: text('secret_digest').notNull(),
     description: text('description').notNull().default(''),
-    expiresAt: timestamp('expires_at').notNull(),
-    isActive: flag('is_active').notNull().default(true),
-    lastUsedAt: timestamp('last_used_at'),
-    ...timestamps(),
+    expiresAt: timestampColumn('expires_at').notNull(),
+    isActive: booleanColumn('is_active').notNull().default(true),
+    lastUsedAt: timestampColumn('last_used_at'),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('api_keys_access_key').on(table.accessKey),

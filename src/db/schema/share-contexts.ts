@@ -2,9 +2,9 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'driz
 import type { TargetType } from '../../sharing/share-event.ts';
 import type { FilterPolicy } from '../../sharing/terms.ts';
 import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 
-/** Shared content of a company, with the people inside and outside who may see it. */
+/** Share contexts: shared content of a company, with the people inside and outside who may see it. */
 export const shareContexts = sqliteTable(
   'share_contexts',
   {
@@ -13,9 +13,9 @@ export const shareContexts = sqliteTable(
     name: text('name').notNull(),
     slug: text('slug').notNull(),
     description: text('description').notNull(),
-    /** Counts changes of the grants: a change is applied only to the version for which the caller was authorized. */
+    /** Number of changes to the grants: a change is applied only to the version for which the caller was authorized. */
     version: integer('version').notNull(),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('share_contexts_slug').on(table.companyId, table.slug),
@@ -23,7 +23,7 @@ export const shareContexts = sqliteTable(
   ],
 );
 
-/** A dashboard or visualization that a context shows, or showed when it was deleted. */
+/** Dashboards and visualizations that a context shows, or showed when they were deleted. */
 export const shareGrants = sqliteTable(
   'share_grants',
   {
@@ -31,7 +31,7 @@ export const shareGrants = sqliteTable(
     contextId: text('context_id').notNull(),
     targetType: text('target_type').$type<TargetType>().notNull(),
     targetId: text('target_id').notNull(),
-    /** The order of a context's grants. */
+    /** Position among the context's grants. */
     position: integer('position').notNull(),
     filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
   },
@@ -41,7 +41,7 @@ export const shareGrants = sqliteTable(
   ],
 );
 
-/** A user, group or address that a context is shown to. */
+/** Members of contexts: users, groups and addresses to whom a context is shown. */
 export const shareMembers = sqliteTable(
   'share_members',
   {
@@ -51,9 +51,9 @@ export const shareMembers = sqliteTable(
     memberType: text('member_type', { enum: ['internal_user', 'group', 'external_email'] }).notNull(),
     /** Id of the user or group, or the email address in lower case. */
     subject: text('subject').notNull(),
-    /** The attributes that decide which rows the member sees. */
+    /** Attributes that decide which rows the member sees. */
     attributes: json<ViewerAttributes>('attributes'),
-    createdAt: timestamp('created_at').notNull(),
+    createdAt: timestampColumn('created_at').notNull(),
   },
   (table) => [
     uniqueIndex('share_members_once').on(table.contextId, table.memberType, table.subject),
@@ -62,17 +62,17 @@ export const shareMembers = sqliteTable(
   ],
 );
 
-/** People from outside who have signed in to the portal. Their sessions stand beside those of users. */
+/** Outsiders: people who have signed in to the portal. Their sessions are stored with those of users. */
 export const outsiders = sqliteTable(
   'outsiders',
   {
     id: id(),
     companyId: companyId(),
-    /** Lower-case. */
+    /** Email address in lower case. */
     email: text('email').notNull(),
     status: text('status', { enum: ['active'] }).notNull(),
-    createdAt: timestamp('created_at').notNull(),
-    lastLoginAt: timestamp('last_login_at').notNull(),
+    createdAt: timestampColumn('created_at').notNull(),
+    lastLoginAt: timestampColumn('last_login_at').notNull(),
   },
   (table) => [
     uniqueIndex('outsiders_email').on(table.companyId, table.email),

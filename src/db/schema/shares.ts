@@ -1,8 +1,8 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FilterPolicy } from '../../sharing/terms.ts';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 
-/** Options of showing a shared dashboard, and the origins that may. Fields are as in the API. */
+/** Options of a shared dashboard, and the origins that may embed it. Fields are as in the API. */
 export interface EmbedOptions {
   allowed_origins: string[];
   hide_header: boolean;
@@ -11,7 +11,7 @@ export interface EmbedOptions {
   allow_downloads?: boolean;
 }
 
-/** A dashboard shared by a link, or for a page of somebody else. */
+/** Shares of dashboards: by a link, or embedded in another site's page. */
 export const dashboardShares = sqliteTable(
   'dashboard_shares',
   {
@@ -20,16 +20,16 @@ export const dashboardShares = sqliteTable(
     dashboardId: text('dashboard_id').notNull(),
     name: text('name').notNull(),
     shareType: text('share_type', { enum: ['link', 'embed'] }).notNull(),
-    /** The share context whose members alone may see the dashboard, in the portal; null if it is not shared in the portal. */
+    /** Id of the share context whose members alone may see the dashboard in the portal; null for other shares. */
     shareContextId: text('share_context_id'),
     embedOptions: json<EmbedOptions>('embed_options').notNull(),
     filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
     /** SHA-256 of the token. */
     tokenDigest: text('token_digest').notNull(),
     createdByUserId: text('created_by_user_id').notNull(),
-    ...timestamps(),
-    expiresAt: timestamp('expires_at'),
-    revokedAt: timestamp('revoked_at'),
+    ...timestampColumns(),
+    expiresAt: timestampColumn('expires_at'),
+    revokedAt: timestampColumn('revoked_at'),
   },
   (table) => [
     uniqueIndex('dashboard_shares_token').on(table.tokenDigest),
@@ -39,20 +39,20 @@ export const dashboardShares = sqliteTable(
   ],
 );
 
-/** The number of times that a company has rotated its key. One that never did has no row. */
+/** Number of times that a company has rotated its embed key. A company that never did has no row. */
 export const embedKeys = sqliteTable('embed_keys', {
   companyId: companyId().primaryKey(),
   rotations: integer('rotations').notNull(),
 });
 
-/** Embed tokens that were ended early: those about a subject made until then. A row lives as long as they could. */
+/** Revocations of embed tokens: of a subject's tokens made until then. A row is kept as long as the tokens could be valid. */
 export const embedRevocations = sqliteTable(
   'embed_revocations',
   {
     companyId: companyId(),
-    /** The subject that the tokens share: see `formatSubject` of the embeds. */
+    /** Subject that the tokens share: see `formatSubject` of the embeds. */
     subject: text('subject').notNull(),
-    revokedAt: timestamp('revoked_at').notNull(),
+    revokedAt: timestampColumn('revoked_at').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.companyId, table.subject] }),
@@ -60,16 +60,16 @@ export const embedRevocations = sqliteTable(
   ],
 );
 
-/** Keys with which a company's own applications sign embed tokens. A key that was deleted signs nothing any more. */
+/** Keys with which a company's own applications sign embed tokens. A deleted key's signatures are invalid. */
 export const embedSigningKeys = sqliteTable(
   'embed_signing_keys',
   {
-    /** The key's id, which begins with the company's id: a token names its key, and so its company. */
+    /** Id of the key, which begins with the company's id: a token names its key, and so its company. */
     id: id(),
     companyId: companyId(),
-    /** The secret with which the key's signatures are checked. */
+    /** Secret with which the key's signatures are checked. */
     encryptedSecret: text('secret').notNull(),
-    createdAt: timestamp('created_at').notNull(),
+    createdAt: timestampColumn('created_at').notNull(),
   },
   (table) => [index('embed_signing_keys_by_creation').on(table.companyId, table.createdAt, table.id)],
 );

@@ -1,7 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, id, timestamp } from '../columns.ts';
+import { companyId, id, timestampColumn } from '../columns.ts';
 
-/** A person's sign-in, from login to logout. Refresh tokens are kept only as SHA-256 of their `jti`. */
+/** Sessions of people, from login to logout. Refresh tokens are stored only as SHA-256 of their `jti`. */
 export const sessions = sqliteTable(
   'sessions',
   {
@@ -10,17 +10,17 @@ export const sessions = sqliteTable(
     userId: text('user_id').notNull(),
     /** Digest of the newest refresh token. */
     refreshDigest: text('refresh_digest').notNull(),
-    /** Digest of the one before, which may be used again until `previousUntil`, if its answer got lost. */
+    /** Digest of the previous refresh token, which may be used again until `previousUntil`, if its answer got lost. */
     previousDigest: text('previous_digest'),
-    previousUntil: timestamp('previous_until'),
-    /** The address and browser of the sign-in; unknown for sessions older than these columns. */
+    previousUntil: timestampColumn('previous_until'),
+    /** IP address and browser of the sign-in; unknown for sessions older than these columns. */
     ip: text('ip'),
     userAgent: text('user_agent'),
-    /** When a token of the session was last presented, to the minute. */
-    lastUsedAt: timestamp('last_used_at'),
-    createdAt: timestamp('created_at').notNull(),
-    expiresAt: timestamp('expires_at').notNull(),
-    endedAt: timestamp('ended_at'),
+    /** Time at which a token of the session was last used, to the minute. */
+    lastUsedAt: timestampColumn('last_used_at'),
+    createdAt: timestampColumn('created_at').notNull(),
+    expiresAt: timestampColumn('expires_at').notNull(),
+    endedAt: timestampColumn('ended_at'),
   },
   (table) => [
     index('sessions_of_user').on(table.userId, table.endedAt),
@@ -28,15 +28,15 @@ export const sessions = sqliteTable(
   ],
 );
 
-/** Networks from which users have signed in. Sign-ins from there stay possible while others are blocked for password guessing. */
+/** Networks from which users have signed in. Their sign-ins stay possible while others are blocked for password guessing. */
 export const signInNetworks = sqliteTable(
   'sign_in_networks',
   {
     companyId: companyId(),
     userId: text('user_id').notNull(),
-    /** An IPv4 address, or the /64 of an IPv6 one. */
+    /** IPv4 address, or the /64 of an IPv6 address. */
     network: text('network').notNull(),
-    signedInAt: timestamp('signed_in_at').notNull(),
+    signedInAt: timestampColumn('signed_in_at').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.userId, table.network] }),
@@ -44,21 +44,21 @@ export const signInNetworks = sqliteTable(
   ],
 );
 
-/** The newest code mailed to an address, kept also for addresses that belong to nobody, so that no answer is quicker. */
+/** Newest code mailed to each address, also for addresses that belong to nobody, so that no answer is quicker. */
 export const passwordlessCodes = sqliteTable(
   'passwordless_codes',
   {
     companyId: companyId(),
-    /** Where the code signs in to: the console, or the portal of shared dashboards. */
+    /** Sign-in that the code is for: to the console, or to the portal of shared dashboards. */
     purpose: text('purpose', { enum: ['sign_in', 'portal'] }).notNull(),
-    /** Lower-case. */
+    /** Email address in lower case. */
     email: text('email').notNull(),
     /** HMAC of the code. */
     digest: text('digest').notNull(),
-    /** Codes tried so far. */
+    /** Number of tried codes. */
     tries: integer('tries').notNull(),
-    expiresAt: timestamp('expires_at').notNull(),
-    usedAt: timestamp('used_at'),
+    expiresAt: timestampColumn('expires_at').notNull(),
+    usedAt: timestampColumn('used_at'),
   },
   (table) => [
     primaryKey({ columns: [table.companyId, table.purpose, table.email] }),
@@ -66,18 +66,18 @@ export const passwordlessCodes = sqliteTable(
   ],
 );
 
-/** A user's authenticator. Each enrolment has a new id; it counts once a code has confirmed it. */
+/** Authenticator apps of users. Each enrolment has a new id; it takes effect once a code has confirmed it. */
 export const secondFactors = sqliteTable('second_factors', {
   id: id(),
   companyId: companyId(),
   userId: text('user_id').notNull().unique(),
   /** TOTP secret in base32, encrypted with the id as context. */
   secret: text('secret').notNull(),
-  confirmedAt: timestamp('confirmed_at'),
-  createdAt: timestamp('created_at').notNull(),
+  confirmedAt: timestampColumn('confirmed_at'),
+  createdAt: timestampColumn('created_at').notNull(),
 });
 
-/** Time steps whose code was accepted: it is not accepted again. */
+/** Time steps whose code was accepted: each is accepted once. */
 export const usedTotpSteps = sqliteTable(
   'used_totp_steps',
   {
@@ -89,20 +89,20 @@ export const usedTotpSteps = sqliteTable(
   (table) => [primaryKey({ columns: [table.factorId, table.step] }), index('used_totp_steps_by_step').on(table.step)],
 );
 
-/** Backup codes that are left, as HMACs. */
+/** Unused backup codes, as HMACs. */
 export const backupCodes = sqliteTable(
   'backup_codes',
   {
     companyId: companyId(),
     factorId: text('factor_id').notNull(),
     digest: text('digest').notNull(),
-    /** Version of the encryption keys that the HMAC is under. */
+    /** Version of the encryption key under which the HMAC was made. */
     keyVersion: integer('key_version').notNull().default(1),
   },
   (table) => [primaryKey({ columns: [table.factorId, table.digest] })],
 );
 
-/** A sign-in that has passed its first factor and waits for the second, or for one to be set up. */
+/** Sign-ins that passed the first factor and wait for the second, or for its setup. */
 export const pendingSecondFactors = sqliteTable(
   'pending_second_factors',
   {
@@ -110,22 +110,22 @@ export const pendingSecondFactors = sqliteTable(
     digest: text('digest').primaryKey(),
     companyId: companyId(),
     userId: text('user_id').notNull(),
-    /** `setup`: the company asks everybody for a second factor, and the user had none. */
+    /** Step that is waited for; `setup`: the company requires a second factor, and the user had none. */
     purpose: text('purpose', { enum: ['login', 'setup'] })
       .notNull()
       .default('login'),
-    /** The user's, when the first factor passed. */
+    /** Value of the user's counter of ended sessions when the first factor passed. */
     sessionEpoch: integer('session_epoch').notNull(),
-    /** Codes tried so far. */
+    /** Number of tried codes. */
     tries: integer('tries').notNull(),
-    createdAt: timestamp('created_at').notNull(),
-    expiresAt: timestamp('expires_at').notNull(),
-    endedAt: timestamp('ended_at'),
+    createdAt: timestampColumn('created_at').notNull(),
+    expiresAt: timestampColumn('expires_at').notNull(),
+    endedAt: timestampColumn('ended_at'),
   },
   (table) => [index('pending_second_factors_by_expiry').on(table.expiresAt)],
 );
 
-/** Links that set a new password. */
+/** Requests to reset a password, each with a link. */
 export const passwordResets = sqliteTable(
   'password_resets',
   {
@@ -133,8 +133,8 @@ export const passwordResets = sqliteTable(
     digest: text('digest').primaryKey(),
     companyId: companyId(),
     userId: text('user_id').notNull(),
-    expiresAt: timestamp('expires_at').notNull(),
-    usedAt: timestamp('used_at'),
+    expiresAt: timestampColumn('expires_at').notNull(),
+    usedAt: timestampColumn('used_at'),
   },
   (table) => [
     index('password_resets_of_user').on(table.userId, table.usedAt),

@@ -1,7 +1,7 @@
 import { integer, primaryKey, sqliteTable } from 'drizzle-orm/sqlite-core';
 import { companyId } from '../columns.ts';
 
-/** A company's use on a day as far as this database counts it. Its log counts requests, its Postgres loaded rows. */
+/** Company's use on a day, as counted by this database. Its log counts requests, its Postgres loaded rows. */
 export const usageDays = sqliteTable(
   'usage_days',
   {

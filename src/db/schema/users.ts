@@ -1,32 +1,41 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, deletedAt, flag, id, json, type Metadata, timestamp, timestamps } from '../columns.ts';
+import {
+  booleanColumn,
+  companyId,
+  deletedAtColumn,
+  id,
+  json,
+  type Metadata,
+  timestampColumn,
+  timestampColumns,
+} from '../columns.ts';
 
 export const users = sqliteTable(
   'users',
   {
     id: id(),
     companyId: companyId(),
-    /** Lower-case. */
+    /** Email address in lower case. */
     email: text('email').notNull(),
     name: text('name').notNull(),
-    /** The id of the user in the directory that keeps them. */
+    /** Id of the user in the external directory that manages the user. */
     externalId: text('external_id'),
-    /** Argon2id in PHC form; null for people who sign in another way, or not yet. */
+    /** Argon2id hash in PHC form; null for people who sign in by other means, or have no password yet. */
     passwordHash: text('password_hash'),
-    isOwner: flag('is_owner').notNull().default(false),
-    isActive: flag('is_active').notNull(),
-    isVerified: flag('is_verified').notNull().default(false),
-    mfaEnabled: flag('mfa_enabled').notNull().default(false),
-    /** When the user first could sign in: tells an invited user from a deactivated one. */
-    activatedAt: timestamp('activated_at'),
+    isOwner: booleanColumn('is_owner').notNull().default(false),
+    isActive: booleanColumn('is_active').notNull(),
+    isVerified: booleanColumn('is_verified').notNull().default(false),
+    mfaEnabled: booleanColumn('mfa_enabled').notNull().default(false),
+    /** Time from which the user could sign in: distinguishes an invited user from a deactivated one. */
+    activatedAt: timestampColumn('activated_at'),
     teams: json<string[]>('teams').notNull(),
     metadata: json<Metadata>('metadata').notNull(),
-    lastLoginAt: timestamp('last_login_at'),
-    /** Counts how often all sessions were ended at once: a sign-in begun before such a moment gets no session. */
+    lastLoginAt: timestampColumn('last_login_at'),
+    /** Number of times that all sessions were ended at once: a sign-in begun before such a moment gets no session. */
     sessionEpoch: integer('session_epoch').notNull().default(0),
-    ...timestamps(),
-    deletedAt: deletedAt(),
+    ...timestampColumns(),
+    deletedAt: deletedAtColumn(),
   },
   (table) => [
     uniqueIndex('users_living_email').on(table.companyId, table.email).where(sql`deleted_at is null`),
@@ -42,27 +51,27 @@ export const users = sqliteTable(
   ],
 );
 
-/** The number of users of each company. Triggers on `users` keep it, so that the exact total of a long list costs one row. */
+/** Number of users of each company. Triggers on `users` keep it, so that the exact total of a long list costs one row. */
 export const userCounts = sqliteTable('user_counts', {
   companyId: companyId().primaryKey(),
   living: integer('living').notNull(),
-  /** Deleted ones included. */
+  /** Number of users, deleted ones included. */
   total: integer('total').notNull(),
 });
 
-/** Users with a binding in each account, kept by triggers, with the columns of lists: paged as cheaply as all. */
+/** Users with a binding in each account, kept by triggers, with the columns of lists: paged as cheaply as all users. */
 export const accountUsers = sqliteTable(
   'account_users',
   {
     companyId: companyId(),
     accountId: text('account_id').notNull(),
     userId: text('user_id').notNull(),
-    /** The number of bindings that the user has in the account. */
+    /** Number of the user's bindings in the account. */
     bindings: integer('bindings').notNull(),
     email: text('email').notNull(),
-    createdAt: timestamp('created_at').notNull(),
-    updatedAt: timestamp('updated_at').notNull(),
-    lastLoginAt: timestamp('last_login_at'),
+    createdAt: timestampColumn('created_at').notNull(),
+    updatedAt: timestampColumn('updated_at').notNull(),
+    lastLoginAt: timestampColumn('last_login_at'),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.userId] }),
@@ -74,14 +83,14 @@ export const accountUsers = sqliteTable(
   ],
 );
 
-/** The number of users that are attached to each account. Triggers on `account_users` keep it. */
+/** Number of users in each account. Triggers on `account_users` keep it. */
 export const accountUserCounts = sqliteTable('account_user_counts', {
   accountId: text('account_id').primaryKey(),
   companyId: companyId(),
   users: integer('users').notNull(),
 });
 
-/** Invitations that are not accepted yet: one for each invited user. */
+/** Pending invitations: one for each invited user. */
 export const invitations = sqliteTable(
   'invitations',
   {
@@ -89,9 +98,9 @@ export const invitations = sqliteTable(
     companyId: companyId(),
     /** SHA-256 of the token; null until the mail with it is sent. */
     digest: text('digest').unique(),
-    /** The name of the inviter, as in the mail. */
+    /** Name of the inviter, as in the mail. */
     inviter: text('inviter').notNull(),
-    expiresAt: timestamp('expires_at').notNull(),
+    expiresAt: timestampColumn('expires_at').notNull(),
   },
   (table) => [index('invitations_by_expiry').on(table.expiresAt)],
 );

@@ -1,10 +1,10 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Parameter } from '../../sql-templates/parameters.ts';
-import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const CHART_TYPES = ['table', 'line', 'bar', 'area', 'pie', 'number', 'scatter'] as const;
 
-/** A chart that draws the columns of a result. */
+/** Chart that draws the columns of a result. */
 export interface Chart {
   type: (typeof CHART_TYPES)[number];
   x: string | null;
@@ -13,7 +13,7 @@ export interface Chart {
   options: Record<string, unknown>;
 }
 
-/** A query on the company's data, with the chart that draws it. The data itself is in the company's own Postgres. */
+/** Visualizations: a query on the company's data, and the chart that draws it. The data is in the company's own Postgres. */
 export const visualizations = sqliteTable(
   'visualizations',
   {
@@ -25,12 +25,12 @@ export const visualizations = sqliteTable(
     sql: text('sql').notNull(),
     chart: json<Chart>('chart').notNull(),
     parameters: json<Parameter[]>('parameters').notNull(),
-    /** When the last embed token that shows it alone expires: until then it is shown to whoever holds one. */
-    embeddedUntil: timestamp('embedded_until'),
-    /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */
+    /** Time at which the last embed token for this visualization alone expires: until then every holder of one sees it. */
+    embeddedUntil: timestampColumn('embedded_until'),
+    /** Number of changes: part of the key of every cached result, and a guard against concurrent changes. */
     version: integer('version').notNull().default(1),
     createdByUserId: text('created_by_user_id').notNull(),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('visualizations_slug').on(table.companyId, table.slug),

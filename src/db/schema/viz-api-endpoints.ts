@@ -1,10 +1,10 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, timestamps } from '../columns.ts';
+import { companyId, id, timestampColumns } from '../columns.ts';
 import { visualizations } from './visualizations.ts';
 
 export const ENDPOINT_STATUSES = ['active', 'inactive'] as const;
 
-/** Visualizations that programs read at an address of their own. The foreign key keeps these from being deleted. */
+/** Visualizations that programs read at an address of their own. The foreign key prevents their deletion. */
 export const vizApiEndpoints = sqliteTable(
   'viz_api_endpoints',
   {
@@ -16,12 +16,12 @@ export const vizApiEndpoints = sqliteTable(
     visualizationId: text('visualization_id')
       .notNull()
       .references(() => visualizations.id),
-    /** The time for which a cached result may be answered. */
+    /** Seconds for which a cached result may be answered. */
     cacheSeconds: integer('cache_seconds').notNull(),
     status: text('status', { enum: ENDPOINT_STATUSES }).notNull(),
-    /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */
+    /** Number of changes: part of the key of every cached result, and a guard against concurrent changes. */
     version: integer('version').notNull().default(1),
-    ...timestamps(),
+    ...timestampColumns(),
   },
   (table) => [
     uniqueIndex('viz_api_endpoints_slug').on(table.companyId, table.slug),

@@ -1,15 +1,15 @@
 import type { Dialect } from '../csv/dialect.ts';
 import type { Encoding } from '../text/decode.ts';
 
-/** The quote character given to COPY for a file that has no quotes: a control character that occurs in no text. */
+/** Quote character that COPY gets for a file without quotes: a control character that occurs in no text. */
 export const NO_QUOTE_BYTE = 1;
 
-/** The options with which COPY reads a CSV unchanged, empty values as null. @param columns quoted, in order */
-export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string[]): string {
-  const quote = literal(dialect.quote ?? String.fromCharCode(NO_QUOTE_BYTE));
+/** Formats the options with which COPY reads a CSV unchanged, empty values as null. @param columns quoted, in order */
+export function formatCsvOptions(dialect: Dialect, encoding: Encoding, columns: string[]): string {
+  const quote = quoteLiteral(dialect.quote ?? String.fromCharCode(NO_QUOTE_BYTE));
   return [
     'FORMAT csv',
-    `DELIMITER ${literal(dialect.delimiter)}`,
+    `DELIMITER ${quoteLiteral(dialect.delimiter)}`,
     `QUOTE ${quote}`,
     `ESCAPE ${dialect.escape === 'backslash' ? "'\\'" : quote}`,
     `FORCE_NULL (${columns.join(', ')})`,
@@ -17,10 +17,10 @@ export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string
   ].join(', ');
 }
 
-const literal = (text: string): string =>
+const quoteLiteral = (text: string): string =>
   text < ' ' ? `E'\\x0${text.charCodeAt(0)}'` : text === "'" ? "''''" : `'${text}'`;
 
-/** Whether a line is `\.` alone, which COPY before version 18 takes for the end of the data, also within quotes. */
+/** Returns true if a line is `\.` alone, which COPY before version 18 takes for the end of the data, also within quotes. */
 export function hasEndOfData(bytes: Uint8Array): boolean {
   const isEdge = (byte: number | undefined) => byte === undefined || byte === 10 || byte === 13;
   for (let at = bytes.indexOf(92); at >= 0; at = bytes.indexOf(92, at + 1)) {

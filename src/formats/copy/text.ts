@@ -1,4 +1,4 @@
-import { utf8Of1252 } from '../text/decode.ts';
+import { toUtf8Bytes } from '../text/decode.ts';
 
 const TAB = 9;
 const LINE_FEED = 10;
@@ -6,17 +6,17 @@ const CARRIAGE_RETURN = 13;
 const BACKSLASH = 92;
 const N = 78;
 
-/** The letter that follows the backslash for each byte that COPY's text format escapes; 0 for all other bytes. */
-const ESCAPES = new Uint8Array(256);
-ESCAPES[TAB] = 116;
-ESCAPES[LINE_FEED] = 110;
-ESCAPES[CARRIAGE_RETURN] = 114;
-ESCAPES[BACKSLASH] = BACKSLASH;
+/** Letter that follows the backslash for each byte that COPY's text format escapes; 0 for all other bytes. */
+const ESCAPE_LETTERS = new Uint8Array(256);
+ESCAPE_LETTERS[TAB] = 116;
+ESCAPE_LETTERS[LINE_FEED] = 110;
+ESCAPE_LETTERS[CARRIAGE_RETURN] = 114;
+ESCAPE_LETTERS[BACKSLASH] = BACKSLASH;
 
 const encoder = new TextEncoder();
 
-/** The options, inside of `WITH (…)`, with which COPY reads the output of {@link CopyText}. */
-export const TEXT_OPTIONS = "FORMAT text, ENCODING 'UTF8'";
+/** Options, inside of `WITH (…)`, with which COPY reads the output of {@link CopyText}. */
+export const COPY_TEXT_OPTIONS = "FORMAT text, ENCODING 'UTF8'";
 
 /** Writes rows in COPY's text format, UTF-8. In CSV a line `\.` ends the data before version 18, also within quotes. */
 export class CopyText {
@@ -24,19 +24,19 @@ export class CopyText {
   bytes: Uint8Array;
   length = 0;
 
-  /** @param room the expected number of bytes */
-  constructor(room: number) {
-    this.bytes = new Uint8Array(room);
+  /** @param byteCount the expected number of bytes of the output */
+  constructor(byteCount: number) {
+    this.bytes = new Uint8Array(byteCount);
   }
 
   data(): Uint8Array {
     return this.bytes.subarray(0, this.length);
   }
 
-  /** Makes room for that many more bytes. */
-  reserve(room: number): void {
-    if (this.length + room <= this.bytes.length) return;
-    const larger = new Uint8Array(this.bytes.length * 2 + room);
+  /** Makes the buffer large enough for that many more bytes. */
+  reserve(byteCount: number): void {
+    if (this.length + byteCount <= this.bytes.length) return;
+    const larger = new Uint8Array(this.bytes.length * 2 + byteCount);
     larger.set(this.data());
     this.bytes = larger;
   }
@@ -79,12 +79,12 @@ export class CopyText {
     let at = this.length;
     for (let index = start; index < end; index++) {
       const byte = bytes[index] as number;
-      const letter = ESCAPES[byte] as number;
+      const letter = ESCAPE_LETTERS[byte] as number;
       if (letter !== 0) {
         out[at++] = BACKSLASH;
         out[at++] = letter;
       } else if (is1252 && byte >= 128) {
-        for (const piece of utf8Of1252(byte)) out[at++] = piece;
+        for (const utf8Byte of toUtf8Bytes(byte)) out[at++] = utf8Byte;
       } else {
         out[at++] = byte;
         if (byte === doubled && bytes[index + 1] === byte) index++;

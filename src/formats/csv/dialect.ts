@@ -1,10 +1,13 @@
-/** One ASCII character: `,`, `;`, tab or `|` where it is found, any of {@link DELIMITER_PATTERN} where a person sets it. */
+/**
+ * Delimiter of a CSV, one ASCII character: `,`, `;`, tab or `|` if detected, any of {@link DELIMITER_PATTERN} if a person sets
+ * it.
+ */
 export type Delimiter = string;
 
 /** The characters that may separate fields: no letter, digit, quote, backslash, space, or sign of numbers. */
 export const DELIMITER_PATTERN = /^[\t!#$%\x26*,\x2f:;<=>?@\x5e_`\x7c~]$/;
 
-/** The properties of a file's dialect that a person sets. The rest is found. */
+/** Properties of a file's dialect that a person sets. The others are detected. */
 export interface GivenDialect {
   delimiter?: Delimiter | undefined;
   quote?: Dialect['quote'] | undefined;
@@ -15,26 +18,33 @@ export interface GivenDialect {
 /** The rules by which a CSV file splits into records and fields. Plain data. */
 export interface Dialect {
   delimiter: Delimiter;
-  /** Null where quotes are ordinary characters. */
+  /** Quote character; null if quotes are ordinary characters. */
   quote: '"' | "'" | null;
-  /** The escape of a quote inside a quoted field: doubled, or by a backslash. */
+  /** Escape of a quote inside a quoted field: doubled, or by a backslash. */
   escape: 'doubled' | 'backslash';
-  /** Spaces may stand between a delimiter and an opening quote. */
+  /** True if spaces may stand between a delimiter and an opening quote. */
   spaceBeforeQuote: boolean;
-  /** A backslash outside of quotes escapes the delimiter after it. */
+  /** True if a backslash outside of quotes escapes the delimiter after it. */
   escapesDelimiters?: true;
   /**
-   * The text was converted from a workbook's sheet: each record is a row and counts as one line, whatever its values
-   * hold. Values without quotes were numbers, dates or booleans in the sheet, so numbers among them have a decimal
-   * point.
+   * True if the text was converted from a workbook's sheet: each record is a row and counts as one line, whatever its values
+   * hold. Values without quotes were numbers, dates or booleans in the sheet, so numbers among them have a decimal point.
    */
   sheet?: true;
-  /** Besides: the text was made of records. Only an empty line is none; one whose values are all null is a row. */
+  /**
+   * True if the text was written from records, in addition to `sheet`: only an empty line is no record; a row of nulls is one.
+   */
   records?: true;
 }
 
 /** The dialect in which a workbook's sheet is converted to text. */
-export const SHEET: Dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false, sheet: true };
+export const SHEET_DIALECT: Dialect = {
+  delimiter: ',',
+  quote: '"',
+  escape: 'doubled',
+  spaceBeforeQuote: false,
+  sheet: true,
+};
 
-/** The dialect in which records are written as text. */
-export const RECORDS: Dialect = { ...SHEET, records: true };
+/** Dialect in which records are written as text. */
+export const RECORDS_DIALECT: Dialect = { ...SHEET_DIALECT, records: true };

@@ -1,54 +1,54 @@
 import type { Dialect } from './dialect.ts';
 
-/** The field is not quoted. */
-export const BARE = 0;
-/** Quoted, with nothing to unescape. */
-export const QUOTED = 1;
-/** Quoted, with escaped quotes inside. */
-export const ESCAPED = 2;
-/** Text goes on after the closing quote. */
-export const LOOSE = 3;
-/** The field is not quoted, with a backslash before each delimiter inside. */
-export const SLASHED = 4;
+/** Kind of a field without quotes. */
+export const UNQUOTED_FIELD = 0;
+/** Kind of a quoted field, with nothing to unescape. */
+export const QUOTED_FIELD = 1;
+/** Kind of a quoted field, with escaped quotes inside. */
+export const ESCAPED_FIELD = 2;
+/** Kind of a quoted field whose text continues after the closing quote. */
+export const LOOSE_FIELD = 3;
+/** Kind of a field without quotes, with a backslash before each delimiter inside. */
+export const SLASHED_FIELD = 4;
 
 export const EOL_LF = 1;
 export const EOL_CRLF = 2;
 export const EOL_CR = 4;
 
-/** The number of bytes that are searched for the quote that closes a field after a stray quote. */
-const LOOK_AHEAD = 4096;
+/** Number of bytes in which the closing quote of a field is searched for after a stray quote. */
+const LOOK_AHEAD_BYTES = 4096;
 
-/** The meaning of a byte outside quotes. */
-export const DELIMITER = 1;
+/** Meaning of a byte outside quotes: a delimiter. */
+export const DELIMITER_MEANING = 1;
 export const LF = 2;
 export const CR = 3;
-export const QUOTE = 4;
-/** A backslash that may escape a delimiter. */
-export const BACKSLASH = 6;
-/** Stands for the end of the block instead of a byte. */
-export const END = 5;
-/** The block ends before it is clear whether the quote is closed. */
-const UNKNOWN = -2;
+export const QUOTE_MEANING = 4;
+/** Meaning of a backslash that may escape a delimiter. */
+export const BACKSLASH_MEANING = 6;
+/** Meaning of the position after the block's last byte. */
+export const END_MEANING = 5;
+/** Result of a search when the block ends before it is clear whether the quote is closed. */
+const UNKNOWN_QUOTE_END = -2;
 
-/** Reads a field with quotes or escaped delimiters, or one that CR or the file's end ends. */
+/** Reads a field with quotes or escaped delimiters, or one that ends with CR or at the file's end. */
 export class FieldReader {
   /** The field's content, and where the next field or record starts. */
   start = 0;
   end = 0;
   next = 0;
-  kind = BARE;
-  /** The end of the record behind this field; -1 when more fields follow. */
+  kind = UNQUOTED_FIELD;
+  /** Line end after the record, if this field is its last; -1 if more fields follow. */
   eol = -1;
-  /** The block ends within the field; `unclosed` when the file ends too. */
-  cut = false;
-  unclosed = false;
-  /** `odd`: the record has something irregular. `lines`: the record's lines. Each scan of a record resets both. */
-  odd = false;
+  /** True if the block ends within the field; `isUnclosed` if the file ends too. */
+  isCutOff = false;
+  isUnclosed = false;
+  /** True if the record has something irregular. Each scan of a record resets it and the number of the record's lines. */
+  isIrregular = false;
   lines = 1;
-  /** Whether a quote stands within an unquoted field, or a quoted field is not closed, in this record. */
-  stray = false;
-  broken = false;
-  /** The quote that closes the field after a stray quote: found once, used by all stray quotes before it. */
+  /** True if a quote stands within an unquoted field of the record; `isBroken` if a quoted field is not closed. */
+  hasStrayQuote = false;
+  isBroken = false;
+  /** Offset of the quote that closes the field after a stray quote: found once for all stray quotes before it. */
   #closer = -1;
   readonly #bytes: Uint8Array;
   readonly #isLast: boolean;
@@ -66,55 +66,60 @@ export class FieldReader {
     this.#spaces = dialect.spaceBeforeQuote;
   }
 
-  /** Reads the field that starts at `start`; its first special byte (`what`) is at `at`. */
-  read(start: number, at: number, what: number): void {
+  /** Reads the field that starts at `start`; its first special byte (of meaning `byteMeaning`) is at `at`. */
+  read(start: number, at: number, byteMeaning: number): void {
     this.start = start;
-    this.kind = BARE;
-    this.cut = false;
-    let rest = at;
-    if (what === QUOTE && (at === start || (this.#spaces && this.#isBlank(start, at)))) {
-      if (at > start) this.odd = true;
+    this.kind = UNQUOTED_FIELD;
+    this.isCutOff = false;
+    let textStart = at;
+    if (byteMeaning === QUOTE_MEANING && (at === start || (this.#spaces && this.#isBlank(start, at)))) {
+      if (at > start) this.isIrregular = true;
       this.start = at + 1;
-      rest = this.#quoted(at + 1);
-      if (this.cut) return;
+      textStart = this.#quoted(at + 1);
+      if (this.isCutOff) return;
     }
-    if (this.kind === QUOTED || this.kind === ESCAPED) this.#close(rest);
-    else this.#bare(rest);
+    if (this.kind === QUOTED_FIELD || this.kind === ESCAPED_FIELD) this.#close(textStart);
+    else this.#bare(textStart);
   }
 
-  /** Skips the quoted text and returns where to look for the field's end: after the closing quote. */
+  /** Skips the quoted text. @returns the offset after the closing quote, at which to look for the field's end */
   #quoted(from: number): number {
     const bytes = this.#bytes;
     const length = bytes.length;
     const quote = this.#quote;
     const backslash = this.#backslash;
-    this.kind = QUOTED;
+    this.kind = QUOTED_FIELD;
     let at = from;
     for (;;) {
       if (at >= length) return this.#cutOff(this.#isLast);
       const byte = bytes[at] as number;
       if (byte === quote) {
         if (bytes[at + 1] === quote) {
-          this.kind = ESCAPED;
-          if (backslash) this.odd = true;
+          this.kind = ESCAPED_FIELD;
+          if (backslash) this.isIrregular = true;
           at += 2;
           continue;
         }
-        let ahead = at + 1;
-        while (bytes[ahead] === 32) ahead++;
-        if (ahead >= length && !this.#isLast) return this.#cutOff(false);
-        const what = ahead < length ? this.#meaning[bytes[ahead] as number] : END;
-        if (what === DELIMITER || what === LF || what === CR || what === END) {
+        let nextOffset = at + 1;
+        while (bytes[nextOffset] === 32) nextOffset++;
+        if (nextOffset >= length && !this.#isLast) return this.#cutOff(false);
+        const byteMeaning = nextOffset < length ? this.#meaning[bytes[nextOffset] as number] : END_MEANING;
+        if (
+          byteMeaning === DELIMITER_MEANING ||
+          byteMeaning === LF ||
+          byteMeaning === CR ||
+          byteMeaning === END_MEANING
+        ) {
           this.end = at;
-          if (ahead > at + 1) this.odd = true;
-          return ahead;
+          if (nextOffset > at + 1) this.isIrregular = true;
+          return nextOffset;
         }
-        this.odd = true;
-        this.broken = true;
+        this.isIrregular = true;
+        this.isBroken = true;
         if (this.#closer <= at) this.#closer = this.#closingQuote(at + 1);
-        if (this.#closer === UNKNOWN) return this.#cutOff(false);
-        this.kind = this.#closer > at ? ESCAPED : LOOSE;
-        if (this.kind === LOOSE) return at + 1;
+        if (this.#closer === UNKNOWN_QUOTE_END) return this.#cutOff(false);
+        this.kind = this.#closer > at ? ESCAPED_FIELD : LOOSE_FIELD;
+        if (this.kind === LOOSE_FIELD) return at + 1;
       } else if (byte === 10) this.lines++;
       else if (byte === 13) {
         if (at + 1 >= length && !this.#isLast) return this.#cutOff(false);
@@ -122,7 +127,7 @@ export class FieldReader {
       } else if (backslash && byte === 92) {
         if (at + 1 >= length) return this.#cutOff(this.#isLast);
         if (bytes[at + 1] === quote || bytes[at + 1] === 92) {
-          this.kind = ESCAPED;
+          this.kind = ESCAPED_FIELD;
           at++;
         }
       }
@@ -130,21 +135,21 @@ export class FieldReader {
     }
   }
 
-  /** Skips bytes outside quotes up to the field's end; quotes and escaped delimiters on the way belong to the field. */
+  /** Skips bytes outside quotes up to the field's end; quotes and escaped delimiters before it belong to the field. */
   #bare(from: number): void {
     const bytes = this.#bytes;
     const length = bytes.length;
     let at = from;
     for (;;) {
       while (at < length && this.#meaning[bytes[at] as number] === 0) at++;
-      const what = at < length ? this.#meaning[bytes[at] as number] : END;
-      if (what === QUOTE) {
-        this.odd = true;
-        this.stray = true;
-      } else if (what !== BACKSLASH) break;
-      else if (at + 1 < length && this.#meaning[bytes[at + 1] as number] === DELIMITER) {
-        this.odd = true;
-        if (this.kind === BARE) this.kind = SLASHED;
+      const byteMeaning = at < length ? this.#meaning[bytes[at] as number] : END_MEANING;
+      if (byteMeaning === QUOTE_MEANING) {
+        this.isIrregular = true;
+        this.hasStrayQuote = true;
+      } else if (byteMeaning !== BACKSLASH_MEANING) break;
+      else if (at + 1 < length && this.#meaning[bytes[at + 1] as number] === DELIMITER_MEANING) {
+        this.isIrregular = true;
+        if (this.kind === UNQUOTED_FIELD) this.kind = SLASHED_FIELD;
         at++;
       }
       at++;
@@ -165,9 +170,9 @@ export class FieldReader {
       this.eol = 0;
       return;
     }
-    const what = this.#meaning[bytes[at] as number];
-    if (what === DELIMITER) return;
-    if (what === LF) {
+    const byteMeaning = this.#meaning[bytes[at] as number];
+    if (byteMeaning === DELIMITER_MEANING) return;
+    if (byteMeaning === LF) {
       this.eol = EOL_LF;
       return;
     }
@@ -182,8 +187,8 @@ export class FieldReader {
   }
 
   #cutOff(unclosed: boolean): number {
-    this.cut = true;
-    this.unclosed = unclosed;
+    this.isCutOff = true;
+    this.isUnclosed = unclosed;
     return 0;
   }
 
@@ -192,18 +197,18 @@ export class FieldReader {
     return true;
   }
 
-  /** Finds the next quote on this line that a delimiter or line end follows; -1 when there is none. */
+  /** Finds the next quote on this line before a delimiter or line end; -1 if there is none. */
   #closingQuote(from: number): number {
     const bytes = this.#bytes;
-    const limit = Math.min(bytes.length, from + LOOK_AHEAD);
+    const limit = Math.min(bytes.length, from + LOOK_AHEAD_BYTES);
     for (let at = from; at < limit; at++) {
       const byte = bytes[at] as number;
       if (byte === 10 || byte === 13) return -1;
       if (byte !== this.#quote) continue;
-      if (at + 1 >= bytes.length) return this.#isLast ? at : UNKNOWN;
-      const what = this.#meaning[bytes[at + 1] as number];
-      if (what === DELIMITER || what === LF || what === CR) return at;
+      if (at + 1 >= bytes.length) return this.#isLast ? at : UNKNOWN_QUOTE_END;
+      const byteMeaning = this.#meaning[bytes[at + 1] as number];
+      if (byteMeaning === DELIMITER_MEANING || byteMeaning === LF || byteMeaning === CR) return at;
     }
-    return limit < from + LOOK_AHEAD && !this.#isLast ? UNKNOWN : -1;
+    return limit < from + LOOK_AHEAD_BYTES && !this.#isLast ? UNKNOWN_QUOTE_END : -1;
   }
 }

@@ -1,23 +1,31 @@
 import type { Decode } from '../text/decode.ts';
 import { classify } from '../values/classify.ts';
-import { BLANK, INTEGER } from '../values/forms.ts';
+import { BLANK_FORM, INTEGER } from '../values/forms.ts';
 import type { Dialect } from './dialect.ts';
-import { ESCAPED, QUOTED, SLASHED } from './field.ts';
-import { needsQuotes, widthOfLines } from './quoting.ts';
-import { classifySlashed, type Fields, fieldText, newFields, type OnRecord, scan, TooManyFields } from './records.ts';
-import { hasYearsAlone, nameYears } from './years.ts';
+import { ESCAPED_FIELD, QUOTED_FIELD, SLASHED_FIELD } from './field.ts';
+import { measureLineWidth, needsQuotes } from './quoting.ts';
+import {
+  classifySlashed,
+  createFields,
+  type Fields,
+  type OnRecord,
+  readFieldText,
+  scan,
+  TooManyFields,
+} from './records.ts';
+import { areYearNames, hasYearsAlone } from './years.ts';
 
-/** The number of bytes at a file's beginning that decide its dialect and where its body begins. */
+/** Number of bytes at a file's beginning that decide its dialect and where its body begins. */
 export const HEAD_BYTES = 256 * 1024;
 const HEAD_RECORDS = 400;
 
 const SPACE = 32;
 const HASH = 35;
 
-/** A record of the head, reduced to the facts that the layout depends on. Records without any value are left out. */
+/** Record of the head, reduced to the facts that the layout depends on. Records without any value are left out. */
 export interface HeadRecord {
   line: number;
-  /** The offset of the record in the head. */
+  /** Offset of the record in the head. */
   start: number;
   /** Number of fields, empty ones included. */
   width: number;
@@ -25,117 +33,125 @@ export interface HeadRecord {
   effective: number;
   /** Number of fields with a value. */
   filled: number;
-  /** The forms of each field (forms.ts); {@link BLANK} for a field without a value. */
+  /** The forms of each field (forms.ts); {@link BLANK_FORM} for a field without a value. */
   forms: number[];
-  /** The first field's text, or its beginning. */
+  /** Text of the first field, or its beginning. */
   first: string;
-  /** The record begins with `#`. */
+  /** True if the record begins with `#`. */
   hash: boolean;
-  /** A space follows a delimiter: so do commas in texts. */
+  /** True if a space follows a delimiter, as after commas in texts. */
   spaced: boolean;
-  /** A field is properly quoted. */
+  /** True if a field is properly quoted. */
   quoted: boolean;
-  /** The record's years are names ({@link nameYears}). */
+  /** True if the record's years are names ({@link nameYears}). */
   years: boolean;
-  /** Whether each of the record's numbers could be a year. */
+  /** True if each of the record's numbers could be a year. */
   yearsAlone: boolean;
 }
 
-/** The head as read in one dialect. */
+/** Records and statistics of the head as read in one dialect. */
 export interface Head {
   records: HeadRecord[];
-  /** The share of clean fields, 0 to 1: typed, properly quoted, or text without delimiters or quotes in it. */
-  clean: number;
-  /** Share of the records that are irregular, such as those with stray quotes. */
-  odd: number;
-  /** An opening quote is never closed. */
-  unclosed: boolean;
-  /** A record has more fields than can be read. It and those after it are not among the records. */
-  overflows: boolean;
-  quotes: Quotes;
+  /** Share of clean fields, 0 to 1: typed, properly quoted, or text without delimiters or quotes in it. */
+  cleanShare: number;
+  /** Share of irregular records, such as those with stray quotes. */
+  irregularShare: number;
+  /** True if an opening quote is never closed. */
+  isUnclosed: boolean;
+  /** True if a record has too many fields to be read; it and later records are left out. */
+  hasTooManyFields: boolean;
+  quotes: QuoteStatistics;
 }
 
 /** Statistics of the quotes in the head. */
-export interface Quotes {
-  /** Number of fields in quotes: by the rules, or, without quotes in the dialect, between quote characters. */
-  proper: number;
-  /** Whether in some column half of the fields or more are quoted. */
-  usual: boolean;
-  /** Whether some quoted fields contain a delimiter or a line end. */
-  needed: boolean;
+export interface QuoteStatistics {
+  /** Number of fields in quotes: by the rules, or, in a dialect without quotes, between quote characters. */
+  properCount: number;
+  /** True if in some column at least half of the fields are quoted. */
+  isUsual: boolean;
+  /** True if some quoted fields contain a delimiter or a line end. */
+  isNeeded: boolean;
   /** Number of records with a field whose opening quote is not closed by the rules. */
-  broken: number;
-  /** For each record that goes over several lines within quotes, its {@link widthOfLines}. */
-  folded: number[];
+  brokenCount: number;
+  /** {@link widthOfLines} of each record that spans several lines within quotes. */
+  foldedWidths: number[];
   /** Number of records with quotes in the middle of fields. */
-  stray: number;
+  strayCount: number;
 }
 
 /** Bytes that suggest that a text was not split or unquoted correctly. */
 const SUSPECT_BYTES = new Uint8Array(256);
 for (const sign of ',;\t|"') SUSPECT_BYTES[sign.charCodeAt(0)] = 1;
 
-let shared: Fields | null = null;
+let sharedFields: Fields | null = null;
 
 /** Reads the head's first records in a dialect. */
 export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, decode: Decode): Head {
-  shared ??= newFields();
-  const fields = shared;
+  sharedFields ??= createFields();
+  const fields = sharedFields;
   const records: HeadRecord[] = [];
-  const quotes: Quotes = { proper: 0, usual: false, needed: false, broken: 0, folded: [], stray: 0 };
-  const quoted: number[] = [];
-  const valued: number[] = [];
+  const quotes: QuoteStatistics = {
+    properCount: 0,
+    isUsual: false,
+    isNeeded: false,
+    brokenCount: 0,
+    foldedWidths: [],
+    strayCount: 0,
+  };
+  const quotedByColumn: number[] = [];
+  const valuesByColumn: number[] = [];
   let values = 0;
-  let clean = 0;
-  let odd = 0;
-  const take = (start: number, stop: number, line: number) => {
+  let cleanCount = 0;
+  let irregularCount = 0;
+  const takeRecord = (start: number, stop: number, line: number) => {
     const { count } = fields;
     const record: HeadRecord = { ...NO_VALUES, line, start, width: count, forms: [], hash: bytes[start] === HASH };
     for (let index = 0; index < count; index++) {
       const from = fields.starts[index] as number;
       const to = fields.ends[index] as number;
       const kind = fields.kinds[index] as number;
-      let form = BLANK;
-      if (kind === SLASHED) form = classifySlashed(bytes, from, to, dialect, decode);
+      let form = BLANK_FORM;
+      if (kind === SLASHED_FIELD) form = classifySlashed(bytes, from, to, dialect, decode);
       else if (from < to) form = classify(bytes, from, to, decode);
       record.forms.push(form);
-      if (form === BLANK) continue;
+      if (form === BLANK_FORM) continue;
       record.effective = index + 1;
       record.filled++;
       values++;
       if (index > 0 && bytes[from] === SPACE) record.spaced = true;
-      if (form !== 0 || kind === QUOTED || kind === SLASHED) clean++;
-      else clean += cleanText(bytes, from, to);
-      valued[index] = (valued[index] ?? 0) + 1;
-      const isQuoted = kind === QUOTED || kind === ESCAPED;
+      if (form !== 0 || kind === QUOTED_FIELD || kind === SLASHED_FIELD) cleanCount++;
+      else cleanCount += scoreCleanText(bytes, from, to);
+      valuesByColumn[index] = (valuesByColumn[index] ?? 0) + 1;
+      const isQuoted = kind === QUOTED_FIELD || kind === ESCAPED_FIELD;
       record.quoted ||= isQuoted;
-      if (dialect.quote === null ? isEnclosed(bytes, from, to) : isQuoted) quoted[index] = (quoted[index] ?? 0) + 1;
+      if (dialect.quote === null ? isEnclosed(bytes, from, to) : isQuoted)
+        quotedByColumn[index] = (quotedByColumn[index] ?? 0) + 1;
     }
     if (record.filled === 0) return;
-    if (fields.odd && !dialect.escapesDelimiters) odd++;
-    if (fields.stray) quotes.stray++;
-    if (fields.broken) quotes.broken++;
-    else if (fields.lines > 1) quotes.folded.push(widthOfLines(bytes, start, stop, dialect.delimiter));
-    else quotes.needed ||= needsQuotes(bytes, fields, dialect.delimiter);
-    const text = (index: number) => fieldText(bytes, fields, index, dialect, decode);
+    if (fields.isIrregular && !dialect.escapesDelimiters) irregularCount++;
+    if (fields.hasStrayQuote) quotes.strayCount++;
+    if (fields.isBroken) quotes.brokenCount++;
+    else if (fields.lines > 1) quotes.foldedWidths.push(measureLineWidth(bytes, start, stop, dialect.delimiter));
+    else quotes.isNeeded ||= needsQuotes(bytes, fields, dialect.delimiter);
+    const text = (index: number) => readFieldText(bytes, fields, index, dialect, decode);
     record.first = text(0);
-    if (record.forms.some((form) => (form & INTEGER) !== 0 && form !== BLANK)) {
+    if (record.forms.some((form) => (form & INTEGER) !== 0 && form !== BLANK_FORM)) {
       const texts = record.forms.slice(0, record.effective).map((_, index) => text(index));
-      record.years = nameYears(texts);
+      record.years = areYearNames(texts);
       record.yearsAlone = hasYearsAlone(texts);
     }
     records.push(record);
     return records.length === HEAD_RECORDS;
   };
-  const { unclosed, overflows } = scanHead(bytes, isLast, dialect, fields, take);
-  quotes.proper = quoted.reduce((sum, count) => sum + (count ?? 0), 0);
-  quotes.usual = quoted.some((count, index) => count * 2 >= (valued[index] as number));
+  const { unclosed, overflows } = scanHead(bytes, isLast, dialect, fields, takeRecord);
+  quotes.properCount = quotedByColumn.reduce((sum, count) => sum + (count ?? 0), 0);
+  quotes.isUsual = quotedByColumn.some((count, index) => count * 2 >= (valuesByColumn[index] as number));
   return {
     records,
-    clean: values === 0 ? 0 : clean / values,
-    odd: records.length === 0 ? 0 : odd / records.length,
-    unclosed,
-    overflows,
+    cleanShare: values === 0 ? 0 : cleanCount / values,
+    irregularShare: records.length === 0 ? 0 : irregularCount / records.length,
+    isUnclosed: unclosed,
+    hasTooManyFields: overflows,
     quotes,
   };
 }
@@ -152,16 +168,16 @@ function scanHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, fields: 
   }
 }
 
-/** Whether a field begins and ends with a quote character. */
+/** Returns true if a field begins and ends with a quote character. */
 function isEnclosed(bytes: Uint8Array, start: number, end: number): boolean {
   const first = bytes[start];
   return end - start > 1 && first === bytes[end - 1] && (first === 34 || first === 39);
 }
 
-function cleanText(bytes: Uint8Array, start: number, end: number): number {
-  const opens = bytes[start] === 39;
-  const closes = bytes[end - 1] === 39;
-  if (opens || closes) return opens && closes ? 0 : 0.4;
+function scoreCleanText(bytes: Uint8Array, start: number, end: number): number {
+  const opensQuote = bytes[start] === 39;
+  const closesQuote = bytes[end - 1] === 39;
+  if (opensQuote || closesQuote) return opensQuote && closesQuote ? 0 : 0.4;
   const stop = Math.min(end, start + 200);
   for (let index = start; index < stop; index++) {
     if (SUSPECT_BYTES[bytes[index] as number] === 1) return 0.4;

@@ -1,22 +1,23 @@
 import type { Dialect } from './dialect.ts';
-import { QUOTED } from './field.ts';
+import { QUOTED_FIELD } from './field.ts';
 import type { Fields } from './records.ts';
 
 /**
- * The use of quotes in a file as far as it is known: `undecided` while later records may still show that they are ordinary
- * characters, `unquoted` once one has shown it, `quoted` when it is certain that they quote, or that the file cannot be read
- * without them.
+ * Use of quotes in a file as far as known: `undecided` while later records may still show that they are ordinary characters,
+ * `unquoted` once one has shown it, `quoted` when it is certain that they quote, or that the file cannot be read without them.
  */
 export type Quoting = 'undecided' | 'unquoted' | 'quoted';
 
-/** `escaped` once a record has too many fields unless backslashes escape, `plain` once one shows that they do not. */
+/**
+ * Use of backslashes: `escaped` once a record has too many fields unless they escape, `plain` once one shows that they do not.
+ */
 export type Escaping = 'undecided' | 'escaped' | 'plain';
 
-/** Whether a delimiter stands after a backslash between two offsets. */
-export function escapesDelimiter(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): boolean {
-  const sign = delimiter.charCodeAt(0);
+/** Returns true if a delimiter follows a backslash between two offsets. */
+export function hasEscapedDelimiter(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): boolean {
+  const delimiterByte = delimiter.charCodeAt(0);
   for (let at = bytes.indexOf(92, start); at >= 0 && at < end; at = bytes.indexOf(92, at + 1)) {
-    if (bytes[at + 1] === sign) return true;
+    if (bytes[at + 1] === delimiterByte) return true;
   }
   return false;
 }
@@ -25,17 +26,16 @@ const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
 /**
- * The number of fields that each line of a record has when quotes are ignored; 0 where the lines differ. Quoted text
- * over several lines hardly ever has as many fields a line as the table: equal numbers suggest rows that two stray
- * quotes merged.
+ * Counts the fields that each line of a record has when quotes are ignored; 0 if the lines differ. Quoted text over several lines
+ * hardly ever has as many fields a line as the table: equal numbers suggest rows that two stray quotes merged.
  */
-export function widthOfLines(bytes: Uint8Array, start: number, end: number, delimiter: string): number {
-  const sign = delimiter.charCodeAt(0);
+export function measureLineWidth(bytes: Uint8Array, start: number, end: number, delimiter: string): number {
+  const delimiterByte = delimiter.charCodeAt(0);
   let width = 0;
   let count = 1;
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number;
-    if (byte === sign) count++;
+    if (byte === delimiterByte) count++;
     else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) {
       if (byte === CARRIAGE_RETURN && bytes[at + 1] === LINE_FEED) at++;
       if (width > 0 && count !== width) return 0;
@@ -47,15 +47,15 @@ export function widthOfLines(bytes: Uint8Array, start: number, end: number, deli
   return width === 0 || count === width ? count : 0;
 }
 
-/** Whether one of the record's quoted fields contains a delimiter or a line end. */
+/** Returns true if one of the record's quoted fields contains a delimiter or a line end. */
 export function needsQuotes(bytes: Uint8Array, fields: Fields, delimiter: string): boolean {
-  const sign = delimiter.charCodeAt(0);
+  const delimiterByte = delimiter.charCodeAt(0);
   for (let index = 0; index < fields.count; index++) {
-    if ((fields.kinds[index] as number) < QUOTED) continue;
+    if ((fields.kinds[index] as number) < QUOTED_FIELD) continue;
     const end = fields.ends[index] as number;
     for (let at = fields.starts[index] as number; at < end; at++) {
       const byte = bytes[at];
-      if (byte === sign || byte === LINE_FEED || byte === CARRIAGE_RETURN) return true;
+      if (byte === delimiterByte || byte === LINE_FEED || byte === CARRIAGE_RETURN) return true;
     }
   }
   return false;

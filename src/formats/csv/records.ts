@@ -2,18 +2,18 @@ import type { Decode } from '../text/decode.ts';
 import { classify } from '../values/classify.ts';
 import type { Dialect } from './dialect.ts';
 import {
-  BACKSLASH,
-  BARE,
+  BACKSLASH_MEANING,
   CR,
-  DELIMITER,
-  END,
+  DELIMITER_MEANING,
+  END_MEANING,
   EOL_LF,
   FieldReader,
   LF,
-  LOOSE,
-  QUOTE,
-  QUOTED,
-  SLASHED,
+  LOOSE_FIELD,
+  QUOTE_MEANING,
+  QUOTED_FIELD,
+  SLASHED_FIELD,
+  UNQUOTED_FIELD,
 } from './field.ts';
 
 /**
@@ -22,28 +22,28 @@ import {
  * no backslash.
  */
 
-/** The fields of the current record; the object is reused from record to record. */
+/** Fields of the current record; the object is reused from record to record. */
 export interface Fields {
   count: number;
-  /** The start and end of each field's content, without its quotes. */
+  /** Start and end of each field's content, without its quotes. */
   starts: Int32Array;
   ends: Int32Array;
-  /** The kind of quoting of each field: {@link BARE}, {@link QUOTED}, {@link ESCAPED}, {@link LOOSE} or {@link SLASHED}. */
+  /** The kind of quoting of each field: {@link UNQUOTED_FIELD}, {@link QUOTED_FIELD}, {@link ESCAPED}, {@link LOOSE_FIELD} or {@link SLASHED_FIELD}. */
   kinds: Uint8Array;
-  /** Whether other readers of CSV may read the record differently. */
-  odd: boolean;
-  /** The record's lines; and whether a quote stands within an unquoted field, or a quoted field is not closed. */
+  /** True if other readers of CSV may read the record differently. */
+  isIrregular: boolean;
+  /** Number of the record's lines. */
   lines: number;
-  stray: boolean;
-  broken: boolean;
-  /** The end of the record: {@link EOL_LF} and so on, 0 at the end of the file. */
+  hasStrayQuote: boolean;
+  isBroken: boolean;
+  /** Line end after the record: {@link EOL_LF} and so on, 0 at the end of the file. */
   eol: number;
 }
 
-/** A record with more fields is not part of a table. */
+/** Maximum number of fields of a table's record. */
 export const MAX_FIELDS = 16_384;
 
-/** A record has more than {@link MAX_FIELDS}. */
+/** Error thrown when a record has more than {@link MAX_FIELDS}. */
 export class TooManyFields extends Error {
   /** The line on which the record begins, from 1. */
   readonly line: number;
@@ -54,31 +54,31 @@ export class TooManyFields extends Error {
   }
 }
 
-export function newFields(): Fields {
+export function createFields(): Fields {
   return {
     count: 0,
     starts: new Int32Array(MAX_FIELDS),
     ends: new Int32Array(MAX_FIELDS),
     kinds: new Uint8Array(MAX_FIELDS),
-    odd: false,
+    isIrregular: false,
     lines: 1,
-    stray: false,
-    broken: false,
+    hasStrayQuote: false,
+    isBroken: false,
     eol: 0,
   };
 }
 
-/** The place at which a scan ended. */
+/** Position at which a scan ended. */
 export interface ScanEnd {
   /** Index after the last complete record. */
   end: number;
-  /** Line that starts there. */
+  /** Number of the line that starts at that index. */
   line: number;
-  /** The file ends within the last record's quotes. */
+  /** True if the file ends within the last record's quotes. */
   unclosed: boolean;
 }
 
-/** Called for each record; returning true ends the scan. */
+/** Function called for each record; returning true ends the scan. */
 export type OnRecord = (start: number, end: number, line: number) => unknown;
 
 /**
@@ -96,36 +96,36 @@ export function scan(
   onRecord: OnRecord,
 ): ScanEnd {
   const { starts, ends, kinds } = fields;
-  const meaning = makeMeanings(dialect);
-  const oneLine = dialect.sheet === true;
+  const byteMeanings = makeMeanings(dialect);
+  const isOneLine = dialect.sheet === true;
   const length = bytes.length;
-  const field = new FieldReader(bytes, isLast, dialect, meaning);
+  const field = new FieldReader(bytes, isLast, dialect, byteMeanings);
   let at = from;
   let nextLine = line;
   while (at < length) {
     const recordStart = at;
     let count = 0;
-    field.odd = false;
-    field.stray = false;
-    field.broken = false;
+    field.isIrregular = false;
+    field.hasStrayQuote = false;
+    field.isBroken = false;
     field.lines = 1;
     fields.eol = 0;
     for (;;) {
       const start = at;
       // Nearly every byte of a file is handled by this loop.
-      while (at < length && meaning[bytes[at] as number] === 0) at++;
-      const what = at < length ? (meaning[bytes[at] as number] as number) : END;
+      while (at < length && byteMeanings[bytes[at] as number] === 0) at++;
+      const byteMeaning = at < length ? (byteMeanings[bytes[at] as number] as number) : END_MEANING;
       if (count === MAX_FIELDS) throw new TooManyFields(nextLine);
-      if (what === DELIMITER || what === LF) {
+      if (byteMeaning === DELIMITER_MEANING || byteMeaning === LF) {
         starts[count] = start;
         ends[count] = at++;
-        kinds[count++] = BARE;
-        if (what === DELIMITER) continue;
+        kinds[count++] = UNQUOTED_FIELD;
+        if (byteMeaning === DELIMITER_MEANING) continue;
         fields.eol = EOL_LF;
         break;
       }
-      field.read(start, at, what);
-      if (field.cut) return { end: recordStart, line: nextLine, unclosed: field.unclosed };
+      field.read(start, at, byteMeaning);
+      if (field.isCutOff) return { end: recordStart, line: nextLine, unclosed: field.isUnclosed };
       starts[count] = field.start;
       ends[count] = field.end;
       kinds[count++] = field.kind;
@@ -135,47 +135,53 @@ export function scan(
       break;
     }
     fields.count = count;
-    fields.odd = field.odd;
+    fields.isIrregular = field.isIrregular;
     fields.lines = field.lines;
-    fields.stray = field.stray;
-    fields.broken = field.broken;
+    fields.hasStrayQuote = field.hasStrayQuote;
+    fields.isBroken = field.isBroken;
     const recordLine = nextLine;
-    nextLine += oneLine ? 1 : field.lines;
+    nextLine += isOneLine ? 1 : field.lines;
     if (onRecord(recordStart, at, recordLine) === true) break;
   }
   return { end: at, line: nextLine, unclosed: false };
 }
 
-const meanings = new Map<string, Uint8Array>();
+const meaningsByDialect = new Map<string, Uint8Array>();
 
-/** The meaning of each byte outside quotes. */
+/** Makes the table of the meaning of each byte outside quotes. */
 function makeMeanings(dialect: Dialect): Uint8Array {
   const key = dialect.delimiter + (dialect.quote ?? '') + (dialect.escapesDelimiters ? '\\' : '');
-  let meaning = meanings.get(key);
-  if (meaning === undefined) {
-    meaning = new Uint8Array(256);
-    meaning[10] = LF;
-    meaning[13] = CR;
-    if (dialect.quote !== null) meaning[dialect.quote.charCodeAt(0)] = QUOTE;
-    if (dialect.escapesDelimiters) meaning[92] = BACKSLASH;
-    meaning[dialect.delimiter.charCodeAt(0)] = DELIMITER;
-    meanings.set(key, meaning);
+  let byteMeanings = meaningsByDialect.get(key);
+  if (byteMeanings === undefined) {
+    byteMeanings = new Uint8Array(256);
+    byteMeanings[10] = LF;
+    byteMeanings[13] = CR;
+    if (dialect.quote !== null) byteMeanings[dialect.quote.charCodeAt(0)] = QUOTE_MEANING;
+    if (dialect.escapesDelimiters) byteMeanings[92] = BACKSLASH_MEANING;
+    byteMeanings[dialect.delimiter.charCodeAt(0)] = DELIMITER_MEANING;
+    meaningsByDialect.set(key, byteMeanings);
   }
-  return meaning;
+  return byteMeanings;
 }
 
-export function fieldText(bytes: Uint8Array, fields: Fields, index: number, dialect: Dialect, decode: Decode): string {
+export function readFieldText(
+  bytes: Uint8Array,
+  fields: Fields,
+  index: number,
+  dialect: Dialect,
+  decode: Decode,
+): string {
   const text = decode(bytes, fields.starts[index] as number, fields.ends[index] as number);
-  return unescaped(text, fields.kinds[index] as number, dialect);
+  return unescapeText(text, fields.kinds[index] as number, dialect);
 }
 
-/** The bytes of a {@link SLASHED} field between two offsets, without the backslashes that escape delimiters. */
-export function withoutSlashes(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): Uint8Array {
-  const sign = delimiter.charCodeAt(0);
-  return bytes.slice(start, end).filter((byte, index) => byte !== 92 || bytes[start + index + 1] !== sign);
+/** The bytes of a {@link SLASHED_FIELD} field between two offsets, without the backslashes that escape delimiters. */
+export function removeSlashes(bytes: Uint8Array, start: number, end: number, { delimiter }: Dialect): Uint8Array {
+  const delimiterByte = delimiter.charCodeAt(0);
+  return bytes.slice(start, end).filter((byte, index) => byte !== 92 || bytes[start + index + 1] !== delimiterByte);
 }
 
-/** {@link classify} for a {@link SLASHED} field: `12\,5` is a number. */
+/** {@link classify} for a {@link SLASHED_FIELD} field: `12\,5` is a number. */
 export function classifySlashed(
   bytes: Uint8Array,
   start: number,
@@ -183,19 +189,19 @@ export function classifySlashed(
   dialect: Dialect,
   decode: Decode,
 ): number {
-  const plain = withoutSlashes(bytes, start, end, dialect);
-  return classify(plain, 0, plain.length, decode);
+  const unescapedBytes = removeSlashes(bytes, start, end, dialect);
+  return classify(unescapedBytes, 0, unescapedBytes.length, decode);
 }
 
-/** The content of a field of that kind, or the beginning of it, with its quotes and delimiters unescaped. */
-export function unescaped(text: string, kind: number, { delimiter, quote, escape: escaping }: Dialect): string {
-  if (kind === SLASHED) return text.replaceAll(`\\${delimiter}`, delimiter);
-  if (kind === BARE || kind === QUOTED || quote === null) return text;
-  if (kind === LOOSE) return text.replace(quote, '');
-  const single = text.replaceAll(quote + quote, quote);
-  if (escaping === 'doubled') return single;
-  return text.replace(/\\(["'\\])|""|''/g, (pair, after: string | undefined) => {
-    if (after === undefined) return pair[0] === quote ? quote : pair;
-    return after === quote || after === '\\' ? after : pair;
+/** Unescapes quotes and delimiters in the content of a field of the given kind, or in its beginning. */
+export function unescapeText(text: string, kind: number, { delimiter, quote, escape: escaping }: Dialect): string {
+  if (kind === SLASHED_FIELD) return text.replaceAll(`\\${delimiter}`, delimiter);
+  if (kind === UNQUOTED_FIELD || kind === QUOTED_FIELD || quote === null) return text;
+  if (kind === LOOSE_FIELD) return text.replace(quote, '');
+  const undoubledText = text.replaceAll(quote + quote, quote);
+  if (escaping === 'doubled') return undoubledText;
+  return text.replace(/\\(["'\\])|""|''/g, (pair, escapedCharacter: string | undefined) => {
+    if (escapedCharacter === undefined) return pair[0] === quote ? quote : pair;
+    return escapedCharacter === quote || escapedCharacter === '\\' ? escapedCharacter : pair;
   });
 }

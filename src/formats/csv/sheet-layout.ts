@@ -1,12 +1,12 @@
-import { BLANK } from '../values/forms.ts';
+import { BLANK_FORM } from '../values/forms.ts';
 import type { HeadRecord } from './head.ts';
-import { isUnlike, type Layout, MAX_TITLES, mayBeHeader, typedColumns } from './layout.ts';
+import { findTypedColumns, isUnlike, type Layout, MAX_TITLES, mayBeHeader } from './layout.ts';
 
-/** The shape of a sheet's text, as its conversion found it. */
+/** Shape of a sheet's text, as its conversion found it. */
 export interface SheetShape {
   /** The number of fields of the sheet's widest row. */
   width: number;
-  /** The row of a header that was joined from merged cells; null where it has to be found. */
+  /** Row of a header that was joined from merged cells; null if it has to be found. */
   header: number | null;
 }
 
@@ -18,32 +18,34 @@ export interface SheetShape {
  * a header: a row of names alone with more values than each of them, above at least one column that is no text.
  * @param isFromFirst the table is known to begin with the first record
  */
-export function sheetLayout(records: HeadRecord[], { width, header }: SheetShape, isFromFirst = false): Layout {
+export function findSheetLayout(records: HeadRecord[], { width, header }: SheetShape, isFromFirst = false): Layout {
   const layout = { width: Math.max(1, width), rowNames: false, consistency: 1 };
   if (isFromFirst) return { ...layout, preamble: 0 };
   if (header !== null) {
     const row = records.findIndex(({ line }) => line === header);
     return { ...layout, preamble: Math.max(0, row) };
   }
-  const wide = records.findIndex(({ filled }) => filled > 1);
-  if (wide < 0 || wide > MAX_TITLES) return { ...layout, preamble: 0 };
+  const firstWideRow = records.findIndex(({ filled }) => filled > 1);
+  if (firstWideRow < 0 || firstWideRow > MAX_TITLES) return { ...layout, preamble: 0 };
   const rows = records.slice(0, MAX_TITLES + 1);
   // Of wider rows the first is the header. Years are numbers in the columns of the rows above, so theirs is found before.
-  const wider = rows.flatMap(({ filled }, row) =>
-    filled > Math.max(1, ...rows.slice(0, row).map((above) => above.filled)) ? [row] : [],
+  const wideningRows = rows.flatMap(({ filled }, row) =>
+    filled > Math.max(1, ...rows.slice(0, row).map((rowAbove) => rowAbove.filled)) ? [row] : [],
   );
   const isHeader = (row: number) => {
     const record = records[row] as HeadRecord;
-    const typed = typedColumns(records.slice(row + 1));
-    return mayBeHeader(record) && typed.some((forms, column) => isUnlike(record.forms[column] ?? BLANK, forms));
+    const columnForms = findTypedColumns(records.slice(row + 1));
+    return (
+      mayBeHeader(record) && columnForms.some((forms, column) => isUnlike(record.forms[column] ?? BLANK_FORM, forms))
+    );
   };
-  const years = wider.find((row) => row > wide && isOfYears(records, row) && isHeader(row));
-  const found = years ?? wider.find((row) => !records[row]?.years && isHeader(row));
-  return { ...layout, preamble: found ?? wide };
+  const yearHeader = wideningRows.find((row) => row > firstWideRow && isYearHeader(records, row) && isHeader(row));
+  const foundHeader = yearHeader ?? wideningRows.find((row) => !records[row]?.years && isHeader(row));
+  return { ...layout, preamble: foundHeader ?? firstWideRow };
 }
 
-/** Whether the row has years that rise, and these are no values among years: some number below is another. */
-function isOfYears(records: HeadRecord[], row: number): boolean {
+/** Returns true if the row has rising years that are names, not values: some number below is no year. */
+function isYearHeader(records: HeadRecord[], row: number): boolean {
   const { years, yearsAlone } = records[row] as HeadRecord;
-  return years && yearsAlone && !records.slice(row + 1).every((below) => below.yearsAlone);
+  return years && yearsAlone && !records.slice(row + 1).every((recordBelow) => recordBelow.yearsAlone);
 }

@@ -1,27 +1,27 @@
 import type { Decode } from '../text/decode.ts';
-import { type Delimiter, type Dialect, type GivenDialect, SHEET } from './dialect.ts';
+import { type Delimiter, type Dialect, type GivenDialect, SHEET_DIALECT } from './dialect.ts';
 import { type Head, readHead } from './head.ts';
-import { findLayout, type Layout, layoutFromFirst } from './layout.ts';
-import { type Escaping, escapesDelimiter, type Quoting } from './quoting.ts';
-import { type SheetShape, sheetLayout } from './sheet-layout.ts';
+import { findLayout, findLayoutFromFirst, type Layout } from './layout.ts';
+import { type Escaping, hasEscapedDelimiter, type Quoting } from './quoting.ts';
+import { findSheetLayout, type SheetShape } from './sheet-layout.ts';
 
 const DELIMITERS: Delimiter[] = [',', ';', '\t', '|'];
 const QUOTES: ('"' | "'")[] = ['"', "'"];
 
-/** A dialect, and where the table begins when the head is read in it. */
+/** Dialect, and where the table begins when the head is read in it. */
 export interface SniffedDialect {
   dialect: Dialect;
   layout: Layout;
-  /** Records of the head. */
+  /** Number of records in the head. */
   records: number;
-  /** The body's first record: its place among the file's lines, and in the head. */
+  /** Position of the body's first record: its line in the file, and its offset in the head. */
   bodyLine: number;
   bodyStart: number;
-  /** Whether the head's quotes settle how the rest of the file is quoted. */
+  /** Use of quotes, as far as the head settles it for the rest of the file. */
   quoting: Quoting;
-  /** The first record has more fields than can be read. */
+  /** True if the first record has more fields than can be read. */
   overflows: boolean;
-  /** The number of fields up to the last one with a value, of the record with most. */
+  /** Number of fields up to the last one with a value, in the record with most. */
   effective: number;
 }
 
@@ -33,7 +33,7 @@ export interface SniffedDialect {
  * delimiters only where all records have the same number of fields then, and not otherwise.
  * @param quoting whether the file may be, or has to be, read without quotes
  * @param escaping whether backslashes may, or have to, escape delimiters
- * @param said what is not to be found; the lines that are to be skipped are no part of the head
+ * @param givenDialect what is not to be found; the lines that are to be skipped are no part of the head
  */
 export function sniff(
   head: Uint8Array,
@@ -41,44 +41,47 @@ export function sniff(
   decode: Decode,
   quoting: Quoting,
   escaping: Escaping = 'undecided',
-  said: GivenDialect = {},
+  givenDialect: GivenDialect = {},
 ): SniffedDialect {
-  const delimiters = said.delimiter === undefined ? DELIMITERS : [said.delimiter];
-  const withoutQuotes = () => delimiters.map((delimiter): Dialect => ({ ...UNQUOTED, delimiter }));
+  const delimiters = givenDialect.delimiter === undefined ? DELIMITERS : [givenDialect.delimiter];
+  const listUnquotedDialects = () => delimiters.map((delimiter): Dialect => ({ ...UNQUOTED_DIALECT, delimiter }));
   const tryDialect = (dialect: Dialect): DialectTrial => {
-    const read = readHead(head, isLast, dialect, decode);
+    const readResult = readHead(head, isLast, dialect, decode);
     const layout =
-      said.skip_lines === undefined
-        ? findLayout(read.records, dialect, said.delimiter !== undefined)
-        : layoutFromFirst(read.records);
-    return { dialect, head: read, layout, score: plausibility(read, layout) };
+      givenDialect.skip_lines === undefined
+        ? findLayout(readResult.records, dialect, givenDialect.delimiter !== undefined)
+        : findLayoutFromFirst(readResult.records);
+    return { dialect, head: readResult, layout, score: computePlausibility(readResult, layout) };
   };
-  const read = (dialect: Dialect): DialectTrial[] => {
-    const plain = tryDialect(dialect);
-    if (escaping === 'plain' || (escaping === 'undecided' && !escapesDelimiter(head, 0, head.length, dialect)))
-      return [plain];
-    const escaped = tryDialect({ ...dialect, escapesDelimiters: true });
-    if (escaping === 'escaped') return [escaped];
-    return isEven(escaped) && !isEven(plain) ? [escaped] : [plain];
+  const tryEscapes = (dialect: Dialect): DialectTrial[] => {
+    const plainTrial = tryDialect(dialect);
+    if (escaping === 'plain' || (escaping === 'undecided' && !hasEscapedDelimiter(head, 0, head.length, dialect)))
+      return [plainTrial];
+    const escapedTrial = tryDialect({ ...dialect, escapesDelimiters: true });
+    if (escaping === 'escaped') return [escapedTrial];
+    return hasEvenWidth(escapedTrial) && !hasEvenWidth(plainTrial) ? [escapedTrial] : [plainTrial];
   };
-  if (quoting === 'unquoted') return toSniffedDialect(chooseBestTrial(withoutQuotes().flatMap(read)), quoting);
-  const trials = candidates(head, delimiters, said.quote).flatMap(read);
-  const quoted = chooseBestTrial(trials);
-  if (quoting === 'quoted') return toSniffedDialect(quoted, quoting);
-  if (!isDoubtful(quoted)) return toSniffedDialect(quoted, getQuoting(quoted));
-  const bare = chooseBestTrial(withoutQuotes().flatMap(read));
+  if (quoting === 'unquoted')
+    return toSniffedDialect(chooseBestTrial(listUnquotedDialects().flatMap(tryEscapes)), quoting);
+  const trials = listCandidates(head, delimiters, givenDialect.quote).flatMap(tryEscapes);
+  const quotedTrial = chooseBestTrial(trials);
+  if (quoting === 'quoted') return toSniffedDialect(quotedTrial, quoting);
+  if (!isDoubtful(quotedTrial)) return toSniffedDialect(quotedTrial, getQuoting(quotedTrial));
+  const unquotedTrial = chooseBestTrial(listUnquotedDialects().flatMap(tryEscapes));
   // What breaks the rules may be the delimiter: then quotes and line ends of another one's values would split these.
-  const ruled = trials.filter((trial) => {
+  const ruleKeepingTrials = trials.filter((trial) => {
     const { delimiter, quote } = trial.dialect;
-    const isOfBare = delimiter === bare.dialect.delimiter && bare.layout.width > 1;
-    return quote === quoted.dialect.quote && quotesByRules(trial) && (isOfBare || isWhole(trial));
+    const isUnquotedDelimiter = delimiter === unquotedTrial.dialect.delimiter && unquotedTrial.layout.width > 1;
+    return (
+      quote === quotedTrial.dialect.quote && hasProperQuotes(trial) && (isUnquotedDelimiter || isConsistent(trial))
+    );
   });
-  if (ruled.length > 0) {
-    const own = chooseBestTrial(ruled);
-    return toSniffedDialect(own, getQuoting(own));
+  if (ruleKeepingTrials.length > 0) {
+    const bestRuleTrial = chooseBestTrial(ruleKeepingTrials);
+    return toSniffedDialect(bestRuleTrial, getQuoting(bestRuleTrial));
   }
-  const quotesNothing = !bare.head.quotes.usual && makesTable(bare, quoted);
-  return quotesNothing ? toSniffedDialect(bare, 'undecided') : toSniffedDialect(quoted, 'quoted');
+  const hasNeedlessQuotes = !unquotedTrial.head.quotes.isUsual && isEqualTable(unquotedTrial, quotedTrial);
+  return hasNeedlessQuotes ? toSniffedDialect(unquotedTrial, 'undecided') : toSniffedDialect(quotedTrial, 'quoted');
 }
 
 /** Finds where the table is in the head of a sheet's text. */
@@ -87,26 +90,26 @@ export function sniffSheet(
   isLast: boolean,
   decode: Decode,
   shape: SheetShape,
-  said: GivenDialect = {},
+  givenDialect: GivenDialect = {},
 ): SniffedDialect & { titles: SheetTitle[] } {
-  const head = readHead(bytes, isLast, SHEET, decode);
-  const layout = sheetLayout(head.records, shape, said.skip_lines !== undefined);
+  const head = readHead(bytes, isLast, SHEET_DIALECT, decode);
+  const layout = findSheetLayout(head.records, shape, givenDialect.skip_lines !== undefined);
   const titles = head.records.slice(0, layout.preamble).map(({ line, start }, index) => ({
     line,
     start,
     end: head.records[index + 1]?.start ?? start,
   }));
-  return { ...toSniffedDialect({ dialect: SHEET, head, layout, score: 1 }, 'quoted'), titles };
+  return { ...toSniffedDialect({ dialect: SHEET_DIALECT, head, layout, score: 1 }, 'quoted'), titles };
 }
 
-/** A row above a sheet's table, and where it stands in the head. */
+/** Row above a sheet's table, and its offset in the head. */
 export interface SheetTitle {
   line: number;
   start: number;
   end: number;
 }
 
-/** The head in one dialect. */
+/** Trial of a dialect: the head as read in it. */
 interface DialectTrial {
   dialect: Dialect;
   head: Head;
@@ -114,26 +117,26 @@ interface DialectTrial {
   score: number;
 }
 
-/** Whether its quotes rather are ordinary characters. */
-function isDoubtful({ head: { quotes, unclosed }, layout }: DialectTrial): boolean {
-  const rows = quotes.folded.filter((width) => width > 1 && width === layout.width).length;
-  return quotes.broken + rows > 0 || unclosed || (quotes.stray > 0 && quotes.proper === 0);
+/** Returns true if the trial's quotes seem to be ordinary characters. */
+function isDoubtful({ head: { quotes, isUnclosed: unclosed }, layout }: DialectTrial): boolean {
+  const rows = quotes.foldedWidths.filter((width) => width > 1 && width === layout.width).length;
+  return quotes.brokenCount + rows > 0 || unclosed || (quotes.strayCount > 0 && quotes.properCount === 0);
 }
 
-const quotesByRules = (trial: DialectTrial): boolean => trial.head.quotes.proper > 0 && !isDoubtful(trial);
+const hasProperQuotes = (trial: DialectTrial): boolean => trial.head.quotes.properCount > 0 && !isDoubtful(trial);
 
-/** Whether no quote stands anywhere but around a value, and it makes a table, or values that need their quotes. */
-const isWhole = ({ head: { quotes }, layout }: DialectTrial): boolean =>
-  quotes.stray === 0 && (layout.width > 1 || quotes.needed || quotes.folded.length > 0);
+/** Returns true if quotes stand only around values, and the trial makes a table, or has values that need their quotes. */
+const isConsistent = ({ head: { quotes }, layout }: DialectTrial): boolean =>
+  quotes.strayCount === 0 && (layout.width > 1 || quotes.isNeeded || quotes.foldedWidths.length > 0);
 
 const getQuoting = ({ head: { quotes } }: DialectTrial): Quoting =>
-  quotes.usual || quotes.needed || quotes.folded.length > 0 ? 'quoted' : 'undecided';
+  quotes.isUsual || quotes.isNeeded || quotes.foldedWidths.length > 0 ? 'quoted' : 'undecided';
 
 const chooseBestTrial = (trials: DialectTrial[]): DialectTrial =>
   trials.reduce((first, next) => (next.score > first.score + 1e-9 ? next : first));
 
-/** Whether all records of a table have the same number of fields, but for notes below it. */
-function isEven({ head, layout: { width, preamble, rowNames } }: DialectTrial): boolean {
+/** Returns true if all records of a table have the same number of fields, except for notes below it. */
+function hasEvenWidth({ head, layout: { width, preamble, rowNames } }: DialectTrial): boolean {
   const body = head.records.slice(preamble);
   const end = body.findLastIndex((record) => record.filled > 1) + 1;
   return width > 1 && !rowNames && body.slice(0, end).every((record) => record.width === width);
@@ -142,43 +145,53 @@ function isEven({ head, layout: { width, preamble, rowNames } }: DialectTrial): 
 function toSniffedDialect({ dialect, layout, head }: DialectTrial, quoting: Quoting): SniffedDialect {
   const body = head.records[layout.preamble];
   const { length: records } = head.records;
-  const overflows = head.overflows && records === 0;
-  const effective = Math.max(1, ...head.records.map((record) => record.effective));
-  const place = { bodyLine: body?.line ?? 1, bodyStart: body?.start ?? 0 };
-  return { dialect, layout, records, ...place, quoting, overflows, effective };
+  const hasTooManyFields = head.hasTooManyFields && records === 0;
+  const effectiveWidth = Math.max(1, ...head.records.map((record) => record.effective));
+  const bodyPosition = { bodyLine: body?.line ?? 1, bodyStart: body?.start ?? 0 };
+  return { dialect, layout, records, ...bodyPosition, quoting, overflows: hasTooManyFields, effective: effectiveWidth };
 }
 
-/** More than that of a single column, and less than that of a table with shorter records. */
+/** Score of an overflowing trial: more than that of a single column, less than that of a table with shorter records. */
 const OVERFLOW_SCORE = 0.45;
 
-function plausibility(head: Head, layout: Layout): number {
-  if (head.overflows && head.records.length === 0) return OVERFLOW_SCORE;
+function computePlausibility(head: Head, layout: Layout): number {
+  if (head.hasTooManyFields && head.records.length === 0) return OVERFLOW_SCORE;
   const columns = layout.width === 1 ? 0.4 : 1 - 0.3 / layout.width;
-  const broken = (1 - 0.5 * head.odd) * (head.unclosed ? 0.2 : 1);
-  const skipped = 1 - 0.2 * (layout.preamble / Math.max(1, head.records.length));
-  return layout.consistency * head.clean * columns * broken * skipped;
+  const brokenFactor = (1 - 0.5 * head.irregularShare) * (head.isUnclosed ? 0.2 : 1);
+  const skippedFactor = 1 - 0.2 * (layout.preamble / Math.max(1, head.records.length));
+  return layout.consistency * head.cleanShare * columns * brokenFactor * skippedFactor;
 }
 
-/** Whether the head read without quotes is as good a table: no record is too wide, and hardly more are short. */
-function makesTable(bare: DialectTrial, quoted: DialectTrial): boolean {
-  const widths = ({ head, layout }: DialectTrial) => {
+/** Returns true if the head read without quotes is as good a table: no record is too wide, and hardly more are short. */
+function isEqualTable(unquotedTrial: DialectTrial, quotedTrial: DialectTrial): boolean {
+  const countTrialWidths = ({ head, layout }: DialectTrial) => {
     const body = head.records.slice(layout.preamble);
     return {
       over: body.filter(({ effective }) => effective > layout.width).length,
       short: body.filter(({ width }) => width < layout.width).length,
     };
   };
-  const { over, short } = widths(bare);
-  const tolerated = quoted.head.quotes.broken > 0 ? bare.head.records.length / 50 : 0;
-  return over === 0 && short <= widths(quoted).short + tolerated && bare.layout.width >= quoted.layout.width;
+  const { over, short } = countTrialWidths(unquotedTrial);
+  const toleratedCount = quotedTrial.head.quotes.brokenCount > 0 ? unquotedTrial.head.records.length / 50 : 0;
+  return (
+    over === 0 &&
+    short <= countTrialWidths(quotedTrial).short + toleratedCount &&
+    unquotedTrial.layout.width >= quotedTrial.layout.width
+  );
 }
 
-const UNQUOTED: Omit<Dialect, 'delimiter'> = { quote: null, escape: 'doubled', spaceBeforeQuote: false };
+const UNQUOTED_DIALECT: Omit<Dialect, 'delimiter'> = { quote: null, escape: 'doubled', spaceBeforeQuote: false };
 
-/** The dialects to try: only those whose quote occurs in the head, or the one that a person set. */
-function candidates(head: Uint8Array, delimiters: Delimiter[], said: Dialect['quote'] | undefined): Dialect[] {
+/** Lists the dialects to try: only those whose quote occurs in the head, or the one that a person set. */
+function listCandidates(
+  head: Uint8Array,
+  delimiters: Delimiter[],
+  givenQuote: Dialect['quote'] | undefined,
+): Dialect[] {
   const text = new TextDecoder('latin1').decode(head.subarray(0, 64 * 1024));
-  const quotes = said ? [said] : QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));
+  const quotes = givenQuote
+    ? [givenQuote]
+    : QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));
   const escapes: Dialect['escape'][] = /\\["']/.test(text) ? ['doubled', 'backslash'] : ['doubled'];
   const spaces = delimiters.some((delimiter) => new RegExp(`[${delimiter}] +["']`.replace('[^]', '\\^')).test(text))
     ? [false, true]

@@ -1,12 +1,12 @@
 import { createGunzip } from 'node:zlib';
 import { inflate } from '../zip/inflate.ts';
 
-/** The file is damaged, incomplete, or no gzip file. */
+/** Error thrown when the file is damaged, incomplete, or no gzip file. */
 export class GzipDamaged extends Error {}
 
-/** Whether the bytes begin a gzip file. */
+/** Returns true if the bytes begin a gzip file. */
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
-/** The unpacked bytes of all members of a gzip file, checked. @throws GzipDamaged; errors of reading as they are */
+/** Unpacks and checks all members of a gzip file. @throws GzipDamaged; errors of reading as they are */
 export const gunzip = (packed: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> =>
   inflate(packed, createGunzip, GzipDamaged);

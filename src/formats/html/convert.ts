@@ -1,63 +1,63 @@
 import { guessEncoding } from '../text/detect.ts';
-import { createRecoder, isWestern, type Recode } from '../text/utf8.ts';
-import type { Converted, SheetOutput } from '../workbook/choice.ts';
+import { createRecoder, isWesternName, type Recode } from '../text/utf8.ts';
+import type { ConvertedSheet, SheetOutput } from '../workbook/choice.ts';
 import { computeMaxTextBytes, WorkbookTooLarge } from '../workbook/limits.ts';
 import type { ReadRange } from '../zip/directory.ts';
-import { LINE_BREAK, TableText } from './table.ts';
+import { LINE_BREAK_PLACEHOLDER, TableText } from './table.ts';
 
-/** The page has no table, or cannot be read. */
+/** Error thrown when the page has no table, or cannot be read. */
 export class HtmlUnreadable extends Error {}
 
-/** A page, and where the text of its table goes. */
+/** Page to convert, and the output for its table's text. */
 export interface HtmlFile<T> {
   size: number;
   read: ReadRange;
   begin(): SheetOutput<T>;
 }
 
-/** The most elements and texts of a page: the runtime reports each by a call, far slower than parsing. */
+/** Maximum number of elements and texts of a page: the runtime reports each by a call, far slower than parsing. */
 const MAX_EVENTS = 1_500_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 const HEAD_BYTES = 4096;
-/** Tables within tables: pages that are laid out by tables have a few. */
+/** Maximum nesting of tables: pages that are laid out by tables have a few levels. */
 const MAX_DEPTH = 100;
 
-/** Converts a page's first table of two rows with values, or none to null. @throws HtmlUnreadable, WorkbookTooLarge */
-export async function convertHtml<T>(file: HtmlFile<T>): Promise<Converted<T> | null> {
+/** Converts a page's first table with at least two rows of values; null without one. @throws HtmlUnreadable, WorkbookTooLarge */
+export async function convertHtml<T>(file: HtmlFile<T>): Promise<ConvertedSheet<T> | null> {
   if (file.size > MAX_BYTES) throw new WorkbookTooLarge();
   try {
-    return await convertAs(file, await recoderFor(file, false));
+    return await convertWith(file, await findRecoder(file, false));
   } catch (error) {
     if (!(error instanceof WrongEncoding)) throw error;
-    return await convertAs(file, await recoderFor(file, true));
+    return await convertWith(file, await findRecoder(file, true));
   }
 }
 
-/** Bytes that are not in the encoding that the page says, or is thought to have. */
+/** Error thrown for bytes that are not in the encoding that the page declares or is assumed to have. */
 class WrongEncoding extends Error {}
 
-/** Makes the function that converts the page to UTF-8; `mark` is the length of its byte order mark. */
-type Recoder = () => { recode: Recode; mark: number };
+/** Function that makes a converter of the page to UTF-8; `mark` is the length of its byte order mark. */
+type RecoderFactory = () => { recode: Recode; mark: number };
 
-async function recoderFor({ read }: HtmlFile<unknown>, isSecond: boolean): Promise<Recoder> {
+async function findRecoder({ read }: HtmlFile<unknown>, isSecond: boolean): Promise<RecoderFactory> {
   if (isSecond) return () => ({ recode: createRecoder('windows-1252'), mark: 0 });
   const head = await read(0, HEAD_BYTES);
   const { encoding, markLength: mark } = guessEncoding(head);
   if (mark > 0 || encoding !== 'utf-8') return () => ({ recode: createRecoder(encoding), mark });
   const text = String.fromCharCode(...head);
-  const named = /<meta\s[^>]*charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
-  if (/^(?:utf-?8|utf-?16.*|unicode|(?:us-)?ascii)$/.test(named))
+  const declaredLabel = /<meta\s[^>]*charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
+  if (/^(?:utf-?8|utf-?16.*|unicode|(?:us-)?ascii)$/.test(declaredLabel))
     return () => ({ recode: createRecoder('utf-8'), mark });
-  if (isWestern(named)) return () => ({ recode: createRecoder('windows-1252'), mark });
+  if (isWesternName(declaredLabel)) return () => ({ recode: createRecoder('windows-1252'), mark });
   const encoder = new TextEncoder();
   return () => {
-    const decoder = decoderNamed(named);
+    const decoder = findDecoder(declaredLabel);
     return { recode: (piece, isLast) => encoder.encode(decoder.decode(piece, { stream: !isLast })), mark };
   };
 }
 
-function decoderNamed(label: string): TextDecoder {
+function findDecoder(label: string): TextDecoder {
   try {
     return new TextDecoder(label, { fatal: true, ignoreBOM: true });
   } catch {
@@ -65,23 +65,23 @@ function decoderNamed(label: string): TextDecoder {
   }
 }
 
-async function convertAs<T>(file: HtmlFile<T>, recoder: Recoder): Promise<Converted<T> | null> {
+async function convertWith<T>(file: HtmlFile<T>, recoder: RecoderFactory): Promise<ConvertedSheet<T> | null> {
   const budget = new EventBudget();
-  const survey = new TableFinder(budget);
-  await rewrite(file, recoder, budget, survey.rewriter, async () => survey.found !== null);
-  if (survey.count === 0) throw new HtmlUnreadable();
-  if (survey.found === null) return null;
+  const tableFinder = new TableFinder(budget);
+  await rewritePage(file, recoder, budget, tableFinder.rewriter, async () => tableFinder.foundTable !== null);
+  if (tableFinder.count === 0) throw new HtmlUnreadable();
+  if (tableFinder.foundTable === null) return null;
   const output = file.begin();
-  let written = 0;
+  let writtenBytes = 0;
   const table = new TableText((text) => {
-    written += text.length;
-    if (written > computeMaxTextBytes(file.size)) throw new WorkbookTooLarge();
+    writtenBytes += text.length;
+    if (writtenBytes > computeMaxTextBytes(file.size)) throw new WorkbookTooLarge();
     return output.write(text);
   });
-  const reading = new TableReader(budget, survey.found, table);
-  await rewrite(file, recoder, budget, reading.rewriter, async () => {
+  const tableReader = new TableReader(budget, tableFinder.foundTable, table);
+  await rewritePage(file, recoder, budget, tableReader.rewriter, async () => {
     await table.flush();
-    return reading.isOver;
+    return tableReader.isOver;
   });
   return table.end(output);
 }
@@ -91,7 +91,7 @@ class EventBudget {
   failure: unknown;
   #left = MAX_EVENTS;
 
-  handler<A>(handle: (of: A) => void): (of: A) => void {
+  makeHandler<A>(handle: (of: A) => void): (of: A) => void {
     return (of) => {
       if (this.failure !== undefined) return;
       try {
@@ -105,56 +105,56 @@ class EventBudget {
   }
 }
 
-/** Keeps which tables are open, by their numbers in the page. */
+/** Tracks which tables are open, by their numbers in the page. */
 class TableNesting {
   count = 0;
-  readonly open: number[] = [];
+  readonly openTables: number[] = [];
 
   get current(): number {
-    return this.open.at(-1) ?? -1;
+    return this.openTables.at(-1) ?? -1;
   }
 
-  /** Begins a table. @param onEnd called when it, or an element around it, is closed */
+  /** Begins a table. @param onEnd called when the table, or an element around it, is closed */
   begin(element: Element, onEnd: () => void): void {
-    if (this.open.length >= MAX_DEPTH) throw new HtmlUnreadable();
+    if (this.openTables.length >= MAX_DEPTH) throw new HtmlUnreadable();
     const table = this.count;
     this.count += 1;
-    this.open.push(table);
+    this.openTables.push(table);
     element.onEndTag(() => {
-      const at = this.open.lastIndexOf(table);
+      const at = this.openTables.lastIndexOf(table);
       if (at < 0) return;
-      this.open.length = at;
+      this.openTables.length = at;
       onEnd();
     });
   }
 }
 
-/** Finds the first table that comes to two rows with values. */
+/** Finds the first table that has two rows with values. */
 class TableFinder {
   readonly rewriter: HTMLRewriter;
-  found: number | null = null;
+  foundTable: number | null = null;
   readonly #nesting = new TableNesting();
-  /** For each table that is open: its rows with values, and whether the present one has one. */
-  readonly #rows: { filled: number; isFilled: boolean }[] = [];
+  /** State of each open table: its rows with values, and whether the current row has one. */
+  readonly #rows: { filledRows: number; isFilled: boolean }[] = [];
 
   constructor(budget: EventBudget) {
-    const cell = { text: budget.handler((text: Text) => this.#text(text.text)) };
+    const cell = { text: budget.makeHandler((text: Text) => this.#text(text.text)) };
     this.rewriter = new HTMLRewriter()
       .on('table', {
-        element: budget.handler((element: Element) => {
+        element: budget.makeHandler((element: Element) => {
           this.#nesting.begin(element, () => {
-            this.#rows.length = this.#nesting.open.length;
+            this.#rows.length = this.#nesting.openTables.length;
           });
-          this.#rows.push({ filled: 0, isFilled: false });
+          this.#rows.push({ filledRows: 0, isFilled: false });
         }),
       })
       .on('tr', {
-        element: budget.handler(() => {
+        element: budget.makeHandler(() => {
           const rows = this.#rows.at(-1);
           if (rows) rows.isFilled = false;
         }),
       })
-      .on(CELLS, cell);
+      .on(CELL_SELECTOR, cell);
   }
 
   get count(): number {
@@ -165,56 +165,56 @@ class TableFinder {
     const rows = this.#rows.at(-1);
     if (!rows || rows.isFilled || text.replace(/&(?:nbsp|#160|#xa0);?|\s/gi, '') === '') return;
     rows.isFilled = true;
-    rows.filled += 1;
-    if (rows.filled === 2) this.found ??= this.#nesting.current;
+    rows.filledRows += 1;
+    if (rows.filledRows === 2) this.foundTable ??= this.#nesting.current;
   }
 }
 
-/** The selector of cells. Only one, since each selector hands over the text of what is nested in it. */
-const CELLS = 'td,th';
+/** Selector of cells. It is a single one, since each selector also reports the text of nested elements. */
+const CELL_SELECTOR = 'td,th';
 
 /** Elements that break lines within a cell. */
 const LINE_BREAKING_ELEMENTS = ['br', 'p', 'div', 'li', 'table', 'tr'];
-/** Elements whose text nobody sees. */
+/** Elements whose text is not displayed. */
 const INVISIBLE_ELEMENTS = ['script', 'style', 'template'];
 
-/** Reads the rows and cells of one table; of tables within its cells the text alone. */
+/** Reads the rows and cells of one table; of tables nested in its cells, only the text. */
 class TableReader {
   readonly rewriter: HTMLRewriter;
   isOver = false;
   readonly #nesting = new TableNesting();
   #silent = 0;
 
-  constructor(budget: EventBudget, wanted: number, table: TableText) {
-    const isWanted = () => !this.isOver && this.#nesting.current === wanted;
-    const isWithin = () => !this.isOver && this.#nesting.open.includes(wanted);
+  constructor(budget: EventBudget, tableNumber: number, table: TableText) {
+    const isCurrentTable = () => !this.isOver && this.#nesting.current === tableNumber;
+    const isInTable = () => !this.isOver && this.#nesting.openTables.includes(tableNumber);
     const cell = {
-      element: budget.handler((element: Element) => {
-        if (isWanted()) table.beginCell(element.getAttribute('colspan'), element.getAttribute('rowspan'));
-        else if (isWithin()) table.add(' ');
+      element: budget.makeHandler((element: Element) => {
+        if (isCurrentTable()) table.beginCell(element.getAttribute('colspan'), element.getAttribute('rowspan'));
+        else if (isInTable()) table.add(' ');
       }),
-      text: budget.handler((text: Text) => {
-        if (isWithin() && this.#silent === 0) table.add(text.text.replaceAll(LINE_BREAK, '\ufffd'));
+      text: budget.makeHandler((text: Text) => {
+        if (isInTable() && this.#silent === 0) table.add(text.text.replaceAll(LINE_BREAK_PLACEHOLDER, '\ufffd'));
       }),
     };
-    const rewriter = new HTMLRewriter().on(CELLS, cell);
+    const rewriter = new HTMLRewriter().on(CELL_SELECTOR, cell);
     for (const name of LINE_BREAKING_ELEMENTS) {
-      const within = `${name === 'tr' || name === 'table' ? '' : 'table '}${name}`;
-      rewriter.on(within, {
-        element: budget.handler((element: Element) => {
-          if (name === 'tr' && isWanted()) table.beginRow();
-          else if (isWithin()) table.add(LINE_BREAK);
+      const textSelector = `${name === 'tr' || name === 'table' ? '' : 'table '}${name}`;
+      rewriter.on(textSelector, {
+        element: budget.makeHandler((element: Element) => {
+          if (name === 'tr' && isCurrentTable()) table.beginRow();
+          else if (isInTable()) table.add(LINE_BREAK_PLACEHOLDER);
           if (name === 'table')
             this.#nesting.begin(element, () => {
-              this.isOver = this.#nesting.count > wanted && !this.#nesting.open.includes(wanted);
-              if (isWithin()) table.add(LINE_BREAK);
+              this.isOver = this.#nesting.count > tableNumber && !this.#nesting.openTables.includes(tableNumber);
+              if (isInTable()) table.add(LINE_BREAK_PLACEHOLDER);
             });
         }),
       });
     }
     for (const name of INVISIBLE_ELEMENTS) {
       rewriter.on(`table ${name}`, {
-        element: budget.handler((element: Element) => {
+        element: budget.makeHandler((element: Element) => {
           this.#silent += 1;
           element.onEndTag(() => {
             this.#silent -= 1;
@@ -226,10 +226,10 @@ class TableReader {
   }
 }
 
-/** Sends the page through a rewriter, until it ends or `isEnough` after a block. */
-async function rewrite(
+/** Sends the page through a rewriter, until it ends or `isEnough` is true after a block. */
+async function rewritePage(
   file: HtmlFile<unknown>,
-  recoder: Recoder,
+  recoder: RecoderFactory,
   budget: EventBudget,
   rewriter: HTMLRewriter,
   isEnough: () => Promise<boolean>,
@@ -249,7 +249,7 @@ async function rewrite(
 
 function toUtf8(
   { read, size }: HtmlFile<unknown>,
-  { recode, mark }: ReturnType<Recoder>,
+  { recode, mark }: ReturnType<RecoderFactory>,
   budget: EventBudget,
 ): ReadableStream<Uint8Array> {
   let at = mark;
@@ -260,7 +260,7 @@ function toUtf8(
           const piece = at < size ? await read(at, Math.min(BLOCK_BYTES, size - at)) : new Uint8Array();
           at += piece.length;
           const isLast = piece.length === 0 || at >= size;
-          const text = recoded(recode, piece, isLast);
+          const text = recodePiece(recode, piece, isLast);
           if (text.length > 0) controller.enqueue(text);
           if (isLast) controller.close();
           isOpen = !isLast && text.length === 0;
@@ -273,7 +273,7 @@ function toUtf8(
   });
 }
 
-function recoded(recode: Recode, piece: Uint8Array, isLast: boolean): Uint8Array {
+function recodePiece(recode: Recode, piece: Uint8Array, isLast: boolean): Uint8Array {
   try {
     return recode(piece, isLast);
   } catch (error) {

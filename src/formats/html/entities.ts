@@ -1,13 +1,13 @@
 import { createDecoder } from '../text/decode.ts';
 
-/** The names of the characters 160 to 255, in their order. */
-const LATIN_1 =
+/** Names of the characters 160 to 255, in their order. */
+const LATIN_1_NAMES =
   'nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml'.split(
     ' ',
   );
 
-const NAMED = new Map<string, string>([
-  ...LATIN_1.map((name, index) => [name, String.fromCharCode(160 + index)] as const),
+const CHARACTERS_BY_NAME = new Map<string, string>([
+  ...LATIN_1_NAMES.map((name, index) => [name, String.fromCharCode(160 + index)] as const),
   ...Object.entries({
     amp: '&',
     lt: '<',
@@ -37,8 +37,8 @@ const decode1252 = createDecoder('windows-1252');
 /** Replaces HTML's character references, by number and by the names of Latin-1 and common signs. Others stay. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text;
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z][a-z0-9]{1,7}));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return NAMED.get(name) ?? whole;
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z][a-z0-9]{1,7}));/gi, (reference, decimal, hex, name) => {
+    if (name !== undefined) return CHARACTERS_BY_NAME.get(name) ?? reference;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     // As browsers do, since pages have them from Windows.
     if (code >= 0x80 && code < 0xa0) return decode1252(Uint8Array.of(code), 0, 1);

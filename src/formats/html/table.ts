@@ -1,36 +1,36 @@
 import { createDecoder } from '../text/decode.ts';
 import { classify } from '../values/classify.ts';
-import type { Converted, SheetOutput } from '../workbook/choice.ts';
+import type { ConvertedSheet, SheetOutput } from '../workbook/choice.ts';
 import { MAX_ROWS, WorkbookTooLarge } from '../workbook/limits.ts';
 import { MergedRows } from '../workbook/merged-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from '../workbook/merges.ts';
 import { SheetText } from '../workbook/sheet-text.ts';
 import { decodeEntities } from './entities.ts';
 
-/** The longest text of a cell. */
+/** Maximum length of a cell's text. */
 const MAX_CELL_LENGTH = 1024 * 1024;
-/** More columns than a table may have: the rest is refused. */
+/** Maximum number of columns of a table; a wider one is refused. */
 const MAX_COLUMNS = 2000;
-/** HTML's own limits. */
+/** Maximum `colspan` by HTML itself. */
 const MAX_COLSPAN = 1000;
 const MAX_ROWSPAN = 65_534;
-/** The maximum number of merged cells that can begin in the rows where headers are. */
+/** Maximum number of merged cells that begin in the rows where headers are. */
 const MAX_MERGES = 10_000;
 
 const encoder = new TextEncoder();
 const decode = createDecoder('utf-8');
 
-/** A table of HTML, written as the text of a sheet while its cells come. All its values are texts. */
+/** Table of HTML, written as the text of a sheet while its cells arrive. All its values are texts. */
 export class TableText {
   readonly #sheet: SheetText;
   readonly #rows: MergedRows;
   readonly #merges: Merge[] = [];
-  /** The last row that a cell from above reaches in each column. */
+  /** For each column, the last row that a cell from above reaches. */
   readonly #until = new Int32Array(MAX_COLUMNS);
   #row = 0;
   #column = 0;
   #hasRow = false;
-  /** The text of the cell that is open, and over how many columns and rows it goes. */
+  /** Text of the open cell, and the number of columns and rows that it spans. */
   #text: string[] = [];
   #length = 0;
   #spans: { across: number; down: number } | null = null;
@@ -46,17 +46,17 @@ export class TableText {
     if (this.#row > MAX_ROWS) throw new WorkbookTooLarge();
     this.#column = 0;
     this.#hasRow = true;
-    this.#rows.begin(this.#row);
+    this.#rows.beginRow(this.#row);
   }
 
-  /** Begins a cell; a cell without a row begins one. @param colspan its attributes, as they are written */
+  /** Begins a cell; a cell outside of a row begins one. @param colspan the attribute as written */
   beginCell(colspan: string | null, rowspan: string | null): void {
     this.#endCell();
     if (!this.#hasRow) this.beginRow();
     this.#spans = { across: parseSpan(colspan, MAX_COLSPAN), down: parseSpan(rowspan, MAX_ROWSPAN) };
   }
 
-  /** Adds to the text of the cell that is open, references included. */
+  /** Adds to the text of the open cell, which may hold references. */
   add(text: string): void {
     if (!this.#spans) return;
     this.#length += text.length;
@@ -64,17 +64,17 @@ export class TableText {
     this.#text.push(text);
   }
 
-  /** Passes on the text so far, if it is long enough. */
+  /** Writes the text so far, if it is long enough. */
   async flush(): Promise<void> {
     if (this.#sheet.isFull) await this.#sheet.flush(this.#merges, 0);
   }
 
-  /** Ends the table; null when it has no values. */
-  async end<T>(output: SheetOutput<T>): Promise<Converted<T> | null> {
+  /** Ends the table. @returns null if it has no values */
+  async end<T>(output: SheetOutput<T>): Promise<ConvertedSheet<T> | null> {
     this.#endRow();
     await this.#sheet.flush(this.#merges, 0);
     if (this.#sheet.counts.filled === 0) return null;
-    return { text: await output.end(), sheet: this.#sheet.facts(null) };
+    return { text: await output.end(), sheet: this.#sheet.makeFacts(null) };
   }
 
   #endRow(): void {
@@ -106,20 +106,20 @@ export class TableText {
   }
 }
 
-/** The number of columns or rows that a cell spans; no number is one, and zero all that follow. */
-function parseSpan(written: string | null, most: number): number {
-  const number = Number(/^\s*\+?(\d{1,15})/.exec(written ?? '1')?.[1] ?? 1);
-  return number === 0 ? (most === MAX_ROWSPAN ? most : 1) : Math.min(number, most);
+/** Parses the number of columns or rows that a cell spans; no number counts as one, and zero as all that follow. */
+function parseSpan(attribute: string | null, maxSpan: number): number {
+  const number = Number(/^\s*\+?(\d{1,15})/.exec(attribute ?? '1')?.[1] ?? 1);
+  return number === 0 ? (maxSpan === MAX_ROWSPAN ? maxSpan : 1) : Math.min(number, maxSpan);
 }
 
-/** The text of a cell as a page shows it: white space is one space, and only elements break lines. */
+/** Converts a cell's text to its display: white space becomes one space, and only elements break lines. */
 const toShownText = (text: string): string =>
-  decodeEntities(text.replace(/[ \t\r\n\f]+/g, ' ').replaceAll(LINE_BREAK, '\n'))
+  decodeEntities(text.replace(/[ \t\r\n\f]+/g, ' ').replaceAll(LINE_BREAK_PLACEHOLDER, '\n'))
     .replaceAll('\u00a0', ' ')
     .replaceAll('\0', '')
     .replace(/ *\n\s*/g, '\n')
     .trim()
     .toWellFormed();
 
-/** Stands for a line break in the text of a cell: no text has it. */
-export const LINE_BREAK = '\u{10ffff}';
+/** Placeholder for a line break in a cell's text: no text contains it. */
+export const LINE_BREAK_PLACEHOLDER = '\u{10ffff}';

@@ -1,6 +1,6 @@
 export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp';
 
-/** A picture as it may be passed on: the parts that draw it, and nothing else that was in the file. */
+/** Picture that may be passed on: only the parts of its file that draw it. */
 export interface Image {
   type: ImageType;
   width: number;
@@ -8,19 +8,19 @@ export interface Image {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** The file is no picture of a kind that is taken, or not whole, or too large to be drawn. `message` says which. */
+/** Error thrown for a file that is no accepted picture, is incomplete, or too large to be drawn. `message` says which. */
 export class BadImage extends Error {}
 
-/** The longest side, in pixels: more would cost whoever shows it more memory than a small file lets expect. */
+/** Maximum side in pixels: displaying more would take more memory than a small file suggests. */
 export const MAX_SIDE = 2048;
 
-/** @throws BadImage where a side is longer than anybody draws a logo */
+/** Checks the size of a picture. @throws BadImage if a side is longer than a logo's may be */
 export function requireDrawable(width: number, height: number): void {
   if (width > MAX_SIDE || height > MAX_SIDE) {
     throw new BadImage(`must be at most ${MAX_SIDE} pixels wide and high; it is ${width} by ${height}`);
   }
 }
 
-/** Whether the file begins with these bytes. */
+/** Returns true if the file begins with these bytes. */
 export const beginsWith = (bytes: Uint8Array, signature: readonly number[]): boolean =>
   signature.every((byte, at) => bytes[at] === byte);

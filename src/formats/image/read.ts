@@ -5,7 +5,7 @@ import { readWebp } from './webp.ts';
 
 export { BadImage, type Image, type ImageType } from './picture.ts';
 
-/** Reads a PNG, JPEG or WebP by its content alone, without texts, metadata and what follows. @throws BadImage */
+/** Reads a PNG, JPEG or WebP, recognized by its content alone, without texts, metadata and trailing bytes. @throws BadImage */
 export async function readImage(bytes: Uint8Array<ArrayBuffer>): Promise<Image> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {

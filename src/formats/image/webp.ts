@@ -1,8 +1,8 @@
 import { concatBytes } from '../../kernel/bytes.ts';
 import { BadImage, type Image, requireDrawable } from './picture.ts';
 
-const ANIMATED = 0b10;
-const WITH_ALPHA = 0b10000;
+const ANIMATED_FLAG = 0b10;
+const ALPHA_FLAG = 0b10000;
 
 /** Reads a WebP: https://developers.google.com/speed/webp/docs/riff_container; undefined for another file. */
 export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image | undefined {
@@ -10,10 +10,10 @@ export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
   if (name(0) !== 'RIFF' || name(8) !== 'WEBP') return undefined;
   const length = 8 + view.getUint32(4, true);
   if (length > bytes.length) throw new BadImage('is not whole');
-  let extended: Uint8Array | undefined;
-  let alpha: Uint8Array | undefined;
+  let extendedHeader: Uint8Array | undefined;
+  let alphaChunk: Uint8Array | undefined;
   let size: { width: number; height: number } | undefined;
-  const kept: Uint8Array[] = [];
+  const keptChunks: Uint8Array[] = [];
   for (let at = 12; at < length; ) {
     const type = name(at);
     const content = view.getUint32(at + 4, true);
@@ -23,32 +23,38 @@ export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
     if (type === 'ANIM' || type === 'ANMF') throw new BadImage('must not be animated');
     if (type === 'VP8X') {
       const flags = view.getUint8(at + 8);
-      if (flags & ANIMATED) throw new BadImage('must not be animated');
-      extended = chunk.slice();
+      if (flags & ANIMATED_FLAG) throw new BadImage('must not be animated');
+      extendedHeader = chunk.slice();
       // Nothing but alpha is kept of what it announces.
-      extended[8] = flags & WITH_ALPHA;
+      extendedHeader[8] = flags & ALPHA_FLAG;
     }
-    if (type === 'ALPH') alpha = chunk;
+    if (type === 'ALPH') alphaChunk = chunk;
     if (type === 'VP8 ' || type === 'VP8L') {
       if (size) throw new BadImage('is damaged');
-      size = type === 'VP8 ' ? lossySize(view, at + 8, content) : losslessSize(view, at + 8);
+      size = type === 'VP8 ' ? readLossySize(view, at + 8, content) : readLosslessSize(view, at + 8);
       requireDrawable(size.width, size.height);
-      kept.push(chunk);
+      keptChunks.push(chunk);
     }
     at = end;
   }
   if (!size) throw new BadImage('is not whole');
-  if (extended && (readCanvas(extended).width !== size.width || readCanvas(extended).height !== size.height)) {
+  if (
+    extendedHeader &&
+    (readCanvas(extendedHeader).width !== size.width || readCanvas(extendedHeader).height !== size.height)
+  ) {
     throw new BadImage('is damaged');
   }
-  const body = concatBytes([...(extended ? [extended, ...(alpha ? [alpha] : [])] : []), ...kept]);
+  const body = concatBytes([
+    ...(extendedHeader ? [extendedHeader, ...(alphaChunk ? [alphaChunk] : [])] : []),
+    ...keptChunks,
+  ]);
   const head = bytes.slice(0, 12);
   new DataView(head.buffer).setUint32(4, body.length + 4, true);
   return { type: 'image/webp', ...size, bytes: concatBytes([head, body]) };
 }
 
-/** The size in the key frame's header of VP8 (RFC 6386 §9.1), whose first partition must be there. */
-function lossySize(view: DataView, at: number, length: number) {
+/** Reads the size from the key frame's header of VP8 (RFC 6386 §9.1), whose first partition must be there. */
+function readLossySize(view: DataView, at: number, length: number) {
   const tag = view.getUint8(at) | (view.getUint8(at + 1) << 8) | (view.getUint8(at + 2) << 16);
   const isKeyFrame = (tag & 1) === 0 && view.getUint8(at + 3) === 0x9d && view.getUint16(at + 4) === 0x012a;
   if (!isKeyFrame) throw new BadImage('is damaged');
@@ -56,7 +62,7 @@ function lossySize(view: DataView, at: number, length: number) {
   return { width: view.getUint16(at + 6, true) & 0x3fff, height: view.getUint16(at + 8, true) & 0x3fff };
 }
 
-function losslessSize(view: DataView, at: number) {
+function readLosslessSize(view: DataView, at: number) {
   if (view.getUint8(at) !== 0x2f) throw new BadImage('is damaged');
   const bits = view.getUint32(at + 1, true);
   return { width: (bits & 0x3fff) + 1, height: ((bits >> 14) & 0x3fff) + 1 };

@@ -3,9 +3,9 @@ import { RecordTooLong, type RecordWriter } from '../records/writer.ts';
 import { isUtf8 } from '../text/detect.ts';
 import { JsonProblem } from './problem.ts';
 
-/** The deepest nesting of arrays and objects. */
+/** Maximum nesting of arrays and objects. */
 const MAX_NESTING = 256;
-/** Characters of a member's name. */
+/** Maximum number of characters of a member's name. */
 const MAX_NAME_LENGTH = 1000;
 
 const QUOTE = 34;
@@ -18,35 +18,35 @@ const NULL = 0x6e;
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** The member that stood at a place of the last objects: most objects of a file have the same. */
+/** Member at a position of the previous objects: most objects of a file have the same members. */
 interface ExpectedMember {
-  /** The member's name, in quotes, as it is written. */
+  /** Name of the member in quotes, as it is written. */
   token: Uint8Array;
   column: number;
 }
 
-/** Writes objects as records. The members of all of them are the columns, in the order in which they appear. */
+/** Writes objects as records. The members of all objects are the columns, in the order of their first appearance. */
 export class ObjectReader {
-  /** The names of the columns so far. */
+  /** Names of the columns so far. */
   readonly names: string[];
   readonly #columns: Map<string, number>;
   readonly #most: number;
   readonly #writer: RecordWriter;
   readonly #expected: ExpectedMember[] = [];
-  /** For each column: the last object that had it, the first byte of its value, and where that starts and ends. */
+  /** For each column: the last object that had it, the first byte of its value, and the value's start and end. */
   readonly #seen: number[] = [];
   readonly #kinds: number[] = [];
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
-  /** Objects that were read. */
+  /** Number of objects that were read. */
   count = 0;
   #nested = new Uint8Array(1024);
 
-  /** @param names the columns known already @param most the number of columns allowed */
-  constructor(names: string[], most: number, writer: RecordWriter) {
+  /** @param names the columns known already @param maxColumns the number of columns allowed */
+  constructor(names: string[], maxColumns: number, writer: RecordWriter) {
     this.names = [...names];
     this.#columns = new Map(names.map((name, column) => [name, column]));
-    this.#most = most;
+    this.#most = maxColumns;
     this.#writer = writer;
   }
 
@@ -74,9 +74,9 @@ export class ObjectReader {
   #members(walk: JsonWalk, line: number): void {
     const { bytes } = walk;
     const count = ++this.count;
-    let place = 0;
+    let position = 0;
     walk.members((start, end) => {
-      const column = this.#findColumn(bytes, start, end, place++, line);
+      const column = this.#findColumn(bytes, start, end, position++, line);
       if (this.#seen[column] === count) throw new JsonProblem('duplicate_member', line, this.names[column]);
       this.#seen[column] = count;
       this.#kinds[column] = walk.next();
@@ -86,10 +86,10 @@ export class ObjectReader {
     }, 0);
   }
 
-  /** The column of the member whose name stands between two offsets. */
-  #findColumn(bytes: Uint8Array, start: number, end: number, place: number, line: number): number {
-    const expected = this.#expected[place];
-    if (expected && isAt(expected.token, bytes, start, end)) return expected.column;
+  /** Finds the column of the member whose name stands between two offsets. */
+  #findColumn(bytes: Uint8Array, start: number, end: number, position: number, line: number): number {
+    const expectedMember = this.#expected[position];
+    if (expectedMember && hasToken(expectedMember.token, bytes, start, end)) return expectedMember.column;
     if (end - start > MAX_NAME_LENGTH * 6) throw new JsonProblem('long_name', line);
     const name = JSON.parse(decoder.decode(bytes.subarray(start, end))) as string;
     if (!name.isWellFormed()) throw new JsonProblem('not_utf8', line);
@@ -102,7 +102,7 @@ export class ObjectReader {
       this.names.push(name);
       this.#columns.set(name, column);
     }
-    this.#expected[place] = { token: bytes.slice(start, end), column };
+    this.#expected[position] = { token: bytes.slice(start, end), column };
     return column;
   }
 
@@ -115,12 +115,12 @@ export class ObjectReader {
       if (kind === NULL) writer.writeNull();
       else if (kind === STRING) this.#text(bytes, start, end, line, column);
       else if (kind === OBJECT || kind === ARRAY) this.#json(bytes, start, end);
-      else writer.writeBare(withSmallE(bytes, start, end), start, end);
+      else writer.writeBare(lowerExponent(bytes, start, end), start, end);
     }
     writer.end();
   }
 
-  /** A text; an empty one is null. */
+  /** Writes a text; an empty one is null. */
   #text(bytes: Uint8Array, start: number, end: number, line: number, column: number): void {
     if (end - start === 2) {
       this.#writer.writeNull();
@@ -139,34 +139,34 @@ export class ObjectReader {
     this.#writer.writeQuoted(bytes, start + 1, end - 1);
   }
 
-  /** An array or object as it stands there, without the space around its parts. */
+  /** Writes an array or object as it is written in the file, without the space around its parts. */
   #json(bytes: Uint8Array, start: number, end: number): void {
     if (this.#nested.length < end - start) this.#nested = new Uint8Array((end - start) * 2);
     const out = this.#nested;
     let length = 0;
-    let inText = false;
+    let isInText = false;
     for (let at = start; at < end; at++) {
       const byte = bytes[at] as number;
-      if (inText && byte === BACKSLASH) {
+      if (isInText && byte === BACKSLASH) {
         out[length++] = byte;
         out[length++] = bytes[++at] as number;
         continue;
       }
-      if (byte === QUOTE) inText = !inText;
-      if (inText || byte > 32) out[length++] = byte;
+      if (byte === QUOTE) isInText = !isInText;
+      if (isInText || byte > 32) out[length++] = byte;
     }
     this.#writer.writeQuoted(out, 0, length);
   }
 }
 
-function isAt(token: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+function hasToken(token: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
   if (token.length !== end - start) return false;
   for (let index = 0; index < token.length; index++) if (token[index] !== bytes[start + index]) return false;
   return true;
 }
 
-/** A number with its exponent as texts of tables have it: `1E5` is a code there. Changes the bytes. */
-function withSmallE(bytes: Uint8Array, start: number, end: number): Uint8Array {
+/** Writes the exponent of a number with a small `e`: `1E5` is a code in texts of tables. Changes the bytes. */
+function lowerExponent(bytes: Uint8Array, start: number, end: number): Uint8Array {
   for (let at = start; at < end; at++) if (bytes[at] === CAPITAL_E) bytes[at] = SMALL_E;
   return bytes;
 }

@@ -1,4 +1,4 @@
-/** Why a file of JSON cannot be read. */
+/** Fault of a JSON file that cannot be read. */
 export type JsonFault =
   | 'malformed'
   | 'truncated'
@@ -14,12 +14,12 @@ export type JsonFault =
   | 'nul'
   | 'not_utf8';
 
-/** A file of JSON that cannot be read. */
+/** Error thrown for a JSON file that cannot be read. */
 export class JsonProblem extends Error {
   readonly fault: JsonFault;
-  /** The line, or the element of the array, from 1. */
+  /** Number of the line, or of the array's element, from 1. */
   readonly line: number;
-  /** The name of a member. */
+  /** Name of the member at fault. */
   readonly member: string | undefined;
 
   constructor(fault: JsonFault, line: number, member?: string) {

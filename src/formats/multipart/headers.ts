@@ -1,27 +1,27 @@
-/** The body is cut off or is not multipart/form-data. `message` tells the problem. */
+/** Error thrown when the body is cut off or is not multipart/form-data. `message` tells the problem. */
 export class MultipartMalformed extends Error {}
 
 /** The parsed headers of a part. The sender chooses the names: treat them as hostile. */
 export interface PartHeaders {
-  /** The form field's name. */
+  /** Name of the form field. */
   name: string;
-  /** The file's name; null for a part that is not a file. */
+  /** Name of the file; null for a part that is not a file. */
   filename: string | null;
-  /** The media type the sender claims, lower-cased, without parameters. */
+  /** Media type that the sender claims, in lower case, without parameters. */
   mediaType: string;
 }
 
-/** RFC 2046 allows at most 70 characters. */
-const MAX_BOUNDARY = 70;
+/** Maximum length of a boundary: RFC 2046 allows 70 characters. */
+const MAX_BOUNDARY_LENGTH = 70;
 
 /** Reads the boundary from a `Content-Type`; null unless it is `multipart/form-data` with a usable boundary. */
 export function parseBoundary(contentType: string | null): string | null {
   if (!contentType || !/^multipart\/form-data\s*;/i.test(contentType)) return null;
-  const boundary = parameters(contentType).get('boundary');
-  return boundary && boundary.length <= MAX_BOUNDARY ? boundary : null;
+  const boundary = parseParameters(contentType).get('boundary');
+  return boundary && boundary.length <= MAX_BOUNDARY_LENGTH ? boundary : null;
 }
 
-/** @throws MultipartMalformed for a part without a field name */
+/** Reads the headers of a part. @throws MultipartMalformed for a part without a field name */
 export function readPartHeaders(block: Buffer): PartHeaders {
   let disposition = '';
   let mediaType = '';
@@ -31,18 +31,18 @@ export function readPartHeaders(block: Buffer): PartHeaders {
     if (name === 'content-disposition') disposition = line.slice(colon + 1).trim();
     if (name === 'content-type') mediaType = line.slice(colon + 1).trim();
   }
-  const given = parameters(disposition);
-  const name = given.get('name');
+  const dispositionParameters = parseParameters(disposition);
+  const name = dispositionParameters.get('name');
   if (!/^form-data\s*;/i.test(disposition) || name === undefined)
     throw new MultipartMalformed('A part does not say which field it is.');
   return {
     name,
-    filename: given.get('filename') ?? extended(given.get('filename*')),
+    filename: dispositionParameters.get('filename') ?? decodeExtended(dispositionParameters.get('filename*')),
     mediaType: mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '',
   };
 }
 
-/** Current senders write headers in UTF-8, old ones in Latin-1. */
+/** Decodes a header: current senders write UTF-8, old ones Latin-1. */
 function text(bytes: Buffer): string {
   const utf8 = bytes.toString('utf8');
   return utf8.includes('\ufffd') ? bytes.toString('latin1') : utf8;
@@ -52,20 +52,20 @@ function text(bytes: Buffer): string {
  * Parses the parameters of a header value, names lower-cased. In quoted values `\"` and `\\` are escapes and other
  * backslashes are literal (Windows paths). Browsers escape with `%22`, `%0D` and `%0A`, so only these are decoded.
  */
-function parameters(header: string): Map<string, string> {
-  const found = new Map<string, string>();
+function parseParameters(header: string): Map<string, string> {
+  const foundParameters = new Map<string, string>();
   for (const [, name = '', quoted, plain] of header.matchAll(
     /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\[\s\S]|[^"\\])*)"|([^\s;"]*))/g,
   )) {
     const value = quoted?.replace(/\\(["\\])/g, '$1') ?? plain ?? '';
     const decoded = value.replace(/%(22|0D|0A)/gi, (encoded) => decodeURIComponent(encoded));
-    if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), decoded);
+    if (!foundParameters.has(name.toLowerCase())) foundParameters.set(name.toLowerCase(), decoded);
   }
-  return found;
+  return foundParameters;
 }
 
-/** The value of a `filename*=UTF-8''…` parameter (RFC 5987), which some senders use for names that are not ASCII. */
-function extended(value: string | undefined): string | null {
+/** Decodes the value of a `filename*=UTF-8''…` parameter (RFC 5987), which some senders use for names that are not ASCII. */
+function decodeExtended(value: string | undefined): string | null {
   const match = /^utf-8'[^']*'(.*)$/i.exec(value ?? '');
   if (!match) return null;
   try {

@@ -1,17 +1,17 @@
 import { MultipartMalformed, type PartHeaders, readPartHeaders } from './headers.ts';
 
-/** A run of bytes of a part. The view is valid until the reader is asked for more. */
-export interface Block {
+/** Bytes of a part. The view is valid until the reader is called again. */
+export interface PartBlock {
   bytes: Uint8Array;
-  /** Whether the part ends with this block. */
+  /** True if the part ends with this block. */
   last: boolean;
 }
 
 /** Limits of a reader. */
 export interface ReaderLimits {
-  /** The largest block that will be requested. */
+  /** Largest block that will be requested. */
   blockBytes: number;
-  /** The largest body that is accepted, and the error that a larger one throws. */
+  /** Largest body that is accepted, and the error that a larger one throws. */
   maxBytes: number;
   tooLarge: () => Error;
 }
@@ -36,7 +36,7 @@ export class MultipartReader {
   readonly #delimiter: Buffer;
   readonly #bounds: ReaderLimits;
   #buffer: Buffer;
-  /** Unread bytes are [start, end) of the buffer; no delimiter begins before `searched`. */
+  /** Range [start, end) of the unread bytes in the buffer; no delimiter begins before `searched`. */
   #start = 0;
   #end = 0;
   #searched = 0;
@@ -47,11 +47,11 @@ export class MultipartReader {
   #parts = 0;
 
   /** @param body the request's body, a byte stream; `boundary` see `parseBoundary` */
-  constructor(body: ReadableStream<Uint8Array>, boundary: string, bounds: ReaderLimits) {
+  constructor(body: ReadableStream<Uint8Array>, boundary: string, limits: ReaderLimits) {
     this.#reader = body.getReader({ mode: 'byob' });
-    this.#bounds = bounds;
+    this.#bounds = limits;
     this.#delimiter = Buffer.from(`\r\n--${boundary}`);
-    this.#buffer = Buffer.from(new ArrayBuffer(bounds.blockBytes + READ_BYTES + MAX_HEADER_BYTES));
+    this.#buffer = Buffer.from(new ArrayBuffer(limits.blockBytes + READ_BYTES + MAX_HEADER_BYTES));
     // The first delimiter needs no line end before it. Adding one makes it like all others; the preamble becomes a
     // part.
     CRLF.copy(this.#buffer);
@@ -59,7 +59,7 @@ export class MultipartReader {
     this.#inPart = true;
   }
 
-  /** The headers of the next part, or null when the form is complete. */
+  /** Reads the headers of the next part, or null when the form is complete. */
   async next(): Promise<PartHeaders | null> {
     while (this.#inPart) await this.block(READ_BYTES);
     if (this.#closed) return null;
@@ -85,19 +85,19 @@ export class MultipartReader {
     return headers;
   }
 
-  /** Up to `size` bytes of the current part: exactly as many, except when the part ends sooner. */
-  async block(size: number): Promise<Block> {
+  /** Reads up to `size` bytes of the current part: exactly as many, except when the part ends sooner. */
+  async block(size: number): Promise<PartBlock> {
     for (;;) {
       const at = this.#buffer.subarray(0, this.#end).indexOf(this.#delimiter, this.#searched);
-      const safe = at >= 0 ? at : Math.max(this.#searched, this.#end - this.#delimiter.length + 1);
-      this.#searched = safe;
+      const safeEnd = at >= 0 ? at : Math.max(this.#searched, this.#end - this.#delimiter.length + 1);
+      this.#searched = safeEnd;
       if (at >= 0 && at - this.#start <= size) {
         const bytes = this.#buffer.subarray(this.#start, at);
         this.#start = at + this.#delimiter.length;
         this.#inPart = false;
         return { bytes, last: true };
       }
-      if (safe - this.#start >= size) {
+      if (safeEnd - this.#start >= size) {
         const bytes = this.#buffer.subarray(this.#start, this.#start + size);
         this.#start += size;
         return { bytes, last: false };
@@ -106,7 +106,7 @@ export class MultipartReader {
     }
   }
 
-  /** Discards the body up to `limit` bytes: a sender still writing would lose the answer. Never throws. */
+  /** Discards the body up to `limit` bytes: a sender that is still writing would miss the answer. Never throws. */
   async drain(limit: number): Promise<void> {
     try {
       while (!this.#ended && this.#received < limit) {
@@ -119,7 +119,7 @@ export class MultipartReader {
     }
   }
 
-  /** Whether more of the body has arrived than is accepted. */
+  /** True if more of the body has arrived than is accepted. */
   get isTooLarge(): boolean {
     return this.#received > this.#bounds.maxBytes;
   }
@@ -128,7 +128,7 @@ export class MultipartReader {
     while (this.#end - this.#start < bytes) await this.#fill();
   }
 
-  /** Finds where `bytes` begin, within the size of a header. */
+  /** Finds the offset at which `bytes` begin, within the maximum size of a header. */
   async #find(bytes: Buffer): Promise<number> {
     for (;;) {
       const at = this.#buffer.subarray(0, this.#end).indexOf(bytes, this.#start);
@@ -151,8 +151,8 @@ export class MultipartReader {
       this.#end -= this.#start;
       this.#start = 0;
     }
-    const room = Math.min(READ_BYTES, this.#buffer.length - this.#end);
-    const result = await this.#reader.read(new Uint8Array(this.#buffer.buffer, this.#end, room)).catch(() => {
+    const freeBytes = Math.min(READ_BYTES, this.#buffer.length - this.#end);
+    const result = await this.#reader.read(new Uint8Array(this.#buffer.buffer, this.#end, freeBytes)).catch(() => {
       throw new MultipartMalformed('The body was cut off.');
     });
     if (result.value) {
@@ -165,7 +165,7 @@ export class MultipartReader {
   }
 }
 
-/** A complete part of a small form, in memory. */
+/** Complete part of a small form, in memory. */
 export interface Part extends PartHeaders {
   bytes: Uint8Array<ArrayBuffer>;
 }
@@ -176,32 +176,33 @@ const SMALL_BLOCK_BYTES = 64 * 1024;
 export async function readSmallForm(
   body: ReadableStream<Uint8Array>,
   boundary: string,
-  bounds: Omit<ReaderLimits, 'blockBytes'>,
+  limits: Omit<ReaderLimits, 'blockBytes'>,
 ): Promise<Part[]> {
-  const reader = new MultipartReader(body, boundary, { ...bounds, blockBytes: SMALL_BLOCK_BYTES });
+  const reader = new MultipartReader(body, boundary, { ...limits, blockBytes: SMALL_BLOCK_BYTES });
   const parts: Part[] = [];
   try {
     for (let headers = await reader.next(); headers; headers = await reader.next()) {
-      parts.push({ ...headers, bytes: await wholePart(reader) });
+      parts.push({ ...headers, bytes: await readWholePart(reader) });
     }
     return parts;
   } catch (error) {
-    await reader.drain(2 * bounds.maxBytes);
+    await reader.drain(2 * limits.maxBytes);
     // A body is refused for its size first, however little of it was read until then.
-    throw reader.isTooLarge ? bounds.tooLarge() : error;
+    throw reader.isTooLarge ? limits.tooLarge() : error;
   }
 }
 
-/** Reads a whole part. Memory that it has outgrown is freed at once: two forms of 10 MiB would hold 60 MB. */
-async function wholePart(reader: MultipartReader): Promise<Uint8Array<ArrayBuffer>> {
-  let held = new ArrayBuffer(0);
+/** Reads a whole part. Outgrown memory is freed at once: two forms of 10 MiB would hold 60 MB. */
+async function readWholePart(reader: MultipartReader): Promise<Uint8Array<ArrayBuffer>> {
+  let partBuffer = new ArrayBuffer(0);
   let length = 0;
   for (let isLast = false; !isLast; ) {
     const { bytes, last } = await reader.block(SMALL_BLOCK_BYTES);
-    if (length + bytes.length > held.byteLength) held = held.transfer(length + Math.max(bytes.length, length / 4));
-    new Uint8Array(held, length).set(bytes);
+    if (length + bytes.length > partBuffer.byteLength)
+      partBuffer = partBuffer.transfer(length + Math.max(bytes.length, length / 4));
+    new Uint8Array(partBuffer, length).set(bytes);
     length += bytes.length;
     isLast = last;
   }
-  return new Uint8Array(held.transfer(length));
+  return new Uint8Array(partBuffer.transfer(length));
 }

@@ -1,34 +1,34 @@
 import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
-import { Fields } from './fields.ts';
+import { ColumnTexts } from './fields.ts';
 import type { Column } from './footer.ts';
-import { addValue, type LeafPlace, type LeafReader } from './leaves.ts';
-import { guarded, ParquetProblem } from './problem.ts';
+import { addValue, type LeafPosition, type LeafReader } from './leaves.ts';
+import { callGuarded, ParquetProblem } from './problem.ts';
 
-/** The limits of a slice of a column that is made into texts at a time. */
+/** Limits of a slice of a column that is converted to texts at a time. */
 export interface SliceLimits {
   rows: number;
   bytes: number;
 }
 
-/** Values of a nested column that are held as objects at a time, about; and the most of one row. */
-const NESTED_VALUES = 2 ** 15;
+/** Approximate number of values of a nested column that are held as objects at a time. */
+const MAX_NESTED_VALUES = 2 ** 15;
 const MAX_ROW_VALUES = 2 ** 20;
 
-/** Reads a column of one group, as texts of some rows at a time. */
+/** Reads a column of one row group, as the texts of some rows at a time. */
 export abstract class ColumnReader {
-  /** The texts of the rows that are read, and how many of them are taken. */
-  protected readonly fields = new Fields();
+  /** Texts of the rows that were read; `taken` of them are taken. */
+  protected readonly fields = new ColumnTexts();
   taken = 0;
   #counted = 0;
 
-  /** The place of the next row that is not taken, in each leaf. */
-  abstract get places(): LeafPlace[];
+  /** Position of the next row that is not taken, in each leaf. */
+  abstract get places(): LeafPosition[];
 
-  /** Makes texts of the next rows. @throws ParquetProblem where there are none */
+  /** Converts the next rows to texts. @throws ParquetProblem if there are none */
   protected abstract fill(limits: SliceLimits): Promise<void>;
 
   /** Returns the number of rows that can be taken. */
-  async ready(limits: SliceLimits): Promise<number> {
+  async countReady(limits: SliceLimits): Promise<number> {
     if (this.taken === this.fields.count) {
       await this.fill(limits);
       this.taken = 0;
@@ -37,35 +37,35 @@ export abstract class ColumnReader {
     return this.fields.count - this.taken;
   }
 
-  /** Takes a number of rows. @returns how many of their values are no numbers among numbers */
+  /** Takes a number of rows. @returns how many of their values are no numbers (NaN, infinities) in a numeric column */
   take(rows: number): number {
     const { notNumbers } = this.fields;
-    const before = this.#counted;
+    const countedBefore = this.#counted;
     this.taken += rows;
     while ((notNumbers[this.#counted] ?? Number.POSITIVE_INFINITY) < this.taken) this.#counted++;
-    return this.#counted - before;
+    return this.#counted - countedBefore;
   }
 
-  get texts(): Fields {
+  get texts(): ColumnTexts {
     return this.fields;
   }
 }
 
-/** A column with one value a row. */
+/** Reads a column with one value a row. */
 export class FlatReader extends ColumnReader {
   readonly #reader: LeafReader;
-  /** The place of the first row of the slice; where the page after its page begins, once that is read to its end. */
-  #place: LeafPlace;
-  #next: LeafPlace;
+  /** Position of the first row of the slice; `next` is where the page after it begins, once its page is read to the end. */
+  #place: LeafPosition;
+  #next: LeafPosition;
 
-  constructor(reader: LeafReader, place: LeafPlace) {
+  constructor(reader: LeafReader, position: LeafPosition) {
     super();
     this.#reader = reader;
-    this.#place = place;
-    this.#next = place;
+    this.#place = position;
+    this.#next = position;
   }
 
-  get places(): LeafPlace[] {
+  get places(): LeafPosition[] {
     if (this.taken === this.fields.count) return [this.#next];
     return [{ offset: this.#place.offset, skip: this.#place.skip + this.taken }];
   }
@@ -75,31 +75,31 @@ export class FlatReader extends ColumnReader {
     fields.clear();
     let { offset, skip } = this.#next;
     for (;;) {
-      const found = await this.#reader.page(offset);
-      if (!found) throw new ParquetProblem('damaged', this.#reader.column);
-      const { page } = found;
+      const foundPage = await this.#reader.page(offset);
+      if (!foundPage) throw new ParquetProblem('damaged', this.#reader.column);
+      const { page } = foundPage;
       if (skip >= page.count) {
-        offset = found.next;
+        offset = foundPage.next;
         skip -= page.count;
         continue;
       }
-      const until = Math.min(page.count, skip + rows);
-      const texts = page.byDictionary && page.values.length > 0 ? await this.#reader.texts() : null;
-      const end = this.#add(page.definitions, page.values, texts, skip, until, bytes);
-      this.#place = { offset: found.offset, skip };
-      this.#next = end === page.count ? { offset: found.next, skip: 0 } : { offset: found.offset, skip: end };
-      this.#reader.release();
+      const endRow = Math.min(page.count, skip + rows);
+      const texts = page.usesDictionary && page.values.length > 0 ? await this.#reader.readTexts() : null;
+      const end = this.#add(page.definitions, page.values, texts, skip, endRow, bytes);
+      this.#place = { offset: foundPage.offset, skip };
+      this.#next = end === page.count ? { offset: foundPage.next, skip: 0 } : { offset: foundPage.offset, skip: end };
+      this.#reader.freeExcess();
       return;
     }
   }
 
-  /** @returns the row after the last that was added */
+  /** Adds rows to the texts. @returns the row after the last that was added */
   #add(
     definitions: ArrayLike<number>,
     values: ArrayLike<unknown>,
-    texts: Fields | null,
+    texts: ColumnTexts | null,
     from: number,
-    until: number,
+    endRow: number,
     bytes: number,
   ): number {
     const { fields } = this;
@@ -109,7 +109,7 @@ export class FlatReader extends ColumnReader {
     if (hasNulls) for (let row = 0; row < from; row++) at += definitions[row] === leaf.defined ? 1 : 0;
     else at = from;
     const notNumbers = new Set(texts?.notNumbers);
-    for (let row = from; row < until; row++) {
+    for (let row = from; row < endRow; row++) {
       if (hasNulls && definitions[row] !== leaf.defined) fields.null();
       else if (texts) {
         const index = Number(values[at++]);
@@ -120,55 +120,55 @@ export class FlatReader extends ColumnReader {
       else throw new ParquetProblem('damaged', column);
       if (fields.length > bytes) return row + 1;
     }
-    return until;
+    return endRow;
   }
 }
 
-/** The levels and values of some rows of a leaf. */
+/** Levels and values of some rows of a leaf. */
 interface LeafRows {
   definitions: number[];
   repetitions: number[];
   values: unknown[];
-  /** For each row, where it begins among the levels, and its place. */
+  /** For each row, its start among the levels, and its position. */
   starts: number[];
-  places: LeafPlace[];
-  /** The place of the row after these. */
-  next: LeafPlace;
+  places: LeafPosition[];
+  /** Position of the row after these rows. */
+  next: LeafPosition;
 }
 
-/** A column of lists, maps or groups, whose values become JSON. */
+/** Reads a column of lists, maps or groups, whose values become JSON. */
 export class NestedReader extends ColumnReader {
   readonly #column: Column;
   readonly #readers: LeafReader[];
-  /** The place of each row of the slice, in each leaf, and of the row after them. */
-  #places: LeafPlace[][] = [];
-  #next: LeafPlace[];
+  /** Position of each row of the slice, in each leaf, and of the row after the slice. */
+  #places: LeafPosition[][] = [];
+  #next: LeafPosition[];
 
-  constructor(column: Column, readers: LeafReader[], places: LeafPlace[]) {
+  constructor(column: Column, readers: LeafReader[], positions: LeafPosition[]) {
     super();
     this.#column = column;
     this.#readers = readers;
-    this.#next = places;
+    this.#next = positions;
   }
 
-  get places(): LeafPlace[] {
-    return this.taken === this.fields.count ? this.#next : this.#places.map((rows) => rows[this.taken] as LeafPlace);
+  get places(): LeafPosition[] {
+    return this.taken === this.fields.count ? this.#next : this.#places.map((rows) => rows[this.taken] as LeafPosition);
   }
 
-  protected async fill({ rows: most }: SliceLimits): Promise<void> {
+  protected async fill({ rows: maxRows }: SliceLimits): Promise<void> {
     const { name, tree } = this.#column;
-    let rows = most;
+    let rows = maxRows;
     const leaves: LeafRows[] = [];
     for (const [index, reader] of this.#readers.entries()) {
-      const read = await readRows(reader, this.#next[index] as LeafPlace, rows);
-      rows = Math.min(rows, read.places.length);
-      leaves.push(read);
+      const readResult = await readRows(reader, this.#next[index] as LeafPosition, rows);
+      rows = Math.min(rows, readResult.places.length);
+      leaves.push(readResult);
     }
     if (rows === 0) throw new ParquetProblem('damaged', name);
-    const values = guarded(() => {
+    const values = callGuarded(() => {
       const data = new Map<string, ArrayLike<unknown>>();
       for (const [index, { leaf }] of this.#readers.entries()) {
-        const { definitions, repetitions, values } = firstRows(leaves[index] as LeafRows, rows, leaf.defined);
+        const { definitions, repetitions, values } = takeFirstRows(leaves[index] as LeafRows, rows, leaf.defined);
         const path = leaf.path.slice(1).map(({ element }) => element.name);
         data.set(path.join('.'), assembleLists([], definitions, repetitions, values, leaf.path));
       }
@@ -184,7 +184,7 @@ export class NestedReader extends ColumnReader {
       if (value === null || value === undefined) this.fields.null();
       else
         this.fields.add(
-          guarded(() => toJson(value), name),
+          callGuarded(() => toJson(value), name),
           true,
         );
     }
@@ -192,64 +192,65 @@ export class NestedReader extends ColumnReader {
 }
 
 /** Reads the levels and values of at most a number of rows of a leaf, and of at least one. */
-async function readRows(reader: LeafReader, from: LeafPlace, most: number): Promise<LeafRows> {
+async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number): Promise<LeafRows> {
   const { leaf, column } = reader;
-  const found: LeafRows = { definitions: [], repetitions: [], values: [], starts: [], places: [], next: from };
+  const foundRows: LeafRows = { definitions: [], repetitions: [], values: [], starts: [], places: [], next: from };
   let { offset, skip } = from;
   for (;;) {
-    const read = await reader.page(offset);
-    if (!read) {
-      found.next = { offset: reader.chunk.end, skip: 0 };
-      return found;
+    const readResult = await reader.page(offset);
+    if (!readResult) {
+      foundRows.next = { offset: reader.chunk.end, skip: 0 };
+      return foundRows;
     }
-    const { page } = read;
-    const values = page.byDictionary && page.values.length > 0 ? await reader.dictionary() : null;
-    let begun = 0;
+    const { page } = readResult;
+    const values = page.usesDictionary && page.values.length > 0 ? await reader.readDictionaryValues() : null;
+    let startedRows = 0;
     let at = 0;
     for (let level = 0; level < page.count; level++) {
       const definition = page.definitions.length > 0 ? (page.definitions[level] as number) : leaf.defined;
       const repetition = page.repetitions.length > 0 ? (page.repetitions[level] as number) : 0;
       const isFilled = definition === leaf.defined;
       if (repetition === 0) {
-        begun++;
-        const isEnough = found.places.length === most || found.definitions.length > NESTED_VALUES;
-        if (begun > skip && isEnough && found.places.length > 0) {
-          found.next = { offset: read.offset, skip: begun - 1 };
-          reader.forget();
-          return found;
+        startedRows++;
+        const isEnough = foundRows.places.length === maxRows || foundRows.definitions.length > MAX_NESTED_VALUES;
+        if (startedRows > skip && isEnough && foundRows.places.length > 0) {
+          foundRows.next = { offset: readResult.offset, skip: startedRows - 1 };
+          reader.freeCaches();
+          return foundRows;
         }
-        if (begun > skip) {
-          found.starts.push(found.definitions.length);
-          found.places.push({ offset: read.offset, skip: begun - 1 });
+        if (startedRows > skip) {
+          foundRows.starts.push(foundRows.definitions.length);
+          foundRows.places.push({ offset: readResult.offset, skip: startedRows - 1 });
         }
       }
       // What goes on from a row before belongs to that.
-      if (found.places.length > 0) {
-        if (found.definitions.length > MAX_ROW_VALUES) throw new ParquetProblem('row_too_long', column);
-        found.definitions.push(definition);
-        found.repetitions.push(repetition);
-        if (isFilled) found.values.push(jsonValue(reader, values ? values[Number(page.values[at])] : page.values[at]));
+      if (foundRows.places.length > 0) {
+        if (foundRows.definitions.length > MAX_ROW_VALUES) throw new ParquetProblem('row_too_long', column);
+        foundRows.definitions.push(definition);
+        foundRows.repetitions.push(repetition);
+        if (isFilled)
+          foundRows.values.push(toJsonValue(reader, values ? values[Number(page.values[at])] : page.values[at]));
       }
       if (isFilled) at++;
     }
-    skip = Math.max(0, skip - begun);
-    offset = read.next;
+    skip = Math.max(0, skip - startedRows);
+    offset = readResult.next;
   }
 }
 
-/** The first of the rows. */
-function firstRows({ definitions, repetitions, values, starts }: LeafRows, rows: number, defined: number) {
+/** Returns the levels and values of the first rows. */
+function takeFirstRows({ definitions, repetitions, values, starts }: LeafRows, rows: number, defined: number) {
   const end = starts[rows] ?? definitions.length;
-  const own = definitions.slice(0, end);
+  const rowDefinitions = definitions.slice(0, end);
   return {
-    definitions: own,
+    definitions: rowDefinitions,
     repetitions: repetitions.slice(0, end),
-    values: values.slice(0, own.filter((definition) => definition === defined).length),
+    values: values.slice(0, rowDefinitions.filter((definition) => definition === defined).length),
   };
 }
 
-/** The digits of a number, or a boolean, as JSON has them. */
-class Literal {
+/** Number or boolean whose digits are written to JSON unchanged. */
+class JsonLiteral {
   readonly #text: string;
   constructor(text: string) {
     this.#text = text;
@@ -259,17 +260,17 @@ class Literal {
   }
 }
 
-function jsonValue({ leaf, column }: LeafReader, value: unknown): string | Literal | null {
+function toJsonValue({ leaf, column }: LeafReader, value: unknown): string | JsonLiteral | null {
   if (value === undefined) throw new ParquetProblem('damaged', column);
-  const { quoted, type, text } = leaf.values;
-  const shown = text(value);
-  if (shown === null) return null;
-  return quoted || type === 'date' || type === 'datetime' ? shown : new Literal(shown);
+  const { isQuoted: quoted, type, text } = leaf.values;
+  const valueText = text(value);
+  if (valueText === null) return null;
+  return quoted || type === 'date' || type === 'datetime' ? valueText : new JsonLiteral(valueText);
 }
 
-/** The JSON of a value. */
+/** Writes a value as JSON. */
 function toJson(value: unknown): string {
-  if (value instanceof Literal) return value.toString();
+  if (value instanceof JsonLiteral) return value.toString();
   if (Array.isArray(value)) return `[${value.map(toJson).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
   return `{${Object.entries(value)

@@ -1,17 +1,17 @@
-/** The texts of some values of a column, one after another, as they stand in a line. */
-export class Fields {
+/** Texts of some values of a column, one after another, as they are written in a line. */
+export class ColumnTexts {
   count = 0;
   bytes = new Uint8Array(16 * 1024);
-  /** The end of each text. */
+  /** End offset of each text. */
   ends = new Uint32Array(1024);
-  /** The indexes of values in a numeric column that are not numbers (NaN, infinities). */
+  /** Indexes of values in a numeric column that are not numbers (NaN, infinities). */
   notNumbers: number[] = [];
 
   get length(): number {
     return this.count === 0 ? 0 : (this.ends[this.count - 1] as number);
   }
 
-  /** Bytes in memory. */
+  /** Size in memory, in bytes. */
   get size(): number {
     return this.bytes.length + 4 * this.ends.length;
   }
@@ -25,20 +25,20 @@ export class Fields {
     this.#end(this.length);
   }
 
-  /** A text; an empty one is null. */
+  /** Adds a text; an empty one is null. */
   add(text: string, quoted: boolean): void {
     if (text === '') {
       this.null();
       return;
     }
     const start = this.length;
-    const shown = quoted ? (text.includes('"') ? `"${text.replaceAll('"', '""')}"` : `"${text}"`) : text;
-    this.#reserve(start + shown.length * 3);
+    const writtenText = quoted ? (text.includes('"') ? `"${text.replaceAll('"', '""')}"` : `"${text}"`) : text;
+    this.#reserve(start + writtenText.length * 3);
     let at = start;
-    for (let index = 0; index < shown.length; index++) {
-      const code = shown.charCodeAt(index);
+    for (let index = 0; index < writtenText.length; index++) {
+      const code = writtenText.charCodeAt(index);
       if (code > 127) {
-        at = start + encoder.encodeInto(shown, this.bytes.subarray(start)).written;
+        at = start + encoder.encodeInto(writtenText, this.bytes.subarray(start)).written;
         break;
       }
       this.bytes[at++] = code;
@@ -46,8 +46,8 @@ export class Fields {
     this.#end(at);
   }
 
-  /** A text of others. */
-  copy(from: Fields, index: number): void {
+  /** Adds a text of another instance. */
+  copy(from: ColumnTexts, index: number): void {
     const start = this.length;
     const first = index === 0 ? 0 : (from.ends[index - 1] as number);
     const last = from.ends[index] as number;
@@ -55,7 +55,7 @@ export class Fields {
     const { bytes } = this;
     const source = from.bytes;
     let at = start;
-    for (let place = first; place < last; place++) bytes[at++] = source[place] as number;
+    for (let offset = first; offset < last; offset++) bytes[at++] = source[offset] as number;
     this.#end(at);
   }
 

@@ -1,32 +1,32 @@
 import { parquetMetadata, parquetSchema, type SchemaElement, type SchemaTree } from 'hyparquet';
-import { guarded, ParquetProblem } from './problem.ts';
+import { callGuarded, ParquetProblem } from './problem.ts';
 import { chooseTexts, type ValueTexts } from './values.ts';
 
-/** Reads a number of bytes of the file from an offset on. */
+/** Function that reads a number of bytes of the file from an offset on. */
 export type ReadBytes = (offset: number, length: number) => Promise<Uint8Array>;
 
-/** A leaf of the schema, whose values lie together in each group. */
+/** Leaf of the schema, whose values lie together in each row group. */
 export interface Leaf {
   element: SchemaElement;
-  /** The elements from the root to it. */
+  /** Elements from the root to the leaf. */
   path: SchemaTree[];
   values: ValueTexts;
-  /** The level at which a value is there, and how many of the elements repeat. */
+  /** Definition level at which a value is present; `repeated` is the number of repeated elements. */
   defined: number;
   repeated: number;
 }
 
-/** A column: a leaf, or a tree of several. */
+/** Column: a leaf, or a tree of several leaves. */
 export interface Column {
   name: string;
   tree: SchemaTree;
-  /** The places of its leaves among all. */
+  /** Indexes of the column's leaves among all leaves. */
   leaves: number[];
-  /** Whether it has one value a row. */
-  flat: boolean;
+  /** True if the column has one value a row. */
+  isFlat: boolean;
 }
 
-/** The values of a leaf in a group. */
+/** Values of a leaf in a row group. */
 export interface ColumnChunk {
   codec: string;
   start: number;
@@ -35,11 +35,11 @@ export interface ColumnChunk {
 
 export interface RowGroup {
   rows: number;
-  /** The chunk of each leaf. */
+  /** Chunk of each leaf. */
   chunks: ColumnChunk[];
 }
 
-/** The metadata of a Parquet file. */
+/** Metadata of a Parquet file. */
 export interface Footer {
   rows: number;
   columns: Column[];
@@ -47,52 +47,52 @@ export interface Footer {
   groups: RowGroup[];
 }
 
-/** The largest footer: it is held in memory as objects, some ten times its size. */
+/** Maximum size of a footer: it is held in memory as objects, some ten times its size. */
 const MAX_FOOTER_BYTES = 6 * 1024 * 1024;
 const MAX_LEAVES = 2000;
 const MAGIC = 'PAR1';
-const ENCRYPTED = 'PARE';
+const ENCRYPTED_MAGIC = 'PARE';
 const TAIL_BYTES = 8;
 
-const asIs = (value: unknown) => value;
+const returnUnchanged = (value: unknown) => value;
 const RAW_VALUE_PARSERS = {
-  timestampFromMilliseconds: asIs,
-  timestampFromMicroseconds: asIs,
-  timestampFromNanoseconds: asIs,
-  dateFromDays: asIs,
-  stringFromBytes: asIs,
-  uuidFromBytes: asIs,
+  timestampFromMilliseconds: returnUnchanged,
+  timestampFromMicroseconds: returnUnchanged,
+  timestampFromNanoseconds: returnUnchanged,
+  dateFromDays: returnUnchanged,
+  stringFromBytes: returnUnchanged,
+  uuidFromBytes: returnUnchanged,
 };
 
-/** Reads the metadata of a Parquet file, of at most `most` columns. @throws ParquetProblem */
-export async function readFooter(read: ReadBytes, size: number, most: number): Promise<Footer> {
+/** Reads the metadata of a Parquet file of at most `maxColumns` columns. @throws ParquetProblem */
+export async function readFooter(read: ReadBytes, size: number, maxColumns: number): Promise<Footer> {
   if (size < 2 * TAIL_BYTES) throw new ParquetProblem('not_parquet');
   const tail = await read(size - TAIL_BYTES, TAIL_BYTES);
   const magic = new TextDecoder('latin1').decode(tail.subarray(4));
-  if (magic === ENCRYPTED) throw new ParquetProblem('encrypted');
+  if (magic === ENCRYPTED_MAGIC) throw new ParquetProblem('encrypted');
   if (magic !== MAGIC) throw new ParquetProblem('not_parquet');
   const length = new DataView(tail.buffer, tail.byteOffset).getUint32(0, true);
   if (length > size - TAIL_BYTES - MAGIC.length) throw new ParquetProblem('damaged');
   if (length > MAX_FOOTER_BYTES) throw new ParquetProblem('footer_too_large');
   const bytes = await read(size - TAIL_BYTES - length, length + TAIL_BYTES);
-  return guarded(() => parsed(bytes, size, most));
+  return callGuarded(() => parseFooter(bytes, size, maxColumns));
 }
 
-function parsed(bytes: Uint8Array, size: number, most: number): Footer {
+function parseFooter(bytes: Uint8Array, size: number, maxColumns: number): Footer {
   const metadata = parquetMetadata(bytes, { parsers: RAW_VALUE_PARSERS, geoparquet: false });
   const root = parquetSchema(metadata);
   if (root.children.length === 0) throw new ParquetProblem('no_columns');
-  if (root.children.length > most) throw new ParquetProblem('too_many_columns');
+  if (root.children.length > maxColumns) throw new ParquetProblem('too_many_columns');
   const leaves: Leaf[] = [];
   const columns = root.children.map((tree): Column => {
     const first = leaves.length;
     addLeaves(leaves, tree, [root, tree], tree.element.name);
-    const own = leaves.slice(first);
+    const columnLeaves = leaves.slice(first);
     return {
       name: tree.element.name.replaceAll('\0', '').toWellFormed(),
       tree,
-      leaves: own.map((_, index) => first + index),
-      flat: tree.children.length === 0 && own[0]?.repeated === 0,
+      leaves: columnLeaves.map((_, index) => first + index),
+      isFlat: tree.children.length === 0 && columnLeaves[0]?.repeated === 0,
     };
   });
   const groups = metadata.row_groups.map((group): RowGroup => {
@@ -125,12 +125,12 @@ function addLeaves(leaves: Leaf[], tree: SchemaTree, path: SchemaTree[], column:
     return;
   }
   if (leaves.length === MAX_LEAVES) throw new ParquetProblem('too_many_columns');
-  const own = path.slice(1).map(({ element }) => element.repetition_type);
+  const repetitionTypes = path.slice(1).map(({ element }) => element.repetition_type);
   leaves.push({
     element: tree.element,
     path,
     values: chooseTexts(tree.element, column),
-    defined: own.filter((repetition) => repetition !== 'REQUIRED').length,
-    repeated: own.filter((repetition) => repetition === 'REPEATED').length,
+    defined: repetitionTypes.filter((repetition) => repetition !== 'REQUIRED').length,
+    repeated: repetitionTypes.filter((repetition) => repetition === 'REPEATED').length,
   });
 }

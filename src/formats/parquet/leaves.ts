@@ -1,35 +1,35 @@
-import { Fields } from './fields.ts';
+import { ColumnTexts } from './fields.ts';
 import type { ColumnChunk, Leaf, ReadBytes } from './footer.ts';
 import {
   checkHeader,
-  type FoundHeader,
-  headerAt,
   MAX_PAGE_BYTES,
   type Page,
   readDictionary,
+  readHeader,
   readPage,
+  type SizedHeader,
 } from './pages.ts';
 import { ParquetProblem } from './problem.ts';
 
 /** A position in a leaf column: the offset of a page in the file, and the number of rows starting in that page to skip. */
-export interface LeafPlace {
+export interface LeafPosition {
   offset: number;
   skip: number;
 }
 
-/** The memory in bytes that the dictionaries of all readers of a row group occupy as texts; shared between them. */
+/** Bytes that the dictionaries of all readers of a row group occupy as texts; shared between the readers. */
 export interface HeldDictionaries {
   bytes: number;
 }
 
-/** The maximum number of bytes of dictionaries that are held: those beyond are read again for each page. */
-const MAX_HELD_BYTES = 12 * 1024 * 1024;
+/** Maximum number of bytes of held dictionaries: further ones are read again for each page. */
+const MAX_DICTIONARY_BYTES = 12 * 1024 * 1024;
 
-/** The usual maximum size of a page header; below, the absolute maximum, with statistics. */
+/** Usual maximum size of a page header. */
 const HEADER_BYTES = 1024;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/** Reads the pages of a leaf in one group. */
+/** Reads the pages of a leaf in one row group. */
 export class LeafReader {
   readonly leaf: Leaf;
   readonly chunk: ColumnChunk;
@@ -39,11 +39,14 @@ export class LeafReader {
   readonly #held: HeldDictionaries;
   #bytes: Uint8Array = new Uint8Array();
   #from = 0;
-  /** The dictionary: its values, and their texts where they were asked for. */
+  /** Values of the dictionary; and their texts, once they were requested. */
   #values: ArrayLike<unknown> | null = null;
-  #texts: Fields | null = null;
+  #texts: ColumnTexts | null = null;
 
-  /** @param window bytes that are read at a time, about. @param held bytes of a group's readers together */
+  /**
+   * @param window the approximate number of bytes that are read at a time @param held the bytes that all readers of the group
+   * hold together
+   */
   constructor(read: ReadBytes, leaf: Leaf, chunk: ColumnChunk, column: string, window: number, held: HeldDictionaries) {
     this.#held = held;
     this.#read = read;
@@ -53,14 +56,14 @@ export class LeafReader {
     this.#window = window;
   }
 
-  /** Frees memory that only saves work. */
-  forget(): void {
+  /** Frees memory whose content can be read again. */
+  freeCaches(): void {
     this.#values = null;
     this.#held.bytes -= this.#texts?.size ?? 0;
     this.#texts = null;
   }
 
-  /** The page of values at an offset, or the next one behind it, and where the one after it is; null at the end. */
+  /** Reads the page of values at an offset, or the next one after it, and tells where the following page is; null at the end. */
   async page(from: number): Promise<{ page: Page; offset: number; next: number } | null> {
     for (let offset = from; offset < this.chunk.end; ) {
       const { header, length } = await this.#header(offset);
@@ -77,22 +80,22 @@ export class LeafReader {
     return null;
   }
 
-  /** Lets go of the dictionary where too much is held. */
-  release(): void {
-    if (this.#held.bytes > MAX_HELD_BYTES) this.forget();
+  /** Frees the dictionary if too many bytes are held. */
+  freeExcess(): void {
+    if (this.#held.bytes > MAX_DICTIONARY_BYTES) this.freeCaches();
   }
 
-  /** The values of the dictionary, which is the first page. */
-  async dictionary(): Promise<ArrayLike<unknown>> {
+  /** Reads the values of the dictionary, which is the first page. */
+  async readDictionaryValues(): Promise<ArrayLike<unknown>> {
     this.#values ??= await this.#readDictionary();
     return this.#values;
   }
 
-  /** The texts of the dictionary. */
-  async texts(): Promise<Fields> {
+  /** Makes the texts of the dictionary. */
+  async readTexts(): Promise<ColumnTexts> {
     if (this.#texts) return this.#texts;
     const values = await this.#readDictionary();
-    const texts = new Fields();
+    const texts = new ColumnTexts();
     for (let index = 0; index < values.length; index++) addValue(texts, this.leaf, values[index]);
     this.#texts = texts;
     this.#held.bytes += texts.size;
@@ -106,17 +109,17 @@ export class LeafReader {
     return readDictionary(bytes, header, this.leaf, this.chunk.codec, this.column);
   }
 
-  async #header(offset: number): Promise<FoundHeader> {
+  async #header(offset: number): Promise<SizedHeader> {
     for (let length = HEADER_BYTES; ; length *= 8) {
       const bytes = await this.#at(offset, length);
       try {
-        const found = headerAt(bytes);
-        checkHeader(found.header, this.column);
-        return found;
+        const foundHeader = readHeader(bytes);
+        checkHeader(foundHeader.header, this.column);
+        return foundHeader;
       } catch (error) {
         if (error instanceof ParquetProblem) throw error;
-        const isAll = offset + bytes.length >= this.chunk.end || length >= MAX_HEADER_BYTES;
-        if (isAll) throw new ParquetProblem('damaged', this.column);
+        const isEverythingRead = offset + bytes.length >= this.chunk.end || length >= MAX_HEADER_BYTES;
+        if (isEverythingRead) throw new ParquetProblem('damaged', this.column);
       }
     }
   }
@@ -125,11 +128,15 @@ export class LeafReader {
   async #at(offset: number, length: number): Promise<Uint8Array> {
     const end = Math.min(offset + length, this.chunk.end);
     if (offset < this.#from || end > this.#from + this.#bytes.length) {
-      const most = Math.min(Math.max(length, this.#window), this.chunk.end - offset, MAX_PAGE_BYTES + MAX_HEADER_BYTES);
-      const bytes = await this.#read(offset, most);
+      const maxLength = Math.min(
+        Math.max(length, this.#window),
+        this.chunk.end - offset,
+        MAX_PAGE_BYTES + MAX_HEADER_BYTES,
+      );
+      const bytes = await this.#read(offset, maxLength);
       if (bytes.length < end - offset) throw new ParquetProblem('damaged', this.column);
       // A large page is not kept.
-      if (most > this.#window) return bytes.subarray(0, end - offset);
+      if (maxLength > this.#window) return bytes.subarray(0, end - offset);
       this.#bytes = bytes;
       this.#from = offset;
     }
@@ -137,11 +144,11 @@ export class LeafReader {
   }
 }
 
-/** Adds the text of a value as it lies in the file. */
-export function addValue(fields: Fields, { values }: Leaf, value: unknown): void {
+/** Adds the text of a value as it is stored in the file. */
+export function addValue(fields: ColumnTexts, { values }: Leaf, value: unknown): void {
   const text = values.text(value);
   if (text !== null) {
-    fields.add(text, values.quoted);
+    fields.add(text, values.isQuoted);
     return;
   }
   fields.notNumbers.push(fields.count);

@@ -1,14 +1,14 @@
-/** The packed bytes are damaged, or unpack to more than they may. */
+/** Error thrown when the packed bytes are damaged, or unpack to more than allowed. */
 class Lz4Damaged extends Error {}
 
-/** Unpacks blocks of LZ4, as Parquet's LZ4_RAW has one, to exactly `length` bytes. */
+/** Unpacks blocks of LZ4, of which Parquet's LZ4_RAW has one, to exactly `length` bytes. */
 export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array {
   const out = new Uint8Array(length);
   if (unpackInto(packed, out, 0) !== length) throw new Lz4Damaged();
   return out;
 }
 
-/** Unpacks the older LZ4: blocks with the lengths of both before each, or a block alone. */
+/** Unpacks the older LZ4 format: blocks preceded by their packed and unpacked lengths, or a block alone. */
 export function unpackLz4(packed: Uint8Array, length: number): Uint8Array {
   const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
   const out = new Uint8Array(length);
@@ -27,7 +27,7 @@ export function unpackLz4(packed: Uint8Array, length: number): Uint8Array {
   return unpackLz4Block(packed, length);
 }
 
-/** @returns the end of the unpacked bytes; -1 where the block cannot be unpacked */
+/** Unpacks a block into a buffer. @returns the end of the unpacked bytes; -1 if the block cannot be unpacked */
 function unpackInto(packed: Uint8Array, out: Uint8Array, from: number): number {
   let end = from;
   for (let at = 0; at < packed.length; ) {
@@ -39,13 +39,13 @@ function unpackInto(packed: Uint8Array, out: Uint8Array, from: number): number {
     at += literals;
     end += literals;
     if (at >= packed.length) return end;
-    const back = (packed[at] as number) | ((packed[at + 1] ?? 0) << 8);
+    const distance = (packed[at] as number) | ((packed[at + 1] ?? 0) << 8);
     at += 2;
     let length = token & 15;
     if (length === 15) for (let byte = 255; byte === 255; length += byte) byte = packed[at++] ?? 0;
     length += 4;
-    if (back === 0 || back > end - from || length > out.length - end) return -1;
-    for (const stop = end + length; end < stop; end++) out[end] = out[end - back] as number;
+    if (distance === 0 || distance > end - from || length > out.length - end) return -1;
+    for (const stop = end + length; end < stop; end++) out[end] = out[end - distance] as number;
   }
   return end;
 }

@@ -8,28 +8,28 @@ import { snappyUncompress } from 'hyparquet/src/snappy.js';
 import { readVarInt } from 'hyparquet/src/thrift.js';
 import type { Leaf } from './footer.ts';
 import { unpackLz4, unpackLz4Block } from './lz4.ts';
-import { guarded, ParquetProblem } from './problem.ts';
+import { callGuarded, ParquetProblem } from './problem.ts';
 
-/** A page is held in memory as a whole. */
+/** Maximum size of a page, which is held in memory as a whole. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
-/** Values of a page, nulls included. */
+/** Maximum number of values of a page, nulls included. */
 export const MAX_PAGE_VALUES = 2 ** 20;
 const MAX_MINIBLOCKS = 4096;
 
-/** The header of a page, and how many bytes it takes. */
-export interface FoundHeader {
+/** Header of a page, and the number of its bytes. */
+export interface SizedHeader {
   header: PageHeader;
   length: number;
 }
 
-/** Reads the header of a page. @throws any error, where the bytes do not hold all of it */
-export function headerAt(bytes: Uint8Array): FoundHeader {
+/** Reads the header of a page. @throws any error if the bytes do not hold all of it */
+export function readHeader(bytes: Uint8Array): SizedHeader {
   const reader = createReader(bytes);
   const header = parquetHeader(reader);
   return { header, length: reader.offset };
 }
 
-/** @throws ParquetProblem for a page that is too large to be made, or whose header is contradictory */
+/** Checks the header of a page. @throws ParquetProblem if the page is too large to unpack, or its header is contradictory */
 export function checkHeader(header: PageHeader, column: string): void {
   const { compressed_page_size: packed, uncompressed_page_size: unpacked } = header;
   const data = header.data_page_header ?? header.data_page_header_v2 ?? header.dictionary_page_header;
@@ -42,13 +42,13 @@ export function checkHeader(header: PageHeader, column: string): void {
   const second = header.data_page_header_v2;
   if (!second) return;
   const levels = second.definition_levels_byte_length + second.repetition_levels_byte_length;
-  const isWhole = [
+  const isConsistent = [
     second.num_nulls,
     second.num_rows,
     second.definition_levels_byte_length,
     second.repetition_levels_byte_length,
   ].every(isCount);
-  if (!isWhole || second.num_nulls > second.num_values || levels > packed || levels > unpacked)
+  if (!isConsistent || second.num_nulls > second.num_values || levels > packed || levels > unpacked)
     throw new ParquetProblem('damaged', column);
 }
 
@@ -68,7 +68,7 @@ const CODECS: Record<string, Unpack> = {
   LZ4_RAW: unpackLz4Block,
 };
 
-function unpacked(packed: Uint8Array, length: number, codec: string, column: string): Uint8Array {
+function unpackPage(packed: Uint8Array, length: number, codec: string, column: string): Uint8Array {
   const unpack = Object.hasOwn(CODECS, codec) ? CODECS[codec] : undefined;
   if (!unpack) throw new ParquetProblem('codec', column, codec);
   if (length === 0) return new Uint8Array();
@@ -77,21 +77,21 @@ function unpacked(packed: Uint8Array, length: number, codec: string, column: str
   return bytes;
 }
 
-/** The levels and values of a page as they lie in it; of a page with a dictionary, places in that. */
+/** Levels and values of a page as stored; of a page with a dictionary, indexes in the dictionary. */
 export interface Page {
-  /** Empty where all values are there. */
+  /** Definition levels; empty if all values are present. */
   definitions: ArrayLike<number>;
-  /** Empty where nothing repeats. */
+  /** Repetition levels; empty if nothing repeats. */
   repetitions: ArrayLike<number>;
   values: ArrayLike<unknown>;
-  /** Levels: values and nulls. */
+  /** Number of levels: values and nulls. */
   count: number;
-  byDictionary: boolean;
+  usesDictionary: boolean;
 }
 
 /** Unpacks and reads a page of values. @param bytes the page without its header */
 export const readPage = (bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: string, column: string): Page =>
-  guarded(() => decodePage(bytes, header, leaf, codec, column), column);
+  callGuarded(() => decodePage(bytes, header, leaf, codec, column), column);
 
 function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: string, column: string): Page {
   const { element, path: schemaPath, defined, repeated } = leaf;
@@ -105,33 +105,40 @@ function decodePage(bytes: Uint8Array, header: PageHeader, leaf: Leaf, codec: st
   let definitions: ArrayLike<number>;
   let repetitions: ArrayLike<number>;
   if (first) {
-    const page = unpacked(bytes, size, codec, column);
+    const page = unpackPage(bytes, size, codec, column);
     let at = 0;
-    let filled = count;
-    for (const most of [repeated, defined]) if (most > 0) ({ at, filled } = checkLevels(page, at, most, count));
-    checkValues(page, at, first.encoding, type, defined > 0 ? filled : count, column);
-    const read = readDataPage(page, first, { type, element, schemaPath } as never);
-    ({ dataPage: values, repetitionLevels: repetitions } = read);
-    definitions = read.definitionLevels ?? [];
+    let filledCount = count;
+    for (const maxLevel of [repeated, defined])
+      if (maxLevel > 0) ({ at, filled: filledCount } = checkLevels(page, at, maxLevel, count));
+    checkValues(page, at, first.encoding, type, defined > 0 ? filledCount : count, column);
+    const pageData = readDataPage(page, first, { type, element, schemaPath } as never);
+    ({ dataPage: values, repetitionLevels: repetitions } = pageData);
+    definitions = pageData.definitionLevels ?? [];
   } else {
     const page = second as NonNullable<typeof second>;
     const levels = page.repetition_levels_byte_length + page.definition_levels_byte_length;
     const packed = bytes.subarray(levels);
-    const own = page.is_compressed ? unpacked(packed, size - levels, codec, column) : packed;
-    const whole = new Uint8Array(levels + own.length);
-    whole.set(bytes.subarray(0, levels));
-    whole.set(own, levels);
-    const split = page.repetition_levels_byte_length;
-    if (repeated > 0) checkRuns(whole, 0, split, countBits(repeated), count, repeated);
-    const filled = defined > 0 ? checkRuns(whole, split, levels, countBits(defined), count, defined) : count;
-    if (filled !== count - page.num_nulls) throw new ParquetProblem('damaged', column);
-    checkValues(whole, levels, page.encoding, type, filled, column);
-    const plain = { ...header, data_page_header_v2: { ...page, is_compressed: false } };
-    const read = readDataPageV2(whole, plain, { type, element, schemaPath, codec: 'UNCOMPRESSED' } as never);
-    ({ dataPage: values, repetitionLevels: repetitions } = read);
-    definitions = read.definitionLevels ?? [];
+    const valueBytes = page.is_compressed ? unpackPage(packed, size - levels, codec, column) : packed;
+    const wholePage = new Uint8Array(levels + valueBytes.length);
+    wholePage.set(bytes.subarray(0, levels));
+    wholePage.set(valueBytes, levels);
+    const repetitionLength = page.repetition_levels_byte_length;
+    if (repeated > 0) checkRuns(wholePage, 0, repetitionLength, countBits(repeated), count, repeated);
+    const valueCount =
+      defined > 0 ? checkRuns(wholePage, repetitionLength, levels, countBits(defined), count, defined) : count;
+    if (valueCount !== count - page.num_nulls) throw new ParquetProblem('damaged', column);
+    checkValues(wholePage, levels, page.encoding, type, valueCount, column);
+    const plainHeader = { ...header, data_page_header_v2: { ...page, is_compressed: false } };
+    const pageResult = readDataPageV2(wholePage, plainHeader, {
+      type,
+      element,
+      schemaPath,
+      codec: 'UNCOMPRESSED',
+    } as never);
+    ({ dataPage: values, repetitionLevels: repetitions } = pageResult);
+    definitions = pageResult.definitionLevels ?? [];
   }
-  return { definitions, repetitions, values, count, byDictionary: data.encoding.endsWith('_DICTIONARY') };
+  return { definitions, repetitions, values, count, usesDictionary: data.encoding.endsWith('_DICTIONARY') };
 }
 
 /** Unpacks and reads the values of a dictionary. */
@@ -142,8 +149,8 @@ export const readDictionary = (
   codec: string,
   column: string,
 ): ArrayLike<unknown> =>
-  guarded(() => {
-    const page = unpacked(bytes, Number(header.uncompressed_page_size), codec, column);
+  callGuarded(() => {
+    const page = unpackPage(bytes, Number(header.uncompressed_page_size), codec, column);
     const count = header.dictionary_page_header?.num_values ?? 0;
     return readPlain(createReader(page), element.type as never, count, element.type_length);
   }, column);
@@ -153,21 +160,28 @@ const createReader = (bytes: Uint8Array) => ({
   offset: 0,
 });
 
-const countBits = (most: number): number => 32 - Math.clz32(most);
+const countBits = (maxLevel: number): number => 32 - Math.clz32(maxLevel);
 
-/** Levels of the first version of pages stand behind their length. @returns where they end, and how many are the highest */
-function checkLevels(bytes: Uint8Array, at: number, most: number, count: number): { at: number; filled: number } {
+/** Checks the levels of a version 1 page, which follow their length. @returns their end, and how many are the highest */
+function checkLevels(bytes: Uint8Array, at: number, maxLevel: number, count: number): { at: number; filled: number } {
   const end = at + 4 + createReader(bytes).view.getUint32(at, true);
   if (end > bytes.length) throw new ParquetProblem('damaged');
-  return { at: end, filled: checkRuns(bytes, at + 4, end, countBits(most), count, most) };
+  return { at: end, filled: checkRuns(bytes, at + 4, end, countBits(maxLevel), count, maxLevel) };
 }
 
-/** A run may claim two thousand million values. @returns how many of the page's values are `most` */
-function checkRuns(bytes: Uint8Array, start: number, end: number, width: number, count: number, most = -1): number {
+/** Checks runs, of which one may claim two thousand million values. @returns how many of the page's values are `highestLevel` */
+function checkRuns(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  width: number,
+  count: number,
+  highestLevel = -1,
+): number {
   const reader = createReader(bytes);
   reader.offset = start;
-  let found = 0;
-  for (let seen = 0; seen < count; ) {
+  let foundCount = 0;
+  for (let seenCount = 0; seenCount < count; ) {
     if (reader.offset >= end) throw new ParquetProblem('damaged');
     const header = readVarInt(reader) >>> 0;
     const run = header >>> 1;
@@ -175,29 +189,30 @@ function checkRuns(bytes: Uint8Array, start: number, end: number, width: number,
     if (header & 1) {
       if (run > count) throw new ParquetProblem('damaged');
       reader.offset += run * width;
-      const values = Math.min(run * 8, count - seen);
-      if (most >= 0) for (let at = 0; at < values; at++) if (bitsAt(bytes, from, at * width, width) === most) found++;
-      seen += values;
+      const values = Math.min(run * 8, count - seenCount);
+      if (highestLevel >= 0)
+        for (let at = 0; at < values; at++) if (readBits(bytes, from, at * width, width) === highestLevel) foundCount++;
+      seenCount += values;
     } else {
-      if (run > count - seen) throw new ParquetProblem('damaged');
+      if (run > count - seenCount) throw new ParquetProblem('damaged');
       reader.offset += (width + 7) >> 3;
-      if (most >= 0 && bitsAt(bytes, from, 0, width) === most) found += run;
-      seen += run;
+      if (highestLevel >= 0 && readBits(bytes, from, 0, width) === highestLevel) foundCount += run;
+      seenCount += run;
     }
   }
-  return found;
+  return foundCount;
 }
 
-function bitsAt(bytes: Uint8Array, from: number, start: number, width: number): number {
+function readBits(bytes: Uint8Array, from: number, start: number, width: number): number {
   let value = 0;
   for (let bit = 0; bit < width; bit++) {
-    const place = start + bit;
-    value |= (((bytes[from + (place >> 3)] ?? 0) >> (place & 7)) & 1) << bit;
+    const bitOffset = start + bit;
+    value |= (((bytes[from + (bitOffset >> 3)] ?? 0) >> (bitOffset & 7)) & 1) << bit;
   }
   return value;
 }
 
-/** Checks the claims of a page about its values against its bytes. */
+/** Checks the page's claims about its values against its bytes. */
 function checkValues(
   bytes: Uint8Array,
   at: number,
@@ -218,7 +233,7 @@ function checkValues(
       return;
     case 'PLAIN_DICTIONARY':
     case 'RLE_DICTIONARY':
-      if (count > 0) checkRuns(bytes, at + 1, bytes.length, checkedWidth(bytes[at]), count);
+      if (count > 0) checkRuns(bytes, at + 1, bytes.length, readCheckedWidth(bytes[at]), count);
       return;
     case 'DELTA_BINARY_PACKED':
     case 'DELTA_LENGTH_BYTE_ARRAY':
@@ -226,20 +241,21 @@ function checkValues(
       return;
     case 'DELTA_BYTE_ARRAY': {
       if (at >= bytes.length) return;
-      const own = checkDelta(reader, count);
+      const claimedCount = checkDelta(reader, count);
       reader.offset = at;
-      const prefixes = new Int32Array(own);
-      deltaBinaryUnpack(reader, own, prefixes);
+      const prefixes = new Int32Array(claimedCount);
+      deltaBinaryUnpack(reader, claimedCount, prefixes);
       checkDelta({ ...reader }, count);
       // Each value begins with bytes of the one before: together they may be much more than the page.
       let sum = bytes.length;
-      let most = 0;
+      let longestPrefix = 0;
       for (const prefix of prefixes) {
         if (prefix < 0) throw new ParquetProblem('damaged', column);
         sum += prefix;
-        most = Math.max(most, prefix);
+        longestPrefix = Math.max(longestPrefix, prefix);
       }
-      if (most > MAX_PAGE_BYTES || sum > 2 * MAX_PAGE_BYTES) throw new ParquetProblem('page_too_large', column);
+      if (longestPrefix > MAX_PAGE_BYTES || sum > 2 * MAX_PAGE_BYTES)
+        throw new ParquetProblem('page_too_large', column);
       return;
     }
     default:
@@ -247,7 +263,7 @@ function checkValues(
   }
 }
 
-function checkedWidth(width = 255): number {
+function readCheckedWidth(width = 255): number {
   if (width > 32) throw new ParquetProblem('damaged');
   return width;
 }
@@ -256,8 +272,8 @@ function checkedWidth(width = 255): number {
 function checkDelta(reader: ReturnType<typeof createReader>, count: number): number {
   const block = readVarInt(reader);
   const miniblocks = readVarInt(reader);
-  const own = readVarInt(reader);
-  const isWhole = block > 0 && miniblocks > 0 && miniblocks <= MAX_MINIBLOCKS && block % miniblocks === 0;
-  if (!isWhole || own < 0 || own > count) throw new ParquetProblem('damaged');
-  return own;
+  const claimedCount = readVarInt(reader);
+  const isConsistent = block > 0 && miniblocks > 0 && miniblocks <= MAX_MINIBLOCKS && block % miniblocks === 0;
+  if (!isConsistent || claimedCount < 0 || claimedCount > count) throw new ParquetProblem('damaged');
+  return claimedCount;
 }

@@ -1,4 +1,4 @@
-/** Why a Parquet file cannot be read. */
+/** Reason why a Parquet file cannot be read. */
 export type ParquetFault =
   | 'not_parquet'
   | 'damaged'
@@ -14,10 +14,10 @@ export type ParquetFault =
   | 'nul'
   | 'not_utf8';
 
-/** A Parquet file that cannot be read. */
+/** Error thrown for a Parquet file that cannot be read. */
 export class ParquetProblem extends Error {
   readonly fault: ParquetFault;
-  /** The column of the fault, or other details of it. */
+  /** Column of the fault, or other details of it. */
   readonly column: string | undefined;
   readonly detail: string | undefined;
 
@@ -30,8 +30,8 @@ export class ParquetProblem extends Error {
   }
 }
 
-/** Calls a library function on untrusted bytes: reports any error of it as a damaged file. */
-export function guarded<T>(work: () => T, column?: string): T {
+/** Calls a library function on untrusted bytes: reports every error of it as a damaged file. */
+export function callGuarded<T>(work: () => T, column?: string): T {
   try {
     return work();
   } catch (error) {

@@ -1,6 +1,6 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 
-/** The type of a column's values in a file, and so in `ParquetValue`. */
+/** Type of a column's values in a file, and in `ParquetValue`. */
 export type ParquetType = 'text' | 'integer' | 'boolean' | 'date' | 'datetime' | { scale: number };
 
 export interface ParquetColumn {
@@ -9,16 +9,16 @@ export interface ParquetColumn {
   nullable: boolean;
 }
 
-/** Whole numbers, microseconds of UTC since 1970 and decimals without their point as bigint; days as number. */
+/** Value of a cell: whole numbers, microseconds of UTC since 1970 and decimals without their point as bigint; days as number. */
 export type ParquetValue = string | bigint | number | boolean | null;
 
-/** The digits of a decimal: as many as all readers take. */
+/** Digits of a decimal: as many as all readers support. */
 export const DECIMAL_DIGITS = 38;
 const DECIMAL_BYTES = 16;
-/** The parts of a file, each a column of some rows. The place of each is kept until the end, some 500 bytes. */
+/** Maximum number of parts of a file, each a column of some rows. Each part's position takes some 500 bytes until the end. */
 export const MAX_PARTS = 50_000;
-/** The parts of a file that need not be the only one. */
-const ENOUGH_PARTS = 10_000;
+/** Number of parts after which further rows had better go into another file. */
+const PREFERRED_MAX_PARTS = 10_000;
 
 /** Writes a Parquet file, some rows at a time: each call returns the bytes that are ready. */
 export class ParquetFile {
@@ -38,12 +38,12 @@ export class ParquetFile {
     });
   }
 
-  /** Whether further rows had better go into another file. */
+  /** True if further rows had better go into another file. */
   get isFull(): boolean {
-    return this.#parts >= ENOUGH_PARTS;
+    return this.#parts >= PREFERRED_MAX_PARTS;
   }
 
-  /** The beginning of the file, or more rows as one group: the values of each column. */
+  /** Writes the beginning of the file, or more rows as one group: the values of each column. */
   write(values: ParquetValue[][] = []): Uint8Array<ArrayBuffer> {
     const rows = values[0]?.length ?? 0;
     if (rows > 0) {
@@ -55,7 +55,7 @@ export class ParquetFile {
     return this.#bytes.drain();
   }
 
-  /** The end of the file. */
+  /** Writes the end of the file. */
   end(): Uint8Array<ArrayBuffer> {
     this.#file.finish();
     return this.#bytes.drain();

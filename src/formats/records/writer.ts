@@ -2,10 +2,10 @@ const COMMA = 44;
 const QUOTE = 34;
 const LINE_FEED = 10;
 
-/** The text of one record. */
+/** Maximum number of bytes of one record's text. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
 
-/** A record becomes a longer text than {@link MAX_ROW_BYTES}. */
+/** Error thrown when a record's text is longer than {@link MAX_ROW_BYTES}. */
 export class RecordTooLong extends Error {}
 
 /** Writes records as CSV lines: texts in quotes, null as nothing. An empty line is no record, even one of nulls. */
@@ -15,7 +15,7 @@ export class RecordWriter {
   #rowStart = 0;
   #fields = 0;
 
-  /** Bytes of complete lines. */
+  /** Number of bytes of complete lines. */
   get endedBytes(): number {
     return this.#rowStart;
   }
@@ -29,15 +29,15 @@ export class RecordWriter {
   }
 
   /** Begins the next field. */
-  #next(room: number): void {
-    const needed = this.#at + room + 2;
-    if (needed > this.#out.length) this.#grow(needed);
+  #next(byteCount: number): void {
+    const neededBytes = this.#at + byteCount + 2;
+    if (neededBytes > this.#out.length) this.#grow(neededBytes);
     if (this.#fields++ > 0) this.#out[this.#at++] = COMMA;
   }
 
-  #grow(needed: number): void {
-    if (needed - this.#rowStart > MAX_ROW_BYTES) throw new RecordTooLong();
-    const larger = new Uint8Array(Math.max(needed, this.#out.length * 2));
+  #grow(neededBytes: number): void {
+    if (neededBytes - this.#rowStart > MAX_ROW_BYTES) throw new RecordTooLong();
+    const larger = new Uint8Array(Math.max(neededBytes, this.#out.length * 2));
     larger.set(this.#out.subarray(0, this.#at));
     this.#out = larger;
   }
@@ -46,7 +46,7 @@ export class RecordWriter {
     this.#next(0);
   }
 
-  /** A value without quotes. */
+  /** Writes a value without quotes. */
   writeBare(bytes: Uint8Array, start: number, end: number): void {
     this.#next(end - start);
     const out = this.#out;
@@ -55,7 +55,7 @@ export class RecordWriter {
     this.#at = at;
   }
 
-  /** A text. */
+  /** Writes a text in quotes. */
   writeQuoted(bytes: Uint8Array, start: number, end: number): void {
     this.#next((end - start) * 2 + 2);
     const out = this.#out;
@@ -76,11 +76,11 @@ export class RecordWriter {
       this.#fields = 0;
       this.writeQuoted(this.#out, 0, 0);
     }
-    this.blank();
+    this.endBlankLine();
   }
 
-  /** Ends a line; without fields, no record stands on it. */
-  blank(): void {
+  /** Ends a line without a record, unless it has fields. */
+  endBlankLine(): void {
     if (this.#at + 1 > this.#out.length) this.#grow(this.#at + 1);
     this.#out[this.#at++] = LINE_FEED;
     this.#rowStart = this.#at;

@@ -1,9 +1,9 @@
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-/** Decodes the bytes between two offsets. */
+/** Function that decodes the bytes between two offsets. */
 export type Decode = (bytes: Uint8Array, start: number, end: number) => string;
 
-/** Windows-1252 between 0x80 and 0x9F; its five undefined bytes become control characters (WHATWG). */
+/** Characters of Windows-1252 from 0x80 to 0x9F; its five undefined bytes become control characters (WHATWG). */
 const HIGH_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: false });
@@ -35,27 +35,26 @@ const decode1252: Decode = (bytes, start, end) => {
 
 const UTF8_OF_1252 = Array.from({ length: 256 }, (_, byte) => encoder.encode(decode1252(Uint8Array.of(byte), 0, 1)));
 
-/** The UTF-8 bytes of a byte of Windows-1252. */
-export const utf8Of1252 = (byte: number): Uint8Array => UTF8_OF_1252[byte] as Uint8Array;
+/** Returns the UTF-8 bytes of a byte of Windows-1252. */
+export const toUtf8Bytes = (byte: number): Uint8Array => UTF8_OF_1252[byte] as Uint8Array;
 
-/** The decoder for {@link scannableBytes} of an encoding. */
+/** Creates the decoder for {@link toScannableBytes} of an encoding. */
 export const createDecoder = (encoding: Encoding): Decode => (encoding === 'windows-1252' ? decode1252 : decodeUtf8);
 
 /**
- * Converts a block of text to bytes in which each ASCII character is one byte, so that commas and digits can be
- * searched for: UTF-8 and Windows-1252 unchanged, UTF-16 as UTF-8, up to a complete character unless the block is the
- * text's last.
- * @returns null when the block is not valid in the encoding
+ * Converts a block of text to bytes in which each ASCII character is one byte, so that commas and digits can be searched for:
+ * UTF-8 and Windows-1252 unchanged, UTF-16 as UTF-8, up to a complete character unless the block is the text's last. @returns
+ * null when the block is not valid in the encoding
  */
-export function scannableBytes(block: Uint8Array, encoding: Encoding, isLast: boolean): Uint8Array | null {
+export function toScannableBytes(block: Uint8Array, encoding: Encoding, isLast: boolean): Uint8Array | null {
   if (encoding === 'utf-8' || encoding === 'windows-1252') return block;
   let length = block.length & ~1;
   const units = block.slice(0, length);
   if (encoding === 'utf-16be') {
     for (let index = 0; index < length; index += 2) {
-      const high = units[index] as number;
+      const lastUnit = units[index] as number;
       units[index] = units[index + 1] as number;
-      units[index + 1] = high;
+      units[index + 1] = lastUnit;
     }
   }
   if (!isLast && length >= 2 && ((units[length - 1] as number) & 0xfc) === 0xd8) length -= 2;
@@ -67,8 +66,8 @@ export function scannableBytes(block: Uint8Array, encoding: Encoding, isLast: bo
   }
 }
 
-/** The number of bytes in the text that the first `length` bytes of its {@link scannableBytes} stand for. */
-export function encodedLength(scannable: Uint8Array, length: number, encoding: Encoding): number {
+/** Returns the number of bytes of the text that the first `length` bytes of its {@link toScannableBytes} stand for. */
+export function measureEncodedLength(scannable: Uint8Array, length: number, encoding: Encoding): number {
   if (encoding === 'utf-8' || encoding === 'windows-1252') return length;
   return utf8.decode(scannable.subarray(0, length)).length * 2;
 }

@@ -1,8 +1,8 @@
-import { createDecoder, type Encoding, scannableBytes } from './decode.ts';
+import { createDecoder, type Encoding, toScannableBytes } from './decode.ts';
 
 const strictUtf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
-function byteOrderMark(bytes: Uint8Array): { encoding: Encoding; length: number } | null {
+function findByteOrderMark(bytes: Uint8Array): { encoding: Encoding; length: number } | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: 'utf-8', length: 3 };
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: 'utf-16le', length: 2 };
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: 'utf-16be', length: 2 };
@@ -10,7 +10,7 @@ function byteOrderMark(bytes: Uint8Array): { encoding: Encoding; length: number 
 }
 
 /** Recognizes UTF-16 without a byte order mark: nearly every second byte of Western text is zero. */
-function utf16ByZeros(bytes: Uint8Array): Encoding | null {
+function detectUtf16ByZeros(bytes: Uint8Array): Encoding | null {
   const length = Math.min(bytes.length & ~1, 1024);
   const zeros = [0, 0];
   for (let index = 0; index < length; index++) {
@@ -23,14 +23,14 @@ function utf16ByZeros(bytes: Uint8Array): Encoding | null {
   return null;
 }
 
-/** Guesses the encoding by the first bytes. UTF-8 is a guess until a byte contradicts it, far later: {@link isUtf8}. */
+/** Guesses the encoding by the first bytes. UTF-8 is a guess that a far later byte may contradict: {@link isUtf8}. */
 export function guessEncoding(bytes: Uint8Array): { encoding: Encoding; markLength: number } {
-  const mark = byteOrderMark(bytes);
+  const mark = findByteOrderMark(bytes);
   if (mark !== null) return { encoding: mark.encoding, markLength: mark.length };
-  return { encoding: utf16ByZeros(bytes) ?? 'utf-8', markLength: 0 };
+  return { encoding: detectUtf16ByZeros(bytes) ?? 'utf-8', markLength: 0 };
 }
 
-/** Whether any byte is outside ASCII. Reads four bytes at a time. */
+/** Returns true if any byte is outside ASCII. Reads four bytes at a time. */
 export function hasHighBytes(bytes: Uint8Array): boolean {
   let index = 0;
   while (index < bytes.length && ((bytes.byteOffset + index) & 3) !== 0) {
@@ -47,7 +47,7 @@ export function hasHighBytes(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** Whether the bytes are valid UTF-8. Unless they are the text's last, a character may be cut off at their end. */
+/** Returns true if the bytes are valid UTF-8. Unless they are the text's last, a character may be cut off at their end. */
 export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
   let end = bytes.length;
   if (!isLast) {
@@ -70,24 +70,25 @@ export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
   }
 }
 
-const UNDEFINED_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
+const UNDEFINED_1252_BYTES = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
-/** Whether some bytes are undefined in Windows-1252. */
-export const hasUndefined1252 = (bytes: Uint8Array): boolean => UNDEFINED_1252.some((byte) => bytes.includes(byte));
+/** Returns true if some bytes are undefined in Windows-1252. */
+export const hasUndefined1252 = (bytes: Uint8Array): boolean =>
+  UNDEFINED_1252_BYTES.some((byte) => bytes.includes(byte));
 
-/** Returns the text before the first bytes that are not in the encoding, as {@link scannableBytes}. */
+/** Returns the text before the first bytes that are not in the encoding, as {@link toScannableBytes}. */
 export function takeReadable(bytes: Uint8Array, encoding: Encoding): Uint8Array {
-  const read = (end: number) => {
-    const text = scannableBytes(bytes.subarray(0, end), encoding, false);
+  const readUntil = (end: number) => {
+    const text = toScannableBytes(bytes.subarray(0, end), encoding, false);
     return text === null || (encoding === 'utf-8' && !isUtf8(text, false)) ? null : text;
   };
   let text: Uint8Array = new Uint8Array();
   for (let from = 0, to = bytes.length; from < to; ) {
     const middle = (from + to + 1) >> 1;
-    const readable = read(middle);
-    if (readable === null) to = middle - 1;
+    const readableText = readUntil(middle);
+    if (readableText === null) to = middle - 1;
     else {
-      text = readable;
+      text = readableText;
       from = middle;
     }
   }
@@ -106,7 +107,7 @@ export function countLineEnds(bytes: Uint8Array, end: number): number {
 /** Decodes a whole text: in the encoding of its byte order mark, else as UTF-8, else as Windows-1252. */
 export function decodeWhole(bytes: Uint8Array): string {
   try {
-    const { encoding } = byteOrderMark(bytes) ?? { encoding: 'utf-8' };
+    const { encoding } = findByteOrderMark(bytes) ?? { encoding: 'utf-8' };
     return new TextDecoder(encoding, { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
     return createDecoder('windows-1252')(bytes, 0, bytes.length);

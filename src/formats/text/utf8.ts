@@ -1,20 +1,23 @@
 import { concatBytes } from '../../kernel/bytes.ts';
-import { type Encoding, utf8Of1252 } from './decode.ts';
+import { type Encoding, toUtf8Bytes } from './decode.ts';
 import { hasHighBytes } from './detect.ts';
 
-/** Turns the next piece of a text into UTF-8, as far as its characters are whole. @throws TypeError for wrong bytes */
+/**
+ * Function that converts the next piece of a text to UTF-8, up to its last complete character. @throws TypeError for invalid
+ * bytes
+ */
 export type Recode = (piece: Uint8Array, isLast: boolean) => Uint8Array;
 
 const encoder = new TextEncoder();
 
-/** Turns a text in an encoding, without its byte order mark, into UTF-8, piece by piece. */
+/** Creates a function that converts a text of an encoding, without its byte order mark, to UTF-8 piece by piece. */
 export function createRecoder(encoding: Encoding): Recode {
-  if (encoding === 'utf-8') return fromUtf8();
-  return encoding === 'windows-1252' ? from1252 : fromUtf16(encoding === 'utf-16be');
+  if (encoding === 'utf-8') return createUtf8Check();
+  return encoding === 'windows-1252' ? recode1252 : createUtf16Recoder(encoding === 'utf-16be');
 }
 
-/** Passes the bytes on, and refuses those that are not UTF-8. */
-function fromUtf8(): Recode {
+/** Creates a function that passes the bytes on, and refuses bytes that are not UTF-8. */
+function createUtf8Check(): Recode {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let isOpen = false;
   return (piece, isLast) => {
@@ -25,35 +28,35 @@ function fromUtf8(): Recode {
   };
 }
 
-function fromUtf16(isBigEndian: boolean): Recode {
+function createUtf16Recoder(isBigEndian: boolean): Recode {
   const decoder = new TextDecoder('utf-16le', { fatal: true, ignoreBOM: true });
-  let odd = new Uint8Array();
+  let leftoverByte = new Uint8Array();
   return (piece, isLast) => {
-    const all = concatBytes([odd, piece]);
-    const length = isLast ? all.length : all.length & ~1;
-    odd = all.slice(length);
-    const units = all.subarray(0, length);
+    const allBytes = concatBytes([leftoverByte, piece]);
+    const length = isLast ? allBytes.length : allBytes.length & ~1;
+    leftoverByte = allBytes.slice(length);
+    const units = allBytes.subarray(0, length);
     if (isBigEndian) {
       for (let at = 0; at + 1 < length; at += 2) {
-        const high = units[at] as number;
+        const lastUnit = units[at] as number;
         units[at] = units[at + 1] as number;
-        units[at + 1] = high;
+        units[at + 1] = lastUnit;
       }
     }
     return encoder.encode(decoder.decode(units, { stream: !isLast }));
   };
 }
 
-function from1252(piece: Uint8Array): Uint8Array {
+function recode1252(piece: Uint8Array): Uint8Array {
   const out = new Uint8Array(piece.length * 3);
   let length = 0;
   for (const byte of piece) {
     if (byte < 0x80) out[length++] = byte;
-    else for (const part of utf8Of1252(byte)) out[length++] = part;
+    else for (const part of toUtf8Bytes(byte)) out[length++] = part;
   }
   return out.subarray(0, length);
 }
 
-/** Whether an encoding's name in a document means Windows-1252; Latin-1 is read as a subset of it. */
-export const isWestern = (name: string): boolean =>
+/** Returns true if an encoding's name in a document means Windows-1252; Latin-1 is read as a subset of it. */
+export const isWesternName = (name: string): boolean =>
   /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252)$/.test(name.toLowerCase());

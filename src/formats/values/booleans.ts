@@ -1,7 +1,7 @@
 import type { Decode } from '../text/decode.ts';
 import { S_N, SIM_NAO, T_F, TRUE_FALSE, V_F, VERDADEIRO_FALSO, Y_N, YES_NO } from './forms.ts';
 
-/** The boolean words in lower case: the forms of each, and whether it means true. */
+/** Boolean words in lower case, with the forms of each and the value it means. */
 const BOOLEAN_WORDS: Record<string, [forms: number, says: boolean]> = {
   true: [TRUE_FALSE, true],
   false: [TRUE_FALSE, false],
@@ -24,12 +24,12 @@ const BOOLEAN_WORDS: Record<string, [forms: number, says: boolean]> = {
 const MAX_WORD_BYTES = 10;
 
 /** Looks up a boolean word (any case, trimmed); undefined for any other word. */
-function booleanWord(word: string): [forms: number, says: boolean] | undefined {
+function findBooleanWord(word: string): [forms: number, says: boolean] | undefined {
   const lower = word.normalize('NFC').toLowerCase();
   return Object.hasOwn(BOOLEAN_WORDS, lower) ? BOOLEAN_WORDS[lower] : undefined;
 }
 
-/** The words of ASCII letters, five bits a letter, so that most values are looked up without making a string. */
+/** Words of ASCII letters, packed five bits a letter, so that most values are looked up without making a string. */
 const PACKED_WORDS = new Map<number, [forms: number, says: boolean]>();
 for (const [word, meaning] of Object.entries(BOOLEAN_WORDS)) {
   const bytes = new TextEncoder().encode(word);
@@ -37,7 +37,7 @@ for (const [word, meaning] of Object.entries(BOOLEAN_WORDS)) {
   if (key > 0) PACKED_WORDS.set(key, meaning);
 }
 
-/** A word's ASCII letters as one number, in either case; 0 for another ASCII byte, -1 for a byte beyond ASCII. */
+/** Packs a word's ASCII letters into one number, in either case; 0 for another ASCII byte, -1 for a byte beyond ASCII. */
 function packWord(bytes: Uint8Array, start: number, end: number): number {
   let key = 0;
   for (let index = start; index < end; index++) {
@@ -50,8 +50,8 @@ function packWord(bytes: Uint8Array, start: number, end: number): number {
   return key;
 }
 
-/** Looks up the trimmed boolean word between two offsets, as {@link booleanWord} does. */
-export function booleanAt(
+/** Looks up the trimmed boolean word between two offsets, as {@link findBooleanWord} does. */
+export function findBooleanAt(
   bytes: Uint8Array,
   from: number,
   to: number,
@@ -59,5 +59,5 @@ export function booleanAt(
 ): [forms: number, says: boolean] | undefined {
   if (to - from > MAX_WORD_BYTES) return undefined;
   const key = packWord(bytes, from, to);
-  return key < 0 ? booleanWord(decode(bytes, from, to)) : PACKED_WORDS.get(key);
+  return key < 0 ? findBooleanWord(decode(bytes, from, to)) : PACKED_WORDS.get(key);
 }

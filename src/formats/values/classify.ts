@@ -1,21 +1,21 @@
 import type { Decode } from '../text/decode.ts';
-import { booleanAt } from './booleans.ts';
-import { dateForms, dateTraits } from './dates.ts';
-import { BLANK, HAS_FALSE, HAS_TRUE, HAS_WIDE_SPACE, TELEPHONE } from './forms.ts';
-import { isCode, isDigit, isTelephone, numberForms } from './numbers.ts';
+import { findBooleanAt } from './booleans.ts';
+import { dateTraits, findDateForms } from './dates.ts';
+import { BLANK_FORM, HAS_FALSE, HAS_TRUE, HAS_WIDE_SPACE, TELEPHONE } from './forms.ts';
+import { findNumberForms, isDigit, isProductCode, isTelephone } from './numbers.ts';
 
-/** The traits (`HAS_…`) of the value last given to {@link classify}. */
+/** Traits (`HAS_…`) of the value that {@link classify} received last. */
 export let valueTraits = 0;
 
-function wordForms(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
-  const found = booleanAt(bytes, from, to, decode);
-  if (found === undefined) return 0;
-  valueTraits |= found[1] ? HAS_TRUE : HAS_FALSE;
-  return found[0];
+function findWordForms(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
+  const foundWord = findBooleanAt(bytes, from, to, decode);
+  if (foundWord === undefined) return 0;
+  valueTraits |= foundWord[1] ? HAS_TRUE : HAS_FALSE;
+  return foundWord[0];
 }
 
 /**
- * Returns the forms in which the value between `start` and `end` can be read (forms.ts): 0 for text, {@link BLANK} for
+ * Returns the forms in which the value between `start` and `end` can be read (forms.ts): 0 for text, {@link BLANK_FORM} for
  * spaces alone. Sets {@link valueTraits}. Works on bytes: making strings of a million rows costs more than all the rest.
  */
 export function classify(bytes: Uint8Array, start: number, end: number, decode: Decode): number {
@@ -23,25 +23,25 @@ export function classify(bytes: Uint8Array, start: number, end: number, decode: 
   let from = start;
   let to = end;
   while (from < to && isSpace(bytes[from] as number)) from++;
-  if (from === to) return BLANK;
+  if (from === to) return BLANK_FORM;
   while (isSpace(bytes[to - 1] as number)) to--;
   const first = bytes[from] as number;
   if (first >= 128 || (bytes[to - 1] as number) >= 128) return classifyWide(bytes, from, to, decode);
   if (first >= 48 && first <= 57) {
-    const number = numberForms(bytes, from, to);
-    if (number !== 0) return isDigit(bytes[to - 1]) && isCode(bytes, from, to) ? 0 : number;
-    const date = dateForms(bytes, from, to);
+    const number = findNumberForms(bytes, from, to);
+    if (number !== 0) return isDigit(bytes[to - 1]) && isProductCode(bytes, from, to) ? 0 : number;
+    const date = findDateForms(bytes, from, to);
     if (date !== 0) valueTraits = dateTraits;
     return date;
   }
   if (first >= 43 && first <= 46) {
-    const number = numberForms(bytes, from, to);
+    const number = findNumberForms(bytes, from, to);
     return number !== 0 && isTelephone(bytes, from, to) ? number | TELEPHONE : number;
   }
-  return wordForms(bytes, from, to, decode);
+  return findWordForms(bytes, from, to, decode);
 }
 
-/** Classifies a value with an end beyond ASCII, which no form has: a text, unless Unicode's spaces are around it. */
+/** Classifies a value that begins or ends beyond ASCII, which no form does: a text, unless Unicode's spaces are around it. */
 function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
   if (to - from > 128) return 0;
   const value = decode(bytes, from, to);
@@ -55,21 +55,21 @@ function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decod
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** {@link classify} for a string. */
+/** Classifies a string, as {@link classify} does bytes. */
 function classifyString(value: string): number {
   const bytes = encoder.encode(value);
   return classify(bytes, 0, bytes.length, (piece, start, end) => decoder.decode(piece.subarray(start, end)));
 }
 
-/** Whether there are only spaces between `start` and `end`, so that {@link classify} returns {@link BLANK}. */
+/** Returns true if there are only spaces between `start` and `end`, so that {@link classify} returns {@link BLANK_FORM}. */
 export function isBlank(bytes: Uint8Array, start: number, end: number, decode: Decode): boolean {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number;
-    if (byte >= 128) return classify(bytes, start, end, decode) === BLANK;
+    if (byte >= 128) return classify(bytes, start, end, decode) === BLANK_FORM;
     if (!isSpace(byte)) return false;
   }
   return true;
 }
 
-/** Whether a byte is a space that Postgres, too, skips around numbers and dates. */
+/** Returns true if a byte is a space that Postgres, too, skips around numbers and dates. */
 export const isSpace = (byte: number): boolean => byte === 32 || (byte >= 9 && byte <= 13);

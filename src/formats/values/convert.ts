@@ -1,7 +1,7 @@
 import { createDecoder, type Decode } from '../text/decode.ts';
-import { booleanAt } from './booleans.ts';
+import { findBooleanAt } from './booleans.ts';
 import { isSpace } from './classify.ts';
-import { CONVERSION_ROOM, type Conversion, MISFIT, NULL } from './conversion.ts';
+import { type Conversion, MAX_EXTRA_BYTES, MISFIT, NULL_RESULT } from './conversion.ts';
 import { writeDecimal, writeInteger } from './write-numbers.ts';
 import { writeTimestamp } from './write-timestamps.ts';
 
@@ -10,8 +10,8 @@ const encoder = new TextEncoder();
 /**
  * Writes the value between `start` and `end` to `out` at `at`, as text that Postgres reads for the type under any
  * `DateStyle`. Empty values and spaces alone become null. A datetime without an offset stays without one: Postgres
- * reads it in the session's `TimeZone`. `out` must have {@link CONVERSION_ROOM} bytes more than the value's length.
- * @returns where the text ends, {@link NULL} or {@link MISFIT}
+ * reads it in the session's `TimeZone`. `out` must have {@link MAX_EXTRA_BYTES} bytes more than the value's length.
+ * @returns where the text ends, {@link NULL_RESULT} or {@link MISFIT}
  */
 export function convert(
   out: Uint8Array,
@@ -25,15 +25,15 @@ export function convert(
   let from = start;
   let to = end;
   while (from < to && isSpace(bytes[from] as number)) from++;
-  if (from === to) return NULL;
+  if (from === to) return NULL_RESULT;
   while (isSpace(bytes[to - 1] as number)) to--;
   if ((bytes[from] as number) >= 128 || (bytes[to - 1] as number) >= 128) {
     const value = decode(bytes, from, to);
     const trimmed = value.trim();
-    if (trimmed === '') return NULL;
+    if (trimmed === '') return NULL_RESULT;
     if (trimmed === value) return MISFIT;
-    const inner = encoder.encode(trimmed);
-    return convert(out, at, inner, 0, inner.length, conversion, createDecoder('utf-8'));
+    const trimmedBytes = encoder.encode(trimmed);
+    return convert(out, at, trimmedBytes, 0, trimmedBytes.length, conversion, createDecoder('utf-8'));
   }
   switch (conversion.type) {
     case 'boolean':
@@ -56,7 +56,7 @@ function writeBoolean(
   decode: Decode,
 ): number {
   const digit = to - from === 1 ? (bytes[from] as number) - 48 : -1;
-  const says = digit === 0 || digit === 1 ? digit === 1 : booleanAt(bytes, from, to, decode)?.[1];
-  if (says === undefined) return MISFIT;
-  return at + encoder.encodeInto(says ? 'true' : 'false', out.subarray(at)).written;
+  const booleanValue = digit === 0 || digit === 1 ? digit === 1 : findBooleanAt(bytes, from, to, decode)?.[1];
+  if (booleanValue === undefined) return MISFIT;
+  return at + encoder.encodeInto(booleanValue ? 'true' : 'false', out.subarray(at)).written;
 }

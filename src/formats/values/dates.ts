@@ -1,59 +1,67 @@
 import { isCalendarDay } from '../../kernel/calendar.ts';
-import { dateForm, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS, HAS_T, HAS_TIME } from './forms.ts';
+import {
+  HAS_EDGE_YEAR,
+  HAS_FRACTION,
+  HAS_OFFSET,
+  HAS_SECONDS,
+  HAS_STRICT_TIME,
+  HAS_TIME,
+  makeDateForm,
+} from './forms.ts';
 
-/** The year that two digits stand for: 70 to 99 are in the 1900s (as in Postgres and POSIX). */
-export const fullYear = (twoDigits: number): number => (twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits);
+/** Expands a year of two digits: 70 to 99 are in the 1900s (as in Postgres and POSIX). */
+export const expandYear = (twoDigits: number): number => (twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits);
 
-/** The traits (`HAS_…`) of the value last given to {@link dateForms}. */
+/** Traits (`HAS_…`) of the value that {@link findDateForms} received last. */
 export let dateTraits = 0;
-/** The three numbers of that date, in their order, and the offset at which the date ends. */
+/** First number of that date (year, month or day, as written). */
 export let dateFirst = 0;
 export let dateSecond = 0;
 export let dateThird = 0;
 export let dateEnd = 0;
 
-function digit(bytes: Uint8Array, at: number, end: number): number {
+function readDigit(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end) return -1;
   const value = (bytes[at] as number) - 48;
   return value >= 0 && value <= 9 ? value : -1;
 }
 
-/** Two digits at `at`, or -1. */
-function twoDigits(bytes: Uint8Array, at: number, end: number): number {
-  const high = digit(bytes, at, end);
-  const low = digit(bytes, at + 1, end);
+/** Reads two digits at `at`, or returns -1. */
+function readTwoDigits(bytes: Uint8Array, at: number, end: number): number {
+  const high = readDigit(bytes, at, end);
+  const low = readDigit(bytes, at + 1, end);
   return high < 0 || low < 0 ? -1 : high * 10 + low;
 }
 
-/** Minutes since midnight of the time that {@link timeTraits} read, in UTC if it has an offset. */
+/** Minutes since midnight of the time that {@link readTimeTraits} read, in UTC if it has an offset. */
 let minutesOfDay = 0;
 
-/** Whether the bytes from `at` to `end` are exactly `UTC`. */
+/** Returns true if the bytes from `at` to `end` are exactly `UTC`. */
 const isUtc = (bytes: Uint8Array, at: number, end: number): boolean =>
   at + 3 === end && bytes[at] === 85 && bytes[at + 1] === 84 && bytes[at + 2] === 67;
 
-/** Whether the bytes from `at` to `end` are exactly an offset (`Z`, `±hh`, `±hhmm`, `±hh:mm`). */
+/** Returns true if the bytes from `at` to `end` are exactly an offset (`Z`, `±hh`, `±hhmm`, `±hh:mm`). */
 function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
   const sign = bytes[at] as number;
   if (sign === 90 || sign === 122) return at + 1 === end;
   if (sign !== 43 && sign !== 45) return false;
-  const hours = twoDigits(bytes, at + 1, end);
+  const hours = readTwoDigits(bytes, at + 1, end);
   if (hours < 0 || hours > 15) return false;
   const minutesAt = bytes[at + 3] === 58 ? at + 4 : at + 3;
-  const minutes = at + 3 === end ? 0 : twoDigits(bytes, minutesAt, end);
+  const minutes = at + 3 === end ? 0 : readTwoDigits(bytes, minutesAt, end);
   if (minutes < 0 || minutes > 59 || (at + 3 !== end && minutesAt + 2 !== end)) return false;
   minutesOfDay += (sign === 45 ? 1 : -1) * (hours * 60 + minutes);
   return true;
 }
 
-/** The digits of a second that Postgres keeps; further ones must be zeros, up to the second limit. */
+/** Number of fraction digits of a second that Postgres keeps; further ones must be zeros, up to `MAX_FRACTION_DIGITS`. */
 const FRACTION_DIGITS = 6;
 const MAX_FRACTION_DIGITS = 60;
 
-/** The end of the fraction's digits from `at` on; -1 when there are none, or more than can be kept. */
-function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
+/** Finds the end of the fraction's digits from `at` on; -1 if there are none, or more than can be kept. */
+function findFractionEnd(bytes: Uint8Array, at: number, end: number): number {
   let index = at;
-  for (let next = digit(bytes, index, end); next >= 0; next = digit(bytes, index, end)) {
+  for (let next = readDigit(bytes, index, end); next >= 0; next = readDigit(bytes, index, end)) {
     if (next > 0 && index - at >= FRACTION_DIGITS) return -1;
     index++;
   }
@@ -61,20 +69,20 @@ function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
 }
 
 /** Reads `hh:mm[:ss[.f]][offset| UTC]` from `at` to `end` and returns its traits (`HAS_…`), or 0 if it is not a time. */
-function timeTraits(bytes: Uint8Array, at: number, end: number): number {
-  const hours = twoDigits(bytes, at, end);
-  const minutes = bytes[at + 2] === 58 ? twoDigits(bytes, at + 3, end) : -1;
+function readTimeTraits(bytes: Uint8Array, at: number, end: number): number {
+  const hours = readTwoDigits(bytes, at, end);
+  const minutes = bytes[at + 2] === 58 ? readTwoDigits(bytes, at + 3, end) : -1;
   if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return 0;
   minutesOfDay = hours * 60 + minutes;
   let traits = HAS_TIME;
   let index = at + 5;
   if (index < end && bytes[index] === 58) {
-    const seconds = twoDigits(bytes, index + 1, end);
+    const seconds = readTwoDigits(bytes, index + 1, end);
     if (seconds < 0 || seconds > 59) return 0;
     traits |= HAS_SECONDS;
     index += 3;
     if (index < end && bytes[index] === 46) {
-      index = fractionEnd(bytes, index + 1, end);
+      index = findFractionEnd(bytes, index + 1, end);
       if (index < 0) return 0;
       traits |= HAS_FRACTION;
     }
@@ -87,17 +95,17 @@ function timeTraits(bytes: Uint8Array, at: number, end: number): number {
   return index < end && isOffset(bytes, index, end) ? traits | HAS_OFFSET : 0;
 }
 
-/** Number of digits that {@link numberAt} read. */
-let digits = 0;
+/** Number of digits that {@link readNumberAt} read. */
+let digitCount = 0;
 
-/** Reads the number of up to four digits at `at`; sets {@link digits} to their count, 0 for none or more than four. */
-function numberAt(bytes: Uint8Array, at: number, end: number): number {
+/** Reads the number of up to four digits at `at`; sets {@link digitCount} to their count, 0 for none or more than four. */
+function readNumberAt(bytes: Uint8Array, at: number, end: number): number {
   let value = 0;
-  digits = 0;
-  for (let next = digit(bytes, at, end); next >= 0; next = digit(bytes, at + digits, end)) {
+  digitCount = 0;
+  for (let next = readDigit(bytes, at, end); next >= 0; next = readDigit(bytes, at + digitCount, end)) {
     value = value * 10 + next;
-    if (++digits > 4) {
-      digits = 0;
+    if (++digitCount > 4) {
+      digitCount = 0;
       return 0;
     }
   }
@@ -107,8 +115,8 @@ function numberAt(bytes: Uint8Array, at: number, end: number): number {
 const FIRST_YEAR = 1;
 const LAST_YEAR = 9999;
 
-/** Whether a timestamp, that many minutes after its day's midnight in UTC, lies before year 1 or after year 9999. */
-function isBeyond(year: number, first: number, second: number, minutes: number): boolean {
+/** Returns true if a timestamp, that many minutes after its day's midnight in UTC, lies before year 1 or after year 9999. */
+function isOutOfRange(year: number, first: number, second: number, minutes: number): boolean {
   if (year === FIRST_YEAR) return first === 1 && second === 1 && minutes < 0;
   return first * second === 12 * 31 && minutes >= 24 * 60;
 }
@@ -118,41 +126,42 @@ function isBeyond(year: number, first: number, second: number, minutes: number):
  * Every reading that the calendar allows is a form: `01/02/2020` is day first and month first. A timestamp has none if
  * its offset moves it out of the years 1 to 9999, or if it is finer than a microsecond.
  */
-export function dateForms(bytes: Uint8Array, start: number, end: number): number {
+export function findDateForms(bytes: Uint8Array, start: number, end: number): number {
   dateTraits = 0;
-  const first = numberAt(bytes, start, end);
+  const first = readNumberAt(bytes, start, end);
   dateFirst = first;
-  const firstDigits = digits;
-  const separatorAt = start + digits;
+  const firstDigits = digitCount;
+  const separatorAt = start + digitCount;
   const separator = bytes[separatorAt] as number;
   const sign = separator === 45 ? 0 : separator === 47 ? 1 : separator === 46 ? 2 : -1;
   if (firstDigits === 0 || firstDigits === 3 || sign < 0 || separatorAt >= end) return 0;
-  const second = numberAt(bytes, separatorAt + 1, end);
-  const againAt = separatorAt + 1 + digits;
-  if (digits === 0 || digits > 2 || againAt >= end || bytes[againAt] !== separator) return 0;
-  const third = numberAt(bytes, againAt + 1, end);
-  const at = againAt + 1 + digits;
+  const second = readNumberAt(bytes, separatorAt + 1, end);
+  const secondSeparatorAt = separatorAt + 1 + digitCount;
+  if (digitCount === 0 || digitCount > 2 || secondSeparatorAt >= end || bytes[secondSeparatorAt] !== separator)
+    return 0;
+  const third = readNumberAt(bytes, secondSeparatorAt + 1, end);
+  const at = secondSeparatorAt + 1 + digitCount;
   dateSecond = second;
   dateThird = third;
   dateEnd = at;
   let forms = 0;
   let year = first;
   if (firstDigits === 4) {
-    if ((digits === 1 || digits === 2) && isCalendarDay(first, second, third)) forms = dateForm(0, sign);
-  } else if (digits === 4 || digits === 2) {
-    year = digits === 4 ? third : fullYear(third);
-    const short = digits === 4 ? 0 : 2;
-    if (isCalendarDay(year, second, first)) forms |= dateForm(1 + short, sign);
-    if (isCalendarDay(year, first, second)) forms |= dateForm(2 + short, sign);
+    if ((digitCount === 1 || digitCount === 2) && isCalendarDay(first, second, third)) forms = makeDateForm(0, sign);
+  } else if (digitCount === 4 || digitCount === 2) {
+    year = digitCount === 4 ? third : expandYear(third);
+    const yearFormOffset = digitCount === 4 ? 0 : 2;
+    if (isCalendarDay(year, second, first)) forms |= makeDateForm(1 + yearFormOffset, sign);
+    if (isCalendarDay(year, first, second)) forms |= makeDateForm(2 + yearFormOffset, sign);
   }
-  const edge = year === FIRST_YEAR || year === LAST_YEAR ? HAS_EDGE : 0;
-  dateTraits = edge;
+  const edgeTrait = year === FIRST_YEAR || year === LAST_YEAR ? HAS_EDGE_YEAR : 0;
+  dateTraits = edgeTrait;
   if (forms === 0 || at === end) return forms;
-  const gap = bytes[at] as number;
-  if (gap !== 32 && gap !== 84 && gap !== 116) return 0;
-  const seen = timeTraits(bytes, at + 1, end);
-  if (seen === 0) return 0;
-  if (edge !== 0 && isBeyond(year, firstDigits === 4 ? third : first, second, minutesOfDay)) return 0;
-  dateTraits = (gap === 32 ? seen : seen | HAS_T) | edge;
+  const separatorByte = bytes[at] as number;
+  if (separatorByte !== 32 && separatorByte !== 84 && separatorByte !== 116) return 0;
+  const foundTraits = readTimeTraits(bytes, at + 1, end);
+  if (foundTraits === 0) return 0;
+  if (edgeTrait !== 0 && isOutOfRange(year, firstDigits === 4 ? third : first, second, minutesOfDay)) return 0;
+  dateTraits = (separatorByte === 32 ? foundTraits : foundTraits | HAS_STRICT_TIME) | edgeTrait;
   return forms;
 }

@@ -1,6 +1,6 @@
 import { MISFIT } from './conversion.ts';
 import { COMMA_DECIMAL, DECIMALS, DOT_GROUPS, INTEGER, POINT_DECIMAL } from './forms.ts';
-import { isDigit, numberForms } from './numbers.ts';
+import { findNumberForms, isDigit } from './numbers.ts';
 
 const POINT = 46;
 const COMMA = 44;
@@ -29,7 +29,7 @@ export function writeDecimal(
   form: number,
 ): number {
   const end = copyNumber(out, at, bytes, from, to);
-  if (end === MISFIT || (numberForms(out, at, end) & DECIMALS & form) === 0) return MISFIT;
+  if (end === MISFIT || (findNumberForms(out, at, end) & DECIMALS & form) === 0) return MISFIT;
   if (form === POINT_DECIMAL) return end;
   const group = form === COMMA_DECIMAL ? 0 : form === DOT_GROUPS ? POINT : COMMA;
   let next = at;
@@ -49,15 +49,15 @@ export function writeInteger(
   to: number,
   form: number,
 ): number {
-  const copied = copyNumber(out, at, bytes, from, to);
-  if (copied === MISFIT || (numberForms(out, at, copied) & INTEGER) !== 0) return copied;
+  const copiedEnd = copyNumber(out, at, bytes, from, to);
+  if (copiedEnd === MISFIT || (findNumberForms(out, at, copiedEnd) & INTEGER) !== 0) return copiedEnd;
   let end = writeDecimal(out, at, bytes, from, to, form);
   if (end === MISFIT) return MISFIT;
-  let point = at;
-  while (point < end && out[point] !== POINT) point++;
-  if (point < end) {
-    for (let index = point + 1; index < end; index++) if (out[index] !== 48) return MISFIT;
-    end = point;
+  let pointOffset = at;
+  while (pointOffset < end && out[pointOffset] !== POINT) pointOffset++;
+  if (pointOffset < end) {
+    for (let index = pointOffset + 1; index < end; index++) if (out[index] !== 48) return MISFIT;
+    end = pointOffset;
   }
-  return (numberForms(out, at, end) & INTEGER) === 0 ? MISFIT : end;
+  return (findNumberForms(out, at, end) & INTEGER) === 0 ? MISFIT : end;
 }

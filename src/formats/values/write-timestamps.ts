@@ -1,6 +1,6 @@
 import { type Conversion, MISFIT, type ZoneEdges } from './conversion.ts';
-import { dateEnd, dateFirst, dateForms, dateSecond, dateThird, dateTraits, fullYear } from './dates.ts';
-import { DMY, HAS_EDGE, HAS_OFFSET, MDY, YMD } from './forms.ts';
+import { dateEnd, dateFirst, dateSecond, dateThird, dateTraits, expandYear, findDateForms } from './dates.ts';
+import { DMY_DATES, HAS_EDGE_YEAR, HAS_OFFSET, MDY_DATES, YMD_DATES } from './forms.ts';
 
 const SPACE = 32;
 const PLUS = 43;
@@ -21,45 +21,45 @@ export function writeTimestamp(
   to: number,
   { type, date: form, zone }: Conversion,
 ): number {
-  const forms = dateForms(bytes, from, to);
-  const isEdge = (dateTraits & HAS_EDGE) !== 0 && (dateTraits & HAS_OFFSET) === 0;
-  const dayFirst = (form & DMY) !== 0;
+  const forms = findDateForms(bytes, from, to);
+  const isEdge = (dateTraits & HAS_EDGE_YEAR) !== 0 && (dateTraits & HAS_OFFSET) === 0;
+  const isDayFirst = (form & DMY_DATES) !== 0;
   let next: number;
-  if ((forms & YMD) !== 0) next = writeDay(out, at, dateFirst, dateSecond, dateThird);
-  else if ((forms & (dayFirst ? DMY : MDY)) === 0) return MISFIT;
+  if ((forms & YMD_DATES) !== 0) next = writeDay(out, at, dateFirst, dateSecond, dateThird);
+  else if ((forms & (isDayFirst ? DMY_DATES : MDY_DATES)) === 0) return MISFIT;
   else {
-    const year = dateThird < 100 && isShort(bytes) ? fullYear(dateThird) : dateThird;
-    next = dayFirst ? writeDay(out, at, year, dateSecond, dateFirst) : writeDay(out, at, year, dateFirst, dateSecond);
+    const year = dateThird < 100 && isShortYear(bytes) ? expandYear(dateThird) : dateThird;
+    next = isDayFirst ? writeDay(out, at, year, dateSecond, dateFirst) : writeDay(out, at, year, dateFirst, dateSecond);
   }
   if (type === 'date') return isMidnight(bytes, dateEnd, to) ? next : MISFIT;
   out[next++] = SPACE;
   const end = writeTime(out, next, bytes, dateEnd, to);
-  return isEdge && zone !== null && isBeyond(out, at, zone) ? MISFIT : end;
+  return isEdge && zone !== null && isOutOfRange(out, at, zone) ? MISFIT : end;
 }
 
-/** Whether the timestamp at `at`, in the zone's local time, is out of the years 1 to 9999 in UTC. */
-function isBeyond(out: Uint8Array, at: number, { first, last }: ZoneEdges): boolean {
-  const number = (from: number, count: number) => {
+/** Returns true if the timestamp at `at`, in the zone's local time, is out of the years 1 to 9999 in UTC. */
+function isOutOfRange(out: Uint8Array, at: number, { first, last }: ZoneEdges): boolean {
+  const readNumber = (from: number, count: number) => {
     let value = 0;
     for (let index = at + from; index < at + from + count; index++) value = value * 10 + (out[index] as number) - 48;
     return value;
   };
-  const seconds = number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2);
-  const day = number(5, 2) * 100 + number(8, 2);
-  return number(0, 4) === 1 ? day === 101 && seconds < first : day === 1231 && seconds >= last;
+  const seconds = readNumber(11, 2) * 3600 + readNumber(14, 2) * 60 + readNumber(17, 2);
+  const day = readNumber(5, 2) * 100 + readNumber(8, 2);
+  return readNumber(0, 4) === 1 ? day === 101 && seconds < first : day === 1231 && seconds >= last;
 }
 
-/** Whether the year at the end of the date has two digits: `24`, not `0024`. */
-function isShort(bytes: Uint8Array): boolean {
-  const before = (bytes[dateEnd - 3] as number) - 48;
-  return before < 0 || before > 9;
+/** Returns true if the year at the end of the date has two digits: `24`, not `0024`. */
+function isShortYear(bytes: Uint8Array): boolean {
+  const digitBefore = (bytes[dateEnd - 3] as number) - 48;
+  return digitBefore < 0 || digitBefore > 9;
 }
 
 function writeDigits(out: Uint8Array, at: number, value: number, count: number): number {
-  let rest = value;
+  let remaining = value;
   for (let index = at + count - 1; index >= at; index--) {
-    out[index] = 48 + (rest % 10);
-    rest = Math.floor(rest / 10);
+    out[index] = 48 + (remaining % 10);
+    remaining = Math.floor(remaining / 10);
   }
   return at + count;
 }
@@ -72,7 +72,7 @@ function writeDay(out: Uint8Array, at: number, year: number, month: number, day:
   return writeDigits(out, next, day, 2);
 }
 
-/** Whether only zeros and signs follow the date: no time, or midnight without an offset. */
+/** Returns true if only zeros and signs follow the date: no time, or midnight without an offset. */
 function isMidnight(bytes: Uint8Array, at: number, to: number): boolean {
   for (let index = at + 1; index < to; index++) {
     const byte = bytes[index] as number;
@@ -81,7 +81,7 @@ function isMidnight(bytes: Uint8Array, at: number, to: number): boolean {
   return true;
 }
 
-/** Copies the time that `dateForms` accepted; a date alone gets midnight, and zeros beyond microseconds are dropped. */
+/** Copies the time that `findDateForms` accepted; a date alone gets midnight, and zeros beyond microseconds are dropped. */
 function writeTime(out: Uint8Array, at: number, bytes: Uint8Array, timeAt: number, to: number): number {
   let next = at;
   if (timeAt === to) {

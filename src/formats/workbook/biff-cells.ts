@@ -1,30 +1,30 @@
 import { type BiffBook, toBytes } from './biff-book.ts';
 import * as record from './biff-records.ts';
 import { RecordsDamaged } from './biff-records.ts';
-import { charactersAt, cleanText } from './biff-texts.ts';
+import { cleanText, readCharacters } from './biff-texts.ts';
 import { formatNumber } from './cells.ts';
 import type { Merge } from './merges.ts';
-import { NUMBER, type NumberFormat } from './number-format.ts';
+import { NUMBER_FORMAT, type NumberFormat } from './number-format.ts';
 
-/** A cell with a value: its row from 1, its column from 0. */
+/** Cell with a value: its row from 1, its column from 0. */
 export interface BiffCell {
   row: number;
   column: number;
-  /** A number is the index of a shared text. */
+  /** Value of the cell; a number is the index of a shared text. */
   value: string | number;
   isText: boolean;
 }
 
-const SCRATCH = new DataView(new ArrayBuffer(8));
+const SCRATCH_VIEW = new DataView(new ArrayBuffer(8));
 
 /** Reads the records of a BIFF workbook's sheet and passes on each cell with a value. */
 export class BiffCells {
-  ended = false;
+  hasEnded = false;
   readonly merges: Merge[] = [];
   readonly #book: BiffBook;
   readonly #onCell: (cell: BiffCell) => void;
   #depth = 0;
-  /** The cell of a formula whose text follows in a record of its own. */
+  /** Cell of a formula whose text follows in a record of its own. */
   #awaiting: { row: number; column: number } | null = null;
 
   constructor(book: BiffBook, onCell: (cell: BiffCell) => void) {
@@ -33,56 +33,56 @@ export class BiffCells {
   }
 
   /** Reads a record; the sheets of charts may be nested in it. @throws RecordsDamaged, RangeError */
-  take(kind: number, content: DataView): void {
-    if (record.isBeginning(kind)) this.#depth++;
+  takeRecord(kind: number, content: DataView): void {
+    if (record.isBeginningRecord(kind)) this.#depth++;
     else if (this.#depth === 0) throw new RecordsDamaged();
-    else if (kind === record.END) this.ended = --this.#depth === 0;
+    else if (kind === record.END_RECORD) this.hasEnded = --this.#depth === 0;
     else if (this.#depth === 1) this.#take(kind, content);
   }
 
   #take(kind: number, content: DataView): void {
     // The value follows the cell's style: three bytes in the oldest records, two in the others.
-    const isOldest = kind < record.FORMULA || (kind === record.FORMULA && this.#book.edition < 5);
+    const isOldest = kind < record.FORMULA_RECORD || (kind === record.FORMULA_RECORD && this.#book.edition < 5);
     const at = isOldest ? 7 : 6;
     switch (kind) {
-      case record.INTEGER_2:
+      case record.INTEGER_RECORD_2:
         this.#number(content, at, content.getUint16(at, true));
         break;
-      case record.NUMBER_2:
-      case record.NUMBER:
+      case record.NUMBER_RECORD_2:
+      case record.NUMBER_RECORD:
         this.#number(content, at, content.getFloat64(at, true));
         break;
-      case record.SHORT_NUMBER:
-        this.#number(content, at, shortNumber(content.getUint32(at, true)));
+      case record.SHORT_NUMBER_RECORD:
+        this.#number(content, at, decodeShortNumber(content.getUint32(at, true)));
         break;
-      case record.ROW_OF_NUMBERS:
+      case record.NUMBERS_RECORD:
         this.#numbers(content);
         break;
-      case record.LABEL_2:
-      case record.LABEL:
-      case record.RICH_LABEL:
-        this.#text(readPlace(content), this.#textAt(content, at, isOldest));
+      case record.LABEL_RECORD_2:
+      case record.LABEL_RECORD:
+      case record.RICH_LABEL_RECORD:
+        this.#text(readPosition(content), this.#textAt(content, at, isOldest));
         break;
-      case record.TEXT_CELL:
+      case record.TEXT_CELL_RECORD:
         this.#shared(content);
         break;
-      case record.BOOLEAN_2:
-      case record.BOOLEAN:
+      case record.BOOLEAN_RECORD_2:
+      case record.BOOLEAN_RECORD:
         // Otherwise it is an error such as #N/A, which is not a value.
         if (content.getUint8(at + 1) === 0)
-          this.#bare(readPlace(content), content.getUint8(at) === 0 ? 'false' : 'true');
+          this.#bare(readPosition(content), content.getUint8(at) === 0 ? 'false' : 'true');
         break;
-      case record.FORMULA:
-      case record.FORMULA_3:
-      case record.FORMULA_4:
+      case record.FORMULA_RECORD:
+      case record.FORMULA_RECORD_3:
+      case record.FORMULA_RECORD_4:
         this.#formula(content, at);
         break;
-      case record.STRING_2:
-      case record.STRING:
-        if (this.#awaiting) this.#text(this.#awaiting, this.#textAt(content, 0, kind === record.STRING_2));
+      case record.STRING_RECORD_2:
+      case record.STRING_RECORD:
+        if (this.#awaiting) this.#text(this.#awaiting, this.#textAt(content, 0, kind === record.STRING_RECORD_2));
         this.#awaiting = null;
         break;
-      case record.MERGES:
+      case record.MERGES_RECORD:
         this.#merged(content);
         break;
     }
@@ -92,53 +92,53 @@ export class BiffCells {
     const isNumber = content.getUint16(at + 6, true) !== 0xffff;
     const kind = content.getUint8(at);
     if (isNumber) this.#number(content, at, content.getFloat64(at, true));
-    else if (kind === 0) this.#awaiting = readPlace(content);
-    else if (kind === 1) this.#bare(readPlace(content), content.getUint8(at + 2) === 0 ? 'false' : 'true');
+    else if (kind === 0) this.#awaiting = readPosition(content);
+    else if (kind === 1) this.#bare(readPosition(content), content.getUint8(at + 2) === 0 ? 'false' : 'true');
   }
 
   #number(content: DataView, at: number, value: number): void {
     const { edition, formats } = this.#book;
     const style = edition === 2 ? content.getUint8(5) & 63 : content.getUint8(4) & 63;
-    this.#formatted(readPlace(content), value, formats[at === 7 ? style : content.getUint16(4, true)]);
+    this.#formatted(readPosition(content), value, formats[at === 7 ? style : content.getUint16(4, true)]);
   }
 
   #numbers(content: DataView): void {
-    const { row, column } = readPlace(content);
+    const { row, column } = readPosition(content);
     for (let at = 4, index = 0; at + 6 <= content.byteLength - 2; at += 6, index++) {
       const format = this.#book.formats[content.getUint16(at, true)];
-      this.#formatted({ row, column: column + index }, shortNumber(content.getUint32(at + 2, true)), format);
+      this.#formatted({ row, column: column + index }, decodeShortNumber(content.getUint32(at + 2, true)), format);
     }
   }
 
-  #formatted(place: { row: number; column: number }, value: number, format: NumberFormat = NUMBER): void {
+  #formatted(position: { row: number; column: number }, value: number, format: NumberFormat = NUMBER_FORMAT): void {
     const text = formatNumber(String(value), format, this.#book.epoch1904);
     // A code is text, although it is stored as a number.
-    if (text === null) this.#text(place, String(value));
-    else if (format.kind === 'code' || format.kind === 'span') this.#text(place, text);
-    else this.#bare(place, text);
+    if (text === null) this.#text(position, String(value));
+    else if (format.kind === 'code' || format.kind === 'span') this.#text(position, text);
+    else this.#bare(position, text);
   }
 
-  #bare(place: { row: number; column: number }, value: string): void {
-    this.#onCell({ ...place, value, isText: false });
+  #bare(position: { row: number; column: number }, value: string): void {
+    this.#onCell({ ...position, value, isText: false });
   }
 
-  #text(place: { row: number; column: number }, value: string): void {
-    if (value !== '') this.#onCell({ ...place, value, isText: true });
+  #text(position: { row: number; column: number }, value: string): void {
+    if (value !== '') this.#onCell({ ...position, value, isText: true });
   }
 
   #shared(content: DataView): void {
     const { texts } = this.#book;
     const value = content.getUint32(6, true);
     if (value >= texts.count) throw new RecordsDamaged();
-    if (texts.end(value) > texts.start(value)) this.#onCell({ ...readPlace(content), value, isText: true });
+    if (texts.end(value) > texts.start(value)) this.#onCell({ ...readPosition(content), value, isText: true });
   }
 
   #textAt(content: DataView, at: number, isShort: boolean): string {
     const { edition, decoder } = this.#book;
     if (edition === 8 && !isShort) {
-      const wide = (content.getUint8(at + 2) & 1) !== 0;
-      const room = Math.floor((content.byteLength - at - 3) / (wide ? 2 : 1));
-      return cleanText(charactersAt(content, at + 3, Math.min(room, content.getUint16(at, true)), wide));
+      const isWide = (content.getUint8(at + 2) & 1) !== 0;
+      const maxCharacters = Math.floor((content.byteLength - at - 3) / (isWide ? 2 : 1));
+      return cleanText(readCharacters(content, at + 3, Math.min(maxCharacters, content.getUint16(at, true)), isWide));
     }
     const [length, from] = isShort ? [content.getUint8(at), at + 1] : [content.getUint16(at, true), at + 2];
     return cleanText(decoder.decode(toBytes(content).subarray(from, from + length)));
@@ -154,17 +154,17 @@ export class BiffCells {
   }
 }
 
-const readPlace = (content: DataView): { row: number; column: number } => ({
+const readPosition = (content: DataView): { row: number; column: number } => ({
   row: content.getUint16(0, true) + 1,
   column: content.getUint16(2, true),
 });
 
 /** Decodes an integer of 30 bits, or the upper 30 bits of a double; a flag says that it is multiplied by 100. */
-function shortNumber(bits: number): number {
+function decodeShortNumber(bits: number): number {
   let value = bits >> 2;
   if ((bits & 2) === 0) {
-    SCRATCH.setUint32(4, bits & ~3, true);
-    value = SCRATCH.getFloat64(0, true);
+    SCRATCH_VIEW.setUint32(4, bits & ~3, true);
+    value = SCRATCH_VIEW.getFloat64(0, true);
   }
   return (bits & 1) === 0 ? value : value / 100;
 }

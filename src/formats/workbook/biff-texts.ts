@@ -1,4 +1,4 @@
-import { Texts } from './texts.ts';
+import { SharedTexts } from './texts.ts';
 
 /** Encodings by Windows' code page numbers; without one, Excel wrote Western text. */
 const ENCODINGS: Record<number, string> = {
@@ -15,23 +15,23 @@ const ENCODINGS: Record<number, string> = {
   65001: 'utf-8',
 };
 
-/** The decoder for a code page, for texts of workbooks before Excel 97. */
-export function decoderOfPage(page: number): TextDecoder {
+/** Finds the decoder for a code page, for texts of workbooks before Excel 97. */
+export function findDecoder(page: number): TextDecoder {
   const label = ENCODINGS[page] ?? (page >= 1250 && page <= 1258 ? `windows-${page}` : 'windows-1252');
   return new TextDecoder(label);
 }
 
-const WIDE = 1;
-const PHONETIC = 4;
-const RICH = 8;
+const WIDE_FLAG = 1;
+const PHONETIC_FLAG = 4;
+const RICH_FLAG = 8;
 
 /** Reads characters of one byte (the lower half of UTF-16) or two, as Excel 97 and later store them. */
-export function charactersAt(view: DataView, at: number, count: number, wide: boolean): string {
+export function readCharacters(view: DataView, at: number, count: number, isWide: boolean): string {
   let text = '';
   for (let from = 0; from < count; from += 4096) {
     const length = Math.min(4096, count - from);
     const codes = Array.from({ length }, (_, index) =>
-      wide ? view.getUint16(at + (from + index) * 2, true) : view.getUint8(at + from + index),
+      isWide ? view.getUint16(at + (from + index) * 2, true) : view.getUint8(at + from + index),
     );
     text += String.fromCharCode(...codes);
   }
@@ -43,31 +43,31 @@ export const cleanText = (text: string): string => text.replaceAll('\0', '').toW
 
 /** Reads shared texts (MS-XLS 2.4.265). One that continues in a record states its width again. Skips formatting. */
 export class BiffTexts {
-  readonly texts = new Texts();
-  /** The state of the text that continues: characters and bytes of formatting still to come, and the characters read so far. */
+  readonly texts = new SharedTexts();
+  /** State of the text that continues: characters and bytes of formatting still to come, and the characters read so far. */
   #characters = 0;
   #formatBytes = 0;
   #wide = false;
   #partial = '';
   #isOpen = false;
 
-  /** Reads the record's content, or that of a record that continues it. @throws WorkbookTooLarge, RangeError */
-  feed(record: Uint8Array, isFirst: boolean): void {
+  /** Reads the content of a record, or of one that continues it. @throws WorkbookTooLarge, RangeError */
+  feedRecord(record: Uint8Array, isFirst: boolean): void {
     const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
     // The record begins with two counts of texts.
     let at = isFirst ? 8 : 0;
-    if (this.#characters > 0 && at < record.length) this.#wide = (view.getUint8(at++) & WIDE) !== 0;
+    if (this.#characters > 0 && at < record.length) this.#wide = (view.getUint8(at++) & WIDE_FLAG) !== 0;
     while (at < record.length) {
       if (!this.#isOpen) at = this.#open(view, at);
       const width = this.#wide ? 2 : 1;
       const count = Math.min(this.#characters, Math.floor((record.length - at) / width));
-      this.#partial += charactersAt(view, at, count, this.#wide);
+      this.#partial += readCharacters(view, at, count, this.#wide);
       this.#characters -= count;
       at += count * width;
       if (this.#characters > 0) return;
-      const passed = Math.min(this.#formatBytes, record.length - at);
-      this.#formatBytes -= passed;
-      at += passed;
+      const skippedBytes = Math.min(this.#formatBytes, record.length - at);
+      this.#formatBytes -= skippedBytes;
+      at += skippedBytes;
       if (this.#formatBytes === 0) this.#close();
     }
   }
@@ -77,13 +77,13 @@ export class BiffTexts {
     let at = from + 3;
     const flags = view.getUint8(from + 2);
     this.#characters = view.getUint16(from, true);
-    this.#wide = (flags & WIDE) !== 0;
+    this.#wide = (flags & WIDE_FLAG) !== 0;
     this.#formatBytes = 0;
-    if ((flags & RICH) !== 0) {
+    if ((flags & RICH_FLAG) !== 0) {
       this.#formatBytes += view.getUint16(at, true) * 4;
       at += 2;
     }
-    if ((flags & PHONETIC) !== 0) {
+    if ((flags & PHONETIC_FLAG) !== 0) {
       this.#formatBytes += view.getUint32(at, true);
       at += 4;
     }

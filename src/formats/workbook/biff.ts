@@ -1,15 +1,15 @@
 import type { ReadRange } from '../zip/directory.ts';
 import { type BiffBook, type BiffSheet, openBiffBook, WorkbookEncrypted } from './biff-book.ts';
 import { type BiffCell, BiffCells } from './biff-cells.ts';
-import { BLOCK_BYTES, eachRecord, RecordsDamaged } from './biff-records.ts';
+import { BLOCK_BYTES, RecordsDamaged, readRecords } from './biff-records.ts';
 import {
-  type Choice,
-  type Converted,
-  type Counts,
+  type ConvertedSheet,
   considerSheet,
   getChosenSheet,
   isTable,
   NO_CHOICE,
+  type RowCounts,
+  type SheetChoice,
   type SheetOutput,
   SheetUnknown,
   toNames,
@@ -18,24 +18,24 @@ import { type ByteStream, CompoundDamaged, openCompound } from './compound.ts';
 import { isContainer } from './content.ts';
 import { computeMaxTextBytes, MAX_COLUMNS, WorkbookTooLarge } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
-import { cellKey, usefulMerges } from './merges.ts';
+import { makeCellKey, selectUsefulMerges } from './merges.ts';
 import type { RowWriter } from './row-writer.ts';
 import { SheetText } from './sheet-text.ts';
 
-/** Excel writes cells in order. Cells in another order are sorted in memory, in workbooks up to this size. */
+/** Maximum size of workbooks whose unordered cells are sorted in memory. Excel itself writes cells in order. */
 const MAX_UNSORTED_BYTES = 4 * 1024 * 1024;
-/** The bytes in memory for each byte of a cell in the file, of the smallest cell, which has six. */
+/** Bytes in memory for each byte of a cell in the file, for the smallest cell, which has six. */
 const UNSORTED_RATIO = 16;
-/** The times that a workbook's bytes may be read: once before the sheets, and twice for each sheet. */
+/** Maximum number of times that a workbook's bytes are read: once before the sheets, and more for sheets. */
 const MAX_PASSES = 4;
-/** The number of further bytes that may be read of small workbooks, where each read is at least a whole block. */
+/** Number of additional bytes that may be read of small workbooks, where each read is at least a whole block. */
 const FREE_BYTES = 16 * 1024 * 1024;
 
-/** A workbook's file, and where the texts of its sheets go. */
+/** File of a workbook, and the output for the texts of its sheets. */
 export interface BiffFile<T> {
   size: number;
   read: ReadRange;
-  /** The name of the sheet that is wanted, where a person said it. */
+  /** Name of the requested sheet, if a person named one. */
   sheet?: string | undefined;
   /** Begins the text of a sheet. */
   begin(): SheetOutput<T>;
@@ -43,7 +43,7 @@ export interface BiffFile<T> {
   reserve(bytes: number): Promise<void>;
 }
 
-/** The bytes are not a BIFF workbook, or one that is cut off or damaged. */
+/** Error thrown when the bytes are not a BIFF workbook, or one that is cut off or damaged. */
 export class BiffWorkbookDamaged extends Error {}
 
 /**
@@ -52,23 +52,26 @@ export class BiffWorkbookDamaged extends Error {}
  * @returns null when no sheet has rows
  * @throws WorkbookEncrypted, WorkbookTooLarge, SheetUnknown, {@link BiffWorkbookDamaged}
  */
-export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | null> {
+export async function convertBiff<T>(file: BiffFile<T>): Promise<ConvertedSheet<T> | null> {
   try {
     const stream = await openStream(file);
     const book = await openBiffBook(stream);
     const conversion = new BiffConversion(file, stream, book);
-    let choice: Choice<Converted<T>> = NO_CHOICE;
+    let choice: SheetChoice<ConvertedSheet<T>> = NO_CHOICE;
     const names = toNames(book.sheets.map(({ name }) => name));
-    const wanted = names.sheets && file.sheet;
-    const sheets = wanted === undefined ? book.sheets : book.sheets.filter(({ name }) => name === wanted).slice(0, 1);
-    if (sheets.length === 0 && wanted !== undefined) throw new SheetUnknown();
+    const requestedSheet = names.sheets && file.sheet;
+    const sheets =
+      requestedSheet === undefined
+        ? book.sheets
+        : book.sheets.filter(({ name }) => name === requestedSheet).slice(0, 1);
+    if (sheets.length === 0 && requestedSheet !== undefined) throw new SheetUnknown();
     for (const sheet of sheets) {
       if (sheet.hidden && choice.first) break;
       const converted = await conversion.convert(sheet);
       if (!converted) continue;
-      const { counts, text, sheet: facts } = converted;
-      const result = { text, sheet: { ...facts, ...names } };
-      if (wanted !== undefined || isTable(counts)) return result;
+      const { counts, text, sheet: sheetFacts } = converted;
+      const result = { text, sheet: { ...sheetFacts, ...names } };
+      if (requestedSheet !== undefined || isTable(counts)) return result;
       choice = considerSheet(choice, counts, result);
     }
     return getChosenSheet(choice);
@@ -79,7 +82,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<Converted<T> | 
   }
 }
 
-/** Opens the stream of a workbook: since Excel 5 it lies in a container; older ones are plain files. */
+/** Opens the stream of a workbook: since Excel 5 it is within a container; older ones are plain files. */
 async function openStream({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size'>): Promise<ByteStream> {
   if (!isContainer(await read(0, 8))) return { read, size };
   const streams = await openCompound(read, size);
@@ -89,10 +92,10 @@ async function openStream({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size
   return stream;
 }
 
-/** The results of reading a sheet once before it is converted. */
+/** Results of reading a sheet once before it is converted. */
 interface SheetSurvey {
   cells: BiffCells;
-  /** The first column with a value; -1 if there is none. */
+  /** First column with a value; -1 if there is none. */
   first: number;
   isSorted: boolean;
 }
@@ -112,10 +115,10 @@ class BiffConversion<T> {
   }
 
   /** Converts a sheet; null when it has no rows. */
-  async convert({ name, offset }: BiffSheet): Promise<(Converted<T> & { counts: Counts }) | null> {
+  async convert({ name, offset }: BiffSheet): Promise<(ConvertedSheet<T> & { counts: RowCounts }) | null> {
     const survey = await this.#survey(offset);
     if (survey.first < 0) return null;
-    const merges = usefulMerges(survey.cells.merges);
+    const merges = selectUsefulMerges(survey.cells.merges);
     const output = this.#file.begin();
     const sheet = new SheetText((text) => {
       this.#textBytes += text.length;
@@ -123,19 +126,19 @@ class BiffConversion<T> {
       return output.write(text);
     });
     const rows = new BiffRows(this.#book, sheet.writer, new MergedRows(sheet.writer, merges, survey.first));
-    const flush = () => sheet.flush(merges.headers, survey.first);
+    const flushText = () => sheet.flush(merges.headers, survey.first);
     if (survey.isSorted) {
-      const cells = new BiffCells(this.#book, (cell) => rows.write(cell));
-      for (let at = offset; !cells.ended; await flush()) at += await this.#pass(cells, at, () => sheet.isFull);
+      const cells = new BiffCells(this.#book, (cell) => rows.writeCell(cell));
+      for (let at = offset; !cells.hasEnded; await flushText()) at += await this.#pass(cells, at, () => sheet.isFull);
     } else {
       for (const cell of await this.#sorted(offset)) {
-        rows.write(cell);
-        if (sheet.isFull) await flush();
+        rows.writeCell(cell);
+        if (sheet.isFull) await flushText();
       }
     }
     rows.end();
-    await flush();
-    return { text: await output.end(), sheet: sheet.facts(name), counts: sheet.counts };
+    await flushText();
+    return { text: await output.end(), sheet: sheet.makeFacts(name), counts: sheet.counts };
   }
 
   async #survey(offset: number): Promise<SheetSurvey> {
@@ -144,7 +147,7 @@ class BiffConversion<T> {
     let isSorted = true;
     const cells = new BiffCells(this.#book, ({ row, column }) => {
       if (column < first) first = column;
-      const key = cellKey(row, column);
+      const key = makeCellKey(row, column);
       if (key <= last) isSorted = false;
       last = key;
     });
@@ -152,34 +155,34 @@ class BiffConversion<T> {
     return { cells, first: last === 0 ? -1 : first, isSorted };
   }
 
-  /** The cells of a sheet in order; of several in the same place the last. */
+  /** Lists the cells of a sheet in order; of several at the same position the last. */
   async #sorted(offset: number): Promise<BiffCell[]> {
     const { size } = this.#stream;
     if (size > MAX_UNSORTED_BYTES) throw new WorkbookTooLarge();
     await this.#file.reserve(UNSORTED_RATIO * size);
-    const all: BiffCell[] = [];
-    await this.#pass(new BiffCells(this.#book, (cell) => all.push(cell)), offset, () => false);
-    const makeKey = ({ row, column }: BiffCell) => cellKey(row, column);
-    all.sort((a, b) => makeKey(a) - makeKey(b));
-    return all.filter((cell, index) => {
-      const next = all[index + 1];
+    const allCells: BiffCell[] = [];
+    await this.#pass(new BiffCells(this.#book, (cell) => allCells.push(cell)), offset, () => false);
+    const makeKey = ({ row, column }: BiffCell) => makeCellKey(row, column);
+    allCells.sort((a, b) => makeKey(a) - makeKey(b));
+    return allCells.filter((cell, index) => {
+      const next = allCells[index + 1];
       return next === undefined || makeKey(next) !== makeKey(cell);
     });
   }
 
   /** Reads a sheet's records from an offset to its end or until `isEnough`, and returns the number of bytes read. */
   async #pass(cells: BiffCells, offset: number, isEnough: () => boolean): Promise<number> {
-    const read = await eachRecord(this.#stream, offset, (kind, content) => {
-      cells.take(kind, content);
-      return cells.ended || isEnough();
+    const readBytes = await readRecords(this.#stream, offset, (kind, content) => {
+      cells.takeRecord(kind, content);
+      return cells.hasEnded || isEnough();
     });
-    this.#read += Math.max(read, BLOCK_BYTES);
+    this.#read += Math.max(readBytes, BLOCK_BYTES);
     if (this.#read > FREE_BYTES + MAX_PASSES * this.#file.size) throw new WorkbookTooLarge();
-    return read;
+    return readBytes;
   }
 }
 
-/** Writes cells that come in order. */
+/** Writes cells that arrive in order. */
 class BiffRows {
   readonly #book: BiffBook;
   readonly #writer: RowWriter;
@@ -192,10 +195,10 @@ class BiffRows {
     this.#rows = rows;
   }
 
-  write({ row, column, value, isText }: BiffCell): void {
+  writeCell({ row, column, value, isText }: BiffCell): void {
     if (row !== this.#row) {
       this.end();
-      this.#rows.begin(row);
+      this.#rows.beginRow(row);
       this.#row = row;
     }
     if (!this.#rows.goTo(column)) return;

@@ -1,30 +1,30 @@
-/** The kind of a cell's value. */
-export const NUMERIC = 0;
-export const SHARED = 1;
-export const BOOLEAN = 2;
-export const TEXTUAL = 3;
-export const ISO_DATE = 4;
-export const ERROR = 5;
+/** Kind of a cell's value: a number. */
+export const NUMERIC_CELL = 0;
+export const SHARED_TEXT_CELL = 1;
+export const BOOLEAN_CELL = 2;
+export const TEXT_CELL = 3;
+export const ISO_DATE_CELL = 4;
+export const ERROR_CELL = 5;
 
-/** The value type of an attribute `t`: `n`, `s`, `b`, `str`, `inlineStr`, `d`, `e`. */
+/** Reads the value type of an attribute `t`: `n`, `s`, `b`, `str`, `inlineStr`, `d`, `e`. */
 export function readType(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
-  if (length > 1) return TEXTUAL;
+  if (length > 1) return TEXT_CELL;
   switch (bytes[start]) {
     case 115:
-      return SHARED;
+      return SHARED_TEXT_CELL;
     case 98:
-      return BOOLEAN;
+      return BOOLEAN_CELL;
     case 100:
-      return ISO_DATE;
+      return ISO_DATE_CELL;
     case 101:
-      return ERROR;
+      return ERROR_CELL;
     default:
-      return NUMERIC;
+      return NUMERIC_CELL;
   }
 }
 
-/** Whether a number is displayed as it is stored: up to 15 digits, perhaps with a point among them. */
+/** Returns true if a number is displayed as it is stored: up to 15 digits, perhaps with a point among them. */
 export function isPlainNumber(bytes: Uint8Array, start: number, end: number): boolean {
   let at = bytes[start] === 45 ? start + 1 : start;
   const from = at;
@@ -40,9 +40,9 @@ export function isPlainNumber(bytes: Uint8Array, start: number, end: number): bo
 }
 
 /** Writes `2024-01-31T00:00:00.000Z` like the other dates; null for a text that is not a date or time. */
-export function isoText(text: string, isDay: boolean): string | null {
-  const found = /^(?:(\d{4}-\d\d-\d\d)T?)?(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?\d*Z?$/.exec(text.trim());
-  const [, day, time] = found ?? [];
+export function normalizeIsoText(text: string, isDay: boolean): string | null {
+  const matchedParts = /^(?:(\d{4}-\d\d-\d\d)T?)?(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?\d*Z?$/.exec(text.trim());
+  const [, day, time] = matchedParts ?? [];
   if (day === undefined) return time ?? null;
   return isDay || time === undefined ? day : `${day}T${time.replace(/\.0+$/, '')}`;
 }

@@ -1,22 +1,30 @@
 import { decodeText, hasReference, XmlUnreadable } from '../xml/text.ts';
-import { BOOLEAN, ISO_DATE, isoText, isPlainNumber, NUMERIC, SHARED, TEXTUAL } from './cell-types.ts';
-import { formatNumber, integerAt, unescapeText } from './cells.ts';
+import {
+  BOOLEAN_CELL,
+  ISO_DATE_CELL,
+  isPlainNumber,
+  NUMERIC_CELL,
+  normalizeIsoText,
+  SHARED_TEXT_CELL,
+  TEXT_CELL,
+} from './cell-types.ts';
+import { formatNumber, parseInteger, unescapeText } from './cells.ts';
 import type { MergedRows } from './merged-rows.ts';
-import { NUMBER } from './number-format.ts';
+import { NUMBER_FORMAT } from './number-format.ts';
 import type { Workbook } from './parts.ts';
 import type { RowWriter } from './row-writer.ts';
 
-/** The data of the workbook that a sheet's cells refer to. */
+/** Data of the workbook that a sheet's cells refer to. */
 export type WorkbookData = Pick<Workbook, 'epoch1904' | 'formats' | 'strings'>;
 
-/** Writes the values of a sheet's cells into its rows, as their types and number formats say. */
+/** Writes the values of a sheet's cells into its rows, by their types and number formats. */
 export class CellWriter {
   readonly #workbook: WorkbookData;
   readonly #bytes: Uint8Array;
   readonly #rows: MergedRows;
   readonly #writer: RowWriter;
 
-  /** @param bytes the sheet's XML, in which the values stand */
+  /** @param bytes the sheet's XML that holds the values */
   constructor(workbook: WorkbookData, bytes: Uint8Array, rows: MergedRows, writer: RowWriter) {
     this.#workbook = workbook;
     this.#bytes = bytes;
@@ -24,36 +32,36 @@ export class CellWriter {
     this.#writer = writer;
   }
 
-  /** A text; an empty one is no value. */
+  /** Writes a text; an empty one is no value. */
   text(column: number, text: string): void {
     if (text !== '' && this.#rows.goTo(column)) this.#writer.writeQuotedText(text);
   }
 
-  /** A value of a type, whose text stands between two offsets. @param encoded whether references in it are to be decoded */
+  /** Writes a value whose text lies between two offsets. @param encoded whether references in it are to be decoded */
   value(column: number, type: number, style: number, start: number, end: number, encoded: boolean): void {
     const bytes = this.#bytes;
     switch (type) {
-      case NUMERIC:
+      case NUMERIC_CELL:
         this.#number(column, style, start, end);
         break;
-      case SHARED: {
+      case SHARED_TEXT_CELL: {
         const { strings } = this.#workbook;
-        const index = integerAt(bytes, start, end);
+        const index = parseInteger(bytes, start, end);
         if (index < 0 || index >= strings.count) throw new XmlUnreadable('a text that is not there');
         const from = strings.start(index);
         const to = strings.end(index);
         if (to > from && this.#rows.goTo(column)) this.#writer.writeQuoted(strings.bytes(index), from, to);
         break;
       }
-      case BOOLEAN:
+      case BOOLEAN_CELL:
         if (this.#rows.goTo(column))
           this.#writer.writeBareText(bytes[start] === 49 || bytes[start] === 116 ? 'true' : 'false');
         break;
-      case TEXTUAL:
+      case TEXT_CELL:
         if (encoded && hasReference(bytes, start, end)) this.text(column, unescapeText(decodeText(bytes, start, end)));
         else this.text(column, unescapeText(new TextDecoder().decode(bytes.subarray(start, end))));
         break;
-      case ISO_DATE:
+      case ISO_DATE_CELL:
         this.#isoDate(column, decodeText(bytes, start, end), style);
         break;
       // An error such as #N/A is not a value.
@@ -62,7 +70,7 @@ export class CellWriter {
 
   #number(column: number, style: number, start: number, end: number): void {
     const bytes = this.#bytes;
-    const format = this.#workbook.formats[style] ?? NUMBER;
+    const format = this.#workbook.formats[style] ?? NUMBER_FORMAT;
     if (format.kind === 'number' && isPlainNumber(bytes, start, end)) {
       if (this.#rows.goTo(column)) this.#writer.writeBare(bytes, start, end);
       return;
@@ -78,7 +86,7 @@ export class CellWriter {
   }
 
   #isoDate(column: number, value: string, style: number): void {
-    const text = isoText(value, (this.#workbook.formats[style] ?? NUMBER).kind === 'date');
+    const text = normalizeIsoText(value, (this.#workbook.formats[style] ?? NUMBER_FORMAT).kind === 'date');
     if (text === null) this.text(column, unescapeText(value));
     else if (this.#rows.goTo(column)) this.#writer.writeBareText(text);
   }

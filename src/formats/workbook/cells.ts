@@ -1,9 +1,9 @@
 import type { NumberFormat } from './number-format.ts';
-import { spanText, timestampText, timeText } from './timestamps.ts';
+import { formatSpan, formatTime, formatTimestamp } from './timestamps.ts';
 
-/** A number as Excel displays it. What its format cannot show (`####`) stays a number; null for a text that is none. */
+/** Formats a number as Excel displays it; `####` stays a number. Null for a text that is no number. */
 export const formatNumber = (text: string, format: NumberFormat, epoch1904: boolean): string | null =>
-  formatAs(text, format, epoch1904) ?? numberText(text);
+  formatAs(text, format, epoch1904) ?? formatPlainNumber(text);
 
 function formatAs(text: string, format: NumberFormat, epoch1904: boolean): string | null {
   const value = Number(text);
@@ -11,18 +11,18 @@ function formatAs(text: string, format: NumberFormat, epoch1904: boolean): strin
   switch (format.kind) {
     case 'date':
     case 'datetime':
-      return timestampText(value, format.kind, epoch1904);
+      return formatTimestamp(value, format.kind, epoch1904);
     case 'time':
-      return timeText(value);
+      return formatTime(value);
     case 'span':
-      return spanText(value);
+      return formatSpan(value);
     case 'code':
-      return Number.isSafeInteger(Math.round(value)) ? codeText(value, format.pattern, format.digits) : null;
+      return Number.isSafeInteger(Math.round(value)) ? fillPattern(value, format.pattern, format.digits) : null;
   }
 }
 
-/** A number as Excel displays it: 15 digits drop the rounding of 0.1 + 0.2. Integers keep what other programs wrote. */
-export function numberText(text: string): string | null {
+/** Formats a number as Excel displays it: 15 digits drop the rounding of 0.1 + 0.2. Integers stay as written. */
+export function formatPlainNumber(text: string): string | null {
   const trimmed = text.trim();
   if (/^-?\d+$/.test(trimmed)) return trimmed.replace(/^(-?)0+(?=\d)/, '$1');
   const value = Number(trimmed);
@@ -31,17 +31,17 @@ export function numberText(text: string): string | null {
 }
 
 /** Fills digits into a pattern, one for each `#`, zeros in front; surplus digits go where the first one does. */
-function codeText(value: number, pattern: string, digits: number): string {
-  const all = Math.round(Math.abs(value)).toFixed(0).padStart(digits, '0');
-  let at = all.length - digits;
+function fillPattern(value: number, pattern: string, digits: number): string {
+  const allDigits = Math.round(Math.abs(value)).toFixed(0).padStart(digits, '0');
+  let at = allDigits.length - digits;
   let text = '';
-  for (const sign of pattern) text += sign === '#' ? all[at++] : sign;
+  for (const sign of pattern) text += sign === '#' ? allDigits[at++] : sign;
   const first = pattern.indexOf('#');
-  return `${value < 0 ? '-' : ''}${text.slice(0, first)}${all.slice(0, all.length - digits)}${text.slice(first)}`;
+  return `${value < 0 ? '-' : ''}${text.slice(0, first)}${allDigits.slice(0, allDigits.length - digits)}${text.slice(first)}`;
 }
 
-/** The column number, from 0, of a reference such as `AB12`; -1 if it begins with no column. */
-export function columnAt(bytes: Uint8Array, start: number, end: number): number {
+/** Reads the column number, from 0, of a reference such as `AB12`; -1 if it begins with no column. */
+export function readColumn(bytes: Uint8Array, start: number, end: number): number {
   let column = 0;
   for (let at = start; at < end; at++) {
     const letter = ((bytes[at] as number) | 32) - 96;
@@ -52,7 +52,7 @@ export function columnAt(bytes: Uint8Array, start: number, end: number): number 
 }
 
 /** Parses digits as an integer; -1 for anything else. */
-export function integerAt(bytes: Uint8Array, start: number, end: number): number {
+export function parseInteger(bytes: Uint8Array, start: number, end: number): number {
   if (start >= end || end - start > 10) return -1;
   let number = 0;
   for (let at = start; at < end; at++) {

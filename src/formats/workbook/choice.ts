@@ -1,51 +1,55 @@
-/** The facts that inference needs about the sheet that a text was made of. Plain data. */
+/** Facts that inference needs about the sheet from which a text was made. Plain data. */
 export interface SheetFacts {
-  /** Null where the format names no sheets. */
+  /** Name of the sheet; null if the format names no sheets. */
   name: string | null;
-  /** The number of fields of its widest row. */
+  /** Number of fields of its widest row. */
   width: number;
-  /** The row, from 1, of a header that was joined from merged cells; null where inference has to find it. */
+  /** Row, from 1, of a header that was joined from merged cells; null if inference has to find it. */
   header: number | null;
-  /** The names of the workbook's sheets; absent where the format names none. */
+  /** Names of the workbook's sheets; absent if the format names none. */
   sheets?: string[];
 }
 
-/** The workbook has no sheet of the given name. */
+/** Error thrown when the workbook has no sheet of the given name. */
 export class SheetUnknown extends Error {}
 
-/** The maximum number of names of sheets that are kept. */
+/** Maximum number of sheet names that are stored. */
 const MAX_SHEET_NAMES = 200;
-/** The maximum length of a sheet name that can be chosen; Excel itself allows 31 characters. */
-export const MAX_SHEET_NAME = 255;
+/** Maximum length of a sheet name that can be chosen; Excel itself allows 31 characters. */
+export const MAX_SHEET_NAME_LENGTH = 255;
 
-/** The names of a workbook's sheets as its facts keep them. */
+/** Makes the list of a workbook's sheet names for its facts. */
 export const toNames = (names: (string | null)[]): { sheets?: string[] } => {
-  const isName = (name: string | null) => name !== null && name !== '' && name.length <= MAX_SHEET_NAME;
+  const isName = (name: string | null) => name !== null && name !== '' && name.length <= MAX_SHEET_NAME_LENGTH;
   const sheets = names.filter(isName).slice(0, MAX_SHEET_NAMES) as string[];
   return sheets.length > 0 ? { sheets } : {};
 };
 
-/** The rows of a sheet with values, and how many of them stand above the first with two values. */
-export interface Counts {
+/** Numbers of a sheet's rows with values, and of those above the first row with two values. */
+export interface RowCounts {
   filled: number;
   narrow: number;
 }
 
-/** The sheets of a workbook so far that may be its table: plain data. */
-export interface Choice<T> {
-  /** The first sheet with values, and whether it is names alone: a header without rows. */
+/** Candidates among a workbook's sheets so far for its table. Plain data. */
+export interface SheetChoice<T> {
+  /** First sheet with values, and whether it has names only: a header without rows. */
   first: { sheet: T; isNames: boolean } | null;
-  /** The first sheet of one column with a header and a row. */
+  /** First sheet of one column with a header and a row. */
   list: T | null;
 }
 
-export const NO_CHOICE: Choice<never> = { first: null, list: null };
+export const NO_CHOICE: SheetChoice<never> = { first: null, list: null };
 
-/** Whether a sheet has a header, a row and two columns: it is the workbook's table, whatever follows. */
-export const isTable = ({ filled, narrow }: Counts): boolean => filled - narrow > 1;
+/** Returns true if a sheet has a header, a row and two columns: it is the workbook's table, whatever follows. */
+export const isTable = ({ filled, narrow }: RowCounts): boolean => filled - narrow > 1;
 
 /** Adds a sheet that is not a table by itself to the candidates. */
-export function considerSheet<T>({ first, list }: Choice<T>, { filled, narrow }: Counts, sheet: T): Choice<T> {
+export function considerSheet<T>(
+  { first, list }: SheetChoice<T>,
+  { filled, narrow }: RowCounts,
+  sheet: T,
+): SheetChoice<T> {
   if (filled === 0) return { first, list };
   return {
     first: first ?? { sheet, isNames: filled - narrow === 1 },
@@ -53,19 +57,19 @@ export function considerSheet<T>({ first, list }: Choice<T>, { filled, narrow }:
   };
 }
 
-/** The sheet to be read where none is a table. Names alone before lists are a template that somebody has to fill in. */
-export const getChosenSheet = <T>({ first, list }: Choice<T>): T | null =>
+/** Returns the sheet to read if none is a table. A sheet of names before lists is a template that somebody has to fill in. */
+export const getChosenSheet = <T>({ first, list }: SheetChoice<T>): T | null =>
   (first?.isNames ? null : list) ?? first?.sheet ?? null;
 
-/** The output to which the text of a sheet is written. */
+/** Output to which the text of a sheet is written. */
 export interface SheetOutput<T> {
   write(text: Uint8Array): Promise<void>;
-  /** Ends the text, and tells where it is. */
+  /** Ends the text. @returns where the text is */
   end(): Promise<T>;
 }
 
-/** The sheet that was chosen of a workbook: its text, and the facts about it. */
-export interface Converted<T> {
+/** Chosen sheet of a workbook: its text, and the facts about it. */
+export interface ConvertedSheet<T> {
   text: T;
   sheet: SheetFacts;
 }

@@ -1,11 +1,11 @@
-import { dataView } from '../../kernel/bytes.ts';
+import { createDataView } from '../../kernel/bytes.ts';
 import type { ReadRange } from '../zip/directory.ts';
 import { WorkbookTooLarge } from './limits.ts';
 
-/** The bytes are not an OLE container, or one that is cut off or damaged. */
+/** Error thrown when the bytes are not an OLE container, or one that is cut off or damaged. */
 export class CompoundDamaged extends Error {}
 
-/** Bytes that lie in pieces of a file and are read as one sequence. */
+/** Bytes in pieces of a file that are read as one sequence. */
 export interface ByteStream {
   size: number;
   read: ReadRange;
@@ -14,16 +14,16 @@ export interface ByteStream {
 const HEADER_BYTES = 512;
 const ENTRY_BYTES = 128;
 const MINI_BYTES = 64;
-/** The largest sector number; larger values have a special meaning. */
+/** Largest sector number; larger values have a special meaning. */
 const MAX_SECTOR = 0xfffffffa;
 const NO_ENTRY = 0xffffffff;
-const STREAM = 2;
+const STREAM_ENTRY_TYPE = 2;
 const MAX_ENTRIES = 100_000;
 
 /** Opens an OLE container (MS-CFB): the streams at its root, by lower-case names. @throws CompoundDamaged */
 export async function openCompound(from: ReadRange, size: number): Promise<Map<string, ByteStream>> {
-  const read = windowed(from, size);
-  const header = dataView(await read(0, HEADER_BYTES));
+  const read = createWindowedReader(from, size);
+  const header = createDataView(await read(0, HEADER_BYTES));
   if (header.byteLength < HEADER_BYTES) throw new CompoundDamaged();
   const shift = header.getUint16(30, true);
   if (shift !== 9 && shift !== 12) throw new CompoundDamaged();
@@ -31,111 +31,113 @@ export async function openCompound(from: ReadRange, size: number): Promise<Map<s
   const toOffset = (sector: number) => (sector + 1) * sectorBytes;
 
   const fat = await readFat(read, header, sectorBytes, size);
-  const sectors = (first: number): number[] => chain(fat, first, Math.ceil(size / sectorBytes));
+  const listSectors = (first: number): number[] => listChain(fat, first, Math.ceil(size / sectorBytes));
   const openStream = (first: number, length: number) =>
-    streamIn(read, sectors(first).map(toOffset), sectorBytes, length);
+    createStream(read, listSectors(first).map(toOffset), sectorBytes, length);
 
   const directory = openStream(header.getUint32(48, true), Number.POSITIVE_INFINITY);
-  const entries = dataView(await directory.read(0, Math.min(directory.size, MAX_ENTRIES * ENTRY_BYTES)));
+  const entries = createDataView(await directory.read(0, Math.min(directory.size, MAX_ENTRIES * ENTRY_BYTES)));
   const root = openStream(entries.getUint32(116, true), Number.POSITIVE_INFINITY);
   const miniTable = openStream(header.getUint32(60, true), Number.POSITIVE_INFINITY);
-  const miniFat = numbersIn(await miniTable.read(0, miniTable.size));
-  const smallest = header.getUint32(56, true);
+  const miniFat = readNumbers(await miniTable.read(0, miniTable.size));
+  const minStreamBytes = header.getUint32(56, true);
 
-  const found = new Map<string, ByteStream>();
-  for (const at of siblings(entries, entries.getUint32(76, true))) {
-    if (entries.getUint8(at + 66) !== STREAM) continue;
+  const foundStreams = new Map<string, ByteStream>();
+  for (const at of listSiblings(entries, entries.getUint32(76, true))) {
+    if (entries.getUint8(at + 66) !== STREAM_ENTRY_TYPE) continue;
     const first = entries.getUint32(at + 116, true);
     const length = entries.getUint32(at + 120, true);
-    const places = () => chain(miniFat, first, miniFat.length).map((sector) => sector * MINI_BYTES);
-    found.set(
-      nameAt(entries, at),
-      length < smallest ? streamIn(root.read, places(), MINI_BYTES, length) : openStream(first, length),
+    const listOffsets = () => listChain(miniFat, first, miniFat.length).map((sector) => sector * MINI_BYTES);
+    foundStreams.set(
+      readName(entries, at),
+      length < minStreamBytes ? createStream(root.read, listOffsets(), MINI_BYTES, length) : openStream(first, length),
     );
   }
-  return found;
+  return foundStreams;
 }
 
-/** Reads the table of each sector's next one: the header lists its first sectors, chained sectors the others. */
+/** Reads the allocation table: the header lists its first sectors, chained sectors the others. */
 async function readFat(read: ReadRange, header: DataView, sectorBytes: number, size: number): Promise<Uint32Array> {
-  const places: number[] = [];
-  for (let at = 76; at < HEADER_BYTES; at += 4) places.push(header.getUint32(at, true));
-  const most = Math.ceil(size / sectorBytes);
+  const sectorNumbers: number[] = [];
+  for (let at = 76; at < HEADER_BYTES; at += 4) sectorNumbers.push(header.getUint32(at, true));
+  const maxSectors = Math.ceil(size / sectorBytes);
   let next = header.getUint32(68, true);
-  for (let count = 0; next < MAX_SECTOR && count < most; count++) {
-    const more = numbersIn(await read((next + 1) * sectorBytes, sectorBytes));
-    for (const place of more.subarray(0, -1)) places.push(place);
-    next = more.at(-1) ?? NO_ENTRY;
+  for (let count = 0; next < MAX_SECTOR && count < maxSectors; count++) {
+    const chainedSectors = readNumbers(await read((next + 1) * sectorBytes, sectorBytes));
+    for (const sectorNumber of chainedSectors.subarray(0, -1)) sectorNumbers.push(sectorNumber);
+    next = chainedSectors.at(-1) ?? NO_ENTRY;
   }
-  const used = places.filter((place) => place < most).slice(0, Math.ceil((most * 4) / sectorBytes) + 1);
-  const fat = new Uint32Array((used.length * sectorBytes) / 4);
-  for (const [index, place] of used.entries()) {
-    fat.set(numbersIn(await read((place + 1) * sectorBytes, sectorBytes)), (index * sectorBytes) / 4);
+  const usedSectors = sectorNumbers
+    .filter((sectorNumber) => sectorNumber < maxSectors)
+    .slice(0, Math.ceil((maxSectors * 4) / sectorBytes) + 1);
+  const fat = new Uint32Array((usedSectors.length * sectorBytes) / 4);
+  for (const [index, place] of usedSectors.entries()) {
+    fat.set(readNumbers(await read((place + 1) * sectorBytes, sectorBytes)), (index * sectorBytes) / 4);
   }
   return fat;
 }
 
-/** @throws CompoundDamaged for an endless chain */
-function chain(fat: Uint32Array, first: number, most: number): number[] {
+/** Lists the chain of sectors that begins with `first`. @throws CompoundDamaged for an endless chain */
+function listChain(fat: Uint32Array, first: number, maxSectors: number): number[] {
   const sectors: number[] = [];
   for (let sector = first; sector < MAX_SECTOR; sector = fat[sector] ?? NO_ENTRY) {
-    if (sectors.push(sector) > most) throw new CompoundDamaged();
+    if (sectors.push(sector) > maxSectors) throw new CompoundDamaged();
   }
   return sectors;
 }
 
-/** The offsets of the entries of one folder, which form a tree. */
-function siblings(entries: DataView, first: number): number[] {
-  const places = new Set<number>();
-  const open = [first];
-  for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
+/** Lists the offsets of the entries of one folder, which form a tree. */
+function listSiblings(entries: DataView, first: number): number[] {
+  const entryOffsets = new Set<number>();
+  const openEntries = [first];
+  for (let entry = openEntries.pop(); entry !== undefined; entry = openEntries.pop()) {
     const at = entry * ENTRY_BYTES;
-    if (at + ENTRY_BYTES > entries.byteLength || places.has(at)) continue;
-    places.add(at);
-    open.push(entries.getUint32(at + 68, true), entries.getUint32(at + 72, true));
+    if (at + ENTRY_BYTES > entries.byteLength || entryOffsets.has(at)) continue;
+    entryOffsets.add(at);
+    openEntries.push(entries.getUint32(at + 68, true), entries.getUint32(at + 72, true));
   }
-  return [...places];
+  return [...entryOffsets];
 }
 
-function nameAt(entries: DataView, at: number): string {
+function readName(entries: DataView, at: number): string {
   const length = Math.min(64, entries.getUint16(at + 64, true)) - 2;
   let name = '';
   for (let index = 0; index < length; index += 2) name += String.fromCharCode(entries.getUint16(at + index, true));
   return name.toLowerCase();
 }
 
-/** A stream of pieces of one size; adjacent pieces are read at once. */
-function streamIn(read: ReadRange, places: number[], pieceBytes: number, length: number): ByteStream {
-  const size = Math.min(length, places.length * pieceBytes);
+/** Makes a stream of pieces of one size; adjacent pieces are read at once. */
+function createStream(read: ReadRange, pieceOffsets: number[], pieceBytes: number, length: number): ByteStream {
+  const size = Math.min(length, pieceOffsets.length * pieceBytes);
   return {
     size,
-    async read(offset, wanted) {
-      const whole = new Uint8Array(Math.max(0, Math.min(wanted, size - offset)));
-      for (let at = 0; at < whole.length; ) {
+    async read(offset, wantedLength) {
+      const wholeBytes = new Uint8Array(Math.max(0, Math.min(wantedLength, size - offset)));
+      for (let at = 0; at < wholeBytes.length; ) {
         const index = Math.floor((offset + at) / pieceBytes);
-        const within = (offset + at) % pieceBytes;
+        const offsetInPiece = (offset + at) % pieceBytes;
         let end = index + 1;
-        while (places[end] === (places[end - 1] as number) + pieceBytes) end++;
-        const most = Math.min(whole.length - at, (end - index) * pieceBytes - within);
-        const bytes = await read((places[index] as number) + within, most);
-        if (bytes.length < most) throw new CompoundDamaged();
-        whole.set(bytes, at);
-        at += most;
+        while (pieceOffsets[end] === (pieceOffsets[end - 1] as number) + pieceBytes) end++;
+        const maxBytes = Math.min(wholeBytes.length - at, (end - index) * pieceBytes - offsetInPiece);
+        const bytes = await read((pieceOffsets[index] as number) + offsetInPiece, maxBytes);
+        if (bytes.length < maxBytes) throw new CompoundDamaged();
+        wholeBytes.set(bytes, at);
+        at += maxBytes;
       }
-      return whole;
+      return wholeBytes;
     },
   };
 }
 
 const WINDOW_BYTES = 2 * 1024 * 1024;
 
-/** Reads a file in large windows and keeps the last few: sectors are small and lie nearly in order. */
-function windowed(read: ReadRange, size: number): ReadRange {
+/** Makes a reader of a file in large windows that keeps the last few: sectors are small and lie nearly in order. */
+function createWindowedReader(read: ReadRange, size: number): ReadRange {
   const windows = new Map<number, Uint8Array>();
   let loads = 0;
   const readWindow = async (index: number): Promise<Uint8Array> => {
-    const known = windows.get(index);
-    if (known) return known;
+    const knownWindow = windows.get(index);
+    if (knownWindow) return knownWindow;
     // Only a file made to be slow has its pieces so scattered.
     if (++loads > 64 + 8 * Math.ceil(size / WINDOW_BYTES)) throw new WorkbookTooLarge();
     const bytes = await read(index * WINDOW_BYTES, Math.min(WINDOW_BYTES, size - index * WINDOW_BYTES));
@@ -145,20 +147,20 @@ function windowed(read: ReadRange, size: number): ReadRange {
     return bytes;
   };
   return async (offset, length) => {
-    const whole = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
-    for (let at = 0; at < whole.length; ) {
+    const wholeBytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
+    for (let at = 0; at < wholeBytes.length; ) {
       const index = Math.floor((offset + at) / WINDOW_BYTES);
-      const within = offset + at - index * WINDOW_BYTES;
-      const bytes = (await readWindow(index)).subarray(within, within + whole.length - at);
+      const offsetInWindow = offset + at - index * WINDOW_BYTES;
+      const bytes = (await readWindow(index)).subarray(offsetInWindow, offsetInWindow + wholeBytes.length - at);
       if (bytes.length === 0) throw new CompoundDamaged();
-      whole.set(bytes, at);
+      wholeBytes.set(bytes, at);
       at += bytes.length;
     }
-    return whole;
+    return wholeBytes;
   };
 }
 
-function numbersIn(bytes: Uint8Array): Uint32Array {
-  const view = dataView(bytes);
+function readNumbers(bytes: Uint8Array): Uint32Array {
+  const view = createDataView(bytes);
   return Uint32Array.from({ length: bytes.length >> 2 }, (_, index) => view.getUint32(index * 4, true));
 }

@@ -6,43 +6,43 @@ const encoder = new TextEncoder();
 /** Number of rows searched for headers. */
 const MAX_ROWS = 100;
 
-/** A field of a sheet's text. Texts have quotes there; numbers, dates and booleans have none. */
+/** Field of a sheet's text. Texts have quotes there; numbers, dates and booleans have none. */
 export interface FirstCell {
   text: string;
   isText: boolean;
 }
 
-/** The first rows of a sheet's text, of which those of a header with merged cells are joined. */
+/** First rows of a sheet's text, with the rows of a header of merged cells joined. */
 export interface FirstRows {
   text: Uint8Array;
-  /** The row, from 1, in which the names then stand; null where no header has merged cells. */
+  /** Row, from 1, of the joined names; null if no header has merged cells. */
   header: number | null;
-  /** The number of rows with values that became empty. */
+  /** Number of rows with values that became empty. */
   joined: number;
 }
 
 /** Joins a header of merged cells (see {@link joinHeaders}) in the first rows of a sheet's text. */
-export function withHeaders(text: Uint8Array, merges: Merge[], first: number): FirstRows {
+export function joinHeaderRows(text: Uint8Array, merges: Merge[], first: number): FirstRows {
   const unchanged = { text, header: null, joined: 0 };
   if (!merges.some(({ left, right }) => right > left)) return unchanged;
-  const whole = decoder.decode(text);
-  const ends = findEnds(whole, MAX_ROWS);
-  const found = joinHeaders(readCells(whole, ends), merges, first);
-  if (!found) return unchanged;
-  const { names, top, bottom } = found;
-  const begin = ends[top - 2] ?? 0;
-  const end = ends[bottom - 1] as number;
-  const header = `${'\n'.repeat(bottom - top)}${names.map(quoted).join(',')}\n`;
+  const wholeText = decoder.decode(text);
+  const rowEnds = findEnds(wholeText, MAX_ROWS);
+  const foundHeader = joinHeaders(readCells(wholeText, rowEnds), merges, first);
+  if (!foundHeader) return unchanged;
+  const { names, top, bottom } = foundHeader;
+  const headerStart = rowEnds[top - 2] ?? 0;
+  const end = rowEnds[bottom - 1] as number;
+  const header = `${'\n'.repeat(bottom - top)}${names.map(quoteCell).join(',')}\n`;
   return {
-    text: encoder.encode(whole.slice(0, begin) + header + whole.slice(end)),
+    text: encoder.encode(wholeText.slice(0, headerStart) + header + wholeText.slice(end)),
     header: bottom,
-    joined: found.filled - 1,
+    joined: foundHeader.filled - 1,
   };
 }
 
-const quoted = (cell: string): string => (cell === '' ? '' : `"${cell.replaceAll('"', '""')}"`);
+const quoteCell = (cell: string): string => (cell === '' ? '' : `"${cell.replaceAll('"', '""')}"`);
 
-/** The texts of all fields, row by row. */
+/** Splits a text into the texts of all fields, row by row. */
 export const readRows = (text: string): string[][] =>
   readCells(text, findEnds(text, Number.POSITIVE_INFINITY)).map((row) => row.map((cell) => cell.text));
 
@@ -58,13 +58,13 @@ function readCells(text: string, ends: number[]): FirstCell[][] {
   });
 }
 
-/** The offset after each of the first rows, line feed included. A line feed within quotes does not end a row. */
+/** Finds the offset after each of the first rows, line feed included. A line feed within quotes does not end a row. */
 function findEnds(text: string, limit: number): number[] {
   const ends: number[] = [];
-  let inQuotes = false;
+  let isInQuotes = false;
   for (let at = 0; at < text.length && ends.length < limit; at++) {
-    if (text[at] === '"') inQuotes = !inQuotes;
-    else if (text[at] === '\n' && !inQuotes) ends.push(at + 1);
+    if (text[at] === '"') isInQuotes = !isInQuotes;
+    else if (text[at] === '\n' && !isInQuotes) ends.push(at + 1);
   }
   return ends;
 }

@@ -1,18 +1,18 @@
-import { nameYears } from '../csv/years.ts';
+import { areYearNames } from '../csv/years.ts';
 import type { FirstCell } from './first-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
 
-/** The largest number of header levels and columns, and the longest name, that are joined. */
+/** Maximum number of header levels that are joined. */
 const MAX_LEVELS = 10;
-const MAX_WIDTH = 1000;
-const MAX_NAME = 255;
+const MAX_COLUMNS_JOINED = 1000;
+const MAX_NAME_LENGTH = 255;
 
-/** A header with merged cells: its first and last row, from 1, and how many of them have values. */
+/** Header with merged cells: its first and last row, from 1, and the number of its rows with values. */
 export interface JoinedHeader {
   top: number;
   bottom: number;
   filled: number;
-  /** A name for each column; empty where the header has none. */
+  /** Name of each column; empty if the header has none. */
   names: string[];
 }
 
@@ -29,29 +29,29 @@ export interface JoinedHeader {
 export function joinHeaders(rows: FirstCell[][], merges: Merge[], first: number): JoinedHeader | null {
   const width = Math.max(0, ...rows.map((row) => row.length));
   const top = rows.findIndex((row) => row.filter(isFilled).length > 1) + 1;
-  if (width > MAX_WIDTH || top === 0 || top > MAX_HEADER_ROW) return null;
-  const head = new HeaderRows(rows, merges, first, top, width);
-  if (!head.isShared(top)) return null;
+  if (width > MAX_COLUMNS_JOINED || top === 0 || top > MAX_HEADER_ROW) return null;
+  const headerRows = new HeaderRows(rows, merges, first, top, width);
+  if (!headerRows.isShared(top)) return null;
   let bottom = top;
-  while (bottom < Math.min(rows.length, top + MAX_LEVELS) && head.isShared(bottom)) bottom++;
-  if (head.isShared(bottom)) bottom = top;
-  if (bottom > top && head.isHeader(bottom)) return head.joined(bottom);
-  return head.looksLikeNames(top, top) && !head.isTitle() ? head.numbered() : null;
+  while (bottom < Math.min(rows.length, top + MAX_LEVELS) && headerRows.isShared(bottom)) bottom++;
+  if (headerRows.isShared(bottom)) bottom = top;
+  if (bottom > top && headerRows.isHeader(bottom)) return headerRows.joinRows(bottom);
+  return headerRows.looksLikeNames(top, top) && !headerRows.isTitle() ? headerRows.numberColumns() : null;
 }
 
 const isFilled = (cell: FirstCell): boolean => cell.text.trim() !== '';
 
-/** The rows at a sheet's beginning, and the merged cells over them. */
+/** Rows at a sheet's beginning, and the merged cells that cover them. */
 class HeaderRows {
   readonly #rows: FirstCell[][];
   readonly #merges: Merge[];
   readonly #top: number;
   readonly #width: number;
-  /** The columns with a value, from 0. */
+  /** Columns with a value, from 0. */
   readonly #columns: number[];
-  /** Whether columns with values share each merged cell. */
+  /** For each merged cell, whether columns with values share it. */
   readonly #shared: boolean[];
-  /** The merged cell at each place of the rows from the top on, as its number among the merges; -1 for none. */
+  /** Number of the merged cell at each position of the rows from the top on; -1 for none. */
   readonly #cover: Int32Array[];
 
   constructor(rows: FirstCell[][], merges: Merge[], first: number, top: number, width: number) {
@@ -75,7 +75,7 @@ class HeaderRows {
     }
   }
 
-  /** Whether columns with values share a cell in the row. */
+  /** Returns true if columns with values share a cell in the row. */
   isShared(row: number): boolean {
     return this.#columns.some((column) => this.#isShared(row, column));
   }
@@ -88,14 +88,16 @@ class HeaderRows {
     return this.#merges[this.#cover[row - this.#top]?.[column] ?? -1];
   }
 
-  /** Whether the rows from the top to this one name the columns: none has two cells of its own, and all look like names. */
+  /** Returns true if the rows from the top to this one name the columns: no column has two cells, and all look like names. */
   isHeader(bottom: number): boolean {
     const levels = this.#levels(bottom);
     return (
       levels.every((row) => this.looksLikeNames(row, bottom)) &&
       this.#columns.every((column) => {
-        const own = levels.filter((row) => !this.#isShared(row, column) && this.#textAt(row, column) !== '');
-        return own.length === 1 || (own.length === 0 && !levels.some((row) => this.#isShared(row, column)));
+        const ownCellRows = levels.filter((row) => !this.#isShared(row, column) && this.#textAt(row, column) !== '');
+        return (
+          ownCellRows.length === 1 || (ownCellRows.length === 0 && !levels.some((row) => this.#isShared(row, column)))
+        );
       })
     );
   }
@@ -104,36 +106,36 @@ class HeaderRows {
     return Array.from({ length: bottom - this.#top + 1 }, (_, level) => this.#top + level);
   }
 
-  /** Whether each cell is a text, a year among names, or unlike all below the header, and none stands again there. */
+  /** Returns true if each cell is a text, a year among names, or unlike all cells below the header, where none is repeated. */
   looksLikeNames(row: number, bottom: number): boolean {
     const cells = this.#rows[row - 1] as FirstCell[];
     const numbers = cells.filter((cell) => detectValueType(cell) === 'number');
-    const areYears = numbers.length > 1 && numbers.every(({ text }) => YEAR.test(text)) && rises(numbers);
+    const areYears = numbers.length > 1 && numbers.every(({ text }) => YEAR_PATTERN.test(text)) && hasRise(numbers);
     return cells.every((cell, column) => {
       // What is merged from above is judged there.
       if (!isFilled(cell) || this.#textAt(row, column) === '') return true;
-      const below = this.#rows.slice(bottom).flatMap((others) => others[column] ?? []);
-      if (below.some(({ text }) => text === cell.text)) return false;
+      const cellsBelow = this.#rows.slice(bottom).flatMap((rowBelow) => rowBelow[column] ?? []);
+      if (cellsBelow.some(({ text }) => text === cell.text)) return false;
       const kind = detectValueType(cell);
-      const isYear = kind === 'number' && (areYears || (row < bottom && YEAR.test(cell.text)));
-      return kind === 'text' || isYear || !below.some((other) => detectValueType(other) === kind);
+      const isYear = kind === 'number' && (areYears || (row < bottom && YEAR_PATTERN.test(cell.text)));
+      return kind === 'text' || isYear || !cellsBelow.some((other) => detectValueType(other) === kind);
     });
   }
 
-  /** Whether the first row is a title: a line of more names (texts, rising years) is below, above other values. */
+  /** Returns true if the first row is a title: a line of more names (texts, rising years) is below, above other values. */
   isTitle(): boolean {
     const next = this.#rows.findIndex((row, index) => index >= this.#top && row.some(isFilled));
     const cells = this.#rows[next]?.filter(isFilled) ?? [];
     const isWider = cells.length > (this.#rows[this.#top - 1] as FirstCell[]).filter(isFilled).length;
-    const areYears = nameYears(this.#rows[next]?.map(({ text }) => text) ?? []);
+    const areYears = areYearNames(this.#rows[next]?.map(({ text }) => text) ?? []);
     const areNames = cells.every(
-      ({ text, isText }) => (isText && /\p{L}/u.test(text)) || (areYears && YEAR.test(text)),
+      ({ text, isText }) => (isText && /\p{L}/u.test(text)) || (areYears && YEAR_PATTERN.test(text)),
     );
-    const isAbove = this.#rows.slice(next + 1).some((row) => row.some((cell) => isFilled(cell) && !cell.isText));
-    return isWider && areNames && isAbove;
+    const isAboveValues = this.#rows.slice(next + 1).some((row) => row.some((cell) => isFilled(cell) && !cell.isText));
+    return isWider && areNames && isAboveValues;
   }
 
-  /** The text of the cell at a place, which it may share; empty where one from above reaches down. */
+  /** Reads the text of a cell, which may be merged; empty if a cell from above covers it. */
   #textAt(row: number, column: number): string {
     const merge = this.#mergeAt(row, column);
     if (merge && merge.top < row) return '';
@@ -141,7 +143,7 @@ class HeaderRows {
     return this.#rows[row - 1]?.[from]?.text.trim() ?? '';
   }
 
-  joined(bottom: number): JoinedHeader {
+  joinRows(bottom: number): JoinedHeader {
     const levels = this.#levels(bottom);
     const names = Array.from({ length: this.#width }, (_, column) => {
       const words = levels.map((row) => this.#textAt(row, column)).filter((word) => word !== '');
@@ -151,13 +153,13 @@ class HeaderRows {
     return { top: this.#top, bottom, filled, names };
   }
 
-  /** The columns of the first row alone: those that share a cell are numbered, if the rows below use them. */
-  numbered(): JoinedHeader {
+  /** Names the columns by the first row alone: columns that share a cell are numbered, if the rows below use them. */
+  numberColumns(): JoinedHeader {
     const row = this.#top;
     const names = Array.from({ length: this.#width }, (_, column) => {
       const text = this.#textAt(row, column);
       const merge = this.#mergeAt(row, column);
-      if (!merge || column <= merge.left || text === '' || text.length > MAX_NAME) {
+      if (!merge || column <= merge.left || text === '' || text.length > MAX_NAME_LENGTH) {
         return this.#rows[row - 1]?.[column]?.text ?? '';
       }
       return this.#columns.includes(column) ? `${text} ${column - Math.max(0, merge.left) + 1}` : '';
@@ -171,9 +173,9 @@ const isFilledAt = (row: FirstCell[], column: number): boolean => {
   return cell !== undefined && isFilled(cell);
 };
 
-const YEAR = /^(?:1[89]|2[01])\d\d$/;
+const YEAR_PATTERN = /^(?:1[89]|2[01])\d\d$/;
 
-/** The kind of a cell's value; null for a blank cell. */
+/** Detects the kind of a cell's value; null for a blank cell. */
 function detectValueType({ text, isText }: FirstCell): 'text' | 'number' | 'date' | 'boolean' | null {
   if (text.trim() === '') return null;
   if (isText) return 'text';
@@ -181,6 +183,6 @@ function detectValueType({ text, isText }: FirstCell): 'text' | 'number' | 'date
   return text === 'true' || text === 'false' ? 'boolean' : 'number';
 }
 
-/** Whether some number follows a smaller one. */
-const rises = (numbers: FirstCell[]): boolean =>
+/** Returns true if some number follows a smaller one. */
+const hasRise = (numbers: FirstCell[]): boolean =>
   numbers.some(({ text }, index) => index > 0 && Number(text) > Number(numbers[index - 1]?.text));

@@ -1,14 +1,14 @@
 import { MAX_COLUMNS, WorkbookTooLarge } from './limits.ts';
-import { cellKey, type Fill, type Merges } from './merges.ts';
+import { type Fill, type Merges, makeCellKey } from './merges.ts';
 import type { RowWriter } from './row-writer.ts';
 
 const QUOTE = 34;
 const decoder = new TextDecoder();
 
-/** The maximum amount of text of merged cells that is kept for the rows below. */
+/** Maximum amount of text of merged cells that is held for the rows below. */
 const MAX_FILL_LENGTH = 1024 * 1024;
 
-/** A row begins left of the assumed first column: the sheet has to be converted again from that column. */
+/** Error thrown when a row begins left of the assumed first column: the sheet is then converted again from that column. */
 export class EarlierColumnFound extends Error {
   readonly column: number;
 
@@ -27,7 +27,7 @@ export class MergedRows {
   readonly #down: Merges['down'];
   readonly #first: number;
   #fills: Fill[];
-  /** The current row: the next fill to write, the fills that it adds, and where the current cell's field begins. */
+  /** Index of the next fill to write; further fields hold the row's new fills, and the start of the current cell's field. */
   #next = 0;
   #added: Fill[] = [];
   #cellMark = -1;
@@ -40,40 +40,40 @@ export class MergedRows {
     this.#fills = fills;
   }
 
-  /** The merged cells still to be repeated below. */
+  /** Merged cells that are still to be repeated below. */
   get fills(): Fill[] {
     return this.#fills;
   }
 
   /** Begins a row, from 1. */
-  begin(row: number): void {
-    this.#writer.begin(row);
+  beginRow(row: number): void {
+    this.#writer.beginRow(row);
     this.#next = 0;
     this.#added = [];
   }
 
-  /** Moves to a column, from 0, to write its value. False if the row is already past it. @throws EarlierColumnFound */
+  /** Moves to a column, from 0, to write its value. @returns false if the row is already past it @throws EarlierColumnFound */
   goTo(column: number): boolean {
     if (column < this.#first) throw new EarlierColumnFound(column);
     if (this.#fills.length > 0) this.#fill(column);
-    const there = this.#writer.goTo(column - this.#first);
+    const isReached = this.#writer.goTo(column - this.#first);
     this.#cellMark = this.#writer.mark;
-    return there;
+    return isReached;
   }
 
-  /** Ends a cell. Its text, if any, is kept for the rows below that the cell is merged with. */
+  /** Ends a cell. Its text, if any, is held for the rows below that the cell is merged with. */
   endCell(column: number): void {
     if (this.#down.size === 0) this.#cellMark = -1;
-    else this.endCellUntil(column, this.#down.get(cellKey(this.#writer.row + 1, column)) ?? 0);
+    else this.endCellUntil(column, this.#down.get(makeCellKey(this.#writer.row + 1, column)) ?? 0);
   }
 
   /** Ends a cell that is merged down to a row. @param isCategory whether its value is a text */
-  endCellUntil(column: number, until: number, isCategory?: boolean): void {
-    const mark = this.#cellMark;
+  endCellUntil(column: number, lastRow: number, isCategory?: boolean): void {
+    const cellStart = this.#cellMark;
     this.#cellMark = -1;
-    if (mark < 0 || until <= this.#writer.row + 1) return;
-    const value = this.#writer.getBytesSince(mark);
-    if (isCategory ?? value[0] === QUOTE) this.#added.push({ column, until, text: decoder.decode(value) });
+    if (cellStart < 0 || lastRow <= this.#writer.row + 1) return;
+    const value = this.#writer.getBytesSince(cellStart);
+    if (isCategory ?? value[0] === QUOTE) this.#added.push({ column, until: lastRow, text: decoder.decode(value) });
   }
 
   /** Ends the row. Merged cells are not repeated in a row that has no value of its own. */
@@ -88,14 +88,14 @@ export class MergedRows {
     if (this.#fills.reduce((sum, { text }) => sum + text.length, 0) > MAX_FILL_LENGTH) throw new WorkbookTooLarge();
   }
 
-  /** Repeats merged cells from above that stand before the column. */
+  /** Repeats merged cells from above that lie before the column. */
   #fill(column: number): void {
     for (; this.#next < this.#fills.length; this.#next++) {
-      const { column: place, until, text } = this.#fills[this.#next] as Fill;
-      if (place > column) return;
+      const { column: fillColumn, until, text } = this.#fills[this.#next] as Fill;
+      if (fillColumn > column) return;
       // A cell with a value of its own keeps it.
-      if (place === column || until <= this.#writer.row) continue;
-      if (this.#writer.goTo(place - this.#first)) this.#writer.writeBareText(text);
+      if (fillColumn === column || until <= this.#writer.row) continue;
+      if (this.#writer.goTo(fillColumn - this.#first)) this.#writer.writeBareText(text);
     }
   }
 }

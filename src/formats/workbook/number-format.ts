@@ -1,4 +1,4 @@
-/** The display of a number by its cell's format, reduced to what makes it something else than a number. */
+/** Number format of a cell, reduced to what makes the number display as something else. */
 export type NumberFormat =
   | { kind: 'number' }
   | { kind: 'date' }
@@ -9,36 +9,36 @@ export type NumberFormat =
   /** A code with leading zeros: `00000-000`, with `#` for each digit. */
   | { kind: 'code'; pattern: string; digits: number };
 
-export const NUMBER: NumberFormat = { kind: 'number' };
-const DATE: NumberFormat = { kind: 'date' };
-const DATETIME: NumberFormat = { kind: 'datetime' };
-const TIME: NumberFormat = { kind: 'time' };
-const SPAN: NumberFormat = { kind: 'span' };
+export const NUMBER_FORMAT: NumberFormat = { kind: 'number' };
+const DATE_FORMAT: NumberFormat = { kind: 'date' };
+const DATETIME_FORMAT: NumberFormat = { kind: 'datetime' };
+const TIME_FORMAT: NumberFormat = { kind: 'time' };
+const SPAN_FORMAT: NumberFormat = { kind: 'span' };
 
-/** Formats that every workbook has without defining them (ECMA-376 part 1, 18.8.30), those of East Asia included. */
-export function builtinFormat(id: number): NumberFormat {
-  if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || (id >= 50 && id <= 58) || id === 36) return DATE;
-  if ((id >= 18 && id <= 21) || (id >= 32 && id <= 35)) return TIME;
-  if (id === 22) return DATETIME;
-  if (id === 45 || id === 47) return TIME;
-  return id === 46 ? SPAN : NUMBER;
+/** Finds a format that every workbook has without defining it (ECMA-376 part 1, 18.8.30), East Asia's included. */
+export function findBuiltinFormat(id: number): NumberFormat {
+  if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || (id >= 50 && id <= 58) || id === 36) return DATE_FORMAT;
+  if ((id >= 18 && id <= 21) || (id >= 32 && id <= 35)) return TIME_FORMAT;
+  if (id === 22) return DATETIME_FORMAT;
+  if (id === 45 || id === 47) return TIME_FORMAT;
+  return id === 46 ? SPAN_FORMAT : NUMBER_FORMAT;
 }
 
-/** A format with more digits than a number has is not a code. */
+/** Maximum number of digits of a code: a number has no more. */
 const MAX_DIGITS = 30;
 
 /** Parses a format that the workbook defines, as it applies to positive numbers. */
-export function customFormat(code: string): NumberFormat {
-  const section = firstSection(code);
+export function parseCustomFormat(code: string): NumberFormat {
+  const section = readFirstSection(code);
   const letters = section.toLowerCase();
-  if (/\[(?:h+|m+|s+)\]/.test(letters)) return SPAN;
+  if (/\[(?:h+|m+|s+)\]/.test(letters)) return SPAN_FORMAT;
   // Conditions, colours and currencies stand in brackets.
-  const plain = letters.replace(/\[[^[\]]*\]/g, '');
-  if (!/general|[0#?]/.test(plain.replace(/(?:s|ss)[.,]0+/g, 's'))) {
-    const day = /[yd]/.test(plain) || /(?:^|[^hs:])m{3,}/.test(plain) || isMonthAlone(plain);
-    const time = /[hs]/.test(plain);
-    if (day) return time ? DATETIME : DATE;
-    if (time) return TIME;
+  const plainLetters = letters.replace(/\[[^[\]]*\]/g, '');
+  if (!/general|[0#?]/.test(plainLetters.replace(/(?:s|ss)[.,]0+/g, 's'))) {
+    const hasDay = /[yd]/.test(plainLetters) || /(?:^|[^hs:])m{3,}/.test(plainLetters) || isMonthAlone(plainLetters);
+    const time = /[hs]/.test(plainLetters);
+    if (hasDay) return time ? DATETIME_FORMAT : DATE_FORMAT;
+    if (time) return TIME_FORMAT;
   }
   const pattern = section.replace(/\[[^[\]]*\]/g, '');
   const digits = pattern.split('0').length - 1;
@@ -48,13 +48,13 @@ export function customFormat(code: string): NumberFormat {
     digits > 1 &&
     digits <= MAX_DIGITS &&
     !/^0+\.0*$/.test(pattern);
-  return isCode ? { kind: 'code', pattern: pattern.replaceAll('0', '#'), digits } : NUMBER;
+  return isCode ? { kind: 'code', pattern: pattern.replaceAll('0', '#'), digits } : NUMBER_FORMAT;
 }
 
 const isMonthAlone = (plain: string): boolean => /m/.test(plain) && !/[hs]/.test(plain);
 
-/** The part before the first `;` outside literals, without the literals' quotes and backslashes. */
-function firstSection(code: string): string {
+/** Returns the part before the first `;` outside literals, without the literals' quotes and backslashes. */
+function readFirstSection(code: string): string {
   let section = '';
   for (let at = 0; at < code.length; at++) {
     const sign = code[at] as string;

@@ -1,111 +1,111 @@
-import { utf8Xml } from '../xml/encoding.ts';
-import { CUT, EMPTY, OPEN, XmlReader } from '../xml/reader.ts';
+import { convertToUtf8 } from '../xml/encoding.ts';
+import { CUT_TOKEN, EMPTY_TAG, OPEN_TAG, XmlReader } from '../xml/reader.ts';
 import { XmlUnreadable } from '../xml/text.ts';
 import { readDirectory, ZipDamaged, type ZipEntry } from '../zip/directory.ts';
 import { unpack, unpackWhole, type ZipSource } from '../zip/unpack.ts';
 import { computeMaxXmlBytes, WorkbookTooLarge } from './limits.ts';
-import { builtinFormat, customFormat, NUMBER, type NumberFormat } from './number-format.ts';
+import { findBuiltinFormat, NUMBER_FORMAT, type NumberFormat, parseCustomFormat } from './number-format.ts';
 import { SharedStrings } from './shared-strings.ts';
-import { MAX_TEXTS_BYTES, type Texts } from './texts.ts';
+import { MAX_TEXTS_BYTES, type SharedTexts } from './texts.ts';
 
-/** The data of a workbook besides its sheets' rows. */
+/** Data of a workbook apart from its sheets' rows. */
 export interface Workbook {
-  /** Serial numbers of days count from 1904, as in old workbooks of macOS. */
+  /** True if serial numbers of days count from 1904, as in old workbooks of macOS. */
   epoch1904: boolean;
-  /** The number format of each cell style. */
+  /** Number format of each cell style. */
   formats: NumberFormat[];
-  strings: Texts;
+  strings: SharedTexts;
   /** The worksheets in their order, hidden ones last. */
-  sheets: Sheet[];
+  sheets: PackedSheet[];
 }
 
-/** A worksheet that is still packed. */
-export interface Sheet {
+/** Worksheet that is still packed. */
+export interface PackedSheet {
   name: string;
   hidden: boolean;
   entry: ZipEntry;
 }
 
-/** Workbook, relations and styles take kilobytes in ordinary files. */
+/** Maximum size of the workbook, relations and styles parts, which take kilobytes in ordinary files. */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
 
 /**
  * Opens an Excel workbook (ECMA-376, transitional or strict).
- * @param reserve called before its texts are read, with the most bytes that they can take in memory
+ * @param reserveMemory called before its texts are read, with the most bytes that they can take in memory
  * @throws ZipDamaged, XmlUnreadable, WorkbookTooLarge
  */
 export async function openWorkbook(
   zip: ZipSource,
   size: number,
-  reserve: (bytes: number) => Promise<void>,
+  reserveMemory: (bytes: number) => Promise<void>,
 ): Promise<Workbook> {
-  const entries = new Map((await readDirectory(zip.read, size)).map((entry) => [normalized(entry.name), entry]));
+  const entries = new Map((await readDirectory(zip.read, size)).map((entry) => [normalizePath(entry.name), entry]));
   const part = async (path: string) => {
-    const entry = entries.get(normalized(path));
-    return entry && utf8Xml(await unpackWhole(zip, entry, MAX_PART_BYTES));
+    const entry = entries.get(normalizePath(path));
+    return entry && convertToUtf8(await unpackWhole(zip, entry, MAX_PART_BYTES));
   };
-  const path = mainPart(await part('_rels/.rels'));
-  const main = await part(path);
-  if (!main) throw new ZipDamaged();
+  const path = findMainPart(await part('_rels/.rels'));
+  const mainPartBytes = await part(path);
+  if (!mainPartBytes) throw new ZipDamaged();
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const relations = readRelations(await part(`${folder}_rels/${path.slice(folder.length)}.rels`), folder);
-  const target = (type: string) => [...relations.values()].find((relation) => relation.type === type)?.target ?? '';
+  const findTarget = (type: string) => [...relations.values()].find((relation) => relation.type === type)?.target ?? '';
 
-  const { epoch1904, sheets } = readWorkbook(main);
+  const { epoch1904, sheets } = readWorkbook(mainPartBytes);
   const strings = new SharedStrings();
-  const shared = entries.get(normalized(target('sharedStrings')));
-  if (shared && shared.size > computeMaxXmlBytes(size)) throw new WorkbookTooLarge();
-  if (shared) {
-    await reserve(Math.min(MAX_TEXTS_BYTES, shared.size));
-    await unpack(zip, shared, (bytes) => strings.feed(bytes));
+  const sharedEntry = entries.get(normalizePath(findTarget('sharedStrings')));
+  if (sharedEntry && sharedEntry.size > computeMaxXmlBytes(size)) throw new WorkbookTooLarge();
+  if (sharedEntry) {
+    await reserveMemory(Math.min(MAX_TEXTS_BYTES, sharedEntry.size));
+    await unpack(zip, sharedEntry, (bytes) => strings.feedPiece(bytes));
     strings.end();
   }
-  const styles = await part(target('styles'));
+  const styles = await part(findTarget('styles'));
   // Without its formats a date would be read as a number.
-  if (!styles && target('styles') !== '') throw new ZipDamaged();
+  if (!styles && findTarget('styles') !== '') throw new ZipDamaged();
   return {
     epoch1904,
     formats: readFormats(styles),
     strings: strings.texts,
     sheets: sheets.flatMap(({ name, hidden, relation }) => {
-      const found = relations.get(relation ?? '');
+      const sheetRelation = relations.get(relation ?? '');
       // A sheet may be a chart.
-      if (found && found.type !== 'worksheet') return [];
-      const entry = found && entries.get(normalized(found.target));
+      if (sheetRelation && sheetRelation.type !== 'worksheet') return [];
+      const entry = sheetRelation && entries.get(normalizePath(sheetRelation.target));
       if (!entry) throw new ZipDamaged();
       return [{ name, hidden, entry }];
     }),
   };
 }
 
-/** The path of a part in one spelling: some programs write other cases, a leading slash, or backslashes. */
-const normalized = (path: string): string => path.replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase();
+/** Normalizes the path of a part: some programs write other cases, a leading slash, or backslashes. */
+const normalizePath = (path: string): string => path.replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase();
 
 interface Relation {
-  /** The last word of its URI: `worksheet`, `styles`. */
+  /** Last word of the relation's type URI: `worksheet`, `styles`. */
   type: string;
   target: string;
 }
 
-function mainPart(bytes: Uint8Array | undefined): string {
+function findMainPart(bytes: Uint8Array | undefined): string {
   const relations = [...readRelations(bytes, '').values()];
   return relations.find(({ type }) => type === 'officeDocument')?.target ?? 'xl/workbook.xml';
 }
 
 function readRelations(bytes: Uint8Array | undefined, folder: string): Map<string, Relation> {
   const relations = new Map<string, Relation>();
-  eachTag(bytes, 'Relationships', (reader) => {
+  readTags(bytes, 'Relationships', (reader) => {
     if (!reader.is('Relationship')) return;
     const type = reader.value('Type') ?? '';
     const target = reader.value('Target') ?? '';
-    const path = target.startsWith('/') ? target : resolved(folder + target);
+    const path = target.startsWith('/') ? target : resolvePath(folder + target);
     relations.set(reader.value('Id') ?? '', { type: type.slice(type.lastIndexOf('/') + 1), target: path });
   });
   return relations;
 }
 
-/** A path without `.` and `..`. */
-function resolved(path: string): string {
+/** Resolves `.` and `..` in a path. */
+function resolvePath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split('/')) {
     if (part === '..') parts.pop();
@@ -114,7 +114,7 @@ function resolved(path: string): string {
   return parts.join('/');
 }
 
-/** A sheet as the workbook lists it. */
+/** Sheet as the workbook lists it. */
 interface SheetEntry {
   name: string;
   relation: string | undefined;
@@ -122,42 +122,42 @@ interface SheetEntry {
 }
 
 function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEntry[] } {
-  let epoch1904 = false;
+  let usesEpoch1904 = false;
   const sheets: SheetEntry[] = [];
-  let isWhole = false;
-  eachTag(bytes, 'workbook', (reader) => {
-    isWhole ||= reader.is('sheets');
-    if (reader.is('workbookPr')) epoch1904 = /^(?:1|true|on)$/.test(reader.value('date1904') ?? '');
+  let isComplete = false;
+  readTags(bytes, 'workbook', (reader) => {
+    isComplete ||= reader.is('sheets');
+    if (reader.is('workbookPr')) usesEpoch1904 = /^(?:1|true|on)$/.test(reader.value('date1904') ?? '');
     if (reader.is('sheet')) {
       const relation = reader.getValue('/relationships', 'id');
-      const hidden = (reader.value('state') ?? 'visible') !== 'visible';
-      sheets.push({ name: reader.value('name') ?? '', relation, hidden });
+      const isHidden = (reader.value('state') ?? 'visible') !== 'visible';
+      sheets.push({ name: reader.value('name') ?? '', relation, hidden: isHidden });
     }
   });
-  if (!isWhole) throw new XmlUnreadable('a workbook without sheets');
-  return { epoch1904, sheets: sheets.sort((a, b) => Number(a.hidden) - Number(b.hidden)) };
+  if (!isComplete) throw new XmlUnreadable('a workbook without sheets');
+  return { epoch1904: usesEpoch1904, sheets: sheets.sort((a, b) => Number(a.hidden) - Number(b.hidden)) };
 }
 
 /** Reads the number format of each cell style (`cellXfs`). */
 function readFormats(bytes: Uint8Array | undefined): NumberFormat[] {
-  const custom = new Map<number, NumberFormat>();
+  const customFormats = new Map<number, NumberFormat>();
   const formats: NumberFormat[] = [];
-  let inCells = false;
-  eachTag(bytes, 'styleSheet', (reader, isOpen) => {
+  let isInCells = false;
+  readTags(bytes, 'styleSheet', (reader, isOpen) => {
     if (reader.is('numFmt'))
-      custom.set(Number(reader.value('numFmtId')), customFormat(reader.value('formatCode') ?? ''));
-    else if (reader.is('cellXfs')) inCells = isOpen;
-    else if (reader.is('cellStyles') || reader.is('dxfs')) inCells = false;
-    else if (inCells && reader.is('xf')) {
+      customFormats.set(Number(reader.value('numFmtId')), parseCustomFormat(reader.value('formatCode') ?? ''));
+    else if (reader.is('cellXfs')) isInCells = isOpen;
+    else if (reader.is('cellStyles') || reader.is('dxfs')) isInCells = false;
+    else if (isInCells && reader.is('xf')) {
       const id = Number(reader.value('numFmtId') ?? 0);
-      formats.push(custom.get(id) ?? builtinFormat(id) ?? NUMBER);
+      formats.push(customFormats.get(id) ?? findBuiltinFormat(id) ?? NUMBER_FORMAT);
     }
   });
   return formats;
 }
 
-/** @throws XmlUnreadable when the part is another than `root`, or does not end with its last tag */
-function eachTag(
+/** Reads each tag of a part. @throws XmlUnreadable when its root is not `root`, or it does not end with its last tag */
+function readTags(
   bytes: Uint8Array | undefined,
   root: string,
   onTag: (reader: XmlReader, isOpen: boolean) => void,
@@ -165,11 +165,11 @@ function eachTag(
   if (!bytes) return;
   const reader = new XmlReader(bytes);
   let isRoot = false;
-  for (let token = reader.next(); token !== CUT; token = reader.next()) {
-    if (token !== OPEN && token !== EMPTY) continue;
+  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+    if (token !== OPEN_TAG && token !== EMPTY_TAG) continue;
     isRoot ||= reader.is(root);
     if (!isRoot) break;
-    onTag(reader, token === OPEN);
+    onTag(reader, token === OPEN_TAG);
   }
   if (!isRoot) throw new XmlUnreadable('a part without its element');
   if (bytes.indexOf(60, reader.at) >= 0) throw new XmlUnreadable('a part that is cut off');

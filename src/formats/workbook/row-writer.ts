@@ -5,8 +5,8 @@ const QUOTE = 34;
 const LINE_FEED = 10;
 const SPACE = 32;
 const LAST_ASCII = 127;
-const ROOM = 64;
-/** The longest text of one row. */
+const SPARE_BYTES = 64;
+/** Maximum number of bytes of one row's text. */
 const MAX_ROW_BYTES = 8 * 1024 * 1024;
 
 const encoder = new TextEncoder();
@@ -18,18 +18,18 @@ const encoder = new TextEncoder();
  * @throws WorkbookTooLarge for a row above {@link MAX_ROW_BYTES}
  */
 export class RowWriter {
-  /** Rows written, empty ones included. */
+  /** Number of written rows, empty ones included. */
   row: number;
-  /** Fields of the widest row so far. */
+  /** Number of fields of the widest row so far. */
   width: number;
-  /** Rows with a value, and how many of them stand above the first with two values; all, where none has. */
+  /** Number of rows with a value; `narrow` of them stand above the first with two values (all, if none has). */
   filled: number;
   narrow: number;
   #out = new Uint8Array(256 * 1024);
   #at = 0;
   #rowStart = 0;
   #field = 0;
-  /** Values of the current row that are more than spaces. */
+  /** Number of values of the current row that are more than spaces. */
   #values = 0;
 
   constructor(from = { row: 0, width: 0, filled: 0, narrow: 0 }) {
@@ -41,20 +41,20 @@ export class RowWriter {
 
   /** Takes the completed rows out of the buffer. The current row stays. */
   take(): Uint8Array {
-    const ended = this.#out.slice(0, this.#rowStart);
+    const endedRows = this.#out.slice(0, this.#rowStart);
     this.#out.copyWithin(0, this.#rowStart, this.#at);
     this.#at -= this.#rowStart;
     this.#rowStart = 0;
-    return ended;
+    return endedRows;
   }
 
-  /** Bytes of completed rows. */
+  /** Number of bytes of completed rows. */
   get endedBytes(): number {
     return this.#rowStart;
   }
 
-  /** Begins a row, from 1; the rows skipped are empty. */
-  begin(row: number): void {
+  /** Begins a row, from 1; skipped rows become empty. */
+  beginRow(row: number): void {
     this.#rowStart = this.#at;
     for (this.#reserve(row - this.row); this.row < row - 1; this.row++) this.#out[this.#at++] = LINE_FEED;
     this.#rowStart = this.#at;
@@ -63,25 +63,25 @@ export class RowWriter {
   }
 
   /** Removes the current row and resets the row number. */
-  undo(toRow: number, mark: number): void {
+  undo(toRow: number, offset: number): void {
     this.row = toRow;
-    this.#at = mark;
-    this.#rowStart = mark;
+    this.#at = offset;
+    this.#rowStart = offset;
   }
 
-  /** Whether the current row has no value yet. */
+  /** True if the current row has no value yet. */
   get isEmpty(): boolean {
     return this.#at === this.#rowStart;
   }
 
-  /** The current position, for `undo` and `getBytesSince`. */
+  /** Current position, for `undo` and `getBytesSince`. */
   get mark(): number {
     return this.#at;
   }
 
-  /** Moves to a field, from 0. False if the row is already past it. */
+  /** Moves to a field, from 0. @returns false if the row is already past it */
   goTo(field: number): boolean {
-    this.#reserve(field - this.#field + ROOM);
+    this.#reserve(field - this.#field + SPARE_BYTES);
     for (; this.#field < field; this.#field++) this.#out[this.#at++] = COMMA;
     return this.#field === field;
   }
@@ -93,19 +93,19 @@ export class RowWriter {
   }
 
   #copy(bytes: Uint8Array, start: number, end: number): void {
-    this.#reserve(end - start + ROOM);
+    this.#reserve(end - start + SPARE_BYTES);
     for (let index = start; index < end; index++) this.#out[this.#at++] = bytes[index] as number;
   }
 
   /** Writes a value without quotes. Almost all are ASCII and short: a call of the encoder would take longer. */
   writeBareText(text: string): void {
     this.#values++;
-    const mark = this.#at;
-    this.#reserve(text.length + ROOM);
+    const startOffset = this.#at;
+    this.#reserve(text.length + SPARE_BYTES);
     for (let index = 0; index < text.length; index++) {
       const code = text.charCodeAt(index);
       if (code > LAST_ASCII) {
-        this.#at = mark;
+        this.#at = startOffset;
         const bytes = encoder.encode(text);
         this.#copy(bytes, 0, bytes.length);
         return;
@@ -116,12 +116,12 @@ export class RowWriter {
 
   /** Writes a value in quotes. */
   writeQuoted(bytes: Uint8Array, start: number, end: number): void {
-    this.#reserve((end - start) * 2 + ROOM);
+    this.#reserve((end - start) * 2 + SPARE_BYTES);
     const out = this.#out;
     let at = this.#at;
-    let blank = start;
-    while (blank < end && bytes[blank] === SPACE) blank++;
-    if (blank < end) this.#values++;
+    let blankEnd = start;
+    while (blankEnd < end && bytes[blankEnd] === SPACE) blankEnd++;
+    if (blankEnd < end) this.#values++;
     out[at++] = QUOTE;
     for (let index = start; index < end; index++) {
       const byte = bytes[index] as number;
@@ -137,9 +137,9 @@ export class RowWriter {
     this.writeQuoted(bytes, 0, bytes.length);
   }
 
-  /** The bytes written since a mark of this row. */
-  getBytesSince(mark: number): Uint8Array {
-    return this.#out.slice(mark, this.#at);
+  /** Returns the bytes written since a position of this row. */
+  getBytesSince(offset: number): Uint8Array {
+    return this.#out.slice(offset, this.#at);
   }
 
   end(): void {

@@ -1,12 +1,12 @@
-import type { Counts, SheetFacts } from './choice.ts';
-import { withHeaders } from './first-rows.ts';
+import type { RowCounts, SheetFacts } from './choice.ts';
+import { joinHeaderRows } from './first-rows.ts';
 import type { Merge } from './merges.ts';
 import { RowWriter } from './row-writer.ts';
 
-/** The bytes of text that are held in memory, about, before they are passed on. */
+/** Approximate number of bytes of text that are held in memory before they are passed on. */
 export const TEXT_BYTES = 4 * 1024 * 1024;
 
-/** The text of a sheet that is converted in one go. It is passed on as the rows are written. */
+/** Text of a sheet that is converted in one go. It is passed on as the rows are written. */
 export class SheetText {
   readonly writer = new RowWriter();
   readonly #write: (text: Uint8Array) => Promise<void>;
@@ -18,27 +18,27 @@ export class SheetText {
     this.#write = write;
   }
 
-  /** Whether there is enough to be passed on. */
+  /** True if there is enough text to be passed on. */
   get isFull(): boolean {
     return this.writer.endedBytes >= TEXT_BYTES;
   }
 
-  /** Passes on the rows that are complete. @param merges the merged cells that begin in the first rows */
+  /** Passes on the complete rows. @param merges the merged cells that begin in the first rows */
   async flush(merges: Merge[], first: number): Promise<void> {
     const rows = this.writer.take();
     if (!this.#isFirst) return this.#write(rows);
     this.#isFirst = false;
-    const { text, header, joined } = withHeaders(rows, merges, first);
+    const { text, header, joined } = joinHeaderRows(rows, merges, first);
     this.#header = header;
     this.#joined = joined;
     await this.#write(text);
   }
 
-  get counts(): Counts {
+  get counts(): RowCounts {
     return { filled: this.writer.filled - this.#joined, narrow: this.writer.narrow };
   }
 
-  facts(name: string | null): SheetFacts {
+  makeFacts(name: string | null): SheetFacts {
     return { name, width: this.writer.width, header: this.#header };
   }
 }

@@ -1,9 +1,9 @@
 import type { Namespaces } from '../xml/namespaces.ts';
-import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../xml/reader.ts';
+import { CDATA_TOKEN, CLOSE_TAG, CUT_TOKEN, EMPTY_TAG, OPEN_TAG, TEXT_TOKEN, XmlReader } from '../xml/reader.ts';
 import { decodeText, sliceText, XmlUnreadable } from '../xml/text.ts';
-import { NUMERIC, readType } from './cell-types.ts';
+import { NUMERIC_CELL, readType } from './cell-types.ts';
 import { CellWriter, type WorkbookData } from './cell-writer.ts';
-import { columnAt, integerAt, unescapeText } from './cells.ts';
+import { parseInteger, readColumn, unescapeText } from './cells.ts';
 import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
 import type { Fill, Merges } from './merges.ts';
@@ -11,16 +11,16 @@ import { RowWriter } from './row-writer.ts';
 import { readRuns } from './shared-strings.ts';
 import { TEXT_BYTES } from './sheet-text.ts';
 
-/** The progress of a sheet's conversion: plain data. */
+/** Progress of a sheet's conversion. Plain data. */
 export interface SheetState {
-  /** Bytes of the sheet's XML that have been converted. */
+  /** Number of bytes of the sheet's XML that have been converted. */
   offset: number;
-  /** The namespaces of prefixes between `<sheetData>` and its end; null before. */
+  /** Namespaces of prefixes between `<sheetData>` and its end; null before. */
   names: Namespaces | null;
   done: boolean;
-  /** Rows written, empty ones included; also the number of the last row. */
+  /** Number of written rows, empty ones included; also the number of the last row. */
   row: number;
-  /** The sheet's first column with a value as far as is known, from 0, and the number of fields of the widest row. */
+  /** First column with a value as far as known, from 0; `width` is the number of fields of the widest row. */
   first: number;
   width: number;
   /** `filled`: number of rows with a value. `narrow`: number of rows with a value above the first row with two values. */
@@ -30,10 +30,10 @@ export interface SheetState {
   fills: Fill[];
 }
 
-/** The longest XML of a row. */
+/** Maximum size of a row's XML. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
 
-/** The state before a sheet's first byte. @param first the sheet's first column, from 0 */
+/** Makes the state before a sheet's first byte. @param first the sheet's first column, from 0 */
 export const beginSheet = (first: number): SheetState => ({
   offset: 0,
   names: null,
@@ -46,10 +46,10 @@ export const beginSheet = (first: number): SheetState => ({
   fills: [],
 });
 
-/** The namespaces of prefixes where a sheet's rows begin. */
-export function namesIn(head: Uint8Array): Namespaces {
+/** Reads the namespaces of prefixes where a sheet's rows begin. */
+export function readNamespaces(head: Uint8Array): Namespaces {
   const reader = new XmlReader(head);
-  for (let token = reader.next(); token !== CUT; token = reader.next()) if (reader.is('sheetData')) break;
+  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) if (reader.is('sheetData')) break;
   return reader.names;
 }
 
@@ -67,7 +67,7 @@ export function convertRows(
   isLast: boolean,
 ): { state: SheetState; text: Uint8Array } {
   const converter = new RowConverter(workbook, merges, state, block);
-  return converter.run(isLast);
+  return converter.convertBlock(isLast);
 }
 
 class RowConverter {
@@ -85,47 +85,47 @@ class RowConverter {
     this.#cellWriter = new CellWriter(workbook, block, this.#rows, this.#writer);
   }
 
-  run(isLast: boolean): { state: SheetState; text: Uint8Array } {
+  convertBlock(isLast: boolean): { state: SheetState; text: Uint8Array } {
     const state = this.#state;
     const reader = this.#reader;
-    let taken = 0;
+    let takenBytes = 0;
     let isFull = false;
-    for (let token = reader.next(); token !== CUT; token = reader.next()) {
+    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
       if (!state.names) {
-        if (token === OPEN && reader.is('sheetData')) state.names = reader.names;
-        else if (token === EMPTY && reader.is('sheetData')) state.done = true;
+        if (token === OPEN_TAG && reader.is('sheetData')) state.names = reader.names;
+        else if (token === EMPTY_TAG && reader.is('sheetData')) state.done = true;
         // Everything before the rows is read as a whole, for its namespaces.
         else continue;
-      } else if (token === CLOSE && reader.is('sheetData')) state.done = true;
-      else if ((token === OPEN || token === EMPTY) && reader.is('row')) {
+      } else if (token === CLOSE_TAG && reader.is('sheetData')) state.done = true;
+      else if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.is('row')) {
         const { mark } = this.#writer;
         const { row } = this.#writer;
-        if (!this.#row(token === OPEN)) {
+        if (!this.#row(token === OPEN_TAG)) {
           this.#writer.undo(row, mark);
           break;
         }
       }
-      taken = reader.at;
+      takenBytes = reader.at;
       isFull = this.#writer.endedBytes >= TEXT_BYTES;
       if (state.done || isFull) break;
     }
     if (isLast && !state.done && !isFull) throw new XmlUnreadable('a sheet that is cut off');
     const { row, width, filled, narrow } = this.#writer;
-    const offset = state.offset + taken;
+    const offset = state.offset + takenBytes;
     return {
       state: { ...state, offset, row, width, filled, narrow, fills: this.#rows.fills },
       text: this.#writer.take(),
     };
   }
 
-  /** Converts the row whose tag was just read; false when the block ends before the row does. */
+  /** Converts the row whose tag was just read. @returns false when the block ends before the row does */
   #row(hasCells: boolean): boolean {
     const reader = this.#reader;
     const writer = this.#writer;
     let row = writer.row + 1;
-    if (reader.attribute('r')) row = integerAt(reader.bytes, reader.valueStart, reader.valueEnd);
+    if (reader.findAttribute('r')) row = parseInteger(reader.bytes, reader.valueStart, reader.valueEnd);
     if (row <= writer.row || row > MAX_ROWS) throw new XmlUnreadable('rows out of order');
-    this.#rows.begin(row);
+    this.#rows.beginRow(row);
     if (hasCells && !this.#cells()) return false;
     this.#rows.end();
     return true;
@@ -134,56 +134,56 @@ class RowConverter {
   #cells(): boolean {
     const reader = this.#reader;
     let column = -1;
-    for (let token = reader.next(); token !== CUT; token = reader.next()) {
-      if (token === CLOSE && reader.is('row')) return true;
-      if ((token !== OPEN && token !== EMPTY) || !reader.is('c')) continue;
-      const before = column;
+    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+      if (token === CLOSE_TAG && reader.is('row')) return true;
+      if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.is('c')) continue;
+      const columnBefore = column;
       column++;
-      if (reader.attribute('r')) column = columnAt(reader.bytes, reader.valueStart, reader.valueEnd);
-      if (column <= before || column >= MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
-      if (token === OPEN && !this.#cell(column)) return false;
+      if (reader.findAttribute('r')) column = readColumn(reader.bytes, reader.valueStart, reader.valueEnd);
+      if (column <= columnBefore || column >= MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
+      if (token === OPEN_TAG && !this.#cell(column)) return false;
     }
     return false;
   }
 
-  /** Converts the cell whose tag was just read; false when the block ends before the cell does. */
+  /** Converts the cell whose tag was just read. @returns false when the block ends before the cell does */
   #cell(column: number): boolean {
     const reader = this.#reader;
     const { bytes } = reader;
-    const type = reader.attribute('t') ? readType(bytes, reader.valueStart, reader.valueEnd) : NUMERIC;
-    const style = reader.attribute('s') ? integerAt(bytes, reader.valueStart, reader.valueEnd) : 0;
+    const type = reader.findAttribute('t') ? readType(bytes, reader.valueStart, reader.valueEnd) : NUMERIC_CELL;
+    const style = reader.findAttribute('s') ? parseInteger(bytes, reader.valueStart, reader.valueEnd) : 0;
     let start = 0;
     let end = 0;
-    let encoded = true;
-    let inline: string | null = null;
-    let inValue = false;
+    let isEncoded = true;
+    let inlineText: string | null = null;
+    let isInValue = false;
     for (let token = reader.next(); ; token = reader.next()) {
-      if (token === CUT) return false;
-      if (token === CLOSE && reader.is('c')) break;
-      if (token === OPEN && reader.is('v')) inValue = true;
-      else if (token === CLOSE && reader.is('v')) inValue = false;
-      else if (inValue && (token === TEXT || token === CDATA)) {
+      if (token === CUT_TOKEN) return false;
+      if (token === CLOSE_TAG && reader.is('c')) break;
+      if (token === OPEN_TAG && reader.is('v')) isInValue = true;
+      else if (token === CLOSE_TAG && reader.is('v')) isInValue = false;
+      else if (isInValue && (token === TEXT_TOKEN || token === CDATA_TOKEN)) {
         start = reader.start;
         end = reader.end;
-        encoded = token === TEXT;
-      } else if (token === OPEN && reader.is('is')) {
-        inline = this.#inline();
-        if (inline === null) return false;
+        isEncoded = token === TEXT_TOKEN;
+      } else if (token === OPEN_TAG && reader.is('is')) {
+        inlineText = this.#inline();
+        if (inlineText === null) return false;
       }
     }
-    if (inline !== null) this.#cellWriter.text(column, inline);
-    else if (end > start) this.#cellWriter.value(column, type, style, start, end, encoded);
+    if (inlineText !== null) this.#cellWriter.text(column, inlineText);
+    else if (end > start) this.#cellWriter.value(column, type, style, start, end, isEncoded);
     this.#rows.endCell(column);
     return true;
   }
 
-  /** Reads the text of an inline string; null when the block ends before. */
+  /** Reads the text of an inline string; null when the block ends before the text does. */
   #inline(): string | null {
     const reader = this.#reader;
     let text = '';
-    const isWhole = readRuns(reader, 'is', (encoded) => {
+    const isComplete = readRuns(reader, 'is', (encoded) => {
       text += (encoded ? decodeText : sliceText)(reader.bytes, reader.start, reader.end);
     });
-    return isWhole ? unescapeText(text) : null;
+    return isComplete ? unescapeText(text) : null;
   }
 }

@@ -1,11 +1,11 @@
-import { utf8Xml } from '../xml/encoding.ts';
+import { convertToUtf8 } from '../xml/encoding.ts';
 import { unpackWhole, type ZipSource } from '../zip/unpack.ts';
 import { readRows } from './first-rows.ts';
 import { WorkbookTooLarge } from './limits.ts';
 import { openWorkbook } from './parts.ts';
 import { beginSheet, convertRows } from './sheet.ts';
 
-/** A sheet of a small workbook: the texts of its fields, row by row. */
+/** Sheet of a small workbook: the texts of its fields, row by row. */
 export interface SmallSheet {
   name: string;
   rows: string[][];
@@ -27,19 +27,19 @@ export async function readSmallWorkbook(zip: ZipSource, size: number, limit: num
   const sheets: SmallSheet[] = [];
   for (const { name, entry } of workbook.sheets) {
     count(entry.size);
-    const xml = utf8Xml(await unpackWhole(zip, entry, limit));
+    const xml = convertToUtf8(await unpackWhole(zip, entry, limit));
     let text = '';
     for (let state = beginSheet(0); !state.done; ) {
-      const converted = convertRows(
+      const convertedRows = convertRows(
         workbook,
         { headers: [], down: new Map() },
         state,
         xml.subarray(state.offset),
         true,
       );
-      state = converted.state;
-      count(converted.text.length);
-      text += decoder.decode(converted.text);
+      state = convertedRows.state;
+      count(convertedRows.text.length);
+      text += decoder.decode(convertedRows.text);
     }
     sheets.push({ name, rows: readRows(text) });
   }

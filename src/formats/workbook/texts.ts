@@ -1,37 +1,37 @@
 import { WorkbookTooLarge } from './limits.ts';
 
-/** Limit of the texts that a workbook's cells share: all of them are held in memory. */
+/** Maximum size of the texts that a workbook's cells share: all of them are held in memory. */
 export const MAX_TEXTS_BYTES = 48 * 1024 * 1024;
 
-/** A page holds whole texts, and is larger only for a single one. Nothing is copied while texts come, but the last of a page. */
+/** Usual size of a page, which holds whole texts and is larger only for a single one. Only a page's last text is ever copied. */
 const PAGE_BYTES = 2 ** 20;
-/** The number of texts that have their places in one array. */
-const PLACES = 2 ** 16;
-const PLACE_BYTES = 4;
+/** Number of texts whose positions are in one array. */
+const POSITIONS_PER_ARRAY = 2 ** 16;
+const POSITION_BYTES = 4;
 
 const encoder = new TextEncoder();
-/** The memory in which texts are encoded that are not too long: an array for each of many is as much garbage as they are. */
+/** Memory in which shorter texts are encoded: a new array for each text would be as much garbage as the text. */
 const scratch = new Uint8Array(64 * 1024);
 const BYTES_PER_UNIT = 3;
 
 /** Texts that cells refer to by number, in UTF-8. */
-export class Texts {
+export class SharedTexts {
   readonly #pages: Uint8Array[] = [new Uint8Array(PAGE_BYTES)];
-  /** The number of used bytes of each page. */
+  /** Number of used bytes of each page. */
   readonly #used: number[] = [0];
-  /** The beginning of each text: its page, and the place in it. */
-  readonly #places: Uint32Array[] = [new Uint32Array(PLACES)];
+  /** Start of each text: its page, and the offset in the page. */
+  readonly #places: Uint32Array[] = [new Uint32Array(POSITIONS_PER_ARRAY)];
   #count = 0;
-  /** The start of the text that is being added, and the end of its bytes so far. */
+  /** Start of the text that is being added, and the end of its bytes so far. */
   #start = 0;
   #at = 0;
-  #bytes = PAGE_BYTES + PLACES * PLACE_BYTES;
+  #bytes = PAGE_BYTES + POSITIONS_PER_ARRAY * POSITION_BYTES;
 
   get count(): number {
     return this.#count;
   }
 
-  /** The bytes in which a text stands, from `start` to `end`. */
+  /** Finds the bytes that hold a text, from `start` to `end`. */
   bytes(index: number): Uint8Array {
     return this.#pages[toPage(this.#findPlace(index))] as Uint8Array;
   }
@@ -54,16 +54,16 @@ export class Texts {
   }
 
   appendText(text: string): void {
-    const fits = BYTES_PER_UNIT * text.length <= scratch.length;
-    const bytes = fits ? scratch : encoder.encode(text);
-    this.append(bytes, 0, fits ? encoder.encodeInto(text, scratch).written : bytes.length);
+    const fitsScratch = BYTES_PER_UNIT * text.length <= scratch.length;
+    const bytes = fitsScratch ? scratch : encoder.encode(text);
+    this.append(bytes, 0, fitsScratch ? encoder.encodeInto(text, scratch).written : bytes.length);
   }
 
   endText(): void {
-    const index = this.#count % PLACES;
+    const index = this.#count % POSITIONS_PER_ARRAY;
     if (index === 0 && this.#count > 0) {
-      this.#hold(PLACES * PLACE_BYTES);
-      this.#places.push(new Uint32Array(PLACES));
+      this.#hold(POSITIONS_PER_ARRAY * POSITION_BYTES);
+      this.#places.push(new Uint32Array(POSITIONS_PER_ARRAY));
     }
     const page = this.#pages.length - 1;
     (this.#places.at(-1) as Uint32Array)[index] = page * PAGE_BYTES + this.#start;
@@ -75,20 +75,20 @@ export class Texts {
   }
 
   /** Drops the current text. */
-  undo(): void {
+  dropText(): void {
     this.#at = this.#start;
   }
 
-  /** Makes room in the last page, or in a new one, to which the present part of the current text moves. */
+  /** Makes space in the last page, or in a new one, to which the begun part of the current text moves. */
   #reserve(length: number): void {
     const page = this.#pages.at(-1) as Uint8Array;
     if (this.#at + length <= page.length) return;
-    const begun = page.subarray(this.#start, this.#at);
-    const needed = begun.length + length;
-    if (needed > MAX_TEXTS_BYTES) throw new WorkbookTooLarge();
+    const begunBytes = page.subarray(this.#start, this.#at);
+    const neededBytes = begunBytes.length + length;
+    if (neededBytes > MAX_TEXTS_BYTES) throw new WorkbookTooLarge();
     // A text that comes in many pieces is not moved for each of them.
-    this.#openPage(Math.max(PAGE_BYTES, needed > PAGE_BYTES ? needed * 2 : 0));
-    this.append(begun, 0, begun.length);
+    this.#openPage(Math.max(PAGE_BYTES, neededBytes > PAGE_BYTES ? neededBytes * 2 : 0));
+    this.append(begunBytes, 0, begunBytes.length);
   }
 
   #openPage(bytes: number): void {
@@ -110,8 +110,10 @@ export class Texts {
   }
 
   #findPlace(index: number): number {
-    return (this.#places[Math.floor(index / PLACES)] as Uint32Array)[index % PLACES] as number;
+    return (this.#places[Math.floor(index / POSITIONS_PER_ARRAY)] as Uint32Array)[
+      index % POSITIONS_PER_ARRAY
+    ] as number;
   }
 }
 
-const toPage = (place: number): number => Math.floor(place / PAGE_BYTES);
+const toPage = (position: number): number => Math.floor(position / PAGE_BYTES);

@@ -1,38 +1,39 @@
 import { Zip, ZipDeflate } from 'fflate';
 import { concatBytes } from '../../kernel/bytes.ts';
 
-/** The value of a cell; days are counted from 1899-12-30. */
+/** Value of a cell to write; days are counted from 1899-12-30. */
 export type WrittenCell = string | number | boolean | null | { days: number; kind: 'date' | 'datetime' };
 
-/** The rows of a sheet, without the header. */
+/** Maximum number of rows of a sheet, without the header. */
 export const MAX_SHEET_ROWS = 1_048_575;
-/** The characters that a cell can hold. */
-export const MAX_CELL_TEXT = 32_767;
-const MAX_SHEET_NAME = 31;
-/** The limit of a ZIP file without extensions. */
+/** Maximum number of characters of a cell. */
+export const MAX_CELL_CHARACTERS = 32_767;
+const MAX_SHEET_NAME_LENGTH = 31;
+/** Maximum size of a ZIP file without extensions. */
 const MAX_SHEET_BYTES = 0xffff_ffff;
 
-const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
-const SHEETS = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
-const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
-const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
-const TYPES = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+const XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const SPREADSHEET_NAMESPACE = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const PACKAGE_NAMESPACE = 'http://schemas.openxmlformats.org/package/2006';
+const OFFICE_NAMESPACE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const CONTENT_TYPE_PREFIX = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** The styles of days and of timestamps, by their place in `cellXfs`. */
-const STYLES = { date: 1, datetime: 2 };
+/** Styles of days and of timestamps, by their index in `cellXfs`. */
+const STYLE_INDEXES = { date: 1, datetime: 2 };
 
-/** The parts of a workbook besides its sheet. */
+/** Makes the parts of a workbook other than its sheet. */
 const makeParts = (sheetName: string): Record<string, string> => ({
-  '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${TYPES}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${TYPES}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${TYPES}.styles+xml"/></Types>`,
-  '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
-  'xl/workbook.xml': `<workbook xmlns="${SHEETS}" xmlns:r="${OFFICE}"><sheets><sheet name="${escaped(nameOfSheet(sheetName))}" sheetId="1" r:id="rId1"/></sheets></workbook>`,
-  'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${OFFICE}/styles" Target="styles.xml"/></Relationships>`,
-  'xl/styles.xml': `<styleSheet xmlns="${SHEETS}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/></numFmts><fonts count="1"><font/></fonts><fills count="1"><fill/></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf/><xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/></cellXfs></styleSheet>`,
+  '[Content_Types].xml': `<Types xmlns="${PACKAGE_NAMESPACE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${CONTENT_TYPE_PREFIX}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${CONTENT_TYPE_PREFIX}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${CONTENT_TYPE_PREFIX}.styles+xml"/></Types>`,
+  '_rels/.rels': `<Relationships xmlns="${PACKAGE_NAMESPACE}/relationships"><Relationship Id="rId1" Type="${OFFICE_NAMESPACE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+  'xl/workbook.xml': `<workbook xmlns="${SPREADSHEET_NAMESPACE}" xmlns:r="${OFFICE_NAMESPACE}"><sheets><sheet name="${escapeXml(makeSheetName(sheetName))}" sheetId="1" r:id="rId1"/></sheets></workbook>`,
+  'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE_NAMESPACE}/relationships"><Relationship Id="rId1" Type="${OFFICE_NAMESPACE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${OFFICE_NAMESPACE}/styles" Target="styles.xml"/></Relationships>`,
+  'xl/styles.xml': `<styleSheet xmlns="${SPREADSHEET_NAMESPACE}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/></numFmts><fonts count="1"><font/></fonts><fills count="1"><fill/></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf/><xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/></cellXfs></styleSheet>`,
 });
 
-/** A name as Excel takes one. */
-const nameOfSheet = (name: string): string =>
-  [...name.replace(/[[\]:*?/\\]|^'|'$/g, ' ')].slice(0, MAX_SHEET_NAME).join('').replace(/'$/, ' ').trim() || 'Sheet1';
+/** Makes a sheet name that Excel accepts. */
+const makeSheetName = (name: string): string =>
+  [...name.replace(/[[\]:*?/\\]|^'|'$/g, ' ')].slice(0, MAX_SHEET_NAME_LENGTH).join('').replace(/'$/, ' ').trim() ||
+  'Sheet1';
 
 /** Writes a workbook with one sheet, row by row: each call returns the bytes that are ready. */
 export class WorkbookWriter {
@@ -51,22 +52,22 @@ export class WorkbookWriter {
     for (const [path, content] of Object.entries(makeParts(sheetName))) {
       const part = new ZipDeflate(path);
       this.#zip.add(part);
-      part.push(this.#encoder.encode(XML + content), true);
+      part.push(this.#encoder.encode(XML_DECLARATION + content), true);
     }
     this.#zip.add(this.#sheet);
-    this.#push(`${XML}<worksheet xmlns="${SHEETS}"><sheetData>`, false);
-    this.#push(rowXml(header), false);
+    this.#push(`${XML_DECLARATION}<worksheet xmlns="${SPREADSHEET_NAMESPACE}"><sheetData>`, false);
+    this.#push(formatRow(header), false);
   }
 
-  /** The beginning of the file, or more rows. */
+  /** Writes the beginning of the file, or more rows. */
   write(rows: WrittenCell[][] = []): Uint8Array<ArrayBuffer> {
     this.#rows += rows.length;
     if (this.#rows > MAX_SHEET_ROWS) throw new Error(`a sheet holds ${MAX_SHEET_ROWS} rows`);
-    this.#push(rows.map(rowXml).join(''), false);
+    this.#push(rows.map(formatRow).join(''), false);
     return this.#take();
   }
 
-  /** The end of the file. */
+  /** Writes the end of the file. */
   end(): Uint8Array<ArrayBuffer> {
     this.#push('</sheetData></worksheet>', true);
     this.#zip.end();
@@ -81,32 +82,34 @@ export class WorkbookWriter {
   }
 
   #take(): Uint8Array<ArrayBuffer> {
-    const whole = concatBytes(this.#ready);
+    const readyBytes = concatBytes(this.#ready);
     this.#ready = [];
-    return whole;
+    return readyBytes;
   }
 }
 
-/** Cells stand in their order; one without a value keeps the place of its column. */
-function rowXml(cells: WrittenCell[]): string {
+/** Writes a row's cells in their order; a cell without a value keeps its column. */
+function formatRow(cells: WrittenCell[]): string {
   let xml = '';
-  for (const cell of cells) xml += cell === null ? '<c/>' : cellXml(cell);
+  for (const cell of cells) xml += cell === null ? '<c/>' : formatCell(cell);
   return `<row>${xml}</row>`;
 }
 
-function cellXml(cell: NonNullable<WrittenCell>): string {
+function formatCell(cell: NonNullable<WrittenCell>): string {
   if (typeof cell === 'number') return `<c><v>${cell}</v></c>`;
   if (typeof cell === 'boolean') return `<c t="b"><v>${cell ? 1 : 0}</v></c>`;
-  if (typeof cell === 'object') return `<c s="${STYLES[cell.kind]}"><v>${cell.days}</v></c>`;
-  return `<c t="inlineStr"><is><t xml:space="preserve">${escaped(cell)}</t></is></c>`;
+  if (typeof cell === 'object') return `<c s="${STYLE_INDEXES[cell.kind]}"><v>${cell.days}</v></c>`;
+  return `<c t="inlineStr"><is><t xml:space="preserve">${escapeXml(cell)}</t></is></c>`;
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** What XML has entities for, what it cannot hold or would change, and text that looks like Excel's escapes. */
+/** Pattern of characters with XML entities, characters that XML cannot hold or would change, and text like Excel's escapes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant.
-const UNSAFE = /[&<>"]|[\0-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
+const UNSAFE_PATTERN = /[&<>"]|[\0-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
 
-const escaped = (text: string): string => text.replace(UNSAFE, (found) => ENTITIES[found] ?? hex(found));
+const escapeXml = (text: string): string =>
+  text.replace(UNSAFE_PATTERN, (unsafeCharacter) => ENTITIES[unsafeCharacter] ?? escapeCharacter(unsafeCharacter));
 
-/** Excel's way to write a character: `_x000D_`. */
-const hex = (character: string): string => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
+/** Escapes a character as Excel does: `_x000D_`. */
+const escapeCharacter = (character: string): string =>
+  `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;

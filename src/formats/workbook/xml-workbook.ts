@@ -1,19 +1,19 @@
 import { concatBytes } from '../../kernel/bytes.ts';
 import { XmlBytes } from '../xml/encoding.ts';
 import type { Namespaces } from '../xml/namespaces.ts';
-import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../xml/reader.ts';
-import { decodeText, indexOf, sliceText, XmlUnreadable } from '../xml/text.ts';
+import { CDATA_TOKEN, CLOSE_TAG, CUT_TOKEN, EMPTY_TAG, OPEN_TAG, TEXT_TOKEN, XmlReader } from '../xml/reader.ts';
+import { decodeText, findText, sliceText, XmlUnreadable } from '../xml/text.ts';
 import type { ReadRange } from '../zip/directory.ts';
-import { isoText } from './cell-types.ts';
+import { normalizeIsoText } from './cell-types.ts';
 import { formatNumber } from './cells.ts';
 import {
-  type Choice,
-  type Converted,
+  type ConvertedSheet,
   considerSheet,
   getChosenSheet,
   isTable,
-  MAX_SHEET_NAME,
+  MAX_SHEET_NAME_LENGTH,
   NO_CHOICE,
+  type SheetChoice,
   type SheetOutput,
   SheetUnknown,
   toNames,
@@ -21,28 +21,28 @@ import {
 import { computeMaxTextBytes, MAX_BYTES, MAX_COLUMNS, MAX_ROWS, WorkbookTooLarge } from './limits.ts';
 import { EarlierColumnFound, MergedRows } from './merged-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
-import { customFormat, NUMBER, type NumberFormat } from './number-format.ts';
+import { NUMBER_FORMAT, type NumberFormat, parseCustomFormat } from './number-format.ts';
 import { SheetText } from './sheet-text.ts';
 
-/** A workbook of XML Spreadsheet 2003, and where the texts of its sheets go. */
+/** File of an XML Spreadsheet 2003 workbook, and the output for the texts of its sheets. */
 export interface XmlWorkbookFile<T> {
   size: number;
   read: ReadRange;
-  /** The name of the sheet that is wanted, where a person said it. */
+  /** Name of the requested sheet, if a person named one. */
   sheet?: string | undefined;
   begin(): SheetOutput<T>;
 }
 
 const BLOCK_BYTES = 256 * 1024;
-/** The longest row, or element beside the sheets. */
+/** Maximum size of a row, or of an element outside the sheets. */
 const MAX_ELEMENT_BYTES = 8 * 1024 * 1024;
 const MAX_STYLES = 65_536;
 const MAX_MERGES = 10_000;
-/** More of them have no names that can be said. */
+/** Maximum number of sheets with names that can be chosen. */
 const MAX_SHEETS = 10_000;
-/** How often a value may be found further left. A sheet begins at its leftmost value; after these, at column A. */
+/** Maximum number of times that a value may be found further left: a sheet begins at its leftmost value, else at column A. */
 const MAX_SHIFTS = 5;
-const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
+const SPREADSHEET_NAMESPACE = 'urn:schemas-microsoft-com:office:spreadsheet';
 
 /**
  * Converts the sheet of a workbook of XML Spreadsheet 2003 that is its table (choice.ts) to text, in the format of
@@ -50,30 +50,30 @@ const SPREADSHEET = 'urn:schemas-microsoft-com:office:spreadsheet';
  * @returns null when no sheet has rows
  * @throws XmlUnreadable, WorkbookTooLarge, SheetUnknown
  */
-export async function convertXmlWorkbook<T>(file: XmlWorkbookFile<T>): Promise<Converted<T> | null> {
+export async function convertXmlWorkbook<T>(file: XmlWorkbookFile<T>): Promise<ConvertedSheet<T> | null> {
   if (file.size > MAX_BYTES / 8) throw new WorkbookTooLarge();
-  const firsts = new Map<number, number>();
-  for (let shifts = 0; ; shifts++) {
-    const conversion = new Conversion(file, firsts, shifts < MAX_SHIFTS ? null : 0);
+  const firstColumns = new Map<number, number>();
+  for (let shiftCount = 0; ; shiftCount++) {
+    const conversion = new XmlConversion(file, firstColumns, shiftCount < MAX_SHIFTS ? null : 0);
     try {
-      return await conversion.run();
+      return await conversion.convert();
     } catch (error) {
       if (!(error instanceof EarlierColumnFound)) throw error;
-      firsts.set(conversion.sheet, error.column);
+      firstColumns.set(conversion.sheet, error.column);
     }
   }
 }
 
-/** The names of the nested elements, by nesting level. */
-const LEVELS = ['Workbook', 'Worksheet', 'Table'];
+/** Names of the nested elements, by nesting level. */
+const LEVEL_NAMES = ['Workbook', 'Worksheet', 'Table'];
 
-class Conversion<T> {
-  /** The place of the sheet that is being read. */
+class XmlConversion<T> {
+  /** Number of the sheet that is being read. */
   sheet = -1;
   readonly #file: XmlWorkbookFile<T>;
   readonly #firsts: Map<number, number>;
   readonly #usualFirst: number | null;
-  /** The namespaces of prefixes at each level that is open. */
+  /** Namespaces of prefixes at each open level. */
   readonly #open: Namespaces[] = [];
   readonly #styles = new Map<string, NumberFormat>();
   #prefix = 'ss';
@@ -82,26 +82,26 @@ class Conversion<T> {
   #written = 0;
   #rest: Uint8Array = new Uint8Array();
   #current: OpenSheet<T> | null = null;
-  /** The names of the sheets so far, and the sheet that is the table, once it is known: then only names are read. */
+  /** Names of the sheets so far; `#table` is the sheet that is the table, once known: then only names are read. */
   readonly #names: string[] = [];
-  #found: Converted<T> | null = null;
-  readonly #seen: { hidden: boolean; result: Converted<T>; counts: { filled: number; narrow: number } }[] = [];
+  #found: ConvertedSheet<T> | null = null;
+  readonly #seen: { hidden: boolean; result: ConvertedSheet<T>; counts: { filled: number; narrow: number } }[] = [];
 
-  constructor(file: XmlWorkbookFile<T>, firsts: Map<number, number>, usualFirst: number | null) {
+  constructor(file: XmlWorkbookFile<T>, firstColumns: Map<number, number>, usualFirst: number | null) {
     this.#file = file;
-    this.#firsts = firsts;
+    this.#firsts = firstColumns;
     this.#usualFirst = usualFirst;
   }
 
-  async run(): Promise<Converted<T> | null> {
+  async convert(): Promise<ConvertedSheet<T> | null> {
     const { read, size } = this.#file;
-    const utf8 = new XmlBytes({ western: true });
+    const xmlBytes = new XmlBytes({ western: true });
     for (let at = 0; at < size && !this.#isOver; ) {
       const piece = await read(at, Math.min(BLOCK_BYTES, size - at));
       if (piece.length === 0) break;
       at += piece.length;
       try {
-        await this.#feed(utf8.feed(piece));
+        await this.#feed(xmlBytes.convertPiece(piece));
       } catch (error) {
         // What stands behind the table need not be whole.
         if (this.#found) break;
@@ -109,22 +109,22 @@ class Conversion<T> {
       }
     }
     if (this.#found) return this.#named(this.#found);
-    await this.#feed(utf8.end());
+    await this.#feed(xmlBytes.end());
     if (!this.#isOver) throw new XmlUnreadable('a workbook that is cut off');
     if (this.#file.sheet !== undefined && !this.#names.includes(this.#file.sheet)) throw new SheetUnknown();
     const choice = this.#choice();
     return choice && this.#named(choice);
   }
 
-  #named({ text, sheet }: Converted<T>): Converted<T> {
+  #named({ text, sheet }: ConvertedSheet<T>): ConvertedSheet<T> {
     return { text, sheet: { ...sheet, ...toNames(this.#names) } };
   }
 
   /** Chooses a sheet. Hidden sheets count only where none is visible. */
-  #choice(): Converted<T> | null {
-    const shown = this.#seen.filter(({ hidden }) => !hidden);
-    let choice: Choice<Converted<T>> = NO_CHOICE;
-    for (const { result, counts } of shown.length > 0 ? shown : this.#seen) {
+  #choice(): ConvertedSheet<T> | null {
+    const visibleSheets = this.#seen.filter(({ hidden }) => !hidden);
+    let choice: SheetChoice<ConvertedSheet<T>> = NO_CHOICE;
+    for (const { result, counts } of visibleSheets.length > 0 ? visibleSheets : this.#seen) {
       if (isTable(counts)) return result;
       choice = considerSheet(choice, counts, result);
     }
@@ -134,21 +134,22 @@ class Conversion<T> {
   async #feed(piece: Uint8Array): Promise<void> {
     const bytes = concatBytes([this.#rest, piece]);
     const reader = new XmlReader(bytes, { names: this.#open.at(-1) ?? null });
-    let done = 0;
-    for (let token = reader.next(); token !== CUT && !this.#isOver; token = reader.next()) {
-      if (token === CLOSE) await this.#close();
-      else if ((token === OPEN || token === EMPTY) && !this.#element(reader, token === OPEN, done)) break;
-      done = reader.at;
+    let doneBytes = 0;
+    for (let token = reader.next(); token !== CUT_TOKEN && !this.#isOver; token = reader.next()) {
+      if (token === CLOSE_TAG) await this.#close();
+      else if ((token === OPEN_TAG || token === EMPTY_TAG) && !this.#element(reader, token === OPEN_TAG, doneBytes))
+        break;
+      doneBytes = reader.at;
       if (this.#current?.text.isFull) await this.#current.flush();
     }
-    this.#rest = bytes.slice(done);
+    this.#rest = bytes.slice(doneBytes);
     if (this.#rest.length > MAX_ELEMENT_BYTES) throw new WorkbookTooLarge();
   }
 
-  /** Reads the element whose tag was just read; false when the bytes end before it does. */
+  /** Reads the element whose tag was just read. @returns false when the bytes end before the element does */
   #element(reader: XmlReader, isOpen: boolean, from: number): boolean {
     const level = this.#open.length;
-    if (reader.is(LEVELS[level] ?? '')) {
+    if (reader.is(LEVEL_NAMES[level] ?? '')) {
       if (isOpen) this.#enter(reader, level);
       return true;
     }
@@ -156,14 +157,14 @@ class Conversion<T> {
     if (level === 3 && reader.is('Row')) return this.#row(reader, isOpen);
     if (!isOpen) return true;
     if (level === 1 && reader.is('Styles')) return this.#readStyles(reader);
-    if (!passed(reader)) return false;
+    if (!skipElement(reader)) return false;
     // What Excel keeps for itself is in namespaces of its own.
-    const holds = (mark: string) => {
-      const at = indexOf(reader.bytes, mark, from);
+    const containsMark = (mark: string) => {
+      const at = findText(reader.bytes, mark, from);
       return at >= 0 && at < reader.at;
     };
-    if (level === 1 && holds('Date1904/>')) this.#epoch1904 = true;
-    if (level === 2 && this.#current && (holds('>SheetHidden<') || holds('>SheetVeryHidden<')))
+    if (level === 1 && containsMark('Date1904/>')) this.#epoch1904 = true;
+    if (level === 2 && this.#current && (containsMark('>SheetHidden<') || containsMark('>SheetVeryHidden<')))
       this.#current.hidden = true;
     return true;
   }
@@ -172,14 +173,15 @@ class Conversion<T> {
     const { names } = reader;
     this.#open.push(names);
     if (level === 0) {
-      if (names.own !== SPREADSHEET) throw new XmlUnreadable('no workbook');
-      this.#prefix = names.bound.find(({ prefix, uri }) => prefix !== '' && uri === SPREADSHEET)?.prefix ?? 'ss';
+      if (names.own !== SPREADSHEET_NAMESPACE) throw new XmlUnreadable('no workbook');
+      this.#prefix =
+        names.bound.find(({ prefix, uri }) => prefix !== '' && uri === SPREADSHEET_NAMESPACE)?.prefix ?? 'ss';
     } else if (level === 1) {
       this.sheet += 1;
       const name = this.#value(reader, 'Name') ?? '';
-      const isWanted = this.#file.sheet === undefined || (name === this.#file.sheet && !this.#names.includes(name));
-      if (this.#names.length < MAX_SHEETS) this.#names.push(name.length > MAX_SHEET_NAME ? '' : name);
-      if (this.#found || !isWanted) return;
+      const isRequested = this.#file.sheet === undefined || (name === this.#file.sheet && !this.#names.includes(name));
+      if (this.#names.length < MAX_SHEETS) this.#names.push(name.length > MAX_SHEET_NAME_LENGTH ? '' : name);
+      if (this.#found || !isRequested) return;
       const first = this.#firsts.get(this.sheet) ?? this.#usualFirst;
       this.#current = new OpenSheet(name, first, this.#file.begin(), (bytes) => {
         this.#written += bytes;
@@ -202,9 +204,9 @@ class Conversion<T> {
 
   #readStyles(reader: XmlReader): boolean {
     let id = '';
-    for (let token = reader.next(); token !== CUT; token = reader.next()) {
-      if (token === CLOSE && reader.is('Styles')) return true;
-      if (token !== OPEN && token !== EMPTY) continue;
+    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+      if (token === CLOSE_TAG && reader.is('Styles')) return true;
+      if (token !== OPEN_TAG && token !== EMPTY_TAG) continue;
       if (reader.is('Style')) id = this.#value(reader, 'ID') ?? '';
       else if (reader.is('NumberFormat')) this.#styles.set(id, findFormat(this.#value(reader, 'Format') ?? ''));
       if (this.#styles.size > MAX_STYLES) throw new WorkbookTooLarge();
@@ -218,107 +220,107 @@ class Conversion<T> {
 
   #row(reader: XmlReader, isOpen: boolean): boolean {
     const sheet = this.#current;
-    if (!sheet) return !isOpen || passed(reader);
+    if (!sheet) return !isOpen || skipElement(reader);
     const row = this.#index(reader, sheet.row);
-    const span = Number(this.#value(reader, 'Span') ?? 0) || 0;
-    if (row > MAX_ROWS || span > MAX_ROWS) throw new XmlUnreadable('rows out of order');
+    const rowSpan = Number(this.#value(reader, 'Span') ?? 0) || 0;
+    if (row > MAX_ROWS || rowSpan > MAX_ROWS) throw new XmlUnreadable('rows out of order');
     if (isOpen) {
       // The cells are collected first: none is written of a row that the bytes cut off.
       const cells = this.#cells(reader);
       if (!cells) return false;
       sheet.write(row, cells);
     }
-    sheet.row = row + span;
+    sheet.row = row + rowSpan;
     return true;
   }
 
-  /** The place of a row or cell, from 1, behind another. */
-  #index(reader: XmlReader, before: number): number {
-    const written = this.#value(reader, 'Index');
-    if (written === undefined) return before + 1;
-    const index = /^\d{1,7}$/.test(written) ? Number(written) : 0;
-    if (index <= before) throw new XmlUnreadable('cells out of order');
+  /** Reads the position of a row or cell, from 1; without one it follows the previous row or cell. */
+  #index(reader: XmlReader, previous: number): number {
+    const writtenIndex = this.#value(reader, 'Index');
+    if (writtenIndex === undefined) return previous + 1;
+    const index = /^\d{1,7}$/.test(writtenIndex) ? Number(writtenIndex) : 0;
+    if (index <= previous) throw new XmlUnreadable('cells out of order');
     return index;
   }
 
   #cells(reader: XmlReader): Cell[] | null {
     const cells: Cell[] = [];
-    let place = 0;
-    for (let token = reader.next(); token !== CUT; token = reader.next()) {
-      if (token === CLOSE && reader.is('Row')) return cells;
-      if ((token !== OPEN && token !== EMPTY) || !reader.is('Cell')) continue;
-      place = this.#index(reader, place);
+    let columnPosition = 0;
+    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+      if (token === CLOSE_TAG && reader.is('Row')) return cells;
+      if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.is('Cell')) continue;
+      columnPosition = this.#index(reader, columnPosition);
       const across = parseSpan(this.#value(reader, 'MergeAcross'));
       const down = parseSpan(this.#value(reader, 'MergeDown'));
-      const style = this.#styles.get(this.#value(reader, 'StyleID') ?? '') ?? NUMBER;
-      if (place + across > MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
-      const value = token === OPEN ? this.#data(reader, style) : NOTHING;
+      const style = this.#styles.get(this.#value(reader, 'StyleID') ?? '') ?? NUMBER_FORMAT;
+      if (columnPosition + across > MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
+      const value = token === OPEN_TAG ? this.#data(reader, style) : EMPTY_VALUE;
       if (!value) return null;
-      cells.push({ column: place - 1, across, down, ...value });
-      place += across;
+      cells.push({ column: columnPosition - 1, across, down, ...value });
+      columnPosition += across;
     }
     return null;
   }
 
-  /** Reads the cell to its end; null when the bytes end before. */
-  #data(reader: XmlReader, style: NumberFormat): Value | null {
+  /** Reads the cell to its end; null when the bytes end before the cell does. */
+  #data(reader: XmlReader, style: NumberFormat): CellValue | null {
     let type = '';
     let text = '';
     let isData = false;
-    for (let token = reader.next(); token !== CUT; token = reader.next()) {
-      if (token === CLOSE && reader.is('Cell')) return this.#toValue(type, text, style);
+    for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+      if (token === CLOSE_TAG && reader.is('Cell')) return this.#toValue(type, text, style);
       // Those that follow are of comments.
-      if ((token === OPEN || token === EMPTY) && type === '' && reader.is('Data')) {
+      if ((token === OPEN_TAG || token === EMPTY_TAG) && type === '' && reader.is('Data')) {
         type = this.#value(reader, 'Type') ?? 'String';
-        isData = token === OPEN;
-      } else if (token === CLOSE && reader.is('Data')) isData = false;
-      else if (isData && token === TEXT) text += decodeText(reader.bytes, reader.start, reader.end);
-      else if (isData && token === CDATA) text += sliceText(reader.bytes, reader.start, reader.end);
+        isData = token === OPEN_TAG;
+      } else if (token === CLOSE_TAG && reader.is('Data')) isData = false;
+      else if (isData && token === TEXT_TOKEN) text += decodeText(reader.bytes, reader.start, reader.end);
+      else if (isData && token === CDATA_TOKEN) text += sliceText(reader.bytes, reader.start, reader.end);
     }
     return null;
   }
 
-  #toValue(type: string, text: string, style: NumberFormat): Value {
+  #toValue(type: string, text: string, style: NumberFormat): CellValue {
     switch (type) {
       case 'Number': {
-        const number = formatNumber(text, style, this.#epoch1904);
+        const formattedNumber = formatNumber(text, style, this.#epoch1904);
         return {
-          text: number ?? text.trim(),
-          isText: number === null || style.kind === 'code' || style.kind === 'span',
+          text: formattedNumber ?? text.trim(),
+          isText: formattedNumber === null || style.kind === 'code' || style.kind === 'span',
         };
       }
       case 'DateTime': {
-        const shown = momentText(text, style);
-        return { text: shown ?? text, isText: shown === null };
+        const formattedMoment = formatMoment(text, style);
+        return { text: formattedMoment ?? text, isText: formattedMoment === null };
       }
       case 'Boolean':
         return { text: /^\s*(?:1|true)\s*$/i.test(text) ? 'true' : 'false', isText: false };
       case 'Error':
-        return NOTHING;
+        return EMPTY_VALUE;
       default:
         return { text: text.replaceAll('\0', '').toWellFormed(), isText: true };
     }
   }
 }
 
-interface Value {
+interface CellValue {
   text: string;
   isText: boolean;
 }
 
-/** A cell: its column from 0, and over how many more columns and rows it goes. */
-interface Cell extends Value {
+/** Cell: its column from 0, and the number of further columns and rows that it spans. */
+interface Cell extends CellValue {
   column: number;
   across: number;
   down: number;
 }
 
-const NOTHING: Value = { text: '', isText: true };
+const EMPTY_VALUE: CellValue = { text: '', isText: true };
 
-/** A sheet whose rows are being written. */
+/** Sheet whose rows are being written. */
 class OpenSheet<T> {
   hidden = false;
-  /** The last row that was read. */
+  /** Number of the last row that was read. */
   row = 0;
   readonly text: SheetText;
   readonly #name: string;
@@ -338,11 +340,11 @@ class OpenSheet<T> {
   }
 
   write(row: number, cells: Cell[]): void {
-    const filled = cells.find(({ text }) => text !== '');
-    if (!filled) return;
-    this.#first ??= filled.column;
+    const filledCell = cells.find(({ text }) => text !== '');
+    if (!filledCell) return;
+    this.#first ??= filledCell.column;
     this.#rows ??= new MergedRows(this.text.writer, { headers: [], down: new Map() }, this.#first);
-    this.#rows.begin(row);
+    this.#rows.beginRow(row);
     for (const cell of cells) this.#cell(this.#rows, row, cell);
     this.#rows.end();
   }
@@ -362,27 +364,28 @@ class OpenSheet<T> {
     return this.text.flush(this.#merges, this.#first ?? 0);
   }
 
-  async end(): Promise<Converted<T>> {
+  async end(): Promise<ConvertedSheet<T>> {
     await this.flush();
-    return { text: await this.#output.end(), sheet: this.text.facts(this.#name) };
+    return { text: await this.#output.end(), sheet: this.text.makeFacts(this.#name) };
   }
 }
 
-/** Passes over the element whose tag was just read; false when the bytes end before it does. */
-function passed(reader: XmlReader): boolean {
+/** Skips the element whose tag was just read. @returns false when the bytes end before the element does */
+function skipElement(reader: XmlReader): boolean {
   for (let depth = 1; depth > 0; ) {
     const token = reader.next();
-    if (token === CUT) return false;
-    if (token === OPEN) depth += 1;
-    else if (token === CLOSE) depth -= 1;
+    if (token === CUT_TOKEN) return false;
+    if (token === OPEN_TAG) depth += 1;
+    else if (token === CLOSE_TAG) depth -= 1;
   }
   return true;
 }
 
-const parseSpan = (written: string | undefined): number => (/^\d{1,7}$/.test(written ?? '') ? Number(written) : 0);
+const parseSpan = (attribute: string | undefined): number =>
+  /^\d{1,7}$/.test(attribute ?? '') ? Number(attribute) : 0;
 
-/** Formats that the format has names for. */
-const NAMED: Record<string, NumberFormat> = {
+/** Number formats by the names that the file format has for them. */
+const FORMATS_BY_NAME: Record<string, NumberFormat> = {
   'General Date': { kind: 'datetime' },
   'Long Date': { kind: 'date' },
   'Medium Date': { kind: 'date' },
@@ -390,25 +393,25 @@ const NAMED: Record<string, NumberFormat> = {
   'Long Time': { kind: 'time' },
   'Medium Time': { kind: 'time' },
   'Short Time': { kind: 'time' },
-  Currency: NUMBER,
-  'Euro Currency': NUMBER,
-  Fixed: NUMBER,
-  Standard: NUMBER,
-  Percent: NUMBER,
-  Scientific: NUMBER,
-  'General Number': NUMBER,
-  'Yes/No': NUMBER,
-  'True/False': NUMBER,
-  'On/Off': NUMBER,
+  Currency: NUMBER_FORMAT,
+  'Euro Currency': NUMBER_FORMAT,
+  Fixed: NUMBER_FORMAT,
+  Standard: NUMBER_FORMAT,
+  Percent: NUMBER_FORMAT,
+  Scientific: NUMBER_FORMAT,
+  'General Number': NUMBER_FORMAT,
+  'Yes/No': NUMBER_FORMAT,
+  'True/False': NUMBER_FORMAT,
+  'On/Off': NUMBER_FORMAT,
 };
 
-const findFormat = (code: string): NumberFormat => NAMED[code] ?? customFormat(code);
+const findFormat = (code: string): NumberFormat => FORMATS_BY_NAME[code] ?? parseCustomFormat(code);
 
-/** A moment as its format shows it: without one, midnight is a day. Null for a text that is no moment. */
-function momentText(text: string, style: NumberFormat): string | null {
+/** Formats a moment by its number format: without one, midnight is a day. Null for a text that is no moment. */
+function formatMoment(text: string, style: NumberFormat): string | null {
   const [, time] = /^\s*\d{4}-\d\d-\d\dT(\d\d:\d\d(?::\d\d)?)(?:\.\d*)?Z?\s*$/.exec(text) ?? [];
   if (style.kind === 'time' && time) return time;
-  return isoText(
+  return normalizeIsoText(
     text,
     style.kind === 'date' || (style.kind === 'number' && /T00:00(?::00(?:\.0*)?)?Z?\s*$/.test(text)),
   );

@@ -1,15 +1,15 @@
 import { concatBytes } from '../../kernel/bytes.ts';
 import type { Encoding } from '../text/decode.ts';
-import { createRecoder, isWestern, type Recode } from '../text/utf8.ts';
+import { createRecoder, isWesternName, type Recode } from '../text/utf8.ts';
 import { XmlUnreadable } from './text.ts';
 
-/** The declaration stands within the first bytes. */
+/** Number of first bytes that contain the declaration. */
 const HEAD_BYTES = 256;
-const UTF_8 = /^(?:utf-?8|(?:us-)?ascii)$/;
-/** Names of UTF-16 in a document of ASCII bytes. The bytes are right: some programs keep the text's own declaration. */
+const UTF8_NAME_PATTERN = /^(?:utf-?8|(?:us-)?ascii)$/;
+/** Pattern of UTF-16's names in a document of ASCII bytes. The bytes are right: some programs keep the text's own declaration. */
 const UTF16_NAME_PATTERN = /^utf-?16(?:le|be)?$/;
 
-/** Turns XML into UTF-8 as it comes: UTF-8 and UTF-16, by mark or declaration, and Windows-1252 where `western`. */
+/** Converts XML to UTF-8 piece by piece: UTF-8 and UTF-16, by mark or declaration, and Windows-1252 if `western`. */
 export class XmlBytes {
   readonly #western: boolean;
   #head: Uint8Array = new Uint8Array();
@@ -19,8 +19,8 @@ export class XmlBytes {
     this.#western = western;
   }
 
-  /** The next bytes in UTF-8, as far as their characters are whole. @throws XmlUnreadable for another encoding */
-  feed(piece: Uint8Array): Uint8Array {
+  /** Converts the next bytes to UTF-8, up to the last complete character. @throws XmlUnreadable for another encoding */
+  convertPiece(piece: Uint8Array): Uint8Array {
     if (this.#recode) return this.#recoded(piece, false);
     this.#head = concatBytes([this.#head, piece]);
     return this.#head.length < HEAD_BYTES ? new Uint8Array() : this.#begun(false);
@@ -48,10 +48,10 @@ export class XmlBytes {
   }
 }
 
-/** A whole document in UTF-8. @throws XmlUnreadable */
-export function utf8Xml(bytes: Uint8Array): Uint8Array {
+/** Converts a whole document to UTF-8. @throws XmlUnreadable */
+export function convertToUtf8(bytes: Uint8Array): Uint8Array {
   const document = new XmlBytes();
-  return concatBytes([document.feed(bytes), document.end()]);
+  return concatBytes([document.convertPiece(bytes), document.end()]);
 }
 
 function detectEncoding(head: Uint8Array, western: boolean): { encoding: Encoding; mark: number } {
@@ -64,8 +64,9 @@ function detectEncoding(head: Uint8Array, western: boolean): { encoding: Encodin
   if (a === 0x3c && b === 0 && !isWide) return { encoding: 'utf-16le', mark: 0 };
   if (a === 0 && b === 0x3c) return { encoding: 'utf-16be', mark: 0 };
   const text = String.fromCharCode(...head.subarray(0, HEAD_BYTES));
-  const declared = /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']/.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
-  if (UTF_8.test(declared) || UTF16_NAME_PATTERN.test(declared)) return { encoding: 'utf-8', mark: 0 };
-  if (western && isWestern(declared)) return { encoding: 'windows-1252', mark: 0 };
+  const declaredName = /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']/.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
+  if (UTF8_NAME_PATTERN.test(declaredName) || UTF16_NAME_PATTERN.test(declaredName))
+    return { encoding: 'utf-8', mark: 0 };
+  if (western && isWesternName(declaredName)) return { encoding: 'windows-1252', mark: 0 };
   throw new XmlUnreadable('another encoding');
 }

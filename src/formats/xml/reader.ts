@@ -1,17 +1,17 @@
-import { type Namespaces, Scopes } from './namespaces.ts';
-import { decodeText, indexOf, isText, sliceText, XmlUnreadable } from './text.ts';
+import { NamespaceScopes, type Namespaces } from './namespaces.ts';
+import { decodeText, findText, hasTextAt, sliceText, XmlUnreadable } from './text.ts';
 
 /** Reads XML as bytes by tokens: sheets have tens of megabytes. Knows XML's five entities, ends at a document type. */
 
-/** The kinds of tokens; {@link CUT} when the bytes end within one. */
-export const CUT = 0;
-export const OPEN = 1;
-export const CLOSE = 2;
-/** An element without content: `<c/>`. */
-export const EMPTY = 3;
-export const TEXT = 4;
-/** Text without references to decode. */
-export const CDATA = 5;
+/** Kinds of tokens; this one means that the bytes end within a token. */
+export const CUT_TOKEN = 0;
+export const OPEN_TAG = 1;
+export const CLOSE_TAG = 2;
+/** Token of an element without content: `<c/>`. */
+export const EMPTY_TAG = 3;
+export const TEXT_TOKEN = 4;
+/** Token of a text without references to decode. */
+export const CDATA_TOKEN = 5;
 
 const LT = 60;
 const GT = 62;
@@ -25,20 +25,20 @@ const SINGLE_QUOTE = 39;
 const X = 120;
 const M = 109;
 
-/** Markup compatibility (ECMA-376 part 3): the same content for programs that know an extension, and for the others. */
-const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
+/** Namespace of markup compatibility (ECMA-376 part 3): the same content for programs with and without an extension. */
+const COMPATIBILITY_NAMESPACE = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
 
 const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9;
 
 /** Reads the tokens of a part; `next` moves to the next one. */
 export class XmlReader {
   readonly bytes: Uint8Array;
-  /** The offset of the next token. */
+  /** Offset of the next token. */
   at: number;
-  /** The current token: a text, or a tag's content after its name. */
+  /** Current token: a text, or a tag's content after its name. */
   start = 0;
   end = 0;
-  /** The start and end of the value found by {@link attribute}. */
+  /** Start and end of the value found by {@link findAttribute}. */
   valueStart = 0;
   valueEnd = 0;
   #attributeStart = 0;
@@ -48,21 +48,21 @@ export class XmlReader {
   #nameEnd = 0;
   #isOwn = false;
   #depth = 0;
-  readonly #scopes: Scopes;
+  readonly #scopes: NamespaceScopes;
   readonly #passedOver: string;
 
-  /** @param from where to begin, with the namespaces there. `alternative`: which of a part's alternatives is read */
+  /** @param from the offset to begin at, with the namespaces there; `alternative`: which of a part's alternatives is read */
   constructor(
     bytes: Uint8Array,
     from: { at?: number; names?: Namespaces | null; alternative?: 'Choice' | 'Fallback' } = {},
   ) {
     this.bytes = bytes;
     this.at = from.at ?? 0;
-    this.#scopes = new Scopes(from.names ?? { own: null, bound: [] });
+    this.#scopes = new NamespaceScopes(from.names ?? { own: null, bound: [] });
     this.#passedOver = from.alternative === 'Choice' ? 'Fallback' : 'Choice';
   }
 
-  /** The namespaces of prefixes at the current tag. */
+  /** Namespaces of prefixes at the current tag. */
   get names(): Namespaces {
     return this.#scopes.names;
   }
@@ -71,63 +71,63 @@ export class XmlReader {
   next(): number {
     for (;;) {
       const token = this.#any();
-      if (token !== OPEN || this.#isOwn || !this.#isAlternative()) return token;
+      if (token !== OPEN_TAG || this.#isOwn || !this.#isAlternative()) return token;
       const depth = this.#depth - 1;
-      while (this.#depth > depth) if (this.#any() === CUT) return CUT;
+      while (this.#depth > depth) if (this.#any() === CUT_TOKEN) return CUT_TOKEN;
     }
   }
 
   #isAlternative(): boolean {
     const { bytes } = this;
     return (
-      isText(bytes, this.#nameStart, this.#nameEnd, this.#passedOver) &&
-      this.#scopes.findNamespace(bytes, this.#prefixStart, this.#nameStart) === COMPATIBILITY
+      hasTextAt(bytes, this.#nameStart, this.#nameEnd, this.#passedOver) &&
+      this.#scopes.findNamespace(bytes, this.#prefixStart, this.#nameStart) === COMPATIBILITY_NAMESPACE
     );
   }
 
   #any(): number {
     for (;;) {
       const { bytes } = this;
-      if (this.at >= bytes.length) return CUT;
+      if (this.at >= bytes.length) return CUT_TOKEN;
       if (bytes[this.at] !== LT) return this.#text();
       const second = bytes[this.at + 1];
-      if (second === undefined) return CUT;
+      if (second === undefined) return CUT_TOKEN;
       if (second === QUESTION_MARK) {
-        if (!this.#pass('?>', 2)) return CUT;
+        if (!this.#pass('?>', 2)) return CUT_TOKEN;
       } else if (second === EXCLAMATION_MARK) {
         const third = bytes[this.at + 2];
-        if (third === undefined) return CUT;
+        if (third === undefined) return CUT_TOKEN;
         if (third === 45) {
-          if (!this.#pass('-->', 4)) return CUT;
+          if (!this.#pass('-->', 4)) return CUT_TOKEN;
         } else if (third === 91) return this.#cdata();
         else throw new XmlUnreadable('a document type declaration');
       } else return this.#tag(second === SLASH);
     }
   }
 
-  /** Whether the current tag is in the part's own namespace and has this name. */
+  /** Returns true if the current tag is in the part's own namespace and has this name. */
   is(name: string): boolean {
-    return this.#isOwn && isText(this.bytes, this.#nameStart, this.#nameEnd, name);
+    return this.#isOwn && hasTextAt(this.bytes, this.#nameStart, this.#nameEnd, name);
   }
 
   /** Finds an attribute of the current tag; `valueStart` and `valueEnd` then delimit its value. */
-  attribute(name: string): boolean {
+  findAttribute(name: string): boolean {
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
-      if (isText(this.bytes, this.#attributeStart, this.#attributeEnd, name)) return true;
+      if (hasTextAt(this.bytes, this.#attributeStart, this.#attributeEnd, name)) return true;
     }
     return false;
   }
 
-  /** The decoded value of an attribute of the current tag; undefined if it has no such attribute. */
+  /** Returns the decoded value of an attribute of the current tag; undefined if it has no such attribute. */
   value(name: string): string | undefined {
-    return this.attribute(name) ? decodeText(this.bytes, this.valueStart, this.valueEnd) : undefined;
+    return this.findAttribute(name) ? decodeText(this.bytes, this.valueStart, this.valueEnd) : undefined;
   }
 
-  /** The value of an attribute whose namespace ends in `namespace`; the beginning differs between editions. */
+  /** Returns the value of an attribute whose namespace ends in `namespace`; the beginning differs between editions. */
   getValue(namespace: string, name: string): string | undefined {
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
       const [prefix, local] = this.#attributeName().split(':');
-      if (local === name && this.#scopes.meaning(prefix ?? '').endsWith(namespace)) {
+      if (local === name && this.#scopes.getNamespace(prefix ?? '').endsWith(namespace)) {
         return decodeText(this.bytes, this.valueStart, this.valueEnd);
       }
     }
@@ -138,7 +138,7 @@ export class XmlReader {
     return sliceText(this.bytes, this.#attributeStart, this.#attributeEnd);
   }
 
-  /** Reads the attribute at an offset of the current tag, and returns where to look for the next; -1 for none. */
+  /** Reads the attribute at an offset of the current tag. @returns the offset at which to look for the next one; -1 for none */
   #nextAttribute(from: number): number {
     const { bytes, end } = this;
     let at = from;
@@ -167,24 +167,24 @@ export class XmlReader {
 
   #text(): number {
     const end = this.bytes.indexOf(LT, this.at);
-    if (end < 0) return CUT;
+    if (end < 0) return CUT_TOKEN;
     this.start = this.at;
     this.end = end;
     this.at = end;
-    return TEXT;
+    return TEXT_TOKEN;
   }
 
   #cdata(): number {
-    const end = indexOf(this.bytes, ']]>', this.at + 9);
-    if (end < 0) return CUT;
+    const end = findText(this.bytes, ']]>', this.at + 9);
+    if (end < 0) return CUT_TOKEN;
     this.start = this.at + 9;
     this.end = end;
     this.at = end + 3;
-    return CDATA;
+    return CDATA_TOKEN;
   }
 
   #pass(mark: string, from: number): boolean {
-    const end = indexOf(this.bytes, mark, this.at + from);
+    const end = findText(this.bytes, mark, this.at + from);
     if (end < 0) return false;
     this.at = end + mark.length;
     return true;
@@ -205,7 +205,7 @@ export class XmlReader {
     this.#nameEnd = at;
     this.start = at;
     let quote = 0;
-    let declares = false;
+    let hasDeclaration = false;
     for (; at < length; at++) {
       const byte = bytes[at] as number;
       if (quote !== 0) {
@@ -213,17 +213,17 @@ export class XmlReader {
       } else if (byte === GT) break;
       else if (byte === DOUBLE_QUOTE || byte === SINGLE_QUOTE) quote = byte;
       else if (byte === LT) throw new XmlUnreadable('a tag within a tag');
-      else if (byte === X && bytes[at + 1] === M && isSpace(bytes[at - 1])) declares = true;
+      else if (byte === X && bytes[at + 1] === M && isSpace(bytes[at - 1])) hasDeclaration = true;
     }
-    if (at >= length) return CUT;
-    const empty = bytes[at - 1] === SLASH;
-    this.end = empty ? at - 1 : at;
+    if (at >= length) return CUT_TOKEN;
+    const isEmpty = bytes[at - 1] === SLASH;
+    this.end = isEmpty ? at - 1 : at;
     this.at = at + 1;
     this.#scopes.leave(this.#depth);
-    if (declares && !closes) this.#declare();
-    this.#isOwn = this.#scopes.isOwn(bytes, this.#prefixStart, this.#nameStart);
+    if (hasDeclaration && !closes) this.#declare();
+    this.#isOwn = this.#scopes.isInOwnNamespace(bytes, this.#prefixStart, this.#nameStart);
     if (closes) this.#depth--;
-    else if (!empty) this.#depth++;
-    return closes ? CLOSE : empty ? EMPTY : OPEN;
+    else if (!isEmpty) this.#depth++;
+    return closes ? CLOSE_TAG : isEmpty ? EMPTY_TAG : OPEN_TAG;
   }
 }

@@ -1,15 +1,15 @@
-/** The bytes are not XML as it occurs in workbooks. */
+/** Error thrown when the bytes are not XML as it occurs in workbooks. */
 export class XmlUnreadable extends Error {}
 
 const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
-const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const CHARACTERS_BY_NAME: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** The text between two offsets, as it stands there. */
+/** Decodes the text between two offsets, with its references unchanged. */
 export const sliceText = (bytes: Uint8Array, start: number, end: number): string =>
   decoder.decode(bytes.subarray(start, end));
 
-/** Whether a text of ASCII characters stands between two offsets. */
-export function isText(bytes: Uint8Array, start: number, end: number, text: string): boolean {
+/** Returns true if a text of ASCII characters stands between two offsets. */
+export function hasTextAt(bytes: Uint8Array, start: number, end: number, text: string): boolean {
   if (end - start !== text.length) return false;
   for (let index = 0; index < text.length; index++) {
     if (bytes[start + index] !== text.charCodeAt(index)) return false;
@@ -17,8 +17,8 @@ export function isText(bytes: Uint8Array, start: number, end: number, text: stri
   return true;
 }
 
-/** The offset of a mark of ASCII characters from `from` on, or -1. */
-export function indexOf(bytes: Uint8Array, mark: string, from: number): number {
+/** Finds the offset of a text of ASCII characters from `from` on, or -1. */
+export function findText(bytes: Uint8Array, mark: string, from: number): number {
   const first = mark.charCodeAt(0);
   for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1)) {
     let index = 1;
@@ -28,18 +28,18 @@ export function indexOf(bytes: Uint8Array, mark: string, from: number): number {
   return -1;
 }
 
-/** The text between two offsets, its references decoded. */
+/** Decodes the text between two offsets, references included. */
 export function decodeText(bytes: Uint8Array, start: number, end: number): string {
   const text = sliceText(bytes, start, end);
   if (!text.includes('&')) return text;
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return NAMED[name.toLowerCase()] ?? whole;
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));/gi, (reference, decimal, hex, name) => {
+    if (name !== undefined) return CHARACTERS_BY_NAME[name.toLowerCase()] ?? reference;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
   });
 }
 
-/** Whether there is an `&` between two offsets, so that the text needs decoding. */
+/** Returns true if there is an `&` between two offsets, so that the text needs decoding. */
 export function hasReference(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === 38) return true;
   return false;

@@ -1,31 +1,31 @@
-import { dataView } from '../../kernel/bytes.ts';
+import { createDataView } from '../../kernel/bytes.ts';
 
 /**
  * Reads the central directory of a zip file (PKWARE's APPNOTE 6.3) from the file's end, with ranged reads. A streaming
  * reader would not do: local headers may omit sizes, and may belong to entries that were deleted.
  */
 
-/** An entry of a zip file, as the file claims it. */
+/** Entry of a zip file, as the file itself describes it. */
 export interface ZipEntry {
-  /** The whole path, with `/` between its parts. */
+  /** Whole path, with `/` between its parts. */
   name: string;
-  /** 0 stored, 8 deflated; others are rare. */
+  /** Compression method: 0 stored, 8 deflated; others are rare. */
   method: number;
   encrypted: boolean;
-  /** Bytes in the file, and unpacked. */
+  /** Number of packed bytes in the file; `size` is the number of unpacked bytes. */
   compressed: number;
   size: number;
   crc: number;
-  /** The offset of its local header, which precedes its data. */
+  /** Offset of its local header, which precedes its data. */
   header: number;
 }
 
-/** Reads `length` bytes from `offset` on; fewer where the file ends. */
+/** Function that reads `length` bytes from `offset` on; fewer if the file ends. */
 export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
 
-/** The bytes are not a zip file, or one that is cut off or damaged. */
+/** Error thrown when the bytes are not a zip file, or one that is cut off or damaged. */
 export class ZipDamaged extends Error {}
-/** The directory is larger than that of any ordinary file. */
+/** Error thrown when the directory is larger than that of any ordinary file. */
 export class ZipTooLarge extends Error {}
 
 const END_SIGNATURE = 0x06054b50;
@@ -38,7 +38,7 @@ const ENTRY_SIGNATURE = 0x02014b50;
 const ENTRY_BYTES = 46;
 const LOCAL_SIGNATURE = 0x04034b50;
 const LOCAL_BYTES = 30;
-/** The value which means that the number stands in the entry's extra field. */
+/** Value which means that the number is in the entry's extra field. */
 const IN_EXTRA = 0xffffffff;
 const EXTRA_64 = 0x0001;
 const MAX_DIRECTORY_BYTES = 8 * 1024 * 1024;
@@ -50,14 +50,14 @@ export async function readDirectory(read: ReadRange, size: number): Promise<ZipE
   const bytes = await read(offset, length);
   if (bytes.length !== length) throw new ZipDamaged();
   const entries: ZipEntry[] = [];
-  const view = dataView(bytes);
+  const view = createDataView(bytes);
   for (let at = 0; entries.length < count; ) {
     if (at + ENTRY_BYTES > length || view.getUint32(at, true) !== ENTRY_SIGNATURE) throw new ZipDamaged();
     const nameEnd = at + ENTRY_BYTES + view.getUint16(at + 28, true);
     const extraEnd = nameEnd + view.getUint16(at + 30, true);
     const end = extraEnd + view.getUint16(at + 32, true);
     if (end > length) throw new ZipDamaged();
-    const entry = entryAt(view, at, bytes.subarray(at + ENTRY_BYTES, nameEnd), bytes.subarray(nameEnd, extraEnd));
+    const entry = readEntry(view, at, bytes.subarray(at + ENTRY_BYTES, nameEnd), bytes.subarray(nameEnd, extraEnd));
     if (entry.header + LOCAL_BYTES + entry.compressed > size) throw new ZipDamaged();
     entries.push(entry);
     at = end;
@@ -65,11 +65,11 @@ export async function readDirectory(read: ReadRange, size: number): Promise<ZipE
   return entries;
 }
 
-/** Finds where an entry's data begin. @throws ZipDamaged */
-export async function dataOffset(read: ReadRange, entry: ZipEntry): Promise<number> {
+/** Finds the offset at which an entry's data begin. @throws ZipDamaged */
+export async function findDataOffset(read: ReadRange, entry: ZipEntry): Promise<number> {
   const bytes = await read(entry.header, LOCAL_BYTES);
   if (bytes.length < LOCAL_BYTES) throw new ZipDamaged();
-  const view = dataView(bytes);
+  const view = createDataView(bytes);
   if (view.getUint32(0, true) !== LOCAL_SIGNATURE) throw new ZipDamaged();
   return entry.header + LOCAL_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
 }
@@ -81,7 +81,7 @@ async function findDirectory(
 ): Promise<{ offset: number; length: number; count: number }> {
   const from = Math.max(0, size - END_BYTES - MAX_COMMENT);
   const tail = await read(from, size - from);
-  const view = dataView(tail);
+  const view = createDataView(tail);
   for (let at = tail.length - END_BYTES; at >= 0; at--) {
     if (view.getUint32(at, true) !== END_SIGNATURE) continue;
     if (at + END_BYTES + view.getUint16(at + 20, true) !== tail.length) continue;
@@ -98,16 +98,16 @@ async function findDirectory64(
   read: ReadRange,
   end: number,
 ): Promise<{ offset: number; length: number; count: number }> {
-  const locator = dataView(await read(Math.max(0, end - 20), 20));
+  const locator = createDataView(await read(Math.max(0, end - 20), 20));
   if (locator.byteLength < 20 || locator.getUint32(0, true) !== END64_LOCATOR) throw new ZipDamaged();
-  const record = dataView(await read(number64(locator, 8), END64_BYTES));
+  const record = createDataView(await read(readNumber64(locator, 8), END64_BYTES));
   if (record.byteLength < END64_BYTES || record.getUint32(0, true) !== END64_SIGNATURE) throw new ZipDamaged();
-  return { count: number64(record, 32), length: number64(record, 40), offset: number64(record, 48) };
+  return { count: readNumber64(record, 32), length: readNumber64(record, 40), offset: readNumber64(record, 48) };
 }
 
-function entryAt(view: DataView, at: number, name: Uint8Array, extra: Uint8Array): ZipEntry {
+function readEntry(view: DataView, at: number, name: Uint8Array, extra: Uint8Array): ZipEntry {
   const flags = view.getUint16(at + 8, true);
-  const [size, compressed, header] = extended(extra, [
+  const [size, compressed, header] = readExtendedNumbers(extra, [
     view.getUint32(at + 24, true),
     view.getUint32(at + 20, true),
     view.getUint32(at + 42, true),
@@ -123,9 +123,9 @@ function entryAt(view: DataView, at: number, name: Uint8Array, extra: Uint8Array
   };
 }
 
-/** Replaces the numbers that stand in the extra field, which holds only those, in this order. */
-function extended(extra: Uint8Array, numbers: [number, number, number]): [number, number, number] {
-  const view = dataView(extra);
+/** Replaces numbers by those in the extra field, which holds only the replaced ones, in this order. */
+function readExtendedNumbers(extra: Uint8Array, numbers: [number, number, number]): [number, number, number] {
+  const view = createDataView(extra);
   for (let at = 0; at + 4 <= extra.length; ) {
     const end = at + 4 + view.getUint16(at + 2, true);
     if (view.getUint16(at, true) === EXTRA_64 && end <= extra.length) {
@@ -133,7 +133,7 @@ function extended(extra: Uint8Array, numbers: [number, number, number]): [number
       return numbers.map((number) => {
         if (number !== IN_EXTRA || field + 8 > end) return number;
         field += 8;
-        return number64(view, field - 8);
+        return readNumber64(view, field - 8);
       }) as [number, number, number];
     }
     at = end;
@@ -141,8 +141,8 @@ function extended(extra: Uint8Array, numbers: [number, number, number]): [number
   return numbers;
 }
 
-/** @throws ZipDamaged for numbers beyond 2^53 */
-function number64(view: DataView, at: number): number {
+/** Reads a number of 64 bits. @throws ZipDamaged for numbers beyond 2^53 */
+function readNumber64(view: DataView, at: number): number {
   const number = Number(view.getBigUint64(at, true));
   if (!Number.isSafeInteger(number)) throw new ZipDamaged();
   return number;
@@ -151,7 +151,7 @@ function number64(view: DataView, at: number): number {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 const latin = new TextDecoder('latin1');
 
-/** Names are nearly always UTF-8, whether flagged or not. */
+/** Decodes a name, nearly always UTF-8, whether flagged or not. */
 function decodeName(bytes: Uint8Array): string {
   let name: string;
   try {

@@ -1,36 +1,38 @@
 import { crc32, createInflateRaw } from 'node:zlib';
-import { dataOffset, type ReadRange, ZipDamaged, type ZipEntry } from './directory.ts';
+import { findDataOffset, type ReadRange, ZipDamaged, type ZipEntry } from './directory.ts';
 import { inflate } from './inflate.ts';
 
-/** The source of a zip file's bytes. */
+/** Source of a zip file's bytes. */
 export interface ZipSource {
   read: ReadRange;
-  /** A stream of `length` bytes from `offset` on. */
+  /** Opens a stream of `length` bytes from `offset` on. */
   stream(offset: number, length: number): ReadableStream<Uint8Array>;
 }
 
-/** A zip file in memory. */
+/** Opens a zip file in memory. */
 export const openZip = (bytes: Uint8Array): ZipSource => ({
   read: async (offset, length) => bytes.subarray(offset, offset + length),
   stream: (offset, length) => new Blob([bytes.slice(offset, offset + length)]).stream() as ReadableStream<Uint8Array>,
 });
 
-const STORED = 0;
+const STORED_METHOD = 0;
 
 /** Passes an entry's bytes to `take` and checks size and checksum. @throws ZipDamaged as soon as they differ */
 export async function unpack(
   zip: ZipSource,
   entry: ZipEntry,
-  take: (bytes: Uint8Array) => void | Promise<void>,
+  takePiece: (bytes: Uint8Array) => void | Promise<void>,
 ): Promise<void> {
-  const packed = zip.stream(await dataOffset(zip.read, entry), entry.compressed);
+  const packedStream = zip.stream(await findDataOffset(zip.read, entry), entry.compressed);
   let size = 0;
   let crc = 0;
-  for await (const bytes of entry.method === STORED ? packed : inflate(packed, createInflateRaw, ZipDamaged)) {
+  for await (const bytes of entry.method === STORED_METHOD
+    ? packedStream
+    : inflate(packedStream, createInflateRaw, ZipDamaged)) {
     size += bytes.length;
     if (size > entry.size) throw new ZipDamaged();
     crc = crc32(bytes, crc);
-    await take(bytes);
+    await takePiece(bytes);
   }
   if (size !== entry.size || crc >>> 0 !== entry.crc) throw new ZipDamaged();
 }
@@ -38,11 +40,11 @@ export async function unpack(
 /** Unpacks a small entry as a whole. @throws ZipDamaged, also when it is larger than `limit` */
 export async function unpackWhole(zip: ZipSource, entry: ZipEntry, limit: number): Promise<Uint8Array> {
   if (entry.size > limit) throw new ZipDamaged();
-  const whole = new Uint8Array(entry.size);
+  const wholeBytes = new Uint8Array(entry.size);
   let at = 0;
   await unpack(zip, entry, (bytes) => {
-    whole.set(bytes, at);
+    wholeBytes.set(bytes, at);
     at += bytes.length;
   });
-  return whole;
+  return wholeBytes;
 }

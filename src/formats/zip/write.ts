@@ -1,24 +1,24 @@
-import { concatBytes, dataView } from '../../kernel/bytes.ts';
+import { concatBytes, createDataView } from '../../kernel/bytes.ts';
 
 /**
- * The records of a zip file (PKWARE's APPNOTE 6.3) that stand before, between and after what the entries hold. Libraries write
- * a file in one go: this one is written by several invocations, and what is known of the entries by then is kept in between.
+ * Makes the records of a zip file (PKWARE's APPNOTE 6.3) before, between and after the entries' data. Libraries write a file in
+ * one go: this one is written by several invocations, and the known facts of the entries are stored between them.
  */
 
-/** An entry as the directory names it. */
+/** Entry as the directory names it. */
 export interface WrittenEntry {
-  /** The parts of its path with `/` between them; unpacked, it stays beneath the folder: see `pathPart`. */
+  /** Path of the entry with `/` between its parts; unpacked, it stays beneath the folder: see `makePathPart`. */
   path: string;
   isDeflated: boolean;
   crc: number;
-  /** Bytes in the file, and unpacked: below 4 GiB. */
+  /** Number of packed bytes in the file; `size` is the number of unpacked bytes; both below 4 GiB. */
   compressed: number;
   size: number;
-  /** The offset of its local header. */
+  /** Offset of its local header. */
   offset: number;
 }
 
-/** The largest entry, with what its last bytes may take besides. */
+/** Maximum size of an entry, with space for its last bytes. */
 export const MAX_ENTRY_BYTES = 0xffff_ffff;
 
 const LOCAL_SIGNATURE = 0x04034b50;
@@ -30,17 +30,17 @@ const END64_LOCATOR = 0x07064b50;
 const END64_BYTES = 56;
 const IN_EXTRA = 0xffff_ffff;
 const COUNT_IN_EXTRA = 0xffff;
-/** Sizes and checksum come after the data; the name is UTF-8. */
-const FLAGS = 0x0808;
+/** Flags of an entry: sizes and checksum follow the data; the name is UTF-8. */
+const ENTRY_FLAGS = 0x0808;
 const [VERSION, VERSION_64] = [20, 45];
-/** 1980-01-01, the first day there is: the manifest tells when entries were packed. */
-const NO_DATE = 0x21;
+/** Date of all entries, 1980-01-01, the earliest possible: the manifest tells when entries were packed. */
+const EARLIEST_DATE = 0x21;
 
-type Field = readonly [bytes: 2 | 4 | 8, value: number];
+type RecordField = readonly [bytes: 2 | 4 | 8, value: number];
 
-function record(...fields: Field[]): Uint8Array<ArrayBuffer> {
+function record(...fields: RecordField[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(fields.reduce((sum, [length]) => sum + length, 0));
-  const view = dataView(bytes);
+  const view = createDataView(bytes);
   let at = 0;
   for (const [length, value] of fields) {
     if (length === 2) view.setUint16(at, value, true);
@@ -51,60 +51,70 @@ function record(...fields: Field[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** The bytes before the data of an entry. */
-export function localHeader({ path, isDeflated }: Pick<WrittenEntry, 'path' | 'isDeflated'>): Uint8Array<ArrayBuffer> {
+/** Makes the bytes before the data of an entry. */
+export function makeLocalHeader({
+  path,
+  isDeflated,
+}: Pick<WrittenEntry, 'path' | 'isDeflated'>): Uint8Array<ArrayBuffer> {
   const name = new TextEncoder().encode(path);
   const head = record(
     [4, LOCAL_SIGNATURE],
     [2, VERSION],
-    [2, FLAGS],
+    [2, ENTRY_FLAGS],
     [2, isDeflated ? 8 : 0],
-    [4, NO_DATE << 16],
-    ...([0, 0, 0].map((none) => [4, none]) as Field[]),
+    [4, EARLIEST_DATE << 16],
+    ...([0, 0, 0].map((zero) => [4, zero]) as RecordField[]),
     [2, name.length],
     [2, 0],
   );
   return concatBytes([head, name]);
 }
 
-/** The bytes after the data of an entry. */
+/** Makes the bytes after the data of an entry. */
 export function makeDescriptor({ crc, compressed, size }: WrittenEntry): Uint8Array<ArrayBuffer> {
   if (compressed > MAX_ENTRY_BYTES || size > MAX_ENTRY_BYTES) throw new Error('an entry is too large');
   return record([4, DESCRIPTOR_SIGNATURE], [4, crc], [4, compressed], [4, size]);
 }
 
-/** The line of the directory about an entry. */
-function makeDirectoryLine({ path, isDeflated, crc, compressed, size, offset }: WrittenEntry): Uint8Array<ArrayBuffer> {
+/** Makes the record of an entry in the directory. */
+function makeDirectoryRecord({
+  path,
+  isDeflated,
+  crc,
+  compressed,
+  size,
+  offset,
+}: WrittenEntry): Uint8Array<ArrayBuffer> {
   const name = new TextEncoder().encode(path);
-  const isFar = offset >= IN_EXTRA;
-  const extra = isFar ? record([2, 1], [2, 8], [8, offset]) : new Uint8Array();
+  const isOffsetExtended = offset >= IN_EXTRA;
+  const extra = isOffsetExtended ? record([2, 1], [2, 8], [8, offset]) : new Uint8Array();
   const head = record(
     [4, ENTRY_SIGNATURE],
     [2, VERSION],
-    [2, isFar ? VERSION_64 : VERSION],
-    [2, FLAGS],
+    [2, isOffsetExtended ? VERSION_64 : VERSION],
+    [2, ENTRY_FLAGS],
     [2, isDeflated ? 8 : 0],
-    [4, NO_DATE << 16],
+    [4, EARLIEST_DATE << 16],
     [4, crc],
     [4, compressed],
     [4, size],
     [2, name.length],
     [2, extra.length],
-    ...([0, 0, 0].map((none) => [2, none]) as Field[]),
+    ...([0, 0, 0].map((zero) => [2, zero]) as RecordField[]),
     [4, 0],
-    [4, isFar ? IN_EXTRA : offset],
+    [4, isOffsetExtended ? IN_EXTRA : offset],
   );
   return concatBytes([head, name, extra]);
 }
 
-/** Entries whose lines are made together. */
-const LINES_PER_BATCH = 1_000;
+/** Number of entries whose directory records are made together. */
+const RECORDS_PER_BATCH = 1_000;
 
-/** The end of a zip file: its directory, some lines at a time. @param start where it begins */
+/** Writes the end of a zip file: its directory, some records at a time. @param start offset at which it begins */
 export function* writeDirectory(entries: readonly WrittenEntry[], start: number): Generator<Uint8Array<ArrayBuffer>> {
   let length = 0;
-  for (let at = 0; at < entries.length; at += LINES_PER_BATCH) {
-    const lines = concatBytes(entries.slice(at, at + LINES_PER_BATCH).map(makeDirectoryLine));
+  for (let at = 0; at < entries.length; at += RECORDS_PER_BATCH) {
+    const lines = concatBytes(entries.slice(at, at + RECORDS_PER_BATCH).map(makeDirectoryRecord));
     length += lines.length;
     yield lines;
   }
@@ -127,28 +137,31 @@ export function* writeDirectory(entries: readonly WrittenEntry[], start: number)
       [4, 1],
     );
   }
-  const counted = Math.min(count, COUNT_IN_EXTRA);
+  const storedCount = Math.min(count, COUNT_IN_EXTRA);
   yield record(
     [4, END_SIGNATURE],
     [2, 0],
     [2, 0],
-    [2, counted],
-    [2, counted],
+    [2, storedCount],
+    [2, storedCount],
     [4, Math.min(length, IN_EXTRA)],
     [4, Math.min(start, IN_EXTRA)],
     [2, 0],
   );
 }
 
-const MAX_PART = 150;
+const MAX_PART_LENGTH = 150;
 
-/** A name as one part of a path: characters with a meaning in file systems, and outer points, are percent-encoded. */
-export function pathPart(name: string): string {
-  const encoded = [...name.toWellFormed()]
-    .slice(0, MAX_PART)
+/** Makes one part of a path from a name: characters with a meaning in file systems, and outer points, are percent-encoded. */
+export function makePathPart(name: string): string {
+  const encodedCharacters = [...name.toWellFormed()]
+    .slice(0, MAX_PART_LENGTH)
     .join('')
-    .replace(/[\p{Cc}\p{Cf}\\/:*?"<>|%]|^[. ]|[. ]$/gu, (sign) => encodeURIComponent(sign).replace(/^[. *]$/, hex));
-  return encoded || '%00';
+    .replace(/[\p{Cc}\p{Cf}\\/:*?"<>|%]|^[. ]|[. ]$/gu, (sign) =>
+      encodeURIComponent(sign).replace(/^[. *]$/, encodeSign),
+    );
+  return encodedCharacters || '%00';
 }
 
-const hex = (sign: string): string => `%${(sign.codePointAt(0) as number).toString(16).padStart(2, '0').toUpperCase()}`;
+const encodeSign = (sign: string): string =>
+  `%${(sign.codePointAt(0) as number).toString(16).padStart(2, '0').toUpperCase()}`;

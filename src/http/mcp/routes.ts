@@ -7,7 +7,7 @@ import type { SurfaceEndpoints } from '../openapi.ts';
 import { makeInternalError, wordFailure } from '../surface.ts';
 import { surface } from '../surfaces/console.ts';
 import { endpoint } from '../surfaces/mcp.ts';
-import { INVALID_REQUEST, makeRefusal, PROTOCOL_VERSIONS } from './protocol.ts';
+import { INVALID_REQUEST_CODE, makeRefusal, PROTOCOL_VERSIONS } from './protocol.ts';
 import { type ToolResult, toFailedResult, toResult } from './results.ts';
 import type { ListedTool } from './server.ts';
 import { type ArgumentsSchema, makeArgumentsSchema, makeOutputSchema, type Tool, toRouteInput } from './tools.ts';
@@ -16,20 +16,20 @@ export const foreignOrigin = defineFailure('mcp.foreign_origin', 'forbidden', {
   message: 'Pages of this origin may not call the tools.',
 });
 
-/** Refuses pages of other origins. The host that the request names does not count: it could be anybody's name. */
+/** Refuses pages of other origins. The request's Host header does not count, since anybody's page can be served under it. */
 function requireOwnOrigin({ ALLOWED_ORIGINS, PUBLIC_URL }: Config, origin: string | null): void {
-  const own = PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).origin];
-  if (origin !== null && ![...own, ...ALLOWED_ORIGINS].some((each) => each === '*' || each === origin))
+  const ownOrigins = PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).origin];
+  if (origin !== null && ![...ownOrigins, ...ALLOWED_ORIGINS].some((each) => each === '*' || each === origin))
     throw foreignOrigin();
 }
 
-/** Whether an object has no members, without listing them, as there may be many. */
+/** Returns true if an object has no members, without listing them, as there may be many. */
 function isEmpty(sent: object | null): boolean {
   for (const _name in sent) return false;
   return true;
 }
 
-/** A message that is not empty. More is checked by the protocol, which refuses in its own words. */
+/** Schema of a message that is not empty. The protocol checks the rest, and refuses in its own words. */
 const message = z
   .unknown()
   .refine((sent) => typeof sent !== 'object' || !isEmpty(sent), 'must be a JSON-RPC 2.0 message')
@@ -44,16 +44,18 @@ const mcpResponseSchema = z
   .loose()
   .meta({ id: 'McpMessage' });
 
-/** What agents are given. Constant: nothing that people of a company write comes into a model's instructions. */
+/** Tools and instructions for agents. Constant: nothing that people of a company write becomes a model's instructions. */
 export interface AgentTools {
-  /** The tools in the order in which they are listed. */
+  /** Tools in the order in which they are listed. */
   tools: readonly Tool[];
-  /** For a model: which tool to call when. */
+  /** Instructions for a model: which tool to call when. */
   instructions: string;
 }
 
-/** The Model Context Protocol. Tools perform routes of `surfaces`, with their authorization and failures. */
-export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () => SurfaceEndpoints[]) {
+/**
+ * Makes the endpoint of the Model Context Protocol. Tools perform routes of `surfaces`, with their authorization and failures.
+ */
+export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: () => SurfaceEndpoints[]) {
   let routes: Map<string, Route> | undefined;
   const schemas = new Map<string, ArgumentsSchema>();
 
@@ -61,7 +63,8 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
     routes ??= new Map(
       surfaces().flatMap((each) =>
         each.endpoints.map(
-          (found) => [found.contract.operationId, { surface: each.surface, endpoint: found }] as const,
+          (foundEndpoint) =>
+            [foundEndpoint.contract.operationId, { surface: each.surface, endpoint: foundEndpoint }] as const,
         ),
       ),
     );
@@ -76,7 +79,7 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
     return schema;
   };
 
-  const list = (): ListedTool[] =>
+  const listTools = (): ListedTool[] =>
     tools.map((tool) => {
       const { name, title, description } = tool;
       const result = makeOutputSchema(findRoute(tool.operation).endpoint);
@@ -85,14 +88,14 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
 
   const callTool = async (
     name: string,
-    sent: Record<string, unknown>,
+    callArguments: Record<string, unknown>,
     perform: Perform,
   ): Promise<ToolResult | undefined> => {
     const tool = tools.find((each) => each.name === name);
     if (!tool) return undefined;
     const route = findRoute(tool.operation);
     try {
-      const input = () => toRouteInput(tool, route.endpoint.contract, describeArguments(tool), sent);
+      const input = () => toRouteInput(tool, route.endpoint.contract, describeArguments(tool), callArguments);
       return toResult(await perform(route, input));
     } catch (error) {
       if (error instanceof Failure) return toFailedResult(wordFailure(surface, error).body);
@@ -123,14 +126,14 @@ export function mcpEndpoints({ tools, instructions }: AgentTools, surfaces: () =
       async ({ ctx, body, request, perform }) => {
         requireOwnOrigin(ctx.config, request.headers.get('origin'));
         if (Array.isArray(body))
-          return makeRefusal(INVALID_REQUEST, 'Send one message per request: batches are not accepted.');
+          return makeRefusal(INVALID_REQUEST_CODE, 'Send one message per request: batches are not accepted.');
         // Loaded by the first call: every other request does without the SDK.
         const { handleMessage } = await import('./server.ts');
         return handleMessage(request, body, {
           version: ctx.config.VERSION,
           instructions,
-          list,
-          call: (name, sent) => callTool(name, sent, perform),
+          list: listTools,
+          call: (name, callArguments) => callTool(name, callArguments, perform),
         });
       },
     ),

@@ -8,10 +8,10 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { shorten } from '../../kernel/text.ts';
-import { INVALID_REQUEST, LEGACY_VERSIONS, makeRefusal, PROTOCOL_VERSIONS } from './protocol.ts';
+import { INVALID_REQUEST_CODE, LEGACY_VERSIONS, makeRefusal, PROTOCOL_VERSIONS } from './protocol.ts';
 import type { ToolResult } from './results.ts';
 
-/** A tool as clients list it. */
+/** Tool in the form that clients list. */
 export interface ListedTool {
   name: string;
   title: string;
@@ -20,24 +20,24 @@ export interface ListedTool {
   outputSchema: { type: 'object'; [more: string]: unknown };
 }
 
-export interface Tools {
+export interface ToolServer {
   version: string;
-  /** For a model: which tool to call when. */
+  /** Instructions for a model: which tool to call when. */
   instructions: string;
   list(): ListedTool[];
-  /** @returns undefined for a tool that does not exist */
+  /** Calls a tool. @returns undefined for a tool that does not exist */
   call(name: string, sent: Record<string, unknown>): Promise<ToolResult | undefined>;
 }
 
-/** A validator that is never called: the SDK's own need `eval`, for elicitation, which no tool uses. */
+/** Placeholder validator that is never called: the SDK's own need `eval`, for elicitation, which no tool uses. */
 const NO_VALIDATOR = {
   getValidator(): never {
     throw new Error('Nothing is validated by JSON Schema.');
   },
 };
 
-/** The tools, as one server that answers in the terms of either era of the protocol. */
-function createServer(tools: Tools, supportedProtocolVersions: readonly string[]): Server {
+/** Creates a server of the tools that answers by either era of the protocol. */
+function createServer(tools: ToolServer, supportedProtocolVersions: readonly string[]): Server {
   const server = new Server(
     { name: 'data-console', title: 'Data Console', version: tools.version },
     {
@@ -53,8 +53,8 @@ function createServer(tools: Tools, supportedProtocolVersions: readonly string[]
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     })),
   }));
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: sent = {} } }) => {
-    const result = await tools.call(name, sent);
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: callArguments = {} } }) => {
+    const result = await tools.call(name, callArguments);
     if (!result)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${shorten(name, 80).toWellFormed()}`);
     return result;
@@ -62,19 +62,19 @@ function createServer(tools: Tools, supportedProtocolVersions: readonly string[]
   return server;
 }
 
-/** Handles a message by its version: earlier than 2026-07-28 they began with a handshake. Nothing is stored between. */
-export async function handleMessage(request: Request, message: unknown, tools: Tools): Promise<Response> {
-  const asked = copyWithoutBody(request);
-  if (!(await isLegacyRequest(asked, message))) {
+/** Handles a message by its protocol version: versions before 2026-07-28 begin with a handshake. Nothing is stored between. */
+export async function handleMessage(request: Request, message: unknown, tools: ToolServer): Promise<Response> {
+  const bodilessRequest = copyWithoutBody(request);
+  if (!(await isLegacyRequest(bodilessRequest, message))) {
     const handler = createMcpHandler(() => createServer(tools, PROTOCOL_VERSIONS), {
       legacy: 'reject',
       responseMode: 'json',
     });
-    return handler.fetch(asked, { parsedBody: message });
+    return handler.fetch(bodilessRequest, { parsedBody: message });
   }
   const version = request.headers.get('mcp-protocol-version');
   if (version !== null && !LEGACY_VERSIONS.includes(version)) {
-    return makeRefusal(INVALID_REQUEST, `Mcp-Protocol-Version must be ${LEGACY_VERSIONS.join(' or ')}.`);
+    return makeRefusal(INVALID_REQUEST_CODE, `Mcp-Protocol-Version must be ${LEGACY_VERSIONS.join(' or ')}.`);
   }
   // The SDK would answer it as an error of ours, at whatever length.
   const { id, method } = Object(message) as { id?: string | number; method?: string };
@@ -86,23 +86,29 @@ export async function handleMessage(request: Request, message: unknown, tools: T
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {
-    return await transport.handleRequest(asked, { parsedBody: message });
+    return await transport.handleRequest(bodilessRequest, { parsedBody: message });
   } finally {
     await server.close();
   }
 }
 
-/** The headers that repeat values of a message, by the protocol. */
+/** Headers that repeat values of a message, by the protocol. */
 const REPEATED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-/** The request without its body, which was read already. Clients that only say `application/json` are answered that too. */
+/**
+ * Copies the request without its body, which was already read. Clients that accept only `application/json` are answered so, too.
+ */
 function copyWithoutBody({ url, headers }: Request): Request {
-  const repeated = REPEATED_HEADERS.flatMap((name): [string, string][] => {
+  const repeatedHeaders = REPEATED_HEADERS.flatMap((name): [string, string][] => {
     const value = headers.get(name);
     return value === null ? [] : [[name, value]];
   });
   return new Request(url, {
     method: 'POST',
-    headers: [['Accept', 'application/json, text/event-stream'], ['Content-Type', 'application/json'], ...repeated],
+    headers: [
+      ['Accept', 'application/json, text/event-stream'],
+      ['Content-Type', 'application/json'],
+      ...repeatedHeaders,
+    ],
   });
 }

@@ -6,32 +6,32 @@ import { toDeepParameters } from '../deep-object.ts';
 import type { Contract, Route, RouteInput } from '../endpoint.ts';
 import { listParameters } from '../paths.ts';
 
-/** A tool, as its module declares it: its route, and those of the route's arguments that it takes. */
+/** Tool as its module declares it: its route, and the arguments of the route that it accepts. */
 export interface Tool {
   name: string;
   title: string;
-  /** For a model: the data that it returns, and when to call it. */
+  /** Description for a model: the data that the tool returns, and when to call it. */
   description: string;
-  /** The route's `operationId`. */
+  /** Value of `operationId` of the tool's route. */
   operation: string;
-  /** The tool's argument for the route's `{id}`. */
+  /** Argument of the tool for the route's `{id}`. */
   id?: string;
-  /** The parameters of the route's query and fields of its body that the tool takes. */
+  /** Parameters of the route's query and fields of its body that the tool accepts. */
   argumentNames: readonly string[];
-  /** Schemas that describe some of the arguments to a model, where the route's own schema says less. */
+  /** Schemas that describe some of the arguments to a model, if the route's own schema says less. */
   argumentSchemas?: Readonly<Record<string, object>>;
-  /** Names under which some of them may be sent as well. */
+  /** Alternative names under which arguments may be sent. */
   aliases?: Readonly<Record<string, string>>;
-  /** The only values that some of them may have here. */
+  /** Allowed values of some arguments, fewer than the route allows. */
   allowedValues?: Readonly<Record<string, readonly string[]>>;
-  /** An argument that may hold the whole body in the place of the others. */
+  /** Argument that may hold the whole body instead of the single arguments. */
   bodyArgument?: string;
-  /** Parameters of the query where nothing is sent, and those that nobody can send. */
+  /** Default parameters of the query; `fixedParameters` are parameters that callers cannot set. */
   defaults?: Readonly<Record<string, string>>;
   fixed?: Readonly<Record<string, string>>;
 }
 
-/** The arguments of a tool that stands for a list. */
+/** Names of the arguments of a list's tool. */
 export const LIST_ARGUMENTS: readonly string[] = ['search', 'page', 'per_page'];
 
 export interface ArgumentsSchema {
@@ -44,23 +44,28 @@ export interface ArgumentsSchema {
 
 const ID = { type: 'string', description: 'The `_id` or `id` from the list.' };
 
-/** The arguments of a tool as JSON Schema: the schemas of the route, so that a model is told what the route expects. */
+/** Makes the schema of a tool's arguments from those of its route, so that a model learns what the route expects. */
 export function makeArgumentsSchema(tool: Tool, { contract }: Route['endpoint']): ArgumentsSchema {
   const { argumentNames, argumentSchemas, id, aliases = {}, bodyArgument } = tool;
   // What a query is read as says more than the text that it is sent as: `page` is a whole number.
   const query = toSchema(contract.query, 'output');
   const body = toSchema(contract.body, 'input');
-  const known: Record<string, object> = { ...query.properties, ...body.properties, ...argumentSchemas };
-  const taken = argumentNames.map((name) => [name, { ...known[name], ...getArgumentLimits(tool, name) }] as const);
+  const routeProperties: Record<string, object> = { ...query.properties, ...body.properties, ...argumentSchemas };
+  const toolProperties = argumentNames.map(
+    (name) => [name, { ...routeProperties[name], ...getArgumentLimits(tool, name) }] as const,
+  );
   const required = bodyArgument ? [] : argumentNames.filter((name) => body.required?.includes(name));
-  const mustHave = [...(id ? [id] : []), ...required];
+  const requiredNames = [...(id ? [id] : []), ...required];
   return {
     type: 'object',
     properties: {
       ...(id && { [id]: ID }),
-      ...Object.fromEntries(taken),
+      ...Object.fromEntries(toolProperties),
       ...Object.fromEntries(
-        Object.entries(aliases).map(([name, of]) => [name, { ...known[of], description: `The same as \`${of}\`.` }]),
+        Object.entries(aliases).map(([name, of]) => [
+          name,
+          { ...routeProperties[of], description: `The same as \`${of}\`.` },
+        ]),
       ),
       ...(bodyArgument && {
         [bodyArgument]: {
@@ -70,12 +75,12 @@ export function makeArgumentsSchema(tool: Tool, { contract }: Route['endpoint'])
         },
       }),
     },
-    ...(mustHave.length > 0 && { required: mustHave }),
+    ...(requiredNames.length > 0 && { required: requiredNames }),
     additionalProperties: false,
   };
 }
 
-/** The result of a tool as JSON Schema: the answer of the route, as data that may be cut. */
+/** Makes the JSON Schema of a tool's result: the answer of the route, as data that may be cut. */
 export function makeOutputSchema({ contract: { returns } }: Route['endpoint']): {
   type: 'object';
   [more: string]: unknown;
@@ -100,11 +105,11 @@ const getArgumentLimits = ({ allowedValues, defaults }: Tool, name: string): obj
 });
 
 function toSchema(schema: z.ZodType | undefined, io: 'input' | 'output') {
-  const made = schema ? splitTypeLists(z.toJSONSchema(schema, { ...MODEL_SCHEMA_OPTIONS, io })) : {};
-  return made as { properties?: Record<string, object>; required?: string[] };
+  const madeSchema = schema ? splitTypeLists(z.toJSONSchema(schema, { ...MODEL_SCHEMA_OPTIONS, io })) : {};
+  return madeSchema as { properties?: Record<string, object>; required?: string[] };
 }
 
-/** A registry without metadata for readers of the API's description: a model would take examples for facts. */
+/** Registry that leaves out metadata for readers of the API's description: a model would take examples for facts. */
 const METADATA_FOR_MODELS = {
   get(schema: z.core.$ZodType) {
     const { id: _id, param: _param, examples: _examples, ...rest } = z.globalRegistry.get(schema) ?? {};
@@ -114,7 +119,7 @@ const METADATA_FOR_MODELS = {
 
 const MODEL_SCHEMA_OPTIONS = { unrepresentable: 'any', metadata: METADATA_FOR_MODELS } as const;
 
-/** A schema whose lists of types are alternatives: several clients of the protocol cannot read one. */
+/** Rewrites a schema's lists of types as alternatives: several clients of the protocol cannot read such lists. */
 const splitTypeLists = (schema: object): object =>
   JSON.parse(JSON.stringify(schema), (_name, part) => {
     if (!Array.isArray(part?.type)) return part;
@@ -123,18 +128,17 @@ const splitTypeLists = (schema: object): object =>
   });
 
 /**
- * The request that a call of a tool makes to its route.
- * @param schema of the tool's arguments
- * @throws where arguments are missing, unknown, or said twice. Their values are for the route to judge
+ * Makes the request that a call of a tool sends to its route. @param schema of the tool's arguments @throws if arguments are
+ * missing, unknown, or sent twice. The route checks their values
  */
 export function toRouteInput(
   tool: Tool,
   contract: Contract,
   { properties }: ArgumentsSchema,
-  sent: Record<string, unknown>,
+  callArguments: Record<string, unknown>,
 ): RouteInput {
   const { bodyArgument, defaults, fixed } = tool;
-  const { resource, given, problems } = readArguments(tool, fromJsonTexts(sent, properties));
+  const { resource, given, problems } = readArguments(tool, parseJsonTexts(callArguments, properties));
   if (contract.method === 'get') problems.push(...findLists(given, properties));
   if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
   const [parameter] = listParameters(contract.path);
@@ -150,28 +154,31 @@ interface JsonSchema {
   anyOf?: JsonSchema[];
 }
 
-const takesText = ({ type, anyOf }: JsonSchema): boolean => type === 'string' || (anyOf?.some(takesText) ?? false);
+const acceptsText = ({ type, anyOf }: JsonSchema): boolean => type === 'string' || (anyOf?.some(acceptsText) ?? false);
 
-/** The problems of lists among a query's arguments. To its schema a list is a parameter that was sent several times. */
-const findLists = (given: Record<string, unknown>, properties: Record<string, JsonSchema>): FieldProblem[] =>
-  Object.entries(given)
+/** Finds the problems of lists among a query's arguments. To its schema a list is a parameter that was sent several times. */
+const findLists = (queryArguments: Record<string, unknown>, properties: Record<string, JsonSchema>): FieldProblem[] =>
+  Object.entries(queryArguments)
     .filter(([name, value]) => name !== 'filter' && Array.isArray(value))
     .map(([name]) => ({
       field: name,
-      message: takesText(properties[name] ?? {}) ? 'must be text' : 'must be one value',
+      message: acceptsText(properties[name] ?? {}) ? 'must be text' : 'must be one value',
     }));
 
-/** Arguments of which some clients send an object, a list, a number or a boolean as its JSON, where no text is expected. */
-function fromJsonTexts(sent: Record<string, unknown>, properties: Record<string, JsonSchema>): Record<string, unknown> {
-  const read = ([name, value]: [string, unknown]) => {
+/** Parses arguments that some clients send as JSON texts of an object, list, number or boolean, if no text is expected. */
+function parseJsonTexts(
+  sent: Record<string, unknown>,
+  properties: Record<string, JsonSchema>,
+): Record<string, unknown> {
+  const parseArgument = ([name, value]: [string, unknown]) => {
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    return [name, typeof value === 'string' && schema && !takesText(schema) ? fromJsonText(value) : value];
+    return [name, typeof value === 'string' && schema && !acceptsText(schema) ? parseJsonText(value) : value];
   };
-  return Object.fromEntries(Object.entries(sent).map(read));
+  return Object.fromEntries(Object.entries(sent).map(parseArgument));
 }
 
-/** The value of a text that is JSON; else the text itself. */
-function fromJsonText(text: string): unknown {
+/** Parses a text if it is JSON; otherwise returns the text itself. */
+function parseJsonText(text: string): unknown {
   try {
     return parseExactJson(text);
   } catch {
@@ -179,7 +186,7 @@ function fromJsonText(text: string): unknown {
   }
 }
 
-/** The arguments of a call by their own names, the id of the resource, and the problems of the arguments. */
+/** Reads a call's arguments by their own names, the id of the resource, and the problems of the arguments. */
 function readArguments(tool: Tool, sent: Record<string, unknown>) {
   const { id, argumentNames, aliases = {}, allowedValues = {}, bodyArgument } = tool;
   const { [id ?? '']: resource, ...rest } = Object.assign(Object.create(null), sent) as Record<string, unknown>;
@@ -187,31 +194,32 @@ function readArguments(tool: Tool, sent: Record<string, unknown>) {
   if (id && (typeof resource !== 'string' || resource === ''))
     problems.push({ field: id, message: describeMissingId(resource) });
 
-  const given: Record<string, unknown> = Object.create(null);
+  const readValues: Record<string, unknown> = Object.create(null);
   for (const [name, value] of Object.entries(rest)) {
-    const meant = Object.hasOwn(aliases, name) ? (aliases[name] as string) : name;
-    if (!argumentNames.includes(meant) && name !== bodyArgument) {
+    const argumentName = Object.hasOwn(aliases, name) ? (aliases[name] as string) : name;
+    if (!argumentNames.includes(argumentName) && name !== bodyArgument) {
       problems.push({
         field: shorten(name, MAX_NAME_LENGTH).toWellFormed(),
         message: 'is not an argument of this tool',
       });
     } else if (value !== null) {
       // Null is what many models send for nothing.
-      if (meant in given) problems.push({ field: name, message: `is the same as ${meant}: send one of them` });
-      else given[meant] = value;
+      if (argumentName in readValues)
+        problems.push({ field: name, message: `is the same as ${argumentName}: send one of them` });
+      else readValues[argumentName] = value;
     }
   }
-  if (bodyArgument && bodyArgument in given && Object.keys(given).length > 1) {
+  if (bodyArgument && bodyArgument in readValues && Object.keys(readValues).length > 1) {
     problems.push({ field: bodyArgument, message: 'holds all the other arguments: send none of them beside it' });
   }
   for (const [name, values] of Object.entries(allowedValues)) {
-    if (name in given && !values.includes(given[name] as string)) {
+    if (name in readValues && !values.includes(readValues[name] as string)) {
       problems.push({ field: name, message: `must be one of ${values.join(', ')}` });
     }
   }
-  const illFormed = findIllFormedText(sent);
-  if (illFormed) problems.push({ field: illFormed.join('.').toWellFormed(), message: 'must be Unicode text' });
-  return { resource, given, problems };
+  const illFormedText = findIllFormedText(sent);
+  if (illFormedText) problems.push({ field: illFormedText.join('.').toWellFormed(), message: 'must be Unicode text' });
+  return { resource, given: readValues, problems };
 }
 
 const describeMissingId = (value: unknown): string =>
@@ -220,14 +228,14 @@ const describeMissingId = (value: unknown): string =>
 const MAX_NAME_LENGTH = 80;
 const MAX_PROBLEMS = 20;
 
-/** Arguments as the query of an address would hold them: texts, and the parameters of a deep object one by one. */
-const toQuery = (given: Record<string, unknown>): Record<string, unknown> =>
+/** Formats arguments like the query of an address: texts, and the parameters of a deep object one by one. */
+const toQuery = (queryArguments: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(given)
+    Object.entries(queryArguments)
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, name === 'filter' ? toDeepParameters(name, value) : stringify(value)]),
+      .map(([name, value]) => [name, name === 'filter' ? toDeepParameters(name, value) : toQueryText(value)]),
   );
 
-/** Numbers and booleans as an address writes them; other values stay as they are, for the schema to refuse. */
-const stringify = (value: unknown): unknown =>
+/** Formats numbers and booleans like an address; other values stay as they are, for the schema to refuse. */
+const toQueryText = (value: unknown): unknown =>
   typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
-import { endpointFor } from '../endpoint.ts';
+import { createEndpointFunction } from '../endpoint.ts';
 import { makeChallenge } from '../oauth-metadata.ts';
-import { CONSOLE_FAMILIES, errorDetails, INTERNAL_ERROR, type Surface } from '../surface.ts';
+import { CONSOLE_FAMILIES, errorDetailsSchema, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
-/** Endpoints of the console: called by people with a session token, and programs with a service token. */
-export const endpoint = endpointFor<Principal>();
+/** Declares an endpoint of the console: called by people with a session token, and programs with a service token. */
+export const endpoint = createEndpointFunction<Principal>();
 
 export const surface: Surface = {
   name: 'console',
@@ -15,7 +15,7 @@ export const surface: Surface = {
     'What people do in the console: sign in, manage users, groups and policies, draw dashboards. With a session or service token.',
   credential: 'bearer',
   bases: ['/v1', '/.well-known', '/accept-invitation', '/reset-password'],
-  challenge: makeChallenge(''),
+  formatChallenge: makeChallenge(''),
   wordedAs: 'console',
   families: CONSOLE_FAMILIES,
   language: 'en',
@@ -24,20 +24,20 @@ export const surface: Surface = {
     .object({
       error: z.string().meta({ examples: ['USER_NOT_FOUND'] }),
       message: z.string(),
-      details: errorDetails.optional(),
+      details: errorDetailsSchema.optional(),
     })
     .meta({ id: 'ConsoleError' }),
-  errorOf: ({ code, message, details }) => ({ error: code, message, ...(details !== undefined && { details }) }),
+  makeErrorBody: ({ code, message, details }) => ({ error: code, message, ...(details !== undefined && { details }) }),
   internalError: { code: 'INTERNAL_ERROR', message: INTERNAL_ERROR },
 };
 
-/** Schema of the list envelope of the console and of managed tables. */
-export const listSchema = <S extends z.ZodType>(record: S) =>
+/** Makes the schema of the list envelope of the console and of managed tables. */
+export const makeListSchema = <S extends z.ZodType>(record: S) =>
   z.object({ total: z.int(), quantity: z.int(), records: z.array(record) });
 
-/** A page of records in the list envelope of the console and of managed tables. */
-export const list = <T, V>(page: Pick<Page<T>, 'total' | 'records'>, view: (record: T) => V) => ({
+/** Puts a page of records into the list envelope of the console and of managed tables. */
+export const viewList = <T, V>(page: Pick<Page<T>, 'total' | 'records'>, viewRecord: (record: T) => V) => ({
   total: page.total,
   quantity: page.records.length,
-  records: page.records.map(view),
+  records: page.records.map(viewRecord),
 });

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import { isRecord } from '../../kernel/fields.ts';
-import { endpointFor } from '../endpoint.ts';
-import { errorDetails, type FamilyWording, INTERNAL_ERROR, type Surface } from '../surface.ts';
+import { createEndpointFunction } from '../endpoint.ts';
+import { errorDetailsSchema, type FamilyWording, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
-/** Endpoints for directories: called by their provisioning, which holds a fixed header. */
-export const endpoint = endpointFor<ServiceAccountActor>();
+/** Declares an endpoint for directories: called by their provisioning, which sends a fixed header. */
+export const endpoint = createEndpointFunction<ServiceAccountActor>();
 
-/** The beginning of its paths. */
+/** Beginning of the surface's paths. */
 export const BASE_PATH = '/scim/v2';
 
-const ERROR = 'urn:ietf:params:scim:api:messages:2.0:Error';
+const ERROR_SCHEMA_URN = 'urn:ietf:params:scim:api:messages:2.0:Error';
 
-/** The `scimType` values of RFC 7644; other errors have none. */
+/** Values of `scimType` in RFC 7644; other errors have none. */
 const SCIM_TYPES = [
   'invalidFilter',
   'tooMany',
@@ -26,9 +26,9 @@ const SCIM_TYPES = [
   'sensitive',
 ] as const;
 
-const NO_CODE: FamilyWording = { code: '' };
+const CODELESS_WORDING: FamilyWording = { code: '' };
 
-/** SCIM 2.0, as RFC 7644 words it. */
+/** Surface of SCIM 2.0, worded as in RFC 7644. */
 export const surface: Surface = {
   name: 'directory',
   title: 'SCIM 2.0',
@@ -36,33 +36,33 @@ export const surface: Surface = {
     'Users and groups as a directory keeps them: Entra, Okta, Google, Authentik. With an API key and its secret, `Bearer sa_…:SECRET`, or a service token.',
   credential: 'directory',
   bases: [BASE_PATH],
-  challenge: () => 'Bearer realm="scim"',
+  formatChallenge: () => 'Bearer realm="scim"',
   wordedAs: 'directory',
   families: {
     invalid: { code: 'invalidValue' },
-    unauthenticated: NO_CODE,
-    forbidden: NO_CODE,
-    missing: NO_CODE,
-    conflict: NO_CODE,
-    too_large: NO_CODE,
-    too_many: NO_CODE,
+    unauthenticated: CODELESS_WORDING,
+    forbidden: CODELESS_WORDING,
+    missing: CODELESS_WORDING,
+    conflict: CODELESS_WORDING,
+    too_large: CODELESS_WORDING,
+    too_many: CODELESS_WORDING,
     malformed: { code: 'invalidSyntax' },
-    unavailable: NO_CODE,
+    unavailable: CODELESS_WORDING,
   },
   language: 'en',
   codeField: 'scimType',
   mediaType: 'application/scim+json',
   errorBody: z
     .object({
-      schemas: z.array(z.literal(ERROR)),
+      schemas: z.array(z.literal(ERROR_SCHEMA_URN)),
       status: z.string().meta({ description: 'The status of the answer, as a text.', examples: ['404'] }),
       scimType: z.enum(SCIM_TYPES).optional(),
       detail: z.string(),
-      details: errorDetails.optional().meta({ description: 'The same for programs, as elsewhere in this API.' }),
+      details: errorDetailsSchema.optional().meta({ description: 'The same for programs, as elsewhere in this API.' }),
     })
     .meta({ id: 'DirectoryError' }),
-  errorOf: ({ status, code, message, details }) => ({
-    schemas: [ERROR],
+  makeErrorBody: ({ status, code, message, details }) => ({
+    schemas: [ERROR_SCHEMA_URN],
     status: String(status),
     ...(code !== '' && { scimType: code }),
     detail: Array.isArray(details) ? [message, ...details.map(toSentence)].join(' ') : message,
@@ -77,7 +77,7 @@ export const surface: Surface = {
 
 const toSentence = ({ field, message }: { field: string; message: string }): string => `${field}: ${message}.`;
 
-/** The `meta` of a shown resource; empty where it has none. */
+/** Reads the `meta` of a shown resource; empty if it has none. */
 export function getMeta(shown: object): { version?: string; location?: string } {
   const { meta } = shown as { meta?: unknown };
   return isRecord(meta) ? meta : {};

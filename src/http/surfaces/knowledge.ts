@@ -1,13 +1,13 @@
 import type { Principal } from '../../access/actors.ts';
-import { endpointFor } from '../endpoint.ts';
-import { pageQuery } from '../list-query.ts';
+import { createEndpointFunction } from '../endpoint.ts';
+import { makePageQuery } from '../list-query.ts';
 import type { Surface } from '../surface.ts';
 import * as console from './console.ts';
 
-export { list, listSchema as listOf } from './sharing.ts';
+export { makeListSchema as listOf, viewList } from './sharing.ts';
 
-/** Endpoints of domain knowledge: called by people and programs with a token, worded like the console. */
-export const endpoint = endpointFor<Principal>();
+/** Declares an endpoint of domain knowledge: called by people and programs with a token, worded like the console. */
+export const endpoint = createEndpointFunction<Principal>();
 
 export const surface: Surface = {
   ...console.surface,
@@ -18,5 +18,5 @@ export const surface: Surface = {
     'Concepts, a semantic layer and an ontology, with every version, and suggestions by an AI model, which people review. With a session or service token.',
 };
 
-/** The query of every list: which page. */
-export const pages = pageQuery('per_page');
+/** Schema of the query of every list: which page. */
+export const pagesQuery = makePageQuery('per_page');

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import type { FailureKind } from '../../kernel/failure.ts';
-import { endpointFor } from '../endpoint.ts';
+import { createEndpointFunction } from '../endpoint.ts';
 import { makeChallenge } from '../oauth-metadata.ts';
-import { CONSOLE_FAMILIES, errorDetails, type FamilyWording, type Surface } from '../surface.ts';
+import { CONSOLE_FAMILIES, errorDetailsSchema, type FamilyWording, type Surface } from '../surface.ts';
 
-export { list, listSchema as listOf } from './console.ts';
+export { makeListSchema as listOf, viewList } from './console.ts';
 
-/** Endpoints of managed tables: called by people and programs with a token, worded in Portuguese. */
-export const endpoint = endpointFor<Principal>();
+/** Declares an endpoint of managed tables: called by people and programs with a token, worded in Portuguese. */
+export const endpoint = createEndpointFunction<Principal>();
 
-/** The codes of the console, with sentences in Portuguese. */
-const SENTENCES: Record<FailureKind, string> = {
+/** Portuguese sentences of the families of failures; the codes are those of the console. */
+const FAMILY_SENTENCES: Record<FailureKind, string> = {
   invalid: 'Os dados enviados são inválidos.',
   unauthenticated: 'Token ausente, inválido ou expirado.',
   forbidden: 'Você não tem permissão para realizar esta ação.',
@@ -23,7 +23,10 @@ const SENTENCES: Record<FailureKind, string> = {
   unavailable: 'Serviço temporariamente indisponível. Tente novamente em instantes.',
 };
 const FAMILIES = Object.fromEntries(
-  Object.entries(SENTENCES).map(([kind, message]) => [kind, { ...CONSOLE_FAMILIES[kind as FailureKind], message }]),
+  Object.entries(FAMILY_SENTENCES).map(([kind, message]) => [
+    kind,
+    { ...CONSOLE_FAMILIES[kind as FailureKind], message },
+  ]),
 ) as Record<FailureKind, FamilyWording>;
 
 export const surface: Surface = {
@@ -33,7 +36,7 @@ export const surface: Surface = {
     "Tables in the company's own PostgreSQL, and the uploads that fill them. With a session or service token; errors are worded in Portuguese.",
   credential: 'bearer',
   bases: ['/v1/managed-tables'],
-  challenge: makeChallenge(''),
+  formatChallenge: makeChallenge(''),
   wordedAs: 'managed-tables',
   families: FAMILIES,
   language: 'pt-BR',
@@ -43,10 +46,10 @@ export const surface: Surface = {
       error: z.string().meta({ description: 'A sentence in Portuguese.', examples: ['Tabela não encontrada.'] }),
       error_code: z.string(),
       message: z.string().meta({ description: 'The same, in the language that `Accept-Language` asks for.' }),
-      details: errorDetails.optional(),
+      details: errorDetailsSchema.optional(),
     })
     .meta({ id: 'ManagedTablesError' }),
-  errorOf: ({ code, message, ownMessage, details }) => ({
+  makeErrorBody: ({ code, message, ownMessage, details }) => ({
     error: ownMessage,
     error_code: code,
     message,

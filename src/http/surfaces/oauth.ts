@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import type { FailureKind } from '../../kernel/failure.ts';
-import { endpointFor } from '../endpoint.ts';
+import { createEndpointFunction } from '../endpoint.ts';
 import { RESOURCE_METADATA_PATH } from '../oauth-metadata.ts';
 import { type FamilyWording, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
-/** Endpoints that OAuth clients call to be authorized, worded as in the RFCs. */
-export const endpoint = endpointFor<Principal>();
+/** Declares an endpoint that OAuth clients call to be authorized, worded as in the RFCs. */
+export const endpoint = createEndpointFunction<Principal>();
 
-const INVALID: FamilyWording = { status: 400, code: 'invalid_request' };
+const INVALID_REQUEST_WORDING: FamilyWording = { status: 400, code: 'invalid_request' };
 
 const FAMILIES: Record<FailureKind, FamilyWording> = {
-  invalid: INVALID,
-  malformed: INVALID,
-  too_large: { ...INVALID, status: 413 },
+  invalid: INVALID_REQUEST_WORDING,
+  malformed: INVALID_REQUEST_WORDING,
+  too_large: { ...INVALID_REQUEST_WORDING, status: 413 },
   unauthenticated: { code: 'invalid_client' },
   forbidden: { code: 'access_denied' },
   missing: { code: 'not_found' },
@@ -22,7 +22,7 @@ const FAMILIES: Record<FailureKind, FamilyWording> = {
   unavailable: { code: 'temporarily_unavailable' },
 };
 
-/** The problem of each field as a sentence: the protocol has no other place for it. */
+/** Lists the problem of each field as a sentence: the protocol has no other place for it. */
 const listFields = (details: unknown): string[] =>
   Array.isArray(details) ? details.map(({ field, message }) => `"${field}" ${message}.`.replaceAll('"', "'")) : [];
 
@@ -33,7 +33,7 @@ export const surface: Surface = {
     'How people let programs in: an authorization server by OAuth 2.1. Programs find it from `/.well-known/oauth-protected-resource`.',
   credential: 'bearer',
   bases: ['/oauth', '/.well-known/oauth-authorization-server', RESOURCE_METADATA_PATH],
-  challenge: () => 'Basic realm="oauth"',
+  formatChallenge: () => 'Basic realm="oauth"',
   wordedAs: 'oauth',
   families: FAMILIES,
   language: 'en',
@@ -42,7 +42,7 @@ export const surface: Surface = {
   errorBody: z
     .object({ error: z.string().meta({ examples: ['invalid_grant'] }), error_description: z.string() })
     .meta({ id: 'OAuthError' }),
-  errorOf: ({ code, message, details }) => ({
+  makeErrorBody: ({ code, message, details }) => ({
     error: code,
     error_description: [message, ...listFields(details)].join(' '),
   }),

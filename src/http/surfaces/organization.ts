@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
-import { endpointFor } from '../endpoint.ts';
+import { createEndpointFunction } from '../endpoint.ts';
 import { makeChallenge } from '../oauth-metadata.ts';
-import { errorDetails, INTERNAL_ERROR, ORGANIZATION_FAMILIES, type Surface } from '../surface.ts';
+import { errorDetailsSchema, INTERNAL_ERROR, ORGANIZATION_FAMILIES, type Surface } from '../surface.ts';
 
-/** Endpoints of the organization API: called by service accounts with signed requests. */
-export const endpoint = endpointFor<ServiceAccountActor>();
+/** Declares an endpoint of the organization API: called by service accounts with signed requests. */
+export const endpoint = createEndpointFunction<ServiceAccountActor>();
 
 export const surface: Surface = {
   name: 'organization',
@@ -15,26 +15,26 @@ export const surface: Surface = {
   credential: 'signature',
   bases: [''],
   // The Data API takes tokens, too.
-  challenge: (baseUrl) => `HMAC, ${makeChallenge('')(baseUrl)}`,
+  formatChallenge: (baseUrl) => `HMAC, ${makeChallenge('')(baseUrl)}`,
   wordedAs: 'organization',
   families: ORGANIZATION_FAMILIES,
   language: 'en',
   codeField: 'error',
   errorBody: z
-    .object({ error: z.string().meta({ examples: ['NotFound'] }), message: z.string(), details: errorDetails })
+    .object({ error: z.string().meta({ examples: ['NotFound'] }), message: z.string(), details: errorDetailsSchema })
     .meta({ id: 'OrganizationError' }),
   // Document 1 promises both members; a failure with details of its own has those.
-  errorOf: ({ code, reason, message, details = { field: null, reason } }) => ({ error: code, message, details }),
+  makeErrorBody: ({ code, reason, message, details = { field: null, reason } }) => ({ error: code, message, details }),
   internalError: { code: 'InternalError', message: INTERNAL_ERROR },
 };
 
-/** Schema of the list envelope of this surface. */
-export const listSchema = <S extends z.ZodType>(record: S) =>
+/** Makes the schema of the list envelope of the organization API. */
+export const makeListSchema = <S extends z.ZodType>(record: S) =>
   z.object({ total: z.int(), page: z.int(), results: z.array(record) });
 
-/** A page of records in the list envelope of this surface. */
-export const list = <T, V>(page: Page<T>, view: (record: T) => V) => ({
+/** Puts a page of records into the list envelope of the organization API. */
+export const viewList = <T, V>(page: Page<T>, viewRecord: (record: T) => V) => ({
   total: page.total,
   page: page.page,
-  results: page.records.map(view),
+  results: page.records.map(viewRecord),
 });

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
-import { endpointFor } from '../endpoint.ts';
+import { createEndpointFunction } from '../endpoint.ts';
 import { makeChallenge } from '../oauth-metadata.ts';
-import { CONSOLE_FAMILIES, errorDetails, INTERNAL_ERROR, type Surface } from '../surface.ts';
+import { CONSOLE_FAMILIES, errorDetailsSchema, INTERNAL_ERROR, type Surface } from '../surface.ts';
 
-/** Endpoints of sharing and embedding that people and programs of the company call with a token. */
-export const endpoint = endpointFor<Principal>();
+/** Declares an endpoint of sharing and embedding that people and programs of the company call with a token. */
+export const endpoint = createEndpointFunction<Principal>();
 
-/** Endpoints of the portal: outsiders call them with a token of their own, people and programs of the company with theirs. */
-export const portalEndpoint = endpointFor<Principal | OutsiderActor>();
+/** Declares an endpoint of the portal: outsiders, people and programs of the company each call it with a token of their own. */
+export const portalEndpoint = createEndpointFunction<Principal | OutsiderActor>();
 
 export const surface: Surface = {
   name: 'sharing',
@@ -18,29 +18,33 @@ export const surface: Surface = {
     'Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session or service token, the token of an outsider (a person from outside the company), or a token in the path.',
   credential: 'bearer',
   bases: ['/api', '/embed', '/unsubscribe', '/mail-consent'],
-  challenge: makeChallenge(''),
+  formatChallenge: makeChallenge(''),
   wordedAs: 'sharing',
   families: CONSOLE_FAMILIES,
   language: 'en',
   codeField: 'error_code',
   errorBody: z
-    .object({ error_code: z.string(), message: z.string(), details: errorDetails.optional() })
+    .object({ error_code: z.string(), message: z.string(), details: errorDetailsSchema.optional() })
     .meta({ id: 'SharingError' }),
-  errorOf: ({ code, message, details }) => ({ error_code: code, message, ...(details !== undefined && { details }) }),
+  makeErrorBody: ({ code, message, details }) => ({
+    error_code: code,
+    message,
+    ...(details !== undefined && { details }),
+  }),
   internalError: { code: 'INTERNAL_ERROR', message: INTERNAL_ERROR },
 };
 
-/** Schema of the list envelope of sharing. */
-export const listSchema = <S extends z.ZodType>(record: S) =>
+/** Makes the schema of the list envelope of sharing. */
+export const makeListSchema = <S extends z.ZodType>(record: S) =>
   z.object({ total: z.int(), page: z.int(), per_page: z.int(), records: z.array(record) });
 
-/** A page of records in the list envelope of sharing. */
-export const list = <T, V>(page: Page<T>, view: (record: T) => V) => ({
+/** Puts a page of records into the list envelope of sharing. */
+export const viewList = <T, V>(page: Page<T>, viewRecord: (record: T) => V) => ({
   total: page.total,
   page: page.page,
   per_page: page.perPage,
-  records: page.records.map(view),
+  records: page.records.map(viewRecord),
 });
 
-/** The page of a list that a query asks for, in the terms of the database. */
-export const pageRequest = ({ page, per_page: perPage }: { page: number; per_page: number }) => ({ page, perPage });
+/** Converts the page of a list's query to the database's page request. */
+export const toPageRequest = ({ page, per_page: perPage }: { page: number; per_page: number }) => ({ page, perPage });

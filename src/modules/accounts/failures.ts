@@ -1,8 +1,8 @@
-import { alreadyDeleted, defineFailure, defineTaken, notFoundBy } from '../../kernel/failure.ts';
+import { defineAlreadyDeleted, defineFailure, defineNotFoundBy, defineTaken } from '../../kernel/failure.ts';
 
 /** @param field the field that names the account: `id` of the path, or `account_id` of a body */
-export const accountNotFound = notFoundBy('account', ['id', 'account_id']);
-export const accountAlreadyDeleted = alreadyDeleted('account');
+export const accountNotFound = defineNotFoundBy('account', ['id', 'account_id']);
+export const accountAlreadyDeleted = defineAlreadyDeleted('account');
 
 export const accountNotDeleted = defineFailure('account.not_deleted', 'conflict', {
   message: 'This account is not deleted.',
@@ -18,7 +18,7 @@ export const defaultAccountNotDeletable = defineFailure('account.is_default', 'c
 
 const formatCount = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 
-/** The account is in use: tells the numbers of attached users and service accounts. */
+/** The account is in use: states the numbers of attached users and service accounts. */
 export const accountInUse = defineFailure('account.in_use', 'conflict', {
   message: 'Users or service accounts are still attached to this account. Remove them first.',
   detail: (users: number, serviceAccounts: number) => ({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { INCLUDE_DELETED_OPTION, makeListQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { displayName, metadata } from '../../kernel/fields.ts';
+import { displayNameSchema, metadataSchema } from '../../kernel/fields.ts';
 import {
   accountAlreadyDeleted,
   accountInUse,
@@ -19,13 +19,13 @@ import { accountView, viewAccount } from './views.ts';
 const ORDER_FIELDS = ['created_at', 'updated_at', 'name'] as const;
 
 const accountInput = z
-  .object({ name: displayName, is_default: z.boolean().default(false), metadata: metadata.default({}) })
+  .object({ name: displayNameSchema, is_default: z.boolean().default(false), metadata: metadataSchema.default({}) })
   .transform(toBodyFields);
 
 const accountChanges = z
   .object({
-    name: displayName,
-    metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
+    name: displayNameSchema,
+    metadata: metadataSchema.meta({ description: 'Replaces the metadata as a whole.' }),
     is_active: z.boolean().meta({ description: 'The default account is always active.' }),
     is_default: z.boolean().meta({
       description:
@@ -44,12 +44,13 @@ export const accountEndpoints = [
       operationId: 'listAccounts',
       summary: 'List accounts',
       description: 'Lists deleted accounts too with `include_deleted=true`, which only administrators may send.',
-      query: listQuery(ORDER_FIELDS).extend(INCLUDE_DELETED.query),
-      returns: ok(listSchema(accountView)),
-      ...INCLUDE_DELETED.contract,
+      query: makeListQuery(ORDER_FIELDS).extend(INCLUDE_DELETED_OPTION.query),
+      returns: ok(makeListSchema(accountView)),
+      ...INCLUDE_DELETED_OPTION.contract,
       fails: [],
     },
-    async ({ ctx, query }) => list(await listAccounts(ctx, toDeletionFilter(query), toPageRequest(query)), viewAccount),
+    async ({ ctx, query }) =>
+      viewList(await listAccounts(ctx, toDeletionFilter(query), toPageRequest(query)), viewAccount),
   ),
   endpoint(
     {
@@ -60,7 +61,7 @@ export const accountEndpoints = [
       summary: 'Get an account',
       description: 'With its metadata, whether it is active, and whether it is the company’s default account.',
       returns: ok(accountView),
-      versioned: versioned(),
+      versioned: declareVersion(),
       fails: [accountNotFound],
     },
     async ({ ctx, params }) => viewAccount(await getAccount(ctx, params.id)),
@@ -115,11 +116,11 @@ export const accountEndpoints = [
       operationId: 'listDeletedAccounts',
       summary: 'List deleted accounts',
       description: 'Deleted accounts alone, for administrators, who can restore them.',
-      query: listQuery(ORDER_FIELDS),
-      returns: ok(listSchema(accountView)),
+      query: makeListQuery(ORDER_FIELDS),
+      returns: ok(makeListSchema(accountView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listAccounts(ctx, 'deleted', toPageRequest(query)), viewAccount),
+    async ({ ctx, query }) => viewList(await listAccounts(ctx, 'deleted', toPageRequest(query)), viewAccount),
   ),
   endpoint(
     {

@@ -23,7 +23,7 @@ import {
   readAccounts,
   selectAccount,
   selectAccountEvenDeleted,
-  selectAttached,
+  selectAccountUse,
   softDeleteAccount,
   undeleteAccount,
   updateAccount,
@@ -33,9 +33,9 @@ export { accountNotFound } from './failures.ts';
 export { selectAccount } from './store.ts';
 export type { Account };
 
-const NAME_IS_UNIQUE = { 'accounts.name': accountNameTaken };
+const UNIQUE_NAME_FAILURES = { 'accounts.name': accountNameTaken };
 
-/** A new account and the statement that stores it. */
+/** Makes a new account and the statement that stores it. */
 export function prepareAccount(
   ctx: Context,
   companyId: string,
@@ -54,36 +54,41 @@ export function prepareAccount(
   return { record, statement: insertAccount(ctx.db, record) };
 }
 
-/** A page of the company's accounts. */
+/** Returns a page of the company's accounts. */
 export function listAccounts(
   ctx: PrincipalContext,
-  which: DeletionFilter,
+  deletionFilter: DeletionFilter,
   page: { by: AccountOrder; descending: boolean; page: number; perPage: number },
 ) {
-  return readAccounts(ctx.db, ctx.actor.companyId, { which, denied: findDeniedInLists(ctx.actor, 'account') }, page);
+  return readAccounts(
+    ctx.db,
+    ctx.actor.companyId,
+    { deletionFilter, denied: findDeniedInLists(ctx.actor, 'account') },
+    page,
+  );
 }
 
-/** A living account of the company. */
+/** Returns an account of the company that is not deleted. */
 export async function getAccount(ctx: PrincipalContext, id: string): Promise<Account> {
   const [account] = await selectAccount(ctx.db, ctx.actor.companyId, id);
   if (!account) throw accountNotFound();
   return account;
 }
 
-/** Makes an account; a new default account takes over from the former one in the same unit. */
+/** Creates an account; a new default account replaces the former one in the same transaction. */
 export async function createAccount(
   ctx: PrincipalContext,
   input: { name: string; isDefault: boolean; metadata: Metadata },
 ): Promise<Account> {
   const { companyId } = ctx.actor;
   const { record, statement } = prepareAccount(ctx, companyId, input);
-  const cleared = input.isDefault ? [clearDefault(ctx.db, companyId, record.createdAt)] : [];
-  await commit(ctx.db, { cleared, inserted: statement }, NAME_IS_UNIQUE);
+  const clearStatements = input.isDefault ? [clearDefault(ctx.db, companyId, record.createdAt)] : [];
+  await commit(ctx.db, { cleared: clearStatements, inserted: statement }, UNIQUE_NAME_FAILURES);
   return record;
 }
 
 /**
- * Changes the fields that are sent. `isDefault: true` makes this account the default instead of the present one, in one
+ * Changes the fields that are sent. `isDefault: true` makes this account the default instead of the current one, in one
  * transaction.
  */
 export async function changeAccount(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<Account> {
@@ -102,7 +107,7 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
       cleared: changes.isDefault ? [clearDefault(ctx.db, companyId, now, next)] : [],
       updated: updateAccount(ctx.db, companyId, id, now, changes),
     },
-    NAME_IS_UNIQUE,
+    UNIQUE_NAME_FAILURES,
   );
   const [changed] = updated;
   if (changed) return changed;
@@ -116,8 +121,8 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
  */
 async function requireNotDefault(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<void> {
   const { isDefault } = await getAccount(ctx, id);
-  const isAlone = Object.keys(changes).length === 1;
-  if (isDefault || isAlone) throw invalid([{ field: 'is_default', message: DEFAULT_NOT_REMOVABLE }]);
+  const isOnlyChange = Object.keys(changes).length === 1;
+  if (isDefault || isOnlyChange) throw invalid([{ field: 'is_default', message: DEFAULT_NOT_REMOVABLE }]);
 }
 
 const DEFAULT_NOT_REMOVABLE = 'must be true; to take the default away, make another account the default';
@@ -131,7 +136,7 @@ export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<
     deleted,
   } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     found: selectAccountEvenDeleted(ctx.db, companyId, id),
-    attachments: selectAttached(ctx.db, companyId, id),
+    attachments: selectAccountUse(ctx.db, companyId, id),
     deleted: softDeleteAccount(ctx.db, companyId, id, ctx.now()),
   });
   if (deleted.length > 0) return;
@@ -141,7 +146,7 @@ export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<
   throw accountInUse(attached.users, attached.serviceAccounts);
 }
 
-/** Brings a deleted account back. */
+/** Restores a deleted account. */
 export async function restoreAccount(ctx: PrincipalContext, id: string): Promise<Account> {
   const {
     restored: [restored],
@@ -149,7 +154,7 @@ export async function restoreAccount(ctx: PrincipalContext, id: string): Promise
     ctx,
     makeAffectedEverybody(ctx.actor.companyId),
     { restored: undeleteAccount(ctx.db, ctx.actor.companyId, id, ctx.now()) },
-    NAME_IS_UNIQUE,
+    UNIQUE_NAME_FAILURES,
   );
   if (restored) return restored;
   await getAccount(ctx, id);

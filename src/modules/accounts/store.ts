@@ -5,41 +5,41 @@ import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { accountUserCounts } from '../../db/schema/users.ts';
-import { byId, type DeletionFilter, exists, livingById, matchesDeletion } from '../../db/statements.ts';
+import { type DeletionFilter, existsSql, matchesDeletion, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 export type Account = typeof accounts.$inferSelect;
 
 export const insertAccount = (db: ControlDb, record: Account) => db.insert(accounts).values(record);
 
-/** The living account of an id. */
+/** Selects the account of an id unless it is deleted. */
 export const selectAccount = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(accounts)
-    .where(livingById(accounts, companyId, id));
+    .where(matchesUndeletedId(accounts, companyId, id));
 
-/** The account of an id, living or deleted. */
+/** Selects the account of an id, deleted or not. */
 export const selectAccountEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(accounts)
-    .where(byId(accounts, companyId, id));
+    .where(matchesId(accounts, companyId, id));
 
 const ORDER_COLUMNS = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, name: accounts.name };
 export type AccountOrder = keyof typeof ORDER_COLUMNS;
 
-/** The accounts that a list leaves out. */
+/** The selection of accounts for a list: by deletion, and without denied ones. */
 export interface AccountFilter {
-  which: DeletionFilter;
+  deletionFilter: DeletionFilter;
   denied: Denials;
 }
 
-/** A page of a company's accounts. */
+/** Reads a page of a company's accounts. */
 export const readAccounts = (
   db: ControlDb,
   companyId: string,
-  { which, denied }: AccountFilter,
+  { deletionFilter: which, denied }: AccountFilter,
   page: PageRequest<AccountOrder>,
 ) =>
   readPage(
@@ -56,8 +56,8 @@ export const readAccounts = (
   );
 
 /**
- * Clears the default flag of the present default account, in the batch that sets it on another: on one that the batch inserts,
- * or on `next`, if that exists and is active or is activated by the change.
+ * Clears the default flag of the current default account, in the batch that sets it on another: on one that the batch inserts, or
+ * on `next`, if that exists and is active or is activated by the change.
  */
 export const clearDefault = (
   db: ControlDb,
@@ -74,9 +74,9 @@ export const clearDefault = (
         eq(accounts.isDefault, true),
         isNull(accounts.deletedAt),
         next &&
-          exists(
+          existsSql(
             accounts,
-            livingById(accounts, companyId, next.id),
+            matchesUndeletedId(accounts, companyId, next.id),
             next.activates ? undefined : eq(accounts.isActive, true),
           ),
       ),
@@ -94,7 +94,7 @@ export const updateAccount = (db: ControlDb, companyId: string, id: string, now:
     .set({ ...changes, isDefault: changes.isDefault || undefined, updatedAt: now })
     .where(
       and(
-        livingById(accounts, companyId, id),
+        matchesUndeletedId(accounts, companyId, id),
         changes.isActive === false ? eq(accounts.isDefault, false) : undefined,
         changes.isDefault && !changes.isActive ? eq(accounts.isActive, true) : undefined,
       ),
@@ -106,8 +106,8 @@ const countAttachedUsers = (companyId: string, id: string) =>
 const countAttachedServiceAccounts = (companyId: string, id: string) =>
   sql<number>`(select count(*) from ${serviceAccounts} where company_id = ${companyId} and account_id = ${id} and deleted_at is null)`;
 
-/** Reads whether users or service accounts are attached to an account, which keep it from being deleted. */
-export const selectAttached = (db: ControlDb, companyId: string, id: string) =>
+/** Selects whether users or service accounts are attached to an account, which prevents its deletion. */
+export const selectAccountUse = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({
       users: countAttachedUsers(companyId, id).as('users'),
@@ -115,14 +115,14 @@ export const selectAttached = (db: ControlDb, companyId: string, id: string) =>
     })
     .from(sql`(select 1)`);
 
-/** Deletes a living account, unless it is the default (so the last one stays) or still used. */
+/** Deletes an account, unless it is deleted, the default (so that one always remains) or still used. */
 export const softDeleteAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(accounts)
     .set({ deletedAt: now, updatedAt: now })
     .where(
       and(
-        livingById(accounts, companyId, id),
+        matchesUndeletedId(accounts, companyId, id),
         eq(accounts.isDefault, false),
         sql`${countAttachedUsers(companyId, id)} = 0`,
         sql`${countAttachedServiceAccounts(companyId, id)} = 0`,
@@ -130,10 +130,10 @@ export const softDeleteAccount = (db: ControlDb, companyId: string, id: string, 
     )
     .returning({ id: accounts.id });
 
-/** Brings a deleted account back. It is not the default any more. */
+/** Restores a deleted account. It is no longer the default. */
 export const undeleteAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(accounts)
     .set({ deletedAt: null, isDefault: false, updatedAt: now })
-    .where(and(byId(accounts, companyId, id), isNotNull(accounts.deletedAt)))
+    .where(and(matchesId(accounts, companyId, id), isNotNull(accounts.deletedAt)))
     .returning();

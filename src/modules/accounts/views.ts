@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { viewBy } from '../../http/wire.ts';
-import { metadata, timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { metadataSchema, timestampSchema } from '../../kernel/fields.ts';
 
 /** An account as the organization API shows it. */
 export const accountView = z
@@ -10,11 +10,11 @@ export const accountView = z
     organization_id: z.string(),
     is_default: z.boolean(),
     is_active: z.boolean(),
-    metadata,
-    created_at: timestamp,
-    updated_at: timestamp,
-    deleted_at: timestamp.nullable(),
+    metadata: metadataSchema,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
+    deleted_at: timestampSchema.nullable(),
   })
   .meta({ id: 'Account' });
 
-export const viewAccount = viewBy(accountView);
+export const viewAccount = makeView(accountView);

@@ -1,5 +1,5 @@
-import { csvLine } from '../../formats/csv/write.ts';
-import { type PreparedResponse, streamedText } from '../../kernel/files.ts';
+import { formatCsvLine } from '../../formats/csv/write.ts';
+import { type PreparedResponse, streamText } from '../../kernel/files.ts';
 import type { AuditEvent } from './service.ts';
 import { viewAuditEvent } from './views.ts';
 
@@ -8,21 +8,21 @@ export const EXPORT_FORMATS = { ndjson: 'application/x-ndjson', csv: 'text/csv' 
 
 type ExportFormat = keyof typeof EXPORT_FORMATS;
 
-/** A response that streams the events: they are read only as fast as the client reads the response. */
+/** Returns a response that streams the events: they are read only as fast as the client reads it. */
 export function streamEvents(events: AsyncGenerator<AuditEvent>, format: ExportFormat): PreparedResponse {
   const lines = format === 'csv' ? writeCsvLines(events) : writeNdjsonLines(events);
   const headers = {
     'Content-Type': EXPORT_FORMATS[format],
     'Content-Disposition': `attachment; filename="audit-events.${format}"`,
   };
-  return streamedText(lines, headers);
+  return streamText(lines, headers);
 }
 
 async function* writeNdjsonLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {
   for await (const event of events) yield `${JSON.stringify(viewAuditEvent(event))}\n`;
 }
 
-const COLUMNS = [
+const CSV_COLUMNS = [
   'id',
   'correlation_id',
   'occurred_at',
@@ -39,11 +39,11 @@ const COLUMNS = [
   'duration_ms',
 ] as const satisfies (keyof ReturnType<typeof viewAuditEvent>)[];
 
-/** Lines of RFC 4180, with a header; null is an empty field. */
+/** Yields CSV lines of RFC 4180, with a header; null is an empty field. */
 async function* writeCsvLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {
-  yield csvLine(COLUMNS);
+  yield formatCsvLine(CSV_COLUMNS);
   for await (const event of events) {
-    const view = viewAuditEvent(event);
-    yield csvLine(COLUMNS.map((column) => String(view[column] ?? '')));
+    const eventView = viewAuditEvent(event);
+    yield formatCsvLine(CSV_COLUMNS.map((column) => String(eventView[column] ?? '')));
   }
 }

@@ -3,7 +3,7 @@ import { isoMilliseconds } from '../../kernel/fields.ts';
 
 const filterText = z.string().min(1).max(128);
 
-/** The period of the listed events, both ends included. */
+/** The query parameters for the period of the listed events, both ends included. */
 export const timeRange = {
   from: isoMilliseconds.meta({ description: 'The earliest time, included.' }).optional(),
   to: isoMilliseconds.meta({ description: 'The latest time, included.' }).optional(),
@@ -17,6 +17,6 @@ export const auditFilters = {
   ...timeRange,
 };
 
-/** For the description of the API, on both surfaces. */
+/** The API description of the list of audit events, on both surfaces. */
 export const LIST_DESCRIPTION =
   'One record for each request of a known caller, on every surface. Newest first. A record can be read a few seconds after its request; old records take longer to find.';

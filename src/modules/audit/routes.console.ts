@@ -1,6 +1,6 @@
 import { ok } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { auditFilters, LIST_DESCRIPTION } from './fields.ts';
 import { listAuditEvents } from './service.ts';
@@ -15,11 +15,11 @@ export const consoleAuditEndpoints = [
       operationId: 'listCompanyAuditEvents',
       summary: 'List audit events',
       description: `The trail of the organization API, for administrators in the console. ${LIST_DESCRIPTION}`,
-      query: pageQuery('per_page').extend(auditFilters),
-      returns: ok(listSchema(consoleAuditEventView)),
+      query: makePageQuery('per_page').extend(auditFilters),
+      returns: ok(makeListSchema(consoleAuditEventView)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>
-      list(await listAuditEvents(ctx, toBodyFields(filter), page, perPage), viewConsoleAuditEvent),
+      viewList(await listAuditEvents(ctx, toBodyFields(filter), page, perPage), viewConsoleAuditEvent),
   ),
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ok, raw } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { EXPORT_FORMATS, streamEvents } from './export.ts';
 import { auditFilters, LIST_DESCRIPTION, timeRange } from './fields.ts';
@@ -19,12 +19,12 @@ export const auditEndpoints = [
       operationId: 'listAuditEvents',
       summary: 'List audit events',
       description: `For administrators, and for programs that keep the trail elsewhere. ${LIST_DESCRIPTION}`,
-      query: pageQuery('quantity').extend(auditFilters),
-      returns: ok(listSchema(auditEventView)),
+      query: makePageQuery('quantity').extend(auditFilters),
+      returns: ok(makeListSchema(auditEventView)),
       fails: [],
     },
     async ({ ctx, query: { page, quantity, ...filter } }) =>
-      list(await listAuditEvents(ctx, toBodyFields(filter), page, quantity), viewAuditEvent),
+      viewList(await listAuditEvents(ctx, toBodyFields(filter), page, quantity), viewAuditEvent),
   ),
   endpoint(
     {

@@ -13,7 +13,7 @@ export interface AuditFilter {
   to?: number;
 }
 
-/** A page of the requests of the caller's company, the newest first. */
+/** Returns a page of the requests of the caller's company, the newest first. */
 export const listAuditEvents = (
   ctx: PrincipalContext,
   { from, to, ...values }: AuditFilter,
@@ -21,7 +21,7 @@ export const listAuditEvents = (
   perPage: number,
 ): Promise<Page<AuditEvent>> => readLog(ctx, 'audit', { from, to, values: omitUndefined(values) }, page, perPage);
 
-/** All audit events of the caller's company within a period, the newest first. */
+/** Yields all audit events of the caller's company within a period, the newest first. */
 export const exportAuditEvents = (
   ctx: PrincipalContext,
   filter: Pick<AuditFilter, 'from' | 'to'>,

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { viewBy } from '../../http/wire.ts';
-import { timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 
-/** The time of an event, and the id of its answer. */
+/** The response fields for the time of an event and the id of its response. */
 const eventFields = {
   correlation_id: z.string().meta({ description: 'The `x-correlation-id` of the answer.' }),
-  occurred_at: timestamp,
+  occurred_at: timestampSchema,
 };
 
-/** The caller and the response of a request. */
+/** The response fields for the caller and the response of a request. */
 const requestFields = {
   principal_type: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
   principal_id: z.string().nullable(),
@@ -36,11 +36,11 @@ export const auditEventView = z
   .object({ id: z.string(), ...eventFields, organization_id: z.string(), ...requestFields })
   .meta({ id: 'AuditEvent' });
 
-export const viewAuditEvent = viewBy(auditEventView);
+export const viewAuditEvent = makeView(auditEventView);
 
 /** A request as administrators see it on the console. */
 export const consoleAuditEventView = z
   .object({ _id: z.string(), ...eventFields, company_id: z.string(), ...requestFields })
   .meta({ id: 'CompanyAuditEvent' });
 
-export const viewConsoleAuditEvent = viewBy(consoleAuditEventView);
+export const viewConsoleAuditEvent = makeView(consoleAuditEventView);

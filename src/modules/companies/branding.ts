@@ -2,7 +2,7 @@ import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { type Branding, contrastProblems, STANDARD_COLOURS } from '../../presentation/branding.ts';
+import { type Branding, findContrastProblems, STANDARD_COLOURS } from '../../presentation/branding.ts';
 import { companyNotFound } from './failures.ts';
 import { deleteLogo } from './logos.ts';
 import { type Company, selectCompany, updateBranding, updateLogo } from './store.ts';
@@ -12,7 +12,7 @@ export type Brand = Pick<Company, 'id' | 'branding' | 'logo'>;
 /** The changes of a brand; null restores the standard value of a field. */
 export type BrandingChanges = { [Field in keyof Branding]?: Branding[Field] | null } & { logo?: null };
 
-/** The brand of the caller's company. */
+/** Returns the brand of the caller's company. */
 export async function getBranding(ctx: PrincipalContext): Promise<Brand> {
   const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
   if (!company) throw companyNotFound();
@@ -25,12 +25,12 @@ export async function getBranding(ctx: PrincipalContext): Promise<Brand> {
  */
 export function changeBranding(ctx: PrincipalContext, { logo, ...changes }: BrandingChanges): Promise<Brand> {
   return retryOnConcurrentChange(async () => {
-    const before = await getBranding(ctx);
-    const branding = omitValue(null, { ...before.branding, ...omitValue(undefined, changes) }) as Branding;
-    const problems = contrastProblems({ ...STANDARD_COLOURS, ...branding });
+    const previousBrand = await getBranding(ctx);
+    const branding = omitValue(null, { ...previousBrand.branding, ...omitValue(undefined, changes) }) as Branding;
+    const problems = findContrastProblems({ ...STANDARD_COLOURS, ...branding });
     if (problems.length > 0) throw invalid(problems);
     const { changed } = await commit(ctx.db, {
-      changed: updateBranding(ctx.db, before.id, before.branding, branding, ctx.now()),
+      changed: updateBranding(ctx.db, previousBrand.id, previousBrand.branding, branding, ctx.now()),
     });
     if (changed.length === 0) return undefined;
     return logo === null ? removeLogo(ctx) : (changed[0] as Brand);
@@ -49,5 +49,5 @@ async function removeLogo(ctx: PrincipalContext): Promise<Brand> {
   return company;
 }
 
-const omitValue = (nothing: null | undefined, fields: object): object =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== nothing));
+const omitValue = (omittedValue: null | undefined, fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== omittedValue));

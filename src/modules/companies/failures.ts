@@ -1,6 +1,6 @@
-import { defineFailure, defineTaken, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound, defineTaken } from '../../kernel/failure.ts';
 
-export const companyNotFound = notFound('company', {
+export const companyNotFound = defineNotFound('company', {
   message: 'There is no company with this slug.',
   detail: { field: 'company_slug' },
   sharing: { message: 'There is no such company.' },

@@ -6,15 +6,15 @@ import type { SentBody } from '../../kernel/files.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { logoTooLarge, MAX_LOGO_BYTES } from './failures.ts';
 
-/** The maximum number of bytes of a form besides the file. */
+/** The maximum number of bytes of a form without the file. */
 const MAX_FORM_BYTES = 16 * 1024;
 
-/** A logo as a field of a form; it may also be the body itself. */
+/** The form with a logo file; the file may also be the request body itself. */
 export const logoForm = z.object({
   logo: z.string().meta({ format: 'binary', description: 'One PNG, JPEG or WebP of at most 256 KiB.' }),
 });
 
-/** The file of a request: its body, or the one file of its form. */
+/** Reads the file of a request: its body, or the one file of its form. */
 export async function readLogoFile({ stream, type }: SentBody): Promise<Uint8Array<ArrayBuffer>> {
   const boundary = parseBoundary(type);
   const file =
@@ -22,19 +22,21 @@ export async function readLogoFile({ stream, type }: SentBody): Promise<Uint8Arr
       ? await readFormFile(stream, boundary)
       : await readBounded(stream, MAX_LOGO_BYTES, { leavesRest: true });
   if (file === null || file.length > MAX_LOGO_BYTES) throw logoTooLarge();
-  if (file.length === 0) throw badLogo('must be a PNG, JPEG or WebP picture');
+  if (file.length === 0) throw makeLogoFailure('must be a PNG, JPEG or WebP picture');
   return new Uint8Array(file);
 }
 
-const badLogo = (message: string) => invalid([{ field: 'logo', message }]);
+const makeLogoFailure = (message: string) => invalid([{ field: 'logo', message }]);
 
 async function readFormFile(body: ReadableStream<Uint8Array>, boundary: string): Promise<Uint8Array> {
-  const bounds = { maxBytes: MAX_LOGO_BYTES + MAX_FORM_BYTES, tooLarge: () => logoTooLarge() };
-  const parts = await readSmallForm(body, boundary, bounds).catch((error: unknown) => {
-    throw error instanceof MultipartMalformed ? badLogo('must be sent as a form, or as the body itself') : error;
+  const sizeLimits = { maxBytes: MAX_LOGO_BYTES + MAX_FORM_BYTES, tooLarge: () => logoTooLarge() };
+  const parts = await readSmallForm(body, boundary, sizeLimits).catch((error: unknown) => {
+    throw error instanceof MultipartMalformed
+      ? makeLogoFailure('must be sent as a form, or as the body itself')
+      : error;
   });
   const files = parts.filter(({ filename }) => filename !== null);
   const [file] = files;
-  if (!file || files.length > 1) throw badLogo('must be one file');
+  if (!file || files.length > 1) throw makeLogoFailure('must be one file');
   return file.bytes;
 }

@@ -4,7 +4,7 @@ import type { Logo } from '../../db/schema/companies.ts';
 import { BadImage, readImage } from '../../formats/image/read.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { storing } from '../../platform/file-storage.ts';
+import { waitForStorage } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import { companyNotFound, logoNotFound } from './failures.ts';
@@ -12,7 +12,7 @@ import { type Company, selectCompany, updateLogo } from './store.ts';
 
 const makeLogoKey = (companyId: string, logoId: string): string => `${companyId}/logos/${logoId}`;
 
-/** The path of a logo below the address of the system. Another logo has another path. */
+/** Returns the path of a logo below the system's base URL. Another logo has another path. */
 export const makeLogoPath = (companyId: string, { id }: Logo): string => `/api/v1/public/logos/${companyId}/${id}`;
 
 /**
@@ -25,7 +25,7 @@ export async function replaceLogo(ctx: PrincipalContext, file: Uint8Array<ArrayB
     throw error instanceof BadImage ? invalid([{ field: 'logo', message: error.message }]) : error;
   });
   const logo = { id: ctx.newId(), ...picture };
-  await storing(
+  await waitForStorage(
     ctx.bindings.FILES.put(makeLogoKey(companyId, logo.id), bytes, { httpMetadata: { contentType: logo.type } }),
   );
   const { before, after } = await commit(ctx.db, {
@@ -43,7 +43,7 @@ export function deleteLogo(ctx: Context, companyId: string, logo: Logo | null | 
   if (logo) ctx.defer(deleteObjects(ctx.bindings.FILES, [makeLogoKey(companyId, logo.id)]));
 }
 
-/** The bytes of a logo for a mail; undefined for WebP, which some mail programs do not show, and while R2 cannot be reached. */
+/** Reads the bytes of a logo for a mail; undefined for WebP, which some mail programs do not show, and while R2 fails. */
 export async function readLogoForMail(ctx: Context, companyId: string, logo: Logo | null) {
   if (!logo || logo.type === 'image/webp') return undefined;
   try {
@@ -56,19 +56,16 @@ export async function readLogoForMail(ctx: Context, companyId: string, logo: Log
   }
 }
 
-/** The picture of a company's logo; null where it has none. */
+/** Reads the picture of a company's logo; null where it has none. */
 export const readLogoFile = async (
   ctx: Context,
   { id, logo }: Pick<Company, 'id' | 'logo'>,
 ): Promise<R2ObjectBody | null> => (logo ? ctx.bindings.FILES.get(makeLogoKey(id, logo.id)) : null);
 
-/**
- * The file of a logo, which anybody may read.
- * @throws logoNotFound
- */
+/** Reads the file of a logo, which anybody may read. @throws logoNotFound */
 export async function readLogo(ctx: Context, companyId: string, logoId: string): Promise<R2ObjectBody> {
-  const known = ID_PATTERN.test(companyId) && ID_PATTERN.test(logoId);
-  const object = known ? await ctx.bindings.FILES.get(makeLogoKey(companyId, logoId)) : null;
+  const isValidKey = ID_PATTERN.test(companyId) && ID_PATTERN.test(logoId);
+  const object = isValidKey ? await ctx.bindings.FILES.get(makeLogoKey(companyId, logoId)) : null;
   if (!object) throw logoNotFound();
   return object;
 }

@@ -12,12 +12,12 @@ import { logoForm, readLogoFile } from './logo-upload.ts';
 import { replaceLogo } from './logos.ts';
 import { brandView, viewBrand } from './views.ts';
 
-type Fields = typeof brandingFields;
+type BrandingFields = typeof brandingFields;
 
 const brandingInput = z
   .object({
     ...(Object.fromEntries(Object.entries(brandingFields).map(([name, field]) => [name, field.nullable()])) as {
-      [Name in keyof Fields]: z.ZodNullable<Fields[Name]>;
+      [Name in keyof BrandingFields]: z.ZodNullable<BrandingFields[Name]>;
     }),
     logo_url: z.null().meta({ description: '`null` removes the logo.' }),
   })

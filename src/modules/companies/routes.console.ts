@@ -3,7 +3,7 @@ import { administratorsOnly } from '../../access/failures.ts';
 
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { toBodyFields, viewBy } from '../../http/wire.ts';
+import { makeView, toBodyFields } from '../../http/wire.ts';
 import { LOCALES } from '../../texts/locales.ts';
 import { companyNotFound } from './failures.ts';
 import { changeSettings, getSettings } from './settings.ts';
@@ -23,7 +23,7 @@ const settings = z
 
 const settingsInput = settings.partial().transform(toBodyFields);
 
-const viewSettings = viewBy(settings);
+const viewSettings = makeView(settings);
 
 export const companySettingsEndpoints = [
   endpoint(

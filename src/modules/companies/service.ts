@@ -52,13 +52,13 @@ export async function readCompanyState(ctx: CompanyContext): Promise<'active' | 
   return company.suspendedAt === null ? 'active' : 'suspended';
 }
 
-/** The brand of a company for its pages; empty where no such company exists, so that nobody learns whether one does. */
+/** Returns the brand of a company for its pages; empty where none exists, which hides whether it exists. */
 export async function readBrandingBySlug(ctx: Context, slug: string): Promise<ViewBranding> {
   const [company] = await selectCompanyBySlug(ctx.db, slug);
   return company ? viewBranding(ctx.baseUrl, company) : {};
 }
 
-/** Whether a company of this slug exists. */
+/** Tells whether a company with this slug exists. */
 export async function hasCompany(ctx: Context, slug: string): Promise<boolean> {
   return (await selectCompanyBySlug(ctx.db, slug)).length > 0;
 }

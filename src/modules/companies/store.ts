@@ -2,8 +2,8 @@ import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
 import { companies, companyErasures, type Logo, type Quotas } from '../../db/schema/companies.ts';
-import { containsSql } from '../../db/search.ts';
-import { exists } from '../../db/statements.ts';
+import { makeContainsSql } from '../../db/search.ts';
+import { existsSql } from '../../db/statements.ts';
 import type { Branding } from '../../presentation/branding.ts';
 
 export type Company = typeof companies.$inferSelect;
@@ -11,19 +11,18 @@ export type Company = typeof companies.$inferSelect;
 export const insertCompany = (db: ControlDb, record: Company) => db.insert(companies).values(record);
 
 /**
- * Changes the given settings of a company.
- * @param keepsSignIn whether nothing is changed if that would change how people sign in
+ * Changes the given settings of a company. @param mustKeepSignInRules nothing is changed if that would change the sign-in rules
  */
 export const updateSettings = (
   db: ControlDb,
   id: string,
   changes: Partial<Pick<Company, 'require2fa' | 'ssoOnly' | 'locale'>>,
-  { keepsSignIn, now }: { keepsSignIn: boolean; now: number },
+  { mustKeepSignInRules, now }: { mustKeepSignInRules: boolean; now: number },
 ) =>
   db
     .update(companies)
     .set({ ...changes, updatedAt: now })
-    .where(and(eq(companies.id, id), keepsSignIn ? hasSignInRules(changes) : undefined))
+    .where(and(eq(companies.id, id), mustKeepSignInRules ? hasSignInRules(changes) : undefined))
     .returning();
 
 const hasSignInRules = ({ require2fa, ssoOnly }: Partial<Pick<Company, 'require2fa' | 'ssoOnly'>>) =>
@@ -32,7 +31,7 @@ const hasSignInRules = ({ require2fa, ssoOnly }: Partial<Pick<Company, 'require2
     ssoOnly === undefined ? undefined : eq(companies.ssoOnly, ssoOnly),
   );
 
-/** Changes a company's brand, unless that is another than `before` by now. */
+/** Changes a company's brand, unless the stored brand differs from `before` by now. */
 export const updateBranding = (db: ControlDb, id: string, before: Branding, branding: Branding, now: number) =>
   db
     .update(companies)
@@ -46,20 +45,20 @@ export const updateLogo = (db: ControlDb, id: string, logo: Logo | null, now: nu
 const ORDER_COLUMNS = { created_at: companies.createdAt, updated_at: companies.updatedAt, name: companies.name };
 export type CompanyOrder = keyof typeof ORDER_COLUMNS;
 
-/** Whether users and API clients of a company may authenticate. */
+/** The status that decides whether users and API clients of a company may authenticate. */
 export type CompanyStatus = 'active' | 'suspended';
 
 /** The status of a company: active, suspended, or (suspended and) scheduled for deletion. */
-const STATUS_CONDITIONS = {
+const STATUS_CONDITIONS_SQL = {
   active: isNull(companies.suspendedAt),
   suspended: and(isNotNull(companies.suspendedAt), isNull(companies.deletesAt)) as SQL,
   deleting: isNotNull(companies.deletesAt),
 };
 
-/** A page of all companies. `search` is a part of name or slug. */
+/** Reads a page of all companies. `search` is a part of name or slug. */
 export const readCompanies = (
   db: ControlDb,
-  status: keyof typeof STATUS_CONDITIONS | undefined,
+  status: keyof typeof STATUS_CONDITIONS_SQL | undefined,
   { search, by, ...page }: SearchRequest<CompanyOrder>,
 ) =>
   readPage(
@@ -67,8 +66,8 @@ export const readCompanies = (
     {
       table: companies,
       filter: and(
-        status && STATUS_CONDITIONS[status],
-        containsSql([companies.name, companies.slug], search),
+        status && STATUS_CONDITIONS_SQL[status],
+        makeContainsSql([companies.name, companies.slug], search),
         sql`true`,
       ) as SQL,
     },
@@ -105,12 +104,12 @@ export const selectCompanyBySlug = (db: ControlDb, slug: string) =>
 
 export const selectCompany = (db: ControlDb, id: string) => db.select().from(companies).where(eq(companies.id, id));
 
-/** Reads whether the company is suspended or erased: then no work is done for it. */
+/** Selects whether the company is suspended or erased: then no jobs run for it. */
 export const selectSuspensionAndErasure = (db: ControlDb, id: string) =>
   db
     .select({
       suspendedAt: companies.suspendedAt,
-      isErased: sql<number>`${exists(companyErasures, eq(companyErasures.id, companies.id))}`.as('is_erased'),
+      isErased: sql<number>`${existsSql(companyErasures, eq(companyErasures.id, companies.id))}`.as('is_erased'),
     })
     .from(companies)
     .where(eq(companies.id, id));

@@ -15,13 +15,13 @@ const fields = {
   logo_url: z.string(),
 };
 
-type Fields = typeof fields;
+type BrandFields = typeof fields;
 
-/** The brand of a company, for those who manage it. */
+/** The response with a company's brand, for those who manage it. */
 export const brandView = z
   .object(
     Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, type.nullable()])) as {
-      [Name in keyof Fields]: z.ZodNullable<Fields[Name]>;
+      [Name in keyof BrandFields]: z.ZodNullable<BrandFields[Name]>;
     },
   )
   .meta({ id: 'CompanyBranding', description: 'A field that is null has the standard look.' });
@@ -38,20 +38,20 @@ export const viewBrand = (baseUrl: string, brand: Brand): z.input<typeof brandVi
   ...viewBranding(baseUrl, brand),
 });
 
-/** The brand that a page is shown with. */
+/** The response with the brand that a page is shown with. */
 export const brandingView = z
   .object(fields)
   .partial()
   .meta({ id: 'Branding', description: 'A field that is left out has the standard look.' });
 
-/** A company's brand for a page; the fields of a token's theme go before its own. */
+/** Returns a company's brand for a page; the fields of a token's theme take precedence. */
 export const viewBranding = (baseUrl: string, { id, branding, logo }: Brand, theme: Branding = {}): ViewBranding => ({
   ...branding,
   ...theme,
   ...(logo && { logo_url: baseUrl + makeLogoPath(id, logo) }),
 });
 
-/** A company's brand for a page, with the company's name where the brand has none. */
+/** Returns a company's brand for a page, with the company's name where the brand has none. */
 export const viewPageBranding = (
   baseUrl: string,
   { name, ...brand }: Brand & { name: string },

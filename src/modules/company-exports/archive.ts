@@ -1,34 +1,34 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { localHeader, makeDescriptor, type WrittenEntry, writeDirectory } from '../../formats/zip/write.ts';
+import { makeDescriptor, makeLocalHeader, type WrittenEntry, writeDirectory } from '../../formats/zip/write.ts';
 import { archiveTooLarge } from './failures.ts';
 
-/** A file of an archive, as its manifest tells of it. */
+/** A file of an archive, as its manifest describes it. */
 export interface WrittenFile extends WrittenEntry {
-  /** The number of rows of a table, or of lines; null for a file that has neither. */
+  /** The number of table rows or of lines; null for a file that has neither. */
   rows: number | null;
-  /** Hexadecimal. */
+  /** The SHA-256 digest of the file, hexadecimal. */
   sha256: string;
 }
 
-/** The state of an archive that is partly written. */
+/** The state of a partly written archive. */
 export interface ArchiveState {
   uploadId: string;
-  /** The tags of the parts that R2 has, in their order. */
+  /** The ETags of the uploaded parts, in order. */
   parts: string[];
   files: WrittenFile[];
 }
 
-/** Takes the bytes of a file. */
+/** Receives the bytes of a file. */
 export interface ByteSink {
   write(bytes: Uint8Array, rows?: number): Promise<void>;
-  /** Whether the file has enough, so that the rest goes into another one. */
+  /** Tells whether the file has reached its limits, so that the rest goes into another file. */
   isFull(): boolean;
 }
 
-/** The size of each part of an upload but the last; one is buffered in memory. */
+/** The size of each part of an upload except the last; one is buffered in memory. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** The maximum that R2 takes: https://developers.cloudflare.com/r2/platform/limits/ */
+/** The maximum number of parts that R2 accepts: https://developers.cloudflare.com/r2/platform/limits/ */
 const MAX_PARTS = 10_000;
 
 /**
@@ -50,25 +50,24 @@ export class Archive {
   #length: number;
 
   /**
-   * @param tail the bytes after the last uploaded part
-   * @param mayWrite throws if another attempt has taken over the archive
+   * @param tail the bytes after the last uploaded part @param requireLease throws if another attempt has taken over the archive
    */
   constructor(
     bucket: R2Bucket,
     key: string,
     { written, tail }: { written: ArchiveState; tail: Uint8Array },
-    mayWrite: () => void,
+    requireLease: () => void,
     limits: FileLimits,
   ) {
     this.#limits = limits;
     this.#upload = bucket.resumeMultipartUpload(key, written.uploadId);
     this.#written = structuredClone(written);
-    this.#mayWrite = mayWrite;
+    this.#mayWrite = requireLease;
     this.#buffer.set(tail);
     this.#length = tail.length;
   }
 
-  /** The state from which another invocation can go on, until more is written here. */
+  /** The state from which another invocation can continue, until more is written here. */
   get checkpoint(): { written: ArchiveState; tail: Uint8Array } {
     return { written: this.#written, tail: this.#buffer.subarray(0, this.#length) };
   }
@@ -78,44 +77,43 @@ export class Archive {
   }
 
   /** Removes files from the zip directory: their bytes stay in the archive, but no zip program lists them. */
-  forget(isMeant: (file: WrittenFile) => boolean): void {
-    this.#written.files = this.#written.files.filter((file) => !isMeant(file));
+  unlistFiles(shouldUnlist: (file: WrittenFile) => boolean): void {
+    this.#written.files = this.#written.files.filter((file) => !shouldUnlist(file));
   }
 
   /**
-   * Adds a file. If `content` fails, the bytes written so far stay in the archive, unlisted; after a failure of a deflated
-   * file, the archive must not be used again.
-   * @param isDeflated whether to compress the file, unnecessary for formats that are compressed themselves
-   * @returns the result of `content`
+   * Adds a file. If `writeContent` fails, the bytes written so far stay in the archive, unlisted; after a failure of a deflated
+   * file, the archive must not be used again. @param isDeflated whether to compress the file, unnecessary for formats that are
+   * compressed themselves @returns the result of `writeContent`
    */
-  async add<T>(path: string, isDeflated: boolean, content: (sink: ByteSink) => Promise<T>): Promise<T> {
+  async add<T>(path: string, isDeflated: boolean, writeContent: (sink: ByteSink) => Promise<T>): Promise<T> {
     const offset = this.#offset;
     const sha256 = createHash('sha256');
     const entry = { path, isDeflated, offset, crc: 0, compressed: 0, size: 0 };
     let rows: number | null = null;
     const { fileBytes, fileMilliseconds } = this.#limits;
     const endsAt = Date.now() + fileMilliseconds;
-    const packed = this.#packing(isDeflated, (bytes) => {
+    const compressor = this.#packing(isDeflated, (bytes) => {
       entry.compressed += bytes;
     });
-    await this.#append(localHeader(entry));
-    const result = await content({
-      write: async (bytes, more) => {
-        if (more !== undefined) rows = (rows ?? 0) + more;
+    await this.#append(makeLocalHeader(entry));
+    const result = await writeContent({
+      write: async (bytes, addedRows) => {
+        if (addedRows !== undefined) rows = (rows ?? 0) + addedRows;
         entry.size += bytes.length;
         entry.crc = crc32(bytes, entry.crc);
         sha256.update(bytes);
-        await packed.write(bytes);
+        await compressor.write(bytes);
       },
       isFull: () => entry.size > fileBytes || Date.now() > endsAt,
     });
-    await packed.end();
+    await compressor.end();
     await this.#append(makeDescriptor(entry));
     this.#written.files.push({ ...entry, rows, sha256: sha256.digest('hex') });
     return result;
   }
 
-  /** Writes the directory, and makes one object of all parts. @returns its size */
+  /** Writes the zip directory, and completes the multipart upload. @returns the archive's size */
   async end(): Promise<number> {
     const start = this.#offset;
     for (const bytes of writeDirectory(this.#written.files, start)) await this.#append(bytes);
@@ -154,10 +152,10 @@ export class Archive {
 
   async #append(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
-      const room = Math.min(PART_BYTES - this.#length, bytes.length - at);
-      this.#buffer.set(bytes.subarray(at, at + room), this.#length);
-      this.#length += room;
-      at += room;
+      const freeBytes = Math.min(PART_BYTES - this.#length, bytes.length - at);
+      this.#buffer.set(bytes.subarray(at, at + freeBytes), this.#length);
+      this.#length += freeBytes;
+      at += freeBytes;
       if (this.#length === PART_BYTES) await this.#storePart();
     }
   }

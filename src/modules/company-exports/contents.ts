@@ -1,7 +1,7 @@
 import type { UserActor } from '../../access/actors.ts';
 import { compileAccess } from '../../access/evaluation.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
-import { pathPart } from '../../formats/zip/write.ts';
+import { makePathPart } from '../../formats/zip/write.ts';
 import { compareKeys, type LogKey, type LogKind, toKey } from '../../logs/log.ts';
 import { viewAuditEvent } from '../audit/views.ts';
 import { readLogoFile, selectCompany } from '../companies/service.ts';
@@ -9,39 +9,39 @@ import { exportLog } from '../company-log/service.ts';
 import { exportAsOssie, exportTooLarge } from '../knowledge/interchange/service.ts';
 import {
   type ManagedTable,
-  TableChanged,
-  tableAfter,
+  readNextTable,
+  TableChangedError,
   type WrittenPosition,
   writeParquetFile,
 } from '../managed-tables/service.ts';
 import { viewShareEvent } from '../share-activity/views.ts';
 import type { Archive, ByteSink } from './archive.ts';
 import { EXPORTED_KINDS, readRecords } from './control/store.ts';
-import { EXPORTED_DATABASE_KINDS, readDatabaseRecords } from './database-records.ts';
+import { EXPORTED_DATABASE_TABLES, readDatabaseRecords } from './database-records.ts';
 import { tableKeptChanging } from './failures.ts';
 
 /** The context of an export's stages. */
-export interface ExportWork {
+export interface StageContext {
   ctx: CompanyContext;
   archive: Archive;
-  /** When it was asked for (ms): later records of logs are left out. */
+  /** When the export was requested (ms): later log records are left out. */
   askedAt: number;
   /** Counts a query of the control database: their number is limited for each invocation. */
   countQuery(): void;
 }
 
-/** The position at which a stage goes on, as JSON has it. */
-type Position = unknown;
+/** The position at which a stage continues, as it is stored in JSON. */
+type StagePosition = unknown;
 
-/** Writes the next file of a kind, if there is one. @returns where the kind goes on; null at its end */
-type Stage = (work: ExportWork, from: Position) => Promise<Position | null>;
+/** Writes the next file of a stage, if there is one. @returns where the stage continues; null at its end */
+type Stage = (work: StageContext, from: StagePosition) => Promise<StagePosition | null>;
 
 const encoder = new TextEncoder();
 
 /** The maximum number of queries for one file, after which the export can check its limits and save its progress. */
 const MAX_QUERIES = 100;
 
-/** The path of a kind's first file, and of those that follow. */
+/** Returns the path of a kind's first file, or of a further file. */
 const formatFilePath = (path: string, ending: string, number: number): string =>
   `${path}${number === 1 ? '' : `.${number}`}.${ending}`;
 
@@ -51,14 +51,14 @@ interface FilePosition<P> {
 }
 
 /**
- * A stage that exports a kind of records, some lines at a time.
- * @param read returns the records after a place, and the place of the last; null at the end
+ * Makes a stage that exports a kind of records, some lines at a time. @param read returns the records after a position, and the
+ * position of the last; null at the end
  */
-const exportLinesStage =
+const createLinesStage =
   <P>(
     path: string,
     first: P,
-    read: (work: ExportWork, after: P) => Promise<{ records: object[] | string[]; next: P | null }>,
+    read: (work: StageContext, after: P) => Promise<{ records: object[] | string[]; next: P | null }>,
   ): Stage =>
   async (work, from) => {
     let { number, after } = (from ?? { number: 1, after: first }) as FilePosition<P>;
@@ -82,25 +82,25 @@ const writeLines = (sink: ByteSink, records: readonly (object | string)[]): Prom
     records.length,
   );
 
-/** Lines of a log that are written together. */
-const LOG_LINES = 500;
+/** The number of log lines that are written together. */
+const LOG_LINES_PER_BATCH = 500;
 
-/** A log of the company, the newest first, archived days included. */
-const exportLogStage =
-  <K extends LogKind>(path: string, kind: K, view: (record: never) => object): Stage =>
+/** Makes a stage that exports a log of the company, the newest first, archived days included. */
+const createLogStage =
+  <K extends LogKind>(path: string, kind: K, viewRecord: (record: never) => object): Stage =>
   async (work, from) => {
     const { number, after } = (from ?? { number: 1, after: null }) as FilePosition<LogKey | null>;
     return work.archive.add(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
       let last = after;
-      const waiting: object[] = [];
-      const flush = () => writeLines(sink, waiting.splice(0));
+      const pendingRecords: object[] = [];
+      const flush = () => writeLines(sink, pendingRecords.splice(0));
       for await (const record of exportLog(work.ctx, kind, { to: after?.at ?? work.askedAt, values: {} })) {
         const key = toKey(record);
         if (after && compareKeys(key, after) >= 0) continue;
-        waiting.push(view(record as never));
+        pendingRecords.push(viewRecord(record as never));
         last = key;
-        if (waiting.length < LOG_LINES) continue;
+        if (pendingRecords.length < LOG_LINES_PER_BATCH) continue;
         await flush();
         if (sink.isFull()) return { number: number + 1, after: last };
       }
@@ -120,7 +120,7 @@ const exportLogo: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/** The maximum number of bytes of a document, which is made in memory. Records beyond that are exported all the same. */
+/** The maximum size of the knowledge document, which is made in memory. Records beyond it are still exported as records. */
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
 
 const exportKnowledgeDocument: Stage = async ({ ctx, archive }) => {
@@ -135,35 +135,35 @@ const exportKnowledgeDocument: Stage = async ({ ctx, archive }) => {
   });
 };
 
-/** The context of a fictitious owner, who may see everything in the company. */
+/** Returns the context of a fictitious owner, who may see everything in the company. */
 function makeOwnerContext(ctx: CompanyContext): PrincipalContext {
   const { companyId } = ctx.actor;
-  const nobody = { id: '', companySlug: '', email: '', name: '', sessionId: '' };
+  const emptyIdentity = { id: '', companySlug: '', email: '', name: '', sessionId: '' };
   const access = compileAccess({ companyId, isOwner: true, groups: [] });
-  const actor: UserActor = { ...nobody, kind: 'user', companyId, isOwner: true, access };
+  const actor: UserActor = { ...emptyIdentity, kind: 'user', companyId, isOwner: true, access };
   return { ...ctx, actor };
 }
 
 /** The number of times that a table may change while it is written. */
-const MAX_CHANGES = 5;
+const MAX_TABLE_CHANGES = 5;
 
 interface TablePosition {
-  /** The table before; an empty text before the first. */
+  /** The id of the previous table; an empty text before the first. */
   id: string;
-  /** The table of which a part is written. */
+  /** The table that is partly written. */
   within?: { table: string; folder: string; number: number; from: WrittenPosition };
   /** The number of times that the next table has changed. */
   changes?: number;
 }
 
-/** Tables in the order of their ids: each as its schema, and as many Parquet files as it needs. */
+/** Exports tables in the order of their ids: each as its schema, and as many Parquet files as it needs. */
 const exportTables: Stage = async ({ ctx, archive }, from) => {
   const { id, within, changes = 0 } = (from ?? { id: '' }) as TablePosition;
-  const remove = (folder: string) => archive.forget(({ path }) => path.startsWith(`${folder}/`));
-  const table = await tableAfter(ctx, id);
+  const unlistFolder = (folder: string) => archive.unlistFiles(({ path }) => path.startsWith(`${folder}/`));
+  const table = await readNextTable(ctx, id);
   if (within && within.table !== table?.id) {
     // It was deleted meanwhile.
-    remove(within.folder);
+    unlistFolder(within.folder);
     return { id };
   }
   if (!table) return null;
@@ -176,16 +176,16 @@ const exportTables: Stage = async ({ ctx, archive }, from) => {
       ? { id, changes, within: { table: table.id, folder, number: number + 1, from: next } }
       : { id: table.id };
   } catch (error) {
-    if (!(error instanceof TableChanged)) throw error;
-    if (changes === MAX_CHANGES) throw tableKeptChanging(table.displayName);
-    remove(folder);
+    if (!(error instanceof TableChangedError)) throw error;
+    if (changes === MAX_TABLE_CHANGES) throw tableKeptChanging(table.displayName);
+    unlistFolder(folder);
     return { id, changes: changes + 1 };
   }
 };
 
-/** The folder of a table. Two tables may have had the same name, one after the other. */
+/** Returns an unused folder for a table. Two tables may have had the same name, one after the other. */
 function chooseFolder({ files }: Archive, { id, displayName }: ManagedTable): string {
-  const folder = `tables/${pathPart(displayName)}`;
+  const folder = `tables/${makePathPart(displayName)}`;
   return files.some(({ path }) => path.startsWith(`${folder}/`)) ? `${folder}.${id}` : folder;
 }
 
@@ -196,23 +196,23 @@ const writeSchema = (archive: Archive, folder: string, table: ManagedTable): Pro
     return sink.write(encoder.encode(`${JSON.stringify(schema, null, 2)}\n`));
   });
 
-/** All stages of an export, in this order. An export under way stores the name of its stage: the list may have changed since. */
-export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
+/** All stages of an export, in order. An unfinished export stores the name of its stage: the list may have changed since. */
+export const EXPORT_STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ...[...EXPORTED_KINDS].map(
     ([name, kind]) =>
       [
         `records/${name}`,
-        exportLinesStage(`records/${name}`, 0, ({ ctx, countQuery }, after) => {
+        createLinesStage(`records/${name}`, 0, ({ ctx, countQuery }, after) => {
           countQuery();
           return readRecords(ctx.db, ctx.actor.companyId, kind, after);
         }),
       ] as const,
   ),
-  ...EXPORTED_DATABASE_KINDS.map(
+  ...EXPORTED_DATABASE_TABLES.map(
     (kind) =>
       [
         `records/${kind.name}`,
-        exportLinesStage(`records/${kind.name}`, '', async ({ ctx }, after) => {
+        createLinesStage(`records/${kind.name}`, '', async ({ ctx }, after) => {
           const rows = await readDatabaseRecords(ctx, kind, after);
           return { records: rows.map(({ line }) => line), next: rows.at(-1)?.id ?? null };
         }),
@@ -220,7 +220,7 @@ export const STAGES: ReadonlyMap<string, Stage> = new Map<string, Stage>([
   ),
   ['logo', exportLogo],
   ['knowledge', exportKnowledgeDocument],
-  ['audit-events', exportLogStage('audit-events', 'audit', viewAuditEvent)],
-  ['share-events', exportLogStage('share-events', 'share', viewShareEvent)],
+  ['audit-events', createLogStage('audit-events', 'audit', viewAuditEvent)],
+  ['share-events', createLogStage('share-events', 'share', viewShareEvent)],
   ['tables', exportTables],
 ]);

@@ -1,10 +1,10 @@
-import { defineFailure, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
 
-export const exportNotFound = notFound('export', {
+export const exportNotFound = defineNotFound('export', {
   message: 'There is no such export. Exports are deleted a day after they end.',
 });
 
-/** Why an export failed: told in its record, not thrown to a caller. */
+/** Failures of an export: stored in its record, not thrown to a caller. */
 export const archiveTooLarge = defineFailure('export.too_large', 'too_large', {
   message: 'The archive would be larger than 78 GiB.',
 });

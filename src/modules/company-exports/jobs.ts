@@ -3,19 +3,19 @@ import { commit, readTogether } from '../../db/client.ts';
 import { LEASE_MS, RENEWAL_MS, RESUME_AFTER_MS, updateAttempt } from '../../db/job-leases.ts';
 import { companyExports } from '../../db/schema/company-exports.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { log, logError } from '../../platform/log.ts';
 import { readCompanyState, selectCompany } from '../companies/service.ts';
-import { keepMessage } from '../outbox/service.ts';
+import { postponeMessage } from '../outbox/service.ts';
 import { Archive } from './archive.ts';
-import { STAGES } from './contents.ts';
+import { EXPORT_STAGES } from './contents.ts';
 import { archiveTooLarge, tableKeptChanging } from './failures.ts';
 import {
   beginArchive,
   type Checkpoint,
-  deleteAll,
   deleteCheckpoint,
   deleteCheckpoints,
+  deleteExportObjects,
   getCheckpoint,
   makeArchiveKey,
   putCheckpoint,
@@ -23,34 +23,34 @@ import {
 import { RETENTION_MS } from './service.ts';
 import {
   type CompanyExport,
-  claimDue,
+  claimDueExports,
   claimExport,
   deleteExport,
   giveUpExport,
-  selectExpired,
+  selectExpiredExports,
   selectExport,
 } from './store.ts';
 
-const MAX_TRIES = 8;
+const MAX_ATTEMPTS_WITHOUT_PROGRESS = 8;
 
 /**
- * The milliseconds, and the queries of the control database, after which an attempt stops at the end of the current file and
- * leaves the rest to another invocation: an invocation has 300 s of CPU. Files have limits of their own.
+ * The milliseconds, and the control database queries, after which an attempt stops at the end of the current file and leaves the
+ * rest to another invocation: an invocation has 300 s of CPU. Files have limits of their own.
  */
 const EXPORT_STEP_LIMITS = { milliseconds: 60_000, queries: 300, fileBytes: 1024 ** 3, fileMilliseconds: 150_000 };
-/** The time between two checkpoints, which are made at the end of a file. Milliseconds. */
+/** The minimum time between two checkpoints, which are made at the end of a file. Milliseconds. */
 const CHECKPOINT_MS = 15_000;
 
 const BATCH_SIZE = 50;
 
-const INTERRUPTED = 'The export was interrupted too often.';
+const INTERRUPTED_MESSAGE = 'The export was interrupted too often.';
 
-/** Another attempt has taken over the export. */
+/** The error when another attempt has taken over the export. */
 class AttemptSuperseded extends Error {}
 
 /**
- * Continues an export for a limited time, and sends the message for the rest. A repeated message does nothing while another
- * attempt holds the lease; an interrupted export continues at its last checkpoint.
+ * Continues an export for a limited time, and sends a message for the rest. A repeated message does nothing while another attempt
+ * holds the lease; an interrupted export continues at its last checkpoint.
  */
 export async function continueExport(
   ctx: CompanyContext,
@@ -59,46 +59,51 @@ export async function continueExport(
 ): Promise<void> {
   const key = { companyId: ctx.actor.companyId, id: exportId };
   const [known] = await selectExport(ctx.db, key.companyId, exportId);
-  if (known && (await isWaiting(ctx, known))) {
-    return keepMessage(ctx, { type: 'company.export', companyId: key.companyId, exportId });
+  if (known && (await waitsForSuspension(ctx, known))) {
+    return postponeMessage(ctx, { type: 'company.export', companyId: key.companyId, exportId });
   }
   const now = ctx.now();
   const {
     givenUp,
     claimed: [job],
   } = await commit(ctx.db, {
-    givenUp: giveUpExport(ctx.db, key, { now, most: MAX_TRIES, error: INTERRUPTED, expiresAt: now + RETENTION_MS }),
-    claimed: claimExport(ctx.db, key, { now, until: now + LEASE_MS }),
+    givenUp: giveUpExport(ctx.db, key, {
+      now,
+      maxTries: MAX_ATTEMPTS_WITHOUT_PROGRESS,
+      error: INTERRUPTED_MESSAGE,
+      expiresAt: now + RETENTION_MS,
+    }),
+    claimed: claimExport(ctx.db, key, { now, leaseUntil: now + LEASE_MS }),
   });
-  for (const each of givenUp) await deleteAll(ctx.files, each);
+  for (const each of givenUp) await deleteExportObjects(ctx.files, each);
   if (!job) return;
   const attempt = new ExportAttempt(ctx, job);
   try {
-    const isWhole = await attempt.work(limits);
-    if (!isWhole) await ctx.jobs.send({ type: 'company.export', ...toMessage(job) });
+    const isFinished = await attempt.work(limits);
+    if (!isFinished) await ctx.jobs.send({ type: 'company.export', ...toMessage(job) });
   } catch (error) {
     if (error instanceof AttemptSuperseded) return;
-    const told = [archiveTooLarge, tableKeptChanging].some((type) => type.matches(error));
-    if (!told) {
+    const isExpectedFailure = [archiveTooLarge, tableKeptChanging].some((type) => type.matches(error));
+    if (!isExpectedFailure) {
       await attempt.update({ status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
       throw error;
     }
     const { message } = error as Failure;
     if (await attempt.update({ status: 'failed', error: message, expiresAt: ctx.now() + RETENTION_MS })) {
-      await deleteAll(ctx.files, job);
+      await deleteExportObjects(ctx.files, job);
     }
   } finally {
     attempt.end();
   }
 }
 
-/** Whether an export waits for the end of a suspension. The operator's does not. */
-const isWaiting = async (ctx: CompanyContext, { forOperator }: CompanyExport): Promise<boolean> =>
+/** Tells whether an export waits for the end of its company's suspension. The operator's exports do not. */
+const waitsForSuspension = async (ctx: CompanyContext, { forOperator }: CompanyExport): Promise<boolean> =>
   !forOperator && (await readCompanyState(ctx)) === 'suspended';
 
 const toMessage = ({ companyId, id }: CompanyExport) => ({ companyId, exportId: id });
 
-/** The work of one invocation at an export. */
+/** One invocation's attempt to continue an export. */
 class ExportAttempt {
   readonly #ctx: CompanyContext;
   readonly #job: CompanyExport;
@@ -106,7 +111,7 @@ class ExportAttempt {
   #checkpoint: string | null;
   #checkpoints = 0;
   #isOvertaken = false;
-  /** The end of this attempt's lease: until then nobody begins another one. */
+  /** The end of this attempt's lease: until then no other attempt begins. */
   #until: number;
 
   constructor(ctx: CompanyContext, job: CompanyExport) {
@@ -123,7 +128,7 @@ class ExportAttempt {
     clearInterval(this.#renewals);
   }
 
-  /** @returns whether this is the present attempt */
+  /** @returns whether this attempt still holds the export */
   async update(changes: Partial<CompanyExport>): Promise<boolean> {
     const { db } = this.#ctx;
     const { updated } = await commit(db, {
@@ -146,12 +151,12 @@ class ExportAttempt {
   /** @returns whether the export has ended */
   async work(limits: typeof EXPORT_STEP_LIMITS): Promise<boolean> {
     const { files } = this.#ctx;
-    const began = Date.now();
-    const begun = await this.#begin();
-    const archive = new Archive(files, makeArchiveKey(this.#job), begun, () => this.#requirePresent(), limits);
-    let { next } = begun;
+    const startedAt = Date.now();
+    const lastCheckpoint = await this.#begin();
+    const archive = new Archive(files, makeArchiveKey(this.#job), lastCheckpoint, () => this.#requirePresent(), limits);
+    let { next } = lastCheckpoint;
     let queries = 0;
-    const work = {
+    const stageContext = {
       ctx: this.#ctx,
       archive,
       askedAt: this.#job.createdAt,
@@ -159,18 +164,18 @@ class ExportAttempt {
         queries += 1;
       },
     };
-    const isOver = () => queries > limits.queries || Date.now() - began > limits.milliseconds;
-    let savedAt = began;
+    const isOverLimit = () => queries > limits.queries || Date.now() - startedAt > limits.milliseconds;
+    let savedAt = startedAt;
     while (next) {
-      const stage = STAGES.get(next.stage);
+      const stage = EXPORT_STAGES.get(next.stage);
       if (!stage) throw new Error(`there is no stage ${next.stage}`);
-      const from = await stage(work, next.from);
+      const from = await stage(stageContext, next.from);
       next = from === null ? findNextStage(next.stage) : { stage: next.stage, from };
-      if (!isOver() && next && Date.now() - savedAt < CHECKPOINT_MS) continue;
-      const isLeft = isOver() || (await isWaiting(this.#ctx, this.#job));
-      await this.#saveCheckpoint({ ...archive.checkpoint, next }, isLeft ? { dueAt: this.#ctx.now() } : {});
+      if (!isOverLimit() && next && Date.now() - savedAt < CHECKPOINT_MS) continue;
+      const isInterrupted = isOverLimit() || (await waitsForSuspension(this.#ctx, this.#job));
+      await this.#saveCheckpoint({ ...archive.checkpoint, next }, isInterrupted ? { dueAt: this.#ctx.now() } : {});
       savedAt = Date.now();
-      if (isLeft) return false;
+      if (isInterrupted) return false;
     }
     await this.#finish(archive);
     return true;
@@ -181,14 +186,14 @@ class ExportAttempt {
     const { files } = this.#ctx;
     if (this.#checkpoint !== null) return getCheckpoint(files, this.#job, this.#checkpoint);
     const uploadId = await beginArchive(files, this.#job);
-    const [stage] = STAGES.keys();
-    const begun = {
+    const [stage] = EXPORT_STAGES.keys();
+    const firstCheckpoint = {
       written: { uploadId, parts: [], files: [] },
       next: { stage: stage as string, from: null },
       tail: new Uint8Array(),
     };
-    await this.#saveCheckpoint(begun);
-    return begun;
+    await this.#saveCheckpoint(firstCheckpoint);
+    return firstCheckpoint;
   }
 
   async #saveCheckpoint(
@@ -196,20 +201,20 @@ class ExportAttempt {
     changes: Partial<CompanyExport> = {},
   ): Promise<void> {
     const { files } = this.#ctx;
-    const before = this.#checkpoint;
+    const previousCheckpoint = this.#checkpoint;
     this.#checkpoints += 1;
     const name = `${this.#job.attempt}.${this.#checkpoints}`;
     await putCheckpoint(files, this.#job, name, checkpoint);
     await this.#renew({ checkpoint: name, tries: 0, ...changes });
     this.#checkpoint = name;
-    if (before !== null) await deleteCheckpoint(files, this.#job, before);
+    if (previousCheckpoint !== null) await deleteCheckpoint(files, this.#job, previousCheckpoint);
   }
 
   /** Completes the archive, unless an earlier, interrupted attempt has done so, and marks the export as succeeded. */
   async #finish(archive: Archive): Promise<void> {
     const { files, now } = this.#ctx;
-    const whole = await files.head(makeArchiveKey(this.#job));
-    const bytes = whole?.size ?? (await this.#writeEnd(archive));
+    const completeArchive = await files.head(makeArchiveKey(this.#job));
+    const bytes = completeArchive?.size ?? (await this.#writeEnd(archive));
     await this.update({ status: 'succeeded', bytes, expiresAt: now() + RETENTION_MS });
     await deleteCheckpoints(files, this.#job);
     log('company_exported', { company_id: this.#job.companyId, export_id: this.#job.id, bytes });
@@ -220,7 +225,7 @@ class ExportAttempt {
     const manifest = {
       format: 'data-console-export/1',
       organization: { id: this.#job.companyId, name: company?.name ?? null, slug: company?.slug ?? null },
-      exported_at: isoTimestamp(this.#job.createdAt),
+      exported_at: formatIsoTimestamp(this.#job.createdAt),
       files: archive.files.map(({ path, rows, sha256 }) => ({ path, rows, sha256 })),
     };
     await archive.add('manifest.json', true, (sink) =>
@@ -230,27 +235,27 @@ class ExportAttempt {
   }
 }
 
-/** The stage after this one; null after the last. */
+/** Returns the stage after this one; null after the last. */
 function findNextStage(name: string): Checkpoint['next'] {
-  const names = [...STAGES.keys()];
+  const names = [...EXPORT_STAGES.keys()];
   const stage = names[names.indexOf(name) + 1];
   return stage === undefined ? null : { stage, from: null };
 }
 
-/** Sends the messages again of unfinished exports whose lease no attempt holds. For the scheduled run. */
+/** Resends the messages of unfinished exports whose lease no attempt holds. For the scheduled run. */
 export async function resumeExports(ctx: Context): Promise<void> {
   const now = ctx.now();
   const { due } = await commit(ctx.db, {
-    due: claimDue(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
+    due: claimDueExports(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
   });
   for (const { companyId, id } of due) await ctx.jobs.send({ type: 'company.export', companyId, exportId: id });
 }
 
 /** Deletes exports with their archives, a day after they ended. For the scheduled run. */
 export async function purgeExports(ctx: Context): Promise<void> {
-  const { expired } = await readTogether(ctx.db, { expired: selectExpired(ctx.db, ctx.now(), BATCH_SIZE) });
+  const { expired } = await readTogether(ctx.db, { expired: selectExpiredExports(ctx.db, ctx.now(), BATCH_SIZE) });
   for (const key of expired) {
-    await deleteAll(ctx.files, key);
+    await deleteExportObjects(ctx.files, key);
     await commit(ctx.db, { deleted: deleteExport(ctx.db, key) });
   }
 }

@@ -1,11 +1,11 @@
 import type { JobKey } from '../../db/job-leases.ts';
 import { readAll } from '../../platform/bounded.ts';
-import { abandonUploads, beginUpload, deleteObjects } from '../../platform/stored-files.ts';
+import { abortNotedUploads, beginMultipartUpload, deleteObjects } from '../../platform/stored-files.ts';
 import type { ArchiveState } from './archive.ts';
 
 const makePrefix = ({ companyId, id }: JobKey): string => `company-exports/${companyId}/${id}/`;
 
-/** The key of an archive that is whole. */
+/** Returns the key of a complete archive. */
 export const makeArchiveKey = (key: JobKey): string => `${makePrefix(key)}archive.zip`;
 
 /** The progress of an export. */
@@ -20,10 +20,10 @@ const makeCheckpointPrefix = (key: JobKey): string => `${makePrefix(key)}checkpo
 const makeCheckpointKey = (key: JobKey, name: string, part: 'state' | 'tail'): string =>
   `${makeCheckpointPrefix(key)}/${name}/${part}`;
 
-/** Begins an archive. @returns the id of its upload, which is noted beside the checkpoints */
+/** Begins an archive. @returns the id of its upload, which is stored beside the checkpoints */
 export async function beginArchive(files: R2Bucket, key: JobKey): Promise<string> {
   const options = { httpMetadata: { contentType: 'application/zip' } };
-  return (await beginUpload(files, makeCheckpointPrefix(key), makeArchiveKey(key), options)).uploadId;
+  return (await beginMultipartUpload(files, makeCheckpointPrefix(key), makeArchiveKey(key), options)).uploadId;
 }
 
 /** Stores the progress of an export under a new name. */
@@ -52,7 +52,7 @@ export async function getCheckpoint(
   return { ...(await state.json<Checkpoint>()), tail: await readAll(tail.body) };
 }
 
-/** Deletes a checkpoint that there is a later one of. */
+/** Deletes a checkpoint that a later one has replaced. */
 export const deleteCheckpoint = (files: R2Bucket, key: JobKey, name: string): Promise<void> =>
   deleteObjects(
     files,
@@ -63,14 +63,15 @@ export const deleteCheckpoint = (files: R2Bucket, key: JobKey, name: string): Pr
 export const deleteCheckpoints = (files: R2Bucket, key: JobKey): Promise<void> =>
   deleteByPrefix(files, `${makeCheckpointPrefix(key)}/`);
 
-/** Deletes all that there is of an export, an archive that is not whole included. */
-export const deleteAll = (files: R2Bucket, key: JobKey): Promise<void> => deleteByPrefix(files, makePrefix(key));
+/** Deletes all objects of an export, including an incomplete archive. */
+export const deleteExportObjects = (files: R2Bucket, key: JobKey): Promise<void> =>
+  deleteByPrefix(files, makePrefix(key));
 
 async function deleteByPrefix(files: R2Bucket, prefix: string): Promise<void> {
   for (;;) {
     const { objects, truncated } = await files.list({ prefix });
     const keys = objects.map(({ key }) => key);
-    await abandonUploads(files, keys);
+    await abortNotedUploads(files, keys);
     await deleteObjects(files, keys);
     if (!truncated) return;
   }

@@ -2,7 +2,7 @@ import { accepted, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { declareWaiting } from '../../http/waiting.ts';
 import { exportNotFound } from './failures.ts';
-import { getExport, readExportStamps, startExport } from './service.ts';
+import { getExport, readExportVersions, startExport } from './service.ts';
 import { exportView, startedExportView, viewExport, viewStartedExport } from './views.ts';
 
 const FOR_OWNER = { forOperator: false };
@@ -34,7 +34,7 @@ export const companyExportEndpoints = [
       description:
         'For its owner, until a day after it ended. An export that the platform’s operator created is shown, too.',
       returns: ok(exportView),
-      ...declareWaiting(readExportStamps, 'url', 'expires_at'),
+      ...declareWaiting(readExportVersions, 'url', 'expires_at'),
       fails: [exportNotFound],
     },
     async ({ ctx, params }) => viewExport(ctx, await getExport(ctx, params.export_id), FOR_OWNER),

@@ -1,17 +1,17 @@
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken, unknownRoute } from '../../access/failures.ts';
 import type { CompanyContext, Context } from '../../context.ts';
-import { accepted, endpointFor, ok, raw } from '../../http/endpoint.ts';
+import { accepted, createEndpointFunction, ok, raw } from '../../http/endpoint.ts';
 import { declareWaiting } from '../../http/waiting.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
 import { organizationNotFound, wrongOperatorToken } from '../organizations/failures.ts';
 import { getOrganization } from '../organizations/service.ts';
 import { exportNotFound } from './failures.ts';
 import { type ArchiveViewer, downloadArchive } from './link.ts';
-import { getExport, readExportStamps, startExport } from './service.ts';
+import { getExport, readExportVersions, startExport } from './service.ts';
 import { exportView, startedExportView, viewExport, viewStartedExport } from './views.ts';
 
-const endpoint = endpointFor<ServiceAccountActor, ArchiveViewer>();
+const endpoint = createEndpointFunction<ServiceAccountActor, ArchiveViewer>();
 
 const FOR_OPERATOR = { forOperator: true };
 
@@ -50,7 +50,7 @@ export const organizationExportEndpoints = [
       description:
         'Until a day after it ended, whoever created it. The `url` also works while the organization is suspended; that of an owner does not.',
       returns: ok(exportView),
-      ...declareWaiting(readExportStamps, 'url', 'expires_at'),
+      ...declareWaiting(readExportVersions, 'url', 'expires_at'),
       fails: [...operatorFailures, organizationNotFound, exportNotFound],
     },
     async ({ ctx, params }) => {

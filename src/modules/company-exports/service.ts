@@ -7,10 +7,10 @@ import { exportNotFound } from './failures.ts';
 import {
   type CompanyExport,
   insertExport,
-  joinAsOperator,
+  markRequestedByOperator,
   selectExport,
-  selectStamps,
-  selectUnfinished,
+  selectExportVersions,
+  selectUnfinishedExport,
 } from './store.ts';
 
 export type { CompanyExport };
@@ -47,30 +47,27 @@ export async function startExport(
     underWay: [found],
   } = await commit(ctx.db, {
     inserted: insertExport(ctx.db, record),
-    joined: forOperator ? [joinAsOperator(ctx.db, companyId)] : [],
-    underWay: selectUnfinished(ctx.db, companyId),
+    joined: forOperator ? [markRequestedByOperator(ctx.db, companyId)] : [],
+    underWay: selectUnfinishedExport(ctx.db, companyId),
   });
-  const underWay = found ?? record;
+  const unfinishedExport = found ?? record;
   // A message about one that is being worked on does nothing.
-  await ctx.jobs.send({ type: 'company.export', companyId, exportId: underWay.id });
-  return underWay;
+  await ctx.jobs.send({ type: 'company.export', companyId, exportId: unfinishedExport.id });
+  return unfinishedExport;
 }
 
-/**
- * An export of the company.
- * @throws exportNotFound, also for an expired one
- */
+/** Returns an export of the company. @throws exportNotFound, also for an expired one */
 export async function getExport(ctx: CompanyContext, id: string): Promise<CompanyExport> {
   const [found] = ID_PATTERN.test(id) ? await selectExport(ctx.db, ctx.actor.companyId, id) : [];
   if (!found || (found.expiresAt ?? Number.POSITIVE_INFINITY) <= ctx.now()) throw exportNotFound();
   return found;
 }
 
-/** Returns a stamp for each of these exports that differs after each change, read from the primary database. */
-export async function readExportStamps(
+/** Returns a version for each of these exports that differs after each change, read from the primary database. */
+export async function readExportVersions(
   { bindings, actor: { companyId } }: CompanyContext,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
-  const rows = await selectStamps(openControlDb(bindings.CONTROL_DB), companyId, ids);
+  const rows = await selectExportVersions(openControlDb(bindings.CONTROL_DB), companyId, ids);
   return new Map(rows.map(({ id, stamp }) => [id, stamp]));
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Context } from '../../context.ts';
 import { EXPORT_STATUSES } from '../../db/schema/company-exports.ts';
-import { isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestampOrNull, timestampSchema } from '../../kernel/fields.ts';
 import { createArchiveLink } from './link.ts';
 import type { CompanyExport } from './service.ts';
 
 const status = z.enum(EXPORT_STATUSES);
 
-/** An export that has been asked for. */
+/** The response with a requested export. */
 export const startedExportView = z.object({ export_id: z.string(), status });
 
 export const viewStartedExport = ({ id, status }: CompanyExport): z.input<typeof startedExportView> => ({
@@ -24,7 +24,7 @@ export const exportView = z
       description:
         'A link to download the archive without a credential: keep it as you would keep the archive. Each request returns a new one.',
     }),
-    expires_at: timestamp
+    expires_at: timestampSchema
       .nullable()
       .meta({ description: 'When the archive is deleted, and `url` stops working: a day after the export ended.' }),
     error: z.string().nullable().meta({ description: 'Why the export failed.' }),
@@ -33,12 +33,12 @@ export const exportView = z
 
 export const viewExport = async (
   ctx: Context,
-  found: CompanyExport,
+  companyExport: CompanyExport,
   reader: { forOperator: boolean },
 ): Promise<z.input<typeof exportView>> => ({
-  ...viewStartedExport(found),
-  bytes: found.bytes,
-  url: found.status === 'succeeded' ? await createArchiveLink(ctx, found, reader) : null,
-  expires_at: isoTimestampOrNull(found.expiresAt),
-  error: found.error,
+  ...viewStartedExport(companyExport),
+  bytes: companyExport.bytes,
+  url: companyExport.status === 'succeeded' ? await createArchiveLink(ctx, companyExport, reader) : null,
+  expires_at: formatIsoTimestampOrNull(companyExport.expiresAt),
+  error: companyExport.error,
 });

@@ -2,52 +2,59 @@ import {
   type Counts,
   type LogAnalytics,
   MAX_TOP_ENTRIES,
-  type OwnAnalytics,
   type SeenViewer,
+  type StoredAnalytics,
   type TopEntry,
 } from '../../logs/analytics.ts';
-import { compareKeys, type LogFilter, type Logged, type LogKey } from '../../logs/log.ts';
-import { MissingPart, readPart } from '../../logs/part-file.ts';
+import { compareKeys, type LogFilter, type LogKey, type LogRecord } from '../../logs/log.ts';
+import { MissingPartError, readPart } from '../../logs/part-file.ts';
 import { Tally, TooManyViewers, takeMostFrequent, type ViewerShare } from '../../logs/tally.ts';
 import type { CompanyLog } from '../../objects/company-log.ts';
 import { callObject } from '../../platform/objects.ts';
 import type { LogReader } from './read.ts';
 
-/** Viewers that the object is asked for at once. */
+/** The number of viewers read from the Durable Object at once. */
 const VIEWERS_PER_BATCH = 20_000;
 /** The number of files that are prefetched. */
 const PREFETCHED_FILES = 3;
-/** The number of times that a count is tried while events are moved under it. */
-const MAX_TRIES = 3;
+/** The number of attempts to count while events are moved. */
+const MAX_COUNT_ATTEMPTS = 3;
 
-/** Events were moved while they were counted. */
+/** The error when events were moved while they were counted. */
 class EventsMoved extends Error {}
 
 /**
- * Counts how often shares were seen: the counts of the log of the caller's company, and the events of days that were moved to R2,
- * file by file.
- * @param starts where the intervals of the series begin, ascending, in milliseconds
+ * Counts views of shares: the counts in the log of the caller's company, and the events of days that were moved to R2, file by
+ * file. @param starts where the intervals of the series begin, ascending, in milliseconds
  */
 export async function readAnalytics(
   { actor: { companyId }, bindings, files }: LogReader,
   filter: LogFilter,
   starts: readonly number[],
 ): Promise<LogAnalytics> {
-  const ask: AskLog = (call) => callObject(bindings.COMPANY_LOG, companyId, call);
+  const callLog: LogCaller = (call) => callObject(bindings.COMPANY_LOG, companyId, call);
   for (let tries = 1; ; tries += 1) {
-    const { parts, moved, ...own } = await ask(async (log) => (await log.analytics(filter, starts)) as OwnAnalytics);
-    const wanted = parts.filter(({ matching }) => matching !== 0).map(({ file }) => file);
-    if (wanted.length === 0 || moved === null) return cutToMostFrequent(own);
+    const { parts, moved, ...own } = await callLog(
+      async (log) => (await log.analytics(filter, starts)) as StoredAnalytics,
+    );
+    const wantedFiles = parts.filter(({ matching }) => matching !== 0).map(({ file }) => file);
+    if (wantedFiles.length === 0 || moved === null) return cutToMostFrequent(own);
     try {
-      return await addFileCounts(ask, files, { filter, starts, own, moved, wanted });
+      return await addFileCounts(callLog, files, {
+        filter,
+        starts,
+        storedAnalytics: own,
+        lastMoved: moved,
+        wantedFiles,
+      });
     } catch (error) {
-      const isAgain = error instanceof EventsMoved || error instanceof MissingPart;
-      if (!isAgain || tries === MAX_TRIES) throw error;
+      const isRetryable = error instanceof EventsMoved || error instanceof MissingPartError;
+      if (!isRetryable || tries === MAX_COUNT_ATTEMPTS) throw error;
     }
   }
 }
 
-/** Cuts the lists to the most frequent entries: the Durable Object returns all of them where there are files to add. */
+/** Cuts the top lists to the most frequent entries: the Durable Object returns all where files have to be added. */
 const cutToMostFrequent = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   ...counts,
   top: {
@@ -58,22 +65,22 @@ const cutToMostFrequent = ({ top, ...counts }: LogAnalytics): LogAnalytics => ({
   },
 });
 
-type AskLog = <T>(call: (log: DurableObjectStub<CompanyLog>) => Promise<T>) => Promise<T>;
+type LogCaller = <T>(call: (log: DurableObjectStub<CompanyLog>) => Promise<T>) => Promise<T>;
 
 interface FileCountInput {
   filter: LogFilter;
   starts: readonly number[];
-  own: LogAnalytics;
-  moved: LogKey;
-  wanted: readonly string[];
+  storedAnalytics: LogAnalytics;
+  lastMoved: LogKey;
+  wantedFiles: readonly string[];
 }
 
 /**
  * Adds the events in files to the Durable Object's counts. If there are too many distinct viewers for memory, the viewers are
  * halved and everything is read again for each half, repeatedly if needed.
  */
-async function addFileCounts(ask: AskLog, files: R2Bucket, counting: FileCountInput): Promise<LogAnalytics> {
-  const { filter, starts, own, moved, wanted } = counting;
+async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCountInput): Promise<LogAnalytics> {
+  const { filter, starts, storedAnalytics: own, lastMoved: moved, wantedFiles: wanted } = input;
   // Of the intervals, one at the most has events in the object and in files.
   const newest = Math.max(
     0,
@@ -86,11 +93,11 @@ async function addFileCounts(ask: AskLog, files: R2Bucket, counting: FileCountIn
   if (common) common.unique_viewers = 0;
   const viewers: TopEntry[] = [];
   let first: Tally | undefined;
-  let unique = 0;
+  let uniqueViewers = 0;
   for (let share = shares.pop(); share; share = shares.pop()) {
     const tally = new Tally(starts, newest, share);
     try {
-      for await (const viewer of readViewers(ask, filter, end, moved)) tally.addViewer(viewer);
+      for await (const viewer of readViewers(callLog, filter, end, moved)) tally.addViewer(viewer);
       for await (const event of readEvents(files, wanted, filter)) tally.add(event);
     } catch (error) {
       if (!(error instanceof TooManyViewers)) throw error;
@@ -98,31 +105,31 @@ async function addFileCounts(ask: AskLog, files: R2Bucket, counting: FileCountIn
       shares.push({ number, of: 2 * of }, { number: number + of, of: 2 * of });
       continue;
     }
-    const seen = tally.viewers(MAX_TOP_ENTRIES);
-    unique += seen.unique;
-    viewers.push(...seen.most);
+    const viewerSummary = tally.summarizeViewers(MAX_TOP_ENTRIES);
+    uniqueViewers += viewerSummary.unique;
+    viewers.push(...viewerSummary.most);
     for (const [interval, counts] of tally.series) {
       const start = starts[interval] as number;
-      const known = series.get(start) ?? { ...ZERO_COUNTS, start };
+      const intervalCounts = series.get(start) ?? { ...ZERO_COUNTS, start };
       // Each tally counts all events, but viewers of its own share alone.
       series.set(start, {
-        ...(first ? known : addCounts(known, counts)),
+        ...(first ? intervalCounts : addCounts(intervalCounts, counts)),
         start,
-        unique_viewers: known.unique_viewers + counts.unique_viewers,
+        unique_viewers: intervalCounts.unique_viewers + counts.unique_viewers,
       });
     }
     first ??= tally;
   }
-  const top = (name: 'shares' | 'dashboards' | 'countries') =>
-    takeMostFrequent(first?.topWith(name, own.top[name]) ?? [], MAX_TOP_ENTRIES);
+  const mergeTopList = (name: 'shares' | 'dashboards' | 'countries') =>
+    takeMostFrequent(first?.mergeTop(name, own.top[name]) ?? [], MAX_TOP_ENTRIES);
   return {
-    totals: { ...addCounts(own.totals, first?.totals ?? ZERO_COUNTS), unique_viewers: unique },
+    totals: { ...addCounts(own.totals, first?.totals ?? ZERO_COUNTS), unique_viewers: uniqueViewers },
     series: [...series.values()].sort((a, b) => a.start - b.start),
     top: {
-      shares: top('shares'),
-      dashboards: top('dashboards'),
+      shares: mergeTopList('shares'),
+      dashboards: mergeTopList('dashboards'),
       viewers: takeMostFrequent(viewers, MAX_TOP_ENTRIES),
-      countries: top('countries'),
+      countries: mergeTopList('countries'),
     },
   };
 }
@@ -138,47 +145,52 @@ const addCounts = (one: EventCounts, other: EventCounts): EventCounts => ({
 });
 
 /**
- * The viewers of the events that are still in the Durable Object.
- * @param end the time before which an event counts as early
+ * Yields the viewers of the events that are still in the Durable Object. @param end the time before which an event counts as
+ * early
  */
-async function* readViewers(ask: AskLog, filter: LogFilter, end: number, moved: LogKey): AsyncGenerator<SeenViewer> {
+async function* readViewers(
+  callLog: LogCaller,
+  filter: LogFilter,
+  end: number,
+  moved: LogKey,
+): AsyncGenerator<SeenViewer> {
   for (let after = ''; ; ) {
     const page = { end, after, limit: VIEWERS_PER_BATCH };
-    const found = await ask(
+    const viewerPage = await callLog(
       async (log) => (await log.viewers(filter, page)) as { viewers: SeenViewer[]; moved: LogKey | null },
     );
     // Viewers of what was moved meanwhile are in files that are not known here.
-    if (found.moved === null || compareKeys(found.moved, moved) !== 0) throw new EventsMoved();
-    yield* found.viewers;
-    const last = found.viewers.at(-1);
-    if (last === undefined || found.viewers.length < VIEWERS_PER_BATCH) return;
+    if (viewerPage.moved === null || compareKeys(viewerPage.moved, moved) !== 0) throw new EventsMoved();
+    yield* viewerPage.viewers;
+    const last = viewerPage.viewers.at(-1);
+    if (last === undefined || viewerPage.viewers.length < VIEWERS_PER_BATCH) return;
     after = last.viewer;
   }
 }
 
-/** The events of files, one file after another. */
+/** Yields the events of files, one file after another. */
 async function* readEvents(
   files: R2Bucket,
   names: readonly string[],
   filter: LogFilter,
-): AsyncGenerator<Logged<'share'>> {
-  const begin = (name: string) => {
+): AsyncGenerator<LogRecord<'share'>> {
+  const startReading = (name: string) => {
     const events = readPart(files, name, filter);
     const first = events.next();
     // What fails is told when its turn comes.
     first.catch(() => undefined);
     return { events, first };
   };
-  const begun = names.slice(0, PREFETCHED_FILES).map(begin);
+  const prefetchedFiles = names.slice(0, PREFETCHED_FILES).map(startReading);
   try {
     for (let at = 0; at < names.length; at += 1) {
-      const { events, first } = begun[0] as ReturnType<typeof begin>;
-      for (let next = await first; !next.done; next = await events.next()) yield next.value as Logged<'share'>;
-      begun.shift();
+      const { events, first } = prefetchedFiles[0] as ReturnType<typeof startReading>;
+      for (let next = await first; !next.done; next = await events.next()) yield next.value as LogRecord<'share'>;
+      prefetchedFiles.shift();
       const name = names[at + PREFETCHED_FILES];
-      if (name !== undefined) begun.push(begin(name));
+      if (name !== undefined) prefetchedFiles.push(startReading(name));
     }
   } finally {
-    for (const { events } of begun) void events.return(undefined).catch(() => undefined);
+    for (const { events } of prefetchedFiles) void events.return(undefined).catch(() => undefined);
   }
 }

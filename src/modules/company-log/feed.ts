@@ -1,40 +1,40 @@
 import { type Bindings, readConfig } from '../../config.ts';
 import { clock } from '../../kernel/clock.ts';
-import { withinTime } from '../../kernel/time-limit.ts';
-import { LOG_KINDS, type Logged, type LogKind, type LogRecords, PLATFORM_LOG } from '../../logs/log.ts';
-import { withinJurisdiction } from '../../objects/jurisdiction.ts';
+import { awaitWithinTime } from '../../kernel/time-limit.ts';
+import { LOG_KINDS, type LogKind, type LogRecord, type LogRecords, PLATFORM_LOG } from '../../logs/log.ts';
+import { limitToJurisdiction } from '../../objects/jurisdiction.ts';
 import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';
 
-/** Records that are handed over at once, even while a call of the log is under way. */
+/** The number of records from which a batch is handed over at once, even while a call of the log is running. */
 const BATCH_SIZE = 100;
 
 /** The time limit for a call of a log, and the time that a request waits for another request's call. */
 const TIMEOUT_MS = 8_000;
 
-/** A queue takes no more at once. */
+/** The maximum number of messages that a queue accepts at once. */
 const MESSAGES_PER_BATCH = 100;
 
 /**
- * The milliseconds that a record waits for others to share a call with: a share event waits for the audit record of its
- * request, which is stored last.
+ * The milliseconds that a record waits for others to share a call with: a share event waits for the audit record of its request,
+ * which is stored last.
  */
 const GATHERING_MS: Record<LogKind, number> = { audit: 0, share: 10 };
 
-/** Records of one company. */
-type Records = { [K in LogKind]: LogRecords[K][] };
+/** The records of one company, by kind. */
+type RecordsByKind = { [K in LogKind]: LogRecords[K][] };
 
-interface Batch {
-  records: Records;
-  /** Set once a request hands them over. */
+interface RecordBatch {
+  records: RecordsByKind;
+  /** Set once a request hands the records over. */
   handedOver?: Promise<void>;
 }
 
-/** The records of this isolate that wait for the call under way, and that call, by company. */
-const waitingBatches = new Map<string | null, Batch>();
+/** The records of this isolate that wait for the running call, and that call, by company. */
+const waitingBatches = new Map<string | null, RecordBatch>();
 const pendingCalls = new Map<string | null, Promise<void>>();
 
-const countRecords = (records: Records): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
+const countRecords = (records: RecordsByKind): number => LOG_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
 
 /**
  * Stores a record in its company's log. Records that arrive together, or while a call of that log is under way, share one
@@ -47,18 +47,18 @@ export async function storeInLog<K extends LogKind>(env: Bindings, kind: K, reco
   waitingBatches.set(companyId, batch);
   batch.records[kind].push(record);
   if (countRecords(batch.records) < BATCH_SIZE) {
-    const before = pendingCalls.get(companyId);
-    await (before
-      ? waitUntilSettled(before, TIMEOUT_MS)
+    const pendingCall = pendingCalls.get(companyId);
+    await (pendingCall
+      ? waitUntilSettled(pendingCall, TIMEOUT_MS)
       : new Promise((resolve) => setTimeout(resolve, GATHERING_MS[kind])));
   }
   if (!batch.handedOver) {
     if (waitingBatches.get(companyId) === batch) waitingBatches.delete(companyId);
-    const handedOver = storeBatch(env, batch.records).finally(() => {
-      if (pendingCalls.get(companyId) === handedOver) pendingCalls.delete(companyId);
+    const handover = storeBatch(env, batch.records).finally(() => {
+      if (pendingCalls.get(companyId) === handover) pendingCalls.delete(companyId);
     });
-    batch.handedOver = handedOver;
-    pendingCalls.set(companyId, handedOver);
+    batch.handedOver = handover;
+    pendingCalls.set(companyId, handover);
   }
   // The request that hands them over may be cut off: then each request hands over its own record.
   if (!(await waitUntilSettled(batch.handedOver, 2 * TIMEOUT_MS))) {
@@ -67,16 +67,16 @@ export async function storeInLog<K extends LogKind>(env: Bindings, kind: K, reco
   await batch.handedOver;
 }
 
-/** Waits until something has ended, well or not. @returns false where that takes too long */
+/** Waits until a promise has settled, either way. @returns false where that takes too long */
 async function waitUntilSettled(work: Promise<void>, timeoutMs: number): Promise<boolean> {
-  const ended = work.then(
+  const settled = work.then(
     () => true,
     () => true,
   );
-  return withinTime(timeoutMs, ended).catch(() => false);
+  return awaitWithinTime(timeoutMs, settled).catch(() => false);
 }
 
-async function storeBatch(env: Bindings, records: Records): Promise<void> {
+async function storeBatch(env: Bindings, records: RecordsByKind): Promise<void> {
   try {
     return await appendToLog(env, records);
   } catch (error) {
@@ -99,16 +99,16 @@ async function queueRecords<K extends LogKind>(env: Bindings, kind: K, records: 
   }
 }
 
-/** Keeps records of one company in its log, each once by its id. @throws where the log does not answer in time */
-export async function appendToLog(env: Bindings, records: Partial<Records>): Promise<void> {
+/** Stores records of one company in its log, each once by its id. @throws where the log does not respond in time */
+export async function appendToLog(env: Bindings, records: Partial<RecordsByKind>): Promise<void> {
   const { audit = [], share = [] } = records;
   const name = (audit[0] ?? share[0])?.companyId ?? PLATFORM_LOG;
-  const logged = { audit: audit.map(removeCompanyId), share: share.map(removeCompanyId) };
-  const { COMPANY_LOG } = withinJurisdiction(env, readConfig(env).DATA_JURISDICTION);
-  await withinTime(
+  const recordsWithoutCompany = { audit: audit.map(removeCompanyId), share: share.map(removeCompanyId) };
+  const { COMPANY_LOG } = limitToJurisdiction(env, readConfig(env).DATA_JURISDICTION);
+  await awaitWithinTime(
     TIMEOUT_MS,
-    callObject(COMPANY_LOG, name, async (log) => await log.appendAll(name, logged)),
+    callObject(COMPANY_LOG, name, async (log) => await log.appendAll(name, recordsWithoutCompany)),
   );
 }
 
-const removeCompanyId = ({ companyId: _, ...record }: LogRecords[LogKind]) => record as Logged;
+const removeCompanyId = ({ companyId: _, ...record }: LogRecords[LogKind]) => record as LogRecord;

@@ -3,28 +3,28 @@ import type { Page } from '../../db/page.ts';
 import {
   compareKeys,
   type LogFilter,
-  type Logged,
   type LogKey,
   type LogKind,
+  type LogRecord,
   type LogRecords,
   toKey,
 } from '../../logs/log.ts';
-import { MissingPart, readPart } from '../../logs/part-file.ts';
+import { MissingPartError, readPart } from '../../logs/part-file.ts';
 import type { ListedPart } from '../../logs/parts.ts';
 import { callObject } from '../../platform/objects.ts';
 
-/** The parts of a context with which a log is read. */
+/** The parts of a context that reading a log needs. */
 export type LogReader = Pick<CompanyContext, 'actor' | 'bindings' | 'files'>;
 
 /** A record that belongs to a company. */
 export type CompanyRecord<K extends LogKind> = LogRecords[K] & { companyId: string };
 
-/** Records that an export asks for at once. */
+/** The number of records that an export reads at once. */
 const EXPORTED_PER_BATCH = 1000;
 
 /**
- * A page of the log of the caller's company, the newest first, with the exact total: records in the log itself, then those of
- * days that were moved to R2. A file is only read if it holds part of the page, or if the number of its records that match is
+ * Reads a page of the log of the caller's company, the newest first, with the exact total: records in the log itself, then those
+ * of days that were moved to R2. A file is only read if it holds part of the page, or if the number of its records that match is
  * unknown.
  */
 export async function readLog<K extends LogKind>(
@@ -35,25 +35,25 @@ export async function readLog<K extends LogKind>(
   perPage: number,
 ): Promise<Page<CompanyRecord<K>>> {
   const skip = (page - 1) * perPage;
-  const found = await callObject(
+  const logPage = await callObject(
     bindings.COMPANY_LOG,
     companyId,
     async (log) =>
-      (await log.list(kind, filter, skip, perPage)) as { total: number; records: Logged[]; parts: ListedPart[] },
+      (await log.list(kind, filter, skip, perPage)) as { total: number; records: LogRecord[]; parts: ListedPart[] },
   );
-  const { records } = found;
-  let { total } = found;
-  for (const { file, matching } of found.parts) {
-    const isReached = matching !== 0 && records.length < perPage && (matching === null || total + matching > skip);
-    let seen = 0;
-    if (matching === null || isReached) {
+  const { records } = logPage;
+  let { total } = logPage;
+  for (const { file, matching } of logPage.parts) {
+    const isFileNeeded = matching !== 0 && records.length < perPage && (matching === null || total + matching > skip);
+    let matchingCount = 0;
+    if (matching === null || isFileNeeded) {
       for await (const record of readPart(files, file, filter)) {
-        if (total + seen >= skip && records.length < perPage) records.push(record);
-        seen += 1;
+        if (total + matchingCount >= skip && records.length < perPage) records.push(record);
+        matchingCount += 1;
         if (matching !== null && records.length === perPage) break;
       }
     }
-    total += matching ?? seen;
+    total += matching ?? matchingCount;
   }
   return { total, page, perPage, records: records.map((record) => addCompanyId<K>(record, companyId)) };
 }
@@ -69,18 +69,18 @@ export async function* exportLog<K extends LogKind>(
       bindings.COMPANY_LOG,
       companyId,
       async (log) =>
-        (await log.next(kind, filter, before, EXPORTED_PER_BATCH)) as { records: Logged[]; parts: ListedPart[] },
+        (await log.next(kind, filter, before, EXPORTED_PER_BATCH)) as { records: LogRecord[]; parts: ListedPart[] },
     );
   let last: LogKey | null = null;
-  let missing = '';
+  let lastMissingFile = '';
   for (;;) {
     const { records, parts }: Awaited<ReturnType<typeof next>> = await next(last);
     for (const record of records) yield addCompanyId<K>(record, companyId);
     if (records.length > 0) {
-      last = toKey(records.at(-1) as Logged);
+      last = toKey(records.at(-1) as LogRecord);
       continue;
     }
-    let replaced: string | undefined;
+    let replacedFile: string | undefined;
     for (const { file, first, matching } of parts) {
       try {
         for await (const record of matching === 0 ? [] : readPart(files, file, filter)) {
@@ -91,16 +91,16 @@ export async function* exportLog<K extends LogKind>(
         }
       } catch (error) {
         // A long export may find that a file was written anew an hour ago: it goes on in the new one.
-        if (!(error instanceof MissingPart) || file === missing) throw error;
-        replaced = file;
+        if (!(error instanceof MissingPartError) || file === lastMissingFile) throw error;
+        replacedFile = file;
         break;
       }
       last = first;
     }
-    if (replaced === undefined) return;
-    missing = replaced;
+    if (replacedFile === undefined) return;
+    lastMissingFile = replacedFile;
   }
 }
 
-const addCompanyId = <K extends LogKind>(record: Logged, companyId: string): CompanyRecord<K> =>
+const addCompanyId = <K extends LogKind>(record: LogRecord, companyId: string): CompanyRecord<K> =>
   ({ ...record, companyId }) as unknown as CompanyRecord<K>;

@@ -16,8 +16,8 @@ const MAX_PAGES_PER_RUN = 10;
 const MAX_FILES_PER_RUN = 20;
 const MAX_CALLS_PER_RUN = 400;
 /** The maximum time of one run: an unavailable log takes seconds to fail. */
-const RUN_MS = 2 * MINUTE_MS;
-/** Records of one call. */
+const MAX_RUN_MS = 2 * MINUTE_MS;
+/** The maximum number of records in one call. */
 const RECORDS_PER_CALL = 1000;
 
 /**
@@ -44,13 +44,13 @@ const RECORD_SOURCES: readonly RecordSource[] = [
  * @returns the number of completed files
  */
 export async function deliverStoredRecords(ctx: Context): Promise<number> {
-  const end = ctx.now() + RUN_MS;
+  const end = ctx.now() + MAX_RUN_MS;
   let calls = 0;
-  let done = 0;
+  let completedFiles = 0;
   for (const { prefix, keep } of RECORD_SOURCES) {
     let left = MAX_FILES_PER_RUN;
     for await (const key of listFileKeys(ctx, prefix)) {
-      if (calls >= MAX_CALLS_PER_RUN || ctx.now() >= end) return done;
+      if (calls >= MAX_CALLS_PER_RUN || ctx.now() >= end) return completedFiles;
       try {
         const text = (await (await ctx.files.get(key))?.text()) ?? '';
         calls += await keep(
@@ -58,7 +58,7 @@ export async function deliverStoredRecords(ctx: Context): Promise<number> {
           text.split('\n').filter((line) => line !== ''),
         );
         await deleteObjects(ctx.files, [key]);
-        done += 1;
+        completedFiles += 1;
         left -= 1;
       } catch (error) {
         logError('undelivered_not_kept', error, { file: key });
@@ -66,7 +66,7 @@ export async function deliverStoredRecords(ctx: Context): Promise<number> {
       if (left === 0) break;
     }
   }
-  return done;
+  return completedFiles;
 }
 
 async function* listFileKeys({ files }: Context, prefix: string): AsyncGenerator<string> {
@@ -79,14 +79,14 @@ async function* listFileKeys({ files }: Context, prefix: string): AsyncGenerator
   }
 }
 
-/** @param read makes a record of a line: null where it is none */
+/** Makes a function that stores lines as records. @param read parses a record from a line: null where it is none */
 function makeRecordImporter<K extends LogKind>(
   kind: K,
-  read: (line: string) => LogRecords[K] | null,
+  parseLine: (line: string) => LogRecords[K] | null,
 ): RecordSource['keep'] {
   return async (ctx, lines) => {
     const byCompany = Map.groupBy(
-      lines.flatMap((line) => read(line) ?? []),
+      lines.flatMap((line) => parseLine(line) ?? []),
       ({ companyId }) => companyId,
     );
     let calls = 0;
@@ -99,7 +99,7 @@ function makeRecordImporter<K extends LogKind>(
   };
 }
 
-/** Keeps the counts of shares that an earlier version stored. @returns the calls made */
+/** Stores the counts of shares from files of an earlier version. @returns the calls made */
 async function importFormerViews(ctx: Context, lines: readonly string[]): Promise<number> {
   const rows = lines.map((line) => JSON.parse(line) as FormerViews);
   const byCompany = Map.groupBy(rows, ({ company_id }) => company_id);
@@ -125,18 +125,15 @@ interface FormerViews {
   last_accessed_at: number;
 }
 
-/** A row of the database that all companies' records once stood in. Columns are in snake case. */
-type Row = Record<string, string | number | null>;
+/** A row of the former database that held all companies' records. Columns are in snake case. */
+type FormerRow = Record<string, string | number | null>;
 
 /** Columns that later versions added, with the values for rows of earlier ones, which lack them. */
-const ADDED_COLUMNS: Record<LogKind, Row> = { audit: { count: 1 }, share: {} };
+const ADDED_COLUMNS: Record<LogKind, FormerRow> = { audit: { count: 1 }, share: {} };
 
-/**
- * The record that a line of a file of such rows stands for.
- * @returns null where it is no row
- */
+/** Parses the record of a line of a file of such rows. @returns null where the line is not a row */
 function parseRecord<K extends LogKind>(kind: K, line: string): LogRecords[K] | null {
-  const row = { ...ADDED_COLUMNS[kind], ...(JSON.parse(line) as Row) };
+  const row = { ...ADDED_COLUMNS[kind], ...(JSON.parse(line) as FormerRow) };
   if (typeof row.id !== 'string' || typeof row.occurred_at !== 'number') return null;
   const fields = Object.entries(row).map(([column, value]) => [
     column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { displayName } from '../../kernel/fields.ts';
+import { displayNameSchema } from '../../kernel/fields.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { explainOwnAccess } from '../policies/service.ts';
 import { viewOwnPermissions } from '../policies/views.ts';
@@ -26,13 +26,13 @@ export const currentUserEndpoints = [
     },
     async ({ ctx, query }) => {
       const { actor } = ctx;
-      const shown = async () =>
+      const makeResponse = async () =>
         actor.kind === 'user'
           ? viewCurrentUser(ctx.baseUrl, await readCurrentUser({ ...ctx, actor }))
           : viewCurrentServiceAccount(ctx.baseUrl, actor, await readCurrentCompany(ctx));
-      const permissions = async () =>
+      const readPermissions = async () =>
         query.include && { permissions: viewOwnPermissions(actor, await explainOwnAccess(ctx)) };
-      const [principal, access] = await Promise.all([shown(), permissions()]);
+      const [principal, access] = await Promise.all([makeResponse(), readPermissions()]);
       return { ...principal, ...access };
     },
   ),
@@ -46,7 +46,7 @@ export const currentUserEndpoints = [
       operationId: 'updateCurrentUser',
       summary: 'Update the current user',
       description: 'Changes how the caller is called. An administrator changes the rest.',
-      body: z.object({ name: displayName }).partial(),
+      body: z.object({ name: displayNameSchema }).partial(),
       returns: ok(currentUserResponse),
       fails: [userNotFound, companyNotFound],
     },

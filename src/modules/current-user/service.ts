@@ -2,11 +2,17 @@ import type { PrincipalContext, UserContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { type Company, companyNotFound, selectCompany } from '../companies/service.ts';
 import { countBackupCodes } from '../sign-in/service.ts';
-import { selectGroupsOfUser, selectUser, shownGroups, type UserInGroups, userNotFound } from '../users/service.ts';
+import {
+  listVisibleGroups,
+  selectGroupsOfUser,
+  selectUser,
+  type UserInGroups,
+  userNotFound,
+} from '../users/service.ts';
 
 /** The user who makes the request, with the company. */
 export interface CurrentUser extends UserInGroups {
-  /** Backup codes of the second factor that were not used yet. */
+  /** The number of unused backup codes of the second factor. */
   backupCodesLeft: number;
   company: Company;
 }
@@ -27,7 +33,7 @@ export async function readCurrentUser(ctx: UserContext): Promise<CurrentUser> {
   });
   if (!user) throw userNotFound();
   if (!company) throw companyNotFound();
-  return { user, groupIds: shownGroups(ctx, memberships), backupCodesLeft: codes?.left ?? 0, company };
+  return { user, groupIds: listVisibleGroups(ctx, memberships), backupCodesLeft: codes?.left ?? 0, company };
 }
 
 /** Returns the company of the caller. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
-import { viewBy } from '../../http/wire.ts';
-import { timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import { LOCALES } from '../../texts/locales.ts';
 import { brandingView, type Company, viewBranding } from '../companies/service.ts';
 import { ownPermissionsView } from '../policies/views.ts';
@@ -14,7 +14,7 @@ const currentUserView = consoleUserView
     is_owner: z.boolean(),
     mfa_enabled: z.boolean(),
     backup_codes_left: z.int().meta({ description: 'Backup codes of the second factor that were not used yet.' }),
-    last_login_at: timestamp.nullable(),
+    last_login_at: timestampSchema.nullable(),
   })
   .meta({ id: 'CurrentUser' });
 
@@ -29,12 +29,12 @@ const contextView = z.object({
   }),
 });
 
-/** The user who asks, and the company. */
+/** The response with the calling user, and the company. */
 export const currentUserResponse = z.object({ user: currentUserView, context: contextView });
 
 const permissions = ownPermissionsView.optional().meta({ description: 'With `include=permissions`.' });
 
-/** The caller: a user, or a service account with a token. */
+/** The response with the caller: a user, or a service account with a token. */
 export const currentPrincipalResponse = z.union([
   currentUserResponse.extend({ permissions }),
   z.object({
@@ -45,7 +45,7 @@ export const currentPrincipalResponse = z.union([
   }),
 ]);
 
-const viewAccountDetails = viewBy(
+const viewAccountDetails = makeView(
   currentUserView.pick({ is_owner: true, mfa_enabled: true, backup_codes_left: true, last_login_at: true }),
 );
 

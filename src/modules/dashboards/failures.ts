@@ -1,4 +1,4 @@
-import { defineTaken, notFound } from '../../kernel/failure.ts';
+import { defineNotFound, defineTaken } from '../../kernel/failure.ts';
 
-export const dashboardNotFound = notFound('dashboard');
+export const dashboardNotFound = defineNotFound('dashboard');
 export const dashboardSlugTaken = defineTaken('dashboard', 'slug', { detail: { field: 'slug' } });

@@ -1,10 +1,10 @@
 import type { Filter } from '../../db/schema/dashboards.ts';
 import { type Input, listAttributes } from '../../sharing/terms.ts';
-import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../sql-templates/parameters.ts';
-import { getTemplate, takesList } from '../../sql-templates/template.ts';
+import { type BoundValue, type BoundValues, isChoiceKind, type ParameterKind } from '../../sql-templates/parameters.ts';
+import { acceptsList, getTemplate } from '../../sql-templates/template.ts';
 import type { AccessFailures, Visualization } from '../visualizations/service.ts';
 
-type Definition = Pick<Visualization, 'id' | 'sql' | 'parameters'>;
+type VisualizationInputs = Pick<Visualization, 'id' | 'sql' | 'parameters'>;
 
 const NO_SLUGS: ReadonlySet<string> = new Set();
 
@@ -17,28 +17,28 @@ const doesFilterApply = (filter: Pick<Filter, 'applies_to'>, visualizationId: st
  */
 export function matchParameter(
   filter: Pick<Filter, 'slug' | 'kind' | 'applies_to'>,
-  { id, sql, parameters }: Definition,
+  { id, sql, parameters }: VisualizationInputs,
 ): { takesList: boolean; problem?: string } | undefined {
   const parameter = parameters.find(({ slug }) => slug === filter.slug);
   if (!parameter || !doesFilterApply(filter, id)) return undefined;
   if (getKindFamily(filter.kind) !== getKindFamily(parameter.kind)) {
     return { takesList: false, problem: `must be ${parameter.kind}, the kind of the parameter in` };
   }
-  const list = takesList(getTemplate(sql), parameter.slug, parameter.kind);
+  const list = acceptsList(getTemplate(sql), parameter.slug, parameter.kind);
   const problem = 'cannot be multi_select: = ANY({{…}}) is not used for the parameter in';
   return filter.kind === 'multi_select' && !list ? { takesList: false, problem } : { takesList: list };
 }
 
-/** The family of a kind: parameters of kinds in one family accept each other's values. */
-const getKindFamily = (kind: ParameterKind): string => (isChoice(kind) ? 'text' : kind);
+/** Returns the family of a kind: parameters of kinds in one family accept each other's values. */
+const getKindFamily = (kind: ParameterKind): string => (isChoiceKind(kind) ? 'text' : kind);
 
 /**
- * A dashboard's filters, in their order, then the parameters of its visualizations that no filter sets.
- * @param hidden ids of the visualizations that the caller is denied, whose parameters are as if they were not there
+ * Lists a dashboard's filters, in order, then the parameters of its visualizations that no filter sets. @param hidden ids of the
+ * visualizations that the caller is denied, whose parameters are left out
  */
 export function listDashboardInputs(
   { filters }: { filters: readonly Filter[] },
-  visualizations: readonly Definition[],
+  visualizations: readonly VisualizationInputs[],
   hidden: Pick<AccessFailures, 'has'> = NO_SLUGS,
 ): Input[] {
   const inputs = new Map<string, Input>();
@@ -47,16 +47,16 @@ export function listDashboardInputs(
     if (hidden.has(id)) continue;
     for (const parameter of parameters) {
       const { slug, kind } = parameter;
-      const known = inputs.get(slug);
-      if (known?.origin === 'filter') continue;
+      const existingInput = inputs.get(slug);
+      if (existingInput?.origin === 'filter') continue;
       inputs.set(slug, {
-        ...(known ?? parameter),
+        ...(existingInput ?? parameter),
         required: false,
         origin: 'parameter',
-        takesList: takesList(getTemplate(sql), slug, kind) && (known?.takesList ?? true),
-        appliesTo: [...(known?.appliesTo ?? []), id],
+        takesList: acceptsList(getTemplate(sql), slug, kind) && (existingInput?.takesList ?? true),
+        appliesTo: [...(existingInput?.appliesTo ?? []), id],
         skips: [],
-        viewerAttributes: [...new Set([...(known?.viewerAttributes ?? []), ...listAttributes(parameter)])],
+        viewerAttributes: [...new Set([...(existingInput?.viewerAttributes ?? []), ...listAttributes(parameter)])],
         unbound: [],
       });
     }
@@ -64,14 +64,21 @@ export function listDashboardInputs(
   return [...inputs.values()];
 }
 
-function toFilterInput(filter: Filter, filters: readonly Filter[], visualizations: readonly Definition[]): Input {
+function toFilterInput(
+  filter: Filter,
+  filters: readonly Filter[],
+  visualizations: readonly VisualizationInputs[],
+): Input {
   const { slug, label, kind, default: defaultValue, required } = filter;
-  const users = visualizations.filter(({ parameters }) => parameters.some((parameter) => parameter.slug === slug));
-  const applied = users.filter(({ id }) => doesFilterApply(filter, id));
-  const own = ({ parameters }: Definition) => parameters.find((parameter) => parameter.slug === slug) ?? {};
-  const inOptions = filters.every(({ options }) => {
+  const matchingVisualizations = visualizations.filter(({ parameters }) =>
+    parameters.some((parameter) => parameter.slug === slug),
+  );
+  const appliedVisualizations = matchingVisualizations.filter(({ id }) => doesFilterApply(filter, id));
+  const findOwnParameter = ({ parameters }: VisualizationInputs) =>
+    parameters.find((parameter) => parameter.slug === slug) ?? {};
+  const acceptsListInOptions = filters.every(({ options }) => {
     const sql = getOptionsSql(options);
-    return sql === null || takesList(getTemplate(sql), slug, kind);
+    return sql === null || acceptsList(getTemplate(sql), slug, kind);
   });
   return {
     slug,
@@ -80,29 +87,32 @@ function toFilterInput(filter: Filter, filters: readonly Filter[], visualization
     default: defaultValue,
     required,
     origin: 'filter',
-    takesList: isChoice(kind) && inOptions && users.every((user) => matchParameter(filter, user)?.takesList ?? true),
-    appliesTo: applied.map(({ id }) => id),
-    skips: users.filter(({ id }) => !doesFilterApply(filter, id)).map(({ id }) => id),
-    viewerAttributes: [...new Set([filter, ...applied.map(own)].flatMap(listAttributes))],
-    unbound: users
-      .filter((user) => !doesFilterApply(filter, user.id) && listAttributes(own(user)).length > 0)
+    takesList:
+      isChoiceKind(kind) &&
+      acceptsListInOptions &&
+      matchingVisualizations.every((user) => matchParameter(filter, user)?.takesList ?? true),
+    appliesTo: appliedVisualizations.map(({ id }) => id),
+    skips: matchingVisualizations.filter(({ id }) => !doesFilterApply(filter, id)).map(({ id }) => id),
+    viewerAttributes: [...new Set([filter, ...appliedVisualizations.map(findOwnParameter)].flatMap(listAttributes))],
+    unbound: matchingVisualizations
+      .filter((user) => !doesFilterApply(filter, user.id) && listAttributes(findOwnParameter(user)).length > 0)
       .map(({ id }) => id),
   };
 }
 
-/** The SQL of a filter's options; null when they are static or there are none. */
+/** Returns the SQL of a filter's options; null when they are static or there are none. */
 export const getOptionsSql = (options: Filter['options']): string | null =>
   options === null || Array.isArray(options) ? null : options.sql;
 
-/** The values for one visualization of a dashboard. A filter that is not for it leaves the parameter its own default. */
+/** Selects the values for one visualization. A filter not applied to it leaves its parameter at the default. */
 export function selectApplicableValues(
   { filters }: { filters: readonly Filter[] },
   visualizationId: string,
   values: BoundValues,
 ): BoundValues {
-  const kept = [...values].filter(([slug]): boolean => {
+  const applicableValues = [...values].filter(([slug]): boolean => {
     const filter = filters.find((each) => each.slug === slug);
     return filter === undefined || doesFilterApply(filter, visualizationId);
   });
-  return new Map<string, BoundValue>(kept);
+  return new Map<string, BoundValue>(applicableValues);
 }

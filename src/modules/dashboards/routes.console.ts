@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { accessDenied } from '../../access/failures.ts';
 import { isAllowed } from '../../access/requirements.ts';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
-import { searchableList } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
+import { created, declareVersion, noContent, ok, prepared } from '../../http/endpoint.ts';
+import { searchableListQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import { filterNotFound } from '../../sharing/failures.ts';
-import { executeBody } from '../../sql-templates/fields.ts';
+import { executionInput } from '../../sql-templates/fields.ts';
 import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { executionFailed, visualizationNotFound } from '../visualizations/failures.ts';
@@ -40,7 +40,7 @@ import {
   viewDashboardWithCharts,
 } from './views.ts';
 
-const executed = z.object({ results: z.array(executionSchema) });
+const executionsResponse = z.object({ results: z.array(executionSchema) });
 
 export const dashboardEndpoints = [
   endpoint(
@@ -51,12 +51,12 @@ export const dashboardEndpoints = [
       operationId: 'listDashboards',
       summary: 'List dashboards',
       description: 'Without those that the caller is denied. Newest first.',
-      query: searchableList,
-      returns: ok(listSchema(dashboardRecord)),
+      query: searchableListQuery,
+      returns: ok(makeListSchema(dashboardRecord)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listDashboards(ctx, { page, perPage, search }), (record) => viewDashboard(ctx, record)),
+      viewList(await listDashboards(ctx, { page, perPage, search }), (record) => viewDashboard(ctx, record)),
   ),
   endpoint(
     {
@@ -85,7 +85,7 @@ export const dashboardEndpoints = [
         'With `include=charts` it has all that is needed to draw its visualizations, besides their results. The version with charts is good for `If-Match` too, where the charts do not count.',
       query: z.object({ include: z.enum(['charts']).optional() }),
       returns: ok(dashboardWithCharts),
-      versioned: { ...versioned(), optionalFields: ['charts'] },
+      versioned: { ...declareVersion(), optionalFields: ['charts'] },
       fails: [dashboardNotFound],
     },
     async ({ ctx, params: { id }, query: { include } }) =>
@@ -155,22 +155,25 @@ export const dashboardEndpoints = [
       description:
         'Runs its visualizations side by side, within 30 s and 20 MiB altogether. One that fails has `error` and does not fail the others. With `format`, only the visualization `visualization_id` runs and its result is a file; if it fails, the answer is 422.',
       query: widgetQuery,
-      body: executeBody,
+      body: executionInput,
       exactNumbers: true,
-      returns: prepared(executed, ...fileMediaTypes),
+      returns: prepared(executionsResponse, ...fileMediaTypes),
       fails: [dashboardNotFound, executionFailed, accessDenied, notProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params: { id }, query: { format, safe, visualization_id: widgetId }, body: { parameters } }) => {
       // Who may change the SQL is told what the database says about it.
-      const explains = (visualizationId: string) => isAllowed(ctx.actor, 'visualizations:update', visualizationId);
+      const canSeeSqlErrors = (visualizationId: string) =>
+        isAllowed(ctx.actor, 'visualizations:update', visualizationId);
       if (format) {
         const { visualization, execution } = await executeWidget(ctx, id, widgetId, parameters);
         const file = { name: visualization.name, format, safe: safe === 'true' };
-        return buildFile(execution, file, explains(visualization.id));
+        return buildFile(execution, file, canSeeSqlErrors(visualization.id));
       }
       requireFormat(widgetId);
       const executions = await executeDashboard(ctx, id, parameters);
-      const results = executions.map((execution) => viewExecution(execution, explains(execution.visualizationId)));
+      const results = executions.map((execution) =>
+        viewExecution(execution, canSeeSqlErrors(execution.visualizationId)),
+      );
       return { results };
     },
   ),

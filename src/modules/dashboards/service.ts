@@ -6,22 +6,22 @@ import { retryOnConcurrentChange } from '../../db/failures.ts';
 import type { Filter } from '../../db/schema/dashboards.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { slugFrom } from '../../kernel/text.ts';
-import { type ViewerRules, viewerRules } from '../../sharing/rules.ts';
-import { boundValues } from '../../sharing/values.ts';
+import { makeSlug } from '../../kernel/text.ts';
+import { makeViewerRules, type ViewerRules } from '../../sharing/rules.ts';
+import { computeBoundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
-import { databaseMessage } from '../../tenant-sql/failures.ts';
+import { getDatabaseMessage } from '../../tenant-sql/failures.ts';
 import { prepareRevocations } from '../share-activity/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import {
   type AccessFailures,
-  type Executed,
+  type ExecutedVisualization,
   type Execution,
-  execute,
+  executeRuns,
   findAccessFailures,
+  requireMayShareAll,
+  requireMayShareIfSeen,
   requireNotDenied,
-  requireSharingAll,
-  requireSharingIfSeen,
   selectVisualizations,
   type Visualization,
   visualizationNotFound,
@@ -29,13 +29,13 @@ import {
 import {
   type DashboardChanges,
   findFilterProblems,
-  limitFilters,
   listWidgetIds,
   type NewDashboard,
+  restrictFilters,
 } from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import { getOptionsSql, listDashboardInputs, selectApplicableValues } from './inputs.ts';
-import { type OptionsWanted, readAllowedOptions } from './options.ts';
+import { type OptionsQuery, readAllowedOptions } from './options.ts';
 import {
   type Dashboard,
   deleteLinks,
@@ -61,7 +61,7 @@ export {
 } from './store.ts';
 export type { Dashboard };
 
-const SLUG_IS_UNIQUE = { 'dashboards.slug': dashboardSlugTaken };
+const UNIQUE_SLUG_FAILURES = { 'dashboards.slug': dashboardSlugTaken };
 
 /** A dashboard with its visualizations. */
 export interface LoadedDashboard {
@@ -69,7 +69,7 @@ export interface LoadedDashboard {
   visualizations: Visualization[];
 }
 
-/** A page of the company's dashboards, newest first. */
+/** Returns a page of the company's dashboards, newest first. */
 export function listDashboards(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
   const denied = findDeniedInLists(ctx.actor, 'dashboard');
   return readDashboards(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
@@ -82,7 +82,7 @@ export async function getDashboard(ctx: CompanyContext, id: string): Promise<Das
   return dashboard;
 }
 
-/** The dashboard and its visualizations, read at once. */
+/** Reads a dashboard and its visualizations at once. */
 export async function loadDashboard(ctx: CompanyContext, id: string): Promise<LoadedDashboard> {
   if (!ID_PATTERN.test(id)) throw dashboardNotFound();
   const { companyId } = ctx.actor;
@@ -97,40 +97,48 @@ export async function loadDashboard(ctx: CompanyContext, id: string): Promise<Lo
   return { dashboard, visualizations };
 }
 
-/** The dashboard with the visualizations on its layout, in its order, without those that the caller is denied. */
+/** Returns the dashboard with the visualizations on its layout, in order, without those that the caller is denied. */
 export async function getDashboardWithCharts(
   ctx: CompanyContext,
   id: string,
 ): Promise<{ dashboard: Dashboard; charts: Visualization[] }> {
-  const loaded = await loadDashboard(ctx, id);
-  const denied = findDenied(ctx, loaded);
-  const charts = listPlacedVisualizations(loaded).filter((chart) => !denied.has(chart.id));
-  return { dashboard: loaded.dashboard, charts };
+  const loadedDashboard = await loadDashboard(ctx, id);
+  const deniedVisualizations = findDeniedVisualizations(ctx, loadedDashboard);
+  const charts = listPlacedVisualizations(loadedDashboard).filter((chart) => !deniedVisualizations.has(chart.id));
+  return { dashboard: loadedDashboard.dashboard, charts };
 }
 
-/** The visualizations on a dashboard that the caller is denied. */
-const findDenied = (ctx: CompanyContext, { visualizations }: LoadedDashboard): AccessFailures =>
+/** Returns the visualizations on a dashboard that the caller is denied. */
+const findDeniedVisualizations = (ctx: CompanyContext, { visualizations }: LoadedDashboard): AccessFailures =>
   findAccessFailures(
     ctx,
     visualizations.map(({ id }) => id),
   );
 
-/** The rules for a member of the company, to whom parameters of denied visualizations are unknown. */
-const makeInsiderRules = ({ dashboard, visualizations }: LoadedDashboard, denied: AccessFailures): ViewerRules =>
-  viewerRules(listDashboardInputs(dashboard, visualizations, denied), { isInsider: true });
+/** Returns the rules for a member of the company, to whom parameters of denied visualizations are unknown. */
+const makeInsiderRules = (
+  { dashboard, visualizations }: LoadedDashboard,
+  deniedVisualizations: AccessFailures,
+): ViewerRules =>
+  makeViewerRules(listDashboardInputs(dashboard, visualizations, deniedVisualizations), { isInsider: true });
 
 /**
- * The options of a filter for a member of the company, who may choose any of them. Only callers who may update the dashboard
- * receive the database's message about invalid SQL.
+ * Reads the options of a filter for a member of the company, who may choose any of them. Only callers who may update the
+ * dashboard receive the database's message about invalid SQL.
  */
-export async function readDashboardOptions(ctx: PrincipalContext, id: string, wanted: OptionsWanted) {
-  const loaded = await loadDashboard(ctx, id);
+export async function readDashboardOptions(ctx: PrincipalContext, id: string, optionsQuery: OptionsQuery) {
+  const loadedDashboard = await loadDashboard(ctx, id);
   try {
-    return await readAllowedOptions(ctx, loaded.dashboard, makeInsiderRules(loaded, findDenied(ctx, loaded)), wanted);
+    return await readAllowedOptions(
+      ctx,
+      loadedDashboard.dashboard,
+      makeInsiderRules(loadedDashboard, findDeniedVisualizations(ctx, loadedDashboard)),
+      optionsQuery,
+    );
   } catch (error) {
-    const message = error instanceof Failure ? databaseMessage(error) : undefined;
-    const isTold = message !== undefined && isAllowed(ctx.actor, 'dashboards:update', id);
-    throw isTold ? executionFailed(message).because(error) : error;
+    const message = error instanceof Failure ? getDatabaseMessage(error) : undefined;
+    const canSeeMessage = message !== undefined && isAllowed(ctx.actor, 'dashboards:update', id);
+    throw canSeeMessage ? executionFailed(message).addCause(error) : error;
   }
 }
 
@@ -144,36 +152,44 @@ export async function createDashboard(ctx: PrincipalContext, input: NewDashboard
     cacheSeconds,
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
-    slug: input.slug ?? slugFrom(input.name, 'dashboard'),
+    slug: input.slug ?? makeSlug(input.name, 'dashboard'),
     embeddedUntil: null,
     version: 1,
     createdByUserId: ctx.actor.id,
     createdAt: now,
     updatedAt: now,
   };
-  const insert = insertDashboard(ctx.db, record, { canChangeSlug: input.slug === undefined });
-  const unit = { inserted: insert, links: replaceLinks(ctx.db, record.companyId, record.id) };
-  const [made] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
+  const insertStatement = insertDashboard(ctx.db, record, { canChangeSlug: input.slug === undefined });
+  const statements = { inserted: insertStatement, links: replaceLinks(ctx.db, record.companyId, record.id) };
+  const [made] = (await commit(ctx.db, statements, UNIQUE_SLUG_FAILURES)).inserted;
   if (!made) throw visualizationNotFound();
   return made;
 }
 
 /**
- * Changes the fields that are sent. Filters must fit the visualizations after the change. Who changes layout or filters where
- * others see the dashboard must be allowed to share it, and newly placed visualizations.
+ * Changes the fields that are sent. Filters must fit the visualizations after the change. A caller who changes layout or filters
+ * where others see the dashboard must be allowed to share it, and newly placed visualizations.
  */
 export function changeDashboard(ctx: PrincipalContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
   const { cache_seconds: cacheSeconds, ...rest } = changes;
   return retryOnConcurrentChange(async () => {
-    const present = await getDashboard(ctx, id);
-    const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
-    if (changes.layout || changes.filters) next.filters = await validateDefinition(ctx, next, present);
-    const unseen =
-      getShownParts(next) === getShownParts(present)
+    const storedDashboard = await getDashboard(ctx, id);
+    const next = {
+      ...storedDashboard,
+      ...rest,
+      ...(cacheSeconds !== undefined && { cacheSeconds }),
+      updatedAt: ctx.now(),
+    };
+    if (changes.layout || changes.filters) next.filters = await validateDefinition(ctx, next, storedDashboard);
+    const mustBeUnsharedAt =
+      formatShownParts(next) === formatShownParts(storedDashboard)
         ? undefined
-        : await requireSharingIfSeen(ctx, { type: 'dashboard', id }, () => requireSharing(ctx, next, present));
-    const unit = { updated: updateDashboard(ctx.db, next, unseen), links: replaceLinks(ctx.db, next.companyId, id) };
-    return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
+        : await requireMayShareIfSeen(ctx, { type: 'dashboard', id }, () => requireSharing(ctx, next, storedDashboard));
+    const statements = {
+      updated: updateDashboard(ctx.db, next, mustBeUnsharedAt),
+      links: replaceLinks(ctx.db, next.companyId, id),
+    };
+    return (await commit(ctx.db, statements, UNIQUE_SLUG_FAILURES)).updated[0];
   });
 }
 
@@ -191,10 +207,9 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
 }
 
 /**
- * Runs the visualizations of a dashboard with values of `boundValues`.
- * @param limits the visualizations not to run, and why; the slugs with enforced values; the number of connections it may use at
- * once; the only one to run
- * @returns one execution for each visualization, in the order of the layout
+ * Runs the visualizations of a dashboard with the values of `boundValues`. @param limits the visualizations not to run, and why;
+ * the slugs with enforced values; the number of connections it may use at once; the only one to run @returns one execution for
+ * each visualization, in the order of the layout
  */
 export async function runDashboard(
   ctx: CompanyContext,
@@ -212,59 +227,59 @@ export async function runDashboard(
     only?: Visualization | undefined;
   } = {},
 ): Promise<Execution[]> {
-  const placed = only ? [only] : listPlacedVisualizations({ dashboard, visualizations });
-  const runs = placed
+  const placedVisualizations = only ? [only] : listPlacedVisualizations({ dashboard, visualizations });
+  const runs = placedVisualizations
     .filter(({ id }) => !refusals.has(id))
     .map((visualization) => ({
       visualization,
       values: selectApplicableValues(dashboard, visualization.id, values),
       enforced,
     }));
-  const executed = (await execute(ctx, runs, maxConnections)).values();
-  return placed.map(({ id }) => {
+  const executed = (await executeRuns(ctx, runs, maxConnections)).values();
+  return placedVisualizations.map(({ id }) => {
     const failure = refusals.get(id);
     if (failure) return { visualizationId: id, durationMs: 0, cached: false, failure };
     return executed.next().value as Execution;
   });
 }
 
-/** The visualizations on the layout, in its order. */
+/** Returns the visualizations on the layout, in order. */
 function listPlacedVisualizations({ dashboard, visualizations }: LoadedDashboard): Visualization[] {
   const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
   return listWidgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
 }
 
-/** The visualization that a request names of a dashboard. */
+/** Returns the visualization of a dashboard that a request names. */
 export function findWidget(loaded: LoadedDashboard, visualizationId: string | undefined): Visualization {
-  const placed = listPlacedVisualizations(loaded).find(({ id }) => id === visualizationId);
-  if (placed) return placed;
+  const placedVisualization = listPlacedVisualizations(loaded).find(({ id }) => id === visualizationId);
+  if (placedVisualization) return placedVisualization;
   const message = visualizationId === undefined ? 'is required with format' : 'must be on the dashboard';
   throw invalid([{ field: 'visualization_id', message }]);
 }
 
 /**
- * Runs a dashboard for a member of the company, who may set its filters and the parameters that no filter sets. A
- * visualization that the caller is denied says so in its result.
+ * Runs a dashboard for a member of the company, who may set its filters and the parameters that no filter sets. A denied
+ * visualization returns the denial as its result.
  */
 export async function executeDashboard(
   ctx: CompanyContext,
   id: string,
   parameters: Record<string, unknown>,
 ): Promise<Execution[]> {
-  const loaded = await loadDashboard(ctx, id);
-  return executeLoadedDashboard(ctx, loaded, parameters);
+  const loadedDashboard = await loadDashboard(ctx, id);
+  return executeLoadedDashboard(ctx, loadedDashboard, parameters);
 }
 
-/** Runs one visualization of a dashboard, with the same values and rules. */
+/** Runs one visualization of a dashboard, with the same values and rules as the whole dashboard. */
 export async function executeWidget(
   ctx: CompanyContext,
   id: string,
   visualizationId: string | undefined,
   parameters: Record<string, unknown>,
-): Promise<Executed> {
-  const loaded = await loadDashboard(ctx, id);
-  const visualization = findWidget(loaded, visualizationId);
-  const [execution] = await executeLoadedDashboard(ctx, loaded, parameters, visualization);
+): Promise<ExecutedVisualization> {
+  const loadedDashboard = await loadDashboard(ctx, id);
+  const visualization = findWidget(loadedDashboard, visualizationId);
+  const [execution] = await executeLoadedDashboard(ctx, loadedDashboard, parameters, visualization);
   return { visualization, execution: execution as Execution };
 }
 
@@ -272,53 +287,55 @@ function executeLoadedDashboard(
   ctx: CompanyContext,
   loaded: LoadedDashboard,
   parameters: Record<string, unknown>,
-  only?: Visualization,
+  onlyVisualization?: Visualization,
 ): Promise<Execution[]> {
-  const refusals = findDenied(ctx, loaded);
-  const values = boundValues(makeInsiderRules(loaded, refusals), parameters);
-  return runDashboard(ctx, loaded, values, { refusals, only });
+  const refusals = findDeniedVisualizations(ctx, loaded);
+  const values = computeBoundValues(makeInsiderRules(loaded, refusals), parameters);
+  return runDashboard(ctx, loaded, values, { refusals, only: onlyVisualization });
 }
 
 /**
- * Throws unless all visualizations are the company's. Who places one must be allowed to execute it, and who writes SQL for
- * options must be allowed to create visualizations. Parts that the dashboard has already are not checked again.
- * @returns the filters to be stored
+ * Throws unless all visualizations are the company's. Whoever places one must be allowed to execute it, and whoever writes SQL
+ * for options must be allowed to create visualizations. Parts that the dashboard has already are not checked again. @returns the
+ * filters to be stored
  */
 async function validateDefinition(
   ctx: PrincipalContext,
-  next: Definition,
-  present: Definition = EMPTY_DEFINITION,
+  next: DashboardDefinition,
+  storedDefinition: DashboardDefinition = EMPTY_DEFINITION,
 ): Promise<Filter[]> {
   const ids = listWidgetIds(next.layout);
-  const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
-  if (found.length < ids.length) throw visualizationNotFound();
-  for (const id of findNewWidgetIds(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
-  const known = listSql(present);
-  if (listSql(next).some((sql) => !known.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
-  const denied = findAccessFailures(ctx, ids);
-  const filters = limitFilters(next, present, denied);
-  const problems = findFilterProblems(filters, found, denied);
+  const foundVisualizations = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
+  if (foundVisualizations.length < ids.length) throw visualizationNotFound();
+  for (const id of findNewWidgetIds(next, storedDefinition)) requireAction(ctx.actor, 'visualizations:execute', id);
+  const storedSql = listOptionsSql(storedDefinition);
+  if (listOptionsSql(next).some((sql) => !storedSql.includes(sql)))
+    requireAction(ctx.actor, 'visualizations:create', '*');
+  const deniedVisualizations = findAccessFailures(ctx, ids);
+  const filters = restrictFilters(next, storedDefinition, deniedVisualizations);
+  const problems = findFilterProblems(filters, foundVisualizations, deniedVisualizations);
   if (problems.length > 0) throw invalid(problems);
   return filters;
 }
 
 /** Throws unless the caller may share the dashboard as changed. Placing a visualization on a shared dashboard shares it. */
-function requireSharing(ctx: PrincipalContext, next: Dashboard, present: Dashboard): void {
+function requireSharing(ctx: PrincipalContext, next: Dashboard, storedDashboard: Dashboard): void {
   requireAction(ctx.actor, 'dashboards:share', next.id);
   requireNotDenied(ctx, [next.id], ['dashboards:get']);
-  requireSharingAll(ctx, findNewWidgetIds(next, present));
+  requireMayShareAll(ctx, findNewWidgetIds(next, storedDashboard));
 }
 
-/** The parts of a dashboard that decide what it shows, as text. */
-const getShownParts = ({ layout, filters }: Definition): string => JSON.stringify([layout, filters]);
+/** Returns the parts of a dashboard that decide what it shows, as text. */
+const formatShownParts = ({ layout, filters }: DashboardDefinition): string => JSON.stringify([layout, filters]);
 
-type Definition = Pick<Dashboard, 'layout' | 'filters'>;
+type DashboardDefinition = Pick<Dashboard, 'layout' | 'filters'>;
 
-const EMPTY_DEFINITION: Definition = { layout: [], filters: [] };
+const EMPTY_DEFINITION: DashboardDefinition = { layout: [], filters: [] };
 
-const listSql = ({ filters }: Definition): string[] => filters.flatMap(({ options }) => getOptionsSql(options) ?? []);
+const listOptionsSql = ({ filters }: DashboardDefinition): string[] =>
+  filters.flatMap(({ options }) => getOptionsSql(options) ?? []);
 
-function findNewWidgetIds(next: Definition, present: Definition): string[] {
-  const placed = new Set(listWidgetIds(present.layout));
-  return listWidgetIds(next.layout).filter((id) => !placed.has(id));
+function findNewWidgetIds(next: DashboardDefinition, storedDefinition: DashboardDefinition): string[] {
+  const placedIds = new Set(listWidgetIds(storedDefinition.layout));
+  return listWidgetIds(next.layout).filter((id) => !placedIds.has(id));
 }

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { type ListRequest, readNewest } from '../../db/page.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { byId, idListSql, insertWhen, slugOrSuffixedSql } from '../../db/statements.ts';
+import { insertWhen, makeIdListSql, makeUniqueSlugSql, matchesId } from '../../db/statements.ts';
 import { isSeenByOthers } from '../visualizations/queries.ts';
 import { listWidgetIds } from './definition.ts';
 
@@ -12,42 +12,51 @@ export type Dashboard = typeof dashboards.$inferSelect;
 /** An id, or the subquery that finds it. */
 export type Id = string | SQL;
 
-/** SQL condition, true while everything on the layout is a visualization of the company. */
+/** Returns the SQL condition that everything on the layout is a visualization of the company. */
 function doWidgetsExist({ companyId, layout }: Dashboard): SQL {
   const ids = listWidgetIds(layout);
-  return sql`(select count(*) from ${visualizations} where company_id = ${companyId} and id in ${idListSql(ids)}) = ${ids.length}`;
+  return sql`(select count(*) from ${visualizations} where company_id = ${companyId} and id in ${makeIdListSql(ids)}) = ${ids.length}`;
 }
 
-/** Stores a dashboard while its widgets exist. A taken slug gets a suffix where it may. */
+/** Stores a dashboard while its widgets exist. A taken slug gets a suffix if `canChangeSlug`. */
 export const insertDashboard = (db: ControlDb, record: Dashboard, { canChangeSlug }: { canChangeSlug: boolean }) => {
-  const slug = canChangeSlug ? slugOrSuffixedSql(dashboards, record) : record.slug;
+  const slug = canChangeSlug ? makeUniqueSlugSql(dashboards, record) : record.slug;
   return insertWhen(db, dashboards, { ...record, slug }, doWidgetsExist(record)).returning();
 };
 
-/** Dashboards in the versions that somebody read. */
+/** Dashboards in the versions that were read. */
 export type DashboardVersions = readonly Pick<Dashboard, 'id' | 'version'>[];
 
-/** SQL condition, true while dashboards are the versions that somebody was allowed to share. */
+/** Returns the SQL condition that dashboards still have the versions that the caller was allowed to share. */
 export const areDashboardsUnchanged = (companyId: string, versions: DashboardVersions): SQL =>
   sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen cross join ${dashboards}
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
 
 /**
- * Changes the dashboard if its version is the one that the change was made for and its widgets exist.
- * @param unseen the present time (ms), if the change may only be made while nobody else sees the dashboard; else undefined
+ * Changes the dashboard if its version is the one that the change was made for and its widgets exist. @param mustBeUnsharedAt the
+ * current time (ms), if the change may only be made while nobody else sees the dashboard; else undefined
  */
-export const updateDashboard = (db: ControlDb, record: Dashboard, unseen: number | undefined) => {
+export const updateDashboard = (db: ControlDb, record: Dashboard, mustBeUnsharedAt: number | undefined) => {
   const { id, companyId, version, embeddedUntil: _kept, ...rest } = record;
-  const whileUnseen =
-    unseen === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'dashboard', id }, unseen));
+  const unsharedCondition =
+    mustBeUnsharedAt === undefined
+      ? undefined
+      : not(isSeenByOthers(companyId, { type: 'dashboard', id }, mustBeUnsharedAt));
   return db
     .update(dashboards)
     .set({ ...rest, version: version + 1 })
-    .where(and(byId(dashboards, companyId, id), eq(dashboards.version, version), doWidgetsExist(record), whileUnseen))
+    .where(
+      and(
+        matchesId(dashboards, companyId, id),
+        eq(dashboards.version, version),
+        doWidgetsExist(record),
+        unsharedCondition,
+      ),
+    )
     .returning();
 };
 
-/** Statements that make the links of a dashboard those of its stored layout. For the batch of every write. */
+/** Makes statements that set a dashboard's links to its stored layout. For the batch of every write. */
 export const replaceLinks = (db: ControlDb, companyId: string, id: string) =>
   [
     deleteLinks(db, companyId, id),
@@ -67,7 +76,7 @@ export const selectDashboard = (db: ControlDb, companyId: Id, id: Id) =>
   db
     .select()
     .from(dashboards)
-    .where(byId(dashboards, companyId, id));
+    .where(matchesId(dashboards, companyId, id));
 
 export const selectDashboardVisualizations = (db: ControlDb, companyId: Id, id: Id) =>
   db
@@ -86,12 +95,12 @@ export const selectDashboardVisualizations = (db: ControlDb, companyId: Id, id: 
       ),
     );
 
-/** A page of the company's dashboards, newest first. `search` is a lower-case part of the name. */
-export const readDashboards = (db: ControlDb, companyId: string, wanted: ListRequest) =>
-  readNewest(db, dashboards, companyId, wanted);
+/** Reads a page of the company's dashboards, newest first. `search` is a lower-case part of the name. */
+export const readDashboards = (db: ControlDb, companyId: string, listRequest: ListRequest) =>
+  readNewest(db, dashboards, companyId, listRequest);
 
 export const deleteDashboard = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(dashboards)
-    .where(byId(dashboards, companyId, id))
+    .where(matchesId(dashboards, companyId, id))
     .returning({ id: dashboards.id });

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { isAllowed } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { viewBy } from '../../http/wire.ts';
-import { timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import type { Visualization } from '../visualizations/service.ts';
 import { chartView, viewChart } from '../visualizations/views.ts';
 import { definitionFields, filter, staticOptions } from './definition.ts';
 import { getOptionsSql } from './inputs.ts';
 import type { Dashboard } from './service.ts';
 
-const shownFilter = filter
+const filterView = filter
   .extend({
     options: z
       .union([staticOptions, z.object({ sql: z.string().optional() })])
@@ -25,12 +25,12 @@ export const dashboardRecord = z
   .object({
     _id: z.string(),
     ...definitionFields,
-    filters: z.array(shownFilter),
+    filters: z.array(filterView),
     name: z.string(),
     slug: z.string(),
     created_by_user_id: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'Dashboard' });
 
@@ -43,9 +43,9 @@ export const dashboardWithCharts = dashboardRecord
   })
   .meta({ id: 'DashboardWithCharts' });
 
-const viewDashboardRecord = viewBy(dashboardRecord);
+const viewDashboardRecord = makeView(dashboardRecord);
 
-/** A dashboard as the caller may see it: the SQL of options is for those who may update it. */
+/** Returns a dashboard as the caller may see it: the SQL of options only for callers who may update it. */
 export function viewDashboard(ctx: PrincipalContext, dashboard: Dashboard): z.input<typeof dashboardRecord> {
   if (isAllowed(ctx.actor, 'dashboards:update', dashboard.id)) return viewDashboardRecord(dashboard);
   const filters = dashboard.filters.map((each) =>
@@ -54,7 +54,7 @@ export function viewDashboard(ctx: PrincipalContext, dashboard: Dashboard): z.in
   return viewDashboardRecord({ ...dashboard, filters });
 }
 
-/** A dashboard with the charts of its visualizations. */
+/** Returns a dashboard with the charts of its visualizations. */
 export const viewDashboardWithCharts = (
   ctx: PrincipalContext,
   { dashboard, charts }: { dashboard: Dashboard; charts: readonly Visualization[] },

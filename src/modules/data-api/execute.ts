@@ -1,38 +1,43 @@
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { readOnce, readTogether } from '../../db/client.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
-import { resourceArn } from '../../permissions/arn.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
-import { viewerRules } from '../../sharing/rules.ts';
-import { boundValues, canonicalValues } from '../../sharing/values.ts';
+import { makeResourceArn } from '../../permissions/arn.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
+import { makeViewerRules } from '../../sharing/rules.ts';
+import { computeBoundValues, formatCanonicalValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { userSqlFailures } from '../../tenant-sql/failures.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { openCachedResults, UNKNOWN_TABLES } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
-import { execute, requireNotDenied, type Visualization, visualizationInputs } from '../visualizations/service.ts';
+import {
+  executeRuns,
+  listVisualizationInputs,
+  requireNotDenied,
+  type Visualization,
+} from '../visualizations/service.ts';
 import { endpointNotFound } from './failures.ts';
 import { parseParameters } from './parameters.ts';
 import { selectPublished, type VizApiEndpoint } from './store.ts';
 
 /** An active endpoint and the visualization that it publishes. */
-export interface Published {
+export interface PublishedVisualization {
   endpoint: VizApiEndpoint;
   visualization: Visualization;
 }
 
-/** The active endpoint of a slug and its visualization, read once by a request. */
-const readSlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
+/** Selects the active endpoint of a slug and its visualization, read once per request. */
+const readPublishedBySlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
   readOnce(db, `endpoint ${slug}`, () => readTogether(db, selectPublished(db, companyId, slug)));
 
-/** The ARN of the active endpoint of a slug; of all endpoints where there is none. */
+/** Returns the ARN of the active endpoint of a slug; the ARN of all endpoints where there is none. */
 export async function readEndpointArn(ctx: PrincipalContext, slug: string): Promise<string> {
-  const { endpoint } = await readSlug(ctx, slug);
-  return resourceArn('data_api:execute', ctx.actor.companyId, endpoint[0]?.id);
+  const { endpoint } = await readPublishedBySlug(ctx, slug);
+  return makeResourceArn('data_api:execute', ctx.actor.companyId, endpoint[0]?.id);
 }
 
-/** Throws where a Deny keeps the endpoint, or the visualization that it publishes, from the caller. */
-export function requireNeitherDenied(
+/** Throws if a Deny policy denies the caller the endpoint, or the visualization that it publishes. */
+export function requireEndpointNotDenied(
   ctx: PrincipalContext,
   { endpointId, visualizationId }: { endpointId: string; visualizationId: string },
 ): void {
@@ -41,19 +46,19 @@ export function requireNeitherDenied(
 }
 
 /** Returns the endpoint and visualization of a slug, for a caller who is denied neither. @throws endpointNotFound */
-export async function readPublished(ctx: PrincipalContext, slug: string): Promise<Published> {
+export async function readPublishedVisualization(ctx: PrincipalContext, slug: string): Promise<PublishedVisualization> {
   const {
     endpoint: [endpoint],
     visualization: [visualization],
-  } = await readSlug(ctx, slug);
+  } = await readPublishedBySlug(ctx, slug);
   if (!endpoint || !visualization) throw endpointNotFound();
-  requireNeitherDenied(ctx, { endpointId: endpoint.id, visualizationId: visualization.id });
+  requireEndpointNotDenied(ctx, { endpointId: endpoint.id, visualizationId: visualization.id });
   return { endpoint, visualization };
 }
 
-/** The values that a visualization runs with. */
-export const chooseValues = (visualization: Visualization, sent: Record<string, unknown>): BoundValues =>
-  boundValues(viewerRules(visualizationInputs(visualization), { isInsider: true }), sent);
+/** Returns the values that a visualization runs with. */
+export const chooseValues = (visualization: Visualization, sentValues: Record<string, unknown>): BoundValues =>
+  computeBoundValues(makeViewerRules(listVisualizationInputs(visualization), { isInsider: true }), sentValues);
 
 /** A result, and whether it comes from the cache. */
 export type EndpointResult = UserSqlResult & { cached: boolean };
@@ -64,25 +69,39 @@ export async function executeEndpoint(
   slug: string,
   query: URLSearchParams,
 ): Promise<EndpointResult> {
-  const { endpoint, visualization } = await readPublished(ctx, slug);
+  const { endpoint, visualization } = await readPublishedVisualization(ctx, slug);
   return nameQueryParameters(async () => {
     const values = chooseValues(visualization, parseParameters(query, visualization.parameters));
-    const seconds = endpoint.cacheSeconds;
-    if (seconds === 0) return { ...(await runVisualization(ctx, visualization, values)), cached: false };
-    const kept = openCachedResults(ctx, 'data-results', await computeKey(endpoint, visualization, values));
-    const known = await kept.find();
-    if (known !== undefined) return { ...JSON.parse(known), cached: true };
+    const cacheTtlSeconds = endpoint.cacheSeconds;
+    if (cacheTtlSeconds === 0) return { ...(await runVisualization(ctx, visualization, values)), cached: false };
+    const cachedResults = openCachedResults(
+      ctx,
+      'data-results',
+      await computeCacheKey(endpoint, visualization, values),
+    );
+    const cachedResult = await cachedResults.find();
+    if (cachedResult !== undefined) return { ...JSON.parse(cachedResult), cached: true };
     const { tables = UNKNOWN_TABLES, ...result } = await runVisualization(ctx, visualization, values);
     const text = JSON.stringify(result);
-    kept.store(() => text, { length: text.length, seconds, tables });
+    cachedResults.store(() => text, { length: text.length, seconds: cacheTtlSeconds, tables });
     return { ...result, cached: false };
   });
 }
 
-/** A digest of all that a result depends on besides the data. */
-const computeKey = (endpoint: VizApiEndpoint, visualization: Visualization, values: BoundValues): Promise<string> =>
-  sha256Hex(
-    JSON.stringify([endpoint.id, endpoint.version, visualization.id, visualization.version, canonicalValues(values)]),
+/** Returns a digest of everything that a result depends on except the data. */
+const computeCacheKey = (
+  endpoint: VizApiEndpoint,
+  visualization: Visualization,
+  values: BoundValues,
+): Promise<string> =>
+  computeSha256Hex(
+    JSON.stringify([
+      endpoint.id,
+      endpoint.version,
+      visualization.id,
+      visualization.version,
+      formatCanonicalValues(values),
+    ]),
   );
 
 async function runVisualization(
@@ -90,18 +109,18 @@ async function runVisualization(
   visualization: Visualization,
   values: BoundValues,
 ): Promise<UserSqlResult> {
-  const [execution] = await execute(ctx, [{ visualization, values }]);
+  const [execution] = await executeRuns(ctx, [{ visualization, values }]);
   if (execution && 'result' in execution) return execution.result;
   throw execution ? toExecutionFailure(execution.failure) : endpointNotFound();
 }
 
-/** A failure of the visualization's SQL as the Data API reports it; any other failure stays. */
+/** Converts a failure of the visualization's SQL to the Data API's failure; returns any other failure unchanged. */
 export const toExecutionFailure = (failure: Failure): Failure =>
   userSqlFailures.some((type) => type.matches(failure))
-    ? executionFailed(failure.message).because(failure.cause ?? failure)
+    ? executionFailed(failure.message).addCause(failure.cause ?? failure)
     : failure;
 
-/** Runs work, and names parameters in its problems as the query does: without `parameters.` before them. */
+/** Runs `work`, and names parameters in its field problems as the query does: without the prefix `parameters.`. */
 async function nameQueryParameters<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

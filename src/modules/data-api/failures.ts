@@ -1,6 +1,6 @@
-import { defineFailure, defineTaken, invalid, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound, defineTaken, invalid } from '../../kernel/failure.ts';
 
-export const endpointNotFound = notFound('viz_api_endpoint', { message: 'There is no such endpoint.' });
+export const endpointNotFound = defineNotFound('viz_api_endpoint', { message: 'There is no such endpoint.' });
 
 export const endpointSlugTaken = defineTaken('viz_api_endpoint', 'slug', {
   message: 'Another endpoint has this slug.',
@@ -8,10 +8,10 @@ export const endpointSlugTaken = defineTaken('viz_api_endpoint', 'slug', {
 });
 
 /**
- * @returns the failure of publishing a visualization with a parameter `format`, which conflicts with the query parameter of
- * that name
+ * @returns the failure when a published visualization has a parameter `format`, which conflicts with the query parameter of that
+ * name
  */
-export const formatTaken = () =>
+export const makeFormatConflictFailure = () =>
   invalid([
     {
       field: 'visualization_id',
@@ -19,7 +19,7 @@ export const formatTaken = () =>
     },
   ]);
 
-export const jobNotFound = notFound('data_job', {
+export const jobNotFound = defineNotFound('data_job', {
   message: 'There is no such job. Jobs and their results are deleted after a day.',
 });
 

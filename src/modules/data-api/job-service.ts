@@ -6,17 +6,17 @@ import { RESUME_AFTER_MS } from '../../db/job-leases.ts';
 import type { DataFormat } from '../../db/schema/data-jobs.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { resourceArn } from '../../permissions/arn.ts';
+import { makeResourceArn } from '../../permissions/arn.ts';
 import { selectCompany } from '../companies/service.ts';
-import { chooseValues, readPublished, requireNeitherDenied } from './execute.ts';
+import { chooseValues, readPublishedVisualization, requireEndpointNotDenied } from './execute.ts';
 import { jobNotFound, tooManyJobs } from './failures.ts';
-import { type DataJob, insertJob, selectJob, selectJobStamps } from './job-store.ts';
+import { type DataJob, insertJob, selectJob, selectJobVersions } from './job-store.ts';
 
-/** The maximum number of jobs of a company that have not ended. */
-const MAX_UNFINISHED = 20;
+/** The maximum number of unfinished jobs of a company. */
+const MAX_UNFINISHED_JOBS = 20;
 
 /** The time for which a job and its result are kept. Milliseconds. */
-export const RETENTION_MS = DAY_MS;
+export const JOB_RETENTION_MS = DAY_MS;
 
 /** Queues a job that writes the result of an endpoint in the background. */
 export async function createJob(
@@ -24,7 +24,7 @@ export async function createJob(
   slug: string,
   { parameters, format }: { parameters: Record<string, unknown>; format: DataFormat },
 ): Promise<DataJob> {
-  const { endpoint, visualization } = await readPublished(ctx, slug);
+  const { endpoint, visualization } = await readPublishedVisualization(ctx, slug);
   const now = ctx.now();
   const record: DataJob = {
     id: ctx.newId(),
@@ -44,7 +44,7 @@ export async function createJob(
     createdAt: now,
     updatedAt: now,
   };
-  const { inserted } = await commit(ctx.db, { inserted: insertJob(ctx.db, record, MAX_UNFINISHED) });
+  const { inserted } = await commit(ctx.db, { inserted: insertJob(ctx.db, record, MAX_UNFINISHED_JOBS) });
   if (inserted.length === 0) throw tooManyJobs();
   await ctx.jobs.send({ type: 'data.write', companyId: record.companyId, jobId: record.id });
   return record;
@@ -53,32 +53,32 @@ export async function createJob(
 const readJob = ({ db, actor: { companyId } }: PrincipalContext, id: string) =>
   readOnce(db, `job ${id}`, () => selectJob(db, companyId, id));
 
-/** The ARN of a job's endpoint; of all endpoints where there is no such job. */
+/** Returns the ARN of a job's endpoint; the ARN of all endpoints where there is no such job. */
 export async function readJobArn(ctx: PrincipalContext, id: string): Promise<string> {
   const [job] = await readJob(ctx, id);
-  return resourceArn('data_api:get_job', ctx.actor.companyId, job?.endpointId);
+  return makeResourceArn('data_api:get_job', ctx.actor.companyId, job?.endpointId);
 }
 
-/** A job, for a caller who may execute its endpoint, as its result is the answer of an execution. */
+/** Returns a job, for a caller who may execute its endpoint, as the job's result is the response of an execution. */
 export async function getJob(ctx: PrincipalContext, id: string): Promise<DataJob> {
   const [job] = ID_PATTERN.test(id) ? await readJob(ctx, id) : [];
   if (!job) throw jobNotFound();
   requireAction(ctx.actor, 'data_api:execute', job.endpointId);
-  requireNeitherDenied(ctx, job);
-  if (!isReadable(ctx, job)) throw jobNotFound();
+  requireEndpointNotDenied(ctx, job);
+  if (!isJobReadable(ctx, job)) throw jobNotFound();
   return job;
 }
 
-/** Returns a stamp for each of these jobs that differs after each change, read from the primary database. */
-export async function readJobStamps(
+/** Returns a version for each of these jobs that differs after each change, read from the primary database. */
+export async function readJobVersions(
   { bindings, actor: { companyId } }: CompanyContext,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
-  const rows = await selectJobStamps(openControlDb(bindings.CONTROL_DB), companyId, ids);
+  const rows = await selectJobVersions(openControlDb(bindings.CONTROL_DB), companyId, ids);
   return new Map(rows.map(({ id, stamp }) => [id, stamp]));
 }
 
-/** The job whose result a link opens, for any holder; from the primary database, as links are opened right after they exist. */
+/** Returns the job that a link opens, for any holder; from the primary database, as links are opened right after creation. */
 export async function getLinkedJob(ctx: CompanyContext, id: string): Promise<DataJob> {
   const { companyId } = ctx.actor;
   const db = openControlDb(ctx.bindings.CONTROL_DB);
@@ -87,9 +87,9 @@ export async function getLinkedJob(ctx: CompanyContext, id: string): Promise<Dat
     job: [job],
   } = await readTogether(db, { company: selectCompany(db, companyId), job: selectJob(db, companyId, id) });
   for (const each of company) requireActiveCompany(each);
-  if (job?.status !== 'succeeded' || !isReadable(ctx, job)) throw jobNotFound();
+  if (job?.status !== 'succeeded' || !isJobReadable(ctx, job)) throw jobNotFound();
   return job;
 }
 
-const isReadable = ({ now }: CompanyContext, job: DataJob & { isPublished: boolean }): boolean =>
-  job.isPublished && job.createdAt + RETENTION_MS > now();
+const isJobReadable = ({ now }: CompanyContext, job: DataJob & { isPublished: boolean }): boolean =>
+  job.isPublished && job.createdAt + JOB_RETENTION_MS > now();

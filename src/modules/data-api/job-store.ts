@@ -1,24 +1,24 @@
 import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { claimDueJobs, type DueWindow, isFree, isUnfinished, type JobKey } from '../../db/job-leases.ts';
+import { claimDueJobs, type DueWindow, isUnfinished, isUnleased, type JobKey } from '../../db/job-leases.ts';
 import { dataJobs } from '../../db/schema/data-jobs.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
-import { byId, exists, idListSql, insertWhen } from '../../db/statements.ts';
+import { existsSql, insertWhen, makeIdListSql, matchesId } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type DataJob = typeof dataJobs.$inferSelect;
 
-/** Stores a job while the company has fewer than `most` unfinished ones. */
-export const insertJob = (db: ControlDb, record: DataJob, most: number) =>
+/** Stores a job while the company has fewer than `maxUnfinished` unfinished ones. */
+export const insertJob = (db: ControlDb, record: DataJob, maxUnfinished: number) =>
   insertWhen(
     db,
     dataJobs,
     record,
-    sql`(select count(*) from ${dataJobs} where ${and(eq(dataJobs.companyId, record.companyId), isUnfinished(dataJobs))}) < ${most}`,
+    sql`(select count(*) from ${dataJobs} where ${and(eq(dataJobs.companyId, record.companyId), isUnfinished(dataJobs))}) < ${maxUnfinished}`,
   ).returning({ id: dataJobs.id });
 
-/** Whether the endpoint of a job is active and still publishes the visualization of the result. */
-const isPublished = exists(
+/** SQL condition that the endpoint of a job is active and still publishes the visualization of the result. */
+const isPublished = existsSql(
   vizApiEndpoints,
   sql`viz_api_endpoints.id = data_jobs.endpoint_id and viz_api_endpoints.company_id = data_jobs.company_id`,
   sql`viz_api_endpoints.visualization_id = data_jobs.visualization_id and viz_api_endpoints.status = 'active'`,
@@ -28,33 +28,33 @@ export const selectJob = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({ ...getTableColumns(dataJobs), isPublished: sql<boolean>`${isPublished}`.mapWith(Boolean) })
     .from(dataJobs)
-    .where(byId(dataJobs, companyId, id));
+    .where(matchesId(dataJobs, companyId, id));
 
-/** Selects a stamp for each of these jobs that differs after each change of the columns that a job shows. */
-export const selectJobStamps = (db: ControlDb, companyId: string, ids: readonly string[]) => {
+/** Selects a version for each of these jobs that differs after each change of the columns that a job shows. */
+export const selectJobVersions = (db: ControlDb, companyId: string, ids: readonly string[]) => {
   const { id, status, rowCount, bytes, error, updatedAt } = dataJobs;
   return db
     .select({ id, stamp: sql<string>`json_array(${status}, ${rowCount}, ${bytes}, ${error}, ${updatedAt})` })
     .from(dataJobs)
-    .where(and(eq(dataJobs.companyId, companyId), sql`${id} in ${idListSql(ids)}`));
+    .where(and(eq(dataJobs.companyId, companyId), sql`${id} in ${makeIdListSql(ids)}`));
 };
 
-/** Ends a job as failed after `most` attempts, if none holds it. */
+/** Marks a job as failed after `maxAttempts` attempts, if no attempt holds it. */
 export const giveUpJob = (
   db: ControlDb,
   { companyId, id }: JobKey,
-  { now, most, error }: { now: number; most: number; error: string },
+  { now, maxAttempts, error }: { now: number; maxAttempts: number; error: string },
 ) =>
   db
     .update(dataJobs)
     .set({ status: 'failed', error, updatedAt: now })
-    .where(and(byId(dataJobs, companyId, id), isFree(dataJobs, now), gte(dataJobs.attempt, most)));
+    .where(and(matchesId(dataJobs, companyId, id), isUnleased(dataJobs, now), gte(dataJobs.attempt, maxAttempts)));
 
-/** Claims the jobs of active companies whose message is to be sent again. */
-export const claimDue = (db: ControlDb, window: DueWindow) =>
+/** Claims the jobs of active companies whose message is due again. */
+export const claimDueDataJobs = (db: ControlDb, window: DueWindow) =>
   claimDueJobs(db, dataJobs, isCompanyActive(dataJobs.companyId), window);
 
-/** Jobs made before a time. */
+/** Selects jobs created before a time. */
 export const selectOldJobs = (db: ControlDb, before: number, limit: number) =>
   db
     .select({ companyId: dataJobs.companyId, id: dataJobs.id })
@@ -63,4 +63,4 @@ export const selectOldJobs = (db: ControlDb, before: number, limit: number) =>
     .limit(limit);
 
 export const deleteJob = (db: ControlDb, companyId: string, id: string) =>
-  db.delete(dataJobs).where(byId(dataJobs, companyId, id));
+  db.delete(dataJobs).where(matchesId(dataJobs, companyId, id));

@@ -4,19 +4,19 @@ import { claimJob, LEASE_MS, RENEWAL_MS, RESUME_AFTER_MS, updateAttempt } from '
 import { dataJobs } from '../../db/schema/data-jobs.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
-import { bytesIn, SegmentWriter } from '../../platform/segments.ts';
+import { SegmentWriter, sumSegmentBytes } from '../../platform/segments.ts';
 import { resultTooLarge } from '../../tenant-sql/failures.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
-import { compileStatement, getVisualization, resultWriter } from '../visualizations/service.ts';
+import { compileStatement, createResultWriter, getVisualization } from '../visualizations/service.ts';
 import { toExecutionFailure } from './execute.ts';
-import { RETENTION_MS } from './job-service.ts';
-import { claimDue, type DataJob, deleteJob, giveUpJob, selectOldJobs } from './job-store.ts';
-import { deleteAttempt, deleteResult, makePieceKey } from './pieces.ts';
+import { JOB_RETENTION_MS } from './job-service.ts';
+import { claimDueDataJobs, type DataJob, deleteJob, giveUpJob, selectOldJobs } from './job-store.ts';
+import { deleteAttemptObjects, deleteResult, makePieceKey } from './pieces.ts';
 import { MAX_ROWS, streamUserSql } from './user-sql-stream.ts';
 
 const MAX_ATTEMPTS = 5;
-/** The maximum number of rows and bytes of a result, and the longest time for it. */
+/** The maximum number of rows and bytes of a result, and the longest time to produce it. */
 export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
 
 const BATCH_SIZE = 50;
@@ -24,7 +24,7 @@ const BATCH_SIZE = 50;
 /** The divisor by which a batch is made smaller. */
 const BATCH_DIVISOR = 30;
 
-const INTERRUPTED = 'The job was interrupted too often.';
+const INTERRUPTED_MESSAGE = 'The job was interrupted too often.';
 
 /**
  * Streams the result of a job to R2. A repeated message does nothing while another attempt holds the job; after an interrupted
@@ -37,40 +37,40 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   const {
     claimed: [job],
   } = await commit(ctx.db, {
-    givenUp: giveUpJob(ctx.db, key, { now, most: MAX_ATTEMPTS, error: INTERRUPTED }),
+    givenUp: giveUpJob(ctx.db, key, { now, maxAttempts: MAX_ATTEMPTS, error: INTERRUPTED_MESSAGE }),
     claimed: claimJob(ctx.db, dataJobs, key, { now, dueAt: now + LEASE_MS, updatedAt: now }),
   });
   if (!job) return;
-  const renewals = setInterval(() => {
-    const renewed = commit(ctx.db, { job: updateAttempt(ctx.db, dataJobs, job, { dueAt: ctx.now() + LEASE_MS }) });
-    renewed.catch((error) => logError('data_job_not_renewed', error, { job_id: jobId }));
+  const leaseTimer = setInterval(() => {
+    const renewal = commit(ctx.db, { job: updateAttempt(ctx.db, dataJobs, job, { dueAt: ctx.now() + LEASE_MS }) });
+    renewal.catch((error) => logError('data_job_not_renewed', error, { job_id: jobId }));
   }, RENEWAL_MS);
   try {
     if (job.attempt > 1) await deleteResult(ctx.files, job);
-    await endAttempt(ctx, job, { status: 'succeeded', ...(await writeWhole(ctx, job, limits)) });
+    await endAttempt(ctx, job, { status: 'succeeded', ...(await writeWholeResult(ctx, job, limits)) });
   } catch (error) {
-    await deleteAttempt(ctx.files, job);
-    const told = error instanceof Failure ? toExecutionFailure(error) : undefined;
-    if (told === undefined || told.kind === 'unavailable') {
+    await deleteAttemptObjects(ctx.files, job);
+    const expectedFailure = error instanceof Failure ? toExecutionFailure(error) : undefined;
+    if (expectedFailure === undefined || expectedFailure.kind === 'unavailable') {
       await endAttempt(ctx, job, { status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
       throw error;
     }
-    await endAttempt(ctx, job, { status: 'failed', error: told.message });
+    await endAttempt(ctx, job, { status: 'failed', error: expectedFailure.message });
   } finally {
-    clearInterval(renewals);
+    clearInterval(leaseTimer);
   }
 }
 
-/** Records the outcome of an attempt, unless another one has begun: then its objects are deleted. */
+/** Records the outcome of an attempt, unless another attempt has begun: then this attempt's objects are deleted. */
 async function endAttempt(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>): Promise<void> {
   const { ended } = await commit(ctx.db, {
     ended: updateAttempt(ctx.db, dataJobs, job, { ...changes, updatedAt: ctx.now() }),
   });
-  if (ended.length === 0) await deleteAttempt(ctx.files, job);
+  if (ended.length === 0) await deleteAttemptObjects(ctx.files, job);
 }
 
-/** Writes the whole result. If a batch is too large, as long rows follow short ones, starts over with fewer rows in a batch. */
-async function writeWhole(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
+/** Writes the whole result. If a batch is too large, as long rows follow short ones, starts over with smaller batches. */
+async function writeWholeResult(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
   const endsAt = performance.now() + limits.milliseconds;
   for (let batchRows = MAX_ROWS; ; batchRows = Math.ceil(batchRows / BATCH_DIVISOR)) {
     try {
@@ -91,12 +91,12 @@ async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JO
   const statement = compileStatement({ visualization, values: new Map(job.values) });
   const sql = await openReadonlyDatabase(ctx);
   try {
-    const writer = resultWriter({ format: job.format });
-    let pieces = 0;
-    const file = new SegmentWriter(ctx.files, () => makePieceKey(job, pieces++));
+    const writer = createResultWriter({ format: job.format });
+    let pieceCount = 0;
+    const file = new SegmentWriter(ctx.files, () => makePieceKey(job, pieceCount++));
     let rowCount: number | undefined;
     let bytes = 0;
-    const add = async (written: Uint8Array) => {
+    const addBytes = async (written: Uint8Array) => {
       bytes += written.length;
       if (bytes > limits.bytes) throw executionFailed(`The result has more than ${limits.bytes} bytes.`);
       await file.write(written);
@@ -105,31 +105,31 @@ async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JO
       milliseconds: limits.milliseconds,
       batchRows,
     })) {
-      if (rowCount === undefined) await add(writer.begin(columns));
+      if (rowCount === undefined) await addBytes(writer.begin(columns));
       rowCount = (rowCount ?? 0) + rows.length;
       if (rowCount > limits.rows) throw executionFailed(`The result has more than ${limits.rows} rows.`);
-      await add(writer.rows(rows));
+      await addBytes(writer.rows(rows));
     }
-    await add(writer.end({ row_count: rowCount ?? 0, truncated: false }));
+    await addBytes(writer.end({ row_count: rowCount ?? 0, truncated: false }));
     await file.flush();
-    return { rowCount: rowCount ?? 0, bytes: bytesIn(file.segments), pieces };
+    return { rowCount: rowCount ?? 0, bytes: sumSegmentBytes(file.segments), pieces: pieceCount };
   } finally {
     await sql.close();
   }
 }
 
-/** Sends messages again for jobs that no attempt holds. For the scheduled run. */
+/** Resends messages for jobs that no attempt holds. For the scheduled run. */
 export async function resumeDataJobs(ctx: Context): Promise<void> {
   const now = ctx.now();
   const { due } = await commit(ctx.db, {
-    due: claimDue(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
+    due: claimDueDataJobs(ctx.db, { now, next: now + RESUME_AFTER_MS, limit: BATCH_SIZE }),
   });
   for (const { companyId, id } of due) await ctx.jobs.send({ type: 'data.write', companyId, jobId: id });
 }
 
-/** Deletes jobs with their results, a day after they were made. For the scheduled run. */
+/** Deletes jobs with their results, a day after they were created. For the scheduled run. */
 export async function purgeDataJobs(ctx: Context): Promise<void> {
-  const { old } = await readTogether(ctx.db, { old: selectOldJobs(ctx.db, ctx.now() - RETENTION_MS, BATCH_SIZE) });
+  const { old } = await readTogether(ctx.db, { old: selectOldJobs(ctx.db, ctx.now() - JOB_RETENTION_MS, BATCH_SIZE) });
   for (const job of old) {
     await deleteResult(ctx.files, job);
     await commit(ctx.db, { deleted: deleteJob(ctx.db, job.companyId, job.id) });

@@ -1,5 +1,5 @@
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { cut } from '../../kernel/text.ts';
+import { truncateText } from '../../kernel/text.ts';
 import type { Parameter } from '../../sql-templates/parameters.ts';
 
 /**
@@ -12,18 +12,18 @@ export function parseParameters(query: URLSearchParams, parameters: readonly Par
   const problems: FieldProblem[] = [];
   for (const name of new Set(query.keys())) {
     if (name === 'format') continue;
-    const sent = query.getAll(name);
-    const value = sent.length === 1 ? sent[0] : sent;
+    const sentValues = query.getAll(name);
+    const value = sentValues.length === 1 ? sentValues[0] : sentValues;
     const [, range = '', end = ''] = /^(.+)\.(from|to)$/.exec(name) ?? [];
-    const isEnd = kinds.get(range) === 'date_range';
-    const kind = isEnd ? 'date_range' : kinds.get(name);
+    const isRangeEnd = kinds.get(range) === 'date_range';
+    const kind = isRangeEnd ? 'date_range' : kinds.get(name);
     // A range without ends is no value, as an empty text is.
-    const isNone = value === '' && !query.has(`${name}.from`) && !query.has(`${name}.to`);
-    if (kind === undefined || (kind === 'date_range' && !isEnd && !isNone)) {
-      problems.push({ field: cut(name, 70), message: 'is not a parameter of this endpoint' });
+    const isEmptyValue = value === '' && !query.has(`${name}.from`) && !query.has(`${name}.to`);
+    if (kind === undefined || (kind === 'date_range' && !isRangeEnd && !isEmptyValue)) {
+      problems.push({ field: truncateText(name, 70), message: 'is not a parameter of this endpoint' });
     } else if (Array.isArray(value) && kind !== 'multi_select') {
       problems.push({ field: name, message: 'must be sent once' });
-    } else if (isEnd) {
+    } else if (isRangeEnd) {
       values[range] = { ...(values[range] as object | undefined), [end]: value };
     } else {
       values[name] = value;

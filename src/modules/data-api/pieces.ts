@@ -3,19 +3,19 @@ import { deleteObjects } from '../../platform/stored-files.ts';
 
 const RESULTS_PREFIX = 'data-results';
 
-/** The prefix of the keys of all objects that a job has written. */
+/** Returns the prefix of the keys of all objects that a job has written. */
 const makeJobPrefix = ({ companyId, id }: JobKey): string => `${RESULTS_PREFIX}/${companyId}/${id}/`;
 
 const makeAttemptPrefix = (attempt: Attempt): string => `${makeJobPrefix(attempt)}${attempt.attempt}/`;
 
 export const makePieceKey = (attempt: Attempt, piece: number): string => makeAttemptPrefix(attempt) + piece;
 
-/** The keys of the objects of a result, in order. */
+/** Returns the keys of a result's objects, in order. */
 export const listPieceKeys = (attempt: Attempt, count: number): string[] =>
   Array.from({ length: count }, (_, piece) => makePieceKey(attempt, piece));
 
 /** Deletes the objects of an attempt. */
-export const deleteAttempt = (files: R2Bucket, attempt: Attempt): Promise<void> =>
+export const deleteAttemptObjects = (files: R2Bucket, attempt: Attempt): Promise<void> =>
   deleteByPrefix(files, makeAttemptPrefix(attempt));
 
 /** Deletes the objects of all attempts of a job. */

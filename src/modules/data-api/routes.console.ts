@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { accessDenied } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { ENDPOINT_STATUSES } from '../../db/schema/viz-api-endpoints.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { searchableList } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { toBodyFields, viewBy } from '../../http/wire.ts';
-import { description, displayName, slug, timestamp } from '../../kernel/fields.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { searchableListQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
+import { makeView, toBodyFields } from '../../http/wire.ts';
+import { description, displayNameSchema, slugSchema, timestampSchema } from '../../kernel/fields.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { endpointNotFound, endpointSlugTaken } from './failures.ts';
 import {
@@ -19,8 +19,8 @@ import {
 } from './service.ts';
 
 const fields = {
-  name: displayName,
-  slug,
+  name: displayNameSchema,
+  slug: slugSchema,
   description,
   visualization_id: z.string().min(1).max(100),
   cache_seconds: z.int().min(0).max(3600).meta({ description: 'How long a result is cached, in seconds.' }),
@@ -39,10 +39,10 @@ const newEndpoint = z
   .transform(toBodyFields);
 
 const endpointRecord = z
-  .object({ _id: z.string(), ...fields, url: z.string(), created_at: timestamp, updated_at: timestamp })
+  .object({ _id: z.string(), ...fields, url: z.string(), created_at: timestampSchema, updated_at: timestampSchema })
   .meta({ id: 'VizApiEndpoint' });
 
-const viewEndpointRecord = viewBy(endpointRecord);
+const viewEndpointRecord = makeView(endpointRecord);
 const viewEndpoint =
   ({ baseUrl }: { baseUrl: string }) =>
   (record: VizApiEndpoint) =>
@@ -59,12 +59,12 @@ export const vizApiEndpoints = [
       operationId: 'listVizApiEndpoints',
       summary: 'List endpoints of the Data API',
       description: 'Active and inactive ones, newest first.',
-      query: searchableList,
-      returns: ok(listSchema(endpointRecord)),
+      query: searchableListQuery,
+      returns: ok(makeListSchema(endpointRecord)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listEndpoints(ctx, { page, perPage, search }), viewEndpoint(ctx)),
+      viewList(await listEndpoints(ctx, { page, perPage, search }), viewEndpoint(ctx)),
   ),
   endpoint(
     {
@@ -88,7 +88,7 @@ export const vizApiEndpoints = [
       operationId: 'getVizApiEndpoint',
       summary: 'Get an endpoint of the Data API',
       description: 'What is published at `url`, for how many seconds results are cached, and whether it is active.',
-      versioned: versioned(),
+      versioned: declareVersion(),
       returns: ok(endpointRecord),
       fails: [endpointNotFound],
     },

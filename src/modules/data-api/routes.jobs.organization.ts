@@ -2,17 +2,17 @@ import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { DATA_FORMATS, DATA_JOB_STATUSES } from '../../db/schema/data-jobs.ts';
-import { accepted, endpointFor, ok, raw } from '../../http/endpoint.ts';
+import { accepted, createEndpointFunction, ok, raw } from '../../http/endpoint.ts';
 import { declareWaiting } from '../../http/waiting.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
-import { executeBody } from '../../sql-templates/fields.ts';
-import { readEndpointArn, readPublished } from './execute.ts';
+import { executionInput } from '../../sql-templates/fields.ts';
+import { readEndpointArn, readPublishedVisualization } from './execute.ts';
 import { endpointNotFound, jobNotFound, tooManyJobs } from './failures.ts';
-import { createJob, getJob, readJobArn, readJobStamps } from './job-service.ts';
+import { createJob, getJob, readJobArn, readJobVersions } from './job-service.ts';
 import { createResultLink, downloadResult, type ResultViewer } from './link.ts';
 
-const endpoint = endpointFor<ServiceAccountActor, ResultViewer>();
+const endpoint = createEndpointFunction<ServiceAccountActor, ResultViewer>();
 
 const status = z.enum(DATA_JOB_STATUSES);
 
@@ -27,7 +27,7 @@ const jobView = z
       .nullable()
       .meta({ description: 'A link to download the result without a credential; each request returns a new one.' }),
     error: z.string().nullable().meta({ description: 'Why the job failed.' }),
-    expires_at: timestamp.nullable().meta({ description: 'When `url` stops working.' }),
+    expires_at: timestampSchema.nullable().meta({ description: 'When `url` stops working.' }),
   })
   .meta({ id: 'DataJob' });
 
@@ -42,9 +42,9 @@ export const dataJobEndpoints = [
       summary: 'Create a job of the Data API',
       description:
         'Writes the result of an endpoint to a file in the background: up to 10,000,000 rows, 5 GiB and 10 minutes; a larger one fails. Jobs and results are deleted after a day.',
-      body: executeBody.extend({ format: z.enum(DATA_FORMATS).default('json') }),
+      body: executionInput.extend({ format: z.enum(DATA_FORMATS).default('json') }),
       exactNumbers: true,
-      checkBeforeReplay: (ctx, { slug = '' }) => readPublished(ctx, slug),
+      checkBeforeReplay: (ctx, { slug = '' }) => readPublishedVisualization(ctx, slug),
       returns: accepted(z.object({ job_id: z.string(), status })),
       fails: [endpointNotFound, tooManyJobs],
     },
@@ -64,7 +64,7 @@ export const dataJobEndpoints = [
       description:
         'For those who may execute its endpoint, while that is active. Otherwise neither the job nor a link to its result is found.',
       returns: ok(jobView),
-      ...declareWaiting(readJobStamps, 'url', 'expires_at'),
+      ...declareWaiting(readJobVersions, 'url', 'expires_at'),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => {
@@ -77,7 +77,7 @@ export const dataJobEndpoints = [
         bytes: job.bytes,
         url: link?.url ?? null,
         error: job.error,
-        expires_at: link && isoTimestamp(link.expiresAt),
+        expires_at: link && formatIsoTimestamp(link.expiresAt),
       };
     },
   ),

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { DATA_FORMATS, type DataFormat } from '../../db/schema/data-jobs.ts';
 import { prepared } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/organization.ts';
-import { resultCell } from '../../kernel/fields.ts';
-import { contentType, MEDIA_TYPES } from '../../kernel/files.ts';
+import { resultCellSchema } from '../../kernel/fields.ts';
+import { getContentType, MEDIA_TYPES } from '../../kernel/files.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { executionFailed } from '../visualizations/failures.ts';
-import { buildTruncationHeader, resultFile } from '../visualizations/service.ts';
+import { buildTruncationHeader, writeResultFile } from '../visualizations/service.ts';
 import { type EndpointResult, executeEndpoint, readEndpointArn } from './execute.ts';
 import { endpointNotFound } from './failures.ts';
 
@@ -24,7 +24,7 @@ const dataQuery = z.object({ format }).catchall(
 const dataView = z
   .object({
     columns: z.array(z.object({ name: z.string(), type: z.enum(COLUMN_TYPES) })),
-    rows: z.array(z.array(resultCell)),
+    rows: z.array(z.array(resultCellSchema)),
     row_count: z.int(),
     truncated: z.boolean().meta({ description: 'The result was cut at 10,000 rows or 10 MiB.' }),
     cached: z.boolean().meta({ description: 'Whether the result comes from the cache.' }),
@@ -33,11 +33,11 @@ const dataView = z
 
 function toResponse(result: EndpointResult, format: DataFormat): Response {
   const { rows, truncated, cached } = result;
-  const body = resultFile({ format }, result, { row_count: rows.length, truncated, cached });
-  return new Response(body, { headers: { 'Content-Type': contentType(format), ...buildTruncationHeader(result) } });
+  const body = writeResultFile({ format }, result, { row_count: rows.length, truncated, cached });
+  return new Response(body, { headers: { 'Content-Type': getContentType(format), ...buildTruncationHeader(result) } });
 }
 
-/** The Data API: published visualizations, for service accounts with a signature or a service token. */
+/** The endpoints of the Data API: published visualizations, for service accounts with a signature or a service token. */
 export const dataEndpoints = [
   endpoint(
     {

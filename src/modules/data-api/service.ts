@@ -4,8 +4,8 @@ import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { getVisualization, namesFormat, requireNotDenied } from '../visualizations/service.ts';
-import { endpointNotFound, endpointSlugTaken, formatTaken } from './failures.ts';
+import { getVisualization, hasFormatParameter, requireNotDenied } from '../visualizations/service.ts';
+import { endpointNotFound, endpointSlugTaken, makeFormatConflictFailure } from './failures.ts';
 import {
   deleteEndpoint as deleteRow,
   insertEndpoint,
@@ -17,15 +17,15 @@ import {
 
 export type { VizApiEndpoint };
 
-/** The fields of an endpoint that people set. */
+/** The fields of an endpoint that users set. */
 export type EndpointInput = Pick<
   VizApiEndpoint,
   'name' | 'slug' | 'description' | 'visualizationId' | 'cacheSeconds' | 'status'
 >;
 
-const SLUG_IS_UNIQUE = { 'viz_api_endpoints.slug': endpointSlugTaken };
+const UNIQUE_SLUG_FAILURES = { 'viz_api_endpoints.slug': endpointSlugTaken };
 
-/** A page of the company's endpoints, newest first. */
+/** Returns a page of the company's endpoints, newest first. */
 export const listEndpoints = (ctx: CompanyContext, part: { page: number; perPage: number; search: string }) => {
   const denied = findDeniedInLists(ctx.actor, 'endpoint');
   return readEndpoints(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
@@ -45,7 +45,7 @@ export async function createEndpoint(ctx: PrincipalContext, input: EndpointInput
   const { companyId } = ctx.actor;
   const record = { ...input, id: ctx.newId(), companyId, version: 1, createdAt: now, updatedAt: now };
   return retryOnConcurrentChange(async () => {
-    const { inserted } = await commit(ctx.db, { inserted: insertEndpoint(ctx.db, record) }, SLUG_IS_UNIQUE);
+    const { inserted } = await commit(ctx.db, { inserted: insertEndpoint(ctx.db, record) }, UNIQUE_SLUG_FAILURES);
     if (inserted.length === 0) await requirePublishable(ctx, input.visualizationId);
     return inserted[0];
   });
@@ -58,12 +58,12 @@ export function changeEndpoint(
   changes: Partial<EndpointInput>,
 ): Promise<VizApiEndpoint> {
   return retryOnConcurrentChange(async () => {
-    const present = await getEndpoint(ctx, id);
-    const next = { ...present, ...changes, updatedAt: ctx.now() };
-    const isActivated = next.status === 'active' && present.status !== 'active';
-    const isPublished = isActivated || next.visualizationId !== present.visualizationId;
-    if (isPublished) await requirePublishable(ctx, next.visualizationId);
-    return (await commit(ctx.db, { updated: updateEndpoint(ctx.db, next) }, SLUG_IS_UNIQUE)).updated[0];
+    const storedEndpoint = await getEndpoint(ctx, id);
+    const next = { ...storedEndpoint, ...changes, updatedAt: ctx.now() };
+    const isActivated = next.status === 'active' && storedEndpoint.status !== 'active';
+    const isNewlyPublished = isActivated || next.visualizationId !== storedEndpoint.visualizationId;
+    if (isNewlyPublished) await requirePublishable(ctx, next.visualizationId);
+    return (await commit(ctx.db, { updated: updateEndpoint(ctx.db, next) }, UNIQUE_SLUG_FAILURES)).updated[0];
   });
 }
 
@@ -75,5 +75,5 @@ export async function deleteEndpoint(ctx: CompanyContext, id: string): Promise<v
 async function requirePublishable(ctx: PrincipalContext, visualizationId: string): Promise<void> {
   requireAction(ctx.actor, 'visualizations:execute', visualizationId);
   requireNotDenied(ctx, [visualizationId]);
-  if (namesFormat(await getVisualization(ctx, visualizationId))) throw formatTaken();
+  if (hasFormatParameter(await getVisualization(ctx, visualizationId))) throw makeFormatConflictFailure();
 }

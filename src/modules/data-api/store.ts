@@ -3,13 +3,13 @@ import type { ControlDb } from '../../db/client.ts';
 import { type ListRequest, readNewest } from '../../db/page.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
-import { byId, exists, insertWhen } from '../../db/statements.ts';
+import { existsSql, insertWhen, matchesId } from '../../db/statements.ts';
 
 export type VizApiEndpoint = typeof vizApiEndpoints.$inferSelect;
 
-/** SQL condition, true while the visualization exists, and none of its parameters is called `format`, as the query's own. */
+/** Returns the SQL condition that the visualization exists and has no parameter `format`, which the query uses itself. */
 const isPublishable = ({ companyId, visualizationId }: VizApiEndpoint): SQL =>
-  exists(visualizations, byId(visualizations, companyId, visualizationId), not(hasFormatParameter));
+  existsSql(visualizations, matchesId(visualizations, companyId, visualizationId), not(hasFormatParameter));
 
 const hasFormatParameter = sql`exists (select 1 from json_each(${visualizations.parameters}) as parameter
   where json_extract(parameter.value, '$.slug') = 'format')`;
@@ -18,38 +18,38 @@ const hasFormatParameter = sql`exists (select 1 from json_each(${visualizations.
 export const insertEndpoint = (db: ControlDb, record: VizApiEndpoint) =>
   insertWhen(db, vizApiEndpoints, record, isPublishable(record)).returning();
 
-/** Changes an endpoint while it is the version that the change was made for, and its visualization can be published. */
+/** Changes an endpoint while its version is the one the change was made for, and its visualization can be published. */
 export const updateEndpoint = (db: ControlDb, next: VizApiEndpoint) => {
   const { id, companyId, version, ...rest } = next;
   return db
     .update(vizApiEndpoints)
     .set({ ...rest, version: version + 1 })
-    .where(and(byId(vizApiEndpoints, companyId, id), eq(vizApiEndpoints.version, version), isPublishable(next)))
+    .where(and(matchesId(vizApiEndpoints, companyId, id), eq(vizApiEndpoints.version, version), isPublishable(next)))
     .returning();
 };
 
 export const deleteEndpoint = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(vizApiEndpoints)
-    .where(byId(vizApiEndpoints, companyId, id))
+    .where(matchesId(vizApiEndpoints, companyId, id))
     .returning({ id: vizApiEndpoints.id });
 
 export const selectEndpoint = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(vizApiEndpoints)
-    .where(byId(vizApiEndpoints, companyId, id));
+    .where(matchesId(vizApiEndpoints, companyId, id));
 
-/** A page of the company's endpoints, newest first. `search` is a lower-case part of the name. */
-export const readEndpoints = (db: ControlDb, companyId: string, wanted: ListRequest) =>
-  readNewest(db, vizApiEndpoints, companyId, wanted);
+/** Reads a page of the company's endpoints, newest first. `search` is a lower-case part of the name. */
+export const readEndpoints = (db: ControlDb, companyId: string, listRequest: ListRequest) =>
+  readNewest(db, vizApiEndpoints, companyId, listRequest);
 
-const isActive = (companyId: string, slug: string) =>
+const isActiveEndpoint = (companyId: string, slug: string) =>
   and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.slug, slug), eq(vizApiEndpoints.status, 'active'));
 
-/** The active endpoint of a slug, and its visualization. */
+/** Selects the active endpoint of a slug, and its visualization. */
 export const selectPublished = (db: ControlDb, companyId: string, slug: string) => ({
-  endpoint: db.select().from(vizApiEndpoints).where(isActive(companyId, slug)),
+  endpoint: db.select().from(vizApiEndpoints).where(isActiveEndpoint(companyId, slug)),
   visualization: db
     .select()
     .from(visualizations)
@@ -58,7 +58,10 @@ export const selectPublished = (db: ControlDb, companyId: string, slug: string) 
         eq(visualizations.companyId, companyId),
         inArray(
           visualizations.id,
-          db.select({ id: vizApiEndpoints.visualizationId }).from(vizApiEndpoints).where(isActive(companyId, slug)),
+          db
+            .select({ id: vizApiEndpoints.visualizationId })
+            .from(vizApiEndpoints)
+            .where(isActiveEndpoint(companyId, slug)),
         ),
       ),
     ),

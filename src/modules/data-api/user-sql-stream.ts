@@ -3,24 +3,23 @@ import type { CompiledSql } from '../../sql-templates/compiled.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { resultTooLarge } from '../../tenant-sql/failures.ts';
 import { listNamesToCheck, noteExecution, type UserSqlResult, UserSqlRun } from '../../tenant-sql/user-sql.ts';
-import { makeFetchSteps, makeOpeningSteps, type Steps } from '../../tenant-sql/user-sql-steps.ts';
+import { makeFetchSteps, makeOpeningSteps, type UserSqlSteps } from '../../tenant-sql/user-sql-steps.ts';
 
-/** The number of rows in the first batch; the size of these decides on the number in the next one. */
+/** The number of rows in the first batch; the bytes of each batch decide the number of rows in the next. */
 const INITIAL_BATCH_ROWS = 100;
 /** The maximum number of rows of a batch. */
 export const MAX_ROWS = 10_000;
-/** The approximate number of bytes that a batch should have, and the maximum. Two batches are held in memory at once. */
+/** The target number of bytes per batch, and the maximum. Two batches are held in memory at once. */
 const BATCH_BYTES = 1024 * 1024;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
 export type UserSqlBatch = Pick<UserSqlResult, 'columns' | 'rows'>;
 
 /**
- * Runs user SQL as `runUserSql` does, and yields its rows batch by batch, as of one moment, in memory that does not depend on
- * their number. While a batch is processed, the next one is fetched. The first batch may be empty.
- * @param sql opened with the read-only login and used for nothing else; to be closed afterwards, which ends the transaction
- * @param limits `batchRows` are the most rows of a batch
- * @throws resultTooLarge where a batch has too many bytes: with fewer `batchRows` it may fit
+ * Runs user SQL as `runUserSql` does, and yields its rows batch by batch, from one snapshot, in memory that does not depend on
+ * their number. While a batch is processed, the next one is fetched. The first batch may be empty. @param sql opened with the
+ * read-only login and used for nothing else; to be closed afterwards, which ends the transaction @param limits `batchRows` is the
+ * maximum number of rows of a batch @throws resultTooLarge where a batch has too many bytes: with fewer `batchRows` it may fit
  */
 export async function* streamUserSql(
   sql: TenantSql,
@@ -31,9 +30,9 @@ export async function* streamUserSql(
   if (names instanceof Failure) throw names;
   const client = await sql.connect();
   const endsAt = performance.now() + milliseconds;
-  const fetchRows = (rows: number, before: Steps = []) => {
+  const fetchRows = (rows: number, firstSteps: UserSqlSteps = []) => {
     const limits = { rows, bytes: MAX_BATCH_BYTES, milliseconds, endsAt };
-    const run = new UserSqlRun([...before, ...makeFetchSteps(rows)], limits, () => sql.drop());
+    const run = new UserSqlRun([...firstSteps, ...makeFetchSteps(rows)], limits, () => sql.drop());
     run.join(client, []);
     client.query(run);
     // Whoever stops reading leaves the batch that is under way behind.
@@ -54,6 +53,6 @@ export async function* streamUserSql(
   }
 }
 
-/** The number of rows to fetch after a batch of `rows` rows with `bytes` bytes; at most four times as many. */
+/** Returns the number of rows to fetch after a batch of `rows` rows with `bytes` bytes; at most four times as many. */
 const computeNextRows = (rows: number, bytes: number): number =>
   Math.max(1, Math.min(rows * 4, Math.floor((BATCH_BYTES * rows) / Math.max(1, bytes))));

@@ -4,51 +4,50 @@ import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 
 /**
- * The number of dead letters on a page, and the number of sent ones after which a scheduled run stops; the maximum number of
+ * The number of dead letters on a page, and the number of resent letters after which a scheduled run stops; the maximum number of
  * pages that it reads.
  */
 const MAX_SENT_PER_RUN = 100;
 const MAX_PAGES_PER_RUN = 10;
 
-/** The time for which a letter is shown after it was sent again. */
+/** The time for which a letter is kept after it was resent. */
 const SENT_RETENTION_MS = 30 * DAY_MS;
 
 /**
- * The folders of dead letters, each stored as `{queue}/{time}-{id}.json`: `dead` for all that failed; `wanted` for copies of
- * those to send again, made by `npm run dead-letters -- replay`; `sent` for those that were sent again.
+ * The folders of dead letters, each stored as `{queue}/{time}-{id}.json`: `dead` for all failed messages; `wanted` for copies of
+ * those to send again, made by `npm run dead-letters -- replay`; `sent` for those that were resent.
  */
 const LETTER_FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;
 
 /** A message that its consumer gave up on. */
 export interface DeadLetter {
-  /** The message's own id. */
+  /** The id of the message. */
   id: string;
-  /** The queue it came from, without the suffix of its dead letters. */
+  /** The queue it came from, without the suffix of the dead letter queue. */
   queue: string;
   body: unknown;
   attempts: number;
-  /** When the message was sent and when it died (ms). */
+  /** When the message was sent and when its delivery was given up (ms). */
   sentAt: number;
   diedAt: number;
 }
 
-/** Sends a message to the queue of that name. */
-export type Resend = (queue: string, body: unknown) => Promise<void>;
+/** Sends a message to the queue with this name. */
+export type ResendMessage = (queue: string, body: unknown) => Promise<void>;
 
 /** Stores messages that no consumer could handle. A repeated message is stored once, as its key is derived from the message. */
 export async function storeDeadLetters(files: R2Bucket, letters: readonly DeadLetter[]): Promise<void> {
   for (const letter of letters) {
-    const place = `${letter.queue}/${letter.sentAt}-${letter.id}.json`;
-    await files.put(LETTER_FOLDERS.dead + place, JSON.stringify(letter), { onlyIf: { etagDoesNotMatch: '*' } });
+    const letterPath = `${letter.queue}/${letter.sentAt}-${letter.id}.json`;
+    await files.put(LETTER_FOLDERS.dead + letterPath, JSON.stringify(letter), { onlyIf: { etagDoesNotMatch: '*' } });
   }
 }
 
 /**
- * Sends the letters again whose replay was asked for. If it breaks off in between, one may be sent twice, which every
- * consumer expects. Letters that cannot be sent hold up none of the others.
- * @returns how many were sent
+ * Resends the letters whose replay was requested. If it is interrupted, a letter may be sent twice, which every consumer expects.
+ * Letters that cannot be sent do not block the others. @returns how many were sent
  */
-export async function replayDeadLetters(ctx: Context, resend: Resend): Promise<number> {
+export async function replayDeadLetters(ctx: Context, resend: ResendMessage): Promise<number> {
   let sent = 0;
   let cursor: string | undefined;
   for (let pages = 0; pages < MAX_PAGES_PER_RUN && sent < MAX_SENT_PER_RUN; pages += 1) {
@@ -60,11 +59,11 @@ export async function replayDeadLetters(ctx: Context, resend: Resend): Promise<n
   return sent;
 }
 
-async function resendLetter(ctx: Context, key: string, resend: Resend): Promise<boolean> {
+async function resendLetter(ctx: Context, key: string, resend: ResendMessage): Promise<boolean> {
   try {
-    const found = await ctx.files.get(key);
-    if (!found) return false;
-    const letter = await found.json<DeadLetter>();
+    const storedLetter = await ctx.files.get(key);
+    if (!storedLetter) return false;
+    const letter = await storedLetter.json<DeadLetter>();
     await resend(letter.queue, letter.body);
     const text = JSON.stringify({ ...letter, replayedAt: ctx.now() });
     await ctx.files.put(key.replace(LETTER_FOLDERS.wanted, LETTER_FOLDERS.sent), text);
@@ -76,15 +75,15 @@ async function resendLetter(ctx: Context, key: string, resend: Resend): Promise<
   }
 }
 
-/** Deletes dead letters that were sent again long ago. Those that were not sent again stay. */
+/** Deletes dead letters that were resent longer ago than the retention. Letters that were not resent stay. */
 export async function purgeDeadLetters(ctx: Context): Promise<void> {
   let cursor: string | undefined;
   do {
     const page = await ctx.files.list({ prefix: LETTER_FOLDERS.sent, cursor });
-    const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SENT_RETENTION_MS);
+    const expiredLetters = page.objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SENT_RETENTION_MS);
     await deleteObjects(
       ctx.files,
-      old.map(({ key }) => key),
+      expiredLetters.map(({ key }) => key),
     );
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);

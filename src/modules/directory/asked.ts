@@ -3,14 +3,14 @@ import { invalidSyntax, invalidValue } from './failures.ts';
 import { MAX_RESULTS } from './schemas.ts';
 import type { Search } from './service.ts';
 
-/** The attributes of resources that a request asks for; names as sent. */
-export interface WantedAttributes {
+/** The attributes that a request asks for or excludes; names as sent. */
+export interface RequestedAttributes {
   attributes?: string;
   excludedAttributes?: string;
 }
 
-/** The parameters of a list, from its query or the body of a `.search`. */
-export interface ListParameters extends WantedAttributes {
+/** The parameters of a list, from the query string or the body of a `.search`. */
+export interface ListParameters extends RequestedAttributes {
   filter?: string;
   startIndex?: string | number;
   count?: string | number;
@@ -18,16 +18,16 @@ export interface ListParameters extends WantedAttributes {
   sortOrder?: string;
 }
 
-/** The number of resources on a page when none is asked for. */
+/** The default number of resources on a page. */
 const DEFAULT_COUNT = 100;
 const ATTRIBUTE_LIMITS = { names: 100, characters: 8_000 };
 
-/** Reads the parameters of a list. Too large a page is cut, not refused. @throws invalidValue for a number that is not whole */
-export const toSearch = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: ListParameters): Search => {
+/** Parses the parameters of a list. Too large a page is cut, not refused. @throws invalidValue for a number that is not whole */
+export const parseSearch = ({ filter, startIndex, count, sortBy, sortOrder = 'ascending' }: ListParameters): Search => {
   if (!/^(ascending|descending)$/i.test(sortOrder)) throw invalidValue('sortOrder must be ascending or descending.');
   return {
-    startIndex: Math.max(1, wholeNumber('startIndex', startIndex, 1)),
-    count: Math.min(MAX_RESULTS, Math.max(0, wholeNumber('count', count, DEFAULT_COUNT))),
+    startIndex: Math.max(1, parseWholeNumber('startIndex', startIndex, 1)),
+    count: Math.min(MAX_RESULTS, Math.max(0, parseWholeNumber('count', count, DEFAULT_COUNT))),
     descending: sortOrder.toLowerCase() === 'descending',
     ...(filter !== undefined && { filter }),
     ...(sortBy !== undefined && sortBy !== '' && { sortBy }),
@@ -36,8 +36,8 @@ export const toSearch = ({ filter, startIndex, count, sortBy, sortOrder = 'ascen
 
 const MAX_NUMBER = 1_000_000_000;
 
-function wholeNumber(name: string, value: string | number | undefined, standard: number): number {
-  if (value === undefined || value === '') return standard;
+function parseWholeNumber(name: string, value: string | number | undefined, defaultNumber: number): number {
+  if (value === undefined || value === '') return defaultNumber;
   if (!/^-?\d{1,15}$/.test(String(value))) throw invalidValue(`${name} must be a whole number.`);
   return Math.min(MAX_NUMBER, Number(value));
 }
@@ -45,20 +45,20 @@ function wholeNumber(name: string, value: string | number | undefined, standard:
 /** Reads the body of a `.search`. @throws invalidSyntax, invalidValue */
 export function readListParameters(body: unknown): ListParameters {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
-  const sent = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
+  const sentValues = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
   const text = (name: string): string | undefined => {
-    const value = sent.get(name.toLowerCase()) ?? undefined;
+    const value = sentValues.get(name.toLowerCase()) ?? undefined;
     if (value !== undefined && (typeof value !== 'string' || value.length > ATTRIBUTE_LIMITS.characters))
       throw invalidValue(`${name} must be a text of at most ${ATTRIBUTE_LIMITS.characters} characters.`);
     return value;
   };
-  const number = (name: string): number | undefined => {
-    const value = sent.get(name.toLowerCase()) ?? undefined;
+  const readNumber = (name: string): number | undefined => {
+    const value = sentValues.get(name.toLowerCase()) ?? undefined;
     if (value !== undefined && typeof value !== 'number') throw invalidValue(`${name} must be a whole number.`);
     return value;
   };
   const names = (name: string): string | undefined => {
-    const value = sent.get(name.toLowerCase()) ?? undefined;
+    const value = sentValues.get(name.toLowerCase()) ?? undefined;
     if (!Array.isArray(value)) return text(name);
     if (
       value.length > ATTRIBUTE_LIMITS.names ||
@@ -69,8 +69,8 @@ export function readListParameters(body: unknown): ListParameters {
   };
   return {
     filter: text('filter'),
-    startIndex: number('startIndex'),
-    count: number('count'),
+    startIndex: readNumber('startIndex'),
+    count: readNumber('count'),
     sortBy: text('sortBy'),
     sortOrder: text('sortOrder'),
     attributes: names('attributes'),
@@ -78,11 +78,11 @@ export function readListParameters(body: unknown): ListParameters {
   };
 }
 
-/** Attributes that are always answered, even if excluded. */
-const ALWAYS_RETURNED = ['id', 'schemas'];
+/** Attributes that are always returned, even if excluded. */
+const ALWAYS_RETURNED_ATTRIBUTES = ['id', 'schemas'];
 
-/** The names in a list of attributes, without schemas, in lower case: `name.formatted`. */
-const parseNames = (text = ''): Set<string> =>
+/** Returns the names in a list of attributes, without schemas, in lower case: `name.formatted`. */
+const parseAttributeNames = (text = ''): Set<string> =>
   new Set(
     text
       .split(',')
@@ -96,28 +96,28 @@ const parseNames = (text = ''): Set<string> =>
       .filter((name) => name !== ''),
   );
 
-/** Whether an answer to this request has an attribute. */
-export function isWanted({ attributes, excludedAttributes }: WantedAttributes, name: string): boolean {
-  const [only, without] = [parseNames(attributes), parseNames(excludedAttributes)];
+/** Tells whether the response to this request includes an attribute. */
+export function isAttributeRequested({ attributes, excludedAttributes }: RequestedAttributes, name: string): boolean {
+  const [only, without] = [parseAttributeNames(attributes), parseAttributeNames(excludedAttributes)];
   return (only.size === 0 || [...only].some((each) => each.split('.')[0] === name)) && !without.has(name);
 }
 
-/** A resource with only the attributes that the request asks for. */
+/** Returns a resource with only the attributes that the request asks for. */
 export function selectAttributes<R extends object>(
   resource: R,
-  { attributes, excludedAttributes }: WantedAttributes,
+  { attributes, excludedAttributes }: RequestedAttributes,
 ): R {
-  const [only, without] = [parseNames(attributes), parseNames(excludedAttributes)];
+  const [only, without] = [parseAttributeNames(attributes), parseAttributeNames(excludedAttributes)];
   if (only.size + without.size === 0) return resource;
-  const isShown = (path: string, parent?: string): boolean =>
+  const isPathRequested = (path: string, parent?: string): boolean =>
     (only.size === 0 || only.has(path) || (parent !== undefined && only.has(parent))) && !without.has(path);
-  const shown = Object.entries(resource).flatMap(([name, value]) => {
+  const selectedEntries = Object.entries(resource).flatMap(([name, value]) => {
     const key = name.toLowerCase();
-    if (ALWAYS_RETURNED.includes(key)) return [[name, value] as const];
+    if (ALWAYS_RETURNED_ATTRIBUTES.includes(key)) return [[name, value] as const];
     const parts = (each: object) =>
-      Object.entries(each).filter(([part]) => isShown(`${key}.${part.toLowerCase()}`, key));
-    const isInPart = [...only].some((each) => each.startsWith(`${key}.`));
-    if (!isShown(key) && !(isInPart && !without.has(key))) return [];
+      Object.entries(each).filter(([part]) => isPathRequested(`${key}.${part.toLowerCase()}`, key));
+    const hasRequestedPart = [...only].some((each) => each.startsWith(`${key}.`));
+    if (!isPathRequested(key) && !(hasRequestedPart && !without.has(key))) return [];
     if (!isRecord(value) && !Array.isArray(value)) return [[name, value] as const];
     const left = [value]
       .flat()
@@ -128,5 +128,5 @@ export function selectAttributes<R extends object>(
     if (left.length === 0 && !(Array.isArray(value) && value.length === 0)) return [];
     return [[name, Array.isArray(value) ? left : left[0]] as const];
   });
-  return Object.fromEntries(shown) as R;
+  return Object.fromEntries(selectedEntries) as R;
 }

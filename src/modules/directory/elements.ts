@@ -1,10 +1,10 @@
 import { invalidFilter } from './failures.ts';
 import type { Comparison, Filter, Value } from './grammar.ts';
 
-/** An element of an attribute with several values, by the names of its parts. */
+/** An element of a multi-valued attribute, by the names of its sub-attributes. */
 type Element = Readonly<Record<string, Value>>;
 
-/** Whether an element matches the filter of a value path. The case of texts does not matter. @throws invalidFilter */
+/** Tells whether an element matches the filter of a value path, ignoring the case of texts. @throws invalidFilter */
 export function matchesFilter(filter: Filter, element: Element): boolean {
   switch (filter.op) {
     case 'and':
@@ -18,7 +18,7 @@ export function matchesFilter(filter: Filter, element: Element): boolean {
     case 'pr':
       return !['', null].includes(getPart(element, filter.path.name) as string | null);
     default:
-      return compare(getPart(element, filter.path.name), filter.op, toLowerText(filter.value));
+      return compareValues(getPart(element, filter.path.name), filter.op, toLowerText(filter.value));
   }
 }
 
@@ -27,24 +27,24 @@ const getPart = (element: Element, name: string): Value =>
 
 const toLowerText = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
 
-function compare(own: Value, op: Comparison, wanted: Value): boolean {
-  if (op === 'eq') return own === wanted;
-  if (op === 'ne') return own !== wanted;
-  if (typeof own !== 'string' || typeof wanted !== 'string') return false;
+function compareValues(elementValue: Value, op: Comparison, filterValue: Value): boolean {
+  if (op === 'eq') return elementValue === filterValue;
+  if (op === 'ne') return elementValue !== filterValue;
+  if (typeof elementValue !== 'string' || typeof filterValue !== 'string') return false;
   switch (op) {
     case 'co':
-      return own.includes(wanted);
+      return elementValue.includes(filterValue);
     case 'sw':
-      return own.startsWith(wanted);
+      return elementValue.startsWith(filterValue);
     case 'ew':
-      return own.endsWith(wanted);
+      return elementValue.endsWith(filterValue);
     case 'gt':
-      return own > wanted;
+      return elementValue > filterValue;
     case 'ge':
-      return own >= wanted;
+      return elementValue >= filterValue;
     case 'lt':
-      return own < wanted;
+      return elementValue < filterValue;
     case 'le':
-      return own <= wanted;
+      return elementValue <= filterValue;
   }
 }

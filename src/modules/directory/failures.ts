@@ -1,11 +1,11 @@
-import { defineFailure, type FailureDetail, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound, type FailureDetail } from '../../kernel/failure.ts';
 import { shorten } from '../../kernel/text.ts';
 
 const MAX_ECHOED_CHARACTERS = 300;
 
 const describeProblem =
-  (about: string) =>
-  (problem: string): FailureDetail => ({ message: `The ${about} ${shorten(problem, MAX_ECHOED_CHARACTERS)}.` });
+  (subject: string) =>
+  (problem: string): FailureDetail => ({ message: `The ${subject} ${shorten(problem, MAX_ECHOED_CHARACTERS)}.` });
 
 /** @param problem a sentence without its subject: `lacks an operator` */
 export const invalidFilter = defineFailure('directory.invalid_filter', 'malformed', {
@@ -20,7 +20,7 @@ export const invalidPath = defineFailure('directory.invalid_path', 'malformed', 
   directory: 'invalidPath',
 });
 
-export const noTarget = defineFailure('directory.no_target', 'malformed', {
+export const targetNotFound = defineFailure('directory.no_target', 'malformed', {
   message: 'An operation has a path that leads to nothing, or none where it needs one.',
   directory: 'noTarget',
 });
@@ -37,21 +37,21 @@ export const invalidValue = defineFailure('directory.invalid_value', 'malformed'
   directory: 'invalidValue',
 });
 
-export const readOnly = defineFailure('directory.read_only', 'malformed', {
+export const readOnlyAttribute = defineFailure('directory.read_only', 'malformed', {
   message: 'This attribute cannot be changed.',
   detail: (name: string): FailureDetail => ({ message: `${shorten(name, MAX_ECHOED_CHARACTERS)} cannot be changed.` }),
   directory: 'mutability',
 });
 
-export const resourceTypeNotFound = notFound('resource_type');
-export const schemaNotFound = notFound('schema');
+export const resourceTypeNotFound = defineNotFound('resource_type');
+export const schemaNotFound = defineNotFound('schema');
 
 export const globalGroupReadOnly = defineFailure('directory.global_group', 'forbidden', {
   message: 'A group that every company is born with cannot be changed by a directory.',
   directory: 'mutability',
 });
 
-export const notFiltered = defineFailure('directory.not_filtered', 'forbidden', {
+export const filterNotSupported = defineFailure('directory.not_filtered', 'forbidden', {
   message: 'What SCIM can do here cannot be filtered.',
   detail: { field: 'filter', reason: 'not_filtered' },
 });

@@ -4,10 +4,10 @@ const text = { type: 'string', maxLength: 8000 } as const;
 const BOOLEAN_OR_TEXT_SCHEMA = { type: ['boolean', 'string'], maxLength: 5 } as const;
 
 /**
- * The schema of a body that is read attribute by attribute, in any case of their names; unknown attributes may be anything.
- * @param properties the attributes that are read, for the description
+ * Returns the schema of a body that is read attribute by attribute, ignoring the case of their names; unknown attributes may have
+ * any value. @param properties the attributes that are read, for the description
  */
-const describeBody = (description: string, properties: Readonly<Record<string, unknown>>) =>
+const makeBodySchema = (description: string, properties: Readonly<Record<string, unknown>>) =>
   z.unknown().meta({ type: 'object', additionalProperties: true, description, properties });
 
 const name = {
@@ -22,7 +22,7 @@ const members = {
 };
 const schemas = { type: 'array', maxItems: 100, items: text };
 
-export const userBody = describeBody('A user of RFC 7643; what is not named here is taken and not kept.', {
+export const userBody = makeBodySchema('A user of RFC 7643; what is not named here is taken and not kept.', {
   schemas,
   userName: text,
   displayName: text,
@@ -31,14 +31,14 @@ export const userBody = describeBody('A user of RFC 7643; what is not named here
   externalId: text,
 });
 
-export const groupBody = describeBody('A group of RFC 7643.', {
+export const groupBody = makeBodySchema('A group of RFC 7643.', {
   schemas,
   displayName: text,
   externalId: text,
   members,
 });
 
-export const patchBody = describeBody('A PatchOp of RFC 7644.', {
+export const patchBody = makeBodySchema('A PatchOp of RFC 7644.', {
   schemas,
   Operations: {
     type: 'array',
@@ -52,7 +52,7 @@ export const patchBody = describeBody('A PatchOp of RFC 7644.', {
   },
 });
 
-export const searchBody = describeBody('A SearchRequest of RFC 7644.', {
+export const searchBody = makeBodySchema('A SearchRequest of RFC 7644.', {
   schemas,
   filter: text,
   startIndex: { type: 'integer' },
@@ -68,10 +68,10 @@ const attributes = z.string().optional().meta({
 });
 const excludedAttributes = z.string().optional().meta({ description: 'Attributes to leave out, separated by commas.' });
 
-/** The query of an endpoint that answers one resource. */
+/** The query of an endpoint that returns one resource. */
 export const resourceQuery = z.object({ attributes, excludedAttributes });
 
-const integer = (description: string) =>
+const integerParameter = (description: string) =>
   z
     .string()
     .optional()
@@ -82,22 +82,25 @@ const integer = (description: string) =>
       },
     });
 
-const ignored = z.string().optional().meta({ description: 'Ignored.' });
+const ignoredParameter = z.string().optional().meta({ description: 'Ignored.' });
 
-/** The query of a list of what SCIM can do here: RFC 7644, section 4, lets clients page and sort in vain, but not filter. */
+/**
+ * The query of a SCIM discovery list: RFC 7644, section 4, lets clients send paging and sorting, which are ignored, but no
+ * filter.
+ */
 export const discoveryQuery = z.object({
   filter: z.string().optional().meta({ description: 'Refused.' }),
-  startIndex: ignored,
-  count: ignored,
-  sortBy: ignored,
-  sortOrder: ignored,
+  startIndex: ignoredParameter,
+  count: ignoredParameter,
+  sortBy: ignoredParameter,
+  sortOrder: ignoredParameter,
 });
 
 /** The query of a list. */
 export const listQuery = resourceQuery.extend({
   filter: z.string().optional().meta({ description: 'A filter of RFC 7644: `userName eq "ana@example.com"`.' }),
-  startIndex: integer('The first resource of the page, counted from 1.'),
-  count: integer('The most resources on the page: 100 when not sent, 1000 at most.'),
+  startIndex: integerParameter('The first resource of the page, counted from 1.'),
+  count: integerParameter('The most resources on the page: 100 when not sent, 1000 at most.'),
   sortBy: z.string().optional().meta({
     description:
       'Of users `userName`, of groups `displayName`, of both `displayName`, `meta.created` or `meta.lastModified`.',

@@ -1,10 +1,10 @@
 import { and, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
-import { joinDefaultAccount } from '../../access/sources.ts';
+import { DEFAULT_ACCOUNT_JOIN } from '../../access/sources.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
-import { equalsInAnyCase, foldCase, ignoreCase } from '../../db/search.ts';
+import { foldCase, makeEqualsSql, makeNocaseSql } from '../../db/search.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import { CHANGED_WITH_MEMBERS_AT } from '../groups/service.ts';
 import { invalidFilter } from './failures.ts';
@@ -17,22 +17,22 @@ export interface HiddenRecords {
   groups: Denials;
 }
 
-/** An attribute with one value, as SQL. Texts are compared in any case, except `exact` ones. */
+/** A single-valued attribute as SQL. Texts are compared ignoring case, except `exact` ones. */
 interface SimpleAttribute {
   type: 'text' | 'exact' | 'email' | 'yes-or-no' | 'time';
   is: SQLWrapper;
 }
 
-/** An attribute with parts; a comparison with the attribute itself is one with its `value`. */
+/** A complex attribute with sub-attributes; a comparison with the attribute itself compares its `value`. */
 interface ComplexAttribute {
   parts: Readonly<Record<string, SimpleAttribute>>;
-  /** A condition for records with an element that meets `condition`; `condition` itself where there is exactly one element. */
+  /** Returns the condition that an element meets `condition`; `condition` itself where there is exactly one element. */
   some(condition: SQL): SQL;
 }
 
 type Attribute = SimpleAttribute | ComplexAttribute;
 
-/** A constant in the text of the statement, not a parameter: D1 takes 100 parameters. */
+/** Makes an attribute of a constant in the statement's text, not a parameter: D1 allows 100 parameters. */
 const makeConstant = (text: string): SimpleAttribute => ({ type: 'text', is: sql.raw(`'${text}'`) });
 const NULL_ATTRIBUTE: SimpleAttribute = { type: 'text', is: sql`null` };
 
@@ -45,7 +45,7 @@ const getMetaAttributes = (kind: ResourceKind, createdAt: SQLWrapper, changedAt:
   some: (condition) => condition,
 });
 
-/** The attributes that are kept, by their names in lower case. Others count as empty. */
+/** Returns the attributes that are stored, by their names in lower case. Others count as empty. */
 function getStoredAttributes(
   kind: ResourceKind,
   { users: hiddenUsers, groups: hiddenGroups }: HiddenRecords,
@@ -73,7 +73,7 @@ function getStoredAttributes(
           type: makeConstant('direct'),
         },
         some: (condition: SQL) => sql`exists (select 1 from ${groups} as membership where membership.id in (
-          select ${groupBindings.groupId} from ${groupBindings} ${joinDefaultAccount} where ${groupBindings.principalType} = 'user'
+          select ${groupBindings.groupId} from ${groupBindings} ${DEFAULT_ACCOUNT_JOIN} where ${groupBindings.principalType} = 'user'
           and ${groupBindings.principalId} = ${users.id} and ${groupBindings.companyId} = ${users.companyId})
           and ${and(sql`membership.deleted_at is null`, isNotDenied(sql`membership.id`, hiddenGroups), condition)})`,
       },
@@ -92,7 +92,7 @@ function getStoredAttributes(
         type: makeConstant('User'),
       },
       some: (condition: SQL) => sql`exists (select 1 from ${users} as member where member.id in (
-        select ${groupBindings.principalId} from ${groupBindings} ${joinDefaultAccount} where ${groupBindings.principalType} = 'user'
+        select ${groupBindings.principalId} from ${groupBindings} ${DEFAULT_ACCOUNT_JOIN} where ${groupBindings.principalType} = 'user'
         and ${groupBindings.groupId} = ${groups.id} and ${groupBindings.companyId} = ${groups.companyId})
         and ${and(sql`member.deleted_at is null`, isNotDenied(sql`member.id`, hiddenUsers), condition)})`,
     },
@@ -100,103 +100,98 @@ function getStoredAttributes(
 }
 
 /**
- * The SQL condition of a filter: true or false, and never null.
- * @param anyKind whether records of both kinds are searched: an attribute that a kind does not have is empty there
- * @throws invalidFilter
+ * Returns the SQL condition of a filter: true or false, and never null. @param isAnyKind whether records of both kinds are
+ * searched: an attribute that a kind does not have is empty there @throws invalidFilter
  */
-export function compileFilter(filter: Filter, kind: ResourceKind, hidden: HiddenRecords, anyKind = false): SQL {
-  const kept = getStoredAttributes(kind, hidden);
+export function compileFilter(filter: Filter, kind: ResourceKind, hidden: HiddenRecords, isAnyKind = false): SQL {
+  const storedAttributes = getStoredAttributes(kind, hidden);
 
   const findAttribute = ({ name, ...path }: AttributePath): Attribute => {
     const key = name.toLowerCase();
-    if (isInSchema(path.schema, kind) && Object.hasOwn(kept, key)) return kept[key] as Attribute;
-    if (anyKind || isUnstoredAttribute(kind, path.schema, key)) return NULL_ATTRIBUTE;
+    if (isInSchema(path.schema, kind) && Object.hasOwn(storedAttributes, key))
+      return storedAttributes[key] as Attribute;
+    if (isAnyKind || isUnstoredAttribute(kind, path.schema, key)) return NULL_ATTRIBUTE;
     throw invalidFilter(`names ${printAttribute({ name, ...path })}, which is no attribute of a ${kind}`);
   };
 
-  /** @param within the attribute whose value path the comparison stands in */
-  const compare = (
+  /** @param within the complex attribute whose value path contains the comparison */
+  const makeComparison = (
     path: AttributePath,
     within: ComplexAttribute | undefined,
     of: (single: SimpleAttribute) => SQL,
   ): SQL => {
-    if (within) return of(findPart(within, path.name));
+    if (within) return of(findSubAttribute(within, path.name));
     const attribute = findAttribute(path);
     if (!('parts' in attribute)) return of(path.sub === undefined ? attribute : NULL_ATTRIBUTE);
-    return attribute.some(of(findPart(attribute, path.sub ?? 'value')));
+    return attribute.some(of(findSubAttribute(attribute, path.sub ?? 'value')));
   };
 
-  const mostLetters = 'of' in filter || 'parts' in findAttribute(filter.path) ? MAX_LETTERS : undefined;
-  const condition = (each: Filter, within?: ComplexAttribute): SQL => {
+  const maxLetters = 'of' in filter || 'parts' in findAttribute(filter.path) ? MAX_FOLDED_LETTERS : undefined;
+  const makeCondition = (each: Filter, within?: ComplexAttribute): SQL => {
     switch (each.op) {
       case 'and':
       case 'or': {
-        const all = each.of.map((one) => condition(one, within));
-        return (each.op === 'and' ? and(...all) : or(...all)) as SQL;
+        const conditions = each.of.map((one) => makeCondition(one, within));
+        return (each.op === 'and' ? and(...conditions) : or(...conditions)) as SQL;
       }
       case 'not':
-        return sql`not (${condition(each.of, within)})`;
+        return sql`not (${makeCondition(each.of, within)})`;
       case 'has': {
         const attribute = findAttribute(each.path);
-        return 'parts' in attribute ? attribute.some(condition(each.of, attribute)) : sql`0`;
+        return 'parts' in attribute ? attribute.some(makeCondition(each.of, attribute)) : sql`0`;
       }
       case 'pr':
-        return isComplexItself(each.path, within)
+        return isComplexAttribute(each.path, within)
           ? (findAttribute(each.path) as ComplexAttribute).some(sql`1`)
-          : compare(each.path, within, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
+          : makeComparison(each.path, within, ({ is }) => sql`(${is} is not null and ${is} <> '')`);
       default:
-        return compare(each.path, within, (single) => compareSql(single, each.op, each.value, mostLetters));
+        return makeComparison(each.path, within, (single) => compareSql(single, each.op, each.value, maxLetters));
     }
   };
-  const isComplexItself = (path: AttributePath, within?: ComplexAttribute): boolean =>
+  const isComplexAttribute = (path: AttributePath, within?: ComplexAttribute): boolean =>
     within === undefined && path.sub === undefined && 'parts' in findAttribute(path);
-  const whole = condition(filter);
-  if (new SQLiteAsyncDialect().sqlToQuery(whole).params.length > MAX_PARAMETERS)
+  const fullCondition = makeCondition(filter);
+  if (new SQLiteAsyncDialect().sqlToQuery(fullCondition).params.length > MAX_CONDITION_PARAMETERS)
     throw invalidFilter('compares too many values of groups or members');
-  return whole;
+  return fullCondition;
 }
 
 /** The maximum number of parameters of a condition: a list uses it three times, and has parameters of its own; D1 takes 100. */
-const MAX_PARAMETERS = 24;
+const MAX_CONDITION_PARAMETERS = 24;
 
-const findPart = ({ parts }: ComplexAttribute, name: string): SimpleAttribute => {
+const findSubAttribute = ({ parts }: ComplexAttribute, name: string): SimpleAttribute => {
   const key = name.toLowerCase();
   return Object.hasOwn(parts, key) ? (parts[key] as SimpleAttribute) : NULL_ATTRIBUTE;
 };
 
 const ORDER_OPERATORS = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=` } as const;
 
-function compareSql({ type, is }: SimpleAttribute, op: Comparison, value: Value, mostLetters?: number): SQL {
+function compareSql({ type, is }: SimpleAttribute, op: Comparison, value: Value, maxLetters?: number): SQL {
   if (value === null) return compareNullSql(is, op);
-  const wanted = toStoredValue(type, value);
-  if (op === 'ne') return sql`not ${compareSql({ type, is }, 'eq', value, mostLetters)}`;
+  const storedValue = toStoredValue(type, value);
+  if (op === 'ne') return sql`not ${compareSql({ type, is }, 'eq', value, maxLetters)}`;
   if (op === 'eq') {
-    const isEqual = type === 'text' ? equalsInAnyCase(is, String(wanted), mostLetters) : sql`${is} = ${wanted}`;
+    const isEqual = type === 'text' ? makeEqualsSql(is, String(storedValue), maxLetters) : sql`${is} = ${storedValue}`;
     return sql`(${is} is not null and ${isEqual})`;
   }
   if (op in ORDER_OPERATORS) {
     if (type === 'yes-or-no') throw invalidFilter(`orders true and false by ${op}`);
-    const folded = type === 'text' ? ignoreCase(is) : is;
-    return sql`(${is} is not null and ${folded} ${ORDER_OPERATORS[op as keyof typeof ORDER_OPERATORS]} ${wanted})`;
+    const foldedSql = type === 'text' ? makeNocaseSql(is) : is;
+    return sql`(${is} is not null and ${foldedSql} ${ORDER_OPERATORS[op as keyof typeof ORDER_OPERATORS]} ${storedValue})`;
   }
-  if (typeof wanted !== 'string') throw invalidFilter(`looks for a part of what is no text by ${op}`);
-  return sql`(${is} is not null and ${comparePartSql(op as 'co' | 'sw' | 'ew', { type, is }, wanted, mostLetters)})`;
+  if (typeof storedValue !== 'string') throw invalidFilter(`looks for a part of what is no text by ${op}`);
+  return sql`(${is} is not null and ${comparePartSql(op as 'co' | 'sw' | 'ew', { type, is }, storedValue, maxLetters)})`;
 }
 
 /**
- * The maximum number of letters beyond ASCII whose case is ignored in a comparison that is not the whole filter, or is with parts of
- * an attribute: the database limits the depth of a statement.
+ * The maximum number of letters beyond ASCII whose case is ignored in a comparison that is not the whole filter, or compares
+ * sub-attributes: the database limits the depth of a statement.
  */
-const MAX_LETTERS = 10;
+const MAX_FOLDED_LETTERS = 10;
 
-function comparePartSql(
-  op: 'co' | 'sw' | 'ew',
-  { type, is }: SimpleAttribute,
-  part: string,
-  mostLetters?: number,
-): SQL {
+function comparePartSql(op: 'co' | 'sw' | 'ew', { type, is }: SimpleAttribute, part: string, maxLetters?: number): SQL {
   const { wanted, lower } =
-    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : foldCase(part, mostLetters);
+    type === 'exact' ? { wanted: part, lower: (text: SQLWrapper) => text } : foldCase(part, maxLetters);
   if (op === 'co') return sql`instr(${lower(is)}, ${wanted}) > 0`;
   const length = [...wanted].length;
   if (length === 0) return sql`1`;
@@ -209,12 +204,13 @@ function compareNullSql(is: SQLWrapper, op: Comparison): SQL {
   throw invalidFilter(`compares null by ${op}`);
 }
 
-/** The database's form of a value for an attribute of this type. */
+/** Returns the form in which the database stores a value for an attribute of this type. */
 function toStoredValue(type: SimpleAttribute['type'], value: Exclude<Value, null>): string | number {
   if (type === 'yes-or-no') {
-    const truth = typeof value === 'string' ? value.toLowerCase() : String(value);
-    if (truth !== 'true' && truth !== 'false') throw invalidFilter('compares true and false with something else');
-    return truth === 'true' ? 1 : 0;
+    const booleanText = typeof value === 'string' ? value.toLowerCase() : String(value);
+    if (booleanText !== 'true' && booleanText !== 'false')
+      throw invalidFilter('compares true and false with something else');
+    return booleanText === 'true' ? 1 : 0;
   }
   if (typeof value !== 'string') throw invalidFilter('compares a text with something else');
   if (type !== 'time') return type === 'email' ? value.toLowerCase() : value;

@@ -1,4 +1,4 @@
-/** The name of an attribute: `name.familyName`, or with the URN of its schema before it. */
+/** The name of an attribute: `name.familyName`, or with the URN of its schema as a prefix. */
 export interface AttributePath {
   schema?: string;
   name: string;
@@ -10,7 +10,7 @@ export type Comparison = (typeof COMPARISONS)[number];
 
 export type Value = string | number | boolean | null;
 
-/** A filter of RFC 7644. `has` is a value path: it holds for an attribute with an element that matches all of its filter. */
+/** A filter of RFC 7644. `has` is a value path: it holds for an attribute with an element that matches its whole filter. */
 export type Filter =
   | { op: 'and' | 'or'; of: readonly Filter[] }
   | { op: 'not'; of: Filter }
@@ -18,18 +18,18 @@ export type Filter =
   | { op: 'pr'; path: AttributePath }
   | { op: Comparison; path: AttributePath; value: Value };
 
-/** The target of a PATCH operation: an attribute, or the part `sub` of those of its elements that a filter selects. */
+/** The target of a PATCH operation: an attribute, or the part `sub` of the elements that a filter selects. */
 export interface TargetPath extends AttributePath {
   of?: Filter;
 }
 
-/** The reason why a text is neither a filter nor a path, as a sentence. */
-export class SyntaxProblem extends Error {}
+/** The error for a text that is neither a filter nor a path, with the reason as a sentence. */
+export class FilterSyntaxError extends Error {}
 
-/** Limits of filters: far beyond those that directories send, and below those of the database in one statement. */
+/** Limits of filters: far beyond those that directories send, and within the database's limits for one statement. */
 export const FILTER_LIMITS = { characters: 8_000, depth: 10, comparisons: 24 };
 
-const TOKEN =
+const TOKEN_PATTERN =
   /\s*(?:([()[\]])|("(?:[^"\\]|\\.)*")|(-?\d[\d.eE+-]*)|((?:[uU][rR][nN]:[^\s()[\]"]*:)?[A-Za-z$][\w$-]*(?:\.[A-Za-z$][\w$-]*)?)|(\.[A-Za-z$][\w$-]*))/y;
 
 interface Token {
@@ -37,27 +37,27 @@ interface Token {
   text: string;
 }
 
-/** Cuts a text into tokens. @throws SyntaxProblem */
+/** Splits a text into tokens. @throws FilterSyntaxError */
 function tokenize(text: string): Token[] {
   if (text.length > FILTER_LIMITS.characters)
-    throw new SyntaxProblem(`has more than ${FILTER_LIMITS.characters} characters`);
+    throw new FilterSyntaxError(`has more than ${FILTER_LIMITS.characters} characters`);
   const tokens: Token[] = [];
-  const whole = text.trimEnd();
-  TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < whole.length) {
-    const at = TOKEN.lastIndex;
-    const [, sign, quoted, number, word, sub] = TOKEN.exec(whole) ?? [];
+  const trimmedText = text.trimEnd();
+  TOKEN_PATTERN.lastIndex = 0;
+  while (TOKEN_PATTERN.lastIndex < trimmedText.length) {
+    const at = TOKEN_PATTERN.lastIndex;
+    const [, sign, quoted, number, word, sub] = TOKEN_PATTERN.exec(trimmedText) ?? [];
     if (sign !== undefined) tokens.push({ kind: 'sign', text: sign });
     else if (quoted !== undefined) tokens.push({ kind: 'text', text: quoted });
     else if (number !== undefined) tokens.push({ kind: 'number', text: number });
     else if (word !== undefined) tokens.push({ kind: 'word', text: word });
     else if (sub !== undefined) tokens.push({ kind: 'sub', text: sub });
-    else throw new SyntaxProblem(`cannot be read from character ${at + 1} on`);
+    else throw new FilterSyntaxError(`cannot be read from character ${at + 1} on`);
   }
   return tokens;
 }
 
-/** Reads tokens from left to right, no deeper than `BOUNDS` allow, so that no text exhausts the stack. */
+/** Parses tokens from left to right, no deeper than `FILTER_LIMITS` allow, so that no text exhausts the stack. */
 class Parser {
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -84,11 +84,11 @@ class Parser {
 
   #whole<T>(parse: () => T): T {
     const parsed = parse();
-    if (this.#at < this.#tokens.length) throw new SyntaxProblem(`goes on after its end, with ${this.#next()}`);
+    if (this.#at < this.#tokens.length) throw new FilterSyntaxError(`goes on after its end, with ${this.#next()}`);
     return parsed;
   }
 
-  /** Parses a filter. @param isOutside whether it is outside of a value path, within which no other one is allowed */
+  /** Parses a filter. @param isOutside whether it is outside a value path, within which no other value path is allowed */
   #any = (isOutside: boolean): Filter => this.#joined('or', () => this.#joined('and', () => this.#one(isOutside)));
 
   #joined(op: 'and' | 'or', parse: () => Filter): Filter {
@@ -119,11 +119,11 @@ class Parser {
   #comparison(path: AttributePath): Filter {
     this.#comparisons += 1;
     if (this.#comparisons > FILTER_LIMITS.comparisons)
-      throw new SyntaxProblem(`has more than ${FILTER_LIMITS.comparisons} comparisons`);
+      throw new FilterSyntaxError(`has more than ${FILTER_LIMITS.comparisons} comparisons`);
     const word = this.#takesKind('word')?.toLowerCase();
     if (word === 'pr') return { op: 'pr', path };
     const op = COMPARISONS.find((each) => each === word);
-    if (op === undefined) throw new SyntaxProblem(`lacks an operator after ${printAttribute(path)}`);
+    if (op === undefined) throw new FilterSyntaxError(`lacks an operator after ${printAttribute(path)}`);
     return { op, path, value: this.#value() };
   }
 
@@ -140,14 +140,14 @@ class Parser {
     } catch {
       // What is no JSON is told below.
     }
-    throw new SyntaxProblem(
+    throw new FilterSyntaxError(
       'compares with something that is neither a text in double quotes, a number, true, false nor null',
     );
   }
 
   #attribute(): AttributePath {
     const text = this.#takesKind('word');
-    if (text === undefined) throw new SyntaxProblem(`lacks an attribute ${this.#place()}`);
+    if (text === undefined) throw new FilterSyntaxError(`lacks an attribute ${this.#place()}`);
     const colon = text.lastIndexOf(':');
     const [name = '', sub] = text.slice(colon + 1).split('.');
     return { ...(colon > 0 && { schema: text.slice(0, colon) }), name, ...(sub !== undefined && { sub }) };
@@ -157,16 +157,16 @@ class Parser {
   #within(end: ')' | ']', isOutside = false): Filter {
     this.#depth += 1;
     if (this.#depth > FILTER_LIMITS.depth)
-      throw new SyntaxProblem(`is nested more than ${FILTER_LIMITS.depth} levels deep`);
+      throw new FilterSyntaxError(`is nested more than ${FILTER_LIMITS.depth} levels deep`);
     const filter = this.#any(isOutside);
-    if (!this.#takes(end)) throw new SyntaxProblem(`lacks a ${end} ${this.#place()}`);
+    if (!this.#takes(end)) throw new FilterSyntaxError(`lacks a ${end} ${this.#place()}`);
     this.#depth -= 1;
     return filter;
   }
 
   #next = (): string | undefined => this.#tokens[this.#at]?.text.slice(0, 40);
 
-  /** The position in the text, as words for an error message. */
+  /** Returns the position in the text, as words for an error message. */
   #place(): string {
     const next = this.#next();
     return next === undefined ? 'at its end' : `before ${next}`;
@@ -178,16 +178,16 @@ class Parser {
   }
 
   #takes(sign: string): boolean {
-    const isThere = this.#peek(sign);
-    if (isThere) this.#at += 1;
-    return isThere;
+    const isNextSign = this.#peek(sign);
+    if (isNextSign) this.#at += 1;
+    return isNextSign;
   }
 
   #takesWord(word: string): boolean {
     const token = this.#tokens[this.#at];
-    const isThere = token?.kind === 'word' && token.text.toLowerCase() === word;
-    if (isThere) this.#at += 1;
-    return isThere;
+    const isNextWord = token?.kind === 'word' && token.text.toLowerCase() === word;
+    if (isNextWord) this.#at += 1;
+    return isNextWord;
   }
 
   #takesKind(kind: Token['kind']): string | undefined {
@@ -198,13 +198,13 @@ class Parser {
   }
 }
 
-/** Parses a filter. Operators and attributes may be in any case. @throws SyntaxProblem */
+/** Parses a filter. Operators and attributes may be in any case. @throws FilterSyntaxError */
 export const parseFilter = (text: string): Filter => new Parser(text).filter();
 
-/** Parses the path of a PATCH operation. @throws SyntaxProblem */
+/** Parses the path of a PATCH operation. @throws FilterSyntaxError */
 export const parsePath = (text: string): TargetPath => new Parser(text).path();
 
-/** The text of a filter; parsing it gives the same filter. */
+/** Returns the text of a filter; parsing it gives the same filter. */
 export function printFilter(filter: Filter): string {
   switch (filter.op) {
     case 'and':
@@ -223,7 +223,7 @@ export function printFilter(filter: Filter): string {
   }
 }
 
-/** The text of a path; parsing it gives the same path. */
+/** Returns the text of a path; parsing it gives the same path. */
 export function printPath({ of, sub, ...path }: TargetPath): string {
   if (of === undefined) return printAttribute({ ...path, ...(sub !== undefined && { sub }) });
   return `${printAttribute(path)}[${printFilter(of)}]${sub === undefined ? '' : `.${sub}`}`;

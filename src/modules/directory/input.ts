@@ -1,14 +1,14 @@
-import { email as emailAddress, isRecord, displayName as nameOfPerson } from '../../kernel/fields.ts';
-import { invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './failures.ts';
-import { type Filter, parsePath, SyntaxProblem, type TargetPath } from './grammar.ts';
+import { email as emailAddress, isRecord, displayNameSchema as nameOfPerson } from '../../kernel/fields.ts';
+import { invalidPath, invalidSyntax, invalidValue, readOnlyAttribute, targetNotFound } from './failures.ts';
+import { type Filter, FilterSyntaxError, parsePath, type TargetPath } from './grammar.ts';
 import { isInSchema, type ResourceKind } from './schemas.ts';
 
 const MAX_LENGTHS = { id: 100, externalId: 255, name: 200 };
 
-/** The maximum number of members in one body, and operations in a PATCH. */
+/** The maximum number of members in one body, and of operations in a PATCH. */
 const MAX_COUNTS = { members: 20_000, operations: 1000 };
 
-/** The attributes of a user in a body. Absent ones were not sent. */
+/** The attributes of a user in a body. Attributes that were not sent are absent. */
 export interface UserInput {
   userName?: string;
   displayName?: string;
@@ -19,72 +19,82 @@ export interface UserInput {
   active?: boolean;
 }
 
-/** A change of the members of a group; the changes of a request are made one after the other. */
-export type MemberStep =
+/** A change of a group's members; the changes of a request are applied one after the other. */
+export type MemberChange =
   | { op: 'add' | 'remove' | 'replace'; ids: readonly string[] }
   | { op: 'removeWhere'; filter: Filter };
 
 export interface GroupInput {
   displayName?: string;
   externalId?: string | null;
-  members: MemberStep[];
+  members: MemberChange[];
 }
 
 /** A body with the attributes that every user or group must have. */
-export type WholeUser = UserInput & { userName: string };
-export type WholeGroup = GroupInput & { displayName: string };
+export type CompleteUserInput = UserInput & { userName: string };
+export type CompleteGroupInput = GroupInput & { displayName: string };
 
-type Operation = 'add' | 'replace' | 'remove';
+type PatchOperation = 'add' | 'replace' | 'remove';
 
-/** Takes an attribute of a body or an operation into the input; ignores attributes that are not kept. */
-type TakeAttribute<Input> = (into: Input, op: Operation, path: TargetPath, value: unknown) => void;
+/** Stores an attribute of a body or an operation in the input; ignores attributes that are not kept. */
+type StoreAttribute<Input> = (target: Input, op: PatchOperation, path: TargetPath, value: unknown) => void;
 
 /** Reads the user in the body of a POST or PUT, which must have a user name. @throws invalidSyntax, invalidValue */
-export function readUser(body: unknown): WholeUser {
-  const input = readResource<UserInput>({}, 'User', takeUserAttribute, body);
+export function readUser(body: unknown): CompleteUserInput {
+  const input = readResource<UserInput>({}, 'User', storeUserAttribute, body);
   const { userName } = input;
   if (userName === undefined) throw invalidValue('userName must be sent.');
   return { ...input, userName };
 }
 
 /** Reads the changes to a user in the body of a PATCH. */
-export const readUserPatch = (body: unknown): UserInput => readPatch<UserInput>({}, 'User', takeUserAttribute, body);
+export const readUserPatch = (body: unknown): UserInput => readPatch<UserInput>({}, 'User', storeUserAttribute, body);
 
-export function readGroup(body: unknown): WholeGroup {
-  const input = readResource<GroupInput>({ members: [] }, 'Group', takeGroupAttribute, body);
+export function readGroup(body: unknown): CompleteGroupInput {
+  const input = readResource<GroupInput>({ members: [] }, 'Group', storeGroupAttribute, body);
   const { displayName } = input;
   if (displayName === undefined) throw invalidValue('displayName must be sent.');
   return { ...input, displayName };
 }
 
 export const readGroupPatch = (body: unknown): GroupInput =>
-  readPatch<GroupInput>({ members: [] }, 'Group', takeGroupAttribute, body);
+  readPatch<GroupInput>({ members: [] }, 'Group', storeGroupAttribute, body);
 
-function readResource<Input>(into: Input, kind: ResourceKind, take: TakeAttribute<Input>, body: unknown): Input {
+function readResource<Input>(
+  into: Input,
+  kind: ResourceKind,
+  storeAttribute: StoreAttribute<Input>,
+  body: unknown,
+): Input {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
-  takeBodyAttributes(into, kind, take, 'replace', body);
+  storeBodyAttributes(into, kind, storeAttribute, 'replace', body);
   return into;
 }
 
 /**
- * Takes the attributes in a JSON body or in an operation's value. Their names may be dotted, have a value path, or be prefixed
+ * Stores the attributes of a JSON body or of an operation's value. Their names may be dotted, have a value path, or be prefixed
  * with the schema.
  */
-function takeBodyAttributes<Input>(
+function storeBodyAttributes<Input>(
   into: Input,
   kind: ResourceKind,
-  take: TakeAttribute<Input>,
-  op: Operation,
+  storeAttribute: StoreAttribute<Input>,
+  op: PatchOperation,
   values: Readonly<Record<string, unknown>>,
 ): void {
   for (const [name, value] of Object.entries(values)) {
     const path = findPath(name);
-    if (path && isInSchema(path.schema, kind) && !READ_ONLY.includes(path.name.toLowerCase()))
-      take(into, op, path, value);
+    if (path && isInSchema(path.schema, kind) && !READ_ONLY_ATTRIBUTES.includes(path.name.toLowerCase()))
+      storeAttribute(into, op, path, value);
   }
 }
 
-function readPatch<Input>(into: Input, kind: ResourceKind, take: TakeAttribute<Input>, body: unknown): Input {
+function readPatch<Input>(
+  into: Input,
+  kind: ResourceKind,
+  storeAttribute: StoreAttribute<Input>,
+  body: unknown,
+): Input {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
   const operations = findMember(body, 'operations');
   if (!Array.isArray(operations) || operations.length === 0) throw invalidSyntax('lacks a list of Operations');
@@ -98,63 +108,63 @@ function readPatch<Input>(into: Input, kind: ResourceKind, take: TakeAttribute<I
     const [path, value] = [findMember(operation, 'path'), findMember(operation, 'value')];
     if (path !== undefined && path !== null && path !== '') {
       if (typeof path !== 'string') throw invalidPath('must be a text');
-      takeAtPath(into, kind, take, op, toTargetPath(path), value);
-    } else if (op === 'remove') throw noTarget();
-    else if (isRecord(value)) takeBodyAttributes(into, kind, take, op, value);
+      storeAtPath(into, kind, storeAttribute, op, parseTargetPath(path), value);
+    } else if (op === 'remove') throw targetNotFound();
+    else if (isRecord(value)) storeBodyAttributes(into, kind, storeAttribute, op, value);
     else throw invalidValue('An operation without a path needs an object as its value.');
   }
   return into;
 }
 
-const READ_ONLY = ['id', 'meta', 'schemas', 'groups'];
+const READ_ONLY_ATTRIBUTES = ['id', 'meta', 'schemas', 'groups'];
 
-function takeAtPath<Input>(
+function storeAtPath<Input>(
   into: Input,
   kind: ResourceKind,
-  take: TakeAttribute<Input>,
-  op: Operation,
+  storeAttribute: StoreAttribute<Input>,
+  op: PatchOperation,
   path: TargetPath,
   value: unknown,
 ): void {
   // The schema itself as a path: its attributes are the value's.
   if (path.schema !== undefined && isInSchema(`${path.schema}:${path.name}${path.sub ? `.${path.sub}` : ''}`, kind)) {
-    if (isRecord(value)) takeBodyAttributes(into, kind, take, op, value);
+    if (isRecord(value)) storeBodyAttributes(into, kind, storeAttribute, op, value);
   } else if (isInSchema(path.schema, kind)) {
-    if (READ_ONLY.includes(path.name.toLowerCase())) throw readOnly(path.name);
-    take(into, op, path, op === 'remove' ? (value ?? null) : value);
+    if (READ_ONLY_ATTRIBUTES.includes(path.name.toLowerCase())) throw readOnlyAttribute(path.name);
+    storeAttribute(into, op, path, op === 'remove' ? (value ?? null) : value);
   }
 }
 
-/** The path in a text; undefined where it is none. */
+/** Parses the path in a text; undefined where it is not a path. */
 function findPath(text: string): TargetPath | undefined {
   try {
-    return toTargetPath(text);
+    return parseTargetPath(text);
   } catch (error) {
     if (invalidPath.matches(error)) return undefined;
     throw error;
   }
 }
 
-/** The path in a text. @throws invalidPath */
-function toTargetPath(text: string): TargetPath {
+/** Parses the path in a text. @throws invalidPath */
+function parseTargetPath(text: string): TargetPath {
   try {
     return parsePath(text);
   } catch (error) {
-    throw error instanceof SyntaxProblem ? invalidPath(error.message) : error;
+    throw error instanceof FilterSyntaxError ? invalidPath(error.message) : error;
   }
 }
 
-/** A member of an object, by its name in any case. */
+/** Returns a member of an object by its name, ignoring case. */
 function findMember(object: Readonly<Record<string, unknown>>, name: string): unknown {
   const key = Object.keys(object).find((each) => each.toLowerCase() === name);
   return key === undefined ? undefined : object[key];
 }
 
-function takeUserAttribute(into: UserInput, op: Operation, { name, sub }: TargetPath, value: unknown): void {
+function storeUserAttribute(into: UserInput, op: PatchOperation, { name, sub }: TargetPath, value: unknown): void {
   switch (name.toLowerCase()) {
     case 'username':
       if (op === 'remove') throw invalidValue('userName cannot be removed.');
-      into.userName = parseAddress(value);
+      into.userName = parseEmailAddress(value);
       break;
     case 'externalid':
       into.externalId = op === 'remove' ? null : parseExternalId(value);
@@ -166,15 +176,15 @@ function takeUserAttribute(into: UserInput, op: Operation, { name, sub }: Target
       if (op !== 'remove') into.active = parseBoolean(value) ?? into.active;
       break;
     case 'name':
-      if (op !== 'remove') takeName(into, sub, value);
+      if (op !== 'remove') storeName(into, sub, value);
   }
 }
 
-function takeName(into: UserInput, sub: string | undefined, value: unknown): void {
+function storeName(into: UserInput, sub: string | undefined, value: unknown): void {
   if (sub === undefined) {
     if (value === null || value === undefined) return;
     if (!isRecord(value)) throw invalidValue('name must be an object.');
-    for (const [part, text] of Object.entries(value)) takeName(into, part, text);
+    for (const [part, text] of Object.entries(value)) storeName(into, part, text);
     return;
   }
   const part = (['formatted', 'givenName', 'familyName'] as const).find(
@@ -183,7 +193,12 @@ function takeName(into: UserInput, sub: string | undefined, value: unknown): voi
   if (part) into[part] = parseName(`name.${part}`, value);
 }
 
-function takeGroupAttribute(into: GroupInput, op: Operation, { name, sub, of }: TargetPath, value: unknown): void {
+function storeGroupAttribute(
+  into: GroupInput,
+  op: PatchOperation,
+  { name, sub, of }: TargetPath,
+  value: unknown,
+): void {
   switch (name.toLowerCase()) {
     case 'displayname':
       if (op === 'remove') throw invalidValue('displayName cannot be removed.');
@@ -193,13 +208,13 @@ function takeGroupAttribute(into: GroupInput, op: Operation, { name, sub, of }: 
       into.externalId = op === 'remove' ? null : parseExternalId(value);
       break;
     case 'members':
-      takeMemberAttribute(into, op, { sub, of }, value);
+      storeMembers(into, op, { sub, of }, value);
   }
 }
 
-function takeMemberAttribute(
+function storeMembers(
   { members }: GroupInput,
-  op: Operation,
+  op: PatchOperation,
   { sub, of }: Pick<TargetPath, 'sub' | 'of'>,
   value: unknown,
 ) {
@@ -222,13 +237,13 @@ function parseMemberIds(value: unknown): string[] {
   });
 }
 
-function parseAddress(value: unknown): string {
+function parseEmailAddress(value: unknown): string {
   const { data } = emailAddress.safeParse(typeof value === 'string' ? value.trim() : value);
   if (data === undefined) throw invalidValue('userName must be an email address.');
   return data;
 }
 
-/** A name; undefined if it is empty. */
+/** Parses a name; undefined if it is empty. */
 function parseName(field: string, value: unknown): string | undefined {
   if (value === null || value === undefined || (typeof value === 'string' && value.trim() === '')) return undefined;
   return parsePersonName(field, value);
@@ -248,7 +263,7 @@ function parseExternalId(value: unknown): string | null {
   return value;
 }
 
-/** A boolean, also from a text, as Entra sends it. */
+/** Parses a boolean, also from a text, as Entra sends it. */
 function parseBoolean(value: unknown): boolean | undefined {
   if (value === null || value === undefined) return undefined;
   const text = typeof value === 'string' ? value.toLowerCase() : value;
@@ -258,21 +273,21 @@ function parseBoolean(value: unknown): boolean | undefined {
 }
 
 /**
- * The name of a user in the console: the display name, else the whole name, else given and family name. If only one of these
- * is sent, the other is taken from the present name; undefined if none is sent.
+ * Returns the name of a user in the console: the display name, else the whole name, else given and family name. If only one of
+ * these is sent, the other is taken from the current name; undefined if none is sent.
  */
 export function chooseName(
   { displayName, formatted, givenName, familyName }: UserInput,
-  present = '',
+  currentName = '',
 ): string | undefined {
   if (displayName !== undefined || formatted !== undefined) return displayName ?? formatted;
   if (givenName !== undefined && familyName !== undefined) return parsePersonName('name', `${givenName} ${familyName}`);
-  const [first = '', ...rest] = present.split(' ');
+  const [first = '', ...rest] = currentName.split(' ');
   if (givenName !== undefined) {
-    if (present === givenName || present.startsWith(`${givenName} `)) return present;
+    if (currentName === givenName || currentName.startsWith(`${givenName} `)) return currentName;
     return parsePersonName('name', [givenName, ...rest].join(' '));
   }
   if (familyName === undefined) return undefined;
-  if (present === familyName || present.endsWith(` ${familyName}`)) return present;
+  if (currentName === familyName || currentName.endsWith(` ${familyName}`)) return currentName;
   return parsePersonName('name', `${first} ${familyName}`.trim());
 }

@@ -2,31 +2,31 @@ import { z } from 'zod';
 import type { PrincipalContext } from '../../context.ts';
 import { ok } from '../../http/endpoint.ts';
 import { BASE_PATH, endpoint } from '../../http/surfaces/directory.ts';
-import { isWanted, readListParameters, selectAttributes, toSearch } from './asked.ts';
+import { isAttributeRequested, parseSearch, readListParameters, selectAttributes } from './asked.ts';
 import {
+  filterNotSupported,
   invalidFilter,
   invalidSyntax,
   invalidValue,
-  notFiltered,
   resourceTypeNotFound,
   schemaNotFound,
   tooManyMembers,
 } from './failures.ts';
 import { discoveryQuery, searchBody } from './fields.ts';
-import { CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
+import { PROVIDER_CONFIGURATION, RESOURCE_TYPES, SCHEMAS } from './schemas.ts';
 import { searchAll } from './service.ts';
-import { groupView, listSchema, makeListResponse, userView, viewGroup, viewUser } from './views.ts';
+import { groupView, makeListResponse, makeListSchema, userView, viewGroup, viewUser } from './views.ts';
 
-const SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
-const RESOURCE_TYPE = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
-const PROVIDER = 'urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig';
+const SCHEMA_URN = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
+const RESOURCE_TYPE_URN = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
+const PROVIDER_CONFIG_URN = 'urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig';
 
 const meta = z.object({ resourceType: z.string(), location: z.url() });
 const supported = z.object({ supported: z.boolean() });
 
 const configurationView = z
   .object({
-    schemas: z.array(z.literal(PROVIDER)),
+    schemas: z.array(z.literal(PROVIDER_CONFIG_URN)),
     documentationUri: z.url(),
     patch: supported,
     bulk: supported.extend({ maxOperations: z.int(), maxPayloadSize: z.int() }),
@@ -43,7 +43,7 @@ const configurationView = z
 
 const resourceTypeView = z
   .object({
-    schemas: z.array(z.literal(RESOURCE_TYPE)),
+    schemas: z.array(z.literal(RESOURCE_TYPE_URN)),
     id: z.string(),
     name: z.string(),
     endpoint: z.string(),
@@ -55,7 +55,7 @@ const resourceTypeView = z
 
 const schemaView = z
   .object({
-    schemas: z.array(z.literal(SCHEMA)),
+    schemas: z.array(z.literal(SCHEMA_URN)),
     id: z.string(),
     name: z.string(),
     description: z.string(),
@@ -71,24 +71,24 @@ const makeMeta = ({ baseUrl }: PrincipalContext, resourceType: string, path: str
 
 const listResourceTypes = (ctx: PrincipalContext): z.input<typeof resourceTypeView>[] =>
   RESOURCE_TYPES.map((each) => ({
-    schemas: [RESOURCE_TYPE],
+    schemas: [RESOURCE_TYPE_URN],
     ...each,
     meta: makeMeta(ctx, 'ResourceType', `/ResourceTypes/${each.id}`),
   }));
 
 const listSchemas = (ctx: PrincipalContext): z.input<typeof schemaView>[] =>
   SCHEMAS.map((each) => ({
-    schemas: [SCHEMA],
+    schemas: [SCHEMA_URN],
     ...each,
     attributes: each.attributes.map((attribute) => ({ ...attribute })),
     meta: makeMeta(ctx, 'Schema', `/Schemas/${each.id}`),
   }));
 
-const WHOLE_LIST = { startIndex: 1 };
+const FIRST_PAGE = { startIndex: 1 };
 
-/** Throws for a filter: whoever sends one would take what is answered for what fits it. */
+/** Throws for a filter: a client that sends one would take the unfiltered response for the matches. */
 function requireNoFilter({ filter }: { filter?: string | undefined }): void {
-  if (filter !== undefined) throw notFiltered();
+  if (filter !== undefined) throw filterNotSupported();
 }
 
 const findById = <T extends { id: string }>(all: T[], id: string): T | undefined =>
@@ -105,15 +105,15 @@ export const discoveryEndpoints = [
       description: 'Filters, sorting, versions and PATCH are supported; bulk and passwords are not.',
       query: discoveryQuery,
       returns: ok(configurationView),
-      fails: [notFiltered],
+      fails: [filterNotSupported],
     },
     ({ ctx, query }) => {
       requireNoFilter(query);
       return {
-        schemas: [PROVIDER] as (typeof PROVIDER)[],
+        schemas: [PROVIDER_CONFIG_URN] as (typeof PROVIDER_CONFIG_URN)[],
         documentationUri: `${ctx.baseUrl}/docs`,
-        ...CONFIGURATION,
-        authenticationSchemes: [...CONFIGURATION.authenticationSchemes],
+        ...PROVIDER_CONFIGURATION,
+        authenticationSchemes: [...PROVIDER_CONFIGURATION.authenticationSchemes],
         meta: makeMeta(ctx, 'ServiceProviderConfig', '/ServiceProviderConfig'),
       };
     },
@@ -127,12 +127,12 @@ export const discoveryEndpoints = [
       summary: 'List the kinds of resources of SCIM',
       description: 'There are users and groups.',
       query: discoveryQuery,
-      returns: ok(listSchema(resourceTypeView)),
-      fails: [notFiltered],
+      returns: ok(makeListSchema(resourceTypeView)),
+      fails: [filterNotSupported],
     },
     ({ ctx, query }) => {
       requireNoFilter(query);
-      return makeListResponse(listResourceTypes(ctx), { total: RESOURCE_TYPES.length }, WHOLE_LIST);
+      return makeListResponse(listResourceTypes(ctx), { total: RESOURCE_TYPES.length }, FIRST_PAGE);
     },
   ),
   endpoint(
@@ -147,9 +147,9 @@ export const discoveryEndpoints = [
       fails: [resourceTypeNotFound],
     },
     ({ ctx, params }) => {
-      const found = findById(listResourceTypes(ctx), params.name);
-      if (!found) throw resourceTypeNotFound();
-      return found;
+      const foundType = findById(listResourceTypes(ctx), params.name);
+      if (!foundType) throw resourceTypeNotFound();
+      return foundType;
     },
   ),
   endpoint(
@@ -161,12 +161,12 @@ export const discoveryEndpoints = [
       summary: 'List the schemas of SCIM',
       description: 'The attributes of users and groups that are kept.',
       query: discoveryQuery,
-      returns: ok(listSchema(schemaView)),
-      fails: [notFiltered],
+      returns: ok(makeListSchema(schemaView)),
+      fails: [filterNotSupported],
     },
     ({ ctx, query }) => {
       requireNoFilter(query);
-      return makeListResponse(listSchemas(ctx), { total: SCHEMAS.length }, WHOLE_LIST);
+      return makeListResponse(listSchemas(ctx), { total: SCHEMAS.length }, FIRST_PAGE);
     },
   ),
   endpoint(
@@ -181,9 +181,9 @@ export const discoveryEndpoints = [
       fails: [schemaNotFound],
     },
     ({ ctx, params }) => {
-      const found = findById(listSchemas(ctx), params.urn);
-      if (!found) throw schemaNotFound();
-      return found;
+      const foundSchema = findById(listSchemas(ctx), params.urn);
+      if (!foundSchema) throw schemaNotFound();
+      return foundSchema;
     },
   ),
   endpoint(
@@ -197,19 +197,19 @@ export const discoveryEndpoints = [
       description: 'Users come first, then groups. An attribute that one of them does not have has no value there.',
       body: searchBody,
       bodyLimit: 64 * 1024,
-      returns: ok(listSchema(z.union([userView, groupView]))),
+      returns: ok(makeListSchema(z.union([userView, groupView]))),
       fails: [invalidFilter, invalidSyntax, invalidValue, tooManyMembers],
     },
     async ({ ctx, body }) => {
-      const asked = readListParameters(body);
-      const search = toSearch(asked);
-      const { users, groups, total } = await searchAll(ctx, search, isWanted(asked, 'members'));
-      const shown = [
+      const listParameters = readListParameters(body);
+      const search = parseSearch(listParameters);
+      const { users, groups, total } = await searchAll(ctx, search, isAttributeRequested(listParameters, 'members'));
+      const resourceViews = [
         ...(await Promise.all(users.map((user) => viewUser(ctx, user)))),
         ...(await Promise.all(groups.map((group) => viewGroup(ctx, group)))),
       ];
       return makeListResponse(
-        shown.map((each) => selectAttributes(each, asked)),
+        resourceViews.map((each) => selectAttributes(each, listParameters)),
         { total },
         search,
       );

@@ -14,12 +14,12 @@ import {
 } from '../groups/failures.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
 import {
-  isWanted,
+  isAttributeRequested,
   type ListParameters,
+  parseSearch,
+  type RequestedAttributes,
   readListParameters,
   selectAttributes,
-  toSearch,
-  type WantedAttributes,
 } from './asked.ts';
 import {
   globalGroupReadOnly,
@@ -27,8 +27,8 @@ import {
   invalidPath,
   invalidSyntax,
   invalidValue,
-  noTarget,
-  readOnly,
+  readOnlyAttribute,
+  targetNotFound,
   tooManyMembers,
 } from './failures.ts';
 import { groupBody, listQuery, patchBody, resourceQuery, searchBody } from './fields.ts';
@@ -40,12 +40,13 @@ import {
   getGroupWithMembers,
   searchGroups,
 } from './service.ts';
-import { groupView, listSchema, makeListResponse, VERSIONED, viewGroup } from './views.ts';
+import { groupView, makeListResponse, makeListSchema, RESOURCE_VERSIONING, viewGroup } from './views.ts';
 
-const narrowView = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
+const selectRequestedAttributes = (fullView: object, query: unknown) =>
+  selectAttributes(fullView, query as RequestedAttributes);
 
-/** The maximum number of bytes of a body: enough for the most members, with names and addresses. */
-const BODY_LIMIT = 4 * 1024 * 1024;
+/** The maximum number of bytes of a body: enough for the maximum number of members, with names and addresses. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 const CHANGE_FAILURES = [
   groupNameTaken,
@@ -61,18 +62,18 @@ const CHANGE_FAILURES = [
 const CHANGE_CONTRACT = {
   access: 'groups:update',
   query: resourceQuery,
-  bodyLimit: BODY_LIMIT,
-  narrowAnswer: narrowView,
+  bodyLimit: MAX_BODY_BYTES,
+  narrowAnswer: selectRequestedAttributes,
   returns: ok(groupView),
 } as const;
 
-async function listGroupViews(ctx: PrincipalContext, asked: ListParameters) {
-  const search = toSearch(asked);
-  const found = await searchGroups(ctx, search, isWanted(asked, 'members'));
-  const shown = await Promise.all(found.records.map((group) => viewGroup(ctx, group)));
+async function listGroupViews(ctx: PrincipalContext, listParameters: ListParameters) {
+  const search = parseSearch(listParameters);
+  const groupPage = await searchGroups(ctx, search, isAttributeRequested(listParameters, 'members'));
+  const groupViews = await Promise.all(groupPage.records.map((group) => viewGroup(ctx, group)));
   return makeListResponse(
-    shown.map((each) => selectAttributes(each, asked)),
-    found,
+    groupViews.map((each) => selectAttributes(each, listParameters)),
+    groupPage,
     search,
   );
 }
@@ -88,7 +89,7 @@ export const directoryGroupEndpoints = [
       description:
         'Those of which `filter` holds, with the users in them. Many members make it slow: `excludedAttributes=members` leaves them out.',
       query: listQuery,
-      returns: ok(listSchema(groupView)),
+      returns: ok(makeListSchema(groupView)),
       fails: [invalidFilter, invalidValue, tooManyMembers],
     },
     ({ ctx, query }) => listGroupViews(ctx, query),
@@ -104,7 +105,7 @@ export const directoryGroupEndpoints = [
       description: 'The list of groups, asked for by a body.',
       body: searchBody,
       bodyLimit: 64 * 1024,
-      returns: ok(listSchema(groupView)),
+      returns: ok(makeListSchema(groupView)),
       fails: [invalidFilter, invalidSyntax, invalidValue, tooManyMembers],
     },
     ({ ctx, body }) => listGroupViews(ctx, readListParameters(body)),
@@ -118,13 +119,13 @@ export const directoryGroupEndpoints = [
       summary: 'Get a group for a directory',
       description: 'With the users who are in it on the console. Service accounts in it are not shown.',
       query: resourceQuery,
-      narrowAnswer: narrowView,
+      narrowAnswer: selectRequestedAttributes,
       returns: ok(groupView),
-      versioned: VERSIONED,
+      versioned: RESOURCE_VERSIONING,
       fails: [groupNotFound, tooManyMembers],
     },
     async ({ ctx, params, query }) =>
-      viewGroup(ctx, await getGroupWithMembers(ctx, params.id, !isWanted(query, 'members'))),
+      viewGroup(ctx, await getGroupWithMembers(ctx, params.id, !isAttributeRequested(query, 'members'))),
   ),
   endpoint(
     {
@@ -136,8 +137,8 @@ export const directoryGroupEndpoints = [
       description: 'It allows nothing before a policy is attached to it. At most 20,000 members.',
       query: resourceQuery,
       body: groupBody,
-      bodyLimit: BODY_LIMIT,
-      narrowAnswer: narrowView,
+      bodyLimit: MAX_BODY_BYTES,
+      narrowAnswer: selectRequestedAttributes,
       returns: created(groupView),
       fails: CHANGE_FAILURES,
     },
@@ -174,8 +175,8 @@ export const directoryGroupEndpoints = [
         concurrentChange,
         invalidPath,
         invalidFilter,
-        noTarget,
-        readOnly,
+        targetNotFound,
+        readOnlyAttribute,
       ],
     },
     async ({ ctx, params, body }) => viewGroup(ctx, await changeDirectoryGroup(ctx, params.id, readGroupPatch(body))),

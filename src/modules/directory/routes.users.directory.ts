@@ -13,16 +13,37 @@ import {
   userNotFound,
   userStillInvited,
 } from '../users/failures.ts';
-import { type ListParameters, readListParameters, selectAttributes, toSearch, type WantedAttributes } from './asked.ts';
-import { invalidFilter, invalidPath, invalidSyntax, invalidValue, noTarget, readOnly } from './failures.ts';
+import {
+  type ListParameters,
+  parseSearch,
+  type RequestedAttributes,
+  readListParameters,
+  selectAttributes,
+} from './asked.ts';
+import {
+  invalidFilter,
+  invalidPath,
+  invalidSyntax,
+  invalidValue,
+  readOnlyAttribute,
+  targetNotFound,
+} from './failures.ts';
 import { listQuery, patchBody, resourceQuery, searchBody, userBody } from './fields.ts';
 import { readUser, readUserPatch } from './input.ts';
-import { changeDirectoryUser, createDirectoryUser, deleteUser, getUser, searchUsers, USER_WRITES } from './service.ts';
-import { listSchema, makeListResponse, userView, VERSIONED, viewUser } from './views.ts';
+import {
+  changeDirectoryUser,
+  createDirectoryUser,
+  deleteUser,
+  getUser,
+  searchUsers,
+  USER_WRITE_PERMISSIONS,
+} from './service.ts';
+import { makeListResponse, makeListSchema, RESOURCE_VERSIONING, userView, viewUser } from './views.ts';
 
-const narrowView = (shown: object, query: unknown) => selectAttributes(shown, query as WantedAttributes);
+const selectRequestedAttributes = (fullView: object, query: unknown) =>
+  selectAttributes(fullView, query as RequestedAttributes);
 
-/** The failures of a change of a user. */
+/** The failures of changing a user. */
 const CHANGE_FAILURES = [
   userNotFound,
   emailTaken,
@@ -34,20 +55,20 @@ const CHANGE_FAILURES = [
 ];
 
 const CHANGE_CONTRACT = {
-  access: { decidedBy: 'users:update; for active users:activate or users:deactivate', anyOf: USER_WRITES },
+  access: { decidedBy: 'users:update; for active users:activate or users:deactivate', anyOf: USER_WRITE_PERMISSIONS },
   recordedAs: 'users:update',
   query: resourceQuery,
-  narrowAnswer: narrowView,
+  narrowAnswer: selectRequestedAttributes,
   returns: ok(userView),
 } as const;
 
-async function listUserViews(ctx: PrincipalContext, asked: ListParameters) {
-  const search = toSearch(asked);
-  const found = await searchUsers(ctx, search);
-  const shown = await Promise.all(found.records.map((user) => viewUser(ctx, user)));
+async function listUserViews(ctx: PrincipalContext, listParameters: ListParameters) {
+  const search = parseSearch(listParameters);
+  const userPage = await searchUsers(ctx, search);
+  const userViews = await Promise.all(userPage.records.map((user) => viewUser(ctx, user)));
   return makeListResponse(
-    shown.map((each) => selectAttributes(each, asked)),
-    found,
+    userViews.map((each) => selectAttributes(each, listParameters)),
+    userPage,
     search,
   );
 }
@@ -62,7 +83,7 @@ export const directoryUserEndpoints = [
       summary: 'List users for a directory',
       description: 'Those of which `filter` holds. The oldest first, unless `sortBy` says otherwise.',
       query: listQuery,
-      returns: ok(listSchema(userView)),
+      returns: ok(makeListSchema(userView)),
       fails: [invalidFilter, invalidValue],
     },
     ({ ctx, query }) => listUserViews(ctx, query),
@@ -78,7 +99,7 @@ export const directoryUserEndpoints = [
       description: 'The list, asked for by a body.',
       body: searchBody,
       bodyLimit: 64 * 1024,
-      returns: ok(listSchema(userView)),
+      returns: ok(makeListSchema(userView)),
       fails: [invalidFilter, invalidSyntax, invalidValue],
     },
     ({ ctx, body }) => listUserViews(ctx, readListParameters(body)),
@@ -92,9 +113,9 @@ export const directoryUserEndpoints = [
       summary: 'Get a user for a directory',
       description: 'With the groups that the user is in. Somebody who is only invited is found too, and not active.',
       query: resourceQuery,
-      narrowAnswer: narrowView,
+      narrowAnswer: selectRequestedAttributes,
       returns: ok(userView),
-      versioned: VERSIONED,
+      versioned: RESOURCE_VERSIONING,
       fails: [userNotFound],
     },
     async ({ ctx, params }) => viewUser(ctx, await getUser(ctx, params.id)),
@@ -110,7 +131,7 @@ export const directoryUserEndpoints = [
         'The user has no password, is in no group, and can sign in at once by single sign-on or a mailed code, unless `active` is false.',
       query: resourceQuery,
       body: userBody,
-      narrowAnswer: narrowView,
+      narrowAnswer: selectRequestedAttributes,
       returns: created(userView),
       fails: [invalidSyntax, invalidValue, emailTaken, externalIdTaken, quotaExceeded],
     },
@@ -138,7 +159,7 @@ export const directoryUserEndpoints = [
       summary: 'Change a user for a directory',
       description: 'The operations are done together. Nothing is written where nothing differs.',
       body: patchBody,
-      fails: [...CHANGE_FAILURES, invalidSyntax, invalidValue, invalidPath, noTarget, readOnly],
+      fails: [...CHANGE_FAILURES, invalidSyntax, invalidValue, invalidPath, targetNotFound, readOnlyAttribute],
     },
     async ({ ctx, params, body }) => viewUser(ctx, await changeDirectoryUser(ctx, params.id, readUserPatch(body))),
   ),

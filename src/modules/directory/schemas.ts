@@ -5,36 +5,33 @@ export const SCHEMA_BY_KIND = {
   Group: 'urn:ietf:params:scim:schemas:core:2.0:Group',
 } as const satisfies Record<ResourceKind, string>;
 
-const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
+const ENTERPRISE_SCHEMA = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 
-/** The path of the resources of a kind, beneath that of SCIM. */
+/** The path of the resources of a kind, below the SCIM base path. */
 export const PATH_BY_KIND = { User: '/Users', Group: '/Groups' } as const satisfies Record<ResourceKind, string>;
 
-/** Attributes of RFC 7643, in lower case, that directories send and this API does not keep. */
+/** Attributes of RFC 7643, in lower case, that directories send and this API does not store. */
 const UNSTORED_ATTRIBUTES = {
   User: 'nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims photos addresses entitlements roles x509certificates',
   Group: '',
   enterprise: 'employeenumber costcenter organization division department manager',
 };
 
-const hasName = (names: string, name: string): boolean => names.split(' ').includes(name);
+const includesName = (names: string, name: string): boolean => names.split(' ').includes(name);
 
-/** Whether a schema, if one is given, is the kind's own. */
+/** Tells whether a schema, if one is given, is the kind's own. */
 export const isInSchema = (schema: string | undefined, kind: ResourceKind): boolean =>
   schema === undefined || schema.toLowerCase() === SCHEMA_BY_KIND[kind].toLowerCase();
 
-/**
- * Whether an attribute is one of the RFC that this API does not store.
- * @param name in lower case
- */
+/** Tells whether an attribute is one of the RFC that this API does not store. @param name in lower case */
 export const isUnstoredAttribute = (kind: ResourceKind, schema: string | undefined, name: string): boolean =>
   isInSchema(schema, kind)
-    ? hasName(UNSTORED_ATTRIBUTES[kind], name)
+    ? includesName(UNSTORED_ATTRIBUTES[kind], name)
     : kind === 'User' &&
-      schema?.toLowerCase() === ENTERPRISE.toLowerCase() &&
-      hasName(UNSTORED_ATTRIBUTES.enterprise, name);
+      schema?.toLowerCase() === ENTERPRISE_SCHEMA.toLowerCase() &&
+      includesName(UNSTORED_ATTRIBUTES.enterprise, name);
 
-/** An attribute as RFC 7643 (section 7) describes it. */
+/** The description of an attribute according to RFC 7643, section 7. */
 interface AttributeDescription {
   name: string;
   type: 'string' | 'boolean' | 'dateTime' | 'reference' | 'complex';
@@ -53,7 +50,7 @@ interface AttributeDescription {
 const describeAttribute = (
   name: string,
   description: string,
-  differs: Partial<AttributeDescription> = {},
+  overrides: Partial<AttributeDescription> = {},
 ): AttributeDescription => ({
   name,
   type: 'string',
@@ -64,15 +61,15 @@ const describeAttribute = (
   mutability: 'readWrite',
   returned: 'default',
   uniqueness: 'none',
-  ...differs,
+  ...overrides,
 });
 
-const READ_ONLY = { mutability: 'readOnly' } as const;
-const IMMUTABLE = { mutability: 'immutable' } as const;
-const describeReference = (to: ResourceKind, description: string, differs: Partial<AttributeDescription>) =>
-  describeAttribute('$ref', description, { type: 'reference', caseExact: true, referenceTypes: [to], ...differs });
+const READ_ONLY_ATTRIBUTE = { mutability: 'readOnly' } as const;
+const IMMUTABLE_ATTRIBUTE = { mutability: 'immutable' } as const;
+const describeReference = (to: ResourceKind, description: string, overrides: Partial<AttributeDescription>) =>
+  describeAttribute('$ref', description, { type: 'reference', caseExact: true, referenceTypes: [to], ...overrides });
 
-const EXTERNAL_ID = describeAttribute(
+const EXTERNAL_ID_ATTRIBUTE = describeAttribute(
   'externalId',
   'What the directory calls it. No two of the company have the same.',
   {
@@ -81,7 +78,7 @@ const EXTERNAL_ID = describeAttribute(
   },
 );
 
-/** The schemas of users and groups, with the attributes that are kept, as `/Schemas` shows them. */
+/** The schemas of users and groups, with the stored attributes, as `/Schemas` returns them. */
 export const SCHEMAS = [
   {
     id: SCHEMA_BY_KIND.User,
@@ -89,7 +86,7 @@ export const SCHEMAS = [
     description: 'A person who can sign in. Other attributes of RFC 7643 are taken and not kept.',
     attributes: [
       describeAttribute('userName', 'The email address.', { required: true, uniqueness: 'server' }),
-      EXTERNAL_ID,
+      EXTERNAL_ID_ATTRIBUTE,
       describeAttribute('displayName', 'The name. What is sent as `name` is it where this is not sent.'),
       describeAttribute('name', 'The name, again.', {
         type: 'complex',
@@ -103,22 +100,22 @@ export const SCHEMAS = [
       describeAttribute('emails', 'Always the user name alone.', {
         type: 'complex',
         multiValued: true,
-        ...READ_ONLY,
+        ...READ_ONLY_ATTRIBUTE,
         subAttributes: [
-          describeAttribute('value', 'The email address.', READ_ONLY),
-          describeAttribute('type', 'Always `work`.', { ...READ_ONLY, canonicalValues: ['work'] }),
-          describeAttribute('primary', 'Always true.', { type: 'boolean', ...READ_ONLY }),
+          describeAttribute('value', 'The email address.', READ_ONLY_ATTRIBUTE),
+          describeAttribute('type', 'Always `work`.', { ...READ_ONLY_ATTRIBUTE, canonicalValues: ['work'] }),
+          describeAttribute('primary', 'Always true.', { type: 'boolean', ...READ_ONLY_ATTRIBUTE }),
         ],
       }),
       describeAttribute('groups', 'The groups that the person is in.', {
         type: 'complex',
         multiValued: true,
-        ...READ_ONLY,
+        ...READ_ONLY_ATTRIBUTE,
         subAttributes: [
-          describeAttribute('value', 'The id of the group.', { caseExact: true, ...READ_ONLY }),
-          describeReference('Group', 'The address of the group.', READ_ONLY),
-          describeAttribute('display', 'The name of the group.', READ_ONLY),
-          describeAttribute('type', 'Always `direct`.', { ...READ_ONLY, canonicalValues: ['direct'] }),
+          describeAttribute('value', 'The id of the group.', { caseExact: true, ...READ_ONLY_ATTRIBUTE }),
+          describeReference('Group', 'The address of the group.', READ_ONLY_ATTRIBUTE),
+          describeAttribute('display', 'The name of the group.', READ_ONLY_ATTRIBUTE),
+          describeAttribute('type', 'Always `direct`.', { ...READ_ONLY_ATTRIBUTE, canonicalValues: ['direct'] }),
         ],
       }),
     ],
@@ -129,15 +126,15 @@ export const SCHEMAS = [
     description: 'A group of users. Those that every company is born with cannot be changed here.',
     attributes: [
       describeAttribute('displayName', 'The name.', { required: true, uniqueness: 'server' }),
-      EXTERNAL_ID,
+      EXTERNAL_ID_ATTRIBUTE,
       describeAttribute('members', 'The users who are in the group on the console.', {
         type: 'complex',
         multiValued: true,
         subAttributes: [
-          describeAttribute('value', 'The id of the user.', { caseExact: true, ...IMMUTABLE }),
-          describeReference('User', 'The address of the user.', IMMUTABLE),
-          describeAttribute('display', 'The name of the user.', READ_ONLY),
-          describeAttribute('type', 'Always `User`.', { ...IMMUTABLE, canonicalValues: ['User'] }),
+          describeAttribute('value', 'The id of the user.', { caseExact: true, ...IMMUTABLE_ATTRIBUTE }),
+          describeReference('User', 'The address of the user.', IMMUTABLE_ATTRIBUTE),
+          describeAttribute('display', 'The name of the user.', READ_ONLY_ATTRIBUTE),
+          describeAttribute('type', 'Always `User`.', { ...IMMUTABLE_ATTRIBUTE, canonicalValues: ['User'] }),
         ],
       }),
     ],
@@ -152,11 +149,11 @@ export const RESOURCE_TYPES = (['User', 'Group'] as const).map((kind) => ({
   schema: SCHEMA_BY_KIND[kind],
 }));
 
-/** The maximum number of resources in one answer. */
+/** The maximum number of resources in one response. */
 export const MAX_RESULTS = 1000;
 
-/** The capabilities of the API, as `/ServiceProviderConfig` shows them. */
-export const CONFIGURATION = {
+/** The capabilities of the API, as `/ServiceProviderConfig` returns them. */
+export const PROVIDER_CONFIGURATION = {
   patch: { supported: true },
   bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
   filter: { supported: true, maxResults: MAX_RESULTS },

@@ -24,40 +24,40 @@ import {
 import { matchesFilter } from './elements.ts';
 import { globalGroupReadOnly, invalidFilter, invalidValue, tooManyMembers } from './failures.ts';
 import { compileFilter } from './filter-store.ts';
-import { type Filter, parseFilter, SyntaxProblem } from './grammar.ts';
+import { type Filter, FilterSyntaxError, parseFilter } from './grammar.ts';
 import {
+  type CompleteGroupInput,
+  type CompleteUserInput,
   chooseName,
   type GroupInput,
-  type MemberStep,
+  type MemberChange,
   type UserInput,
-  type WholeGroup,
-  type WholeUser,
 } from './input.ts';
 import type { ResourceKind } from './schemas.ts';
 
 /** The filter, order and page of a list. */
 export interface Search {
   filter?: string;
-  /** The place of the first resource on the page, counted from 1. */
+  /** The 1-based position of the first resource on the page. */
   startIndex: number;
   count: number;
   sortBy?: string;
   descending: boolean;
 }
 
-/** A page of resources, and the number of all that match the filter. */
+/** A page of resources, and the number of all resources that match the filter. */
 export interface ResourcePage<T> {
   total: number;
   records: T[];
 }
 
-/** A group; `members` are null where they were not asked for. */
+/** A group; `members` is null where the request excludes them. */
 export interface DirectoryGroup {
   group: Group;
   members: { id: string; name: string }[] | null;
 }
 
-/** The maximum number of members that one answer holds. */
+/** The maximum number of members in one response. */
 const MAX_MEMBERS = 50_000;
 
 const USER_ORDERS = {
@@ -80,30 +80,30 @@ const GROUP_ORDERS = {
   'meta.lastmodified': 'changed_with_members_at',
 } as const;
 
-/** The users that match a filter, without those that the caller may not see; the oldest first by default. */
+/** Returns the users that match a filter, except those hidden from the caller; the oldest first by default. */
 export async function searchUsers(
   ctx: PrincipalContext,
   search: Search,
-  anyKind = false,
+  isAnyKind = false,
 ): Promise<ResourcePage<UserWithGroups>> {
   return listUsersWithGroups(ctx, {
     ...toPage(search),
     search: '',
-    by: chooseOrder(USER_ORDERS, search, anyKind),
-    where: compileWhere(ctx, 'User', search, anyKind),
+    by: chooseOrder(USER_ORDERS, search, isAnyKind),
+    where: compileCondition(ctx, 'User', search, isAnyKind),
   });
 }
 
-/** The groups that match a filter, as `searchUsers`. @param withMembers whether their members are read */
+/** Returns the groups that match a filter, as `searchUsers` does. @param includesMembers whether their members are read */
 export async function searchGroups(
   ctx: PrincipalContext,
   search: Search,
-  withMembers: boolean,
-  anyKind = false,
+  includesMembers: boolean,
+  isAnyKind = false,
 ): Promise<ResourcePage<DirectoryGroup>> {
-  const page = { ...toPage(search), by: chooseOrder(GROUP_ORDERS, search, anyKind) };
-  const { total, records } = await listGroupsWhere(ctx, compileWhere(ctx, 'Group', search, anyKind), page);
-  if (!withMembers || records.length === 0)
+  const page = { ...toPage(search), by: chooseOrder(GROUP_ORDERS, search, isAnyKind) };
+  const { total, records } = await listGroupsWhere(ctx, compileCondition(ctx, 'Group', search, isAnyKind), page);
+  if (!includesMembers || records.length === 0)
     return { total, records: records.map((group) => ({ group, members: null })) };
   const ids = records.map(({ id }) => id);
   const members = await listUserMembers(ctx, ids, MAX_MEMBERS + 1);
@@ -112,16 +112,18 @@ export async function searchGroups(
   return { total, records: records.map((group) => ({ group, members: byGroup.get(group.id) ?? [] })) };
 }
 
-/** Users and groups that match a filter: first users, then groups, without a kind that the caller may not list. */
-export async function searchAll(ctx: PrincipalContext, search: Search, withMembers: boolean) {
-  const nobody = { total: 0, records: [] };
-  const users = isAllowed(ctx.actor, 'users:list', '*') ? await searchUsers(ctx, search, true) : nobody;
-  const rest = {
+/** Returns matching users, then matching groups, without a kind that the caller may not list. */
+export async function searchAll(ctx: PrincipalContext, search: Search, includesMembers: boolean) {
+  const emptyPage = { total: 0, records: [] };
+  const users = isAllowed(ctx.actor, 'users:list', '*') ? await searchUsers(ctx, search, true) : emptyPage;
+  const remainingSearch = {
     ...search,
     startIndex: Math.max(1, search.startIndex - users.total),
     count: search.count - users.records.length,
   };
-  const groups = isAllowed(ctx.actor, 'groups:list', '*') ? await searchGroups(ctx, rest, withMembers, true) : nobody;
+  const groups = isAllowed(ctx.actor, 'groups:list', '*')
+    ? await searchGroups(ctx, remainingSearch, includesMembers, true)
+    : emptyPage;
   return { users: users.records, groups: groups.records, total: users.total + groups.total };
 }
 
@@ -132,25 +134,28 @@ const toPage = ({ startIndex, count, descending }: Search) => ({
   descending,
 });
 
-function chooseOrder<O extends Readonly<Record<string, string>>>(orders: O, { sortBy }: Search, anyKind: boolean) {
+function chooseOrder<O extends Readonly<Record<string, string>>>(orders: O, { sortBy }: Search, isAnyKind: boolean) {
   if (sortBy === undefined) return 'created_at';
   const name = sortBy.toLowerCase();
   if (Object.hasOwn(orders, name)) return orders[name] as O[keyof O];
-  if (anyKind) return 'created_at';
+  if (isAnyKind) return 'created_at';
   throw invalidValue(`sortBy must be one of ${Object.keys(orders).join(', ')}.`);
 }
 
-function compileWhere(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, anyKind: boolean) {
+function compileCondition(ctx: PrincipalContext, kind: ResourceKind, { filter }: Search, isAnyKind: boolean) {
   if (filter === undefined || filter.trim() === '') return undefined;
-  const hidden = { users: findDeniedEverywhere(ctx.actor, 'user'), groups: findDeniedEverywhere(ctx.actor, 'group') };
-  return compileFilter(toFilter(filter), kind, hidden, anyKind);
+  const hiddenRecords = {
+    users: findDeniedEverywhere(ctx.actor, 'user'),
+    groups: findDeniedEverywhere(ctx.actor, 'group'),
+  };
+  return compileFilter(parseFilterOrFail(filter), kind, hiddenRecords, isAnyKind);
 }
 
-function toFilter(text: string): Filter {
+function parseFilterOrFail(text: string): Filter {
   try {
     return parseFilter(text);
   } catch (error) {
-    if (error instanceof SyntaxProblem) throw invalidFilter(error.message);
+    if (error instanceof FilterSyntaxError) throw invalidFilter(error.message);
     throw error;
   }
 }
@@ -158,70 +163,71 @@ function toFilter(text: string): Filter {
 export const getUser = (ctx: PrincipalContext, id: string): Promise<UserWithGroups> => findUserWithGroups(ctx, id);
 
 /** Creates a user without a password, who is active unless the directory says otherwise. */
-export async function createDirectoryUser(ctx: PrincipalContext, input: WholeUser): Promise<UserWithGroups> {
+export async function createDirectoryUser(ctx: PrincipalContext, input: CompleteUserInput): Promise<UserWithGroups> {
   const { userName: email, externalId, active: isActive } = input;
   const user = await provisionUser(ctx, { email, name: chooseName(input), externalId, isActive });
   return { ...user, groups: [] };
 }
 
-/** The permissions to change users: one of these is enough for a request that needs no other. */
-export const USER_WRITES = ['users:update', 'users:activate', 'users:deactivate'] as const;
+/** The permissions to change users: one of these is enough for a request that needs no other permission. */
+export const USER_WRITE_PERMISSIONS = ['users:update', 'users:activate', 'users:deactivate'] as const;
 
-/** Changes the values of a user that differ from the present ones; writes nothing where none does. */
+/** Changes the values of a user that differ from the stored ones; writes nothing where none does. */
 export async function changeDirectoryUser(
   ctx: PrincipalContext,
   id: string,
   input: UserInput,
 ): Promise<UserWithGroups> {
   const user = await requireChangeableUser(ctx, id);
-  const wanted: UserChanges = {
+  const requestedChanges: UserChanges = {
     email: input.userName,
     name: chooseName(input, user.name),
     externalId: input.externalId,
     isActive: input.active,
   };
-  const differing = Object.entries(wanted).filter(
+  const changedEntries = Object.entries(requestedChanges).filter(
     ([field, value]) => value !== undefined && value !== user[field as keyof UserChanges],
   );
-  if (differing.length === 0) return user;
-  const { isActive, ...others } = Object.fromEntries(differing) as UserChanges;
+  if (changedEntries.length === 0) return user;
+  const { isActive, ...others } = Object.fromEntries(changedEntries) as UserChanges;
   if (isActive !== undefined) {
     const action = isActive ? 'users:activate' : 'users:deactivate';
     ctx.setAuditAction(action);
     requireAction(ctx.actor, action, id);
   }
   if (Object.keys(others).length > 0) requireAction(ctx.actor, 'users:update', id);
-  const changed = await changeUser(ctx, id, { ...others, ...(isActive !== undefined && { isActive }) });
-  return { ...changed, groups: user.groups };
+  const changedUser = await changeUser(ctx, id, { ...others, ...(isActive !== undefined && { isActive }) });
+  return { ...changedUser, groups: user.groups };
 }
 
-/** A user, for a caller who may change users in some way. Others do not learn whether the user exists. */
+/** Returns a user, for a caller who may change users in some way. Other callers do not learn whether the user exists. */
 async function requireChangeableUser(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
-  if (!USER_WRITES.some((action) => isAllowed(ctx.actor, action, id))) requireAction(ctx.actor, 'users:update', id);
+  if (!USER_WRITE_PERMISSIONS.some((action) => isAllowed(ctx.actor, action, id)))
+    requireAction(ctx.actor, 'users:update', id);
   return findUserWithGroups(ctx, id);
 }
 
 export { deleteGroup, deleteUser };
 
 /**
- * A group with its members.
- * @param isWithout whether the request excludes members: then too many of them are no failure
+ * Returns a group with its members. @param excludesMembers whether the request excludes members: then too many of them are no
+ * failure
  */
 export async function getGroupWithMembers(
   ctx: PrincipalContext,
   id: string,
-  isWithout: boolean,
+  excludesMembers: boolean,
 ): Promise<DirectoryGroup> {
   const { group, members } = await getGroupOfUsers(ctx, id, MAX_MEMBERS + 1);
   if (members.length <= MAX_MEMBERS) return { group, members };
-  if (isWithout) return { group, members: null };
+  if (excludesMembers) return { group, members: null };
   throw tooManyMembers();
 }
 
 /** Creates a group with these members and without any permissions. */
 export async function createDirectoryGroup(
   ctx: PrincipalContext,
-  { displayName, externalId, members }: WholeGroup,
+  { displayName, externalId, members }: CompleteGroupInput,
 ): Promise<DirectoryGroup> {
   const userIds = [...computeMembers([], members)];
   const { id } = await createGroup(ctx, {
@@ -231,62 +237,68 @@ export async function createDirectoryGroup(
     userIds,
     isUniqueInAnyCase: true,
   });
-  recordMembers(ctx, 'groups:create', userIds);
+  auditMembers(ctx, 'groups:create', userIds);
   return toWriteResult(await getGroupOfUsers(ctx, id, MAX_MEMBERS + 1));
 }
 
-/** Changes the values of a group that differ from the present ones; writes nothing where none does. */
+/** Changes the values of a group that differ from the stored ones; writes nothing where none does. */
 export async function changeDirectoryGroup(
   ctx: PrincipalContext,
   id: string,
-  { displayName, externalId, members: steps }: GroupInput,
+  { displayName, externalId, members: memberChanges }: GroupInput,
 ): Promise<DirectoryGroup> {
-  let before: GroupOfUsers['members'] = [];
-  const changed = await changeGroupOfUsers(ctx, id, ({ group, members }) => {
-    before = members;
+  let previousMembers: GroupOfUsers['members'] = [];
+  const changedGroup = await changeGroupOfUsers(ctx, id, ({ group, members }) => {
+    previousMembers = members;
     if (group.isGlobal) throw globalGroupReadOnly();
     return {
       ...(displayName !== undefined && { name: displayName }),
       ...(externalId !== undefined && { externalId }),
-      ...(steps.length > 0 && { userIds: computeMembers(members, steps) }),
+      ...(memberChanges.length > 0 && { userIds: computeMembers(members, memberChanges) }),
     };
   });
-  recordMembers(ctx, 'groups:update', [...collectIds(before).symmetricDifference(collectIds(changed.members))]);
-  return toWriteResult(changed);
+  auditMembers(ctx, 'groups:update', [
+    ...collectIds(previousMembers).symmetricDifference(collectIds(changedGroup.members)),
+  ]);
+  return toWriteResult(changedGroup);
 }
 
 const collectIds = (members: readonly { id: string }[]) => new Set(members.map(({ id }) => id));
 
-/** The maximum number of members whom the audit trail names: as many as one request of the console adds to a group. */
+/** The maximum number of members that the audit trail names: as many as one request of the console adds to a group. */
 const MAX_AUDITED_MEMBERS = 100;
 
-const recordMembers = (ctx: PrincipalContext, action: Action, ids: readonly string[]): void =>
+const auditMembers = (ctx: PrincipalContext, action: Action, ids: readonly string[]): void =>
   ctx.setAuditAction(action, ids.length > MAX_AUDITED_MEMBERS ? [] : ids);
 
-/** The response to a completed write, which must not fail any more: if there are too many members, they are left out. */
+/** Returns the response to a completed write, which must not fail any more: if there are too many members, they are left out. */
 const toWriteResult = ({ group, members }: GroupOfUsers): DirectoryGroup => ({
   group,
   members: members.length > MAX_MEMBERS ? null : members,
 });
 
-/** The ids of the members after all steps, one after the other. */
-function computeMembers(present: readonly { id: string; name: string }[], steps: readonly MemberStep[]): Set<string> {
-  const names = new Map(present.map(({ id, name }) => [id, name]));
+/** Returns the ids of the members after all changes were applied in order. */
+function computeMembers(
+  currentMembers: readonly { id: string; name: string }[],
+  memberChanges: readonly MemberChange[],
+): Set<string> {
+  const names = new Map(currentMembers.map(({ id, name }) => [id, name]));
   let ids = new Set(names.keys());
-  for (const step of steps) {
-    switch (step.op) {
+  for (const memberChange of memberChanges) {
+    switch (memberChange.op) {
       case 'add':
-        for (const id of step.ids) ids.add(id);
+        for (const id of memberChange.ids) ids.add(id);
         break;
       case 'remove':
-        for (const id of step.ids) ids.delete(id);
+        for (const id of memberChange.ids) ids.delete(id);
         break;
       case 'replace':
-        ids = new Set(step.ids);
+        ids = new Set(memberChange.ids);
         break;
       case 'removeWhere':
         for (const id of ids) {
-          if (matchesFilter(step.filter, { value: id, display: names.get(id) ?? null, type: 'User' })) ids.delete(id);
+          if (matchesFilter(memberChange.filter, { value: id, display: names.get(id) ?? null, type: 'User' }))
+            ids.delete(id);
         }
     }
   }

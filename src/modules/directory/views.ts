@@ -1,32 +1,32 @@
 import { z } from 'zod';
-import { versioned } from '../../http/endpoint.ts';
+import { declareVersion } from '../../http/endpoint.ts';
 import { BASE_PATH, getMeta } from '../../http/surfaces/directory.ts';
 import { computeVersion } from '../../http/versions.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
 import type { UserWithGroups } from '../users/service.ts';
 import { PATH_BY_KIND, type ResourceKind, SCHEMA_BY_KIND } from './schemas.ts';
 import type { DirectoryGroup, ResourcePage, Search } from './service.ts';
 
 const text = z.string();
 
-const meta = (kind: ResourceKind) =>
+const makeMetaSchema = (kind: ResourceKind) =>
   z.object({
     resourceType: z.literal(kind),
-    created: timestamp,
-    lastModified: timestamp,
+    created: timestampSchema,
+    lastModified: timestampSchema,
     location: z.url(),
     version: text.optional().meta({ description: 'The `ETag`. Not of a group whose members were not asked for.' }),
   });
 
-/** The schema of a resource in answers: all attributes but the id may be left out, as a request may not ask for them. */
+/** Makes the schema of a resource in responses: all attributes except the id may be left out, as a request may exclude them. */
 const resource = <Shape extends z.ZodRawShape>(kind: ResourceKind, shape: Shape) =>
-  z.object({ ...z.object(shape).partial().shape, meta: meta(kind).partial().optional() }).extend({
+  z.object({ ...z.object(shape).partial().shape, meta: makeMetaSchema(kind).partial().optional() }).extend({
     schemas: z.array(z.literal(SCHEMA_BY_KIND[kind])),
     id: text,
     externalId: text.optional().meta({ description: 'What the directory calls it.' }),
   });
 
-const reference = (type: string) =>
+const makeReferenceSchema = (type: string) =>
   z.object({ value: text, $ref: z.url(), display: text, type: z.literal(type) }).partial();
 
 export const userView = resource('User', {
@@ -35,41 +35,41 @@ export const userView = resource('User', {
   name: z.object({ formatted: text }).partial(),
   active: z.boolean(),
   emails: z.array(z.object({ value: text, type: z.literal('work'), primary: z.literal(true) }).partial()),
-  groups: z.array(reference('direct')),
+  groups: z.array(makeReferenceSchema('direct')),
 }).meta({ id: 'DirectoryUser' });
 
 export const groupView = resource('Group', {
   displayName: text,
-  members: z.array(reference('User')),
+  members: z.array(makeReferenceSchema('User')),
 }).meta({ id: 'DirectoryGroup' });
 
-type UserShown = z.input<typeof userView>;
-type GroupShown = z.input<typeof groupView>;
+type UserResponse = z.input<typeof userView>;
+type GroupResponse = z.input<typeof groupView>;
 
-interface Addressed {
+interface WithBaseUrl {
   baseUrl: string;
 }
 
-const makeAddress = ({ baseUrl }: Addressed, kind: ResourceKind, id: string): string =>
+const makeLocation = ({ baseUrl }: WithBaseUrl, kind: ResourceKind, id: string): string =>
   `${baseUrl}${BASE_PATH}${PATH_BY_KIND[kind]}/${id}`;
 
 const makeMeta = (
-  at: Addressed,
+  at: WithBaseUrl,
   kind: ResourceKind,
   { id, createdAt, changedAt }: { id: string; createdAt: number; changedAt: number },
 ) => ({
-  created: isoTimestamp(createdAt),
-  lastModified: isoTimestamp(changedAt),
-  location: makeAddress(at, kind, id),
+  created: formatIsoTimestamp(createdAt),
+  lastModified: formatIsoTimestamp(changedAt),
+  location: makeLocation(at, kind, id),
 });
 
-/** The version of a resource: its own `meta.version`, whatever attributes the request asks for. */
-export const VERSIONED = { ...versioned(), readVersion: (shown: object) => getMeta(shown).version };
+/** The options for a versioned resource: its `meta.version`, whatever attributes the request asks for. */
+export const RESOURCE_VERSIONING = { ...declareVersion(), readVersion: (view: object) => getMeta(view).version };
 
-const makeVersion = (shown: object): Promise<string> => computeVersion(shown, versioned());
+const makeVersion = (view: object): Promise<string> => computeVersion(view, declareVersion());
 
-export async function viewUser(at: Addressed, user: UserWithGroups): Promise<UserShown> {
-  const shown = {
+export async function viewUser(at: WithBaseUrl, user: UserWithGroups): Promise<UserResponse> {
+  const userResponse = {
     schemas: [SCHEMA_BY_KIND.User],
     id: user.id,
     ...(user.externalId !== null && { externalId: user.externalId }),
@@ -80,18 +80,18 @@ export async function viewUser(at: Addressed, user: UserWithGroups): Promise<Use
     emails: [{ value: user.email, type: 'work' as const, primary: true as const }],
     groups: user.groups.map(({ id, name }) => ({
       value: id,
-      $ref: makeAddress(at, 'Group', id),
+      $ref: makeLocation(at, 'Group', id),
       display: name,
       type: 'direct' as const,
     })),
     meta: { resourceType: 'User' as const, ...makeMeta(at, 'User', { ...user, changedAt: user.updatedAt }) },
   };
-  return { ...shown, meta: { ...shown.meta, version: await makeVersion(shown) } };
+  return { ...userResponse, meta: { ...userResponse.meta, version: await makeVersion(userResponse) } };
 }
 
-export async function viewGroup(at: Addressed, { group, members }: DirectoryGroup): Promise<GroupShown> {
+export async function viewGroup(at: WithBaseUrl, { group, members }: DirectoryGroup): Promise<GroupResponse> {
   const changedAt = Math.max(group.updatedAt, group.membersChangedAt ?? 0);
-  const shown = {
+  const groupResponse = {
     schemas: [SCHEMA_BY_KIND.Group],
     id: group.id,
     ...(group.externalId !== null && { externalId: group.externalId }),
@@ -99,19 +99,21 @@ export async function viewGroup(at: Addressed, { group, members }: DirectoryGrou
     ...(members && {
       members: members.map(({ id, name }) => ({
         value: id,
-        $ref: makeAddress(at, 'User', id),
+        $ref: makeLocation(at, 'User', id),
         display: name,
         type: 'User' as const,
       })),
     }),
     meta: { resourceType: 'Group' as const, ...makeMeta(at, 'Group', { ...group, changedAt }) },
   };
-  return members ? { ...shown, meta: { ...shown.meta, version: await makeVersion(shown) } } : shown;
+  return members
+    ? { ...groupResponse, meta: { ...groupResponse.meta, version: await makeVersion(groupResponse) } }
+    : groupResponse;
 }
 
 const LIST_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
-export const listSchema = <S extends z.ZodType>(record: S) =>
+export const makeListSchema = <S extends z.ZodType>(record: S) =>
   z.object({
     schemas: z.array(z.literal(LIST_SCHEMA)),
     totalResults: z.int().meta({ description: 'How many there are, on all pages.' }),

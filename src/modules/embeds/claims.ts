@@ -3,23 +3,23 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
-import { findSecret, newestSecret } from '../../platform/secrets.ts';
+import { findSecret, getNewestSecret } from '../../platform/secrets.ts';
 import type { Branding } from '../../presentation/branding.ts';
 import type { EmbedTerms } from '../../sharing/terms.ts';
-import type { Viewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
+import type { EmbedViewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import type { Locale } from '../../texts/locales.ts';
-import { getEmbedKey, type KeyName, rememberKey } from './key.ts';
+import { cacheKey, getEmbedKey, type KeyName } from './key.ts';
 import type { EmbedTarget } from './token-id.ts';
 
-const ISSUER = 'data-console-api';
+const TOKEN_ISSUER = 'data-console-api';
 /** The audience of every embed token, whoever signs it. */
-export const AUDIENCE = 'embed';
-export const ALGORITHM = 'HS256';
+export const EMBED_AUDIENCE = 'embed';
+export const EMBED_ALGORITHM = 'HS256';
 
 /** The maximum length of a token: some browsers and servers do not accept longer URLs. */
 export const MAX_TOKEN_LENGTH = 6000;
 
-/** The longest life of a token. */
+/** The longest lifetime of a token. */
 export const MAX_LIFETIME_SECONDS = 31_536_000;
 
 /** The claims of an embed token. */
@@ -27,31 +27,31 @@ export interface EmbedClaims {
   /** The token's id, by which it is revoked. */
   id: string;
   /** The id under which the token's requests are counted. */
-  countedAs: string;
+  countingId: string;
   companyId: string;
   target: EmbedTarget;
   terms: EmbedTerms;
   /** The viewer of the embed, where known. */
-  viewer: Viewer | null;
-  /** Origins whose pages may use it; none are named where all may. */
+  viewer: EmbedViewer | null;
+  /** Origins whose pages may use the token; empty where all origins may. */
   allowedOrigins: readonly string[];
   allowDownloads: boolean;
-  /** Overrides the company's branding, field by field. */
+  /** The theme that overrides the company's branding, field by field. */
   theme?: Branding | undefined;
-  /** The language of the page. */
+  /** The language of the embedded page. */
   locale?: Locale | undefined;
   /**
    * The key that signed the token: our key of the company after that many rotations, or one of the company's own signing keys.
    */
   signedWith: { rotations: number } | { keyId: string };
-  /** Milliseconds since the epoch. */
+  /** When the token was issued, in milliseconds since the epoch. */
   issuedAt: number;
-  /** Milliseconds since the epoch. */
+  /** When the token expires, in milliseconds since the epoch. */
   expiresAt: number;
 }
 
-/** The claims as the token carries them: with short names, because it stands in addresses. */
-interface Payload {
+/** The claims as encoded in the token: with short names, because the token is part of URLs. */
+interface TokenPayload {
   jti: string;
   com: string;
   typ: 'd' | 'v';
@@ -65,21 +65,23 @@ interface Payload {
   dwn?: true;
   thm?: Branding;
   loc?: Locale;
-  /** Seconds, with a fraction: a revocation covers tokens issued before its time, not all of its second. */
+  /**
+   * When the token was issued, in fractional seconds: a revocation covers only tokens issued before it, even within its second.
+   */
   iat: number;
   exp: number;
 }
 
-/** Claims of a token that we sign. */
+/** The claims of a token that we sign. */
 export type OwnClaims = EmbedClaims & { signedWith: { rotations: number } };
 
 /** Signs a token with these claims, with the company's key. */
 export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string> {
-  const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
+  const { version, secret } = getNewestSecret(ctx.config.EMBED_SECRETS);
   const { companyId, target, terms, allowedOrigins, allowDownloads, viewer, theme, locale } = claims;
   const { rotations } = claims.signedWith;
   const key = await getEmbedKey(secret, { companyId, rotations });
-  const payload: Omit<Payload, 'iat' | 'exp'> = {
+  const payload: Omit<TokenPayload, 'iat' | 'exp'> = {
     jti: claims.id,
     com: companyId,
     typ: target.type === 'dashboard' ? 'd' : 'v',
@@ -95,17 +97,16 @@ export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string
     ...(locale && { loc: locale }),
   };
   return new SignJWT({ ...payload })
-    .setProtectedHeader({ alg: ALGORITHM, kid: String(version), typ: 'JWT' })
-    .setIssuer(ISSUER)
-    .setAudience(AUDIENCE)
+    .setProtectedHeader({ alg: EMBED_ALGORITHM, kid: String(version), typ: 'JWT' })
+    .setIssuer(TOKEN_ISSUER)
+    .setAudience(EMBED_AUDIENCE)
     .setIssuedAt(claims.issuedAt / 1000)
     .setExpirationTime(Math.floor(claims.expiresAt / 1000))
     .sign(key);
 }
 
 /**
- * Verifies the signature of a token without reading the database. Whether the key was rotated since is for the caller to
- * compare.
+ * Verifies the signature of a token without reading the database. The caller has to check whether the key was rotated since.
  * @returns the claims, and whether the token has expired
  */
 export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: OwnClaims; expired: boolean }> {
@@ -114,39 +115,40 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
     const secret = findSecret(ctx.config.EMBED_SECRETS, version);
     if (secret === undefined) throw invalidToken();
     const key = await getEmbedKey(secret, name);
-    const { payload } = await verifyJwt<Payload>(token, key, {
-      algorithms: [ALGORITHM],
-      issuer: ISSUER,
-      audience: AUDIENCE,
+    const { payload } = await verifyJwt<TokenPayload>(token, key, {
+      algorithms: [EMBED_ALGORITHM],
+      issuer: TOKEN_ISSUER,
+      audience: EMBED_AUDIENCE,
       // Expiry is checked below: an expired token still tells which company made it.
       currentDate: new Date(0),
       requiredClaims: ['jti', 'com', 'typ', 'sub', 'rot', 'iat', 'exp'],
     });
-    rememberKey(secret, name, key);
+    cacheKey(secret, name, key);
     return { claims: toClaims(payload), expired: payload.exp * 1000 <= ctx.now() };
   } catch (error) {
     throw toInvalidToken(error);
   }
 }
 
-/** Returns the error to throw for one of reading or verifying a token: a token that is wrong is invalid. */
+/** Converts an error of reading or verifying a token: a wrong token becomes `invalidToken`. */
 export const toInvalidToken = (error: unknown): unknown =>
   error instanceof errors.JOSEError || error instanceof TypeError ? invalidToken() : error;
 
-/** The key that a token claims to be signed with, and its version of the master secret. */
+/** Returns the key that a token names as its signing key, and its version of the master secret. */
 function parseKeyId(token: string): { version: string; name: KeyName } {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
-  const { header, claims } = readJwt<Partial<Payload>>(token);
+  const { header, claims } = readJwt<Partial<TokenPayload>>(token);
   const { kid } = header;
   const { com, rot } = claims;
-  const known = typeof kid === 'string' && typeof com === 'string' && ID_PATTERN.test(com) && Number.isSafeInteger(rot);
-  if (!known) throw invalidToken();
+  const isValidPayload =
+    typeof kid === 'string' && typeof com === 'string' && ID_PATTERN.test(com) && Number.isSafeInteger(rot);
+  if (!isValidPayload) throw invalidToken();
   return { version: kid, name: { companyId: com, rotations: rot as number } };
 }
 
-const toClaims = (payload: Payload): OwnClaims => ({
+const toClaims = (payload: TokenPayload): OwnClaims => ({
   id: payload.jti,
-  countedAs: payload.jti,
+  countingId: payload.jti,
   companyId: payload.com,
   target: { type: payload.typ === 'd' ? 'dashboard' : 'visualization', id: payload.sub },
   terms: { fixed: payload.fix ?? {}, allowed: payload.alw ?? [], required: payload.req ?? [] },

@@ -1,8 +1,8 @@
-import { defineFailure, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
 
-export const signingKeyNotFound = notFound('embed_signing_key', { message: 'There is no such signing key.' });
+export const signingKeyNotFound = defineNotFound('embed_signing_key', { message: 'There is no such signing key.' });
 
-/** @param limit how many a company may have */
+/** @param limit the maximum number of keys of a company */
 export const tooManySigningKeys = defineFailure('embed_signing_key.too_many', 'conflict', {
   message: 'The company has the maximum number of signing keys. Delete one first.',
   detail: (limit: number) => ({ message: `A company has at most ${limit} signing keys: delete one first.` }),

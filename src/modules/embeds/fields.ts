@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { valuesBySlug } from '../../sql-templates/fields.ts';
+import { makeValuesBySlugField } from '../../sql-templates/fields.ts';
 import { MAX_PARAMETERS, MAX_SLUG_LENGTH } from '../../sql-templates/parameters.ts';
-import { origin, viewer } from '../viewing/service.ts';
+import { originField, viewerField } from '../viewing/service.ts';
 
 const MAX_ORIGINS = 20;
-/** The longest id that a host may give to a token or viewer. */
+/** The maximum length of an id that a host may give to a token or viewer. */
 export const MAX_ID_LENGTH = 200;
 
 const slugs = z.array(z.string().min(1).max(MAX_SLUG_LENGTH)).max(MAX_PARAMETERS).default([]);
 
-/** The terms and limits that a token may state, whoever signs it. */
+/** The fields for terms and limits that a token may state, whoever signs it. */
 export const embedFields = {
-  fixed_params: valuesBySlug('Values that the viewer cannot change.')
+  fixed_params: makeValuesBySlugField('Values that the viewer cannot change.')
     .refine((values) => Object.keys(values).length <= MAX_PARAMETERS, `must hold at most ${MAX_PARAMETERS} parameters`)
     .default({}),
   allowed_params: slugs.meta({ description: 'Slugs of the parameters that the viewer may set.' }),
   required_params: slugs.meta({ description: 'Slugs among `allowed_params` that the viewer must set.' }),
-  allowed_origins: z.array(origin).max(MAX_ORIGINS).default([]).meta({
+  allowed_origins: z.array(originField).max(MAX_ORIGINS).default([]).meta({
     description: 'The origins whose pages may show it; empty for any.',
   }),
   allow_downloads: z.boolean().default(false).meta({ description: 'Whether viewers may download results.' }),
-  viewer: viewer.optional(),
+  viewer: viewerField.optional(),
 };

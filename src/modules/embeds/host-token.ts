@@ -4,12 +4,12 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
-import { theme } from '../../presentation/branding-fields.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
+import { themeField } from '../../presentation/branding-fields.ts';
 import { parseLocale } from '../../texts/locales.ts';
 import {
-  ALGORITHM,
-  AUDIENCE,
+  EMBED_ALGORITHM,
+  EMBED_AUDIENCE,
   type EmbedClaims,
   MAX_LIFETIME_SECONDS,
   MAX_TOKEN_LENGTH,
@@ -19,8 +19,8 @@ import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { importVerifyingKey, parseCompanyId, type SigningKey } from './signing-keys.ts';
 import { parseTarget } from './token-id.ts';
 
-/** The most that a host's token may last from now on, and that its clock may be ahead of ours. Seconds. */
-const MAX_SECONDS = 24 * 60 * 60;
+/** The maximum remaining lifetime of a host's token, and how far its clock may be ahead of ours. Seconds. */
+const MAX_LIFETIME_LEFT_SECONDS = 24 * 60 * 60;
 const MAX_AHEAD_SECONDS = 60;
 
 const targetId = z.string().regex(ID_PATTERN).optional();
@@ -40,7 +40,7 @@ const hostClaims = z
       .optional(),
     dashboard_id: targetId,
     visualization_id: targetId,
-    theme: theme.optional(),
+    theme: themeField.optional(),
     // Whatever the region: hosts sign the tag that they have of their own user.
     locale: z
       .string()
@@ -50,7 +50,7 @@ const hostClaims = z
   })
   .refine((claims) => (claims.dashboard_id === undefined) !== (claims.visualization_id === undefined));
 
-/** A token that a host signed, before its signature is verified. */
+/** A token signed by a host, before its signature is verified. */
 export interface HostToken {
   token: string;
   keyId: string;
@@ -58,8 +58,8 @@ export interface HostToken {
 }
 
 /**
- * Reads a token that a host signed; undefined where the token does not claim that.
- * @throws invalidToken for claims that no host may make
+ * Reads a token signed by a host; undefined where the token does not claim that. @throws invalidToken for claims that no host may
+ * make
  */
 export async function readHostToken(token: string): Promise<HostToken | undefined> {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
@@ -70,13 +70,13 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
   const parsed = hostClaims.safeParse(claims);
   if (!parsed.success) throw invalidToken();
   const { exp, iat, jti, dashboard_id, visualization_id = '', ...terms } = parsed.data;
-  const digest = await sha256Hex(token);
+  const digest = await computeSha256Hex(token);
   return {
     token,
     keyId,
     claims: {
       id: jti ?? digest.slice(0, 24),
-      countedAs: digest,
+      countingId: digest,
       companyId,
       target:
         dashboard_id === undefined
@@ -96,9 +96,8 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
 }
 
 /**
- * Verifies that a token was signed with the key that it names, and lives no longer than a host's may.
- * @param key the company's key of that id, if there is one
- * @returns whether it has expired
+ * Verifies that a token was signed with the key that it names, and lives no longer than a host's token may. @param key the
+ * company's key of that id, if there is one @returns whether it has expired
  */
 export async function verifyHostToken(
   ctx: Context,
@@ -109,8 +108,8 @@ export async function verifyHostToken(
   const now = ctx.now();
   try {
     await verifyJwt(token, await importVerifyingKey(ctx, key), {
-      algorithms: [ALGORITHM],
-      audience: AUDIENCE,
+      algorithms: [EMBED_ALGORITHM],
+      audience: EMBED_AUDIENCE,
       currentDate: new Date(now),
       requiredClaims: ['exp', 'iat'],
     });
@@ -121,9 +120,10 @@ export async function verifyHostToken(
   const { issuedAt, expiresAt } = claims;
   // Revocations are kept for as long as a token of ours can live.
   const isTooOld = issuedAt < now - MAX_LIFETIME_SECONDS * 1000;
-  const isAhead = issuedAt > now + MAX_AHEAD_SECONDS * 1000;
+  const isIssuedInFuture = issuedAt > now + MAX_AHEAD_SECONDS * 1000;
   // By the host's clock where it is ahead.
-  if (isTooOld || isAhead || expiresAt > Math.max(issuedAt, now) + MAX_SECONDS * 1000) throw invalidToken();
+  if (isTooOld || isIssuedInFuture || expiresAt > Math.max(issuedAt, now) + MAX_LIFETIME_LEFT_SECONDS * 1000)
+    throw invalidToken();
   return { expired: false };
 }
 

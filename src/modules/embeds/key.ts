@@ -1,10 +1,10 @@
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
-import { hmacSha256 } from '../../platform/secrets.ts';
+import { computeHmacSha256 } from '../../platform/secrets.ts';
 
-/** The name of a key, among those under a master secret, that a token is signed with. */
+/** The identity of the derived key that signs a token, under one master secret. */
 export interface KeyName {
   companyId: string;
-  /** The number of times that the company had rotated its key when the token was made. */
+  /** The number of times that the company had rotated its key when the token was created. */
   rotations: number;
 }
 
@@ -19,16 +19,16 @@ const formatKeyName = (secret: string, { companyId, rotations }: KeyName): strin
  * reading the database, and no two companies share a key.
  */
 export async function getEmbedKey(secret: string, key: KeyName): Promise<CryptoKey> {
-  const known = derivedKeys.get(formatKeyName(secret, key));
-  return known ?? deriveKey(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
+  const cachedKey = derivedKeys.get(formatKeyName(secret, key));
+  return cachedKey ?? deriveKey(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
 }
 
 /** Caches a key that has verified a signature, so that invalid tokens cannot fill the cache. */
-export function rememberKey(secret: string, name: KeyName, key: CryptoKey): void {
+export function cacheKey(secret: string, name: KeyName, key: CryptoKey): void {
   derivedKeys.set(formatKeyName(secret, name), key);
 }
 
 async function deriveKey(secret: string, purpose: string): Promise<CryptoKey> {
-  const bytes = await hmacSha256(secret, purpose);
+  const bytes = await computeHmacSha256(secret, purpose);
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
 }

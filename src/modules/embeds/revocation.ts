@@ -15,7 +15,7 @@ import { type EmbedClaims, MAX_LIFETIME_SECONDS } from './claims.ts';
 import { deleteRevocationsBefore, deleteTargetRevocations, upsertRevocation } from './store.ts';
 import { getTokenIdRange, parseTarget } from './token-id.ts';
 
-/** The tokens that are revoked: one, all that show one target, or all of a viewer. */
+/** The tokens to revoke: one, all for one target, or all of one viewer. */
 export type Revocation =
   | { by: 'token'; id: string }
   | { by: 'target'; type: TargetType; id: string }
@@ -24,19 +24,19 @@ export type Revocation =
 /** The maximum number of tokens and viewers that a company may revoke one by one, within a year. */
 const MAX_REVOCATIONS = 10_000;
 
-const SUBJECTS = {
+const SUBJECT_FORMATS = {
   all: 'all',
   token: (id: string) => `token:${id}`,
   target: ({ type, id }: EmbedClaims['target']) => `${type}:${id}`,
   viewer: (id: string) => `viewer:${id}`,
 };
 
-/** The subjects of all revocations that cover a token. */
+/** Returns the subjects of all revocations that cover a token. */
 export const listSubjects = ({ id, target, viewer }: Pick<EmbedClaims, 'id' | 'target' | 'viewer'>): string[] => [
-  SUBJECTS.all,
-  SUBJECTS.token(id),
-  SUBJECTS.target(target),
-  ...(viewer ? [SUBJECTS.viewer(viewer.id)] : []),
+  SUBJECT_FORMATS.all,
+  SUBJECT_FORMATS.token(id),
+  SUBJECT_FORMATS.target(target),
+  ...(viewer ? [SUBJECT_FORMATS.viewer(viewer.id)] : []),
 ];
 
 /** Revokes the company's tokens that were issued before this moment, from the next request on. */
@@ -44,7 +44,7 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
   const target = await requireRevocableTarget(ctx, revocation);
   const { companyId } = ctx.actor;
   const now = ctx.now();
-  const isBounded = revocation.by !== 'target';
+  const isCountLimited = revocation.by !== 'target';
   const event = prepareShareEvent(ctx, {
     type: 'embed.revoked',
     ...(target && { target }),
@@ -54,40 +54,42 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
     revoked: upsertRevocation(
       ctx.db,
       { companyId, subject: formatSubject(revocation), revokedAt: now },
-      isBounded ? MAX_REVOCATIONS : null,
+      isCountLimited ? MAX_REVOCATIONS : null,
     ),
     told: event.statement,
     // A revocation of the target covers its tokens: their own are deleted.
-    superseded: isBounded ? [] : [deleteTargetRevocations(ctx.db, companyId, getSingleTokenRange(revocation), now)],
+    superseded: isCountLimited
+      ? []
+      : [deleteTargetRevocations(ctx.db, companyId, getSingleTokenRange(revocation), now)],
   });
   if (revoked.length === 0) throw tooManyRevocations(revocation.by === 'token' ? 'token_id' : 'viewer_id');
   event.send(told);
 }
 
 const formatSubject = (revocation: Revocation): string =>
-  revocation.by === 'target' ? SUBJECTS.target(revocation) : SUBJECTS[revocation.by](revocation.id);
+  revocation.by === 'target' ? SUBJECT_FORMATS.target(revocation) : SUBJECT_FORMATS[revocation.by](revocation.id);
 
 /**
- * Statements that revoke all embed tokens of a company issued until `now` (ms), whoever signed them. Older revocations say
- * nothing more and are deleted.
+ * Makes statements that revoke all embed tokens of a company issued until `now` (ms), whoever signed them. Older revocations
+ * become redundant and are deleted.
  */
-export const revokeAllStatements = (db: ControlDb, companyId: string, now: number) => ({
-  superseded: deleteTargetRevocations(db, companyId, ALL_SUBJECTS, now),
-  revoked: upsertRevocation(db, { companyId, subject: SUBJECTS.all, revokedAt: now }, null),
+export const makeRevokeAllStatements = (db: ControlDb, companyId: string, now: number) => ({
+  superseded: deleteTargetRevocations(db, companyId, ALL_SUBJECTS_RANGE, now),
+  revoked: upsertRevocation(db, { companyId, subject: SUBJECT_FORMATS.all, revokedAt: now }, null),
 });
 
 /** The bounds of a range that contains all subjects. */
-const ALL_SUBJECTS = { from: '', to: '~' };
+const ALL_SUBJECTS_RANGE = { from: '', to: '~' };
 
-/** The subjects between which those of single tokens of a target stand. */
+/** Returns the range of subjects that contains those of single tokens of a target. */
 function getSingleTokenRange(target: EmbedClaims['target']): { from: string; to: string } {
   const { from, to } = getTokenIdRange(target);
-  return { from: SUBJECTS.token(from), to: SUBJECTS.token(to) };
+  return { from: SUBJECT_FORMATS.token(from), to: SUBJECT_FORMATS.token(to) };
 }
 
 /**
  * Returns the target of the tokens to revoke, which the caller must be allowed to share; undefined for tokens of a viewer, and
- * for a token id that we did not generate. As these may show anything, they require both share permissions and no Deny of
+ * for a token id that we did not generate. As these tokens may show anything, they require both share permissions and no Deny of
  * either.
  */
 async function requireRevocableTarget(
@@ -98,7 +100,7 @@ async function requireRevocableTarget(
     revocation.by === 'token' ? parseTarget(revocation.id) : revocation.by === 'target' ? revocation : undefined;
   if (target === undefined) {
     requireSharingEverything(ctx);
-    requireDeniedNowhere(ctx, SHARE_ACTIONS);
+    requireNothingDenied(ctx, SHARE_ACTIONS);
     return undefined;
   }
   const { type, id } = target;
@@ -109,18 +111,18 @@ async function requireRevocableTarget(
 
 export const SHARE_ACTIONS = ['dashboards:share', 'visualizations:share'] as const;
 
-/** Throws unless the caller has both share permissions: for routes that concern all of a company's embeds. */
+/** Throws unless the caller has both share permissions: for endpoints that concern all of a company's embeds. */
 export function requireSharingEverything({ actor }: PrincipalContext): void {
   for (const action of SHARE_ACTIONS) requireAction(actor, action, '*');
 }
 
 /**
- * Throws if the caller is denied one of the actions on any dashboard or visualization: for operations that may concern every
- * one of them.
+ * Throws if the caller is denied one of the actions on any dashboard or visualization: for operations that may concern every one
+ * of them.
  */
-export function requireDeniedNowhere({ actor }: PrincipalContext, actions: readonly Action[]): void {
-  const denied = actions.find((action) => !isNothingDenied(listDeniedIds(actor, [action])));
-  if (denied) throw accessDenied(denied);
+export function requireNothingDenied({ actor }: PrincipalContext, actions: readonly Action[]): void {
+  const deniedAction = actions.find((action) => !isNothingDenied(listDeniedIds(actor, [action])));
+  if (deniedAction) throw accessDenied(deniedAction);
 }
 
 function toDetails(revocation: Revocation): Record<string, unknown> {
@@ -137,7 +139,7 @@ const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
     },
   ]);
 
-/** Deletes revocations of tokens that have all expired since. For the scheduled run. */
+/** Deletes revocations whose tokens have all expired since. For the scheduled run. */
 export async function purgeRevocations(ctx: Context): Promise<void> {
   await deleteRevocationsBefore(ctx.db, ctx.now() - MAX_LIFETIME_SECONDS * 1000 - DAY_MS);
 }

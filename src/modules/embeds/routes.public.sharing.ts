@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
-import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
-import { asksFresh } from '../../http/freshness.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
-import { executeBody } from '../../sql-templates/fields.ts';
+import { createEndpointFunction, ok, prepared } from '../../http/endpoint.ts';
+import { wantsFreshResult } from '../../http/freshness.ts';
+import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
+import { executionInput } from '../../sql-templates/fields.ts';
 import { brandingView, viewPageBranding } from '../companies/views.ts';
 import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
   downloadMediaTypes,
-  EXECUTION,
+  EXECUTION_DESCRIPTION,
   embedOptionsView,
   executionQuery,
   optionsQuery,
@@ -22,8 +22,8 @@ import {
 } from '../viewing/service.ts';
 import { type EmbedViewer, executeEmbed, makeEmbedRules, type OpenedEmbed, readEmbedOptions } from './token.ts';
 
-const dashboardEndpoint = endpointFor<Principal, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
-const visualizationEndpoint = endpointFor<Principal, EmbedViewer>();
+const dashboardEndpoint = createEndpointFunction<Principal, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
+const visualizationEndpoint = createEndpointFunction<Principal, EmbedViewer>();
 const dashboardToken = { token: 'embed-dashboard' } as const;
 const visualizationToken = { token: 'embed-visualization' } as const;
 const tokenFailures = [invalidToken, originNotAllowed];
@@ -32,7 +32,7 @@ const fields = {
   requires_auth: z.literal(false),
   branding: brandingView,
   embed_options: embedOptionsView,
-  expires_at: timestamp,
+  expires_at: timestampSchema,
 };
 const dashboardInfo = z.object({ ...fields, dashboard: sharedItemView });
 const visualizationInfo = z.object({ ...fields, visualization: sharedItemView });
@@ -46,11 +46,11 @@ const viewInfo = (baseUrl: string, opened: OpenedEmbed) => ({
     hide_controls: false,
     allow_downloads: opened.claims.allowDownloads,
   },
-  expires_at: isoTimestamp(opened.claims.expiresAt),
+  expires_at: formatIsoTimestamp(opened.claims.expiresAt),
 });
 const viewItem = (opened: OpenedEmbed) => viewSharedItem(opened.item, makeEmbedRules(opened));
 
-/** The routes for holders of an embed token. */
+/** The endpoints for holders of an embed token. */
 export const publicEmbedEndpoints = [
   dashboardEndpoint(
     {
@@ -87,15 +87,16 @@ export const publicEmbedEndpoints = [
       access: dashboardToken,
       operationId: 'executeEmbeddedDashboard',
       summary: 'Execute an embedded dashboard',
-      description: `Runs the dashboard with what the token fixes, and values for what it leaves open. ${EXECUTION}`,
+      description: `Runs the dashboard with what the token fixes, and values for what it leaves open. ${EXECUTION_DESCRIPTION}`,
       safe: true,
       query: executionQuery,
-      body: executeBody,
+      body: executionInput,
       exactNumbers: true,
       returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [...tokenFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, query, body, request }) => executeEmbed(ctx, body.parameters, { ...query, isFresh: asksFresh(request) }),
+    ({ ctx, query, body, request }) =>
+      executeEmbed(ctx, body.parameters, { ...query, isFresh: wantsFreshResult(request) }),
   ),
   visualizationEndpoint(
     {
@@ -121,11 +122,12 @@ export const publicEmbedEndpoints = [
       safe: true,
       description: 'Where downloads are allowed, `format` downloads the result.',
       query: executionQuery,
-      body: executeBody,
+      body: executionInput,
       exactNumbers: true,
       returns: prepared(resultView, ...downloadMediaTypes),
       fails: [...tokenFailures, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, query, body, request }) => executeEmbed(ctx, body.parameters, { ...query, isFresh: asksFresh(request) }),
+    ({ ctx, query, body, request }) =>
+      executeEmbed(ctx, body.parameters, { ...query, isFresh: wantsFreshResult(request) }),
   ),
 ];

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
-import { viewBy } from '../../http/wire.ts';
-import { timestamp } from '../../kernel/fields.ts';
-import { theme } from '../../presentation/branding-fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
+import { themeField } from '../../presentation/branding-fields.ts';
 import { LOCALES } from '../../texts/locales.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
@@ -19,7 +19,7 @@ const DEFAULT_SECONDS = 3600;
 const newEmbed = z
   .object({
     ...embedFields,
-    theme: theme.optional().meta({ description: "Overrides the company's branding, field by field." }),
+    theme: themeField.optional().meta({ description: "Overrides the company's branding, field by field." }),
     locale: z.enum(LOCALES).optional().meta({ description: 'The language of the page, unless its URL names another.' }),
     expires_in: z.int().min(MIN_SECONDS).max(MAX_LIFETIME_SECONDS).default(DEFAULT_SECONDS).meta({
       description: 'How long the token is valid, in seconds.',
@@ -42,27 +42,28 @@ const embedView = z
     id: z.string().meta({ description: 'The id of the token, to revoke it with.' }),
     token: z.string(),
     url: z.string(),
-    expires_at: timestamp,
+    expires_at: timestampSchema,
   })
   .meta({ id: 'Embed' });
 
-const viewEmbed = viewBy(embedView);
+const viewEmbed = makeView(embedView);
 
-const revokedField = (what: string) => z.string().min(1).max(MAX_ID_LENGTH).optional().meta({ description: what });
+const makeRevokedField = (fieldDescription: string) =>
+  z.string().min(1).max(MAX_ID_LENGTH).optional().meta({ description: fieldDescription });
 
 const revocation = z
   .object({
-    token_id: revokedField('The `id` of a token, or the `jti` of one that a host signed itself.'),
-    dashboard_id: revokedField('All tokens that show this dashboard.'),
-    visualization_id: revokedField('All tokens that show this visualization alone.'),
-    viewer_id: revokedField('All tokens of this viewer.'),
+    token_id: makeRevokedField('The `id` of a token, or the `jti` of one that a host signed itself.'),
+    dashboard_id: makeRevokedField('All tokens that show this dashboard.'),
+    visualization_id: makeRevokedField('All tokens that show this visualization alone.'),
+    viewer_id: makeRevokedField('All tokens of this viewer.'),
   })
   .meta({ minProperties: 1, maxProperties: 1 })
   .superRefine((body, context) => {
     const [first, ...others] = Object.keys(body);
-    const complain = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
-    if (!first) complain('token_id', 'send exactly one of token_id, dashboard_id, visualization_id and viewer_id');
-    for (const other of others) complain(other, `cannot be sent together with ${first}: send only one of them`);
+    const addIssue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+    if (!first) addIssue('token_id', 'send exactly one of token_id, dashboard_id, visualization_id and viewer_id');
+    for (const other of others) addIssue(other, `cannot be sent together with ${first}: send only one of them`);
   })
   .transform(({ token_id, dashboard_id, visualization_id, viewer_id = '' }): Revocation => {
     if (token_id !== undefined) return { by: 'token', id: token_id };

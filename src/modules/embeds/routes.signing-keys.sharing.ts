@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listSchema, pageRequest } from '../../http/surfaces/sharing.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, toPageRequest, viewList } from '../../http/surfaces/sharing.ts';
+import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
 import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
 import { createSigningKey, deleteSigningKey, listSigningKeys, type SigningKey } from './signing-keys.ts';
 
@@ -11,7 +11,10 @@ const access = {
   anyOf: ['dashboards:share', 'visualizations:share'],
 } as const;
 
-const fields = { id: z.string().meta({ description: 'The `kid` of tokens signed with it.' }), created_at: timestamp };
+const fields = {
+  id: z.string().meta({ description: 'The `kid` of tokens signed with it.' }),
+  created_at: timestampSchema,
+};
 const keyView = z.object(fields).meta({ id: 'EmbedSigningKey' });
 const createdKeyView = z
   .object({
@@ -22,7 +25,7 @@ const createdKeyView = z
 
 const viewKey = ({ id, createdAt }: SigningKey): z.input<typeof keyView> => ({
   id,
-  created_at: isoTimestamp(createdAt),
+  created_at: formatIsoTimestamp(createdAt),
 });
 
 /** The keys with which a company's applications sign embed tokens themselves. */
@@ -52,11 +55,11 @@ export const signingKeyEndpoints = [
       operationId: 'listEmbedSigningKeys',
       summary: 'List the signing keys for embeds',
       description: 'Newest first; a company has at most two. Their secrets were shown when they were created.',
-      query: pageQuery('per_page'),
-      returns: ok(listSchema(keyView)),
+      query: makePageQuery('per_page'),
+      returns: ok(makeListSchema(keyView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listSigningKeys(ctx, pageRequest(query)), viewKey),
+    async ({ ctx, query }) => viewList(await listSigningKeys(ctx, toPageRequest(query)), viewKey),
   ),
   endpoint(
     {

@@ -6,18 +6,24 @@ import { invalid } from '../../kernel/failure.ts';
 import type { Branding } from '../../presentation/branding.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import type { EmbedTerms } from '../../sharing/terms.ts';
-import { embedProblems } from '../../sharing/terms.ts';
-import type { Viewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
+import { findEmbedProblems } from '../../sharing/terms.ts';
+import type { EmbedViewer, ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
-import { getRecord, listInputs, loadSharedItem, requireSharingOf, type SharedItem } from '../viewing/service.ts';
+import {
+  getSharedRecord,
+  listInputs,
+  loadSharedItem,
+  requireMayShareItem,
+  type SharedItem,
+} from '../viewing/service.ts';
 import { recordEmbedding } from '../visualizations/queries.ts';
 import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
 import {
   listSubjects,
-  requireDeniedNowhere,
+  makeRevokeAllStatements,
+  requireNothingDenied,
   requireSharingEverything,
-  revokeAllStatements,
   SHARE_ACTIONS,
 } from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
@@ -30,16 +36,16 @@ export { readEmbedPage } from './token.ts';
 /** The terms and the lifetime of a new embed. */
 export interface NewEmbed {
   terms: EmbedTerms;
-  /** Seconds. */
+  /** The lifetime of the token in seconds. */
   expiresIn: number;
   allowedOrigins: string[];
-  viewer: Viewer | null;
+  viewer: EmbedViewer | null;
   allowDownloads: boolean;
   theme: Branding | undefined;
   locale: Locale | undefined;
 }
 
-/** A token with its id, the page to show in a frame, and when both end (ms). */
+/** A token with its id, the page to show in a frame, and when both expire (ms). */
 export interface Embed {
   id: string;
   token: string;
@@ -47,36 +53,36 @@ export interface Embed {
   expiresAt: number;
 }
 
-/** Makes a token that shows a dashboard or visualization to whoever holds it. */
-export function generateEmbed(ctx: PrincipalContext, type: TargetType, id: string, wanted: NewEmbed): Promise<Embed> {
-  return retryOnConcurrentChange(() => tryGenerateEmbed(ctx, type, id, wanted));
+/** Creates a token that shows a dashboard or visualization to whoever holds it. */
+export function generateEmbed(ctx: PrincipalContext, type: TargetType, id: string, newEmbed: NewEmbed): Promise<Embed> {
+  return retryOnConcurrentChange(() => tryGenerateEmbed(ctx, type, id, newEmbed));
 }
 
-/** Returns the dashboard or visualization that a token is to show. @throws unless the caller may share all of it */
+/** Returns the dashboard or visualization that a token will show. @throws unless the caller may share all of it */
 export async function readItemToEmbed(ctx: PrincipalContext, type: TargetType, id: string): Promise<SharedItem> {
   const item = await loadSharedItem(ctx, type, id);
-  requireSharingOf(ctx, item);
+  requireMayShareItem(ctx, item);
   return item;
 }
 
 /**
- * Makes a token, or returns undefined if the dashboard or visualization changed since it was read, as it may show other
+ * Creates a token, or returns undefined if the dashboard or visualization changed since it was read, as it may show other
  * visualizations or have other parameters.
  */
 async function tryGenerateEmbed(
   ctx: PrincipalContext,
   type: TargetType,
   id: string,
-  wanted: NewEmbed,
+  newEmbed: NewEmbed,
 ): Promise<Embed | undefined> {
   const { companyId } = ctx.actor;
   const item = await readItemToEmbed(ctx, type, id);
-  const terms = { ...wanted.terms, fixed: toText(wanted.terms.fixed) };
-  const viewer = wanted.viewer && {
-    id: wanted.viewer.id,
-    attributes: toText(wanted.viewer.attributes) as ViewerAttributes,
+  const terms = { ...newEmbed.terms, fixed: toText(newEmbed.terms.fixed) };
+  const viewer = newEmbed.viewer && {
+    id: newEmbed.viewer.id,
+    attributes: toText(newEmbed.viewer.attributes) as ViewerAttributes,
   };
-  const problems = embedProblems(listInputs(item), terms);
+  const problems = findEmbedProblems(listInputs(item), terms);
   if (problems.length > 0) throw invalid(problems);
   const target = { type, id };
   const tokenId = makeTokenId(target, ctx.newId());
@@ -89,19 +95,19 @@ async function tryGenerateEmbed(
   });
   const claims: OwnClaims = {
     id: tokenId,
-    countedAs: tokenId,
+    countingId: tokenId,
     companyId,
     target,
     terms,
-    allowedOrigins: wanted.allowedOrigins,
-    allowDownloads: wanted.allowDownloads,
+    allowedOrigins: newEmbed.allowedOrigins,
+    allowDownloads: newEmbed.allowDownloads,
     viewer,
-    theme: wanted.theme,
-    locale: wanted.locale,
+    theme: newEmbed.theme,
+    locale: newEmbed.locale,
     signedWith: { rotations: key?.rotations ?? 0 },
     // A token issued after a revocation is valid, whatever this machine's clock says.
     issuedAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),
-    expiresAt: (Math.floor(ctx.now() / 1000) + wanted.expiresIn) * 1000,
+    expiresAt: (Math.floor(ctx.now() / 1000) + newEmbed.expiresIn) * 1000,
   };
   const token = await signEmbed(ctx, claims);
   if (token.length > MAX_TOKEN_LENGTH) {
@@ -114,12 +120,12 @@ async function tryGenerateEmbed(
     details: {
       token_id: claims.id,
       ...(viewer && { viewer_id: viewer.id }),
-      expires_in: wanted.expiresIn,
-      allowed_origins: wanted.allowedOrigins,
+      expires_in: newEmbed.expiresIn,
+      allowed_origins: newEmbed.allowedOrigins,
     },
   });
   const { recorded, told } = await commit(ctx.db, {
-    recorded: recordEmbedding(ctx.db, type, getRecord(item), claims.expiresAt),
+    recorded: recordEmbedding(ctx.db, type, getSharedRecord(item), claims.expiresAt),
     told: event.statement,
   });
   if (recorded.length === 0) return undefined;
@@ -132,17 +138,17 @@ async function tryGenerateEmbed(
   };
 }
 
-/** Revokes all embed tokens of the company, from the next request on, also those that hosts signed. */
+/** Revokes all embed tokens of the company, from the next request on, including those that hosts signed. */
 export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   requireSharingEverything(ctx);
-  requireDeniedNowhere(ctx, SHARE_ACTIONS);
+  requireNothingDenied(ctx, SHARE_ACTIONS);
   const { companyId } = ctx.actor;
   const now = ctx.now();
   const event = prepareShareEvent(ctx, { type: 'embed.key_rotated' });
   const { told } = await commit(ctx.db, {
     rotated: incrementRotations(ctx.db, companyId),
     told: event.statement,
-    ...revokeAllStatements(ctx.db, companyId, now),
+    ...makeRevokeAllStatements(ctx.db, companyId, now),
   });
   event.send(told);
 }
@@ -150,7 +156,7 @@ export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
 const chooseLonger = (fixed: object, attributes: object): string =>
   JSON.stringify(attributes).length > JSON.stringify(fixed).length ? 'viewer.attributes' : 'fixed_params';
 
-/** A number that a double cannot hold is sent as text, which every kind that takes numbers accepts. */
+/** Converts a number that a double cannot hold to text, which every kind that takes numbers accepts. */
 function toText(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const text = (value: unknown): unknown => {
     if (value instanceof ExactNumber) return value.digits;

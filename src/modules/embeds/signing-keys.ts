@@ -4,10 +4,10 @@ import type { Page } from '../../db/page.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import type { Action } from '../../permissions/actions.ts';
-import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
+import { decrypt, encrypt, getNewestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
 import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
-import { requireDeniedNowhere, requireSharingEverything, SHARE_ACTIONS } from './revocation.ts';
+import { requireNothingDenied, requireSharingEverything, SHARE_ACTIONS } from './revocation.ts';
 import {
   deleteSigningKey as deleteRow,
   insertSigningKey,
@@ -19,13 +19,13 @@ import {
 
 export type { SigningKey };
 
-/** Two, so that a host can change from one to the next. */
+/** The maximum number of keys: two, so that a host can change from one to the next. */
 const MAX_KEYS = 2;
 
-const KEY_ID = /^(?<companyId>[a-f0-9]{24})-[a-f0-9]{24}$/;
+const KEY_ID_PATTERN = /^(?<companyId>[a-f0-9]{24})-[a-f0-9]{24}$/;
 
-/** The company of a signing key, by the key's id; undefined where that is not the id of one. */
-export const parseCompanyId = (keyId: string): string | undefined => KEY_ID.exec(keyId)?.groups?.companyId;
+/** Returns the company of a signing key, from the key's id; undefined where the id has another form. */
+export const parseCompanyId = (keyId: string): string | undefined => KEY_ID_PATTERN.exec(keyId)?.groups?.companyId;
 
 /**
  * The actions that a signing key allows its holder, who can show any dashboard or visualization to anybody. A user who is
@@ -39,10 +39,10 @@ const KEY_HOLDER_ACTIONS: readonly Action[] = [
   'visualizations:execute',
 ];
 
-/** Makes a key that the company's applications sign embed tokens with. The secret is returned only here. */
+/** Creates a key that the company's applications sign embed tokens with. The secret is returned only here. */
 export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: SigningKey; secret: string }> {
   requireSharingEverything(ctx);
-  requireDeniedNowhere(ctx, KEY_HOLDER_ACTIONS);
+  requireNothingDenied(ctx, KEY_HOLDER_ACTIONS);
   const { companyId } = ctx.actor;
   const id = `${companyId}-${ctx.newId()}`;
   const secret = newSecretToken();
@@ -58,7 +58,7 @@ export async function createSigningKey(ctx: PrincipalContext): Promise<{ key: Si
   return { key, secret };
 }
 
-/** A page of the company's signing keys, the newest first. */
+/** Returns a page of the company's signing keys, the newest first. */
 export function listSigningKeys(
   ctx: PrincipalContext,
   part: { page: number; perPage: number },
@@ -67,10 +67,10 @@ export function listSigningKeys(
   return readSigningKeys(ctx.db, ctx.actor.companyId, { ...part, descending: true });
 }
 
-/** Deletes a signing key: all that it signed is invalid from the next request on. */
+/** Deletes a signing key: all tokens that it signed are invalid from the next request on. */
 export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promise<void> {
   requireSharingEverything(ctx);
-  requireDeniedNowhere(ctx, SHARE_ACTIONS);
+  requireNothingDenied(ctx, SHARE_ACTIONS);
   const event = prepareShareEvent(ctx, { type: 'embed.signing_key_deleted', details: { signing_key_id: id } });
   const { deleted, told } = await commit(ctx.db, {
     deleted: deleteRow(ctx.db, ctx.actor.companyId, id),
@@ -80,13 +80,13 @@ export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promi
   event.send(told);
 }
 
-/** Keys by their encrypted secret: one that is replaced or deleted is looked up no more. */
+/** Cache of keys by their encrypted secret: a replaced or deleted key is no longer looked up. */
 const importedKeys = new RecentlyUsed<string, CryptoKey>(1000);
 
-/** The key itself, for checking its signatures: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
+/** Imports a signing key for checking its signatures: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
 export async function importVerifyingKey(ctx: Context, { id, encryptedSecret }: SigningKey): Promise<CryptoKey> {
-  const known = importedKeys.get(encryptedSecret);
-  if (known) return known;
+  const cachedKey = importedKeys.get(encryptedSecret);
+  if (cachedKey) return cachedKey;
   const text = await decrypt(ctx.config.ENCRYPTION_KEYS, encryptedSecret, makeSecretContext(id));
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(text), algorithm, false, ['verify']);
@@ -94,19 +94,21 @@ export async function importVerifyingKey(ctx: Context, { id, encryptedSecret }: 
   return key;
 }
 
-/** The number of secrets that are encrypted again at once. */
+/** The number of secrets that are re-encrypted at once. */
 const REENCRYPTION_BATCH_SIZE = 500;
 
-/** Encrypts secrets under the newest key. For the scheduled run. @returns how many */
+/** Re-encrypts secrets under the newest key. For the scheduled run. @returns how many */
 export async function reencryptSigningSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdated = await selectSigningKeysUnderOlderKey(ctx.db, newestPrefix(keys), REENCRYPTION_BATCH_SIZE);
+  const outdatedKeys = await selectSigningKeysUnderOlderKey(ctx.db, getNewestPrefix(keys), REENCRYPTION_BATCH_SIZE);
   const secrets = await Promise.all(
-    outdated.map(({ id, encryptedSecret }) => reencrypt(keys, encryptedSecret, makeSecretContext(id))),
+    outdatedKeys.map(({ id, encryptedSecret }) => reencrypt(keys, encryptedSecret, makeSecretContext(id))),
   );
-  const replaced = outdated.map((old, index) => replaceSigningSecret(ctx.db, old, secrets[index] as string));
-  if (replaced.length > 0) await commit(ctx.db, { replaced });
-  return replaced.length;
+  const replaceStatements = outdatedKeys.map((old, index) =>
+    replaceSigningSecret(ctx.db, old, secrets[index] as string),
+  );
+  if (replaceStatements.length > 0) await commit(ctx.db, { replaced: replaceStatements });
+  return replaceStatements.length;
 }
 
 const makeSecretContext = (keyId: string) => `embed-signing-key:${keyId}`;

@@ -1,20 +1,20 @@
 import { and, eq, gte, inArray, lt, lte, max, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { embedKeys, embedRevocations } from '../../db/schema/shares.ts';
-import { exists, insertWhen } from '../../db/statements.ts';
+import { existsSql, insertWhen } from '../../db/statements.ts';
 
-/** Reads the number of times that a company has rotated its key; no row for none. */
+/** Selects the number of times that a company has rotated its key; no row if never. */
 export const selectRotations = (db: ControlDb, companyId: string) =>
   db.select({ rotations: embedKeys.rotations }).from(embedKeys).where(eq(embedKeys.companyId, companyId));
 
-/** Rotates a company's key once more. */
+/** Increases the number of a company's key rotations by one. */
 export const incrementRotations = (db: ControlDb, companyId: string) =>
   db
     .insert(embedKeys)
     .values({ companyId, rotations: 1 })
     .onConflictDoUpdate({ target: embedKeys.companyId, set: { rotations: sql`${embedKeys.rotations} + 1` } });
 
-/** The last time (ms) at which tokens about one of these subjects were revoked; null when never. One row. */
+/** Selects the last time (ms) at which tokens with one of these subjects were revoked; null when never. One row. */
 export const selectRevokedAt = (db: ControlDb, companyId: string, subjects: readonly string[]) =>
   db
     .select({ revokedAt: max(embedRevocations.revokedAt) })
@@ -22,16 +22,24 @@ export const selectRevokedAt = (db: ControlDb, companyId: string, subjects: read
     .where(and(eq(embedRevocations.companyId, companyId), inArray(embedRevocations.subject, [...subjects])));
 
 /**
- * Revokes the tokens of a subject that were issued until `revokedAt`; a later revocation that exists stays.
- * @param most how many single tokens and viewers the company may have revoked; null for a revocation that this limit does not
- * apply to
+ * Revokes the tokens of a subject that were issued until `revokedAt`; a later revocation that exists stays. @param maxRevocations
+ * the maximum number of single tokens and viewers that the company may have revoked; null for a revocation without this limit
  */
-export const upsertRevocation = (db: ControlDb, record: typeof embedRevocations.$inferSelect, most: number | null) => {
+export const upsertRevocation = (
+  db: ControlDb,
+  record: typeof embedRevocations.$inferSelect,
+  maxRevocations: number | null,
+) => {
   const { companyId, subject } = record;
-  const ofCompany = eq(embedRevocations.companyId, companyId);
-  const known = exists(embedRevocations, ofCompany, eq(embedRevocations.subject, subject));
-  const room = sql`(select count(*) from ${embedRevocations} where ${ofCompany}) < ${most}`;
-  return insertWhen(db, embedRevocations, record, most === null ? sql`true` : sql`(${known} or ${room})`)
+  const isOfCompany = eq(embedRevocations.companyId, companyId);
+  const isSubjectKnown = existsSql(embedRevocations, isOfCompany, eq(embedRevocations.subject, subject));
+  const hasQuotaLeft = sql`(select count(*) from ${embedRevocations} where ${isOfCompany}) < ${maxRevocations}`;
+  return insertWhen(
+    db,
+    embedRevocations,
+    record,
+    maxRevocations === null ? sql`true` : sql`(${isSubjectKnown} or ${hasQuotaLeft})`,
+  )
     .onConflictDoUpdate({
       target: [embedRevocations.companyId, embedRevocations.subject],
       set: { revokedAt: sql`max(${embedRevocations.revokedAt}, excluded.revoked_at)` },
@@ -44,7 +52,7 @@ export const deleteTargetRevocations = (
   db: ControlDb,
   companyId: string,
   { from, to }: { from: string; to: string },
-  until: number,
+  revokedUntil: number,
 ) =>
   db
     .delete(embedRevocations)
@@ -53,10 +61,10 @@ export const deleteTargetRevocations = (
         eq(embedRevocations.companyId, companyId),
         gte(embedRevocations.subject, from),
         lt(embedRevocations.subject, to),
-        lte(embedRevocations.revokedAt, until),
+        lte(embedRevocations.revokedAt, revokedUntil),
       ),
     );
 
-/** Deletes revocations from before a time (ms), of all companies. */
+/** Deletes revocations made before a time (ms), of all companies. */
 export const deleteRevocationsBefore = (db: ControlDb, time: number) =>
   db.delete(embedRevocations).where(lt(embedRevocations.revokedAt, time));

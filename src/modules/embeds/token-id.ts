@@ -7,23 +7,22 @@ export interface EmbedTarget {
 }
 
 const TARGET_LETTERS = { dashboard: 'd', visualization: 'v' } as const;
-const TOKEN_ID = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
+const TOKEN_ID_PATTERN = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
 
 /**
- * Makes the id of a new token. It contains the target, because tokens are not stored and whoever may share the target may
- * revoke the token.
- * @param id one that was never used
+ * Makes the id of a new token. It contains the target, because tokens are not stored and whoever may share the target may revoke
+ * the token. @param id an id that was never used
  */
 export const makeTokenId = (target: EmbedTarget, id: string): string => `${makePrefix(target)}-${id}`;
 
-/** Reads the target from a token's id; undefined where the id is not one of `makeTokenId`. */
+/** Parses the target from a token's id; undefined where `makeTokenId` did not make the id. */
 export function parseTarget(tokenId: string): EmbedTarget | undefined {
-  const { letter, target: id = '' } = TOKEN_ID.exec(tokenId)?.groups ?? {};
+  const { letter, target: id = '' } = TOKEN_ID_PATTERN.exec(tokenId)?.groups ?? {};
   if (letter === undefined) return undefined;
   return { type: letter === TARGET_LETTERS.dashboard ? 'dashboard' : 'visualization', id };
 }
 
-/** The bounds of a range of token ids that contains exactly the tokens of this target. */
+/** Returns the bounds of a range of token ids that contains exactly the tokens of this target. */
 export function getTokenIdRange(target: EmbedTarget): { from: string; to: string } {
   // After the hyphen comes the full stop.
   return { from: `${makePrefix(target)}-`, to: `${makePrefix(target)}.` };

@@ -9,23 +9,23 @@ import type { Branding } from '../../presentation/branding.ts';
 import type { FrameAncestors } from '../../presentation/viewing.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
-import { embedProblems } from '../../sharing/terms.ts';
+import { findEmbedProblems } from '../../sharing/terms.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import { findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
 import {
-  dashboardReads,
   type ExecutionQuery,
-  executeFor,
-  framesFor,
+  executeForViewer,
   listFilterOptions,
+  listFrameAncestors,
   listInputs,
   makeRules,
-  requireOrigin,
+  requireAllowedOrigin,
   type SharedItem,
-  sharedDashboard,
-  sharedVisualization,
-  visualizationReads,
+  selectSharedDashboard,
+  selectSharedVisualization,
+  toSharedDashboard,
+  toSharedVisualization,
 } from '../viewing/service.ts';
 import { type EmbedClaims, verifyEmbed } from './claims.ts';
 import { type HostToken, readHostToken, verifyHostToken } from './host-token.ts';
@@ -33,7 +33,7 @@ import { listSubjects } from './revocation.ts';
 import { selectSigningKey } from './signing-key-store.ts';
 import { selectRevokedAt, selectRotations } from './store.ts';
 
-/** The data behind an embed token: its claims, the item it shows, and the company. */
+/** The data of an embed token: its claims, the item it shows, and the company. */
 export interface OpenedEmbed<E extends SharedItem = SharedItem> {
   claims: EmbedClaims;
   item: E;
@@ -44,8 +44,8 @@ export interface OpenedEmbed<E extends SharedItem = SharedItem> {
 export type EmbedViewer<E extends SharedItem = SharedItem> = ViewerActor<OpenedEmbed<E>>;
 
 /**
- * Opens an embed token. The token itself is stored nowhere: one batch reads its target, how often the company's key was rotated,
- * the key that a host signed it with, and the revocations since.
+ * Opens an embed token. The token itself is not stored: one batch reads its target, how often the company's key was rotated, the
+ * key that a host signed it with, and the revocations since.
  */
 export const openEmbedToken =
   (type: TargetType): OpenToken =>
@@ -54,14 +54,14 @@ export const openEmbedToken =
     return hostToken ? openHostToken(ctx, type, hostToken, count) : openOwnToken(ctx, type, token, count);
   };
 
-type Count = Parameters<OpenToken>[2];
+type CountRequest = Parameters<OpenToken>[2];
 
-async function openOwnToken(ctx: Context, type: TargetType, token: string, count: Count): Promise<EmbedViewer> {
+async function openOwnToken(ctx: Context, type: TargetType, token: string, count: CountRequest): Promise<EmbedViewer> {
   const { claims, expired } = await verifyEmbed(ctx, token);
   if (claims.target.type !== type || !ID_PATTERN.test(claims.target.id)) throw invalidToken();
-  const open = async () => {
+  const openViewer = async () => {
     const [counted, read] = await Promise.allSettled([
-      count?.(claims.countedAs),
+      count?.(claims.countingId),
       expired ? null : readTokenState(ctx, claims),
     ]);
     if (counted.status === 'rejected') throw counted.reason;
@@ -69,24 +69,29 @@ async function openOwnToken(ctx: Context, type: TargetType, token: string, count
     if (read.value === null) throw invalidToken();
     return toViewer(ctx, claims, read.value);
   };
-  return count ? recordRefusals(ctx, claims, open) : open();
+  return count ? recordRefusals(ctx, claims, openViewer) : openViewer();
 }
 
 /** Opens a host's token. Its signature is verified after its key is read, in one batch with all other data. */
-async function openHostToken(ctx: Context, type: TargetType, token: HostToken, count: Count): Promise<EmbedViewer> {
+async function openHostToken(
+  ctx: Context,
+  type: TargetType,
+  token: HostToken,
+  count: CountRequest,
+): Promise<EmbedViewer> {
   const { claims, keyId } = token;
   if (claims.target.type !== type) throw invalidToken();
-  const read = await readTokenState(ctx, claims, keyId);
-  const { expired } = await verifyHostToken(ctx, token, read.signingKey[0]);
-  const open = async () => {
-    await count?.(claims.countedAs);
+  const tokenState = await readTokenState(ctx, claims, keyId);
+  const { expired } = await verifyHostToken(ctx, token, tokenState.signingKey[0]);
+  const openViewer = async () => {
+    await count?.(claims.countingId);
     if (expired) throw invalidToken();
-    const viewer = toViewer(ctx, claims, read);
+    const viewer = toViewer(ctx, claims, tokenState);
     // A token that we would not have made.
-    if (embedProblems(listInputs(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
+    if (findEmbedProblems(listInputs(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
     return viewer;
   };
-  return count ? recordRefusals(ctx, claims, open) : open();
+  return count ? recordRefusals(ctx, claims, openViewer) : openViewer();
 }
 
 /** Reads the target of a token, and whether the token was revoked. */
@@ -99,11 +104,14 @@ async function readTokenState({ db }: Context, claims: EmbedClaims, keyId = '') 
     company: selectCompany(db, companyId),
   };
   if (target.type === 'visualization') {
-    const found = await readTogether(db, { ...validity, item: visualizationReads(db, companyId, target.id) });
-    return { ...found, item: (): SharedItem => sharedVisualization(found.item, invalidToken) };
+    const tokenState = await readTogether(db, {
+      ...validity,
+      item: selectSharedVisualization(db, companyId, target.id),
+    });
+    return { ...tokenState, item: (): SharedItem => toSharedVisualization(tokenState.item, invalidToken) };
   }
-  const found = await readTogether(db, { ...validity, item: dashboardReads(db, companyId, target.id) });
-  return { ...found, item: (): SharedItem => sharedDashboard(found.item, invalidToken) };
+  const tokenState = await readTogether(db, { ...validity, item: selectSharedDashboard(db, companyId, target.id) });
+  return { ...tokenState, item: (): SharedItem => toSharedDashboard(tokenState.item, invalidToken) };
 }
 
 interface TokenState {
@@ -113,26 +121,23 @@ interface TokenState {
   item(): SharedItem;
 }
 
-/**
- * Returns the viewer of a verified token.
- * @throws if it was revoked, or is used from an origin that is not allowed
- */
+/** Returns the viewer of a verified token. @throws if the token was revoked, or is used from an origin that is not allowed */
 function toViewer(
   ctx: Context,
   claims: EmbedClaims,
   { rotations: [key], revoked: [revoked], company: [company], item }: TokenState,
 ): EmbedViewer {
-  const { companyId, countedAs: tokenId, allowedOrigins, issuedAt, signedWith } = claims;
+  const { companyId, countingId: tokenId, allowedOrigins, issuedAt, signedWith } = claims;
   if (company) requireActiveCompany(company);
   const isRotated = 'rotations' in signedWith && (key?.rotations ?? 0) !== signedWith.rotations;
   const isRevoked = issuedAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
   if (isRotated || isRevoked || !company) throw invalidToken();
   const opened = { claims, item: item(), company };
-  requireOrigin(ctx, allowedOrigins);
+  requireAllowedOrigin(ctx, allowedOrigins);
   return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened };
 }
 
-/** The viewer's rules: their values, filters and downloads. */
+/** Returns the viewer's rules: their values, filters and downloads. */
 export const makeEmbedRules = ({ claims, item }: OpenedEmbed): ViewerRules =>
   makeRules(item, {
     embed: claims.terms,
@@ -159,13 +164,13 @@ export const executeEmbed = (
 ) =>
   recordRefusals(ctx, ctx.actor.opened.claims, async () => {
     const { opened } = ctx.actor;
-    const { answer, downloaded } = await executeFor(ctx, opened.item, makeEmbedRules(opened), parameters, query);
+    const { answer, downloaded } = await executeForViewer(ctx, opened.item, makeEmbedRules(opened), parameters, query);
     if (downloaded) recordEvent(ctx, 'embed.downloaded', opened.claims, downloaded);
     else recordEvent(ctx, 'embed.executed', opened.claims);
     return answer;
   });
 
-/** The settings of an embed's page by its token. No site may show the page in a frame when the token is invalid. */
+/** Returns the settings of an embed's page from its token. No site may show the page in a frame when the token is invalid. */
 export async function readEmbedPage(
   ctx: Context,
   token: string,
@@ -184,12 +189,12 @@ export async function readEmbedPage(
 }
 
 const toPage = ({ allowedOrigins, locale, theme }: EmbedClaims) => ({
-  frames: framesFor(allowedOrigins),
+  frames: listFrameAncestors(allowedOrigins),
   locale,
   branding: theme,
 });
 
-/** Records that a viewer was denied something. */
+/** Runs `work`, and records it when the viewer is denied something. */
 async function recordRefusals<T>(ctx: Context, claims: EmbedClaims, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -207,8 +212,15 @@ function recordEvent(
   type: 'embed.executed' | 'embed.downloaded' | 'embed.denied',
   { companyId, target, id, viewer }: EmbedClaims,
   details: Record<string, unknown> = {},
-  onceAMinute?: string,
+  minuteKey?: string,
 ): void {
   const actor = { kind: 'viewer', id: viewer?.id ?? null, email: null } as const;
-  recordShareEvent(ctx, { type, onceAMinute, companyId, actor, target, details: { token_id: id, ...details } });
+  recordShareEvent(ctx, {
+    type,
+    onceAMinute: minuteKey,
+    companyId,
+    actor,
+    target,
+    details: { token_id: id, ...details },
+  });
 }

@@ -1,33 +1,33 @@
 import { findDeniedEverywhere } from '../../access/denials.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { deniedBy } from '../../permissions/denials.ts';
+import { makeDenialCheck } from '../../permissions/denials.ts';
 import { findHiddenPolicies } from '../policies/service.ts';
 import type { DeniedMembers, GroupWithCounts } from './store.ts';
 
-/** The members of groups whom the organization API hides from the caller. */
+/** Returns the members of groups that the organization API hides from the caller. */
 export const findDeniedMembers = ({ actor }: PrincipalContext): DeniedMembers => ({
   user: findDeniedEverywhere(actor, 'organization_user'),
   service_account: findDeniedEverywhere(actor, 'service_account'),
 });
 
-/** Groups without those of their policies and permissions that the caller is denied. */
+/** Returns groups without the policies and permissions that the caller is denied. */
 export async function hideAttachments(
   ctx: PrincipalContext,
   groups: readonly GroupWithCounts[],
 ): Promise<GroupWithCounts[]> {
-  const hidden = await findHiddenPolicies(
+  const hiddenPolicies = await findHiddenPolicies(
     ctx,
     groups.flatMap(({ policyIds }) => policyIds),
   );
-  const isHiddenPermission = deniedBy(findDeniedEverywhere(ctx.actor, 'permission'));
+  const isHiddenPermission = makeDenialCheck(findDeniedEverywhere(ctx.actor, 'permission'));
   return groups.map((group) => ({
     ...group,
-    policyIds: group.policyIds.filter((id) => !hidden.has(id)),
+    policyIds: group.policyIds.filter((id) => !hiddenPolicies.has(id)),
     permissionIds: group.permissionIds.filter((id) => !isHiddenPermission(id)),
   }));
 }
 
-/** A group as the caller may see it. */
+/** Returns a group as the caller may see it. */
 export async function hideGroupParts(ctx: PrincipalContext, group: GroupWithCounts): Promise<GroupWithCounts> {
   const [visible] = await hideAttachments(ctx, [group]);
   return visible as GroupWithCounts;

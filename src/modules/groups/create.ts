@@ -4,14 +4,13 @@ import type { PrincipalContext } from '../../context.ts';
 import { permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
 import { insertGroup, insertGroupPermissions } from './permission-store.ts';
 import { requireAllFound } from './permissions.ts';
-import { type GroupInput, type GroupWithCounts, makeGroup, NAMES_ARE_UNIQUE } from './service.ts';
+import { type GroupInput, type GroupWithCounts, makeGroup, UNIQUE_NAME_FAILURES } from './service.ts';
 import type { Group } from './store.ts';
-import { enterUsersStatement, requireKnownUsers, toAffectedPrincipals } from './user-members.ts';
+import { makeAddUsersStatement, requireKnownUsers, toAffectedPrincipals } from './user-members.ts';
 
 /**
- * Creates a group with the members `userIds`. It may not allow more than the caller may. A slug that is made from the name gets
- * a suffix when it is taken.
- * @param isUniqueInAnyCase whether a name that another group has in any letter case is rejected
+ * Creates a group with the members `userIds`. It may not allow more than the caller may. A taken slug made from the name gets a
+ * suffix. @param isUniqueInAnyCase whether a name that another group has in any letter case is rejected
  */
 export async function createGroup(
   ctx: PrincipalContext,
@@ -40,9 +39,9 @@ export async function createGroup(
         isUniqueInAnyCase,
       }),
       listed: ids.length === 0 ? [] : [insertGroupPermissions(ctx.db, companyId, id, ids)],
-      entered: userIds.length === 0 ? [] : [enterUsersStatement(ctx, id, userIds)],
+      entered: userIds.length === 0 ? [] : [makeAddUsersStatement(ctx, id, userIds)],
     },
-    NAMES_ARE_UNIQUE,
+    UNIQUE_NAME_FAILURES,
   );
   const [group] = inserted as Group[];
   // A permission was deleted in between.

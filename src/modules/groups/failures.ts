@@ -1,9 +1,12 @@
-import { alreadyDeleted, defineFailure, defineTaken, invalid, notFoundBy } from '../../kernel/failure.ts';
+import { defineAlreadyDeleted, defineFailure, defineNotFoundBy, defineTaken, invalid } from '../../kernel/failure.ts';
 
-/** @param field the field that names it: `id` of the path, or `member_id` or `group_ids` of a body, and there the unknown ones */
-export const groupNotFound = notFoundBy('group', ['id', 'group_ids', 'member_id']);
+/**
+ * @param field the field that names the group: `id` of the path, or `member_id` or `group_ids` of a body, and there the unknown
+ * ids
+ */
+export const groupNotFound = defineNotFoundBy('group', ['id', 'group_ids', 'member_id']);
 
-export const groupAlreadyDeleted = alreadyDeleted('group');
+export const groupAlreadyDeleted = defineAlreadyDeleted('group');
 
 export const groupNameTaken = defineTaken('group', 'name');
 export const groupSlugTaken = defineTaken('group', 'slug');
@@ -31,7 +34,7 @@ export const membersUnknown = defineFailure('group.members_unknown', 'invalid', 
   directory: { status: 400 },
 });
 
-export const bindingNotFound = notFoundBy('group_binding', ['binding_id'], {
+export const bindingNotFound = defineNotFoundBy('group_binding', ['binding_id'], {
   message: 'This group has no such binding.',
 });
 
@@ -40,10 +43,10 @@ export const bindingExists = defineFailure('group_binding.exists', 'conflict', {
   detail: { field: 'principal_id', reason: 'taken' },
 });
 
-export const outsideOwnAccount = () =>
+export const makeOutsideAccountFailure = () =>
   invalid([{ field: 'account_id', message: 'must be the account that the service account belongs to' }]);
 
-export const policyNotAttached = notFoundBy('group_policy', ['policy_id'], {
+export const policyNotAttached = defineNotFoundBy('group_policy', ['policy_id'], {
   message: 'This policy is not attached to the group.',
   console: 'POLICY_NOT_FOUND',
 });

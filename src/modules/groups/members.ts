@@ -9,23 +9,23 @@ import { accountNotFound, selectAccount } from '../accounts/service.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { findDeniedMembers } from './attached.ts';
-import { bindingExists, bindingNotFound, groupNotFound, outsideOwnAccount } from './failures.ts';
+import { bindingExists, bindingNotFound, groupNotFound, makeOutsideAccountFailure } from './failures.ts';
 import { prepareBinding, requireMayRemoveDenials } from './service.ts';
 import { deleteBinding, type GroupBinding, readBindings, readMembersByName, selectGroup } from './store.ts';
 
 /** A principal to be bound to a group within an account. */
-export type Member = Pick<GroupBinding, 'principalType' | 'principalId' | 'accountId'>;
+export type GroupMember = Pick<GroupBinding, 'principalType' | 'principalId' | 'accountId'>;
 
 /**
- * Adds a principal to a group within an account; a service account within its own one only. Nobody adds anyone, oneself
- * included, to a group that is allowed more than they are.
+ * Adds a principal to a group within an account; a service account only within its own account. No caller may add anyone,
+ * including oneself, to a group that is allowed more than the caller.
  */
-export async function addMember(ctx: PrincipalContext, groupId: string, member: Member): Promise<GroupBinding> {
+export async function addMember(ctx: PrincipalContext, groupId: string, member: GroupMember): Promise<GroupBinding> {
   const { companyId } = ctx.actor;
-  await requireCanBeBound(ctx, groupId, member);
+  await requireBindable(ctx, groupId, member);
   if (!isUnrestricted(ctx.actor.access)) {
-    const found = await readTogether(ctx.db, selectGrants(ctx.db, companyId, [groupId]));
-    requireMayGrant(ctx.actor, toAccessSources(companyId, false, found));
+    const grantRows = await readTogether(ctx.db, selectGrants(ctx.db, companyId, [groupId]));
+    requireMayGrant(ctx.actor, toAccessSources(companyId, false, grantRows));
   }
   const { record, statement } = prepareBinding(ctx, { ...member, companyId, groupId });
   const { inserted } = await commitAccess(
@@ -36,12 +36,12 @@ export async function addMember(ctx: PrincipalContext, groupId: string, member: 
   );
   if (inserted.length > 0) return record;
   // One of them was deleted in between: say which.
-  await requireCanBeBound(ctx, groupId, member);
+  await requireBindable(ctx, groupId, member);
   throw groupNotFound();
 }
 
 /** Throws unless group, principal and account exist and may be bound together; reads them in one batch. */
-async function requireCanBeBound(ctx: PrincipalContext, groupId: string, member: Member): Promise<void> {
+async function requireBindable(ctx: PrincipalContext, groupId: string, member: GroupMember): Promise<void> {
   const { companyId } = ctx.actor;
   const { principalId, accountId } = member;
   const {
@@ -62,10 +62,11 @@ async function requireCanBeBound(ctx: PrincipalContext, groupId: string, member:
   if (member.principalType === 'service_account' && (!serviceAccount || isHidden))
     throw serviceAccountNotFound('principal_id');
   if (!account) throw accountNotFound('account_id');
-  if (member.principalType === 'service_account' && serviceAccount?.accountId !== accountId) throw outsideOwnAccount();
+  if (member.principalType === 'service_account' && serviceAccount?.accountId !== accountId)
+    throw makeOutsideAccountFailure();
 }
 
-/** A page of a group's bindings, without those of principals that the caller may not see. */
+/** Returns a page of a group's bindings, without principals hidden from the caller. */
 export async function listMembers(
   ctx: PrincipalContext,
   groupId: string,
@@ -78,7 +79,7 @@ export async function listMembers(
   return readBindings(ctx.db, { companyId, groupId, accountId, denied: findDeniedMembers(ctx) }, page);
 }
 
-/** A page of a group's members by name, without those that the caller may not see. */
+/** Returns a page of a group's members by name, without members hidden from the caller. */
 export async function listMembersByName(
   ctx: PrincipalContext,
   groupId: string,
@@ -87,14 +88,14 @@ export async function listMembersByName(
   const { companyId } = ctx.actor;
   const [group] = await selectGroup(ctx.db, companyId, groupId);
   if (!group) throw groupNotFound();
-  const denied = {
+  const deniedMembers = {
     user: findDeniedEverywhere(ctx.actor, 'user'),
     service_account: findDeniedEverywhere(ctx.actor, 'named_service_account'),
   };
-  return readMembersByName(ctx.db, { companyId, groupId, search, denied }, page);
+  return readMembersByName(ctx.db, { companyId, groupId, search, denied: deniedMembers }, page);
 }
 
-/** Removes a principal from a group. It may thereby not gain permissions that the caller lacks. */
+/** Removes a principal from a group, unless the principal would gain permissions that the caller lacks. */
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, groupId);

@@ -2,15 +2,15 @@ import { and, eq, inArray, notInArray, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { groupPermissions, groups } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
-import { byId, idListSql, insertWhen, slugOrSuffixedSql } from '../../db/statements.ts';
-import { type Group, isGroupLiving, nameUnlessTaken } from './store.ts';
+import { insertWhen, makeIdListSql, makeUniqueSlugSql, matchesId } from '../../db/statements.ts';
+import { type Group, isGroupNotDeleted, makeNameUnlessTakenSql } from './store.ts';
 
 const hasIdAmong = (companyId: string, ids: string[]) =>
-  and(eq(permissions.companyId, companyId), inArray(permissions.id, idListSql(ids)));
+  and(eq(permissions.companyId, companyId), inArray(permissions.id, makeIdListSql(ids)));
 
 /**
- * Stores a group if all permissions with these ids exist. With `canChangeSlug`, a slug that is taken gets a suffix.
- * @param isUniqueInAnyCase whether a name that another group has in any letter case is rejected
+ * Stores a group if all permissions with these ids exist. With `canChangeSlug`, a taken slug gets a suffix. @param
+ * isUniqueInAnyCase whether a name that another group has in any letter case is rejected
  */
 export const insertGroup = (
   db: ControlDb,
@@ -21,8 +21,8 @@ export const insertGroup = (
     isUniqueInAnyCase = false,
   }: { permissionIds?: string[]; canChangeSlug?: boolean; isUniqueInAnyCase?: boolean } = {},
 ) => {
-  const name = isUniqueInAnyCase ? nameUnlessTaken(record) : record.name;
-  const slug = canChangeSlug ? slugOrSuffixedSql(groups, record) : record.slug;
+  const name = isUniqueInAnyCase ? makeNameUnlessTakenSql(record) : record.name;
+  const slug = canChangeSlug ? makeUniqueSlugSql(groups, record) : record.slug;
   return insertWhen(
     db,
     groups,
@@ -31,12 +31,12 @@ export const insertGroup = (
   ).returning();
 };
 
-/** Adds those permissions that exist to a group that is not deleted. */
+/** Adds the existing ones of these permissions to a group that is not deleted. */
 export const insertGroupPermissions = (db: ControlDb, companyId: string, groupId: string, permissionIds: string[]) =>
   db
     .insert(groupPermissions)
     .select(
-      sql`select ${permissions.companyId}, ${groupId}, ${permissions.id} from ${permissions} where ${hasIdAmong(companyId, permissionIds)} and ${isGroupLiving(companyId, groupId)}`,
+      sql`select ${permissions.companyId}, ${groupId}, ${permissions.id} from ${permissions} where ${hasIdAmong(companyId, permissionIds)} and ${isGroupNotDeleted(companyId, groupId)}`,
     )
     .onConflictDoNothing();
 
@@ -47,9 +47,9 @@ const isOfGroup = (companyId: string, groupId: string) =>
 export const deleteGroupPermissions = (db: ControlDb, companyId: string, groupId: string, permissionIds: string[]) =>
   db
     .delete(groupPermissions)
-    .where(and(isOfGroup(companyId, groupId), inArray(groupPermissions.permissionId, idListSql(permissionIds))));
+    .where(and(isOfGroup(companyId, groupId), inArray(groupPermissions.permissionId, makeIdListSql(permissionIds))));
 
-/** Removes all permissions from a group but some. */
+/** Removes all permissions from a group except the given ones. */
 export const deleteOtherGroupPermissions = (
   db: ControlDb,
   companyId: string,
@@ -58,11 +58,11 @@ export const deleteOtherGroupPermissions = (
 ) =>
   db
     .delete(groupPermissions)
-    .where(and(isOfGroup(companyId, groupId), notInArray(groupPermissions.permissionId, idListSql(permissionIds))));
+    .where(and(isOfGroup(companyId, groupId), notInArray(groupPermissions.permissionId, makeIdListSql(permissionIds))));
 
-/** Records that a group has changed. */
-export const touchGroup = (db: ControlDb, companyId: string, id: string, now: number) =>
+/** Sets a group's time of change to now. */
+export const updateGroupChangedAt = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(groups)
     .set({ updatedAt: now })
-    .where(byId(groups, companyId, id));
+    .where(matchesId(groups, companyId, id));

@@ -10,30 +10,33 @@ import {
   deleteGroupPermissions,
   deleteOtherGroupPermissions,
   insertGroupPermissions,
-  touchGroup,
+  updateGroupChangedAt,
 } from './permission-store.ts';
 import { type GroupWithCounts, selectGroupWithCounts } from './store.ts';
 
 export function addGroupPermissions(ctx: PrincipalContext, groupId: string, ids: string[]): Promise<GroupWithCounts> {
-  return changePermissions(ctx, groupId, ids, (fresh) => [
-    insertGroupPermissions(ctx.db, ctx.actor.companyId, groupId, fresh),
+  return changePermissions(ctx, groupId, ids, (newIds) => [
+    insertGroupPermissions(ctx.db, ctx.actor.companyId, groupId, newIds),
   ]);
 }
 
-/** Puts exactly these permissions on a group, and leaves those that the caller may not see. */
+/** Sets exactly these permissions on a group, and keeps those that the caller may not see. */
 export function replaceGroupPermissions(
   ctx: PrincipalContext,
   groupId: string,
   ids: string[],
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  return changePermissions(ctx, groupId, ids, (fresh, present) => [
-    insertGroupPermissions(ctx.db, companyId, groupId, fresh),
-    deleteOtherGroupPermissions(ctx.db, companyId, groupId, [...ids, ...present.filter((id) => isHidden(ctx, id))]),
+  return changePermissions(ctx, groupId, ids, (newIds, presentIds) => [
+    insertGroupPermissions(ctx.db, companyId, groupId, newIds),
+    deleteOtherGroupPermissions(ctx.db, companyId, groupId, [
+      ...ids,
+      ...presentIds.filter((id) => isPermissionHidden(ctx, id)),
+    ]),
   ]);
 }
 
-/** Removes permissions from a group; not all of them need be on it. */
+/** Removes permissions from a group; permissions that it does not have are ignored. */
 export async function removeGroupPermissions(
   ctx: PrincipalContext,
   groupId: string,
@@ -45,23 +48,23 @@ export async function removeGroupPermissions(
 }
 
 /**
- * @param statements made from the ids that the group does not list yet (only those were checked, and only those are added), and
- *   from those that it lists
+ * @param makeStatements makes the statements from the ids that the group does not have yet (only these were checked, and only
+ * these are added), and from the ids that it has
  */
 async function changePermissions(
   ctx: PrincipalContext,
   groupId: string,
   ids: string[],
-  statements: (fresh: string[], present: string[]) => Statement[],
+  makeStatements: (newIds: string[], presentIds: string[]) => Statement[],
 ): Promise<GroupWithCounts> {
   const { group, permissions } = await readGroupAndPermissions(ctx, groupId, ids);
-  const fresh = permissions.filter(({ id }) => !group.permissionIds.includes(id));
+  const newPermissions = permissions.filter(({ id }) => !group.permissionIds.includes(id));
   requireMayGrant(ctx.actor, {
     companyId: ctx.actor.companyId,
-    groups: [{ id: groupId, policies: [], roles: [], permissions: fresh }],
+    groups: [{ id: groupId, policies: [], roles: [], permissions: newPermissions }],
   });
-  const added = fresh.map(({ id }) => id);
-  return storePermissions(ctx, groupId, statements(added, group.permissionIds));
+  const addedIds = newPermissions.map(({ id }) => id);
+  return storePermissions(ctx, groupId, makeStatements(addedIds, group.permissionIds));
 }
 
 async function readGroupAndPermissions(ctx: PrincipalContext, groupId: string, ids: string[]) {
@@ -85,7 +88,7 @@ async function storePermissions(
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
   const { found } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
-    touched: touchGroup(ctx.db, companyId, groupId, ctx.now()),
+    touched: updateGroupChangedAt(ctx.db, companyId, groupId, ctx.now()),
     changed: statements,
     found: selectGroupWithCounts(ctx.db, companyId, groupId, findDeniedMembers(ctx)),
   });
@@ -94,10 +97,12 @@ async function storePermissions(
   return hideGroupParts(ctx, group);
 }
 
-/** Whether the caller may not see a permission, which then counts as absent. */
-const isHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'permission', id);
+/** Tells whether a permission is hidden from the caller, so that it counts as absent. */
+const isPermissionHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'permission', id);
 
-export function requireAllFound(ctx: PrincipalContext, ids: string[], found: Permission[]): void {
-  const unknown = ids.filter((id) => isHidden(ctx, id) || !found.some((permission) => permission.id === id));
-  if (unknown.length > 0) throw permissionNotFound('permissionIds', unknown);
+export function requireAllFound(ctx: PrincipalContext, ids: string[], foundPermissions: Permission[]): void {
+  const unknownIds = ids.filter(
+    (id) => isPermissionHidden(ctx, id) || !foundPermissions.some((permission) => permission.id === id),
+  );
+  if (unknownIds.length > 0) throw permissionNotFound('permissionIds', unknownIds);
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery, searchQuery, sortedList, toSortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { displayName, idsInput, slug } from '../../kernel/fields.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { makePageQuery, makeSearchSchema, makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
+import { displayNameSchema, makeIdsSchema, slugSchema } from '../../kernel/fields.ts';
 import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import { permissionNotFound } from '../legacy-permissions/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
@@ -35,22 +35,22 @@ const role = z.object({
   actions: z.array(z.enum(LEGACY_ACTIONS)).min(1).max(LEGACY_ACTIONS.length),
 });
 
-const name = displayName.min(2);
+const name = displayNameSchema.min(2);
 const description = z.string().trim().min(10).max(2000);
 
 const groupInput = z.object({
   name,
-  slug,
+  slug: slugSchema,
   description,
   roles: z.array(role).max(MAX_ROLES).default([]),
-  permissionIds: idsInput().default([]),
+  permissionIds: makeIdsSchema().default([]),
 });
-const groupChanges = z.object({ name, slug, description }).partial();
+const groupChanges = z.object({ name, slug: slugSchema, description }).partial();
 
-const permissionsInput = z.object({ permissionIds: idsInput(1) });
-const optionalPermissionsInput = z.object({ permissionIds: idsInput() });
+const permissionsInput = z.object({ permissionIds: makeIdsSchema(1) });
+const optionalPermissionsInput = z.object({ permissionIds: makeIdsSchema() });
 
-const groupListQuery = sortedList({
+const groupListQuery = makeSortedListQuery({
   search: 'the name',
   fields: ['name', 'created_at'],
   standard: '-created_at',
@@ -62,7 +62,7 @@ const groupListQuery = sortedList({
     .meta({ description: '`false` leaves out global groups.' }),
 });
 
-const searchableMembers = pageQuery('per_page').extend({ search: searchQuery('the name or email address') });
+const searchableMembers = makePageQuery('per_page').extend({ search: makeSearchSchema('the name or email address') });
 
 export const consoleGroupEndpoints = [
   endpoint(
@@ -75,11 +75,14 @@ export const consoleGroupEndpoints = [
       description:
         'The company’s groups and, unless they are left out, the global ones. The newest first, unless `sort_by` says otherwise.',
       query: groupListQuery,
-      returns: ok(listSchema(consoleGroupView)),
+      returns: ok(makeListSchema(consoleGroupView)),
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(await searchGroups(ctx, { withoutGlobal: !query.include_global }, toSortedRequest(query)), viewConsoleGroup),
+      viewList(
+        await searchGroups(ctx, { withoutGlobal: !query.include_global }, toSortedRequest(query)),
+        viewConsoleGroup,
+      ),
   ),
   endpoint(
     {
@@ -90,7 +93,7 @@ export const consoleGroupEndpoints = [
       summary: 'Get a group',
       description: 'With its roles, its permissions of the older model, and the ids of its attached policies.',
       returns: ok(consoleGroupView),
-      versioned: versioned(),
+      versioned: declareVersion(),
       fails: [groupNotFound],
     },
     async ({ ctx, params }) => viewConsoleGroup(await getGroup(ctx, params.id)),
@@ -105,11 +108,11 @@ export const consoleGroupEndpoints = [
       description:
         'Users and service accounts by name, each with the account in which it is a member. Who is a member in two accounts stands there twice.',
       query: searchableMembers,
-      returns: ok(listSchema(groupMemberView)),
+      returns: ok(makeListSchema(groupMemberView)),
       fails: [groupNotFound],
     },
     async ({ ctx, params, query }) =>
-      list(
+      viewList(
         await listMembersByName(ctx, params.id, { page: query.page, perPage: query.per_page, search: query.search }),
         viewGroupMember,
       ),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, toPageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
+import { makeListQuery, toPageRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
@@ -13,13 +13,13 @@ import { bindingExists, bindingNotFound, groupNotFound, policyNotAttached } from
 import { addMember, listMembers, removeMember } from './members.ts';
 import { groupBindingView, viewGroupBinding } from './views.ts';
 
-const anId = z.string().max(100);
+const idInput = z.string().max(100);
 
 const bindingInput = z
-  .object({ principal_type: z.enum(['user', 'service_account']), principal_id: anId, account_id: anId })
+  .object({ principal_type: z.enum(['user', 'service_account']), principal_id: idInput, account_id: idInput })
   .transform(toBodyFields);
 
-const bindingListQuery = listQuery(['created_at']).extend({ account_id: anId.optional() });
+const bindingListQuery = makeListQuery(['created_at']).extend({ account_id: idInput.optional() });
 
 export const groupMemberEndpoints = [
   endpoint(
@@ -56,11 +56,11 @@ export const groupMemberEndpoints = [
       summary: "List a group's bindings",
       description: 'Which users and service accounts are members of the group, and in which account each of them is.',
       query: bindingListQuery,
-      returns: ok(listSchema(groupBindingView)),
+      returns: ok(makeListSchema(groupBindingView)),
       fails: [groupNotFound],
     },
     async ({ ctx, params, query }) =>
-      list(await listMembers(ctx, params.id, query.account_id, toPageRequest(query)), viewGroupBinding),
+      viewList(await listMembers(ctx, params.id, query.account_id, toPageRequest(query)), viewGroupBinding),
   ),
   endpoint(
     {

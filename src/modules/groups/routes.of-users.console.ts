@@ -3,17 +3,17 @@ import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { idsInput } from '../../kernel/fields.ts';
+import { makeIdsSchema } from '../../kernel/fields.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
 import { userNotFound } from '../users/failures.ts';
 import { consoleUserView, viewConsoleUser } from '../users/views.ts';
 import { groupNotFound } from './failures.ts';
 import { addUserToGroups, removeUserFromGroups, replaceUserGroups } from './service.ts';
 
-const groupsInput = z.object({ group_ids: idsInput(1) });
-const optionalGroupsInput = z.object({ group_ids: idsInput() });
+const groupsInput = z.object({ group_ids: makeIdsSchema(1) });
+const optionalGroupsInput = z.object({ group_ids: makeIdsSchema() });
 
-/** The groups that a user is in. */
+/** The endpoints for the groups of a user. */
 export const userGroupEndpoints = [
   endpoint(
     {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { findDeniedInLists } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
-import { description, displayName } from '../../kernel/fields.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { INCLUDE_DELETED_OPTION, makeListQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
+import { description, displayNameSchema } from '../../kernel/fields.ts';
 import { createGroup } from './create.ts';
 import {
   globalGroupNotDeletable,
@@ -17,8 +17,8 @@ import {
 import { changeGroup, deleteGroup, getGroup, listGroups } from './service.ts';
 import { organizationGroupView, viewOrganizationGroup } from './views.ts';
 
-const groupInput = z.object({ name: displayName, description: description.default('') });
-const groupChanges = z.object({ name: displayName, description }).partial();
+const groupInput = z.object({ name: displayNameSchema, description: description.default('') });
+const groupChanges = z.object({ name: displayNameSchema, description }).partial();
 
 export const organizationGroupEndpoints = [
   endpoint(
@@ -29,17 +29,17 @@ export const organizationGroupEndpoints = [
       operationId: 'listOrganizationGroups',
       summary: 'List groups',
       description: 'Lists deleted groups too with `include_deleted=true`, which only administrators may send.',
-      query: listQuery(['created_at', 'updated_at', 'name']).extend(INCLUDE_DELETED.query),
-      returns: ok(listSchema(organizationGroupView)),
-      ...INCLUDE_DELETED.contract,
+      query: makeListQuery(['created_at', 'updated_at', 'name']).extend(INCLUDE_DELETED_OPTION.query),
+      returns: ok(makeListSchema(organizationGroupView)),
+      ...INCLUDE_DELETED_OPTION.contract,
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(
+      viewList(
         await listGroups(
           ctx,
           {
-            which: toDeletionFilter(query),
+            deletionFilter: toDeletionFilter(query),
             denied: findDeniedInLists(ctx.actor, 'organization_group'),
           },
           toPageRequest(query),
@@ -57,7 +57,7 @@ export const organizationGroupEndpoints = [
       description:
         'With the ids of its attached policies and the number of its members, who are listed by its bindings.',
       returns: ok(organizationGroupView),
-      versioned: versioned('member_count'),
+      versioned: declareVersion('member_count'),
       fails: [groupNotFound],
     },
     async ({ ctx, params }) => viewOrganizationGroup(await getGroup(ctx, params.id)),

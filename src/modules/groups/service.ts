@@ -1,14 +1,14 @@
 import { commitAccess, makeAffectedEverybody } from '../../access/commit-access.ts';
 import { findDeniedInLists } from '../../access/denials.ts';
 import { isUnrestricted } from '../../access/evaluation.ts';
-import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
+import { requireMayGrant, toDenialGrants } from '../../access/grants.ts';
 import { selectGrants, toAccessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import type { SearchRequest } from '../../db/page.ts';
-import { slugFrom } from '../../kernel/text.ts';
-import type { Role } from '../../permissions/legacy.ts';
-import { managedPolicyNamed } from '../../permissions/managed-policies.ts';
+import { makeSlug } from '../../kernel/text.ts';
+import type { GroupRole } from '../../permissions/legacy.ts';
+import { getManagedPolicyByName } from '../../permissions/managed-policies.ts';
 import { findDeniedMembers, hideAttachments, hideGroupParts } from './attached.ts';
 import {
   globalGroupNotDeletable,
@@ -22,12 +22,12 @@ import {
 import { insertGroup } from './permission-store.ts';
 import {
   attachPolicy,
-  clearGroup,
   type Group,
   type GroupBinding,
   type GroupFilter,
   type GroupWithCounts,
   insertBinding,
+  makeClearGroupStatements,
   readGroups,
   readGroupsWhere,
   selectGroupEvenDeleted,
@@ -39,11 +39,11 @@ import {
 export { createGroup } from './create.ts';
 export { groupNotFound } from './failures.ts';
 export { CHANGED_WITH_MEMBERS_AT } from './store.ts';
-export { addUserToGroups, prepareJoining, removeUserFromGroups, replaceUserGroups } from './user-groups.ts';
+export { addUserToGroups, prepareGroupJoin, removeUserFromGroups, replaceUserGroups } from './user-groups.ts';
 export { changeGroupOfUsers, type GroupOfUsers, getGroupOfUsers, listUserMembers } from './user-members.ts';
 export type { Group, GroupBinding, GroupWithCounts };
 
-export const NAMES_ARE_UNIQUE = {
+export const UNIQUE_NAME_FAILURES = {
   'groups.name': groupNameTaken,
   'groups.slug': groupSlugTaken,
   'groups.external_id': groupExternalIdTaken,
@@ -54,28 +54,28 @@ const GLOBAL_GROUPS = {
   viewers: { policy: 'ReadOnly', description: 'May see everything in the company, and change nothing.' },
 } as const;
 
-/** The fields of a new group. The slug comes from the name when not given. */
+/** The fields of a new group. The slug is made from the name when not given. */
 export interface GroupInput {
   name: string;
   description: string;
   slug?: string;
-  roles?: Role[];
+  roles?: GroupRole[];
   externalId?: string | null;
 }
 
-/** One of the groups that every company has from its beginning, and the statements that store it with its policy. */
+/** Makes one of the groups that every new company has, and the statements that store it with its policy. */
 export function prepareGlobalGroup(ctx: Context, companyId: string, name: keyof typeof GLOBAL_GROUPS) {
   const { policy, description } = GLOBAL_GROUPS[name];
   const record: Group = { ...makeGroup(ctx, companyId, { name, description }), isGlobal: true };
-  const attachment = { companyId, groupId: record.id, policyId: managedPolicyNamed(policy).id };
+  const attachment = { companyId, groupId: record.id, policyId: getManagedPolicyByName(policy).id };
   return { record, statements: [insertGroup(ctx.db, record), attachPolicy(ctx.db, attachment, true)] as const };
 }
 
-/** The record of a new group. */
+/** Makes the record of a new group. */
 export function makeGroup(
   ctx: Context,
   companyId: string,
-  { name, description, slug = slugFrom(name, 'group'), roles = [], externalId = null }: GroupInput,
+  { name, description, slug = makeSlug(name, 'group'), roles = [], externalId = null }: GroupInput,
 ): Group {
   const now = ctx.now();
   return {
@@ -94,47 +94,47 @@ export function makeGroup(
   };
 }
 
-/** A membership and the statement that stores it while group, principal and account live. */
+/** Makes a membership and the statement that stores it while group, principal and account are not deleted. */
 export function prepareBinding(ctx: Context, member: Omit<GroupBinding, 'id' | 'createdAt'>) {
   const record: GroupBinding = { ...member, id: ctx.newId(), createdAt: ctx.now() };
   return { record, statement: insertBinding(ctx.db, record) };
 }
 
-/** A page of the company's living groups whose names contain a text, without those that the caller may not see. */
+/** Returns a page of the company's current groups whose names contain a text, without groups hidden from the caller. */
 export async function searchGroups(
   ctx: PrincipalContext,
   { withoutGlobal }: { withoutGlobal: boolean },
   { search, ...page }: SearchRequest<'name' | 'created_at'>,
 ) {
-  const denied = findDeniedInLists(ctx.actor, 'group');
-  const found = await readGroups(
+  const deniedGroups = findDeniedInLists(ctx.actor, 'group');
+  const groupPage = await readGroups(
     ctx.db,
     ctx.actor.companyId,
-    { which: 'living', withoutGlobal, search, denied, deniedMembers: findDeniedMembers(ctx) },
+    { deletionFilter: 'living', withoutGlobal, search, denied: deniedGroups, deniedMembers: findDeniedMembers(ctx) },
     { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
   );
-  return { ...found, records: await hideAttachments(ctx, found.records) };
+  return { ...groupPage, records: await hideAttachments(ctx, groupPage.records) };
 }
 
-/** A page of the company's groups that meet a condition, without deleted ones and those that the caller may not see. */
+/** Returns a page of the company's current groups that meet a condition, without groups hidden from the caller. */
 export function listGroupsWhere(
   ctx: PrincipalContext,
-  where: Parameters<typeof readGroupsWhere>[2]['where'],
+  condition: Parameters<typeof readGroupsWhere>[2]['where'],
   page: Parameters<typeof readGroupsWhere>[3],
 ) {
-  const denied = findDeniedInLists(ctx.actor, 'group');
-  return readGroupsWhere(ctx.db, ctx.actor.companyId, { where, denied }, page);
+  const deniedGroups = findDeniedInLists(ctx.actor, 'group');
+  return readGroupsWhere(ctx.db, ctx.actor.companyId, { where: condition, denied: deniedGroups }, page);
 }
 
-/** A page of the company's groups. */
+/** Returns a page of the company's groups. */
 export async function listGroups(
   ctx: PrincipalContext,
   filter: Omit<GroupFilter, 'deniedMembers'>,
   page: Parameters<typeof readGroups>[3],
 ) {
   const deniedMembers = findDeniedMembers(ctx);
-  const found = await readGroups(ctx.db, ctx.actor.companyId, { ...filter, deniedMembers }, page);
-  return { ...found, records: await hideAttachments(ctx, found.records) };
+  const groupPage = await readGroups(ctx.db, ctx.actor.companyId, { ...filter, deniedMembers }, page);
+  return { ...groupPage, records: await hideAttachments(ctx, groupPage.records) };
 }
 
 export async function getGroup(ctx: PrincipalContext, id: string): Promise<GroupWithCounts> {
@@ -143,18 +143,18 @@ export async function getGroup(ctx: PrincipalContext, id: string): Promise<Group
   return hideGroupParts(ctx, group);
 }
 
-/** Changes the fields that are sent; a new name leaves the slug as it is. */
+/** Changes the fields that are sent; a new name does not change the slug. */
 export async function changeGroup(
   ctx: PrincipalContext,
   id: string,
   changes: { name?: string; slug?: string; description?: string },
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  const update = updateGroup(ctx.db, companyId, id, ctx.now(), changes);
+  const updateStatement = updateGroup(ctx.db, companyId, id, ctx.now(), changes);
   const { changed, found } = await commit(
     ctx.db,
-    { changed: update, found: selectGroupWithCounts(ctx.db, companyId, id, findDeniedMembers(ctx)) },
-    NAMES_ARE_UNIQUE,
+    { changed: updateStatement, found: selectGroupWithCounts(ctx.db, companyId, id, findDeniedMembers(ctx)) },
+    UNIQUE_NAME_FAILURES,
   );
   const [group] = found;
   if (!group) throw groupNotFound();
@@ -163,8 +163,8 @@ export async function changeGroup(
 }
 
 /**
- * Deletes a group with its memberships and attachments. Actions that it denied its members are allowed again where others allow
- * them.
+ * Deletes a group with its memberships and attachments. Actions that the group denied its members are allowed again where other
+ * groups allow them.
  */
 export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
@@ -172,7 +172,7 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
   const { found, deleted } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
     found: selectGroupEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteGroup(ctx.db, companyId, id, ctx.now()),
-    cleared: clearGroup(ctx.db, companyId, id),
+    cleared: makeClearGroupStatements(ctx.db, companyId, id),
   });
   if (deleted.length > 0) return;
   const [group] = found;
@@ -181,12 +181,12 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
 }
 
 /**
- * Throws unless the caller may do everything that the group denies: only such a caller may remove these denials from its
- * members.
+ * Throws unless the caller may do everything that the group denies: only such a caller may remove these denials from its members.
+ *
  */
 export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
   if (isUnrestricted(access)) return;
-  const found = await readTogether(ctx.db, selectGrants(ctx.db, companyId, [groupId]));
-  requireMayGrant(ctx.actor, toGrantsOfDenials(toAccessSources(companyId, false, found)));
+  const grantRows = await readTogether(ctx.db, selectGrants(ctx.db, companyId, [groupId]));
+  requireMayGrant(ctx.actor, toDenialGrants(toAccessSources(companyId, false, grantRows)));
 }

@@ -7,28 +7,28 @@ import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db
 import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
-import { containsSql, equalsInAnyCase, ignoreCase } from '../../db/search.ts';
-import { byId, exists, insertWhen, livingById, matchesDeletion } from '../../db/statements.ts';
+import { makeContainsSql, makeEqualsSql, makeNocaseSql } from '../../db/search.ts';
+import { existsSql, insertWhen, matchesDeletion, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;
 
-/** A group with its attachments and the number of its members: distinct principals, without those that are denied. */
+/** A group with its attachments and the number of its members: distinct principals, without denied ones. */
 export interface GroupWithCounts extends Group {
   policyIds: string[];
   permissionIds: string[];
   memberCount: number;
 }
 
-/** The principals of each type that are denied. */
+/** The denied principals of each type. */
 export type DeniedMembers = Record<GroupBinding['principalType'], Denials>;
 
-/** The conditions of bindings of principals that are not denied. */
-const areMembersNotDenied = (denied: DeniedMembers): (SQL | undefined)[] =>
+/** Returns the conditions for bindings of principals that are not denied. */
+const makeMembersNotDeniedConditions = (denied: DeniedMembers): (SQL | undefined)[] =>
   Object.entries(denied).map(([type, ofType]) => {
-    const isNamed = isNotDenied(groupBindings.principalId, ofType);
-    return isNamed && sql`(${groupBindings.principalType} <> ${type} or ${isNamed})`;
+    const isPrincipalNotDenied = isNotDenied(groupBindings.principalId, ofType);
+    return isPrincipalNotDenied && sql`(${groupBindings.principalType} <> ${type} or ${isPrincipalNotDenied})`;
   });
 
 const parseIds = (text: string): string[] => JSON.parse(text);
@@ -43,36 +43,37 @@ const selectCounts = (denied: DeniedMembers) => ({
       .mapWith(parseIds)
       .as('permission_ids'),
   memberCount:
-    sql<number>`(select count(*) from (select distinct ${groupBindings.principalType}, ${groupBindings.principalId} from ${groupBindings} where ${and(eq(groupBindings.groupId, groups.id), ...areMembersNotDenied(denied))}))`.as(
+    sql<number>`(select count(*) from (select distinct ${groupBindings.principalType}, ${groupBindings.principalId} from ${groupBindings} where ${and(eq(groupBindings.groupId, groups.id), ...makeMembersNotDeniedConditions(denied))}))`.as(
       'member_count',
     ),
 });
 
-/** SQL condition, true while the group of an id exists. */
-export const isGroupLiving = (companyId: string, id: string) => exists(groups, livingById(groups, companyId, id));
+/** Returns the SQL condition that the group of an id exists and is not deleted. */
+export const isGroupNotDeleted = (companyId: string, id: string) =>
+  existsSql(groups, matchesUndeletedId(groups, companyId, id));
 
-/** The living group of an id. */
+/** Selects the group of an id unless it is deleted. */
 export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(groups)
-    .where(livingById(groups, companyId, id));
+    .where(matchesUndeletedId(groups, companyId, id));
 
-/** The living group of an id, with its attachments and the number of its members. */
+/** Selects the group of an id unless it is deleted, with its attachments and the number of its members. */
 export const selectGroupWithCounts = (db: ControlDb, companyId: string, id: string, denied: DeniedMembers) =>
   db
     .select({ ...getTableColumns(groups), ...selectCounts(denied) })
     .from(groups)
-    .where(livingById(groups, companyId, id));
+    .where(matchesUndeletedId(groups, companyId, id));
 
-/** The group of an id, living or deleted. */
+/** Selects the group of an id, deleted or not. */
 export const selectGroupEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(groups)
-    .where(byId(groups, companyId, id));
+    .where(matchesId(groups, companyId, id));
 
-/** SQL: when a group, or who of the users is in it, last changed. */
+/** SQL for the last time at which a group, or its user members, changed. */
 export const CHANGED_WITH_MEMBERS_AT = sql<number>`max(${groups.updatedAt}, coalesce(${groups.membersChangedAt}, 0))`;
 
 const ORDER_COLUMNS = {
@@ -80,28 +81,28 @@ const ORDER_COLUMNS = {
   updated_at: groups.updatedAt,
   changed_with_members_at: CHANGED_WITH_MEMBERS_AT,
   name: groups.name,
-  name_in_any_case: ignoreCase(groups.name),
+  name_in_any_case: makeNocaseSql(groups.name),
   id: groups.id,
   external_id: groups.externalId,
 };
 
-/** The groups that a list leaves out. */
+/** The selection of groups for a list. */
 export interface GroupFilter {
-  which: 'living' | 'all';
-  /** Leaves out the groups that every company is born with. */
+  deletionFilter: 'living' | 'all';
+  /** Whether to leave out the groups that every new company has. */
   withoutGlobal?: boolean;
-  /** Part of the name. */
+  /** A part of the name. */
   search?: string;
   denied: Denials;
   /** The members that are not counted. */
   deniedMembers: DeniedMembers;
 }
 
-/** A page of a company's groups. */
+/** Reads a page of a company's groups. */
 export const readGroups = (
   db: ControlDb,
   companyId: string,
-  { which, withoutGlobal, search = '', denied, deniedMembers }: GroupFilter,
+  { deletionFilter: which, withoutGlobal, search = '', denied, deniedMembers }: GroupFilter,
   page: PageRequest<keyof typeof ORDER_COLUMNS>,
 ) =>
   readPage(
@@ -112,7 +113,7 @@ export const readGroups = (
         eq(groups.companyId, companyId),
         matchesDeletion(groups, which),
         withoutGlobal ? eq(groups.isGlobal, false) : undefined,
-        containsSql([groups.name], search),
+        makeContainsSql([groups.name], search),
         isNotDenied(groups.id, denied),
       ) as SQL,
       extra: selectCounts(deniedMembers),
@@ -120,7 +121,7 @@ export const readGroups = (
     { ...page, by: ORDER_COLUMNS[page.by] },
   );
 
-/** A page of the groups that meet a condition, without counts. */
+/** Reads a page of the groups that meet a condition, without counts. */
 export const readGroupsWhere = (
   db: ControlDb,
   companyId: string,
@@ -142,16 +143,22 @@ export const readGroupsWhere = (
   );
 
 /**
- * SQL value: the group's name; null, which the table rejects, if another group of the company that is not deleted has it in any
- * letter case. For directories, which compare names that way.
+ * Returns the SQL value of the group's name; null, which the table rejects, if another group of the company that is not deleted
+ * has it in any letter case. For directories, which compare names that way.
  */
-export const nameUnlessTaken = ({ companyId, id, name }: Pick<Group, 'companyId' | 'id' | 'name'>): SQL => {
-  const isSame = equalsInAnyCase(groups.name, name);
-  const isTaken = exists(groups, eq(groups.companyId, companyId), isNull(groups.deletedAt), ne(groups.id, id), isSame);
+export const makeNameUnlessTakenSql = ({ companyId, id, name }: Pick<Group, 'companyId' | 'id' | 'name'>): SQL => {
+  const isSameName = makeEqualsSql(groups.name, name);
+  const isTaken = existsSql(
+    groups,
+    eq(groups.companyId, companyId),
+    isNull(groups.deletedAt),
+    ne(groups.id, id),
+    isSameName,
+  );
   return sql`iif(${isTaken}, null, ${name})`;
 };
 
-/** Changes a living group that is not global. */
+/** Changes a group that is neither deleted nor global. */
 export const updateGroup = (
   db: ControlDb,
   companyId: string,
@@ -162,23 +169,23 @@ export const updateGroup = (
   db
     .update(groups)
     .set({ ...changes, updatedAt: now })
-    .where(and(livingById(groups, companyId, id), eq(groups.isGlobal, false)))
+    .where(and(matchesUndeletedId(groups, companyId, id), eq(groups.isGlobal, false)))
     .returning({ id: groups.id });
 
-/** Deletes a living group that is not global. */
+/** Deletes a group that is neither deleted nor global. */
 export const softDeleteGroup = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(groups)
     .set({ deletedAt: now, updatedAt: now })
-    .where(and(livingById(groups, companyId, id), eq(groups.isGlobal, false)))
+    .where(and(matchesUndeletedId(groups, companyId, id), eq(groups.isGlobal, false)))
     .returning({ id: groups.id });
 
 /**
- * The statements that delete the memberships and attachments of a group, in the batch that deletes it, so that a deleted group
- * keeps nothing in use.
+ * Makes the statements that delete the memberships and attachments of a group, in the batch that deletes it, so that a deleted
+ * group keeps nothing in use.
  */
-export const clearGroup = (db: ControlDb, companyId: string, id: string) => {
-  const isDeleted = sql`not ${isGroupLiving(companyId, id)}`;
+export const makeClearGroupStatements = (db: ControlDb, companyId: string, id: string) => {
+  const isDeleted = sql`not ${isGroupNotDeleted(companyId, id)}`;
   return [
     db
       .delete(groupBindings)
@@ -192,25 +199,25 @@ export const clearGroup = (db: ControlDb, companyId: string, id: string) => {
   ] as const;
 };
 
-const isPrincipalLiving = ({ companyId, principalType, principalId }: GroupBinding): SQL =>
+const isPrincipalNotDeleted = ({ companyId, principalType, principalId }: GroupBinding): SQL =>
   principalType === 'user'
-    ? exists(users, livingById(users, companyId, principalId))
-    : exists(serviceAccounts, livingById(serviceAccounts, companyId, principalId));
+    ? existsSql(users, matchesUndeletedId(users, companyId, principalId))
+    : existsSql(serviceAccounts, matchesUndeletedId(serviceAccounts, companyId, principalId));
 
-/** Stores a membership while group, principal and account live. */
+/** Stores a membership while group, principal and account are not deleted. */
 export const insertBinding = (db: ControlDb, record: GroupBinding) =>
   insertWhen(
     db,
     groupBindings,
     record,
     and(
-      isGroupLiving(record.companyId, record.groupId),
-      isPrincipalLiving(record),
-      exists(accounts, livingById(accounts, record.companyId, record.accountId)),
+      isGroupNotDeleted(record.companyId, record.groupId),
+      isPrincipalNotDeleted(record),
+      existsSql(accounts, matchesUndeletedId(accounts, record.companyId, record.accountId)),
     ) as SQL,
   ).returning({ id: groupBindings.id });
 
-/** The bindings of a group that a list shows: of one account or of all, without those of principals that are denied. */
+/** The selection of a group's bindings for a list: of one account or of all, without denied principals. */
 interface BindingFilter {
   companyId: string;
   groupId: string;
@@ -223,22 +230,25 @@ const isListedBinding = (of: BindingFilter): SQL =>
     eq(groupBindings.companyId, of.companyId),
     eq(groupBindings.groupId, of.groupId),
     of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
-    ...areMembersNotDenied(of.denied),
+    ...makeMembersNotDeniedConditions(of.denied),
   ) as SQL;
 
-/** A page of a group's bindings. */
+/** Reads a page of a group's bindings. */
 export const readBindings = (db: ControlDb, of: BindingFilter, page: Omit<PageRequest, 'by'>) =>
   readPage(db, { table: groupBindings, filter: isListedBinding(of) }, { ...page, by: groupBindings.createdAt });
 
 const isBoundPrincipal = (table: typeof users | typeof serviceAccounts): SQL =>
-  byId(table, sql`${groupBindings.companyId}`, sql`${groupBindings.principalId}`);
+  matchesId(table, sql`${groupBindings.companyId}`, sql`${groupBindings.principalId}`);
 const MEMBER_EMAIL = sql<string | null>`(select ${users.email} from ${users}
   where ${groupBindings.principalType} = 'user' and ${isBoundPrincipal(users)})`;
 const MEMBER_NAME = sql<string>`case ${groupBindings.principalType}
   when 'user' then (select ${users.name} from ${users} where ${isBoundPrincipal(users)})
   else (select ${serviceAccounts.name} from ${serviceAccounts} where ${isBoundPrincipal(serviceAccounts)}) end`;
 
-/** A page of a group's bindings with who is bound, by name, else by email. `search` is a part of either; empty for all. */
+/**
+ * Reads a page of a group's bindings with the bound principals, by name, else by email. `search` is a part of either; empty for
+ * all.
+ */
 export const readMembersByName = (
   db: ControlDb,
   { search, ...of }: BindingFilter & { search: string },
@@ -248,20 +258,20 @@ export const readMembersByName = (
     db,
     {
       table: groupBindings,
-      filter: and(isListedBinding(of), containsSql([MEMBER_NAME, MEMBER_EMAIL], search)) as SQL,
+      filter: and(isListedBinding(of), makeContainsSql([MEMBER_NAME, MEMBER_EMAIL], search)) as SQL,
       extra: { name: MEMBER_NAME.as('name'), email: MEMBER_EMAIL.as('email') },
     },
-    { ...page, by: ignoreCase(sql`coalesce(nullif(${MEMBER_NAME}, ''), ${MEMBER_EMAIL})`), descending: false },
+    { ...page, by: makeNocaseSql(sql`coalesce(nullif(${MEMBER_NAME}, ''), ${MEMBER_EMAIL})`), descending: false },
   );
 
-/** Removes a binding. A deleted group has none. */
+/** Removes a binding. A deleted group has no bindings. */
 export const deleteBinding = (db: ControlDb, companyId: string, groupId: string, id: string) =>
   db
     .delete(groupBindings)
     .where(and(eq(groupBindings.companyId, companyId), eq(groupBindings.groupId, groupId), eq(groupBindings.id, id)))
     .returning({ id: groupBindings.id });
 
-/** Attaches a policy while the group lives, and the policy exists or is a managed one, which lives in the code. */
+/** Attaches a policy while the group is not deleted, and the policy exists or is a managed one, which is defined in the code. */
 export const attachPolicy = (
   db: ControlDb,
   of: { companyId: string; groupId: string; policyId: string },
@@ -272,8 +282,8 @@ export const attachPolicy = (
     groupPolicies,
     of,
     and(
-      isGroupLiving(of.companyId, of.groupId),
-      isManaged ? undefined : exists(policies, byId(policies, of.companyId, of.policyId)),
+      isGroupNotDeleted(of.companyId, of.groupId),
+      isManaged ? undefined : existsSql(policies, matchesId(policies, of.companyId, of.policyId)),
     ) as SQL,
   ).onConflictDoNothing();
 
@@ -290,7 +300,7 @@ export const selectAttachment = (db: ControlDb, companyId: string, groupId: stri
     .from(groupPolicies)
     .where(isAttachment(companyId, groupId, policyId));
 
-/** Detaches a policy from a group. A deleted one has none. */
+/** Detaches a policy from a group. A deleted group has no policies. */
 export const detachPolicy = (db: ControlDb, companyId: string, groupId: string, policyId: string) =>
   db
     .delete(groupPolicies)

@@ -1,70 +1,72 @@
 import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { isDenied } from '../../access/denials.ts';
 import type { AccessSources } from '../../access/evaluation.ts';
-import { requireMayGrant, toGrantsOfDenials } from '../../access/grants.ts';
+import { requireMayGrant, toDenialGrants } from '../../access/grants.ts';
 import { selectGrants, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { idListSql } from '../../db/statements.ts';
-import { selectGroupsOfUser, selectUser, shownGroups, type User, userNotFound } from '../users/service.ts';
+import { makeIdListSql } from '../../db/statements.ts';
+import { listVisibleGroups, selectGroupsOfUser, selectUser, type User, userNotFound } from '../users/service.ts';
 import { groupNotFound } from './failures.ts';
-import { joinGroups, leaveGroups, selectGroupsOrThoseOfUser } from './user-group-store.ts';
+import { deleteUserFromGroups, insertUserInGroups, selectGivenAndUserGroupIds } from './user-group-store.ts';
 
-/** A user with the groups they are in on the console, without those that the caller may not see. */
-export interface UserInGroups {
+/** A user with their groups on the console, without groups hidden from the caller. */
+export interface UserWithGroupIds {
   user: User;
   groupIds: string[];
 }
 
-/** A change of a user's groups: those to enter, those to leave, and whether the groups found afterwards are as wanted. */
+/** A change of a user's groups: groups to join, groups to leave, and the check of the resulting groups. */
 interface GroupChangePlan {
-  enter: string[];
-  leave: string[];
-  fits(after: string[]): boolean;
+  joinIds: string[];
+  leaveIds: string[];
+  isExpectedResult(resultIds: string[]): boolean;
 }
 
-/** Adds a user to groups. Nobody adds anyone, oneself included, to a group that is allowed more than they are. */
-export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
-  changeUserGroups(ctx, userId, ids, () => ({ enter: ids, leave: [], fits: (after) => includesAll(after, ids) }));
-
-/** Adds a user to these groups, and removes them from all others, but for those that the caller may not see. */
-export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
-  changeUserGroups(ctx, userId, ids, (current) => ({
-    enter: ids,
-    leave: current.filter((id) => !ids.includes(id) && !isHidden(ctx, id)),
-    fits: (after) => includesAll(after, ids) && after.every((id) => ids.includes(id) || isHidden(ctx, id)),
+/** Adds a user to groups. No caller may add anyone, including oneself, to a group that is allowed more than the caller. */
+export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserWithGroupIds> =>
+  changeUserGroups(ctx, userId, ids, () => ({
+    joinIds: ids,
+    leaveIds: [],
+    isExpectedResult: (resultIds) => includesAll(resultIds, ids),
   }));
 
-/** Removes a user from groups; they need not be in all. The user may not gain permissions that the caller lacks. */
-export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
+/** Adds a user to these groups, and removes them from all other groups, except those hidden from the caller. */
+export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserWithGroupIds> =>
   changeUserGroups(ctx, userId, ids, (current) => ({
-    enter: [],
-    leave: current.filter((id) => ids.includes(id)),
-    fits: (after) => !after.some((id) => ids.includes(id)),
+    joinIds: ids,
+    leaveIds: current.filter((id) => !ids.includes(id) && !isGroupHidden(ctx, id)),
+    isExpectedResult: (resultIds) =>
+      includesAll(resultIds, ids) && resultIds.every((id) => ids.includes(id) || isGroupHidden(ctx, id)),
   }));
 
-/**
- * Checks that the caller may put people into these groups.
- * @returns the statement that puts a user into them
- */
-export async function prepareJoining(ctx: PrincipalContext, ids: string[]): Promise<(userId: string) => Statement> {
+/** Removes a user from groups, which may include others. The user may not gain permissions that the caller lacks. */
+export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserWithGroupIds> =>
+  changeUserGroups(ctx, userId, ids, (current) => ({
+    joinIds: [],
+    leaveIds: current.filter((id) => ids.includes(id)),
+    isExpectedResult: (resultIds) => !resultIds.some((id) => ids.includes(id)),
+  }));
+
+/** Checks that the caller may add users to these groups. @returns a function that makes the statement adding a user */
+export async function prepareGroupJoin(ctx: PrincipalContext, ids: string[]): Promise<(userId: string) => Statement> {
   const { companyId } = ctx.actor;
   if (ids.length > 0) {
-    const found = await readTogether(ctx.db, selectGrants(ctx.db, companyId, idListSql(ids)));
-    const sources = toAccessSources(companyId, false, found);
-    requireKnown(ctx, sources, ids);
+    const grantRows = await readTogether(ctx.db, selectGrants(ctx.db, companyId, makeIdListSql(ids)));
+    const sources = toAccessSources(companyId, false, grantRows);
+    requireKnownGroups(ctx, sources, ids);
     requireMayGrant(ctx.actor, sources);
   }
-  return (userId) => prepareJoinStatement(ctx, userId, ids);
+  return (userId) => makeJoinStatement(ctx, userId, ids);
 }
 
 function changeUserGroups(
   ctx: PrincipalContext,
   userId: string,
   ids: string[],
-  planOf: (current: string[]) => GroupChangePlan,
-): Promise<UserInGroups> {
+  makePlan: (current: string[]) => GroupChangePlan,
+): Promise<UserWithGroupIds> {
   const { companyId } = ctx.actor;
   return retryOnConcurrentChange(async () => {
     const {
@@ -74,46 +76,46 @@ function changeUserGroups(
     } = await readTogether(ctx.db, {
       user: selectUser(ctx.db, companyId, userId),
       memberships: selectGroupsOfUser(ctx.db, companyId, userId),
-      grants: selectGrants(ctx.db, companyId, selectGroupsOrThoseOfUser(companyId, userId, ids)),
+      grants: selectGrants(ctx.db, companyId, selectGivenAndUserGroupIds(companyId, userId, ids)),
     });
     if (!user) throw userNotFound();
     const sources = toAccessSources(companyId, false, grants);
-    requireKnown(ctx, sources, ids);
+    requireKnownGroups(ctx, sources, ids);
     const current = memberships.map(({ groupId }) => groupId);
-    const { enter, leave, fits } = planOf(current);
-    const joined = enter.filter((id) => !current.includes(id));
-    requireMayGrant(ctx.actor, listGroupGrants(sources, joined));
-    requireMayGrant(ctx.actor, toGrantsOfDenials(listGroupGrants(sources, leave)));
+    const { joinIds: enter, leaveIds: leave, isExpectedResult: fits } = makePlan(current);
+    const newlyJoinedIds = enter.filter((id) => !current.includes(id));
+    requireMayGrant(ctx.actor, filterGroupGrants(sources, newlyJoinedIds));
+    requireMayGrant(ctx.actor, toDenialGrants(filterGroupGrants(sources, leave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
-    const { found: after } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
-      left: leaveGroups(ctx.db, companyId, userId, leave),
-      entered: prepareJoinStatement(ctx, userId, joined),
+    const { found: membershipsAfter } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
+      left: deleteUserFromGroups(ctx.db, companyId, userId, leave),
+      entered: makeJoinStatement(ctx, userId, newlyJoinedIds),
       found: selectGroupsOfUser(ctx.db, companyId, userId),
     });
-    const groupIds = after.map(({ groupId }) => groupId);
-    return fits(groupIds) ? { user, groupIds: shownGroups(ctx, after) } : undefined;
+    const groupIds = membershipsAfter.map(({ groupId }) => groupId);
+    return fits(groupIds) ? { user, groupIds: listVisibleGroups(ctx, membershipsAfter) } : undefined;
   });
 }
 
-const prepareJoinStatement = (ctx: PrincipalContext, userId: string, ids: string[]) =>
-  joinGroups(
+const makeJoinStatement = (ctx: PrincipalContext, userId: string, ids: string[]) =>
+  insertUserInGroups(
     ctx.db,
     { companyId: ctx.actor.companyId, userId, now: ctx.now() },
     ids.map((groupId) => ({ id: ctx.newId(), groupId })),
   );
 
-/** Whether the caller may not see a group, which then counts as absent. */
-const isHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'group', id);
+/** Tells whether a group is hidden from the caller, so that it counts as absent. */
+const isGroupHidden = ({ actor }: PrincipalContext, id: string): boolean => isDenied(actor, 'group', id);
 
-function requireKnown(ctx: PrincipalContext, { groups }: AccessSources, ids: string[]): void {
-  const unknown = ids.filter((id) => isHidden(ctx, id) || !groups.some((group) => group.id === id));
-  if (unknown.length > 0) throw groupNotFound('group_ids', unknown);
+function requireKnownGroups(ctx: PrincipalContext, { groups }: AccessSources, ids: string[]): void {
+  const unknownIds = ids.filter((id) => isGroupHidden(ctx, id) || !groups.some((group) => group.id === id));
+  if (unknownIds.length > 0) throw groupNotFound('group_ids', unknownIds);
 }
 
-const listGroupGrants = (sources: AccessSources, ids: string[]): AccessSources => ({
+const filterGroupGrants = (sources: AccessSources, ids: string[]): AccessSources => ({
   ...sources,
   groups: sources.groups.filter(({ id }) => ids.includes(id)),
 });
 
-const includesAll = (ids: string[], wanted: string[]): boolean => wanted.every((id) => ids.includes(id));
+const includesAll = (ids: string[], requiredIds: string[]): boolean => requiredIds.every((id) => ids.includes(id));

@@ -5,7 +5,7 @@ import { isNotDenied } from '../../db/denials.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
-import { idListSql, livingById } from '../../db/statements.ts';
+import { makeIdListSql, matchesUndeletedId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 /** A user in a group on the console. */
@@ -15,21 +15,21 @@ export interface UserMember {
   name: string;
 }
 
-/** Memberships on the console are those in the company's default account. */
+/** Returns the condition for memberships on the console: those in the company's default account. */
 const isUserMembership = (companyId: string, groupIds: string[]): SQL =>
   and(
     eq(groupBindings.companyId, companyId),
     eq(groupBindings.accountId, selectDefaultAccount(companyId)),
-    inArray(groupBindings.groupId, idListSql(groupIds)),
+    inArray(groupBindings.groupId, makeIdListSql(groupIds)),
     eq(groupBindings.principalType, 'user'),
   ) as SQL;
 
-/** The users in some groups, without those that are denied; at most `most`. */
+/** Selects the users in some groups, without denied users; at most `limit`. */
 export const selectUserMembers = (
   db: ControlDb,
   companyId: string,
   { groupIds, denied }: { groupIds: string[]; denied: Denials },
-  most: number,
+  limit: number,
 ) =>
   db
     .select({ groupId: groupBindings.groupId, id: users.id, name: users.name })
@@ -37,9 +37,9 @@ export const selectUserMembers = (
     .innerJoin(users, eq(users.id, groupBindings.principalId))
     .where(and(isUserMembership(companyId, groupIds), isNull(users.deletedAt), isNotDenied(users.id, denied)))
     .orderBy(asc(groupBindings.groupId), asc(users.id))
-    .limit(most);
+    .limit(limit);
 
-/** Reads which of these ids are living users, without those that are denied. */
+/** Selects which of these ids are current users, without denied users. */
 export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[], denied: Denials) =>
   db
     .select({ id: users.id })
@@ -47,7 +47,7 @@ export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[]
     .where(
       and(
         eq(users.companyId, companyId),
-        inArray(users.id, idListSql(ids)),
+        inArray(users.id, makeIdListSql(ids)),
         isNull(users.deletedAt),
         isNotDenied(users.id, denied),
       ),
@@ -60,22 +60,22 @@ export const selectKnownUsers = (db: ControlDb, companyId: string, ids: string[]
 export const insertUserMembers = (
   db: ControlDb,
   { companyId, groupId, now }: { companyId: string; groupId: string; now: number },
-  joinings: { id: string; userId: string }[],
+  bindings: { id: string; userId: string }[],
 ) =>
   db
     .insert(groupBindings)
     .select(
       sql`select joining.value ->> 'id', ${companyId}, ${groups.id}, 'user', ${users.id}, ${accounts.id}, ${now}
-        from json_each(${JSON.stringify(joinings)}) joining
-        cross join ${groups} on ${livingById(groups, companyId, groupId)}
+        from json_each(${JSON.stringify(bindings)}) joining
+        cross join ${groups} on ${matchesUndeletedId(groups, companyId, groupId)}
         cross join ${users} on ${users.id} = joining.value ->> 'userId' and ${users.companyId} = ${companyId} and ${users.deletedAt} is null
         cross join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
         where true`,
     )
     .onConflictDoNothing();
 
-/** Removes users from a group; bindings in other accounts than the default one stay. */
+/** Removes users from a group; bindings in accounts other than the default account stay. */
 export const deleteUserMembers = (db: ControlDb, companyId: string, groupId: string, userIds: string[]) =>
   db
     .delete(groupBindings)
-    .where(and(isUserMembership(companyId, [groupId]), inArray(groupBindings.principalId, idListSql(userIds))));
+    .where(and(isUserMembership(companyId, [groupId]), inArray(groupBindings.principalId, makeIdListSql(userIds))));

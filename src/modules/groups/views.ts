@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { viewBy } from '../../http/wire.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
 import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
 import type { GroupWithCounts } from './service.ts';
 
-/** A group as the organization API shows it. */
+/** The response with a group on the organization API. */
 export const organizationGroupView = z
   .object({
     id: z.string(),
@@ -13,17 +13,17 @@ export const organizationGroupView = z
     organization_id: z.string(),
     attached_policies: z.array(z.string()),
     member_count: z.int().meta({ description: 'The number of distinct users and service accounts.' }),
-    created_at: timestamp,
-    updated_at: timestamp,
-    deleted_at: timestamp.nullable(),
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
+    deleted_at: timestampSchema.nullable(),
   })
   .meta({ id: 'OrganizationGroup' });
 
-const viewOrganizationRecord = viewBy(organizationGroupView);
+const viewOrganizationRecord = makeView(organizationGroupView);
 export const viewOrganizationGroup = (group: GroupWithCounts) =>
   viewOrganizationRecord({ ...group, attachedPolicies: group.policyIds });
 
-/** A group as the console shows it. */
+/** The response with a group on the console. */
 export const consoleGroupView = z
   .object({
     _id: z.string(),
@@ -35,8 +35,8 @@ export const consoleGroupView = z
     roles: z.array(z.object({ name: z.string(), target: z.string(), actions: z.array(z.enum(LEGACY_ACTIONS)) })),
     permissionIds: z.array(z.string()),
     attached_policies: z.array(z.string()),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'Group' });
 
@@ -50,11 +50,11 @@ export const viewConsoleGroup = (group: GroupWithCounts): z.input<typeof console
   roles: group.roles.map(({ name, target, actions }) => ({ name, target, actions: [...actions] })),
   permissionIds: group.permissionIds,
   attached_policies: group.policyIds,
-  created_at: isoTimestamp(group.createdAt),
-  updated_at: isoTimestamp(group.updatedAt),
+  created_at: formatIsoTimestamp(group.createdAt),
+  updated_at: formatIsoTimestamp(group.updatedAt),
 });
 
-/** A membership as the organization API shows it. */
+/** The response with a membership on the organization API. */
 export const groupBindingView = z
   .object({
     id: z.string(),
@@ -62,13 +62,13 @@ export const groupBindingView = z
     principal_type: z.enum(['user', 'service_account']),
     principal_id: z.string(),
     account_id: z.string(),
-    created_at: timestamp,
+    created_at: timestampSchema,
   })
   .meta({ id: 'GroupBinding' });
 
-export const viewGroupBinding = viewBy(groupBindingView);
+export const viewGroupBinding = makeView(groupBindingView);
 
-/** A member of a group as the console shows it. */
+/** The response with a member of a group on the console. */
 export const groupMemberView = z
   .object({
     principal_type: z.enum(['user', 'service_account']),
@@ -79,4 +79,4 @@ export const groupMemberView = z
   })
   .meta({ id: 'GroupMember' });
 
-export const viewGroupMember = viewBy(groupMemberView);
+export const viewGroupMember = makeView(groupMemberView);

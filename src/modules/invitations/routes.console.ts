@@ -3,13 +3,20 @@ import { companySuspended, grantExceeds } from '../../access/failures.ts';
 import { concurrentChange, quotaExceeded } from '../../db/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { displayName, email, givenToken, idsInput, isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import {
+  displayNameSchema,
+  email,
+  formatIsoTimestamp,
+  makeIdsSchema,
+  timestampSchema,
+  tokenSchema,
+} from '../../kernel/fields.ts';
 import { brandingView, viewBranding } from '../companies/service.ts';
 import { groupNotFound } from '../groups/failures.ts';
 import { policyLimitExceeded } from '../policies/failures.ts';
 import { emailTaken } from '../users/failures.ts';
-import { newPassword } from '../users/fields.ts';
-import { getStatus } from '../users/service.ts';
+import { makeNewPasswordField } from '../users/fields.ts';
+import { getUserStatus } from '../users/service.ts';
 import { invitedUserView, viewConsoleUser } from '../users/views.ts';
 import { invalidInvitation } from './failures.ts';
 import { inviteUser } from './invite.ts';
@@ -18,18 +25,20 @@ import { acceptInvitation, openInvitation } from './service.ts';
 const invitation = z
   .object({
     email,
-    team_ids: idsInput().optional().meta({ description: 'Ids of teams; they replace those of an earlier invitation.' }),
-    group_ids: idsInput().default([]),
+    team_ids: makeIdsSchema()
+      .optional()
+      .meta({ description: 'Ids of teams; they replace those of an earlier invitation.' }),
+    group_ids: makeIdsSchema().default([]),
   })
   .transform(({ team_ids, group_ids, ...rest }) => ({ ...rest, teams: team_ids, groupIds: group_ids }));
 
-/** An invitation, for whoever holds its link. */
+/** The response with an invitation, for whoever holds its link. */
 const invitationView = z
   .object({
     email: z.string(),
     name: z.string(),
     company: z.object({ name: z.string(), slug: z.string(), branding: brandingView }),
-    expires_at: timestamp,
+    expires_at: timestampSchema,
   })
   .meta({ id: 'Invitation' });
 
@@ -52,8 +61,8 @@ export const invitationEndpoints = [
       fails: [emailTaken, groupNotFound, policyLimitExceeded, grantExceeds, quotaExceeded, concurrentChange],
     },
     async ({ ctx, body }) => {
-      const invited = await inviteUser(ctx, body);
-      return { ...viewConsoleUser(invited), invitation_expires_at: isoTimestamp(invited.expiresAt) };
+      const invitedUser = await inviteUser(ctx, body);
+      return { ...viewConsoleUser(invitedUser), invitation_expires_at: formatIsoTimestamp(invitedUser.expiresAt) };
     },
   ),
   endpoint(
@@ -65,7 +74,7 @@ export const invitationEndpoints = [
       operationId: 'getInvitation',
       summary: 'Get an invitation',
       description: 'What the page of the link shows before it is accepted. The token stays good.',
-      query: z.object({ token: givenToken }),
+      query: z.object({ token: tokenSchema }),
       returns: ok(invitationView),
       fails: [invalidInvitation, companySuspended],
     },
@@ -75,7 +84,7 @@ export const invitationEndpoints = [
         email: user.email,
         name: user.name,
         company: { name: company.name, slug: company.slug, branding: viewBranding(ctx.baseUrl, company) },
-        expires_at: isoTimestamp(expiresAt),
+        expires_at: formatIsoTimestamp(expiresAt),
       };
     },
   ),
@@ -90,9 +99,9 @@ export const invitationEndpoints = [
       description:
         'Sets the password of the invited user, who can sign in from then on. The token works once, for seven days.',
       body: z.object({
-        token: givenToken,
-        password: newPassword(12),
-        name: displayName.optional().meta({ description: 'The name to show for the user.' }),
+        token: tokenSchema,
+        password: makeNewPasswordField(12),
+        name: displayNameSchema.optional().meta({ description: 'The name to show for the user.' }),
       }),
       returns: ok(
         z.object({
@@ -104,7 +113,7 @@ export const invitationEndpoints = [
     },
     async ({ ctx, body }) => {
       const user = await acceptInvitation(ctx, body);
-      return { success: true as const, user: { _id: user.id, email: user.email, status: getStatus(user) } };
+      return { success: true as const, user: { _id: user.id, email: user.email, status: getUserStatus(user) } };
     },
   ),
 ];

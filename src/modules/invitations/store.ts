@@ -2,13 +2,13 @@ import { and, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { invitations, users } from '../../db/schema/users.ts';
-import { afterChange, byId } from '../../db/statements.ts';
-import { MAILED_COMPANY } from '../companies/queries.ts';
+import { AFTER_CHANGE, matchesId } from '../../db/statements.ts';
+import { COMPANY_MAIL_COLUMNS } from '../companies/queries.ts';
 
 export type Invitation = typeof invitations.$inferSelect;
 type User = typeof users.$inferSelect;
 
-/** Keeps a user's invitation in the place of an earlier one, whose link stops working where `isMailed` holds. */
+/** Stores a user's invitation in place of an earlier one, whose link stops working where `isMailed` holds. */
 export const replaceInvitation = (db: ControlDb, record: Invitation, isMailed: SQL) =>
   db
     .insert(invitations)
@@ -18,20 +18,20 @@ export const replaceInvitation = (db: ControlDb, record: Invitation, isMailed: S
       set: { ...record, digest: sql`case when ${isMailed} then ${record.digest} else ${invitations.digest} end` },
     });
 
-/** Gives a user who is still invited the teams of a new invitation. */
-export const updateInvited = (db: ControlDb, { companyId, id, teams, updatedAt }: User) =>
+/** Sets the teams of a new invitation on a user who is still invited. */
+export const updateInvitedUser = (db: ControlDb, { companyId, id, teams, updatedAt }: User) =>
   db
     .update(users)
     .set({ teams, updatedAt })
-    .where(and(byId(users, companyId, id), isNull(users.activatedAt)));
+    .where(and(matchesId(users, companyId, id), isNull(users.activatedAt)));
 
-/** Reads the data for the mail of an invitation, while the invitation is open. */
-export const selectForMail = (db: ControlDb, companyId: string, email: string, now: number) =>
+/** Selects the data for the mail of an invitation, while the invitation is open. */
+export const selectInvitationForMail = (db: ControlDb, companyId: string, email: string, now: number) =>
   db
     .select({
       userId: users.id,
       name: users.name,
-      company: MAILED_COMPANY,
+      company: COMPANY_MAIL_COLUMNS,
       inviter: invitations.inviter,
     })
     .from(invitations)
@@ -47,15 +47,15 @@ export const selectForMail = (db: ControlDb, companyId: string, email: string, n
       ),
     );
 
-/** Keeps the digest of the link that is about to be mailed. */
-export const setDigest = (db: ControlDb, companyId: string, userId: string, digest: string) =>
+/** Stores the digest of the link that is about to be mailed. */
+export const setInvitationDigest = (db: ControlDb, companyId: string, userId: string, digest: string) =>
   db
     .update(invitations)
     .set({ digest })
     .where(and(eq(invitations.companyId, companyId), eq(invitations.userId, userId)));
 
-/** The user behind a link that works, and until when it does. */
-export const selectInvited = (db: ControlDb, digest: string, now: number) =>
+/** Selects the user of a working link, and until when it works. */
+export const selectInvitedUser = (db: ControlDb, digest: string, now: number) =>
   db
     .select({ user: users, expiresAt: sql<number>`${invitations.expiresAt}`.as('invitation_expires_at') })
     .from(invitations)
@@ -74,17 +74,17 @@ export const prepareAcceptance = (
   db: ControlDb,
   { id, companyId }: Pick<User, 'id' | 'companyId'>,
   digest: string,
-  set: Pick<User, 'passwordHash' | 'name'>,
+  newValues: Pick<User, 'passwordHash' | 'name'>,
   now: number,
 ) => ({
   invitation: db.delete(invitations).where(eq(invitations.digest, digest)),
   accepted: db
     .update(users)
-    .set({ ...set, isActive: true, isVerified: true, activatedAt: now, updatedAt: now })
-    .where(and(byId(users, companyId, id), isNull(users.activatedAt), isNull(users.deletedAt), afterChange))
+    .set({ ...newValues, isActive: true, isVerified: true, activatedAt: now, updatedAt: now })
+    .where(and(matchesId(users, companyId, id), isNull(users.activatedAt), isNull(users.deletedAt), AFTER_CHANGE))
     .returning(),
 });
 
-/** Forgets invitations that have expired; their users stay invited and can be invited again. */
-export const deleteExpired = (db: ControlDb, now: number) =>
+/** Deletes expired invitations; their users stay invited and can be invited again. */
+export const deleteExpiredInvitations = (db: ControlDb, now: number) =>
   db.delete(invitations).where(lt(invitations.expiresAt, now));

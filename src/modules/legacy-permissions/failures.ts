@@ -1,7 +1,7 @@
-import { defineFailure, notFoundBy } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundBy } from '../../kernel/failure.ts';
 
-/** @param field the field that names it: `id` of the path, or `permissionIds` of a body, and there the unknown ones */
-export const permissionNotFound = notFoundBy('permission', ['id', 'permissionIds']);
+/** @param field the field that names the permission: `id` of the path, or `permissionIds` of a body with the unknown ids */
+export const permissionNotFound = defineNotFoundBy('permission', ['id', 'permissionIds']);
 
 export const foreignPermissionTarget = defineFailure('permission.foreign_target', 'forbidden', {
   message: 'You can only create permissions for your own company.',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, toSortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
+import { formatIsoTimestamp, timestampSchema } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { ALL_SERVICES, type Service } from '../../permissions/actions.ts';
 import { LEGACY_ACTIONS } from '../../permissions/legacy.ts';
@@ -23,7 +23,7 @@ const idOrAny = z
   .max(24)
   .refine((id) => id === '*' || ID_PATTERN.test(id), 'must be 24 lower-case hexadecimal characters, or "*"');
 
-/** The actions that roles and permissions may allow. */
+/** The schema of the actions that roles and permissions may allow. */
 const actions = z.array(z.enum(LEGACY_ACTIONS)).min(1).max(LEGACY_ACTIONS.length);
 
 const target = z
@@ -58,8 +58,8 @@ const permissionView = z
       service_id: z.string().nullish(),
     }),
     actions: z.array(z.enum(LEGACY_ACTIONS)),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'Permission' });
 
@@ -69,8 +69,8 @@ const viewPermission = (permission: Permission): z.input<typeof permissionView> 
   description: permission.description,
   target: permission.target,
   actions: [...permission.actions],
-  created_at: isoTimestamp(permission.createdAt),
-  updated_at: isoTimestamp(permission.updatedAt),
+  created_at: formatIsoTimestamp(permission.createdAt),
+  updated_at: formatIsoTimestamp(permission.updatedAt),
 });
 
 export const permissionEndpoints = [
@@ -84,14 +84,14 @@ export const permissionEndpoints = [
       description:
         'Permissions of the older model, which groups can have besides policies. The newest first, unless `sort_by` says otherwise.',
       // Document 2 shows no query here: who sends none gets as many as there can be on a page.
-      query: sortedList(
+      query: makeSortedListQuery(
         { search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' },
         { standard: 100, maximum: 100 },
       ),
-      returns: ok(listSchema(permissionView)),
+      returns: ok(makeListSchema(permissionView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listPermissions(ctx, toSortedRequest(query)), viewPermission),
+    async ({ ctx, query }) => viewList(await listPermissions(ctx, toSortedRequest(query)), viewPermission),
   ),
   endpoint(
     {
@@ -103,7 +103,7 @@ export const permissionEndpoints = [
       description:
         'A permission of the older model: a target, and the verbs that it allows there. Groups hold it beside their policies.',
       returns: ok(permissionView),
-      versioned: versioned(),
+      versioned: declareVersion(),
       fails: [permissionNotFound],
     },
     async ({ ctx, params }) => viewPermission(await getPermission(ctx, params.id)),

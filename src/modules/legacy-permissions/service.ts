@@ -22,19 +22,19 @@ export { permissionNotFound } from './failures.ts';
 export { selectPermissions } from './store.ts';
 export type { Permission };
 
-/** A page of the company's permissions. */
-export function listPermissions(ctx: PrincipalContext, wanted: PermissionSearch) {
-  return readPermissions(ctx.db, ctx.actor.companyId, findDeniedInLists(ctx.actor, 'permission'), wanted);
+/** Returns a page of the company's permissions. */
+export function listPermissions(ctx: PrincipalContext, search: PermissionSearch) {
+  return readPermissions(ctx.db, ctx.actor.companyId, findDeniedInLists(ctx.actor, 'permission'), search);
 }
 
-/** A permission of the company. */
+/** Returns a permission of the company. */
 export async function getPermission(ctx: PrincipalContext, id: string): Promise<Permission> {
   const [permission] = await selectPermission(ctx.db, ctx.actor.companyId, id);
   if (!permission) throw permissionNotFound();
   return permission;
 }
 
-/** Makes a permission, on no group yet. Only the platform's operator gives one for all companies. */
+/** Creates a permission, which is on no group yet. Only the platform's operator may grant one for all companies. */
 export async function createPermission(
   ctx: PrincipalContext,
   input: Pick<Permission, 'name' | 'description' | 'target' | 'actions'>,
@@ -48,7 +48,7 @@ export async function createPermission(
   return record;
 }
 
-/** Changes the fields that are sent, wherever the permission is listed. */
+/** Changes the fields that are sent; this takes effect in every group that has the permission. */
 export async function changePermission(
   ctx: PrincipalContext,
   id: string,
@@ -57,10 +57,14 @@ export async function changePermission(
   const { companyId } = ctx.actor;
   if (changes.target) requireOwnTarget(ctx, changes.target);
   return retryOnConcurrentChange(async () => {
-    const before = await getPermission(ctx, id);
-    requireMayGrant(ctx.actor, toGrants(companyId, { ...before, ...changes }), toGrants(companyId, before));
+    const storedPermission = await getPermission(ctx, id);
+    requireMayGrant(
+      ctx.actor,
+      toGrants(companyId, { ...storedPermission, ...changes }),
+      toGrants(companyId, storedPermission),
+    );
     const { updated, found } = await commitAccess(ctx, makeAffectedEverybody(companyId), {
-      updated: updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() }),
+      updated: updatePermission(ctx.db, storedPermission, { ...changes, updatedAt: ctx.now() }),
       found: selectPermission(ctx.db, companyId, id),
     });
     return updated.length > 0 ? found[0] : undefined;

@@ -4,8 +4,8 @@ import { isNotDenied } from '../../db/denials.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
 import { groupPermissions } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
-import { containsSql, ignoreCase } from '../../db/search.ts';
-import { byId, idListSql } from '../../db/statements.ts';
+import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
+import { makeIdListSql, matchesId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 export type Permission = typeof permissions.$inferSelect;
@@ -16,20 +16,20 @@ export const selectPermission = (db: ControlDb, companyId: string, id: string) =
   db
     .select()
     .from(permissions)
-    .where(byId(permissions, companyId, id));
+    .where(matchesId(permissions, companyId, id));
 
-/** Reads the permissions of a company with some ids. */
+/** Selects the permissions of a company with some ids. */
 export const selectPermissions = (db: ControlDb, companyId: string, ids: string[]) =>
   db
     .select()
     .from(permissions)
-    .where(and(eq(permissions.companyId, companyId), inArray(permissions.id, idListSql(ids))));
+    .where(and(eq(permissions.companyId, companyId), inArray(permissions.id, makeIdListSql(ids))));
 
-const ORDER_COLUMNS = { name: ignoreCase(permissions.name), created_at: permissions.createdAt };
+const ORDER_COLUMNS = { name: makeNocaseSql(permissions.name), created_at: permissions.createdAt };
 
 export type PermissionSearch = SearchRequest<keyof typeof ORDER_COLUMNS>;
 
-/** A page of a company's permissions, without those that are denied. */
+/** Reads a page of a company's permissions, without denied ones. */
 export const readPermissions = (
   db: ControlDb,
   companyId: string,
@@ -42,7 +42,7 @@ export const readPermissions = (
       table: permissions,
       filter: and(
         eq(permissions.companyId, companyId),
-        containsSql([permissions.name], search),
+        makeContainsSql([permissions.name], search),
         isNotDenied(permissions.id, denied),
       ) as SQL,
     },
@@ -51,20 +51,20 @@ export const readPermissions = (
 
 export type PermissionChanges = Partial<Pick<Permission, 'name' | 'description' | 'target' | 'actions'>>;
 
-/** Changes a permission that still grants the same as `before`. */
+/** Changes a permission that still grants the same as `previousPermission`. */
 export const updatePermission = (
   db: ControlDb,
-  before: Pick<Permission, 'companyId' | 'id' | 'target' | 'actions'>,
-  set: PermissionChanges & { updatedAt: number },
+  previousPermission: Pick<Permission, 'companyId' | 'id' | 'target' | 'actions'>,
+  changes: PermissionChanges & { updatedAt: number },
 ) =>
   db
     .update(permissions)
-    .set(set)
+    .set(changes)
     .where(
       and(
-        byId(permissions, before.companyId, before.id),
-        eq(permissions.target, before.target),
-        eq(permissions.actions, before.actions),
+        matchesId(permissions, previousPermission.companyId, previousPermission.id),
+        eq(permissions.target, previousPermission.target),
+        eq(permissions.actions, previousPermission.actions),
       ),
     )
     .returning({ id: permissions.id });
@@ -73,7 +73,7 @@ export const updatePermission = (
 export const deletePermission = (db: ControlDb, companyId: string, id: string) => ({
   deleted: db
     .delete(permissions)
-    .where(byId(permissions, companyId, id))
+    .where(matchesId(permissions, companyId, id))
     .returning({ id: permissions.id }),
   fromGroups: db
     .delete(groupPermissions)

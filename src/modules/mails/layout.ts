@@ -1,7 +1,7 @@
 import { escapeHtml } from '../../kernel/text.ts';
 import type { Mail } from '../../platform/mail.ts';
 import type { Locale } from '../../texts/locales.ts';
-import { formatSectionHtml, formatSectionText, type Section } from './sections.ts';
+import { formatSectionHtml, formatSectionText, type MailSection } from './sections.ts';
 import {
   buildHeader,
   formatBackgroundStyle,
@@ -19,7 +19,7 @@ interface LinkParagraph {
 }
 
 /** The content of a mail: paragraphs, and between them a code or a link. */
-export interface Content {
+export interface MailContent {
   to: string;
   locale: Locale;
   theme?: MailTheme;
@@ -29,16 +29,16 @@ export interface Content {
   /** A code to type, or a link to open. */
   code?: string;
   link?: { label: string; url: string };
-  /** Results. */
-  sections?: Section[];
-  /** Further paragraphs; the last tells what to do if one did not ask for this. */
+  /** Sections with results. */
+  sections?: MailSection[];
+  /** Further paragraphs; the last says what to do if the recipient did not ask for the mail. */
   after: (string | LinkParagraph)[];
-  /** Text in small type: why one gets the mail, and how not to. */
+  /** Text in small type: why the recipient gets the mail, and how to stop it. */
   footer?: LinkParagraph;
 }
 
-/** The mail in plain text and in HTML. */
-export function composeMail(content: Content): Mail {
+/** Composes the mail in plain text and in HTML. */
+export function composeMail(content: MailContent): Mail {
   const { to, locale, theme = {}, subject, greeting, before, code, link, sections = [], after, footer } = content;
   const lines = [greeting, before, ...(code ? [code] : []), ...(link ? [link.url] : [])].map(toOneLine);
   const text = [
@@ -81,7 +81,7 @@ ${[...buildHeader(theme, escapeHtml), ...html].join('\n')}
   };
 }
 
-/** The style of a table that keeps the mail's width whatever its content: content wider than a phone scrolls by itself. */
+/** The style of a table that keeps the mail's width whatever its content: content wider than a phone scrolls on its own. */
 const WIDTH_STYLE = 'width: 100%; table-layout: fixed';
 
 const CODE_STYLE = 'font-family: ui-monospace, monospace; font-size: 28px; letter-spacing: 0.2em; margin: 1em 0';
@@ -94,6 +94,6 @@ const formatLinkText = ({ text, link }: LinkParagraph): string =>
 const formatLinkHtml = ({ text, link }: LinkParagraph): string =>
   `${escapeHtml(toOneLine(text))} <a href="${escapeHtml(link.url)}" style="color: inherit">${escapeHtml(toOneLine(link.label))}</a>`;
 
-/** The address as text, for those whose mail program shows no button. */
+/** Formats the URL as text, for recipients whose mail program shows no button. */
 const formatPlainLink = (url: string): string =>
   `<p style="word-break: break-all; font-size: 14px">${escapeHtml(url)}</p>`;

@@ -6,14 +6,14 @@ import { log, logError } from '../../platform/log.ts';
 import { type Mail, MailRefused } from '../../platform/mail.ts';
 import { consumeMailQuota, countUse } from '../usage/queries.ts';
 import {
-  claimDue,
-  deleteDone,
+  claimDueRequests,
+  deleteFinishedRequests,
   finishRequest,
-  giveUp,
+  giveUpRequests,
   insertLimitedRequest,
   insertRequest,
   insertRequestAfterChange,
-  isStored,
+  isRequestStored,
   type MailRequestRecord,
   selectOpenRequest,
 } from './store.ts';
@@ -22,9 +22,9 @@ export type MailKind = MailRequestRecord['kind'];
 
 export interface MailRequest<Kind extends MailKind = MailKind> {
   kind: Kind;
-  /** Null only for password resets, which are about every company that knows the email. */
+  /** The company; null only for password resets, which are about every company that knows the email address. */
   companyId: Kind extends 'password_reset' ? string | null : string;
-  /** Lower-case. */
+  /** The email address, lower-case. */
   email: string;
   notice?: Kind extends 'notice' ? Notice : null;
   /** The id of the schedule, webhook endpoint or grant that a mail is about. */
@@ -33,8 +33,8 @@ export interface MailRequest<Kind extends MailKind = MailKind> {
 
 /** The context in which a mail is composed. */
 export interface SendingContext extends Context {
-  /** Hands a mail of a company over to the mail service, unless the company has no more for the day. */
-  handOver(companyId: string, mail: Mail): Promise<void>;
+  /** Sends a mail of a company to the mail service, unless the company's quota for the day is used up. */
+  sendToMailService(companyId: string, mail: Mail): Promise<void>;
 }
 
 /** Composes and sends a mail. It is called again when it throws, so it must be repeatable. */
@@ -45,17 +45,17 @@ export type SendMail<Kind extends MailKind = MailKind> = (
 
 type LimitedKind = 'sign_in_code' | 'portal_code' | 'password_reset' | 'invitation' | 'schedule_consent';
 
-/** Mails that are counted as the same, and in how long. Further ones are ignored. */
-const REQUEST_LIMITS: Record<LimitedKind, { limit: number; withinMs: number }> = {
-  sign_in_code: { limit: 5, withinMs: HOUR_MS },
-  portal_code: { limit: 5, withinMs: HOUR_MS },
-  password_reset: { limit: 5, withinMs: HOUR_MS },
-  invitation: { limit: 5, withinMs: DAY_MS },
-  schedule_consent: { limit: 5, withinMs: DAY_MS },
+/** The number of mails of a kind within a period. Further requests are ignored. */
+const REQUEST_LIMITS: Record<LimitedKind, { limit: number; periodMs: number }> = {
+  sign_in_code: { limit: 5, periodMs: HOUR_MS },
+  portal_code: { limit: 5, periodMs: HOUR_MS },
+  password_reset: { limit: 5, periodMs: HOUR_MS },
+  invitation: { limit: 5, periodMs: DAY_MS },
+  schedule_consent: { limit: 5, periodMs: DAY_MS },
 };
-/** The time after which the scheduled run sends a mail that the request itself did not. */
+/** The time after which the scheduled run sends a mail that the request itself did not send. */
 const FIRST_WAIT_MS = 60_000;
-/** The time for which a mail that cannot be sent is tried again: nobody waits longer for a code. */
+/** The time for which a mail that cannot be sent is retried: nobody waits longer for a code. */
 const RETRY_PERIOD_MS: Record<MailKind, number> = {
   sign_in_code: HOUR_MS / 6,
   portal_code: HOUR_MS / 6,
@@ -75,14 +75,14 @@ const RETRY_PERIOD_MS: Record<MailKind, number> = {
   webhook_disabled: DAY_MS,
   program_let_in: DAY_MS,
 };
-/** Requests that one scheduled run sends. */
+/** The number of requests that one scheduled run sends. */
 const SEND_BATCH_SIZE = 50;
-/** Kinds that are counted by address alone: naming other companies, or creating many, must not allow more mails. */
-const COUNTED_BY_ADDRESS: MailKind[] = ['password_reset', 'invitation', 'schedule_consent'];
+/** Kinds counted by email address alone: naming other companies, or creating many, must not allow more mails. */
+const KINDS_COUNTED_BY_ADDRESS: MailKind[] = ['password_reset', 'invitation', 'schedule_consent'];
 
 /**
- * Requests a mail to somebody who did not necessarily ask for it: those over the limit are ignored. Whatever depends on whether
- * the email is known happens in `send`, after the answer; if that fails, the scheduled run tries again.
+ * Requests a mail to somebody who did not necessarily ask for it: requests over the limit are ignored. Whatever depends on
+ * whether the email address is known happens in `send`, after the response; if that fails, the scheduled run tries again.
  */
 export async function requestMail<Kind extends Exclude<LimitedKind, 'invitation'>>(
   ctx: Context,
@@ -90,29 +90,30 @@ export async function requestMail<Kind extends Exclude<LimitedKind, 'invitation'
   send: SendMail<Kind>,
 ): Promise<void> {
   const record = toRecord(ctx, request);
-  const stored = await insertLimitedRequest(ctx.db, record, listLimits(request.kind, record));
-  if (countChangedRows(stored) > 0) ctx.defer(sendIfOpen(ctx, record, send as SendMail));
+  const storedRequest = await insertLimitedRequest(ctx.db, record, listLimits(request.kind, record));
+  if (countChangedRows(storedRequest) > 0) ctx.defer(sendIfOpen(ctx, record, send as SendMail));
 }
 
 const listLimits = (kind: LimitedKind, { requestedAt }: MailRequestRecord) => ({
   limit: REQUEST_LIMITS[kind].limit,
-  since: requestedAt - REQUEST_LIMITS[kind].withinMs,
+  since: requestedAt - REQUEST_LIMITS[kind].periodMs,
 });
 
 /**
- * The mail of an invitation: the statement that stores the request, and the function that sends it once that is committed. More
- * than 5 a day to one address are silently not stored; `isStored` is the condition for other writes of the same unit.
+ * Prepares the mail of an invitation: the statement that stores the request, and the function that sends it once that is
+ * committed. More than 5 a day to one address are silently not stored; `isStored` is the condition for other writes of the same
+ * transaction.
  */
 export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
   const record = toRecord(ctx, request);
   return {
     statement: insertLimitedRequest(ctx.db, record, listLimits('invitation', record)),
-    isStored: isStored(record.id),
+    isStored: isRequestStored(record.id),
     send: () => ctx.defer(sendIfOpen(ctx, record, send as SendMail)),
   };
 }
 
-/** A mail about a change: the statement stores the request if the one before it in the batch changed a row. */
+/** Prepares a mail about a change: its statement stores the request if the previous one of the batch changed a row. */
 export function prepareMailAfterChange<Kind extends MailKind>(
   ctx: Context,
   request: MailRequest<Kind>,
@@ -125,7 +126,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   };
 }
 
-/** Mails to known users: the statements that store the requests, and the function that sends them once those are committed. */
+/** Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. */
 export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
   const records = requests.map((request) => toRecord(ctx, request));
   const sendAll = async () => {
@@ -137,14 +138,14 @@ export function prepareMails<Kind extends MailKind>(ctx: Context, requests: Mail
   };
 }
 
-/** Sends mails that are due, gives up on old ones and deletes those that are done. For the scheduled run. */
+/** Sends mails that are due, gives up on old ones and deletes finished ones. For the scheduled run. */
 export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: SendMail<Kind> }): Promise<void> {
   const now = ctx.now();
   const kinds = Object.keys(RETRY_PERIOD_MS) as MailKind[];
   const { due, givenUp } = await commit(ctx.db, {
-    due: claimDue(ctx.db, now, SEND_BATCH_SIZE),
-    done: deleteDone(ctx.db, { countedADay: now - DAY_MS, others: now - HOUR_MS }),
-    givenUp: kinds.map((kind) => giveUp(ctx.db, kind, now - RETRY_PERIOD_MS[kind])),
+    due: claimDueRequests(ctx.db, now, SEND_BATCH_SIZE),
+    done: deleteFinishedRequests(ctx.db, { countedADay: now - DAY_MS, others: now - HOUR_MS }),
+    givenUp: kinds.map((kind) => giveUpRequests(ctx.db, kind, now - RETRY_PERIOD_MS[kind])),
   });
   const count = givenUp.reduce((sum: number, result) => sum + countChangedRows(result), 0);
   if (count > 0) log('mails_given_up', { count });
@@ -166,7 +167,7 @@ function toRecord(
     email,
     notice,
     about,
-    countedAs: COUNTED_BY_ADDRESS.includes(kind) ? `${kind}:${email}` : `${kind}:${companyId}:${email}`,
+    countedAs: KINDS_COUNTED_BY_ADDRESS.includes(kind) ? `${kind}:${email}` : `${kind}:${companyId}:${email}`,
     requestedAt: now,
     dueAt: now + FIRST_WAIT_MS,
     attempts: 0,
@@ -174,8 +175,8 @@ function toRecord(
 }
 
 /**
- * Sends a request that was just stored, unless it was not stored or was stored as done: because of the limit of requests, or
- * the company's daily quota of mails.
+ * Sends a request that was just stored, unless it was not stored or was stored as done: because of the limit of requests, or the
+ * company's daily quota of mails.
  */
 async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
   const [open] = await selectOpenRequest(ctx.db, record.id);
@@ -183,40 +184,40 @@ async function sendIfOpen(ctx: Context, record: MailRequestRecord, send: SendMai
 }
 
 /**
- * Sends the mail of a request and marks the request as done. One that fails stays due for the scheduled run, unless the mail
- * service rejects the mail permanently. A company's own request was reserved in its daily quota when it was stored, and its
- * sent mails are counted when it is done.
+ * Sends the mail of a request and marks the request as done. A failed request stays due for the scheduled run, unless the mail
+ * service rejects the mail permanently. A company's own request was reserved in its daily quota when it was stored, and its sent
+ * mails are counted when it is done.
  */
 async function sendAndFinish(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
   const { id } = record;
-  let own = 0;
-  const handOver = async (companyId: string, mail: Mail) => {
+  let ownMailCount = 0;
+  const sendToMailService = async (companyId: string, mail: Mail) => {
     if (companyId !== record.companyId) return sendWithinQuota(ctx, companyId, mail);
     await ctx.mailer.send(mail);
-    own += 1;
+    ownMailCount += 1;
   };
-  const finish = (): Promise<unknown> =>
+  const markFinished = (): Promise<unknown> =>
     commit(ctx.db, {
       finished: finishRequest(ctx.db, id),
       // Also where nobody has the address: what follows is the same then.
       counted:
         record.companyId === null
           ? []
-          : [countUse(ctx.db, { companyId: record.companyId, at: ctx.now() }, 'mails', own)],
+          : [countUse(ctx.db, { companyId: record.companyId, at: ctx.now() }, 'mails', ownMailCount)],
     });
   try {
-    await send({ ...ctx, handOver }, record as MailRequest);
-    await finish();
+    await send({ ...ctx, sendToMailService }, record as MailRequest);
+    await markFinished();
   } catch (error) {
     const refusal = error instanceof MailRefused ? { code: error.code, permanent: error.permanent } : {};
     logError('mail_failed', error, { mail_request_id: id, ...refusal });
-    if (error instanceof MailRefused && error.permanent) await finish();
+    if (error instanceof MailRefused && error.permanent) await markFinished();
   }
 }
 
 /**
- * Sends a mail for another company than the request's: it is counted against the daily quota of the company that it is about,
- * and not counted if sending fails. Without quota left it is not sent.
+ * Sends a mail for a company other than the request's: it is counted against the daily quota of the company that it is about, and
+ * not counted if sending fails. Without quota left it is not sent.
  */
 async function sendWithinQuota(ctx: Context, companyId: string, mail: Mail): Promise<void> {
   const by = { companyId, at: ctx.now() };

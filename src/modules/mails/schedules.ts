@@ -1,7 +1,7 @@
 import type { RunProblem } from '../../db/schema/schedules.ts';
 import type { AttachedFile, Mail } from '../../platform/mail.ts';
 import type { Locale } from '../../texts/locales.ts';
-import type { Section } from './sections.ts';
+import type { MailSection } from './sections.ts';
 import { composeMailTo, type Recipient } from './texts.ts';
 import { toMailName } from './user-text.ts';
 
@@ -10,10 +10,10 @@ export interface ScheduledMail extends Recipient {
   schedule: { name: string; timeZone: string; isAlert: boolean };
   /** When the data was read, in milliseconds. */
   asOf: number;
-  sections: Section[];
+  sections: MailSection[];
   notes: string[];
   files: AttachedFile[];
-  /** Says which files the mail would be too large with. */
+  /** A text that names the files left out because the mail would be too large. */
   tooLarge?: string | undefined;
   /** The URL at which the recipient sees the whole dashboard or visualization. */
   viewUrl: string;
@@ -21,7 +21,7 @@ export interface ScheduledMail extends Recipient {
   unsubscribeUrl: string;
 }
 
-/** The mail of a schedule. */
+/** Composes the mail of a schedule. */
 export function composeScheduledMail({
   schedule,
   asOf,
@@ -52,8 +52,8 @@ export function composeScheduledMail({
 }
 
 /**
- * Asks an external address for consent to scheduled mails of a company. The mail contains no text that users of the company
- * wrote, except its name.
+ * Composes the mail that asks an external address for consent to scheduled mails of a company. The mail contains no text that
+ * users of the company wrote, except its name.
  */
 export const composeConsentMail = ({
   agreeUrl,
@@ -70,13 +70,13 @@ export const composeConsentMail = ({
   headers: makeUnsubscribeHeaders(unsubscribeUrl),
 });
 
-/** RFC 8058: mail programs unsubscribe with one click, by a POST. */
+/** Makes the headers of RFC 8058: mail programs unsubscribe with one click, by a POST. */
 const makeUnsubscribeHeaders = (url: string) => ({
   'List-Unsubscribe': `<${url}>`,
   'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
 });
 
-/** A time (ms) by the clock of a time zone, which it names. */
+/** Formats a time (ms) by the clock of a time zone, and names the zone. */
 const formatInZone = (locale: Locale, timeZone: string, time: number): string =>
   new Intl.DateTimeFormat(locale, {
     year: 'numeric',
@@ -97,7 +97,7 @@ export type MailedProblem = Exclude<
   'condition_not_met' | 'files_too_large' | 'not_agreed' | 'too_many_mails' | 'quota_exceeded'
 >;
 
-/** Tells the maker of a schedule that it failed too often. */
+/** Composes the mail that tells the maker of a schedule that it failed too often. */
 export const composeSchedulePausedMail = ({
   schedule,
   problems,

@@ -1,20 +1,20 @@
 import { escapeHtml, shorten } from '../../kernel/text.ts';
 import { toOneLine, toOutsiderText } from './user-text.ts';
 
-interface Column {
+interface TableColumn {
   name: string;
   isNumber: boolean;
 }
 
 /** A result in a mail: large numbers, or a table, and notes on it. */
-export interface Section {
+export interface MailSection {
   title: string;
   numbers?: { label: string; text: string }[];
-  table?: { columns: Column[]; rows: string[][] };
+  table?: { columns: TableColumn[]; rows: string[][] };
   notes: string[];
 }
 
-/** Styles stand in the elements: mail programs drop all others. Borders have a colour that is seen by day and by night. */
+/** Inline styles of the elements: mail programs drop style sheets. The border colour is visible in light and dark mode. */
 const BORDER_STYLE = 'border-bottom: 1px solid #8b93a7';
 const STYLES = {
   title: 'margin: 28px 0 8px; font-size: 18px; line-height: 1.3',
@@ -28,10 +28,11 @@ const STYLES = {
 
 const escapeLine = (text: string): string => escapeHtml(toOneLine(text));
 
-/** The number of bytes of a section in a mail. */
-export const measureSection = (section: Section): number => new TextEncoder().encode(formatSectionHtml(section)).length;
+/** Returns the number of bytes of a section in a mail. */
+export const measureSection = (section: MailSection): number =>
+  new TextEncoder().encode(formatSectionHtml(section)).length;
 
-export function formatSectionHtml({ title, numbers, table, notes }: Section): string {
+export function formatSectionHtml({ title, numbers, table, notes }: MailSection): string {
   return [
     `<h2 style="${STYLES.title}">${escapeLine(title)}</h2>`,
     ...(numbers ? [formatNumbersHtml(numbers)] : []),
@@ -40,8 +41,8 @@ export function formatSectionHtml({ title, numbers, table, notes }: Section): st
   ].join('\n');
 }
 
-/** A section as mails to outsiders show it: without web addresses, so that users of the company cannot put links into it. */
-export const toOutsiderSection = ({ title, numbers, table, notes }: Section): Section => ({
+/** Returns a section for mails to outsiders: without web addresses, so that users of the company cannot insert links. */
+export const toOutsiderSection = ({ title, numbers, table, notes }: MailSection): MailSection => ({
   title: toOutsiderText(title),
   ...(numbers && {
     numbers: numbers.map(({ label, text }) => ({ label: toOutsiderText(label), text: toOutsiderText(text) })),
@@ -57,8 +58,8 @@ export const toOutsiderSection = ({ title, numbers, table, notes }: Section): Se
 
 const buildRow = (cells: string[]): string => `<tr>${cells.join('')}</tr>`;
 
-/** The numbers as a table, one below the other: phones are narrow. */
-function formatNumbersHtml(numbers: NonNullable<Section['numbers']>): string {
+/** Formats the numbers as a table, one below the other: phones are narrow. */
+function formatNumbersHtml(numbers: NonNullable<MailSection['numbers']>): string {
   const rows = numbers.flatMap(({ label, text }) => [
     ...(label === '' ? [] : [buildRow([`<td style="${STYLES.label}">${escapeLine(label)}</td>`])]),
     buildRow([`<td style="${STYLES.number}">${escapeLine(text)}</td>`]),
@@ -66,7 +67,7 @@ function formatNumbersHtml(numbers: NonNullable<Section['numbers']>): string {
   return `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${rows.join('')}</table>`;
 }
 
-function formatTableHtml({ columns, rows }: NonNullable<Section['table']>): string {
+function formatTableHtml({ columns, rows }: NonNullable<MailSection['table']>): string {
   const buildCell = (tag: string, text: string, at: number) => {
     // Lines break where they may: a phone shows the whole width.
     const align = columns[at]?.isNumber ? 'right' : 'left';
@@ -80,10 +81,10 @@ ${body.join('\n')}
 </tbody></table></div>`;
 }
 
-/** The width of a narrow table in characters: two columns stand beside each other on a phone. */
+/** The width of a narrow table in characters: two columns fit beside each other on a phone. */
 const MAX_NARROW_TABLE_CHARACTERS = 30;
 
-export function formatSectionText({ title, numbers, table, notes }: Section): string {
+export function formatSectionText({ title, numbers, table, notes }: MailSection): string {
   return [
     toOneLine(title).toUpperCase(),
     ...(numbers ?? []).map(({ label, text }) =>
@@ -94,8 +95,8 @@ export function formatSectionText({ title, numbers, table, notes }: Section): st
   ].join('\n');
 }
 
-/** Columns below each other, numbers at the right. */
-function formatTableLines({ columns, rows }: NonNullable<Section['table']>): string[] {
+/** Returns lines of aligned columns, with numbers at the right. */
+function formatTableLines({ columns, rows }: NonNullable<MailSection['table']>): string[] {
   const lines = [columns.map(({ name }) => name), ...rows].map((row) =>
     row.map((cell) => shorten(toOneLine(cell), MAX_NARROW_TABLE_CHARACTERS)),
   );

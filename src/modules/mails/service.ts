@@ -10,18 +10,18 @@ import { toMailName } from './user-text.ts';
 
 export * from './requests.ts';
 export * from './schedules.ts';
-export { measureSection, type Section, toOutsiderSection } from './sections.ts';
+export { type MailSection, measureSection, toOutsiderSection } from './sections.ts';
 export * from './texts.ts';
 export { toOutsiderText } from './user-text.ts';
 
-/** The address of a page of the console that takes a one-time token. */
+/** Makes the URL of a page of the console that takes a one-time token. */
 export function makeConsoleLink(ctx: Context, page: 'accept-invitation' | 'reset-password', token: string): string {
   return `${ctx.config.CONSOLE_URL.replace(/\/+$/, '')}/${page}?token=${encodeURIComponent(token)}`;
 }
 
 /**
- * Tells the owner and the administrators of the company of a change by the caller: commit `statements` with the change, then call
- * `send`.
+ * Prepares mails to the owner and the administrators of the company about a change by the caller: commit `statements` with the
+ * change, then call `send`.
  */
 export async function prepareNoticesToAdministrators(ctx: PrincipalContext, event: NoticeEvent) {
   const { actor } = ctx;
@@ -33,7 +33,7 @@ export async function prepareNoticesToAdministrators(ctx: PrincipalContext, even
   return prepareMails(ctx, requests, mailNotice);
 }
 
-/** A company as its mails show it. */
+/** Reads a company as its mails show it. */
 export async function readMailedCompany(
   ctx: Context,
   { id, name, locale, branding, logo }: Pick<Company, 'id' | 'name' | 'locale' | 'branding' | 'logo'>,
@@ -47,7 +47,7 @@ export async function readMailedCompany(
   return { name: branding.name ?? name, locale, theme };
 }
 
-/** The user of a mail's address, and their company. */
+/** Reads the user of a mail's address, and their company. */
 export async function readRecipient(ctx: Context, { companyId, email }: { companyId: string; email: string }) {
   const {
     user: [user],
@@ -65,6 +65,9 @@ export async function mailNotice(
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user || !company || !notice) return;
-  const mailed = await readMailedCompany(ctx, company);
-  await ctx.handOver(companyId, composeNoticeMail({ to: email, name: user.name, company: mailed, notice }));
+  const mailedCompany = await readMailedCompany(ctx, company);
+  await ctx.sendToMailService(
+    companyId,
+    composeNoticeMail({ to: email, name: user.name, company: mailedCompany, notice }),
+  );
 }

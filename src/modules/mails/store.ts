@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { mailRequests } from '../../db/schema/mails.ts';
-import { afterChange, exists, insertWhen } from '../../db/statements.ts';
+import { AFTER_CHANGE, existsSql, insertWhen } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type MailRequestRecord = typeof mailRequests.$inferSelect;
@@ -11,38 +11,38 @@ const MAX_BACKOFF_DOUBLINGS = 6;
 
 export const insertRequest = (db: ControlDb, record: MailRequestRecord) => db.insert(mailRequests).values(record);
 
-/** Stores a request, if the statement before it in the batch changed a row. */
+/** Stores a request, if the previous statement of the batch changed a row. */
 export const insertRequestAfterChange = (db: ControlDb, record: MailRequestRecord) =>
-  insertWhen(db, mailRequests, record, afterChange);
+  insertWhen(db, mailRequests, record, AFTER_CHANGE);
 
-/** Stores a request, unless `limit` requests that are counted as the same were stored after `since`. */
+/** Stores a request, unless `limit` requests that count as the same were stored after `since`. */
 export const insertLimitedRequest = (
   db: ControlDb,
   record: MailRequestRecord,
   { limit, since }: { limit: number; since: number },
 ) => {
-  const earlier = db
+  const earlierRequests = db
     .select({ count: sql`count(*)` })
     .from(mailRequests)
     .where(and(eq(mailRequests.countedAs, record.countedAs), gt(mailRequests.requestedAt, since)));
-  return insertWhen(db, mailRequests, record, sql`${earlier} < ${limit}`);
+  return insertWhen(db, mailRequests, record, sql`${earlierRequests} < ${limit}`);
 };
 
-/** Selects a request that is stored and not done: one that would exceed the company's quota is stored as done. */
+/** Selects a request that is stored and not done: a request that would exceed the company's quota is stored as done. */
 export const selectOpenRequest = (db: ControlDb, id: string) =>
   db
     .select({ id: mailRequests.id })
     .from(mailRequests)
     .where(and(eq(mailRequests.id, id), isNotNull(mailRequests.dueAt)));
 
-/** SQL condition: true if the request is stored; for other writes of its unit. */
-export const isStored = (id: string): SQL => exists(mailRequests, eq(mailRequests.id, id));
+/** Returns the SQL condition that the request is stored; for other writes of its transaction. */
+export const isRequestStored = (id: string): SQL => existsSql(mailRequests, eq(mailRequests.id, id));
 
 export const finishRequest = (db: ControlDb, id: string) =>
   db.update(mailRequests).set({ dueAt: null }).where(eq(mailRequests.id, id));
 
 /** Claims up to `limit` requests that are due: for a minute, and after each failure twice as long, up to an hour. */
-export const claimDue = (db: ControlDb, now: number, limit: number) =>
+export const claimDueRequests = (db: ControlDb, now: number, limit: number) =>
   db
     .update(mailRequests)
     .set({
@@ -62,24 +62,24 @@ export const claimDue = (db: ControlDb, now: number, limit: number) =>
     )
     .returning();
 
-/** Gives up on requests of a kind that were made before `before`. */
-export const giveUp = (db: ControlDb, kind: MailRequestRecord['kind'], before: number) =>
+/** Gives up on requests of a kind that were made before a time. */
+export const giveUpRequests = (db: ControlDb, kind: MailRequestRecord['kind'], before: number) =>
   db
     .update(mailRequests)
     .set({ dueAt: null })
     .where(and(isNotNull(mailRequests.dueAt), eq(mailRequests.kind, kind), lt(mailRequests.requestedAt, before)));
 
-/** Kinds that are counted for a day. */
-const COUNTED_A_DAY = ['invitation', 'schedule_consent'] as const;
+/** The mail kinds that are counted for a day. */
+const KINDS_COUNTED_DAILY = ['invitation', 'schedule_consent'] as const;
 
-/** Deletes requests that are done and not counted any more: those counted for a day made before `countedADay`, others before `others`. */
-export const deleteDone = (db: ControlDb, before: { countedADay: number; others: number }) =>
+/** Deletes finished requests no longer counted: daily counted kinds before `countedADay`, other kinds before `others`. */
+export const deleteFinishedRequests = (db: ControlDb, before: { countedADay: number; others: number }) =>
   db
     .delete(mailRequests)
     .where(
       and(
         isNull(mailRequests.dueAt),
         lt(mailRequests.requestedAt, before.others),
-        or(notInArray(mailRequests.kind, [...COUNTED_A_DAY]), lt(mailRequests.requestedAt, before.countedADay)),
+        or(notInArray(mailRequests.kind, [...KINDS_COUNTED_DAILY]), lt(mailRequests.requestedAt, before.countedADay)),
       ),
     );

@@ -2,30 +2,30 @@ import type { Notice } from '../../db/schema/mails.ts';
 import type { Mail } from '../../platform/mail.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { MAIL_TEXTS, type MailTexts } from '../../texts/mails/languages.ts';
-import { type Content, composeMail } from './layout.ts';
+import { composeMail, type MailContent } from './layout.ts';
 import type { MailTheme } from './theme.ts';
 import { toMailName } from './user-text.ts';
 
-/** The company that a mail is about, in whose language and colours it is. */
+/** The company that a mail is about; the mail has its language and colours. */
 export interface MailedCompany {
   name: string;
   locale: Locale;
   theme?: MailTheme;
 }
 
-/** The receiver of a mail, and the company it is about. */
+/** The recipient of a mail, and the company it is about. */
 export interface Recipient {
   to: string;
   name: string;
   company: MailedCompany;
 }
 
-type MailWords = Omit<Content, 'to' | 'locale' | 'theme' | 'greeting'>;
+type MailText = Omit<MailContent, 'to' | 'locale' | 'theme' | 'greeting'>;
 
-/** A mail in the language of the company; `words` is given the name to call the company by. */
+/** Composes a mail in the language of the company; `makeText` receives the name by which to call the company. */
 export function composeMailTo(
   { to, name, company }: Recipient,
-  words: (texts: MailTexts, company: string) => MailWords,
+  makeText: (texts: MailTexts, company: string) => MailText,
 ): Mail {
   const { locale, theme } = company;
   const texts = MAIL_TEXTS[locale];
@@ -34,11 +34,11 @@ export function composeMailTo(
     locale,
     theme,
     greeting: texts.greeting(toMailName(name, '')),
-    ...words(texts, toMailName(company.name, texts.aCompany)),
+    ...makeText(texts, toMailName(company.name, texts.aCompany)),
   });
 }
 
-/** The code of a sign-in without a password. */
+/** Composes the mail with the code of a sign-in without a password. */
 export const composeSignInCodeMail = ({
   code,
   minutes,
@@ -51,7 +51,7 @@ export const composeSignInCodeMail = ({
     after: [codeRules(minutes), signInCode.unasked],
   }));
 
-/** The code of an outsider who wants to see shared content of a company. */
+/** Composes the mail with the code of an outsider who wants to see shared content of a company. */
 export const composePortalCodeMail = ({
   code,
   minutes,
@@ -64,7 +64,7 @@ export const composePortalCodeMail = ({
     after: [codeRules(minutes), portalCode.unasked],
   }));
 
-/** The link that sets a new password. */
+/** Composes the mail with the link that sets a new password. */
 export const composePasswordResetMail = ({
   url,
   minutes,
@@ -77,7 +77,7 @@ export const composePasswordResetMail = ({
     after: [passwordReset.rules(minutes), passwordReset.unasked],
   }));
 
-/** The link by which an invited person joins a company. `inviter` is the name of who invited them. */
+/** Composes the mail with the link by which an invited person joins a company. `inviter` is the inviting user's name. */
 export const composeInvitationMail = ({
   inviter,
   url,
@@ -91,7 +91,7 @@ export const composeInvitationMail = ({
     after: [invitation.rules(days), invitation.unasked],
   }));
 
-/** Tells the owner and administrators of a change by a user. */
+/** Composes the mail that tells the owner and administrators of a change by a user. */
 export const composeNoticeMail = ({ notice, ...recipient }: Recipient & { notice: Notice }): Mail =>
   composeMailTo(recipient, ({ notice: { subject, events, why, unmeant }, aServiceAccount }, company) => ({
     subject: subject(company),
@@ -103,7 +103,7 @@ export const composeNoticeMail = ({ notice, ...recipient }: Recipient & { notice
     after: [why, unmeant],
   }));
 
-/** Tells administrators that a webhook endpoint gets nothing any more. `host` is that of its address. */
+/** Composes the mail that tells administrators that a webhook endpoint was disabled. `host` is the host of its URL. */
 export const composeWebhookDisabledMail = ({
   host,
   reason,
@@ -117,7 +117,7 @@ export const composeWebhookDisabledMail = ({
 
 export type SecurityChange = keyof MailTexts['security']['changes'];
 
-/** Tells a user of a change of how they sign in. */
+/** Composes the mail that tells a user of a change in how they sign in. */
 export const composeSecurityMail = (change: SecurityChange, recipient: Recipient): Mail =>
   composeMailTo(recipient, ({ security: { changes, sessions, unmeant } }, company) => ({
     subject: `${changes[change].subject}: ${company}`,
@@ -125,7 +125,7 @@ export const composeSecurityMail = (change: SecurityChange, recipient: Recipient
     after: [sessions, unmeant],
   }));
 
-/** Notifies a user that an OAuth client acts for them for the first time. `host` is the client's host, if known; `at` in ms. */
+/** Composes the mail that an OAuth client acts for the user for the first time. `host` is the client's, if known; `at` in ms. */
 export const composeFirstUseMail = (
   { name, host, at }: { name: string; host: string | null; at: number },
   recipient: Recipient,
@@ -133,14 +133,14 @@ export const composeFirstUseMail = (
   composeMailTo(recipient, ({ letIn: { subject, before, from, after } }, company) => {
     const program = toMailName(name, '');
     // A host stands apart, so that no mail program makes a link of what a stranger has chosen.
-    const place = host === null ? '' : from(host.replaceAll('.', ' . '));
+    const hostText = host === null ? '' : from(host.replaceAll('.', ' . '));
     return {
       subject: subject(company),
-      before: `${before(program, company, formatInUtc(recipient.company.locale, at))}${place && ` ${place}`}`,
+      before: `${before(program, company, formatInUtc(recipient.company.locale, at))}${hostText && ` ${hostText}`}`,
       after: [after],
     };
   });
 
-/** A time (ms), in UTC. */
+/** Formats a time (ms) in UTC. */
 const formatInUtc = (locale: Locale, time: number): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long', timeZone: 'UTC' }).format(time);

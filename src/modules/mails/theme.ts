@@ -21,7 +21,7 @@ const FONTS = {
 /** The largest size of a logo, in pixels. */
 const MAX_LOGO_SIZE = { width: 224, height: 48 };
 
-/** Whether a brand has colours. Without, a mail has those of the program that shows it, by day and by night. */
+/** Tells whether a brand has colours. Without them, a mail has those of the mail program, in light and dark mode. */
 const hasColours = ({ background, text_color }: MailTheme): boolean =>
   background !== undefined || text_color !== undefined;
 
@@ -31,7 +31,7 @@ const chooseColours = (theme: MailTheme) => ({
   primary: theme.primary_color ?? STANDARD_COLOURS.primary_color,
 });
 
-/** Styles stand in the elements: mail programs drop all others. */
+/** Formats an inline style for the element: mail programs drop style sheets. */
 export const formatBackgroundStyle = (theme: MailTheme): string =>
   hasColours(theme) ? `; background-color: ${chooseColours(theme).background}` : '';
 
@@ -44,9 +44,9 @@ export function formatButtonStyle(theme: MailTheme): string {
   return `display: inline-block; padding: 10px 20px; border-radius: ${radius}px; background-color: ${primary}; color: ${chooseTextColour(primary)}; text-decoration: none`;
 }
 
-/** The company's logo, else the name it gave itself. */
-export function buildHeader({ logo, name, ...theme }: MailTheme, escaped: (text: string) => string): string[] {
-  const escapedName = name === undefined ? '' : escaped(name);
+/** Builds the header: the company's logo, else the name it gave itself. */
+export function buildHeader({ logo, name, ...theme }: MailTheme, escapeText: (text: string) => string): string[] {
+  const escapedName = name === undefined ? '' : escapeText(name);
   if (logo) {
     const scale = Math.min(1, MAX_LOGO_SIZE.width / logo.width, MAX_LOGO_SIZE.height / logo.height);
     const [width, height] = [logo.width, logo.height].map((side) => Math.max(1, Math.round(side * scale)));

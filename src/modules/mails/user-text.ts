@@ -1,56 +1,55 @@
-/** The longest name, in characters. */
+/** The maximum length of a name, in characters. */
 const MAX_NAME_LENGTH = 80;
 
-/** The characters of hosts, the dots of other scripts included. */
+/** The pattern for characters of hosts, including the dots of other scripts. */
 const [LETTER, DOT] = ['[\\p{L}\\p{M}\\p{N}\\p{So}_-]', '[.。．｡]'];
-/** A host as mail programs recognize one: what follows its last dot begins with letters. */
+/** The pattern of a host as mail programs recognize it: the part after its last dot begins with letters. */
 const HOST_PATTERN = `(?:${LETTER}+${DOT})+[\\p{L}\\p{M}]{2,}${LETTER}*`;
 const IP_PATTERN = '(?:\\d{1,3}\\.){3}\\d{1,3}';
 
-/** An address of a page as people type it: with a scheme, with `www.`, or a host with a path or a port. */
+/** The pattern of a web address as people type it: with a scheme, with `www.`, or a host with a path or a port. */
 const WEB_ADDRESS_PATTERN = new RegExp(
   `(?:\\p{L}[\\p{L}\\d+.-]*:[/\\\\]{2}|www${DOT})\\S*|(?:${HOST_PATTERN}|${IP_PATTERN})${DOT}?[/\\\\:?#]\\S*`,
   'giu',
 );
-const BARE_HOST = new RegExp(`${HOST_PATTERN}|${IP_PATTERN}`, 'gu');
-/** An email address or a bare host. Not the numbers of an IP address, which may be a large number. */
-const EMAIL_OR_BARE_HOST = new RegExp(`(?<name>[\\p{L}\\p{M}\\p{N}.%+_-]+@)?${HOST_PATTERN}`, 'gu');
+const BARE_HOST_PATTERN = new RegExp(`${HOST_PATTERN}|${IP_PATTERN}`, 'gu');
+/** The pattern of an email address or a bare host. Not the numbers of an IP address, which may be a large number. */
+const EMAIL_OR_BARE_HOST_PATTERN = new RegExp(`(?<name>[\\p{L}\\p{M}\\p{N}.%+_-]+@)?${HOST_PATTERN}`, 'gu');
 
 /** Replaces the dots of a host by spaces, so that mail programs do not make it a link. */
 const splitHost = (host: string): string => host.replaceAll(/[.。．｡]/gu, ' ');
 
 /**
- * A name as mails show it: on one line, without addresses of pages. Users choose the names of themselves and their company, and
- * whom an invitation goes to: it must not carry a link of theirs.
- * @param fallback for a name of which nothing is left
+ * Returns a name as mails show it: on one line, without web addresses. Users choose the names of themselves and their company,
+ * and whom an invitation goes to: it must not carry a link of theirs. @param fallback for a name of which nothing is left
  */
 export function toMailName(name: string, fallback: string): string {
-  const plain = name.normalize('NFKC').replaceAll(/[\s\p{C}]+/gu, ' ');
-  const safe = plain
+  const plainText = name.normalize('NFKC').replaceAll(/[\s\p{C}]+/gu, ' ');
+  const safeText = plainText
     .replaceAll(WEB_ADDRESS_PATTERN, ' ')
-    .replaceAll(BARE_HOST, splitHost)
+    .replaceAll(BARE_HOST_PATTERN, splitHost)
     .replaceAll(/ +/g, ' ')
     .trim();
-  const characters = [...safe];
+  const characters = [...safeText];
   if (characters.length > MAX_NAME_LENGTH) return `${characters.slice(0, MAX_NAME_LENGTH).join('').trimEnd()}…`;
-  return safe === '' ? fallback : safe;
+  return safeText === '' ? fallback : safeText;
 }
 
 /**
- * A text of a result (a title, the name of a column, a cell) as mails to outsiders show it: without addresses of pages, else
- * as it is. Email addresses stay. For short texts: it takes the square of the length.
+ * Returns a text of a result (a title, the name of a column, a cell) as mails to outsiders show it: without web addresses, else
+ * unchanged. Email addresses stay. For short texts: it takes the square of the length.
  */
 export function toOutsiderText(text: string): string {
   // Invisible characters and forms of letters hide an address from us, not from mail programs.
-  const plain = text
+  const plainText = text
     .normalize('NFKC')
     .replaceAll(/\s+/gu, ' ')
     .replaceAll(/\p{C}+/gu, '');
-  const safe = plain
+  const safeText = plainText
     .replaceAll(WEB_ADDRESS_PATTERN, '…')
-    .replaceAll(EMAIL_OR_BARE_HOST, (host, name?: string) => (name === undefined ? splitHost(host) : host));
-  return safe === plain ? text : safe;
+    .replaceAll(EMAIL_OR_BARE_HOST_PATTERN, (host, name?: string) => (name === undefined ? splitHost(host) : host));
+  return safeText === plainText ? text : safeText;
 }
 
-/** Users choose names: they must not add lines, least of all to a header. */
+/** Joins a text to one line: users choose names, which must not add lines, least of all to a header. */
 export const toOneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();

@@ -12,7 +12,7 @@ export interface ResultSource {
   version: number;
 }
 
-/** All tables: stands for the tables of a result where they are not known. */
+/** The value for all tables: the tables of a result where they are not known. */
 export const UNKNOWN_TABLES: readonly string[] = [ALL_TABLES];
 
 /** The versions of a company's tables, as they were when its row was read. */
@@ -24,28 +24,28 @@ export class DataVersions {
 
   constructor(row: DataState, now: number) {
     this.version = row.dataVersion;
-    const open = Object.values(JSON.parse(row.openChanges) as Record<string, OpenChange>);
-    const beingChanged = new Set(open.filter(({ until }) => until > now).flatMap(({ tables }) => tables));
+    const openChanges = Object.values(JSON.parse(row.openChanges) as Record<string, OpenChange>);
+    const changingTables = new Set(openChanges.filter(({ until }) => until > now).flatMap(({ tables }) => tables));
     this.#changed = JSON.parse(row.changedTables);
     if (row.dataVersion !== row.notedVersion) {
       // The version before this one has changed something since, and does not say which table.
       this.#changed = { [ALL_TABLES]: row.dataVersion };
-      if (row.dataChanges > 0 && row.dataChangesUntil > now) beingChanged.add(ALL_TABLES);
+      if (row.dataChanges > 0 && row.dataChangesUntil > now) changingTables.add(ALL_TABLES);
     }
-    this.#beingChanged = beingChanged;
+    this.#beingChanged = changingTables;
   }
 
-  /** Whether no change of any table is under way. */
+  /** Whether no change of any table is running. */
   get isSettled(): boolean {
     return this.#beingChanged.size === 0;
   }
 
-  /** The source for a result of these tables that is read from now on; null while one of them is being changed. */
+  /** Returns the source for a result of these tables that is read from now on; null while one of them is being changed. */
   readVersions(tables: readonly string[]): ResultSource | null {
     return this.#areSettled(tables) ? { tables, version: this.version } : null;
   }
 
-  /** Whether a result still shows the present rows of its tables. */
+  /** Tells whether a result still shows the current rows of its tables. */
   isCurrent({ tables, version }: ResultSource): boolean {
     return this.#areSettled(tables) && this.#findLastChange(tables) <= version;
   }

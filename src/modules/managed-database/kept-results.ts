@@ -5,8 +5,8 @@ import { findCached, putCached } from '../../platform/edge-cache.ts';
 import { logError } from '../../platform/log.ts';
 import type { DataVersions, ResultSource } from './data-versions.ts';
 
-/** The maximum number of characters of a result that is cached. */
-const MAX_LENGTH = 2 * 1024 * 1024;
+/** The maximum length of a cached result, in characters. */
+const MAX_RESULT_LENGTH = 2 * 1024 * 1024;
 
 /** The approximate length of a result in characters, the time to cache it, and the tables that it was read from. */
 interface CacheEntry {
@@ -17,8 +17,8 @@ interface CacheEntry {
 
 /**
  * Cached results of queries on the company's tables, in the cache of the data centre, because a compute sleeps longer than an
- * isolate lives; encrypted for the company. A result's address has all that it depends on but the data; its source is stored with
- * it, so that after a change of its tables it is not found any more.
+ * isolate lives; encrypted for the company. A result's address contains everything it depends on except the data; its source is
+ * stored with it, so that after a change of its tables it is no longer found.
  */
 export class CachedResults {
   readonly #ctx: CompanyContext;
@@ -27,29 +27,28 @@ export class CachedResults {
   readonly #key: string;
 
   /**
-   * @param versionsOf reads the versions of the company's tables
-   * @param kind the use of the results: each has a cache of its own
-   * @param key a digest of everything that a result depends on besides the data
+   * @param readVersions reads the versions of the company's tables @param kind the use of the results: each has a cache of its
+   * own @param key a digest of everything that a result depends on except the data
    */
   constructor(
     ctx: CompanyContext,
-    versionsOf: (ctx: CompanyContext) => Promise<DataVersions | null>,
+    readVersions: (ctx: CompanyContext) => Promise<DataVersions | null>,
     kind: 'last-results' | 'data-results',
     key: string,
   ) {
     this.#ctx = ctx;
-    this.#versionsOf = versionsOf;
+    this.#versionsOf = readVersions;
     this.#kind = kind;
     this.#key = key;
   }
 
-  /** The cached result, if there is one of the present data. */
+  /** Returns the cached result, if there is one for the current data. */
   async find(): Promise<string | undefined> {
     try {
       const versions = await this.#versionsOf(this.#ctx);
-      const found = versions && (await findCached(this.#kind, this.#address));
-      if (!found) return undefined;
-      const text = await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await readText(found.body), this.#address);
+      const cachedText = versions && (await findCached(this.#kind, this.#address));
+      if (!cachedText) return undefined;
+      const text = await decrypt(this.#ctx.config.ENCRYPTION_KEYS, await readText(cachedText.body), this.#address);
       const end = text.indexOf('\n');
       return versions.isCurrent(JSON.parse(text.slice(0, end)) as ResultSource) ? text.slice(end + 1) : undefined;
     } catch (error) {
@@ -58,17 +57,21 @@ export class CachedResults {
     }
   }
 
-  /** Caches a result, whose tables were read after the context had read their versions. Nothing waits for it. */
+  /** Caches a result whose tables were read after the context had read their versions. Nothing waits for it. */
   store(text: () => string, { length, seconds, tables }: CacheEntry): void {
-    if (length <= MAX_LENGTH) this.#ctx.defer(this.#put(text(), seconds, tables));
+    if (length <= MAX_RESULT_LENGTH) this.#ctx.defer(this.#put(text(), seconds, tables));
   }
 
   async #put(text: string, seconds: number, tables: readonly string[]): Promise<void> {
     try {
       const of = (await this.#versionsOf(this.#ctx))?.readVersions(tables);
       if (!of) return;
-      const sealed = await encrypt(this.#ctx.config.ENCRYPTION_KEYS, `${JSON.stringify(of)}\n${text}`, this.#address);
-      await putCached(this.#kind, this.#address, sealed, { seconds });
+      const encryptedText = await encrypt(
+        this.#ctx.config.ENCRYPTION_KEYS,
+        `${JSON.stringify(of)}\n${text}`,
+        this.#address,
+      );
+      await putCached(this.#kind, this.#address, encryptedText, { seconds });
     } catch (error) {
       logError('result_not_kept', error);
     }

@@ -2,7 +2,7 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { type NeonApi, NeonProblem } from '../../platform/neon.ts';
 import { isPostgresError, openTenantSql, type TenantSqlOptions } from '../../tenant-sql/client.ts';
 import { provisioningFailed, provisioningPending } from '../../tenant-sql/failures.ts';
-import { readerSetup, type TenantNames, tenantNames, withLogin } from '../../tenant-sql/roles.ts';
+import { buildReaderSetup, makeTenantNames, replaceLogin, type TenantNames } from '../../tenant-sql/roles.ts';
 import { migrateDatabase } from './migrations.ts';
 
 /** The connection data of a company's Postgres. */
@@ -17,22 +17,19 @@ export interface TenantConnection {
   schemaVersion: number;
 }
 
-/**
- * The control database's record of one company's provisioning; one object per call of `provision`. Every method is
- * atomic.
- */
+/** The control database's record of one company's provisioning; one object per call of `provision`. Every method is atomic. */
 export interface ProvisioningRecord {
-  /** The connection of an earlier provisioning, or null. */
-  finished(): Promise<TenantConnection | null>;
-  /** Acquires the company's lease for that long, unless another call holds one that has not expired. */
+  /** Returns the connection of an earlier provisioning, or null. */
+  readFinishedConnection(): Promise<TenantConnection | null>;
+  /** Acquires the company's lease for that long, unless another call holds a lease that has not expired. */
   acquireLease(milliseconds: number): Promise<boolean>;
   /**
-   * Stores `candidate` as the reader's password unless one is stored already, and returns the stored one: calls that
-   * crash or run at the same time all set the same password.
+   * Stores `candidate` as the reader's password unless one is stored already, and returns the stored one: calls that crash or run
+   * concurrently all set the same password.
    */
-  keepReaderPassword(candidate: string): Promise<string>;
+  storeReaderPassword(candidate: string): Promise<string>;
   /** Stores the connection if this call still holds the lease; otherwise returns false. */
-  finish(connection: TenantConnection): Promise<boolean>;
+  storeConnection(connection: TenantConnection): Promise<boolean>;
   /** Releases the lease, if this call still holds it. */
   releaseLease(): Promise<void>;
 }
@@ -41,49 +38,49 @@ export interface ProvisioningOptions {
   companyId: string;
   neon: NeonApi;
   sql: TenantSqlOptions;
-  /** Milliseconds after which a call stops working, or waiting for another's work; 90,000 by default. */
+  /** Milliseconds after which a call stops working, or waiting for another call; 90,000 by default. */
   timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 90_000;
 /** The time by which the lease outlasts the call that holds it. */
 const LEASE_MARGIN_MS = 30_000;
-const POLL_MS = 250;
+const POLL_INTERVAL_MS = 250;
 /** The number of searches for a project after an unanswered creation, as Neon may still be creating it. */
 const FIND_ATTEMPTS = 3;
 const FIND_PAUSE_MS = 1_000;
 
 /**
- * Provisions a company's Postgres once: the first call creates it, concurrent calls wait for that, later ones get the
- * recorded connection. Neon's API has no idempotency key. Therefore the project's name is made from the company's id,
- * only the holder of a lease works, and it looks for the project before it creates one, and after any answer that
- * leaves open whether one was created. The next call continues with what a failed call created.
+ * Provisions a company's Postgres once: the first call creates it, concurrent calls wait for that, later calls get the stored
+ * connection. Neon's API has no idempotency key. Therefore the project's name is made from the company's id, only the holder of a
+ * lease works, and it looks for the project before it creates one, and after any response that leaves open whether one was
+ * created. The next call continues with what a failed call created.
  */
 export async function provision(record: ProvisioningRecord, options: ProvisioningOptions): Promise<TenantConnection> {
   const timeout = options.timeoutMs ?? TIMEOUT_MS;
   const deadline = Date.now() + timeout;
   for (;;) {
-    const finished = await record.finished();
-    if (finished !== null) return finished;
+    const finishedConnection = await record.readFinishedConnection();
+    if (finishedConnection !== null) return finishedConnection;
     if (await record.acquireLease(timeout + LEASE_MARGIN_MS)) break;
-    if (Date.now() + POLL_MS >= deadline) throw provisioningPending();
-    await waitFor(POLL_MS);
+    if (Date.now() + POLL_INTERVAL_MS >= deadline) throw provisioningPending();
+    await waitMs(POLL_INTERVAL_MS);
   }
 
-  let keepLease = false;
+  let isLeaseKept = false;
   try {
     // The lease may be free because another call has finished the work.
-    const finished = await record.finished();
-    if (finished !== null) return finished;
+    const finishedConnection = await record.readFinishedConnection();
+    if (finishedConnection !== null) return finishedConnection;
     const connection = await buildDatabase(record, options, deadline);
-    if (await record.finish(connection)) return connection;
+    if (await record.storeConnection(connection)) return connection;
     throw provisioningPending();
   } catch (error) {
     // Neon may still carry out an unanswered creation. Until the lease expires nobody creates a second project.
-    keepLease = error instanceof UnclearCreation;
-    throw error instanceof NeonProblem || isPostgresError(error) ? provisioningFailed().because(error) : error;
+    isLeaseKept = error instanceof UnclearCreationError;
+    throw error instanceof NeonProblem || isPostgresError(error) ? provisioningFailed().addCause(error) : error;
   } finally {
-    if (!keepLease) await record.releaseLease();
+    if (!isLeaseKept) await record.releaseLease();
   }
 }
 
@@ -92,19 +89,19 @@ async function buildDatabase(
   { companyId, neon, sql }: ProvisioningOptions,
   deadline: number,
 ): Promise<TenantConnection> {
-  const names = tenantNames(companyId);
-  const projectId = await findOrCreate(neon, names, deadline);
+  const names = makeTenantNames(companyId);
+  const projectId = await findOrCreateProject(neon, names, deadline);
   await neon.waitUntilReady(projectId, deadline);
   const ownerConnectionString = await neon.connectionString(projectId, names.database, names.owner, deadline);
-  const password = await record.keepReaderPassword(newSecretToken());
+  const password = await record.storeReaderPassword(newSecretToken());
 
   const owner = openTenantSql(ownerConnectionString, sql);
   try {
-    await owner.transaction((tx) => tx.query(readerSetup(names, password)));
+    await owner.transaction((tx) => tx.query(buildReaderSetup(names, password)));
     return {
       projectId,
       ownerConnectionString,
-      readonlyConnectionString: withLogin(ownerConnectionString, names.reader, password),
+      readonlyConnectionString: replaceLogin(ownerConnectionString, names.reader, password),
       schemaVersion: await migrateDatabase(owner, names.reader),
     };
   } finally {
@@ -112,12 +109,12 @@ async function buildDatabase(
   }
 }
 
-/** A creation without a proper answer, after which the project was not found. */
-class UnclearCreation extends NeonProblem {}
+/** The error for a creation without a proper response, after which the project was not found. */
+class UnclearCreationError extends NeonProblem {}
 
-async function findOrCreate(neon: NeonApi, names: TenantNames, deadline: number): Promise<string> {
-  const found = await neon.findProject(names.project, deadline);
-  if (found !== null) return found;
+async function findOrCreateProject(neon: NeonApi, names: TenantNames, deadline: number): Promise<string> {
+  const foundProject = await neon.findProject(names.project, deadline);
+  if (foundProject !== null) return foundProject;
   try {
     return await neon.createProject({ name: names.project, database: names.database, role: names.owner }, deadline);
   } catch (error) {
@@ -125,10 +122,10 @@ async function findOrCreate(neon: NeonApi, names: TenantNames, deadline: number)
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt += 1) {
       const created = await neon.findProject(names.project, deadline).catch(() => null);
       if (created !== null) return created;
-      await waitFor(FIND_PAUSE_MS);
+      await waitMs(FIND_PAUSE_MS);
     }
-    throw new UnclearCreation(error.message, true, error);
+    throw new UnclearCreationError(error.message, true, error);
   }
 }
 
-const waitFor = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const waitMs = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));

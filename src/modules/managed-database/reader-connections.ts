@@ -2,8 +2,8 @@ import type { CompanyContext } from '../../context.ts';
 import { Semaphore } from '../../platform/semaphore.ts';
 
 /**
- * An isolate's connections to one company under the reader's login, which has forty: a burst waits in the isolate, where
- * it costs nothing, instead of failing at the database. Viewers have at most 24 (see `ViewerGate`).
+ * The limits of an isolate's connections to one company under the reader's login, which has forty: a burst waits in the isolate,
+ * where it costs nothing, instead of failing at the database. Viewers have at most 24 (see `ViewerGate`).
  */
 const READER_CONNECTION_LIMITS = { permits: 36, maxWaiting: 1_000, waitMs: 15_000, holdMs: 60_000 };
 

@@ -1,12 +1,12 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
+import { decrypt, encrypt, getNewestPrefix, reencrypt } from '../../platform/cipher.ts';
 import type { ProvisioningRecord } from './provisioning.ts';
 import * as store from './store.ts';
 
 const makeEncryptionContext = (companyId: string) => `tenant-sql:${companyId}`;
 
-/** Encrypts a company's connection strings, bound to the company: they do not decrypt for another one. */
+/** Creates the cipher for a company's connection strings, bound to the company: another company cannot decrypt them. */
 export function createConnectionCipher({ config, actor }: CompanyContext) {
   const context = makeEncryptionContext(actor.companyId);
   return {
@@ -15,13 +15,13 @@ export function createConnectionCipher({ config, actor }: CompanyContext) {
   };
 }
 
-/** The record of one call of provisioning in the control database. The company's row must exist. */
+/** Creates the record of one provisioning call in the control database. The company's row must exist. */
 export function createProvisioningRecord(ctx: CompanyContext): ProvisioningRecord {
   const { companyId } = ctx.actor;
   const cipher = createConnectionCipher(ctx);
   const token = newSecretToken();
   return {
-    async finished() {
+    async readFinishedConnection() {
       const row = await store.readDatabase(ctx.db, companyId);
       if (row?.status !== 'ready') return null;
       const { neonProjectId, ownerConnection, readonlyConnection, migrationsVersion } = row;
@@ -41,15 +41,15 @@ export function createProvisioningRecord(ctx: CompanyContext): ProvisioningRecor
       const now = ctx.now();
       return store.takeLease(ctx.db, companyId, { token, now, until: now + milliseconds });
     },
-    async keepReaderPassword(candidate) {
-      return cipher.decrypt(await store.keepReaderPassword(ctx.db, companyId, await cipher.encrypt(candidate)));
+    async storeReaderPassword(candidate) {
+      return cipher.decrypt(await store.storeReaderPassword(ctx.db, companyId, await cipher.encrypt(candidate)));
     },
-    async finish(connection) {
+    async storeConnection(connection) {
       const [ownerConnection, readonlyConnection] = await Promise.all([
         cipher.encrypt(connection.ownerConnectionString),
         cipher.encrypt(connection.readonlyConnectionString),
       ]);
-      return store.recordReady(ctx.db, companyId, token, {
+      return store.storeConnection(ctx.db, companyId, token, {
         neonProjectId: connection.projectId,
         ownerConnection,
         readonlyConnection,
@@ -61,25 +61,27 @@ export function createProvisioningRecord(ctx: CompanyContext): ProvisioningRecor
   };
 }
 
-/** The maximum number of companies whose connections one scheduled run encrypts again. */
-const RENEWED_PER_BATCH = 200;
+/** The maximum number of companies whose connections one scheduled run re-encrypts. */
+const REENCRYPTION_BATCH_SIZE = 200;
 
-/** Encrypts outdated connections under the newest key. @returns the number of companies */
-export async function renewConnections(ctx: Context): Promise<number> {
+/** Re-encrypts outdated connections under the newest key. @returns the number of companies */
+export async function reencryptConnections(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdated = await store.readNotEncryptedUnder(ctx.db, newestPrefix(keys), RENEWED_PER_BATCH);
-  for (const old of outdated) {
-    const { companyId } = old;
+  const outdatedRows = await store.readRowsUnderOlderKey(ctx.db, getNewestPrefix(keys), REENCRYPTION_BATCH_SIZE);
+  for (const outdatedRow of outdatedRows) {
+    const { companyId } = outdatedRow;
     const context = makeEncryptionContext(companyId);
     const [ownerConnection, readonlyConnection, readerPassword] = await Promise.all(
-      [old.ownerConnection, old.readonlyConnection, old.readerPassword].map((text) => reencrypt(keys, text, context)),
+      [outdatedRow.ownerConnection, outdatedRow.readonlyConnection, outdatedRow.readerPassword].map((text) =>
+        reencrypt(keys, text, context),
+      ),
     );
-    await store.replaceEncrypted(ctx.db, old, {
+    await store.replaceEncryptedConnections(ctx.db, outdatedRow, {
       companyId,
       ownerConnection: ownerConnection ?? null,
       readonlyConnection: readonlyConnection ?? null,
       readerPassword: readerPassword ?? null,
     });
   }
-  return outdated.length;
+  return outdatedRows.length;
 }

@@ -10,7 +10,7 @@ const isOfCompany = (companyId: string) => eq(managedDatabases.companyId, compan
 const isLeasedBy = (companyId: string, token: string) =>
   and(isOfCompany(companyId), eq(managedDatabases.leaseToken, token));
 
-/** The company's row, with its quotas. */
+/** Reads the company's row, with its quotas. */
 export async function readDatabase(
   db: ControlDb,
   companyId: string,
@@ -61,37 +61,46 @@ export async function releaseLease(db: ControlDb, companyId: string, token: stri
   await db.update(managedDatabases).set({ leaseToken: null, leaseUntil: null }).where(isLeasedBy(companyId, token));
 }
 
-/** Stores the reader's password (encrypted) unless one is stored. @returns the stored one */
-export async function keepReaderPassword(db: ControlDb, companyId: string, encrypted: string): Promise<string> {
+/** Stores the reader's password (encrypted) unless one is stored. @returns the stored password */
+export async function storeReaderPassword(
+  db: ControlDb,
+  companyId: string,
+  encryptedPassword: string,
+): Promise<string> {
   const { kept } = await commit(db, {
     keep: db
       .update(managedDatabases)
-      .set({ readerPassword: encrypted })
+      .set({ readerPassword: encryptedPassword })
       .where(and(isOfCompany(companyId), isNull(managedDatabases.readerPassword))),
     kept: db.select({ password: managedDatabases.readerPassword }).from(managedDatabases).where(isOfCompany(companyId)),
   });
-  return kept[0]?.password ?? encrypted;
+  return kept[0]?.password ?? encryptedPassword;
 }
 
-/** Records the connection of the database, if `token` still holds the lease. */
-export async function recordReady(
+/** Stores the connection of the database, if `token` still holds the lease. */
+export async function storeConnection(
   db: ControlDb,
   companyId: string,
   token: string,
-  ready: Pick<
+  connection: Pick<
     DatabaseRow,
     'neonProjectId' | 'ownerConnection' | 'readonlyConnection' | 'migrationsVersion' | 'updatedAt'
   >,
 ): Promise<boolean> {
   const result = await db
     .update(managedDatabases)
-    .set({ ...ready, status: 'ready', leaseToken: null, leaseUntil: null })
+    .set({ ...connection, status: 'ready', leaseToken: null, leaseUntil: null })
     .where(isLeasedBy(companyId, token));
   return countChangedRows(result) === 1;
 }
 
-/** Records that a database was migrated: in a unit of work, because any request may be the first one since a release. */
-export async function recordMigration(db: ControlDb, companyId: string, version: number, now: number): Promise<void> {
+/** Records that a database was migrated: in a transaction, because any request may be the first one since a release. */
+export async function recordSchemaVersion(
+  db: ControlDb,
+  companyId: string,
+  version: number,
+  now: number,
+): Promise<void> {
   await commit(db, {
     recorded: db
       .update(managedDatabases)
@@ -114,16 +123,16 @@ export async function scheduleSweep(db: ControlDb, companyId: string, dueAt: num
 /** The name for all tables in a change, which no table can have. */
 export const ALL_TABLES = '*';
 
-/** A change that is under way, until `until` (ms) at the latest. */
+/** A running change, which ends at `until` (ms) at the latest. */
 export interface OpenChange {
   tables: string[];
   until: number;
 }
 
-/** The maximum number of tables whose own last change is known; of the others only that theirs was earlier. */
+/** The maximum number of tables whose own last change is known; other tables only have an upper bound. */
 const MAX_KNOWN_TABLES = 100;
 
-/** Records a change of tables, which is under way until `endDataChange`, or `until` if that never comes. */
+/** Records a change of tables, which is running until `endDataChange`, or `until` if that is never called. */
 export async function beginDataChange(
   db: ControlDb,
   companyId: string,
@@ -132,21 +141,21 @@ export async function beginDataChange(
   const { dataVersion, dataChanges, dataChangesUntil, notedVersion, changedTables, openChanges } = managedDatabases;
   const names = JSON.stringify(tables);
   // What the version before has counted since is of any table.
-  const isNoted = sql`${dataVersion} = ${notedVersion}`;
-  const ofFormer = sql`not ${isNoted} and ${dataChanges} > 0 and ${dataChangesUntil} > ${now}`;
-  const former = sql`json_object('former', json_object('tables', json_array(${ALL_TABLES}), 'until', ${dataChangesUntil}))`;
-  const own = sql`json_object(${id}, json_object('tables', json(${names}), 'until', ${until}))`;
-  const live = sql`(select json_group_object(key, json(value)) from json_each(${openChanges})
+  const isVersionNoted = sql`${dataVersion} = ${notedVersion}`;
+  const isFormerChangeOpen = sql`not ${isVersionNoted} and ${dataChanges} > 0 and ${dataChangesUntil} > ${now}`;
+  const formerChange = sql`json_object('former', json_object('tables', json_array(${ALL_TABLES}), 'until', ${dataChangesUntil}))`;
+  const newChange = sql`json_object(${id}, json_object('tables', json(${names}), 'until', ${until}))`;
+  const unexpiredChanges = sql`(select json_group_object(key, json(value)) from json_each(${openChanges})
     where value ->> 'until' > ${now})`;
-  const changed = sql`json_patch(
-    iif(${isNoted}, ${changedTables}, json_object(${ALL_TABLES}, ${dataVersion})),
+  const updatedTables = sql`json_patch(
+    iif(${isVersionNoted}, ${changedTables}, json_object(${ALL_TABLES}, ${dataVersion})),
     (select json_group_object(value, ${dataVersion} + 1) from json_each(${names})))`;
   await db
     .update(managedDatabases)
     .set({
       dataVersion: sql`${dataVersion} + 1`,
-      changedTables: selectNewest(changed),
-      openChanges: sql`json_patch(json_patch(${live}, iif(${ofFormer}, ${former}, '{}')), ${own})`,
+      changedTables: selectNewestTables(updatedTables),
+      openChanges: sql`json_patch(json_patch(${unexpiredChanges}, iif(${isFormerChangeOpen}, ${formerChange}, '{}')), ${newChange})`,
       notedVersion: sql`${dataVersion} + 1`,
       dataChanges: sql`iif(${dataChangesUntil} > ${now}, ${dataChanges}, 0) + 1`,
       dataChangesUntil: until,
@@ -154,8 +163,8 @@ export async function beginDataChange(
     .where(isOfCompany(companyId));
 }
 
-/** The last changed tables of a list; the others are counted under `ALL_TABLES`. */
-const selectNewest = (changed: SQL): SQL => sql`(
+/** Returns SQL for the last changed tables of a list; other tables are counted under `ALL_TABLES`. */
+const selectNewestTables = (changed: SQL): SQL => sql`(
   select json_group_object(each.key, iif(each.key = ${ALL_TABLES}, max(each.value, given.least), each.value))
   from (
     select list, coalesce((select value from json_each(list) where key <> ${ALL_TABLES}
@@ -175,11 +184,11 @@ export async function endDataChange(db: ControlDb, companyId: string, id: string
 }
 
 /** Claims due databases, the longest waiting first, and postpones their next sweep to `next` meanwhile. */
-export async function claimDue(
+export async function claimDueRows(
   db: ControlDb,
   { now, next, limit }: { now: number; next: number; limit: number },
 ): Promise<{ companyId: string; marks: number }[]> {
-  const due = db
+  const dueRows = db
     .select({ id: managedDatabases.id })
     .from(managedDatabases)
     .where(and(lte(managedDatabases.sweepAt, now), isCompanyActive(managedDatabases.companyId)))
@@ -188,12 +197,12 @@ export async function claimDue(
   return db
     .update(managedDatabases)
     .set({ sweepAt: next })
-    .where(sql`${managedDatabases.id} in ${due}`)
+    .where(sql`${managedDatabases.id} in ${dueRows}`)
     .returning({ companyId: managedDatabases.companyId, marks: managedDatabases.sweepMarks });
 }
 
 /** The sizes of a company's Postgres, and of its files in R2. */
-export type Sizes = Pick<DatabaseRow, 'tables' | 'rows' | 'tableBytes' | 'fileBytes'>;
+export type DatabaseSizes = Pick<DatabaseRow, 'tables' | 'rows' | 'tableBytes' | 'fileBytes'>;
 
 /** Sets the next sweep, unless one was scheduled since `marks` was read. @param sizes the sizes measured meanwhile */
 export async function finishSweep(
@@ -201,7 +210,7 @@ export async function finishSweep(
   companyId: string,
   marks: number,
   next: number | null,
-  sizes?: Sizes,
+  sizes?: DatabaseSizes,
 ): Promise<void> {
   await db
     .update(managedDatabases)
@@ -213,13 +222,20 @@ export async function finishSweep(
 }
 
 /** Stores the measured sizes of a company. */
-export const recordSizes = (db: ControlDb, companyId: string, sizes: Sizes) =>
+export const recordSizes = (db: ControlDb, companyId: string, sizes: DatabaseSizes) =>
   db.update(managedDatabases).set(sizes).where(isOfCompany(companyId));
 
-export type Encrypted = Pick<DatabaseRow, 'companyId' | 'ownerConnection' | 'readonlyConnection' | 'readerPassword'>;
+export type EncryptedConnections = Pick<
+  DatabaseRow,
+  'companyId' | 'ownerConnection' | 'readonlyConnection' | 'readerPassword'
+>;
 
-/** Selects rows with a value that does not begin with `prefix`, because it is encrypted under an older key. */
-export async function readNotEncryptedUnder(db: ControlDb, prefix: string, limit: number): Promise<Encrypted[]> {
+/** Reads rows with a value that does not begin with `prefix`, because it is encrypted under an older key. */
+export async function readRowsUnderOlderKey(
+  db: ControlDb,
+  prefix: string,
+  limit: number,
+): Promise<EncryptedConnections[]> {
   const { companyId, ownerConnection, readonlyConnection, readerPassword } = managedDatabases;
   return db
     .select({ companyId, ownerConnection, readonlyConnection, readerPassword })
@@ -229,17 +245,21 @@ export async function readNotEncryptedUnder(db: ControlDb, prefix: string, limit
 }
 
 /** Replaces encrypted values, unless any of them has changed. */
-export async function replaceEncrypted(db: ControlDb, old: Encrypted, renewed: Encrypted): Promise<void> {
+export async function replaceEncryptedConnections(
+  db: ControlDb,
+  oldValues: EncryptedConnections,
+  newValues: EncryptedConnections,
+): Promise<void> {
   const { ownerConnection, readonlyConnection, readerPassword } = managedDatabases;
   await db
     .update(managedDatabases)
-    .set(renewed)
+    .set(newValues)
     .where(
       and(
-        isOfCompany(old.companyId),
-        sql`${ownerConnection} is ${old.ownerConnection}`,
-        sql`${readonlyConnection} is ${old.readonlyConnection}`,
-        sql`${readerPassword} is ${old.readerPassword}`,
+        isOfCompany(oldValues.companyId),
+        sql`${ownerConnection} is ${oldValues.ownerConnection}`,
+        sql`${readonlyConnection} is ${oldValues.readonlyConnection}`,
+        sql`${readerPassword} is ${oldValues.readerPassword}`,
       ),
     );
 }

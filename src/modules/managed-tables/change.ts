@@ -1,70 +1,79 @@
 import { z } from 'zod';
 import type { PrincipalContext } from '../../context.ts';
 import type { Failure, FieldProblem } from '../../kernel/failure.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
-import type { Column } from '../../tenant-sql/columns.ts';
-import { addColumns, alterColumns, lockAgainstWrites, renameColumns, renameTable } from '../../tenant-sql/ddl.ts';
-import { quoted } from '../../tenant-sql/identifiers.ts';
+import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
+import {
+  buildAddColumns,
+  buildAlterColumns,
+  buildLockAgainstWrites,
+  buildRenameColumns,
+  buildRenameTable,
+} from '../../tenant-sql/ddl.ts';
+import { quoteIdentifier } from '../../tenant-sql/identifiers.ts';
 import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { changeInTime, runShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
-import { buildMisfitObstacle, buildNullObstacle, convertColumn, selectObstacles } from './conversions.ts';
-import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
+import { buildMisfitObstacle, buildNullObstacle, makeConvertColumnSql, makeObstacleQuery } from './conversions.ts';
+import { makeColumnsRefusedFailure, tableLocked, tableNameTaken } from './failures.ts';
 import { mayReadRows } from './rows.ts';
 import { type AnnounceTables, lockTable, requireTablesDatabase, toTableKey } from './service.ts';
 import * as store from './store.ts';
-import { column, columnList, type ManagedTable, tableName } from './table.ts';
+import { column, type ManagedTable, makeColumnListSchema, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
 import { requireTableVersion } from './views.ts';
 
-const wantedColumn = column
+const requestedColumn = column
   .extend({
     previous_name: z.string().max(63).optional().meta({ description: 'The current name of a column that is renamed.' }),
   })
   .meta({ id: 'ManagedTableColumnChange' });
 
-/** The body of a change of a table. Absent fields stay as they are. */
+/** The request body that changes a table. Absent fields stay as they are. */
 export const tableChanges = z.object({
   display_name: tableName.optional(),
-  columns: columnList(wantedColumn).optional(),
+  columns: makeColumnListSchema(requestedColumn).optional(),
   status: z.literal('active').optional(),
 });
 
 export type TableChanges = z.output<typeof tableChanges>;
 
 /**
- * Renames a table and changes its columns to the wanted list, all or nothing. A change that would lose values is
- * refused; the failure names the columns.
+ * Renames a table and changes its columns to the requested list, all or nothing. A change that would lose values is refused; the
+ * failure names the columns.
  */
 export async function changeTable(ctx: PrincipalContext, id: string, changes: TableChanges): Promise<ManagedTable> {
   let oldName: string | undefined;
-  const work = async (tx: TenantTx, changing: AnnounceTables): Promise<ManagedTable> => {
+  const changeInTransaction = async (tx: TenantTx, announceTables: AnnounceTables): Promise<ManagedTable> => {
     const table = await lockTable(tx, ctx, id, 'shape');
     await requireTableVersion(ctx, table);
     const plan = planColumns(table.columns, changes.columns ?? table.columns);
     const displayName = changes.display_name ?? table.displayName;
-    changing(table.displayName, displayName);
-    if (!plan.changes && displayName === table.displayName) return table;
+    announceTables(table.displayName, displayName);
+    if (!plan.hasChanges && displayName === table.displayName) return table;
     if (await store.hasActiveUpload(tx, id)) throw tableLocked();
 
     oldName = table.displayName;
     try {
-      const change = { displayName, columns: plan.columns, at: isoTimestamp(ctx.now()) };
-      const changed = await store.changeTable(tx, toTableKey(ctx, id), change);
-      if (plan.changes) {
+      const change = { displayName, columns: plan.columns, at: formatIsoTimestamp(ctx.now()) };
+      const changedTable = await store.changeTable(tx, toTableKey(ctx, id), change);
+      if (plan.hasChanges) {
         await applyColumnPlan(tx, table, plan, mayReadRows(ctx, id));
         await endUndo(tx, toTableKey(ctx, id), 'columns_changed');
       }
-      if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
-      return changed;
+      if (displayName !== table.displayName) await tx.execute(buildRenameTable(table.displayName, displayName));
+      return changedTable;
     } catch (error) {
       throw store.isNameTaken(error) ? tableNameTaken(displayName) : error;
     }
   };
-  const named = ({ displayName }: ManagedTable) => (oldName === undefined ? [] : [id, oldName, displayName]);
+  const listChangedTables = ({ displayName }: ManagedTable) =>
+    oldName === undefined ? [] : [id, oldName, displayName];
   const database = await requireTablesDatabase(ctx);
-  return changeInTime(database, (options) => runShapeChange(ctx, database, work, named, options));
+  return changeInTime(database, (options) =>
+    runShapeChange(ctx, database, changeInTransaction, listChangedTables, options),
+  );
 }
 
 /** Applies a plan to a table's columns. @param showsValues whether a refusal may show the value that causes it */
@@ -75,49 +84,54 @@ async function applyColumnPlan(
   showsValues: boolean,
 ): Promise<void> {
   const name = table.displayName;
-  const problems = await findLosses(tx, table, plan, showsValues);
-  if (problems.length > 0) throw columnsRefused(problems);
+  const problems = await findLossProblems(tx, table, plan, showsValues);
+  if (problems.length > 0) throw makeColumnsRefusedFailure(problems);
 
   const actions = [
-    ...plan.dropped.map((dropped) => `DROP COLUMN ${quoted(dropped.name)}`),
-    ...plan.kept.filter(({ from, to }) => from.type !== to.type).map(({ from, to }) => convertColumn(from, to.type)),
+    ...plan.dropped.map((droppedColumn) => `DROP COLUMN ${quoteIdentifier(droppedColumn.name)}`),
+    ...plan.kept
+      .filter(({ from, to }) => from.type !== to.type)
+      .map(({ from, to }) => makeConvertColumnSql(from, to.type)),
     ...plan.kept
       .filter(({ from, to }) => from.nullable !== to.nullable)
-      .map(({ from, to }) => `ALTER COLUMN ${quoted(from.name)} ${to.nullable ? 'DROP' : 'SET'} NOT NULL`),
+      .map(({ from, to }) => `ALTER COLUMN ${quoteIdentifier(from.name)} ${to.nullable ? 'DROP' : 'SET'} NOT NULL`),
   ];
   if (actions.length > 0) {
-    await tx.execute(alterColumns(name, actions)).catch((error: unknown) => {
+    await tx.execute(buildAlterColumns(name, actions)).catch((error: unknown) => {
       throw toIndexFailure(plan, error, showsValues) ?? error;
     });
   }
 
-  const renamed = plan.kept
+  const renamedColumns = plan.kept
     .map(({ from, to }) => ({ from: from.name, to: to.name }))
     .filter(({ from, to }) => from !== to);
-  if (renamed.length > 0) await tx.execute(renameColumns(name, renamed));
+  if (renamedColumns.length > 0) await tx.execute(buildRenameColumns(name, renamedColumns));
 
   if (plan.added.length === 0) return;
   try {
     await tx.execute(
-      addColumns(
+      buildAddColumns(
         name,
-        plan.added.map(({ column: added }) => added),
+        plan.added.map(({ column: addedColumn }) => addedColumn),
       ),
     );
   } catch (error) {
     if (!isPostgresError(error) || error.code !== '54011') throw error;
-    throw columnsRefused([{ field: 'columns', message: 'are too many for this table: dropped columns count too' }]);
+    throw makeColumnsRefusedFailure([
+      { field: 'columns', message: 'are too many for this table: dropped columns count too' },
+    ]);
   }
 }
 
-/** The failure for converted values that violate an index; undefined for other errors. */
+/** Returns the failure for converted values that violate an index; undefined for other errors. */
 function toIndexFailure(plan: ColumnPlan, error: unknown, showsValues: boolean): Failure | undefined {
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
-  const converted = plan.kept.filter(({ from, to }) => from.type !== to.type);
-  const isMeant = ({ from }: { from: Column }) => refusal.why !== 'duplicate' || refusal.columns.includes(from.name);
-  return columnsRefused(
-    converted.filter(isMeant).map(({ index, from, to }) => ({
+  const convertedColumns = plan.kept.filter(({ from, to }) => from.type !== to.type);
+  const isRefusedColumn = ({ from }: { from: TableColumnDefinition }) =>
+    refusal.why !== 'duplicate' || refusal.columns.includes(from.name);
+  return makeColumnsRefusedFailure(
+    convertedColumns.filter(isRefusedColumn).map(({ index, from, to }) => ({
       field: `columns.${index}.type`,
       message:
         refusal.why === 'duplicate'
@@ -131,54 +145,54 @@ function toIndexFailure(plan: ColumnPlan, error: unknown, showsValues: boolean):
  * Locks the table, and finds the columns whose values the change would lose or leave null; one problem for each. It takes one
  * round trip, however many columns change.
  */
-async function findLosses(
+async function findLossProblems(
   tx: TenantTx,
   table: ManagedTable,
   plan: ColumnPlan,
   showsValues: boolean,
 ): Promise<FieldProblem[]> {
-  const converted = plan.kept.filter(({ from, to }) => from.type !== to.type);
-  const required = plan.kept.filter(({ from, to }) => from.nullable && !to.nullable);
+  const convertedColumns = plan.kept.filter(({ from, to }) => from.type !== to.type);
+  const newlyRequiredColumns = plan.kept.filter(({ from, to }) => from.nullable && !to.nullable);
   const name = table.displayName;
   const [, , [misfits], [nulls]] = await tx.queryAll<[unknown, unknown, ObstacleRow, ObstacleRow]>([
     // Guards against an operator who writes to the table by hand.
-    { text: lockAgainstWrites(name), values: [] },
+    { text: buildLockAgainstWrites(name), values: [] },
     // Datetimes in texts without an offset are in UTC.
     { text: "SET LOCAL TIME ZONE 'UTC'", values: [] },
-    selectObstacles(
+    makeObstacleQuery(
       name,
-      converted.map(({ from, to }) => buildMisfitObstacle(from, to.type)),
+      convertedColumns.map(({ from, to }) => buildMisfitObstacle(from, to.type)),
     ),
-    selectObstacles(
+    makeObstacleQuery(
       name,
-      required.map(({ from }) => buildNullObstacle(from.name)),
+      newlyRequiredColumns.map(({ from }) => buildNullObstacle(from.name)),
     ),
   ]);
-  const misfitIn = new Map(converted.map((each, at) => [each, misfits?.found[at]]));
-  const nullIn = new Map(required.map((each, at) => [each, nulls?.found[at]]));
-  const kept = plan.kept.flatMap((each): FieldProblem[] => {
+  const misfitByColumn = new Map(convertedColumns.map((each, at) => [each, misfits?.found[at]]));
+  const nullByColumn = new Map(newlyRequiredColumns.map((each, at) => [each, nulls?.found[at]]));
+  const keptProblems = plan.kept.flatMap((each): FieldProblem[] => {
     const { index, from, to } = each;
-    const value = misfitIn.get(each) ?? null;
-    const lost = showsValues
+    const value = misfitByColumn.get(each) ?? null;
+    const lossMessage = showsValues
       ? `"${from.name}" holds ${JSON.stringify(value)}, which cannot become ${to.type} without loss`
       : `"${from.name}" holds a value that cannot become ${to.type} without loss`;
     return [
-      ...(value === null ? [] : [{ field: `columns.${index}.type`, message: lost }]),
-      ...((nullIn.get(each) ?? null) === null
+      ...(value === null ? [] : [{ field: `columns.${index}.type`, message: lossMessage }]),
+      ...((nullByColumn.get(each) ?? null) === null
         ? []
         : [{ field: `columns.${index}.nullable`, message: `"${from.name}" is null in some rows` }]),
     ];
   });
-  const added = plan.added
+  const addedProblems = plan.added
     .filter(({ column: { nullable } }) => !nullable && table.rowCount > 0)
     .map(({ index, column: { name: field } }) => ({
       field: `columns.${index}.nullable`,
       message: `"${field}" would be null in the existing rows`,
     }));
-  return [...kept, ...added];
+  return [...keptProblems, ...addedProblems];
 }
 
-/** The row that `selectObstacles` selects. */
+/** The row that `makeObstacleQuery` selects. */
 interface ObstacleRow {
   found: (string | null)[];
 }

@@ -1,60 +1,66 @@
 import type { FieldProblem } from '../../kernel/failure.ts';
-import type { Column } from '../../tenant-sql/columns.ts';
-import { columnsRefused } from './failures.ts';
+import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
+import { makeColumnsRefusedFailure } from './failures.ts';
 
-/** A column of the wanted list; `previous_name` if it is renamed. */
-export type WantedColumn = Column & { previous_name?: string | undefined };
+/** A requested column; `previous_name` if it is renamed. */
+export type RequestedColumn = TableColumnDefinition & { previous_name?: string | undefined };
 
-/** The changes from the current columns to the wanted ones. `index` is the position in the wanted list. */
+/** The changes from the current columns to the requested ones. `index` is the position in the requested list. */
 export interface ColumnPlan {
-  dropped: Column[];
-  kept: { index: number; from: Column; to: Column }[];
-  added: { index: number; column: Column }[];
+  dropped: TableColumnDefinition[];
+  kept: { index: number; from: TableColumnDefinition; to: TableColumnDefinition }[];
+  added: { index: number; column: TableColumnDefinition }[];
   /** The columns after the change. */
-  columns: Column[];
+  columns: TableColumnDefinition[];
   /** Whether the plan changes anything. */
-  changes: boolean;
+  hasChanges: boolean;
 }
 
 /**
- * Matches the wanted columns with the current ones: by `previous_name` if given, else by name among the columns that no
+ * Matches the requested columns with the current ones: by `previous_name` if given, else by name among the columns that no
  * `previous_name` refers to.
  */
-export function planColumns(present: Column[], wanted: WantedColumn[]): ColumnPlan {
-  const unclaimed = new Map(present.map((column) => [column.name, column]));
-  const sources = new Map<number, Column>();
+export function planColumns(currentColumns: TableColumnDefinition[], requestedColumns: RequestedColumn[]): ColumnPlan {
+  const unmatchedColumns = new Map(currentColumns.map((column) => [column.name, column]));
+  const sources = new Map<number, TableColumnDefinition>();
   const problems: FieldProblem[] = [];
 
-  for (const [index, { previous_name: previous }] of wanted.entries()) {
+  for (const [index, { previous_name: previous }] of requestedColumns.entries()) {
     if (previous === undefined) continue;
-    const source = unclaimed.get(previous);
+    const source = unmatchedColumns.get(previous);
     if (source) sources.set(index, source);
     else
       problems.push({
         field: `columns.${index}.previous_name`,
         message: `must be a column of the table that no other entry names: "${previous}"`,
       });
-    unclaimed.delete(previous);
+    unmatchedColumns.delete(previous);
   }
-  if (problems.length > 0) throw columnsRefused(problems);
-  for (const [index, { name, previous_name: previous }] of wanted.entries()) {
-    const source = previous === undefined ? unclaimed.get(name) : undefined;
+  if (problems.length > 0) throw makeColumnsRefusedFailure(problems);
+  for (const [index, { name, previous_name: previous }] of requestedColumns.entries()) {
+    const source = previous === undefined ? unmatchedColumns.get(name) : undefined;
     if (!source) continue;
     sources.set(index, source);
-    unclaimed.delete(name);
+    unmatchedColumns.delete(name);
   }
 
-  const columns = wanted.map(({ name, display_name, type, nullable }) => ({ name, display_name, type, nullable }));
-  const kept = columns.flatMap((to, index) => {
+  const columns = requestedColumns.map(({ name, display_name, type, nullable }) => ({
+    name,
+    display_name,
+    type,
+    nullable,
+  }));
+  const keptColumns = columns.flatMap((to, index) => {
     const from = sources.get(index);
     return from ? [{ index, from, to }] : [];
   });
-  const added = columns.flatMap((column, index) => (sources.has(index) ? [] : [{ index, column }]));
-  const changes =
-    present.length !== columns.length || present.some((column, index) => !isSameColumn(column, columns[index]));
-  return { dropped: [...unclaimed.values()], kept, added, columns, changes };
+  const addedColumns = columns.flatMap((column, index) => (sources.has(index) ? [] : [{ index, column }]));
+  const hasChanges =
+    currentColumns.length !== columns.length ||
+    currentColumns.some((column, index) => !isSameColumn(column, columns[index]));
+  return { dropped: [...unmatchedColumns.values()], kept: keptColumns, added: addedColumns, columns, hasChanges };
 }
 
-function isSameColumn(a: Column, b: Column | undefined): boolean {
+function isSameColumn(a: TableColumnDefinition, b: TableColumnDefinition | undefined): boolean {
   return a.name === b?.name && a.display_name === b.display_name && a.type === b.type && a.nullable === b.nullable;
 }

@@ -4,38 +4,38 @@ import { tableNotFound } from './failures.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** Thrown by work of `withCurrentTable` where the table is not as it was read. */
-export class StaleTable extends Error {}
+/** The error thrown in `runWithCurrentTable` where the table differs from the version that was read. */
+export class StaleTableError extends Error {}
 
-/** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
-const SCHEMA_ERROR_STATE = /^42/;
+/** The pattern of SQLSTATE class 42: no such table, column, or operation on a column of its type. */
+const SCHEMA_ERROR_PATTERN = /^42/;
 
 /**
- * Repeats `work` if the table was changed after `work` read it. If Postgres reports a missing or changed name or type, the
- * table is compared; the error is rethrown if it has not changed.
- * @param work reads the table by the function passed to it, or reports by the other the table that it relies on
+ * Repeats `work` if the table was changed after `work` read it. If Postgres reports a missing or changed name or type, the table
+ * is compared; the error is rethrown if the table has not changed. @param work reads the table by the first function passed to
+ * it, or reports the table that it relies on by the second
  */
-export function withCurrentTable<T>(
+export function runWithCurrentTable<T>(
   database: TenantSql,
   key: store.TableKey,
-  work: (readTable: (tx: TenantTx) => Promise<ManagedTable>, saw: (table: ManagedTable) => void) => Promise<T>,
+  work: (readTable: (tx: TenantTx) => Promise<ManagedTable>, reportTable: (table: ManagedTable) => void) => Promise<T>,
 ): Promise<T> {
   return retryOnConcurrentChange(async () => {
     let version: number | undefined;
     try {
-      const saw = (table: ManagedTable) => {
+      const reportTable = (table: ManagedTable) => {
         version = table.schemaVersion;
       };
       const readTable = async (tx: TenantTx) => {
         const table = await store.readTable(tx, key);
         if (!table) throw tableNotFound();
-        saw(table);
+        reportTable(table);
         return table;
       };
-      return await work(readTable, saw);
+      return await work(readTable, reportTable);
     } catch (error) {
-      if (error instanceof StaleTable) return undefined;
-      if (!isPostgresError(error) || !SCHEMA_ERROR_STATE.test(error.code)) throw error;
+      if (error instanceof StaleTableError) return undefined;
+      if (!isPostgresError(error) || !SCHEMA_ERROR_PATTERN.test(error.code)) throw error;
       if ((await store.readTable(database, key))?.schemaVersion === version) throw error;
       return undefined;
     }

@@ -6,20 +6,23 @@ import {
   type ParquetType,
 } from '../../formats/parquet/write.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
-import type { Column } from '../../tenant-sql/columns.ts';
-import type { ExportSelection, Writer } from './export-formats.ts';
+import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
+import type { ExportSelection, ExportWriter } from './export-formats.ts';
 import type { RawRow } from './page.ts';
 import { toParquetValue } from './parquet-values.ts';
-import { computeUsualBatchRows, type RowWalk } from './row-batches.ts';
+import { computeUsualBatchRows, type RowScan } from './row-batches.ts';
 import { measureScales } from './surveys.ts';
 
 /** Writes Parquet: each batch of rows is a row group. */
-export function writeParquet(selected: ExportSelection, nextRows: (tx: TenantTx) => Promise<RawRow[]>): Writer {
+export function writeParquet(
+  selected: ExportSelection,
+  readNextRows: (tx: TenantTx) => Promise<RawRow[]>,
+): ExportWriter {
   const { shown } = selected;
   let file: ParquetFile | undefined;
   let columns: ParquetColumn[] = [];
   let isEnded = false;
-  const writer: Writer = {
+  const writer: ExportWriter = {
     header: new Uint8Array(),
     maxRows: Math.floor(MAX_PARTS / (shown.length + 1)) * computeUsualBatchRows(shown),
     async next(tx) {
@@ -29,28 +32,28 @@ export function writeParquet(selected: ExportSelection, nextRows: (tx: TenantTx)
         file = new ParquetFile(columns);
         writer.header = file.write();
       }
-      const rows = await nextRows(tx);
+      const rows = await readNextRows(tx);
       isEnded = rows.length === 0;
-      return isEnded ? file.end() : file.write(columns.map(({ type }, at) => readValues(rows, type, at)));
+      return isEnded ? file.end() : file.write(columns.map(({ type }, at) => getColumnValues(rows, type, at)));
     },
   };
   return writer;
 }
 
-/** The values of a column of the file, by its place: the id stands at 0, the columns of the table follow. */
-export function readValues(rows: RawRow[], type: ParquetType, at: number) {
+/** Returns the values of a column of the file, by its index: the id is at 0, the columns of the table follow. */
+export function getColumnValues(rows: RawRow[], type: ParquetType, at: number) {
   const name = at === 0 ? 'id' : `c${at - 1}`;
   return rows.map((row) => toParquetValue(type, row[name] ?? null));
 }
 
 /**
- * The columns of the file. A decimal column is a Parquet decimal, with as many digits after the point as the rows need, if
- * all of them fit; else it is text. No digit is lost.
+ * Reads the columns of the file. A decimal column is a Parquet decimal, with as many digits after the point as the rows need, if
+ * all of them fit; otherwise it is text. No digit is lost.
  */
-export async function readColumns(tx: TenantTx, { table, shown, rows }: RowWalk): Promise<ParquetColumn[]> {
-  const decimals = shown.filter(({ type }) => type === 'decimal');
-  const scales = await measureScales(tx, table, decimals, rows, DECIMAL_DIGITS);
-  const chooseType = ({ name, type }: Column): ParquetType => {
+export async function readColumns(tx: TenantTx, { table, shown, rows }: RowScan): Promise<ParquetColumn[]> {
+  const decimalColumns = shown.filter(({ type }) => type === 'decimal');
+  const scales = await measureScales(tx, table, decimalColumns, rows, DECIMAL_DIGITS);
+  const chooseType = ({ name, type }: TableColumnDefinition): ParquetType => {
     if (type !== 'decimal') return type;
     const scale = scales.get(name);
     return scale === undefined ? 'text' : { scale };

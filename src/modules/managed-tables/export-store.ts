@@ -1,53 +1,53 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
-import { qualified } from '../../tenant-sql/identifiers.ts';
+import { quoteQualified } from '../../tenant-sql/identifiers.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
 import { lockShape } from './row-batches.ts';
-import { type CatalogueRow, selectTable, type TableKey } from './store.ts';
+import { type CatalogueRow, makeTableQuery, type TableKey } from './store.ts';
 
-/** The maximum number of exports of a company at once: each takes a connection, and keeps its table as it is. */
-export const MAX_EXPORTS = 4;
-/** The first key of the advisory locks of exports, an arbitrary number; the second is the place. */
+/** The maximum number of concurrent exports of a company: each takes a connection, and prevents changes of its table. */
+export const MAX_CONCURRENT_EXPORTS = 4;
+/** The first key of the advisory locks of exports, an arbitrary number; the second key is the slot. */
 const EXPORT_LOCK_KEY = 728_346_192;
 
-/** Locks one of the company's `MAX_EXPORTS` slots for exports until the transaction ends; no row if none is free. */
-const TAKE_EXPORT_SLOT = `
-  SELECT place FROM generate_series(1, ${MAX_EXPORTS}) AS place WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place) LIMIT 1`;
+/** SQL that locks one of the company's `MAX_CONCURRENT_EXPORTS` slots until the transaction ends; no row if none is free. */
+const LOCK_EXPORT_SLOT_SQL = `
+  SELECT place FROM generate_series(1, ${MAX_CONCURRENT_EXPORTS}) AS place WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place) LIMIT 1`;
 
-/** Settings for the text of values, and for a cursor that is read to its end. */
-const EXPORT_SETTINGS = `
+/** SQL that sets how values are written as text, and that a cursor is read to its end. */
+const EXPORT_SETTINGS_SQL = `
   SELECT set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true),
     set_config('cursor_tuple_fraction', '1', true)`;
 
 /** The state in which an export begins. */
 export interface ExportStart {
-  hasPlace: boolean;
-  /** The present version of the table's schema; undefined where the table is gone. */
+  hasSlot: boolean;
+  /** The current version of the table's schema; undefined where the table was deleted. */
   schemaVersion: number | undefined;
   rowCount: number;
-  /** Whether values of the table are stored apart from its rows. */
+  /** Whether long values of the table are stored apart from its rows. */
   hasLongValues: boolean;
 }
 
 /** Selects whether the table has long values: Postgres stores values that are long after compression in another table. */
 const selectHasLongValues = (table: string): Statement => ({
   text: `SELECT coalesce(pg_relation_size(reltoastrelid), 0) > 0 AS found FROM pg_class WHERE oid = $1::regclass`,
-  values: [qualified('public', table)],
+  values: [quoteQualified('public', table)],
 });
 
 /**
- * Begins a transaction that exports a table. The lock comes before the snapshot, which the first SELECT takes: a
- * transaction that saw a table before it was emptied or rewritten would see no rows in it.
+ * Begins a transaction that exports a table. The lock comes before the snapshot, which the first SELECT takes: a transaction that
+ * saw a table before it was emptied or rewritten would see no rows in it.
  */
-export async function enterExport(tx: TenantTx, key: TableKey, table: string): Promise<ExportStart> {
+export async function beginExport(tx: TenantTx, key: TableKey, table: string): Promise<ExportStart> {
   const [, , [row], places, [long]] = await tx.queryAll<[unknown, unknown, CatalogueRow, unknown, { found: boolean }]>([
     lockShape(table),
-    { text: EXPORT_SETTINGS, values: [] },
-    selectTable(key),
-    { text: TAKE_EXPORT_SLOT, values: [] },
+    { text: EXPORT_SETTINGS_SQL, values: [] },
+    makeTableQuery(key),
+    { text: LOCK_EXPORT_SLOT_SQL, values: [] },
     selectHasLongValues(table),
   ]);
   return {
-    hasPlace: places.length > 0,
+    hasSlot: places.length > 0,
     schemaVersion: row?.schema_version,
     rowCount: Number(row?.row_count),
     hasLongValues: long?.found ?? true,

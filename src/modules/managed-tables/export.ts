@@ -1,16 +1,16 @@
 import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
-import { isTimeout, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
+import { isStatementTimeout, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import { isSelective } from '../../tenant-sql/row-filters.ts';
 import { openLastingDatabase } from '../managed-database/service.ts';
-import { StaleTable, withCurrentTable } from './current-table.ts';
-import { type ExportFormat, SURVEYED_FORMATS, WRITERS } from './export-formats.ts';
-import { ExportOutput, ReaderGone } from './export-output.ts';
-import { enterExport } from './export-store.ts';
+import { runWithCurrentTable, StaleTableError } from './current-table.ts';
+import { EXPORT_WRITERS, type ExportFormat, SURVEYED_FORMATS } from './export-formats.ts';
+import { ExportOutput, ReaderGoneError } from './export-output.ts';
+import { beginExport } from './export-store.ts';
 import { selectionTooSlow, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
 import { countRows } from './row-pages.ts';
-import { readSelection, type SentSelection } from './selection.ts';
-import { inTransaction, toTableKey } from './service.ts';
+import { checkSelection, type SentSelection } from './selection.ts';
+import { runTableTransaction, toTableKey } from './service.ts';
 import { parseSort } from './sort.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
@@ -20,12 +20,12 @@ export interface ExportRequest {
   rows: SentSelection;
   sortBy?: string | undefined;
   format: ExportFormat;
-  /** Whether texts must be written so that a spreadsheet takes none for a formula. */
+  /** Whether texts must be written so that a spreadsheet does not treat them as formulas. */
   safe: boolean;
 }
 
 /** An export that has begun. */
-export interface Export {
+export interface RowExport {
   /** The name of the table. */
   name: string;
   /** The stream: it ends only if everything was exported; otherwise it fails. */
@@ -35,53 +35,53 @@ export interface Export {
 /** The longest time for reading the rows of an export, during which the table cannot be changed. Milliseconds. */
 export const MAX_EXPORT_MS = 15 * 60_000;
 /** The longest time for a query of the next rows. Milliseconds. */
-const STATEMENT_MS = 30_000;
+const MAX_STATEMENT_MS = 30_000;
 /** A time that no pause between two reads exceeds. Milliseconds. */
 const MAX_PAUSE_MS = 120_000;
 
 /**
- * Exports the selected rows as they are at one moment. Only a few megabytes are read ahead of the caller; where the caller is
- * slow, the rest waits in R2. Until all are read nobody can change, empty or delete the table, while rows come and go.
+ * Exports the selected rows from one snapshot. Only a few megabytes are read ahead of the caller; where the caller is slow, the
+ * rest waits in R2. Until all rows are read nobody can change, empty or delete the table, while rows may be added and deleted.
  */
-export async function exportRows(ctx: CompanyContext, tableId: string, request: ExportRequest): Promise<Export> {
+export async function exportRows(ctx: CompanyContext, tableId: string, request: ExportRequest): Promise<RowExport> {
   const key = toTableKey(ctx, tableId);
   const database = await openLastingDatabase(ctx);
   if (!database) throw tableNotFound();
   const { readable: body, writable } = new IdentityTransformStream();
   const output = new ExportOutput(ctx, writable);
-  const begun = Promise.withResolvers<ManagedTable>();
+  const firstTable = Promise.withResolvers<ManagedTable>();
   let hasBegun = false;
-  ctx.defer(write());
-  const { displayName: name } = await begun.promise;
+  ctx.defer(writeExport());
+  const { displayName: name } = await firstTable.promise;
   return { name, body };
 
-  async function write(): Promise<void> {
+  async function writeExport(): Promise<void> {
     try {
-      await read();
+      await readRows();
       await output.end();
     } catch (error) {
-      begun.reject(error);
-      const cause = error instanceof ExportInterrupted ? error.cause : error;
-      if (hasBegun && !(cause instanceof ReaderGone)) logError('export_broke_off', error);
-      await abort(error);
+      firstTable.reject(error);
+      const cause = error instanceof ExportInterruptedError ? error.cause : error;
+      if (hasBegun && !(cause instanceof ReaderGoneError)) logError('export_broke_off', error);
+      await abortExport(error);
     }
   }
 
-  async function abort(error: unknown): Promise<void> {
+  async function abortExport(error: unknown): Promise<void> {
     await output.abort(error).catch((left: unknown) => logError('export_not_deleted', left));
   }
 
-  async function read(): Promise<void> {
+  async function readRows(): Promise<void> {
     const deadline = setTimeout(() => {
-      void abort(new Error('read for too long'));
+      void abortExport(new Error('read for too long'));
       database?.drop();
     }, MAX_EXPORT_MS);
-    const begin = (table: ManagedTable) => {
+    const onBegin = (table: ManagedTable) => {
       hasBegun = true;
-      begun.resolve(table);
+      firstTable.resolve(table);
     };
     try {
-      await readAll(database as TenantSql, key, request, output, begin);
+      await readAllRows(database as TenantSql, key, request, output, onBegin);
     } finally {
       clearTimeout(deadline);
       await database?.close();
@@ -89,24 +89,24 @@ export async function exportRows(ctx: CompanyContext, tableId: string, request: 
   }
 }
 
-/** Thrown for an export that fails after its first rows were written: it cannot be tried again. */
-class ExportInterrupted extends Error {}
+/** The error for an export that fails after its first rows were written: it cannot be retried. */
+class ExportInterruptedError extends Error {}
 
-/** Reads the rows into the output. @param begin called when the first rows were read */
-function readAll(
+/** Reads the rows into the output. @param onBegin called when the first rows were read */
+function readAllRows(
   database: TenantSql,
   key: TableKey,
   request: ExportRequest,
   output: ExportOutput,
-  begin: (table: ManagedTable) => void,
+  onBegin: (table: ManagedTable) => void,
 ): Promise<ManagedTable> {
-  return withCurrentTable(database, key, async (readTable) => {
+  return runWithCurrentTable(database, key, async (readTable) => {
     const table = await readTable(database);
-    const { rows, shown } = readSelection(request.rows, table.columns);
+    const { rows, shown } = checkSelection(request.rows, table.columns);
     const order = parseSort(request.sortBy, table.columns);
     const { format, safe } = request;
-    const countSelected = async (tx: TenantTx, all: number): Promise<number> => {
-      if (!isSelective(rows)) return all;
+    const countSelected = async (tx: TenantTx, tableRowCount: number): Promise<number> => {
+      if (!isSelective(rows)) return tableRowCount;
       const { text, values } = countRows(table.displayName, rows);
       const [counted] = await tx.query<{ total: string }>(text, values);
       return Number(counted?.total);
@@ -114,32 +114,34 @@ function readAll(
     const read = async (tx: TenantTx) => {
       let hasBegun = false;
       try {
-        const entered = await enterExport(tx, key, table.displayName);
-        if (entered.schemaVersion !== table.schemaVersion) throw new StaleTable();
-        if (!entered.hasPlace) throw tooManyExports();
-        const { hasLongValues } = entered;
-        const writer = WRITERS[format]({ table: table.displayName, rows, shown, order, safe, hasLongValues });
-        const count = writer.maxRows === undefined ? 0 : await countSelected(tx, entered.rowCount);
+        const exportStart = await beginExport(tx, key, table.displayName);
+        if (exportStart.schemaVersion !== table.schemaVersion) throw new StaleTableError();
+        if (!exportStart.hasSlot) throw tooManyExports();
+        const { hasLongValues } = exportStart;
+        const writer = EXPORT_WRITERS[format]({ table: table.displayName, rows, shown, order, safe, hasLongValues });
+        const count = writer.maxRows === undefined ? 0 : await countSelected(tx, exportStart.rowCount);
         if (count > (writer.maxRows ?? 0)) throw tooManyRows(count, writer.maxRows as number);
-        let next = await writer.next(tx, STATEMENT_MS);
+        let next = await writer.next(tx, MAX_STATEMENT_MS);
         hasBegun = true;
-        begin(table);
+        onBegin(table);
         output.write(writer.header);
         while (next !== null) {
-          await output.ready();
+          await output.awaitReady();
           output.write(next);
-          next = await writer.next(tx, STATEMENT_MS);
+          next = await writer.next(tx, MAX_STATEMENT_MS);
         }
       } catch (error) {
-        if (hasBegun) throw new ExportInterrupted('the export broke off', { cause: error });
-        throw (isSelective(rows) || SURVEYED_FORMATS.has(format)) && isTimeout(error) ? selectionTooSlow() : error;
+        if (hasBegun) throw new ExportInterruptedError('the export broke off', { cause: error });
+        throw (isSelective(rows) || SURVEYED_FORMATS.has(format)) && isStatementTimeout(error)
+          ? selectionTooSlow()
+          : error;
       }
     };
     // The pause between two statements is as long as somebody takes for what the first one read, and R2 for the rest.
-    await inTransaction(database, read, {
+    await runTableTransaction(database, read, {
       readOnly: true,
       isolation: 'repeatable read',
-      statementTimeoutMs: STATEMENT_MS,
+      statementTimeoutMs: MAX_STATEMENT_MS,
       idleTimeoutMs: MAX_PAUSE_MS,
     });
     return table;

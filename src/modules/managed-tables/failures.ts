@@ -17,7 +17,7 @@ export const tableNameTaken = defineFailure('managed_table.duplicate_name', 'inv
   'managed-tables': { status: 400, code: 'MANAGED_TABLE_DUPLICATE_NAME' },
 });
 
-/** A deleted table is to be restored, and another has its name. */
+/** A deleted table cannot be restored because another table has its name. */
 export const restoredNameTaken = defineFailure('managed_table.restored_name_taken', 'conflict', {
   message: 'Another table has the name of the deleted one. Rename that, then restore this one.',
   portuguese: 'Outra tabela ativa já tem o nome da tabela excluída.',
@@ -44,7 +44,7 @@ export const rowNotStorable = defineFailure('managed_table.row_too_big', 'invali
   portuguese: 'A linha é grande demais para ser armazenada.',
 });
 
-/** The values of a row are larger than an answer may be. */
+/** The values of a row are larger than a response may be. */
 export const rowTooLargeToReturn = defineFailure('managed_table.row_too_large', 'too_large', {
   message: 'The values of this row are too large for one answer. List it by its `id`, with some of its `fields`.',
   portuguese:
@@ -52,28 +52,28 @@ export const rowTooLargeToReturn = defineFailure('managed_table.row_too_large', 
   detail: (bytes: number, limit: number) => ({ bytes, limit_bytes: limit }),
 });
 
-/** Too many inserts of rows with large values wait: they are written one at a time. */
+/** Too many inserts of rows with large values are waiting: they are written one at a time. */
 export const tooManyLargeRows = defineFailure('managed_table.too_many_large_rows', 'unavailable', {
   message: 'Too many large rows are being written at the moment.',
   portuguese: 'Há muitas linhas grandes sendo gravadas no momento. Tente novamente em instantes.',
   detail: { retryAfter: 5 },
 });
 
-/** The values of the page are larger than an answer may be. */
+/** The values of the page are larger than a response may be. */
 export const pageTooLarge = defineFailure('managed_table.page_too_large', 'too_large', {
   message: 'The values of this page are too large for one answer. Ask for fewer rows.',
   portuguese: 'Os valores desta página são grandes demais para uma única resposta. Peça menos linhas por página.',
   detail: (bytes: number, limit: number) => ({ bytes, limit_bytes: limit }),
 });
 
-/** Finding the rows takes longer than people's own SQL may run. */
+/** Finding the rows takes longer than user SQL may run. */
 export const selectionTooSlow = defineFailure('managed_table.selection_too_slow', 'invalid', {
   message: 'Looking for these rows takes too long. Use filters that an index answers, or that leave fewer rows.',
   portuguese: 'A busca por estas linhas demora demais. Use filtros mais seletivos ou crie um índice.',
   'managed-tables': 'MANAGED_TABLE_QUERY_TIMEOUT',
 });
 
-/** The company has as many exports running as it may have at once. */
+/** The company has reached its maximum number of concurrent exports. */
 export const tooManyExports = defineFailure('managed_table.too_many_exports', 'too_many', {
   message: 'Other exports of your company are running.',
   portuguese: 'Outras exportações da sua empresa estão em andamento.',
@@ -87,14 +87,14 @@ export const tooManyRows = defineFailure('managed_table.too_many_rows', 'too_lar
   detail: (rows: number, limit: number) => ({ rows, limit }),
 });
 
-/** Other transactions lock the table for longer than a request for its rows waits, or the work takes too long. */
+/** Other transactions lock the table for longer than a request for its rows waits, or the operation takes too long. */
 export const tableBusy = defineFailure('managed_table.busy', 'unavailable', {
   message: 'Others are using the table. Try again in a moment.',
   portuguese: 'A tabela está em uso por outra operação. Tente novamente em instantes.',
   detail: { retryAfter: 5 },
 });
 
-/** As `tableBusy`, for a change of the table itself, which was not made. */
+/** The table is busy, as in `tableBusy`, for a change of the table itself, which was not made. */
 export const tableInUse = defineFailure('managed_table.in_use', 'conflict', {
   message: 'Others are using the table, or the change takes too long. Nothing was changed.',
   portuguese: 'A tabela está em uso por outra operação, ou a alteração demora demais. Nada foi alterado.',
@@ -105,14 +105,14 @@ export const tableInUse = defineFailure('managed_table.in_use', 'conflict', {
 /** The maximum number of wrong values in a list of rows that a failure names. */
 export const MAX_ROW_PROBLEMS = 100;
 
-/** Values that do not fit the table: at most `MAX_ROW_PROBLEMS` problems, each with its row, counted from 0. */
-export const valuesDoNotFit = (problems: FieldProblem[]) =>
+/** Returns the failure for values that do not fit the table: at most `MAX_ROW_PROBLEMS` problems, each with its 0-based row. */
+export const makeValuesFailure = (problems: FieldProblem[]) =>
   invalid(problems, 'Some values do not fit the columns of the table; nothing was written.');
 
-export const badSort = (message: string) => invalid([{ field: 'sort_by', message }]);
+export const makeSortFailure = (message: string) => invalid([{ field: 'sort_by', message }]);
 
-/** A cursor that was changed, or is of another table, company, selection or order. */
-export const badCursor = () =>
+/** Returns the failure for a cursor that was changed, or is of another table, company, selection or order. */
+export const makeCursorFailure = () =>
   invalid([
     {
       field: 'cursor',
@@ -120,8 +120,8 @@ export const badCursor = () =>
     },
   ]);
 
-/** A page ends at a value that is too long for a cursor. */
-export const keyTooLong = (column: string, bytes: number) =>
+/** Returns the failure for a page that ends at a value too long for a cursor. */
+export const makeKeyTooLongFailure = (column: string, bytes: number) =>
   invalid([
     {
       field: 'sort_by',
@@ -142,8 +142,8 @@ export const tooManyIndexes = defineFailure('managed_table.too_many_indexes', 'c
 });
 
 /**
- * A unique index of the table forbids a row. `value` is Postgres's text of the values, in the order of the columns; null for
- * a caller who may not read rows.
+ * A unique index of the table forbids a row. `value` is Postgres's text of the values, in the order of the columns; null for a
+ * caller who may not read rows.
  */
 export const duplicateValue = defineFailure('managed_table.duplicate_value', 'conflict', {
   message: 'Another row has this value, and an index of the table says that it is unique.',
@@ -152,11 +152,13 @@ export const duplicateValue = defineFailure('managed_table.duplicate_value', 'co
   'managed-tables': 'MANAGED_TABLE_DUPLICATE_VALUE',
 });
 
-export const unknownColumns = (names: string[]) =>
+export const makeUnknownColumnsFailure = (names: string[]) =>
   invalid(names.map((name) => ({ field: 'columns', message: `"${name}" is not a column of the table` })));
 
-/** A unique index cannot be built: several rows have one value, which is null for a caller who may not read rows. */
-export const duplicatesForIndex = (columns: string[], value: string | null) =>
+/**
+ * Returns the failure when a unique index cannot be built as several rows share a value; null if the caller may not read rows.
+ */
+export const makeDuplicatesForIndexFailure = (columns: string[], value: string | null) =>
   invalid([
     {
       field: 'columns',
@@ -164,8 +166,10 @@ export const duplicatesForIndex = (columns: string[], value: string | null) =>
     },
   ]);
 
-/** A value that is too long for an index: of a row to write, counted from 0, or of an existing one, with its id. */
-export const tooLongForIndex = ({
+/**
+ * Returns the failure for a value too long for an index: of a row to write, counted from 0, or of an existing row, with its id.
+ */
+export const makeTooLongForIndexFailure = ({
   field,
   column,
   row,
@@ -187,6 +191,6 @@ export const tooLongForIndex = ({
     },
   ]);
 
-/** The wanted columns cannot be applied; the table is unchanged. */
-export const columnsRefused = (problems: FieldProblem[]) =>
+/** Returns the failure when the requested columns cannot be applied; the table is unchanged. */
+export const makeColumnsRefusedFailure = (problems: FieldProblem[]) =>
   invalid(problems, 'The columns cannot be changed as asked; the table was left as it was.');

@@ -1,21 +1,21 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
-import { qualified, quoted } from '../../tenant-sql/identifiers.ts';
+import { quoteIdentifier, quoteQualified } from '../../tenant-sql/identifiers.ts';
 import { INDEX_PREFIX } from '../../tenant-sql/indexes.ts';
-import { CATALOGUE_COLUMNS, type CatalogueRow, selectTable, type TableKey, toTable } from './store.ts';
+import { CATALOGUE_COLUMNS_SQL, type CatalogueRow, makeTableQuery, type TableKey, toTable } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** An index as Postgres knows it. */
+/** An index as Postgres stores it. */
 export interface StoredIndex {
   id: string;
-  /** Names, in the order of the index. */
+  /** The names of the columns, in the order of the index. */
   columns: string[];
   unique: boolean;
-  /** Whether it was built to its end, and is not being dropped. */
+  /** Whether the index was built completely, and is not being dropped. */
   valid: boolean;
 }
 
-/** Selects the indexes from Postgres's own catalogue, the only record: so every index that exists is listed, and no other. */
-const SELECT_INDEXES = `
+/** SQL that selects the indexes from Postgres's catalogue, the only record: so every existing index is listed, and no other. */
+const SELECT_INDEXES_SQL = `
   SELECT substr(named.relname::text, ${INDEX_PREFIX.length + 1}) AS id, listed.indisunique AS "unique",
     listed.indisvalid AS valid,
     ARRAY(
@@ -31,20 +31,20 @@ const SELECT_INDEXES = `
   )
   ORDER BY named.relname`;
 
-/** The living table and its indexes, the oldest first; undefined when there is no such table. */
+/** Reads a table and its indexes, the oldest first; undefined when there is no such table or it is deleted. */
 export async function readIndexes(
   tx: TenantTx,
   key: TableKey,
 ): Promise<{ table: ManagedTable; indexes: StoredIndex[] } | undefined> {
   const [[row], indexes] = await tx.queryAll<[CatalogueRow, StoredIndex]>([
-    selectTable(key),
-    { text: SELECT_INDEXES, values: [key.id, key.companyId] },
+    makeTableQuery(key),
+    { text: SELECT_INDEXES_SQL, values: [key.id, key.companyId] },
   ]);
   return row && { table: toTable(row), indexes };
 }
 
-/** Selects the columns with a whole unique index of their own: no two rows have the same value there. */
-const UNIQUE_COLUMNS = `ARRAY(
+/** SQL for the columns that have a complete unique index of their own: no two rows have the same value there. */
+const UNIQUE_COLUMNS_SQL = `ARRAY(
   SELECT attribute.attname::text FROM pg_catalog.pg_index AS listed
   JOIN pg_catalog.pg_attribute AS attribute
     ON attribute.attrelid = listed.indrelid AND attribute.attnum = (listed.indkey::smallint[])[0]
@@ -52,21 +52,21 @@ const UNIQUE_COLUMNS = `ARRAY(
     AND listed.indisunique AND listed.indisvalid AND listed.indnkeyatts = 1 AND listed.indpred IS NULL
 )`;
 
-/** The company's living tables with one of these ids or names, and their unique columns. */
-export async function findKeyedTables(
+/** Finds the company's tables with one of these ids or names, without deleted ones, and their unique columns. */
+export async function findTablesWithUniqueColumns(
   tx: TenantTx,
   companyId: string,
   idsOrNames: string[],
 ): Promise<{ table: ManagedTable; unique: string[] }[]> {
   const rows = await tx.query<CatalogueRow & { unique_columns: string[] }>(
-    `SELECT ${CATALOGUE_COLUMNS}, ${UNIQUE_COLUMNS} AS unique_columns FROM console.managed_tables
+    `SELECT ${CATALOGUE_COLUMNS_SQL}, ${UNIQUE_COLUMNS_SQL} AS unique_columns FROM console.managed_tables
      WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
     [companyId, idsOrNames],
   );
   return rows.map((row) => ({ table: toTable(row), unique: row.unique_columns }));
 }
 
-/** The ids of the company's tables with an invalid index: it is being built, or its building broke off. */
+/** Returns the ids of the company's tables with an invalid index: one being built, or left by an interrupted build. */
 export async function findTablesWithInvalidIndex(tx: TenantTx, companyId: string): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     `SELECT DISTINCT managed.id FROM pg_catalog.pg_index AS listed
@@ -80,30 +80,32 @@ export async function findTablesWithInvalidIndex(tx: TenantTx, companyId: string
 }
 
 /**
- * The id of the row at a physical place (`ctid`) of the table, and its column with the longest value. Without a place, of the row
- * with the longest value of all.
+ * Finds the id of the row at a physical location (`ctid`) of the table, and its column with the longest value. Without a
+ * location, of the row with the longest value of all.
  */
-export async function readLongest(
+export async function findLongestValue(
   tx: TenantTx,
   table: string,
   columns: string[],
-  place: string | undefined,
+  location: string | undefined,
 ): Promise<{ id: string; column: string } | undefined> {
-  const lengths = columns.map((name, index) => `(${index}, octet_length(source.${quoted(name)}::text))`).join(', ');
+  const lengths = columns
+    .map((name, index) => `(${index}, octet_length(source.${quoteIdentifier(name)}::text))`)
+    .join(', ');
   const [row] = await tx.query<{ id: string; longest: number }>(
-    `SELECT source."id", longest.at AS longest FROM ${qualified('public', table)} AS source
+    `SELECT source."id", longest.at AS longest FROM ${quoteQualified('public', table)} AS source
      CROSS JOIN LATERAL (SELECT * FROM (VALUES ${lengths}) AS each(at, length) ORDER BY length DESC NULLS LAST LIMIT 1) AS longest
-     ${place === undefined ? 'ORDER BY longest.length DESC NULLS LAST LIMIT 1' : 'WHERE source.ctid = $1::tid'}`,
-    place === undefined ? [] : [place],
+     ${location === undefined ? 'ORDER BY longest.length DESC NULLS LAST LIMIT 1' : 'WHERE source.ctid = $1::tid'}`,
+    location === undefined ? [] : [location],
   );
   return row && { id: row.id, column: columns[row.longest] as string };
 }
 
 /**
- * Whether transactions are running that began before `since` (in Postgres's format) and would block building an index on a
+ * Tells whether transactions are running that began before `since` (in Postgres's format) and would block building an index on a
  * table: those that write to it, and all that still see older data. With `all` also those that read it, which block dropping an
- * index. It is polled before the statement runs, as a blocked statement would hold up later transactions.
- * @param since null for the present
+ * index. It is polled before the statement runs, as a blocked statement would hold up later transactions. @param since null for
+ * the current time
  */
 export async function checkBlockingTransactions(
   tx: TenantTx,
@@ -111,7 +113,7 @@ export async function checkBlockingTransactions(
   since: string | null,
   all: boolean,
 ): Promise<{ since: string; found: boolean }> {
-  const held = `held.pid = other.pid AND held.relation = to_regclass($2)`;
+  const heldCondition = `held.pid = other.pid AND held.relation = to_regclass($2)`;
   const [row] = await tx.query<{ since: string; found: boolean }>(
     `SELECT begun.since, EXISTS (
        SELECT FROM pg_catalog.pg_stat_activity AS other
@@ -119,11 +121,11 @@ export async function checkBlockingTransactions(
          AND other.pid <> pg_backend_pid() AND other.xact_start < begun.since
          AND (other.backend_xmin IS NOT NULL OR EXISTS (
            SELECT FROM pg_catalog.pg_locks AS held
-           WHERE ${held} AND ($3::boolean OR held.mode NOT IN ('AccessShareLock', 'RowShareLock'))
+           WHERE ${heldCondition} AND ($3::boolean OR held.mode NOT IN ('AccessShareLock', 'RowShareLock'))
          ))
      ) AS found
      FROM (SELECT coalesce($1::timestamptz, clock_timestamp()) AS since) AS begun`,
-    [since, qualified('public', table), all],
+    [since, quoteQualified('public', table), all],
   );
   return row as { since: string; found: boolean };
 }
@@ -132,10 +134,10 @@ export async function checkBlockingTransactions(
 const INDEX_LOCK_KEY = 728_346_191;
 
 /**
- * Takes the lock for changing a table's indexes, if it is free; it lasts as long as the connection, or until
- * `unlock`. Nobody waits for it inside the database: building an index waits for all running statements.
+ * Acquires the lock for changing a table's indexes, if it is free; it lasts as long as the connection, or until `unlockIndexes`.
+ * Nobody waits for it inside the database: building an index waits for all running statements.
  */
-export async function tryLock(tx: TenantTx, tableId: string): Promise<boolean> {
+export async function tryLockIndexes(tx: TenantTx, tableId: string): Promise<boolean> {
   const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS taken', [
     INDEX_LOCK_KEY,
     tableId,
@@ -143,7 +145,7 @@ export async function tryLock(tx: TenantTx, tableId: string): Promise<boolean> {
   return row?.taken === true;
 }
 
-/** As `tryLock`, but until the transaction ends. */
+/** Acquires the lock like `tryLockIndexes`, but until the transaction ends. */
 export async function tryLockForTransaction(tx: TenantTx, tableId: string): Promise<boolean> {
   const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock($1, hashtext($2)) AS taken', [
     INDEX_LOCK_KEY,
@@ -152,6 +154,6 @@ export async function tryLockForTransaction(tx: TenantTx, tableId: string): Prom
   return row?.taken === true;
 }
 
-export async function unlock(tx: TenantTx, tableId: string): Promise<void> {
+export async function unlockIndexes(tx: TenantTx, tableId: string): Promise<void> {
   await tx.query('SELECT pg_advisory_unlock($1, hashtext($2))', [INDEX_LOCK_KEY, tableId]);
 }

@@ -1,5 +1,5 @@
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { getCreatedAt, ID_PATTERN } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
@@ -7,19 +7,19 @@ import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts
 import * as sql from '../../tenant-sql/indexes.ts';
 import { openDatabaseIfAny, scheduleSweep } from '../managed-database/service.ts';
 import { changeShape, MAX_CHANGE_WAIT_MS, toTableBusy, toTableInUse } from './changes.ts';
-import { StaleTable, withCurrentTable } from './current-table.ts';
+import { runWithCurrentTable, StaleTableError } from './current-table.ts';
 import {
-  duplicatesForIndex,
   indexNotFound,
+  makeDuplicatesForIndexFailure,
+  makeTooLongForIndexFailure,
+  makeUnknownColumnsFailure,
   tableBusy,
   tableInUse,
   tableNotFound,
-  tooLongForIndex,
   tooManyIndexes,
-  unknownColumns,
 } from './failures.ts';
 import * as store from './index-store.ts';
-import { requireTableRoom } from './room.ts';
+import { requireTableQuota } from './room.ts';
 import { mayReadRows } from './rows.ts';
 import { requireTablesDatabase, requireTablesDatabaseToRead, toTableKey } from './service.ts';
 import type { TableKey } from './store.ts';
@@ -27,7 +27,7 @@ import type { ManagedTable } from './table.ts';
 
 export const MAX_INDEXES = 10;
 
-/** An index that people made. */
+/** An index that users created. */
 export interface TableIndex {
   id: string;
   columns: string[];
@@ -37,22 +37,22 @@ export interface TableIndex {
 }
 
 /** The time to wait for running transactions, such as a load, before an index is begun, and the interval of checks. */
-const TRANSACTION_WAIT = { waitMs: 8_000, everyMs: 100 };
+const TRANSACTION_WAIT_LIMITS = { waitMs: 8_000, everyMs: 100 };
 /** The time reserved for dropping an index: the last part of a request whose index is not built in time. */
 const DROP_TIMEOUT_MS = 5_000;
-/** The time after which the sweep looks for an index whose building broke off. */
-const SWEEP_MS = 60_000;
-/** The time to wait while other requests change the table's indexes, and the interval of tries. */
-const INDEX_LOCK = { waitMs: 5_000, everyMs: 100 };
+/** The time after which the sweep looks for an index whose building was interrupted. */
+const SWEEP_DELAY_MS = 60_000;
+/** The time to wait while other requests change the table's indexes, and the interval of attempts. */
+const INDEX_LOCK_LIMITS = { waitMs: 5_000, everyMs: 100 };
 
 const toIndex = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
   id,
   columns,
   unique,
-  createdAt: isoTimestamp(getCreatedAt(id)),
+  createdAt: formatIsoTimestamp(getCreatedAt(id)),
 });
 
-/** The indexes of a table, the oldest first. */
+/** Lists the indexes of a table, the oldest first. */
 export async function listIndexes(ctx: CompanyContext, tableId: string): Promise<TableIndex[]> {
   const { indexes } = await readTableIndexes(await requireTablesDatabaseToRead(ctx), toTableKey(ctx, tableId));
   return indexes.filter(({ valid }) => valid).map(toIndex);
@@ -60,41 +60,41 @@ export async function listIndexes(ctx: CompanyContext, tableId: string): Promise
 
 /**
  * Builds an index while other requests write to the table. The caller's connection must be its own: it takes no pooled one.
- * @throws tooManyIndexes, duplicatesForIndex, tooLongForIndex; `tableInUse` while another index is built for long, or if this
- *   is not built in time
+ * @throws tooManyIndexes, makeDuplicatesForIndexFailure, makeTooLongForIndexFailure; `tableInUse` while another index is built
+ * for long, or if this one is not built in time
  */
 export async function createIndex(
   ctx: PrincipalContext,
   tableId: string,
-  wanted: { columns: string[]; unique: boolean },
+  input: { columns: string[]; unique: boolean },
 ): Promise<TableIndex> {
   const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
-  await requireTableRoom(ctx, database).catch((error: unknown) => {
+  await requireTableQuota(ctx, database).catch((error: unknown) => {
     throw toTableInUse(toTableBusy(error));
   });
   // Should all that follows break off, rows are held against an index that nobody sees.
-  await scheduleSweep(ctx, ctx.now() + SWEEP_MS);
-  const until = Date.now() + MAX_CHANGE_WAIT_MS;
-  return withIndexLock(database, tableId, () =>
-    withCurrentTable(database, key, async (_, onTable) => {
+  await scheduleSweep(ctx, ctx.now() + SWEEP_DELAY_MS);
+  const deadline = Date.now() + MAX_CHANGE_WAIT_MS;
+  return runWithIndexLock(database, tableId, () =>
+    runWithCurrentTable(database, key, async (_, reportTable) => {
       const { table, indexes } = await readTableIndexes(database, key);
-      onTable(table);
-      const unknown = wanted.columns.filter((name) => !table.columns.some((column) => column.name === name));
-      if (unknown.length > 0) throw unknownColumns(unknown);
+      reportTable(table);
+      const unknownNames = input.columns.filter((name) => !table.columns.some((column) => column.name === name));
+      if (unknownNames.length > 0) throw makeUnknownColumnsFailure(unknownNames);
       await dropInvalidIndexes(database, key, DROP_TIMEOUT_MS);
       if (indexes.filter(({ valid }) => valid).length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
-      await waitForTransactions(database, table.displayName, until, false);
-      const building = () => buildIndex(ctx, database, key, table, { id: ctx.newId(), ...wanted }, until);
-      return wanted.unique ? changeUniqueColumns(ctx, tableId, building) : building();
+      await waitForTransactions(database, table.displayName, deadline, false);
+      const build = () => buildIndex(ctx, database, key, table, { id: ctx.newId(), ...input }, deadline);
+      return input.unique ? changeUniqueColumns(ctx, tableId, build) : build();
     }),
   );
 }
 
 /**
- * Builds a unique index on these columns of a table that the transaction has locked against writes, unless there is one,
- * in whatever order.
- * @throws tooManyIndexes; `tableBusy` while others change the table's indexes; Postgres's error for values that it refuses
+ * Builds a unique index on these columns of a table that the transaction has locked against writes, unless there is one, in
+ * whatever order. @throws tooManyIndexes; `tableBusy` while other requests change the table's indexes; Postgres's error for
+ * values that it refuses
  */
 export async function requireUniqueIndex(
   tx: TenantTx,
@@ -102,93 +102,98 @@ export async function requireUniqueIndex(
   tableId: string,
   columns: string[],
 ): Promise<void> {
-  const found = await store.readIndexes(tx, toTableKey(ctx, tableId));
-  if (!found) throw tableNotFound();
-  const wanted = columns.toSorted().join();
-  const isOnThem = (index: store.StoredIndex) => index.columns.toSorted().join() === wanted;
-  if (found.indexes.some((index) => index.unique && index.valid && isOnThem(index))) return;
+  const tableIndexes = await store.readIndexes(tx, toTableKey(ctx, tableId));
+  if (!tableIndexes) throw tableNotFound();
+  const columnSet = columns.toSorted().join();
+  const isOnColumns = (index: store.StoredIndex) => index.columns.toSorted().join() === columnSet;
+  if (tableIndexes.indexes.some((index) => index.unique && index.valid && isOnColumns(index))) return;
   if (!(await store.tryLockForTransaction(tx, tableId))) throw tableBusy();
-  if (found.indexes.length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
-  await tx.execute(sql.createUniqueIndexAtOnce(found.table.displayName, ctx.newId(), columns));
+  if (tableIndexes.indexes.length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
+  await tx.execute(sql.buildCreateUniqueIndex(tableIndexes.table.displayName, ctx.newId(), columns));
 }
 
-/** Drops an index without stopping writers. */
+/** Drops an index without blocking writers. */
 export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId: string): Promise<void> {
   const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
   await readTableIndexes(database, key);
   if (!ID_PATTERN.test(indexId)) throw indexNotFound();
-  await scheduleSweep(ctx, ctx.now() + SWEEP_MS);
-  const until = Date.now() + MAX_CHANGE_WAIT_MS;
-  await withIndexLock(database, tableId, async () => {
+  await scheduleSweep(ctx, ctx.now() + SWEEP_DELAY_MS);
+  const deadline = Date.now() + MAX_CHANGE_WAIT_MS;
+  await runWithIndexLock(database, tableId, async () => {
     const { table, indexes } = await readTableIndexes(database, key);
     const index = indexes.find(({ id, valid }) => valid && id === indexId);
     if (!index) throw indexNotFound();
-    await waitForTransactions(database, table.displayName, until, true);
-    const dropping = () => drop(database, indexId, until - Date.now());
-    await (index.unique ? changeUniqueColumns(ctx, tableId, dropping) : dropping());
+    await waitForTransactions(database, table.displayName, deadline, true);
+    const dropInTime = () => dropIndexById(database, indexId, deadline - Date.now());
+    await (index.unique ? changeUniqueColumns(ctx, tableId, dropInTime) : dropInTime());
   });
 }
 
-/** Runs a change of the columns that identify rows, as relations of domain knowledge may lead only to these. */
+/** Runs a change of the columns that identify rows, as relations of domain knowledge may lead only to such columns. */
 const changeUniqueColumns = <T>(ctx: CompanyContext, tableId: string, change: () => Promise<T>): Promise<T> =>
   changeShape(
     ctx,
     () => [tableId],
-    async (announced) => {
-      await announced;
+    async (announcement) => {
+      await announcement;
       return change();
     },
   );
 
 /**
- * Drops the company's indexes whose building broke off: they restrict rows, though no list shows them.
- * @returns when the next check is due, in milliseconds, where one is being built; infinity where none is
+ * Drops the company's indexes whose building was interrupted: they restrict rows, though no list shows them. @returns when the
+ * next check is due, in milliseconds, where an index is being built; infinity where none is
  */
 export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
   const database = await openDatabaseIfAny(ctx);
   if (!database) return Number.POSITIVE_INFINITY;
-  let due = Number.POSITIVE_INFINITY;
+  let nextDueAt = Number.POSITIVE_INFINITY;
   for (const tableId of await store.findTablesWithInvalidIndex(database, ctx.actor.companyId)) {
     try {
-      await withIndexLock(
+      await runWithIndexLock(
         database,
         tableId,
-        () => dropInvalidIndexes(database, toTableKey(ctx, tableId), SWEEP_MS / 2),
+        () => dropInvalidIndexes(database, toTableKey(ctx, tableId), SWEEP_DELAY_MS / 2),
         0,
       );
     } catch (error) {
       if (!tableInUse.matches(error)) throw error;
-      due = ctx.now() + SWEEP_MS;
+      nextDueAt = ctx.now() + SWEEP_DELAY_MS;
     }
   }
-  return due;
+  return nextDueAt;
 }
 
-/** Drops invalid indexes. Under the lock of the table's indexes none is being built, so these are left over. */
+/** Drops invalid indexes. Under the lock of the table's indexes none is being built, so invalid ones are left over. */
 async function dropInvalidIndexes(database: TenantSql, key: TableKey, milliseconds: number): Promise<void> {
-  const found = await store.readIndexes(database, key);
-  for (const { id, valid } of found?.indexes ?? []) if (!valid) await drop(database, id, milliseconds);
+  const tableIndexes = await store.readIndexes(database, key);
+  for (const { id, valid } of tableIndexes?.indexes ?? []) if (!valid) await dropIndexById(database, id, milliseconds);
 }
 
 /**
  * Waits for the transactions that building or dropping an index would wait for: a statement that does not end in time leaves a
  * broken index behind, as long as they run.
  */
-async function waitForTransactions(database: TenantSql, table: string, until: number, all: boolean): Promise<void> {
-  const latest = Math.min(until, Date.now() + TRANSACTION_WAIT.waitMs);
-  let { since, found } = await store.checkBlockingTransactions(database, table, null, all);
+async function waitForTransactions(
+  database: TenantSql,
+  table: string,
+  deadline: number,
+  includesReaders: boolean,
+): Promise<void> {
+  const waitDeadline = Math.min(deadline, Date.now() + TRANSACTION_WAIT_LIMITS.waitMs);
+  let { since, found } = await store.checkBlockingTransactions(database, table, null, includesReaders);
   while (found) {
-    if (Date.now() >= latest) throw tableInUse();
-    await new Promise((resolve) => setTimeout(resolve, TRANSACTION_WAIT.everyMs));
-    ({ found } = await store.checkBlockingTransactions(database, table, since, all));
+    if (Date.now() >= waitDeadline) throw tableInUse();
+    await new Promise((resolve) => setTimeout(resolve, TRANSACTION_WAIT_LIMITS.everyMs));
+    ({ found } = await store.checkBlockingTransactions(database, table, since, includesReaders));
   }
 }
 
 async function readTableIndexes(database: TenantSql, key: TableKey) {
-  const found = await store.readIndexes(database, key);
-  if (!found) throw tableNotFound();
-  return found;
+  const tableIndexes = await store.readIndexes(database, key);
+  if (!tableIndexes) throw tableNotFound();
+  return tableIndexes;
 }
 
 async function buildIndex(
@@ -197,30 +202,30 @@ async function buildIndex(
   key: TableKey,
   table: ManagedTable,
   { id, columns, unique }: Omit<store.StoredIndex, 'valid'>,
-  until: number,
+  deadline: number,
 ): Promise<TableIndex> {
   try {
-    const milliseconds = Math.max(1, until - DROP_TIMEOUT_MS - Date.now());
-    await database.executeAlone(sql.createIndex(table.displayName, id, columns, unique), milliseconds);
+    const milliseconds = Math.max(1, deadline - DROP_TIMEOUT_MS - Date.now());
+    await database.executeAlone(sql.buildCreateIndex(table.displayName, id, columns, unique), milliseconds);
   } catch (error) {
-    const failure = await explainError(ctx, database, table, columns, error);
+    const failure = await toIndexFailure(ctx, database, table, columns, error);
     // What a lost connection leaves behind is dropped by whoever changes the table's indexes next.
-    await drop(database, id, DROP_TIMEOUT_MS).catch((dropped: unknown) =>
-      logError('index_not_dropped', dropped, { index_id: id }),
+    await dropIndexById(database, id, DROP_TIMEOUT_MS).catch((dropError: unknown) =>
+      logError('index_not_dropped', dropError, { index_id: id }),
     );
     throw failure;
   }
   const now = await store.readIndexes(database, key);
-  const built = now?.indexes.find((index) => index.id === id);
+  const builtIndex = now?.indexes.find((index) => index.id === id);
   // Another table had taken the name.
-  if (!built) {
-    await drop(database, id, DROP_TIMEOUT_MS);
-    throw new StaleTable();
+  if (!builtIndex) {
+    await dropIndexById(database, id, DROP_TIMEOUT_MS);
+    throw new StaleTableError();
   }
-  return toIndex(built);
+  return toIndex(builtIndex);
 }
 
-async function explainError(
+async function toIndexFailure(
   ctx: PrincipalContext,
   database: TenantSql,
   table: ManagedTable,
@@ -228,42 +233,42 @@ async function explainError(
   error: unknown,
 ): Promise<unknown> {
   // Postgres goes on by itself.
-  if (databaseUnavailable.matches(error)) return resultUnknown().because(error.cause);
+  if (databaseUnavailable.matches(error)) return resultUnknown().addCause(error.cause);
   const refusal = sql.toIndexRefusal(error);
   if (refusal?.why === 'duplicate') {
-    return duplicatesForIndex(refusal.columns, mayReadRows(ctx, table.id) ? refusal.value : null);
+    return makeDuplicatesForIndexFailure(refusal.columns, mayReadRows(ctx, table.id) ? refusal.value : null);
   }
   if (refusal) {
-    const longest = await store.readLongest(database, table.displayName, columns, refusal.place);
-    return tooLongForIndex({ field: 'columns', column: columns.join('", "'), ...longest });
+    const longestValue = await store.findLongestValue(database, table.displayName, columns, refusal.place);
+    return makeTooLongForIndexFailure({ field: 'columns', column: columns.join('", "'), ...longestValue });
   }
   return toTableInUse(toTableBusy(error));
 }
 
-async function drop(database: TenantSql, id: string, milliseconds: number): Promise<void> {
+async function dropIndexById(database: TenantSql, id: string, milliseconds: number): Promise<void> {
   try {
-    await database.executeAlone(sql.dropIndex(id), Math.max(1, milliseconds));
+    await database.executeAlone(sql.buildDropIndex(id), Math.max(1, milliseconds));
   } catch (error) {
     throw toTableInUse(toTableBusy(error));
   }
 }
 
-/** Runs work while no other request changes the table's indexes. */
-async function withIndexLock<T>(
+/** Runs `work` while no other request changes the table's indexes. */
+async function runWithIndexLock<T>(
   database: TenantSql,
   tableId: string,
   work: () => Promise<T>,
-  waitMs = INDEX_LOCK.waitMs,
+  waitMs = INDEX_LOCK_LIMITS.waitMs,
 ): Promise<T> {
-  const until = Date.now() + waitMs;
-  while (!(await store.tryLock(database, tableId))) {
-    if (Date.now() >= until) throw tableInUse();
-    await new Promise((resolve) => setTimeout(resolve, INDEX_LOCK.everyMs));
+  const deadline = Date.now() + waitMs;
+  while (!(await store.tryLockIndexes(database, tableId))) {
+    if (Date.now() >= deadline) throw tableInUse();
+    await new Promise((resolve) => setTimeout(resolve, INDEX_LOCK_LIMITS.everyMs));
   }
   try {
     return await work();
   } finally {
     // A lost connection has lost its locks.
-    if (!database.closed) await store.unlock(database, tableId);
+    if (!database.closed) await store.unlockIndexes(database, tableId);
   }
 }

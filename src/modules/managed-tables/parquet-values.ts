@@ -1,17 +1,17 @@
 import type { ParquetType, ParquetValue } from '../../formats/parquet/write.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 
-/** The value for a Parquet file, from Postgres's text in a session in UTC. */
+/** Converts Postgres's text, from a session in UTC, to the value for a Parquet file. */
 export function toParquetValue(type: ParquetType, raw: string | boolean | null): ParquetValue {
   if (typeof raw !== 'string' || type === 'text') return raw;
-  if (typeof type === 'object') return toUnscaled(raw, type.scale);
+  if (typeof type === 'object') return toUnscaledInteger(raw, type.scale);
   if (type === 'integer') return BigInt(raw);
   if (type === 'date') return Date.parse(raw) / DAY_MS;
   return type === 'datetime' ? toMicroseconds(raw) : raw;
 }
 
-/** The digits of a decimal as a whole number, `scale` of them after the point; further ones must be zeros. */
-function toUnscaled(text: string, scale: number): bigint {
+/** Returns the digits of a decimal as a whole number, `scale` of them after the point; further digits must be zeros. */
+function toUnscaledInteger(text: string, scale: number): bigint {
   const [whole = '', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(scale, '0').slice(0, scale));
 }

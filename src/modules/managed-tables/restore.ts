@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
-import { moveFromTrash } from '../../tenant-sql/ddl.ts';
+import { buildMoveFromTrash } from '../../tenant-sql/ddl.ts';
 import { openDatabaseToRead } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
 import { type AnnounceTables, requireTablesDatabase, runShapeChange, toTableKey } from './service.ts';
@@ -10,7 +10,7 @@ import type { DeletedTable, ManagedTable } from './table.ts';
 import { computeRetentionStart } from './trash.ts';
 import * as store from './trash-store.ts';
 
-/** A page of the deleted tables that can still be restored, the latest deleted first; empty before provisioning. */
+/** Returns a page of the deleted tables that can still be restored, the latest deleted first; empty before provisioning. */
 export async function listDeletedTables(
   ctx: CompanyContext,
   { page, perPage }: { page: number; perPage: number },
@@ -18,27 +18,29 @@ export async function listDeletedTables(
   const database = await openDatabaseToRead(ctx);
   if (!database) return { total: 0, records: [] };
   const window = { limit: perPage, offset: (page - 1) * perPage };
-  return store.readDeletedSince(database, ctx.actor.companyId, computeRetentionStart(ctx), window);
+  return store.readTablesDeletedSince(database, ctx.actor.companyId, computeRetentionStart(ctx), window);
 }
 
-/** Restores a deleted table as it was, under its name. @throws restoredNameTaken if another table has the name now */
+/** Restores a deleted table unchanged, under its name. @throws restoredNameTaken if another table has the name now */
 export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
-  const work = async (tx: TenantTx, changing: AnnounceTables): Promise<ManagedTable> => {
+  const restoreInTransaction = async (tx: TenantTx, announceTables: AnnounceTables): Promise<ManagedTable> => {
     try {
-      const table = await store.restoreDeleted(
+      const table = await store.restoreDeletedTable(
         tx,
         toTableKey(ctx, id),
         computeRetentionStart(ctx),
-        isoTimestamp(ctx.now()),
+        formatIsoTimestamp(ctx.now()),
       );
       if (!table) throw tableNotFound();
-      changing(table.displayName);
-      for (const statement of moveFromTrash({ name: table.displayName, id })) await tx.execute(statement);
+      announceTables(table.displayName);
+      for (const statement of buildMoveFromTrash({ name: table.displayName, id })) await tx.execute(statement);
       return table;
     } catch (error) {
       throw isNameTaken(error) ? restoredNameTaken() : error;
     }
   };
-  const named = ({ displayName }: ManagedTable) => [id, displayName];
-  return runShapeChange(ctx, await requireTablesDatabase(ctx), work, named, { room: 'adds' });
+  const listChangedTables = ({ displayName }: ManagedTable) => [id, displayName];
+  return runShapeChange(ctx, await requireTablesDatabase(ctx), restoreInTransaction, listChangedTables, {
+    room: 'adds',
+  });
 }

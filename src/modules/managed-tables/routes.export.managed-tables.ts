@@ -3,7 +3,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { raw } from '../../http/endpoint.ts';
 import { queryFlag } from '../../http/list-query.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
-import { fileHeaders, MEDIA_TYPES } from '../../kernel/files.ts';
+import { MEDIA_TYPES, makeFileHeaders } from '../../kernel/files.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { exportRows } from './export.ts';
 import { EXPORT_FORMATS } from './export-formats.ts';
@@ -46,7 +46,7 @@ export const managedTableExportEndpoints = [
     },
     async ({ ctx, params, query: { format, safe, sort_by: sortBy, ...rows } }) => {
       const { name, body } = await exportRows(ctx, params.id, { rows, sortBy, format, safe });
-      return new Response(body, { headers: fileHeaders(name, format) });
+      return new Response(body, { headers: makeFileHeaders(name, format) });
     },
   ),
 ];

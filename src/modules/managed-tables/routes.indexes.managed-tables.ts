@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { concurrentChange, quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
-import { timestamp } from '../../kernel/fields.ts';
+import { endpoint, listOf, viewList } from '../../http/surfaces/managed-tables.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { indexNotFound, tableInUse, tableNotFound, tooManyIndexes } from './failures.ts';
 import { createIndex, deleteIndex, listIndexes, MAX_INDEXES, type TableIndex } from './indexes.ts';
 import { tableName } from './table.ts';
 
-const MAX_COLUMNS = 4;
+const MAX_INDEX_COLUMNS = 4;
 
 const indexRecord = z
-  .object({ id: z.string(), columns: z.array(z.string()), unique: z.boolean(), created_at: timestamp })
+  .object({ id: z.string(), columns: z.array(z.string()), unique: z.boolean(), created_at: timestampSchema })
   .meta({ id: 'ManagedTableIndex' });
 
 const viewIndex = ({ createdAt, ...index }: TableIndex): z.input<typeof indexRecord> => ({
@@ -33,7 +33,7 @@ export const managedTableIndexesEndpoints = [
     },
     async ({ ctx, params }) => {
       const records = await listIndexes(ctx, params.id);
-      return list({ total: records.length, records }, viewIndex);
+      return viewList({ total: records.length, records }, viewIndex);
     },
   ),
   endpoint(
@@ -48,7 +48,7 @@ export const managedTableIndexesEndpoints = [
         columns: z
           .array(tableName.meta({ examples: ['city'] }))
           .min(1, 'must hold at least one column')
-          .max(MAX_COLUMNS, `must hold at most ${MAX_COLUMNS} columns`)
+          .max(MAX_INDEX_COLUMNS, `must hold at most ${MAX_INDEX_COLUMNS} columns`)
           .refine((names) => new Set(names).size === names.length, 'must hold each column once'),
         unique: z.boolean().default(false),
       }),

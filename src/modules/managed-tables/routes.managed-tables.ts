@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { endpoint, listOf, viewList } from '../../http/surfaces/managed-tables.ts';
 import { provisioningFailed, provisioningPending, tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
-import { provision, readConnectionId, readStatus } from '../managed-database/service.ts';
+import { provision, readConnectionId, readDatabaseStatus } from '../managed-database/service.ts';
 import { changeTable, tableChanges } from './change.ts';
 import {
   restoredNameTaken,
@@ -19,7 +19,7 @@ import {
 import { listDeletedTables, restoreTable } from './restore.ts';
 import { createTable, deleteTable, getTable, listTables, truncateTable } from './service.ts';
 import { newTable } from './table.ts';
-import { createTableView, deletedRecord, TABLE_VERSION, tableRecord } from './views.ts';
+import { createTableView, deletedRecord, TABLE_VERSIONING, tableRecord } from './views.ts';
 
 const connection = z.object({
   provisioned: z.boolean(),
@@ -55,7 +55,7 @@ export const managedTablesEndpoints = [
       returns: ok(connection),
       fails: [...tenantSqlFailures],
     },
-    ({ ctx }) => readStatus(ctx),
+    ({ ctx }) => readDatabaseStatus(ctx),
   ),
   endpoint(
     {
@@ -65,7 +65,7 @@ export const managedTablesEndpoints = [
       operationId: 'listManagedTables',
       summary: 'List managed tables',
       description: 'With their columns and numbers of rows. Deleted tables have a list of their own. Newest first.',
-      query: pageQuery('per_page').extend({
+      query: makePageQuery('per_page').extend({
         search: z
           .string()
           .max(255)
@@ -77,7 +77,7 @@ export const managedTablesEndpoints = [
       fails: [...tenantSqlFailures],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listTables(ctx, { page, perPage, search }), createTableView(await readConnectionId(ctx))),
+      viewList(await listTables(ctx, { page, perPage, search }), createTableView(await readConnectionId(ctx))),
   ),
   endpoint(
     {
@@ -87,13 +87,13 @@ export const managedTablesEndpoints = [
       operationId: 'listDeletedManagedTables',
       summary: 'List deleted managed tables',
       description: 'Tables that were deleted in the last 30 days and can still be restored, the latest deleted first.',
-      query: pageQuery('per_page'),
+      query: makePageQuery('per_page'),
       returns: ok(listOf(deletedRecord)),
       fails: [...tenantSqlFailures],
     },
     async ({ ctx, query: { page, per_page: perPage } }) => {
       const view = createTableView(await readConnectionId(ctx));
-      return list(await listDeletedTables(ctx, { page, perPage }), (table) => ({
+      return viewList(await listDeletedTables(ctx, { page, perPage }), (table) => ({
         ...view(table),
         deleted_at: table.deletedAt,
       }));
@@ -121,7 +121,7 @@ export const managedTablesEndpoints = [
       summary: 'Get a managed table',
       description: 'Its columns and the number of its rows; the rows themselves are read by their own route.',
       returns: ok(tableRecord),
-      versioned: TABLE_VERSION,
+      versioned: TABLE_VERSIONING,
       fails: [tableNotFound, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => createTableView(await readConnectionId(ctx))(await getTable(ctx, params.id)),

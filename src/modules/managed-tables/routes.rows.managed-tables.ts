@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { concurrentChange, quotaExceeded } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
+import { makePageQuery } from '../../http/list-query.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
-import { isRecord, resultCell } from '../../kernel/fields.ts';
+import { isRecord, resultCellSchema } from '../../kernel/fields.ts';
 import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import {
@@ -21,20 +21,20 @@ import { deleteRow, getRow, insertRows, listRows, updateRow } from './rows.ts';
 import { selectionQuery, sortByParameter } from './selection-query.ts';
 
 const MAX_INSERT_ROWS = 10_000;
-/** The maximum number of characters of a cursor: the longest key that a row can have, encrypted. */
-const MAX_CURSOR = 8192;
+/** The maximum length of a cursor in characters: the longest key that a row can have, encrypted. */
+const MAX_CURSOR_LENGTH = 8192;
 const MAX_INSERT_BYTES = 10 * 1024 * 1024;
 
-const row = z.record(z.string(), resultCell).meta({
+const row = z.record(z.string(), resultCellSchema).meta({
   id: 'ManagedTableRow',
   description:
     '`id` (uuid) and a field for each column. Integers and decimals are numbers where a double holds them exactly, else strings; dates are `YYYY-MM-DD`, datetimes ISO 8601 UTC.',
   override: ({ jsonSchema }) => Object.assign(jsonSchema, { properties: { id: { type: 'string' } }, required: ['id'] }),
 });
 
-/** The schema of a row: `z.record` would drop a column called `__proto__` and copy every row. */
+/** The schema of any row: `z.record` would drop a column called `__proto__` and copy every row. */
 const anyRow = z.unknown().meta({ type: 'object', additionalProperties: true });
-/** A row that is not yet read; null for a value that is no object. */
+/** The schema of a row that is not parsed yet; null for a value that is not an object. */
 const unreadRow = anyRow as z.ZodType<UnreadObject | null>;
 
 const rowsPage = z.object({
@@ -48,11 +48,11 @@ const rowsPage = z.object({
     .meta({ description: 'With `cursor` only: the cursor of the next page, null at the end.' }),
 });
 
-const rowsQuery = pageQuery('per_page', { standard: 50, maximum: 1000 })
+const rowsQuery = makePageQuery('per_page', { standard: 50, maximum: 1000 })
   .extend({
     ...selectionQuery,
     sort_by: sortByParameter,
-    cursor: z.string().max(MAX_CURSOR).optional().meta({
+    cursor: z.string().max(MAX_CURSOR_LENGTH).optional().meta({
       description:
         'Empty for the first page, then the `next_cursor` of the page before. Good for the same table, filters, search and `sort_by` only.',
     }),
@@ -79,14 +79,14 @@ export const managedTableRowsEndpoints = [
     },
     async ({ ctx, params, query }) => {
       const { page, per_page: perPage, sort_by: sortBy, cursor, count, ...rows } = query;
-      const counted = cursor === undefined || count === 'exact';
+      const isCounted = cursor === undefined || count === 'exact';
       const { records, total, nextCursor } = await listRows(ctx, params.id, {
         rows,
         sortBy,
         page,
         cursor,
         perPage,
-        counted,
+        isCounted,
       });
       return {
         ...(total !== undefined && { total }),

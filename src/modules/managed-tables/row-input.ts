@@ -1,105 +1,110 @@
 import type { FieldProblem } from '../../kernel/failure.ts';
 import { shorten } from '../../kernel/text.ts';
 import type { UnreadObject } from '../../kernel/unread-json.ts';
-import { type Column, MAX_COLUMNS } from '../../tenant-sql/columns.ts';
+import { MAX_COLUMNS, type TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import type { RowTexts } from '../../tenant-sql/rows.ts';
-import { EXPECTATIONS, toPostgresText } from '../../tenant-sql/values.ts';
-import { MAX_ROW_PROBLEMS, valuesDoNotFit } from './failures.ts';
+import { EXPECTED_VALUES, toPostgresText } from '../../tenant-sql/values.ts';
+import { MAX_ROW_PROBLEMS, makeValuesFailure } from './failures.ts';
 
-/** Rows whose values fit: the input of `insertRows` of `tenant-sql/rows.ts`. */
+/** Rows with valid values: the input of `insertRows` of `tenant-sql/rows.ts`. */
 export interface EncodedRows {
   /** The columns for which any row has a value. */
-  columns: Column[];
+  columns: TableColumnDefinition[];
   count: number;
-  /** The texts of one row after another, by position in `columns`. Each call encodes them anew: they are held nowhere. */
+  /** Yields the texts of one row after another, by position in `columns`. Each call encodes them again: they are not stored. */
   texts(): Iterable<RowTexts>;
 }
 
-/** The maximum number of characters of an unknown column's name that are shown. */
+/** The maximum number of characters shown of an unknown column's name. */
 const MAX_SHOWN_NAME_LENGTH = 100;
 
 /** The maximum number of fields of a row: more cannot be columns of a table. */
-const MAX_FIELDS = 2 * MAX_COLUMNS;
+const MAX_ROW_FIELDS = 2 * MAX_COLUMNS;
 
 /** Validates JSON rows, and encodes their values for a table's columns. */
-export function encodeRows(columns: Column[], rows: readonly (UnreadObject | null)[]): EncodedRows {
+export function encodeRows(columns: TableColumnDefinition[], rows: readonly (UnreadObject | null)[]): EncodedRows {
   const byName = new Map(columns.map((column) => [column.name, column]));
-  const required = columns.filter(({ nullable }) => !nullable);
+  const requiredColumns = columns.filter(({ nullable }) => !nullable);
   const positions = new Map<string, number>();
-  const used: Column[] = [];
+  const usedColumns: TableColumnDefinition[] = [];
   const problems: FieldProblem[] = [];
-  const report = (row: number, field: string, message: string) => {
+  const reportProblem = (row: number, field: string, message: string) => {
     problems.push({ row, field: shorten(field, MAX_SHOWN_NAME_LENGTH), message });
-    if (problems.length === MAX_ROW_PROBLEMS) throw valuesDoNotFit(problems);
+    if (problems.length === MAX_ROW_PROBLEMS) throw makeValuesFailure(problems);
   };
-  const findPosition = (column: Column) => {
-    const known = positions.get(column.name);
-    if (known !== undefined) return known;
-    const position = used.push(column) - 1;
+  const findPosition = (column: TableColumnDefinition) => {
+    const knownPosition = positions.get(column.name);
+    if (knownPosition !== undefined) return knownPosition;
+    const position = usedColumns.push(column) - 1;
     positions.set(column.name, position);
     return position;
   };
 
-  const encode = (unread: UnreadObject | null, index: number): RowTexts => {
+  const encodeRow = (unreadRow: UnreadObject | null, index: number): RowTexts => {
     const texts: RowTexts = {};
-    if (unread === null || unread.fields > MAX_FIELDS) {
-      report(index, '', unread === null ? NOT_AN_OBJECT : `must have at most ${MAX_FIELDS} fields`);
+    if (unreadRow === null || unreadRow.fields > MAX_ROW_FIELDS) {
+      reportProblem(
+        index,
+        '',
+        unreadRow === null ? NOT_AN_OBJECT_MESSAGE : `must have at most ${MAX_ROW_FIELDS} fields`,
+      );
       return texts;
     }
-    const row = unread.read();
+    const row = unreadRow.read();
     for (const [name, value] of Object.entries(row)) {
       const column = byName.get(name);
       if (!column) {
-        report(index, name, describeUnknownColumn(name));
+        reportProblem(index, name, describeUnknownColumn(name));
       } else if (value === null) {
-        if (!column.nullable) report(index, name, NOT_NULL);
+        if (!column.nullable) reportProblem(index, name, NOT_NULL_MESSAGE);
       } else {
         const text = toPostgresText(column.type, value);
-        if (text === undefined) report(index, name, EXPECTATIONS[column.type]);
+        if (text === undefined) reportProblem(index, name, EXPECTED_VALUES[column.type]);
         else texts[findPosition(column)] = text;
       }
     }
-    for (const { name } of required) if (!Object.hasOwn(row, name)) report(index, name, NOT_NULL);
+    for (const { name } of requiredColumns) if (!Object.hasOwn(row, name)) reportProblem(index, name, NOT_NULL_MESSAGE);
     return texts;
   };
 
-  for (const [index, row] of rows.entries()) encode(row, index);
-  if (problems.length > 0) throw valuesDoNotFit(problems);
+  for (const [index, row] of rows.entries()) encodeRow(row, index);
+  if (problems.length > 0) throw makeValuesFailure(problems);
   return {
-    columns: used,
+    columns: usedColumns,
     count: rows.length,
     *texts() {
-      for (const [index, row] of rows.entries()) yield encode(row, index);
+      for (const [index, row] of rows.entries()) yield encodeRow(row, index);
     },
   };
 }
 
 /** Validates the changed fields of a row, at least one, and encodes their values. */
 export function encodeChanges(
-  columns: Column[],
+  columns: TableColumnDefinition[],
   rowId: string,
   changes: Record<string, unknown>,
-): { column: Column; text: string | null }[] {
+): { column: TableColumnDefinition; text: string | null }[] {
   const byName = new Map(columns.map((column) => [column.name, column]));
   const problems: FieldProblem[] = [];
-  const encoded: { column: Column; text: string | null }[] = [];
+  const encodedFields: { column: TableColumnDefinition; text: string | null }[] = [];
   for (const [name, value] of Object.entries(changes).slice(0, columns.length + MAX_ROW_PROBLEMS)) {
     if (name === 'id' && value === rowId) continue;
     const column = byName.get(name);
     const text = column && value !== null ? toPostgresText(column.type, value) : null;
     if (!column) problems.push({ field: shorten(name, MAX_SHOWN_NAME_LENGTH), message: describeUnknownColumn(name) });
-    else if (text === undefined) problems.push({ field: name, message: EXPECTATIONS[column.type] });
-    else if (text === null && !column.nullable) problems.push({ field: name, message: NOT_NULL });
-    else encoded.push({ column, text });
+    else if (text === undefined) problems.push({ field: name, message: EXPECTED_VALUES[column.type] });
+    else if (text === null && !column.nullable) problems.push({ field: name, message: NOT_NULL_MESSAGE });
+    else encodedFields.push({ column, text });
   }
-  if (problems.length > 0) throw valuesDoNotFit(problems.slice(0, MAX_ROW_PROBLEMS));
-  if (encoded.length === 0) throw valuesDoNotFit([{ field: '', message: 'must name at least one column to change' }]);
-  return encoded;
+  if (problems.length > 0) throw makeValuesFailure(problems.slice(0, MAX_ROW_PROBLEMS));
+  if (encodedFields.length === 0)
+    throw makeValuesFailure([{ field: '', message: 'must name at least one column to change' }]);
+  return encodedFields;
 }
 
-const NOT_AN_OBJECT = 'must be an object of column names and values';
+const NOT_AN_OBJECT_MESSAGE = 'must be an object of column names and values';
 
-const NOT_NULL = 'must not be null: the column is not nullable';
+const NOT_NULL_MESSAGE = 'must not be null: the column is not nullable';
 
 const describeUnknownColumn = (name: string): string =>
   name === 'id' ? 'is set by the database and cannot be changed' : 'is not a column of the table';

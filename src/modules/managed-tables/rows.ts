@@ -1,34 +1,34 @@
 import { isAllowed } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
-import type { Column } from '../../tenant-sql/columns.ts';
+import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import * as sql from '../../tenant-sql/rows.ts';
-import { StaleTable, withCurrentTable } from './current-table.ts';
+import { runWithCurrentTable, StaleTableError } from './current-table.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import {
   duplicateValue,
+  makeTooLongForIndexFailure,
   rowNotFound,
   rowNotStorable,
   rowTooLargeToReturn,
   tableNotFound,
-  tooLongForIndex,
 } from './failures.ts';
 import { isRowId } from './filter-values.ts';
 import { readIndexes } from './index-store.ts';
-import { limitLargeRows } from './large-rows.ts';
+import { runWithLargeRowLimit } from './large-rows.ts';
 import { MAX_PAGE_BYTES, type PageRequest, readPage } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
-import { type Row, toRow } from './row-view.ts';
+import { type RowRecord, toRowRecord } from './row-view.ts';
 import {
   type AnnounceTables,
-  inTransaction,
   lockTable,
   requireTablesDatabase,
   requireTablesDatabaseToRead,
   runChange,
+  runTableTransaction,
   toTableKey,
 } from './service.ts';
 import * as store from './store.ts';
@@ -37,54 +37,58 @@ import type { ManagedTable } from './table.ts';
 /** The rows to list, by page or cursor. */
 export interface RowsRequest extends Omit<PageRequest, 'at'> {
   page: number;
-  /** The `next_cursor` of the page before, or an empty text for the first page; without it pages have numbers. */
+  /** The `next_cursor` of the previous page, or an empty text for the first page; without it pages have numbers. */
   cursor?: string | undefined;
 }
 
 /** A page of rows. */
 export interface RowsPage {
-  records: Row[];
+  records: RowRecord[];
   /** The exact number of selected rows; undefined where they are not counted. */
   total: number | undefined;
-  /** The cursor of the page after this one; null at the end, undefined where pages have numbers. */
+  /** The cursor of the next page; null at the end, undefined where pages have numbers. */
   nextCursor: string | null | undefined;
 }
 
 /** Returns a page of the selected rows, in insertion order unless `sortBy` names another (see `parseSort`). */
 export async function listRows(ctx: CompanyContext, tableId: string, request: RowsRequest): Promise<RowsPage> {
-  const { cursor, page, rows: asked, sortBy } = request;
+  const { cursor, page, rows: sentSelection, sortBy } = request;
   const key = toTableKey(ctx, tableId);
-  const place = { tableId, asked, sortBy };
-  const at = cursor === undefined ? { page } : { after: cursor === '' ? null : await openCursor(ctx, place, cursor) };
+  const cursorScope = { tableId, asked: sentSelection, sortBy };
+  const at =
+    cursor === undefined ? { page } : { after: cursor === '' ? null : await openCursor(ctx, cursorScope, cursor) };
   const database = await requireTablesDatabaseToRead(ctx);
-  return withCurrentTable(database, key, async (_, saw) => {
-    const found = await readPage(database, key, { ...request, at }, saw);
-    if (!found) throw tableNotFound();
-    if (found.isStale) throw new StaleTable();
-    const next = found.last && (await sealCursor(ctx, place, found.last));
+  return runWithCurrentTable(database, key, async (_, reportTable) => {
+    const rowPage = await readPage(database, key, { ...request, at }, reportTable);
+    if (!rowPage) throw tableNotFound();
+    if (rowPage.isStale) throw new StaleTableError();
+    const next = rowPage.last && (await sealCursor(ctx, cursorScope, rowPage.last));
     return {
-      records: found.rows.map((row) => toRow(found.shown, row)),
-      total: found.total,
+      records: rowPage.rows.map((row) => toRowRecord(rowPage.shown, row)),
+      total: rowPage.total,
       nextCursor: cursor === undefined ? undefined : next,
     };
   });
 }
 
-/** One row with all columns. */
-export async function getRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<Row> {
+/** Returns one row with all columns. */
+export async function getRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<RowRecord> {
   const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabaseToRead(ctx);
-  return withCurrentTable(database, key, (readTable) =>
-    inTransaction(
+  return runWithCurrentTable(database, key, (readTable) =>
+    runTableTransaction(
       database,
       async (tx) => {
         const table = await readTable(tx);
         if (!isRowId(rowId)) throw rowNotFound();
-        const select = sql.selectRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES);
-        const [[found], [now]] = await tx.finish<[sql.FoundRow, store.CatalogueRow]>([select, store.selectTable(key)]);
+        const selectStatement = sql.buildSelectRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES);
+        const [[found], [now]] = await tx.finish<[sql.FoundRow, store.CatalogueRow]>([
+          selectStatement,
+          store.makeTableQuery(key),
+        ]);
         // Values of a column that was converted in between would be read by its former type.
-        if (now?.schema_version !== table.schemaVersion) throw new StaleTable();
-        return toFoundRow(table, found);
+        if (now?.schema_version !== table.schemaVersion) throw new StaleTableError();
+        return toRowOrFail(table, found);
       },
       { readOnly: true },
     ),
@@ -92,9 +96,8 @@ export async function getRow(ctx: CompanyContext, tableId: string, rowId: string
 }
 
 /**
- * Inserts all rows or none, in their order.
- * @param rows JSON objects by column name, null for other values; `values.ts` describes the values of each type
- * @returns the number of rows
+ * Inserts all rows or none, in order. @param rows JSON objects by column name, null for other values; `values.ts` describes the
+ * values of each type @returns the number of rows
  */
 export async function insertRows(
   ctx: PrincipalContext,
@@ -103,55 +106,63 @@ export async function insertRows(
 ): Promise<number> {
   const key = toTableKey(ctx, tableId);
   const database = await requireTablesDatabase(ctx);
-  const write = async (readTable: (tx: TenantTx) => Promise<ManagedTable>) => {
+  const writeRows = async (readTable: (tx: TenantTx) => Promise<ManagedTable>) => {
     const table = await readTable(database);
-    const encoded = encodeRows(table.columns, rows);
-    const insert = async (tx: TenantTx, changing: AnnounceTables) => {
-      changing(table.displayName);
-      const current = await lockTable(tx, ctx, tableId, 'row');
-      if (current.schemaVersion !== table.schemaVersion) throw new StaleTable();
-      const { columns, count, texts } = encoded;
-      let counting = [store.countRows(key, count, isoTimestamp(ctx.now()))];
-      for (const insert of sql.insertRows(table.displayName, columns, count, texts())) {
-        await tx.queryAll([insert, ...counting]);
-        counting = [];
+    const encodedRows = encodeRows(table.columns, rows);
+    const insertInTransaction = async (tx: TenantTx, announceTables: AnnounceTables) => {
+      announceTables(table.displayName);
+      const currentTable = await lockTable(tx, ctx, tableId, 'row');
+      if (currentTable.schemaVersion !== table.schemaVersion) throw new StaleTableError();
+      const { columns, count, texts } = encodedRows;
+      let countStatements = [store.makeRowCountChange(key, count, formatIsoTimestamp(ctx.now()))];
+      for (const insertStatement of sql.makeInsertStatements(table.displayName, columns, count, texts())) {
+        await tx.queryAll([insertStatement, ...countStatements]);
+        countStatements = [];
       }
       return count;
     };
-    return explainRefusal(ctx, database, key, encoded, () => runChange(ctx, database, insert, { room: 'adds' }));
+    return runWithIndexFailures(ctx, database, key, encodedRows, () =>
+      runChange(ctx, database, insertInTransaction, { room: 'adds' }),
+    );
   };
-  return limitLargeRows(rows, () => withCurrentTable(database, key, write));
+  return runWithLargeRowLimit(rows, () => runWithCurrentTable(database, key, writeRows));
 }
 
 /**
- * Changes the given fields of a row.
- * @returns the whole row; for a caller who may not read rows of the table, its id and the given fields
+ * Changes the given fields of a row. @returns the complete row; for a caller who may not read rows of the table, its id and the
+ * given fields
  */
 export async function updateRow(
   ctx: PrincipalContext,
   tableId: string,
   rowId: string,
   changes: Record<string, unknown>,
-): Promise<Row> {
+): Promise<RowRecord> {
   const database = await requireTablesDatabase(ctx);
-  const written: WrittenValues = { columns: [], texts: () => [] };
-  const row = await explainRefusal(ctx, database, toTableKey(ctx, tableId), written, () =>
-    runChange(ctx, database, async (tx, changing) => {
+  const writtenValues: WrittenValues = { columns: [], texts: () => [] };
+  const row = await runWithIndexFailures(ctx, database, toTableKey(ctx, tableId), writtenValues, () =>
+    runChange(ctx, database, async (tx, announceTables) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
-      changing(table.displayName);
-      const encoded = await encodeRowChanges(tx, table, rowId, changes);
-      written.columns = encoded.map(({ column }) => column);
-      written.texts = () => [Object.fromEntries(encoded.map(({ text }, index) => [index, text ?? '']))];
+      announceTables(table.displayName);
+      const encodedChanges = await encodeRowChanges(tx, table, rowId, changes);
+      writtenValues.columns = encodedChanges.map(({ column }) => column);
+      writtenValues.texts = () => [Object.fromEntries(encodedChanges.map(({ text }, index) => [index, text ?? '']))];
       await requireRowVersion(tx, ctx, table, rowId);
-      const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded, MAX_PAGE_BYTES);
+      const { text, values } = sql.buildUpdateRow(
+        table.displayName,
+        table.columns,
+        rowId,
+        encodedChanges,
+        MAX_PAGE_BYTES,
+      );
       const [found] = await tx.query<sql.FoundRow>(text, values);
-      return toFoundRow(table, found);
+      return toRowOrFail(table, found);
     }),
   );
   if (mayReadRows(ctx, tableId)) return row;
-  const isShown = ([name]: [string, unknown]) => name === 'id' || Object.hasOwn(changes, name);
-  return Object.assign(Object.create(null), Object.fromEntries(Object.entries(row).filter(isShown)));
+  const isVisibleField = ([name]: [string, unknown]) => name === 'id' || Object.hasOwn(changes, name);
+  return Object.assign(Object.create(null), Object.fromEntries(Object.entries(row).filter(isVisibleField)));
 }
 
 /** Encodes the values of a change. If both the row is missing and the change is invalid, the missing row is reported. */
@@ -160,20 +171,21 @@ async function encodeRowChanges(tx: TenantTx, table: ManagedTable, rowId: string
   try {
     return encodeChanges(table.columns, rowId, changes);
   } catch (refusal) {
-    const found = await lockRow(tx, table, rowId);
-    throw isFound(found) ? refusal : rowNotFound();
+    const lockedRow = await lockRow(tx, table, rowId);
+    throw isFoundRow(lockedRow) ? refusal : rowNotFound();
   }
 }
 
 async function lockRow(tx: TenantTx, table: ManagedTable, rowId: string): Promise<sql.FoundRow | undefined> {
-  const lock = sql.lockRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES);
-  const [, [found]] = await tx.queryAll<[unknown, sql.FoundRow]>(lock);
+  const lockStatement = sql.buildLockRow(table.displayName, table.columns, rowId, MAX_PAGE_BYTES);
+  const [, [found]] = await tx.queryAll<[unknown, sql.FoundRow]>(lockStatement);
   return found;
 }
 
-const isFound = (found: sql.FoundRow | undefined): found is sql.FoundRow => found !== undefined && found.bytes !== null;
+const isFoundRow = (found: sql.FoundRow | undefined): found is sql.FoundRow =>
+  found !== undefined && found.bytes !== null;
 
-/** Whether the caller may see values of the table's rows, in any answer. */
+/** Tells whether the caller may see values of the table's rows, in any response. */
 export const mayReadRows = (ctx: PrincipalContext, tableId: string): boolean =>
   isAllowed(ctx.actor, 'managed-tables:data-read', tableId);
 
@@ -181,45 +193,45 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
   await runChange(
     ctx,
     await requireTablesDatabase(ctx),
-    async (tx, changing) => {
+    async (tx, announceTables) => {
       const table = await lockTable(tx, ctx, tableId, 'row');
-      changing(table.displayName);
+      announceTables(table.displayName);
       if (!isRowId(rowId)) throw rowNotFound();
       await requireRowVersion(tx, ctx, table, rowId);
-      const counting = store.countRows(toTableKey(ctx, tableId), -1, isoTimestamp(ctx.now()));
-      const [deleted] = await tx.queryAll([sql.deleteRow(table.displayName, rowId), counting]);
+      const countStatement = store.makeRowCountChange(toTableKey(ctx, tableId), -1, formatIsoTimestamp(ctx.now()));
+      const [deleted] = await tx.queryAll([sql.buildDeleteRow(table.displayName, rowId), countStatement]);
       if (deleted.length === 0) throw rowNotFound();
     },
     DELETE_OPTIONS,
   );
 }
 
-/** Locks the row of a conditional write (`If-Match`), and refuses the write where the row has another version. */
+/** Locks the row of a conditional write (`If-Match`), and throws where the row has another version. */
 async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: ManagedTable, rowId: string): Promise<void> {
   if (!ctx.requireVersion) return;
-  await ctx.requireVersion(toFoundRow(table, await lockRow(tx, table, rowId)));
+  await ctx.requireVersion(toRowOrFail(table, await lockRow(tx, table, rowId)));
 }
 
 /** The options of a delete, which is allowed even if the quota is exceeded. */
 const DELETE_OPTIONS = { room: 'frees' } as const;
 
-/** The row in an answer. @throws rowNotFound, rowTooLargeToReturn */
-function toFoundRow({ columns }: ManagedTable, found: sql.FoundRow | undefined): Row {
-  if (!isFound(found)) throw rowNotFound();
+/** Converts a found row for a response. @throws rowNotFound, rowTooLargeToReturn */
+function toRowOrFail({ columns }: ManagedTable, found: sql.FoundRow | undefined): RowRecord {
+  if (!isFoundRow(found)) throw rowNotFound();
   const { id, bytes, ...values } = found;
   if (id === null) throw rowTooLargeToReturn(Number(bytes), MAX_PAGE_BYTES);
-  return toRow(columns, { id, ...values });
+  return toRowRecord(columns, { id, ...values });
 }
 
 /** The values that a statement writes: see `EncodedRows`. */
 type WrittenValues = Pick<EncodedRows, 'columns' | 'texts'>;
 
-/** Runs work that writes values of these columns, and turns Postgres's refusals into failures. */
-async function explainRefusal<T>(
+/** Runs `work`, which writes values of these columns, and converts Postgres's rejections into failures. */
+async function runWithIndexFailures<T>(
   ctx: PrincipalContext,
   database: TenantSql,
   key: store.TableKey,
-  written: WrittenValues,
+  writtenValues: WrittenValues,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -229,28 +241,28 @@ async function explainRefusal<T>(
     if (refusal?.why === 'duplicate') {
       throw duplicateValue(refusal.columns, mayReadRows(ctx, key.id) ? refusal.value : null);
     }
-    if (refusal) throw tooLongForIndex(await findLongest(database, key, refusal.id, written));
+    if (refusal) throw makeTooLongForIndexFailure(await findLongestValue(database, key, refusal.id, writtenValues));
     throw isPostgresError(error) && error.code === '54000' ? rowNotStorable() : error;
   }
 }
 
-/** The longest written value in an index's columns, or in those of all indexes. */
-async function findLongest(
+/** Finds the longest written value in an index's columns, or in those of all indexes. */
+async function findLongestValue(
   database: TenantSql,
   key: store.TableKey,
   indexId: string | undefined,
   { columns, texts }: WrittenValues,
 ) {
   const { indexes = [] } = (await readIndexes(database, key)) ?? {};
-  const meant = indexes.filter(({ id }) => indexId === undefined || id === indexId);
-  const indexed = new Set(meant.flatMap((index) => index.columns));
-  const positions = [...columns.keys()].filter((position) => indexed.has(columns[position]?.name ?? ''));
+  const relevantIndexes = indexes.filter(({ id }) => indexId === undefined || id === indexId);
+  const indexedColumns = new Set(relevantIndexes.flatMap((index) => index.columns));
+  const positions = [...columns.keys()].filter((position) => indexedColumns.has(columns[position]?.name ?? ''));
   let longest = { field: '', column: '', row: 0, length: -1 };
   let row = 0;
   for (const values of texts()) {
     for (const position of positions) {
       const { length } = values[position] ?? '';
-      const { name } = columns[position] as Column;
+      const { name } = columns[position] as TableColumnDefinition;
       if (length > longest.length) longest = { field: name, column: name, row, length };
     }
     row += 1;

@@ -4,8 +4,8 @@ import { FILTER_OPERATORS, type FilterOperator } from '../../tenant-sql/row-filt
 /** The maximum number of filters of a request. */
 export const MAX_FILTERS = 50;
 const MAX_SEARCH_LENGTH = 1000;
-/** The maximum number of characters of `fields`: the names of all columns that a table can have. */
-const MAX_FIELDS = 65_000;
+/** The maximum length of `fields`, in characters: the names of all columns that a table can have. */
+const MAX_FIELDS_LENGTH = 65_000;
 
 const OPERATOR_DESCRIPTIONS: Record<FilterOperator, string> = {
   eq: 'Equal.',
@@ -23,8 +23,8 @@ const OPERATOR_DESCRIPTIONS: Record<FilterOperator, string> = {
 
 const SCALAR_SCHEMAS = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
 
-/** The schema of an operator's value; a list of values means that the rows must match each of them. */
-const filterSchema = (operator: FilterOperator) =>
+/** Makes the schema of an operator's value; a list of values means that the rows must match each of them. */
+const makeFilterSchema = (operator: FilterOperator) =>
   operator === 'is_null'
     ? { type: 'boolean' }
     : operator === 'in' || operator === 'nin'
@@ -45,7 +45,7 @@ const filterParameter = z
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema];
       const operators = FILTER_OPERATORS.map((operator) => [
         operator,
-        { ...filterSchema(operator), description: OPERATOR_DESCRIPTIONS[operator] },
+        { ...makeFilterSchema(operator), description: OPERATOR_DESCRIPTIONS[operator] },
       ]);
       const columns = {
         type: 'object',
@@ -59,7 +59,7 @@ const filterParameter = z
     },
   });
 
-/** The parameters that select rows of a table, and the columns to show: see `readSelection`. */
+/** The query parameters that select rows of a table, and the columns to show: see `checkSelection`. */
 export const selectionQuery = {
   filter: filterParameter,
   search: z
@@ -70,7 +70,7 @@ export const selectionQuery = {
     .meta({ description: 'Text that a text column must contain, ignoring case; no wildcards.' }),
   fields: z
     .string()
-    .max(MAX_FIELDS)
+    .max(MAX_FIELDS_LENGTH)
     .optional()
     .meta({
       description: 'The columns to return, separated by commas; `id` is always returned.',
@@ -78,7 +78,7 @@ export const selectionQuery = {
     }),
 };
 
-/** The parameter for the order of rows: see `parseSort`. */
+/** The query parameter for the order of rows: see `parseSort`. */
 export const sortByParameter = z
   .string()
   .max(80)

@@ -1,8 +1,8 @@
 import type { Denials } from '../../permissions/denials.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
-import type { Column } from '../../tenant-sql/columns.ts';
+import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
-import { datetimeJson } from '../../tenant-sql/values.ts';
+import { toDatetimeJson } from '../../tenant-sql/values.ts';
 import type { ManagedTable, TableSource } from './table.ts';
 
 /** The id of a table and of its company. Every statement on the catalogue filters by both. */
@@ -15,7 +15,7 @@ export interface CatalogueRow {
   id: string;
   company_id: string;
   display_name: string;
-  columns: Column[];
+  columns: TableColumnDefinition[];
   source: TableSource;
   status: 'active';
   row_count: string;
@@ -25,20 +25,20 @@ export interface CatalogueRow {
   updated_at: string;
 }
 
-/** Selects the changes of a table's row count and time of last change that are stored beside its row. */
-const ROW_COUNT_CHANGES = 'FROM console.row_count_changes AS beside WHERE beside.table_id = managed_tables.id';
+/** SQL that selects the changes of a table's row count and time of last change that are stored beside its row. */
+const ROW_COUNT_CHANGES_SQL = 'FROM console.row_count_changes AS beside WHERE beside.table_id = managed_tables.id';
 
-/** The columns of a {@link CatalogueRow}, of `console.managed_tables` under its own name. */
-export const CATALOGUE_COLUMNS = `
+/** SQL for the columns of a {@link CatalogueRow}, of `console.managed_tables` under its own name. */
+export const CATALOGUE_COLUMNS_SQL = `
   id, company_id, display_name, columns, source, status,
-  row_count + coalesce((SELECT sum(beside.change) ${ROW_COUNT_CHANGES}), 0)::bigint AS row_count,
+  row_count + coalesce((SELECT sum(beside.change) ${ROW_COUNT_CHANGES_SQL}), 0)::bigint AS row_count,
   schema_version, created_by_user_id, created_at,
-  greatest(updated_at, (SELECT max(beside.changed_at) ${ROW_COUNT_CHANGES})) AS updated_at`;
+  greatest(updated_at, (SELECT max(beside.changed_at) ${ROW_COUNT_CHANGES_SQL})) AS updated_at`;
 
-/** The condition for the living table of a {@link TableKey}, as the first two values. */
-export const LIVING_TABLE_CONDITION = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
+/** The SQL condition for the table of a {@link TableKey}, as the first two values, unless it is deleted. */
+export const CURRENT_TABLE_CONDITION = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
 
-const HAS_ACTIVE_UPLOAD = `EXISTS (
+const HAS_ACTIVE_UPLOAD_SQL = `EXISTS (
   SELECT FROM console.upload_jobs AS job
   WHERE job.user_table_id = $1 AND job.status IN ('queued', 'analisando', 'waiting_confirm', 'inserting'))`;
 
@@ -53,27 +53,27 @@ export function toTable(row: CatalogueRow): ManagedTable {
     rowCount: Number(row.row_count),
     schemaVersion: row.schema_version,
     createdByUserId: row.created_by_user_id,
-    createdAt: datetimeJson(row.created_at),
-    updatedAt: datetimeJson(row.updated_at),
+    createdAt: toDatetimeJson(row.created_at),
+    updatedAt: toDatetimeJson(row.updated_at),
   };
 }
 
-/** Selects the living table; `toTable` reads the row. */
-export const selectTable = ({ id, companyId }: TableKey): Statement => ({
-  text: `SELECT ${CATALOGUE_COLUMNS} FROM console.managed_tables WHERE ${LIVING_TABLE_CONDITION}`,
+/** Selects a table unless it is deleted; `toTable` converts the row. */
+export const makeTableQuery = ({ id, companyId }: TableKey): Statement => ({
+  text: `SELECT ${CATALOGUE_COLUMNS_SQL} FROM console.managed_tables WHERE ${CURRENT_TABLE_CONDITION}`,
   values: [id, companyId],
 });
 
 export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTable | undefined> {
-  const { text, values } = selectTable(key);
+  const { text, values } = makeTableQuery(key);
   const [row] = await tx.query<CatalogueRow>(text, values);
   return row && toTable(row);
 }
 
-/** The company's living table with the next id after this one. */
+/** Reads the company's table with the next id after this one, skipping deleted tables. */
 export async function readTableAfter(tx: TenantTx, companyId: string, id: string): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
-    `SELECT ${CATALOGUE_COLUMNS} FROM console.managed_tables
+    `SELECT ${CATALOGUE_COLUMNS_SQL} FROM console.managed_tables
      WHERE id > $1 AND company_id = $2 AND deleted_at IS NULL ORDER BY id LIMIT 1`,
     [id, companyId],
   );
@@ -81,9 +81,9 @@ export async function readTableAfter(tx: TenantTx, companyId: string, id: string
 }
 
 /**
- * The purpose of a lock on a table, the strongest first: `shape` to change its name or columns or to delete it, `rows`
- * to load into it, to undo that or to empty it, and to change its upload jobs, `row` to write single rows, which conflicts
- * with `shape` only.
+ * The purpose of a lock on a table, the strongest first: `shape` to change its name or columns or to delete it, `rows` to load
+ * into it, to undo that or to empty it, and to change its upload jobs, `row` to write single rows, which conflicts with `shape`
+ * only.
  */
 export type TableLock = 'shape' | 'rows' | 'row';
 
@@ -94,16 +94,16 @@ const LOCK_CLAUSES: Record<TableLock, string> = {
 };
 
 /**
- * Locks the living table until the transaction ends. Every change of a table takes this lock before any lock on the
- * table itself, so that changes wait for each other instead of deadlocking.
- * @returns the table as it is under the lock; rows may come and go unless the lock is `shape`
+ * Locks a table, unless it is deleted, until the transaction ends. Every change of a table acquires this lock before any lock on
+ * the table itself, so that changes wait for each other instead of deadlocking. @returns the table as it is under the lock; rows
+ * may be added and deleted unless the lock is `shape`
  */
 export async function lockTable(tx: TenantTx, key: TableKey, lock: TableLock): Promise<ManagedTable | undefined> {
   const values = [key.id, key.companyId];
   // What the statement that waits for the lock reads besides is as it was before.
   const [, [row]] = await tx.queryAll<[unknown, CatalogueRow]>([
-    { text: `SELECT FROM console.managed_tables WHERE ${LIVING_TABLE_CONDITION} ${LOCK_CLAUSES[lock]}`, values },
-    selectTable(key),
+    { text: `SELECT FROM console.managed_tables WHERE ${CURRENT_TABLE_CONDITION} ${LOCK_CLAUSES[lock]}`, values },
+    makeTableQuery(key),
   ]);
   return row && toTable(row);
 }
@@ -116,43 +116,44 @@ export async function isNameInUse(tx: TenantTx, companyId: string, displayName: 
   return rows.length > 0;
 }
 
-const DUPLICATE_TABLE = '42P07';
+const DUPLICATE_TABLE_SQLSTATE = '42P07';
 
-/** Whether a change failed because a living table, or a relation that is not in the catalogue, has the name. */
+/** Tells whether a change failed because a current table, or a relation that is not in the catalogue, has the name. */
 export const isNameTaken = (error: unknown): boolean =>
-  isPostgresError(error) && (error.constraint === 'managed_tables_display_name' || error.code === DUPLICATE_TABLE);
+  isPostgresError(error) &&
+  (error.constraint === 'managed_tables_display_name' || error.code === DUPLICATE_TABLE_SQLSTATE);
 
-/** Whether an unfinished upload job loads into this table. */
+/** Tells whether an unfinished upload job loads into this table. */
 export async function hasActiveUpload(tx: TenantTx, tableId: string): Promise<boolean> {
-  const [row] = await tx.query<{ active: boolean }>(`SELECT ${HAS_ACTIVE_UPLOAD} AS active`, [tableId]);
+  const [row] = await tx.query<{ active: boolean }>(`SELECT ${HAS_ACTIVE_UPLOAD_SQL} AS active`, [tableId]);
   return row?.active === true;
 }
 
-/** The condition for ids that are not denied, with two values from a number on: ids, and patterns for LIKE. */
-export const notDeniedCondition = (column: string, first: number): string =>
+/** Returns the condition for ids that are not denied, with two values from a number on: ids, and patterns for LIKE. */
+export const makeNotDeniedCondition = (column: string, first: number): string =>
   `${column} <> ALL($${first}::text[]) AND ${column} NOT LIKE ALL($${first + 1}::text[])`;
 
-/** The two values of `notDeniedCondition`. */
+/** Returns the two values of `makeNotDeniedCondition`. */
 export const listDeniedValues = ({ everything, ids, patterns }: Denials): [string[], string[]] => [
   [...ids],
   everything ? ['%'] : patterns.map((pattern) => pattern.replaceAll('*', '%')),
 ];
 
 /**
- * A page of the living tables whose name contains `search` (lower-case), newest first, with the exact total, without those that
- * are denied.
+ * Reads a page of the tables whose name contains `search` (lower-case), newest first, with the exact total, without deleted and
+ * denied tables.
  */
 export async function readTables(
   tx: TenantTx,
   companyId: string,
   { search, limit, offset, denied }: { search: string; limit: number; offset: number; denied: Denials },
 ): Promise<{ total: number; records: ManagedTable[] }> {
-  const found = `company_id = $1 AND deleted_at IS NULL AND position($2 IN display_name) > 0 AND ${notDeniedCondition('id', 5)}`;
+  const condition = `company_id = $1 AND deleted_at IS NULL AND position($2 IN display_name) > 0 AND ${makeNotDeniedCondition('id', 5)}`;
   const rows = await tx.query<{ total: string } & Nullable<CatalogueRow>>(
     `SELECT found.total, page.*
-     FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${found}) AS found
+     FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${condition}) AS found
      LEFT JOIN (
-       SELECT ${CATALOGUE_COLUMNS} FROM console.managed_tables WHERE ${found} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4
+       SELECT ${CATALOGUE_COLUMNS_SQL} FROM console.managed_tables WHERE ${condition} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4
      ) AS page ON true
      ORDER BY page.created_at DESC, page.id DESC`,
     [companyId, search, limit, offset, ...listDeniedValues(denied)],
@@ -165,7 +166,7 @@ export async function readTables(
 
 export async function findTables(tx: TenantTx, companyId: string, idsOrNames: string[]): Promise<ManagedTable[]> {
   const rows = await tx.query<CatalogueRow>(
-    `SELECT ${CATALOGUE_COLUMNS} FROM console.managed_tables
+    `SELECT ${CATALOGUE_COLUMNS_SQL} FROM console.managed_tables
      WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
     [companyId, idsOrNames],
   );
@@ -182,7 +183,7 @@ export async function insertTable(
   const [row] = await tx.query<CatalogueRow>(
     `INSERT INTO console.managed_tables
        (id, company_id, display_name, columns, source, row_count, created_by_user_id, created_at, updated_at)
-     VALUES ($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9) RETURNING ${CATALOGUE_COLUMNS}`,
+     VALUES ($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9) RETURNING ${CATALOGUE_COLUMNS_SQL}`,
     [
       table.id,
       table.companyId,
@@ -202,39 +203,39 @@ export async function insertTable(
 export async function changeTable(
   tx: TenantTx,
   key: TableKey,
-  change: { displayName: string; columns: Column[]; at: string },
+  change: { displayName: string; columns: TableColumnDefinition[]; at: string },
 ): Promise<ManagedTable> {
   const [row] = await tx.query<CatalogueRow>(
     `UPDATE console.managed_tables
      SET display_name = $3, columns = $4::jsonb, schema_version = schema_version + 1, updated_at = $5
-     WHERE ${LIVING_TABLE_CONDITION} RETURNING ${CATALOGUE_COLUMNS}`,
+     WHERE ${CURRENT_TABLE_CONDITION} RETURNING ${CATALOGUE_COLUMNS_SQL}`,
     [key.id, key.companyId, change.displayName, JSON.stringify(change.columns), change.at],
   );
   return toTable(row as CatalogueRow);
 }
 
 /**
- * Adds to a table's row count, or subtracts with a negative number, without waiting for other transactions. The table must be
- * locked, and the rows written: a truncation in between would subtract them, too.
+ * Makes the statement that adds to a table's row count, or subtracts with a negative number, without waiting for other
+ * transactions. The table must be locked, and the rows written: a truncation in between would subtract them, too.
  */
-export const countRows = ({ id, companyId }: TableKey, change: number, at: string): Statement => ({
+export const makeRowCountChange = ({ id, companyId }: TableKey, delta: number, at: string): Statement => ({
   text: 'SELECT console.count_rows($1, $2, $3::bigint, $4::timestamptz)',
-  values: [id, companyId, change, at],
+  values: [id, companyId, delta, at],
 });
 
 /** Sets the row count to zero, in a transaction that has emptied the table. */
 export async function resetRowCount(tx: TenantTx, { id, companyId }: TableKey, at: string): Promise<void> {
   await tx.execute(
     `WITH beside AS (DELETE FROM console.row_count_changes WHERE table_id = $1)
-     UPDATE console.managed_tables SET row_count = 0, count_version = count_version + 1, updated_at = $3 WHERE ${LIVING_TABLE_CONDITION}`,
+     UPDATE console.managed_tables SET row_count = 0, count_version = count_version + 1, updated_at = $3 WHERE ${CURRENT_TABLE_CONDITION}`,
     [id, companyId, at],
   );
 }
 
 /** Notifies webhook endpoints that the transaction has emptied the table. */
-export async function notifyTruncated(tx: TenantTx, { id, companyId }: TableKey): Promise<void> {
+export async function notifyTruncation(tx: TenantTx, { id, companyId }: TableKey): Promise<void> {
   await tx.execute(
-    `SELECT console.tell_table('table.truncated', managed_tables) FROM console.managed_tables WHERE ${LIVING_TABLE_CONDITION}`,
+    `SELECT console.tell_table('table.truncated', managed_tables) FROM console.managed_tables WHERE ${CURRENT_TABLE_CONDITION}`,
     [id, companyId],
   );
 }

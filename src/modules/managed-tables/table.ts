@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { COLUMN_TYPES, type Column, MAX_COLUMNS } from '../../tenant-sql/columns.ts';
+import { COLUMN_TYPES, MAX_COLUMNS, type TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import { IDENTIFIER_PATTERN, MAX_IDENTIFIER_LENGTH, RESERVED_COLUMN_NAMES } from '../../tenant-sql/identifiers.ts';
 
 /** A managed table in the catalogue. Times are ISO 8601 UTC. */
@@ -7,19 +7,19 @@ export interface ManagedTable {
   id: string;
   companyId: string;
   displayName: string;
-  columns: Column[];
+  columns: TableColumnDefinition[];
   source: TableSource;
   status: 'active';
   /** The exact number of rows. */
   rowCount: number;
-  /** Increased by changes of the name and the columns. */
+  /** The version, increased by changes of the name and the columns. */
   schemaVersion: number;
   createdByUserId: string;
   createdAt: string;
   updatedAt: string;
 }
 
-/** A table that was deleted and can still be restored. */
+/** A deleted table that can still be restored. */
 export type DeletedTable = ManagedTable & { deletedAt: string };
 
 export type TableSource = 'manual' | 'upload';
@@ -29,7 +29,7 @@ const identifier = z
   .max(MAX_IDENTIFIER_LENGTH, `must have at most ${MAX_IDENTIFIER_LENGTH} characters`)
   .regex(IDENTIFIER_PATTERN, 'must start with a lower-case letter or _ and hold only a-z, 0-9 and _');
 
-/** The name of a managed table, which is also its name in SQL. */
+/** The schema of a managed table's name, which is also its name in SQL. */
 export const tableName = identifier.meta({ examples: ['sales_2024'] });
 
 const columnName = identifier.refine(
@@ -37,14 +37,14 @@ const columnName = identifier.refine(
   'is reserved: every table has it already',
 );
 
-/** Text that Postgres can store: no NUL, no half of a surrogate pair. */
+/** The schema of text that Postgres can store: no NUL, no half of a surrogate pair. */
 const storableText = z
   .string()
   .min(1)
   .max(255)
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be Unicode text without NUL characters');
 
-/** A column in requests and answers. */
+/** The schema of a column in requests and responses. */
 export const column = z
   .object({
     name: columnName.meta({ description: 'Name in the database.', examples: ['unit_price'] }),
@@ -54,8 +54,8 @@ export const column = z
   })
   .meta({ id: 'ManagedTableColumn' });
 
-/** A list of columns with distinct names. */
-export const columnList = <C extends z.ZodType<{ name: string }>>(of: C) =>
+/** Makes the schema of a list of columns with distinct names. */
+export const makeColumnListSchema = <C extends z.ZodType<{ name: string }>>(of: C) =>
   z
     .array(of)
     .min(1, 'must hold at least one column')
@@ -69,6 +69,6 @@ export const columnList = <C extends z.ZodType<{ name: string }>>(of: C) =>
       }
     });
 
-export const newTable = z.object({ display_name: tableName, columns: columnList(column) });
+export const newTable = z.object({ display_name: tableName, columns: makeColumnListSchema(column) });
 
 export type NewTable = z.output<typeof newTable>;

@@ -2,21 +2,21 @@ import { LIST_ARGUMENTS, type Tool } from '../../http/mcp/tools.ts';
 import { FILTER_OPERATORS, type FilterOperator } from '../../tenant-sql/row-filters.ts';
 
 /** The schema of a single value. It has no list of types, as several MCP clients cannot read one. */
-const SCALAR = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
+const SCALAR_SCHEMA = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
 
-const valueSchema = (operator: FilterOperator): object => {
-  if (operator === 'in' || operator === 'nin') return { type: 'array', items: SCALAR };
+const makeValueSchema = (operator: FilterOperator): object => {
+  if (operator === 'in' || operator === 'nin') return { type: 'array', items: SCALAR_SCHEMA };
   if (operator === 'is_null') return { type: 'boolean' };
-  return operator === 'contains' || operator === 'starts_with' ? { type: 'string' } : SCALAR;
+  return operator === 'contains' || operator === 'starts_with' ? { type: 'string' } : SCALAR_SCHEMA;
 };
 
-/** The schema of `filter`, for a model. */
+/** The schema of `filter`, as a model receives it. */
 const filterSchema = {
   type: 'object',
   description: '`{ column: { operator: value } }`. All must fit. `ne` and `nin` keep nulls.',
   additionalProperties: {
     type: 'object',
-    properties: Object.fromEntries(FILTER_OPERATORS.map((operator) => [operator, valueSchema(operator)])),
+    properties: Object.fromEntries(FILTER_OPERATORS.map((operator) => [operator, makeValueSchema(operator)])),
     additionalProperties: false,
   },
 };

@@ -1,9 +1,9 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
-import { datetimeJson } from '../../tenant-sql/values.ts';
+import { toDatetimeJson } from '../../tenant-sql/values.ts';
 import {
-  CATALOGUE_COLUMNS,
+  CATALOGUE_COLUMNS_SQL,
   type CatalogueRow,
-  LIVING_TABLE_CONDITION,
+  CURRENT_TABLE_CONDITION,
   type Nullable,
   type TableKey,
   toTable,
@@ -13,15 +13,15 @@ import type { DeletedTable, ManagedTable } from './table.ts';
 /** Marks a table as deleted. The table must be locked. */
 export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Promise<void> {
   await tx.execute(
-    `UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${LIVING_TABLE_CONDITION}`,
+    `UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${CURRENT_TABLE_CONDITION}`,
     [key.id, key.companyId, at],
   );
 }
 
-const DELETED_SINCE = 'company_id = $1 AND deleted_at > $2';
+const DELETED_SINCE_CONDITION = 'company_id = $1 AND deleted_at > $2';
 
-/** A page of the tables that were deleted after `since` (ISO 8601), the latest deleted first, with the exact total. */
-export async function readDeletedSince(
+/** Reads a page of the tables deleted after `since` (ISO 8601), the latest deleted first, with the exact total. */
+export async function readTablesDeletedSince(
   tx: TenantTx,
   companyId: string,
   since: string,
@@ -29,9 +29,9 @@ export async function readDeletedSince(
 ): Promise<{ total: number; records: DeletedTable[] }> {
   const rows = await tx.query<{ total: string } & Nullable<CatalogueRow & { deleted_at: string }>>(
     `SELECT found.total, page.*
-     FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${DELETED_SINCE}) AS found
+     FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${DELETED_SINCE_CONDITION}) AS found
      LEFT JOIN (
-       SELECT ${CATALOGUE_COLUMNS}, deleted_at FROM console.managed_tables WHERE ${DELETED_SINCE}
+       SELECT ${CATALOGUE_COLUMNS_SQL}, deleted_at FROM console.managed_tables WHERE ${DELETED_SINCE_CONDITION}
        ORDER BY deleted_at DESC, id DESC LIMIT $3 OFFSET $4
      ) AS page ON true
      ORDER BY page.deleted_at DESC, page.id DESC`,
@@ -40,17 +40,16 @@ export async function readDeletedSince(
   return {
     total: Number(rows[0]?.total ?? 0),
     records: rows.flatMap((row) =>
-      row.id === null ? [] : [{ ...toTable(row as CatalogueRow), deletedAt: datetimeJson(row.deleted_at as string) }],
+      row.id === null ? [] : [{ ...toTable(row as CatalogueRow), deletedAt: toDatetimeJson(row.deleted_at as string) }],
     ),
   };
 }
 
 /**
  * Restores a table that was deleted after `since` (ISO 8601) in the catalogue, and locks it. A taken name violates
- * `managed_tables_display_name`.
- * @returns undefined when there is no such table
+ * `managed_tables_display_name`. @returns undefined when there is no such table
  */
-export async function restoreDeleted(
+export async function restoreDeletedTable(
   tx: TenantTx,
   key: TableKey,
   since: string,
@@ -58,14 +57,14 @@ export async function restoreDeleted(
 ): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
     `UPDATE console.managed_tables SET deleted_at = NULL, updated_at = $4
-     WHERE id = $1 AND company_id = $2 AND deleted_at > $3 RETURNING ${CATALOGUE_COLUMNS}`,
+     WHERE id = $1 AND company_id = $2 AND deleted_at > $3 RETURNING ${CATALOGUE_COLUMNS_SQL}`,
     [key.id, key.companyId, since, at],
   );
   return row && toTable(row);
 }
 
-/** Deleted tables, the earliest deleted first. `deletedAt` in milliseconds. */
-export async function readDeleted(
+/** Reads deleted tables, the earliest deleted first. `deletedAtColumn` in milliseconds. */
+export async function readDeletedTables(
   tx: TenantTx,
   companyId: string,
   limit: number,
@@ -79,13 +78,13 @@ export async function readDeleted(
 }
 
 /**
- * Removes a table that was deleted at or before `until` (ISO 8601) from the catalogue.
- * @returns false if no such table is left, as after a restore
+ * Removes a table that was deleted at or before `until` (ISO 8601) from the catalogue. @returns false if the table is not there
+ * any more, as after a restore
  */
-export async function removeDeleted(tx: TenantTx, key: TableKey, until: string): Promise<boolean> {
-  const removed = await tx.execute(
+export async function removeDeletedTable(tx: TenantTx, key: TableKey, until: string): Promise<boolean> {
+  const removedCount = await tx.execute(
     'DELETE FROM console.managed_tables WHERE id = $1 AND company_id = $2 AND deleted_at <= $3',
     [key.id, key.companyId, until],
   );
-  return removed === 1;
+  return removedCount === 1;
 }

@@ -1,9 +1,9 @@
 import type { CompanyContext } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
 import { isPostgresError } from '../../tenant-sql/client.ts';
-import { dropFromTrash } from '../../tenant-sql/ddl.ts';
+import { buildDropFromTrash } from '../../tenant-sql/ddl.ts';
 import { openDatabaseIfAny } from '../managed-database/service.ts';
 import * as store from './trash-store.ts';
 
@@ -11,8 +11,9 @@ import * as store from './trash-store.ts';
 export const TRASH_RETENTION_MS = 30 * DAY_MS;
 const TABLES_PER_SWEEP = 100;
 
-/** The earliest time of deletion (ISO 8601) of tables that are still kept. */
-export const computeRetentionStart = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - TRASH_RETENTION_MS);
+/** Returns the earliest time of deletion (ISO 8601) of tables that are still kept. */
+export const computeRetentionStart = (ctx: CompanyContext): string =>
+  formatIsoTimestamp(ctx.now() - TRASH_RETENTION_MS);
 
 /**
  * Drops the company's tables that were deleted longer ago than {@link TRASH_RETENTION_MS}.
@@ -22,14 +23,14 @@ export async function purgeTrash(ctx: CompanyContext): Promise<number> {
   const database = await openDatabaseIfAny(ctx);
   if (!database) return Number.POSITIVE_INFINITY;
   const { companyId } = ctx.actor;
-  const until = ctx.now() - TRASH_RETENTION_MS;
-  for (const { id, deletedAt } of await store.readDeleted(database, companyId, TABLES_PER_SWEEP)) {
-    if (deletedAt > until) return deletedAt + TRASH_RETENTION_MS;
+  const deletedUntil = ctx.now() - TRASH_RETENTION_MS;
+  for (const { id, deletedAt } of await store.readDeletedTables(database, companyId, TABLES_PER_SWEEP)) {
+    if (deletedAt > deletedUntil) return deletedAt + TRASH_RETENTION_MS;
     await database
       .transaction(async (tx) => {
         // The catalogue first, as in a restore: of the two, one finds nothing left to do.
-        if (await store.removeDeleted(tx, { id, companyId }, isoTimestamp(until))) {
-          await tx.execute(dropFromTrash(id));
+        if (await store.removeDeletedTable(tx, { id, companyId }, formatIsoTimestamp(deletedUntil))) {
+          await tx.execute(buildDropFromTrash(id));
         }
       })
       // A locked table, for example, does not keep the others from being dropped.
@@ -38,6 +39,6 @@ export async function purgeTrash(ctx: CompanyContext): Promise<number> {
         logError('table_not_purged', error, { company_id: companyId, table_id: id });
       });
   }
-  const [next] = await store.readDeleted(database, companyId, 1);
+  const [next] = await store.readDeletedTables(database, companyId, 1);
   return next ? Math.max(ctx.now(), next.deletedAt + TRASH_RETENTION_MS) : Number.POSITIVE_INFINITY;
 }

@@ -1,34 +1,34 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
-import { LIVING_TABLE_CONDITION, type TableKey } from './store.ts';
+import { CURRENT_TABLE_CONDITION, type TableKey } from './store.ts';
 
 /** The changes after which no earlier load can be undone. */
-export type UndoEnd = 'columns_changed' | 'truncated';
+export type UndoEndReason = 'columns_changed' | 'truncated';
 
-/** The number up to which loads cannot be undone any more, and the change that ended it; null for none. */
+/** The number up to which loads can no longer be undone, and the change that ended it; null for none. */
 export interface UndoLimit {
   after: number;
-  endedBy: UndoEnd | null;
+  endedBy: UndoEndReason | null;
 }
 
 /** Makes all loads of the table so far impossible to undo. The table must be locked. */
-export async function endUndo(tx: TenantTx, key: TableKey, by: UndoEnd): Promise<void> {
+export async function endUndo(tx: TenantTx, key: TableKey, by: UndoEndReason): Promise<void> {
   await tx.execute(
     `UPDATE console.managed_tables SET undoable_after = nextval('console.load_numbers'), undo_ended_by = $3
-     WHERE ${LIVING_TABLE_CONDITION}`,
+     WHERE ${CURRENT_TABLE_CONDITION}`,
     [key.id, key.companyId, by],
   );
 }
 
-/** A limit as it is stored. */
+/** An undo limit as it is stored. */
 export interface UndoLimitRow {
   undoable_after: string;
-  undo_ended_by: UndoEnd | null;
+  undo_ended_by: UndoEndReason | null;
 }
 
 /** Selects the limit up to which a table's loads cannot be undone; no row where there is no such table. */
 export const selectUndoLimit = ({ id, companyId }: TableKey): Statement => ({
-  text: `SELECT undoable_after, undo_ended_by FROM console.managed_tables WHERE ${LIVING_TABLE_CONDITION}`,
+  text: `SELECT undoable_after, undo_ended_by FROM console.managed_tables WHERE ${CURRENT_TABLE_CONDITION}`,
   values: [id, companyId],
 });
 

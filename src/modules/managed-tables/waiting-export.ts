@@ -4,31 +4,31 @@ import { getCreatedAt } from '../../kernel/ids.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 
-/** The longest time for the reader of an export to take the part that waits in R2. Milliseconds. */
-export const MAX_TAKING_MS = 12 * HOUR_MS;
-/** The age from which objects were left by an export that broke off without cleanup: no export takes longer. Milliseconds. */
-const RETENTION_MS = DAY_MS;
+/** The longest time for the reader of an export to read the part that waits in R2. Milliseconds. */
+export const MAX_READING_MS = 12 * HOUR_MS;
+/** The age from which objects were left by an export interrupted without cleanup: no export takes longer. Milliseconds. */
+const OBJECT_RETENTION_MS = DAY_MS;
 /** The size of one object. Three of them are in memory while rows are read. */
 const OBJECT_BYTES = 4 * 1024 * 1024;
 const BUFFER_COUNT = 3;
-/** The number of bytes that are read of an object at a time, and held in memory until a slow reader takes them. */
+/** The number of bytes of an object that are read at a time, and held in memory until a slow reader accepts them. */
 const SEND_BATCH_BYTES = 256 * 1024;
 const KEYS_PER_PAGE = 1000;
 
 const makePrefix = (companyId: string): string => `exports/${companyId}/`;
 
 /**
- * The part of an export that is read faster than the client receives it: it is stored in R2, in objects that are deleted as
- * they are sent.
+ * The part of an export that is read faster than the client receives it: it is stored in R2, in objects that are deleted as they
+ * are sent.
  */
-export class WaitingExport {
+export class BufferedExport {
   readonly #ctx: CompanyContext;
   readonly #id: string;
   readonly #send: (bytes: Uint8Array) => Promise<void>;
   readonly #free = Array.from({ length: BUFFER_COUNT }, () => new Uint8Array(OBJECT_BYTES));
   #buffer: Uint8Array<ArrayBuffer> | undefined;
   #length = 0;
-  /** The objects in their order; each resolves to its size once it is stored. */
+  /** The stored objects, in order; each resolves to its size once it is stored. */
   readonly #objects: Promise<number>[] = [];
   #isWhole = false;
   #changed = Promise.withResolvers<void>();
@@ -36,34 +36,31 @@ export class WaitingExport {
   /** The error that ended the sending. */
   #failure: { error: unknown } | undefined;
 
-  /**
-   * @param begin resolves when the bytes written before are sent
-   * @param send resolves when bytes were taken
-   */
-  constructor(ctx: CompanyContext, begin: Promise<void>, send: (bytes: Uint8Array) => Promise<void>) {
+  /** @param begin resolves when the bytes written before were sent @param sendBytes resolves when bytes were accepted */
+  constructor(ctx: CompanyContext, begin: Promise<void>, sendBytes: (bytes: Uint8Array) => Promise<void>) {
     this.#ctx = ctx;
     this.#id = ctx.newId();
-    this.#send = send;
+    this.#send = sendBytes;
     this.#sent = begin.then(() => this.#sendAll());
     this.#sent.catch((error: unknown) => {
       this.#failure = { error };
     });
   }
 
-  /** Copies bytes into objects; waits while all buffers are on their way to R2. @throws the error that ended the sending */
+  /** Copies bytes into objects; waits while all buffers are being written to R2. @throws the error that ended the sending */
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       if (this.#failure) throw this.#failure.error;
       this.#buffer ??= await this.#nextBuffer();
-      const room = Math.min(OBJECT_BYTES - this.#length, bytes.length - at);
-      this.#buffer.set(bytes.subarray(at, at + room), this.#length);
-      this.#length += room;
-      at += room;
+      const freeBytes = Math.min(OBJECT_BYTES - this.#length, bytes.length - at);
+      this.#buffer.set(bytes.subarray(at, at + freeBytes), this.#length);
+      this.#length += freeBytes;
+      at += freeBytes;
       if (this.#length === OBJECT_BYTES) this.#store();
     }
   }
 
-  /** Resolves when all written bytes are taken, and none of them is left in R2. */
+  /** Resolves when all written bytes were accepted by the reader, and none of them is left in R2. */
   async end(): Promise<void> {
     if (this.#length > 0) this.#store();
     this.#isWhole = true;
@@ -76,45 +73,45 @@ export class WaitingExport {
     await Promise.allSettled(this.#objects);
     await deleteObjects(
       this.#ctx.files,
-      this.#objects.map((_, place) => this.#makeKey(place)),
+      this.#objects.map((_, objectIndex) => this.#makeKey(objectIndex)),
     );
   }
 
-  #makeKey(place: number): string {
-    return `${makePrefix(this.#ctx.actor.companyId)}${this.#id}/${place}`;
+  #makeKey(objectIndex: number): string {
+    return `${makePrefix(this.#ctx.actor.companyId)}${this.#id}/${objectIndex}`;
   }
 
   async #nextBuffer(): Promise<Uint8Array<ArrayBuffer>> {
     // Should all that follows break off, the objects stay behind.
-    if (this.#objects.length === 0) await scheduleSweep(this.#ctx, this.#ctx.now() + RETENTION_MS);
-    let oldest = Math.max(0, this.#objects.length - BUFFER_COUNT);
-    while (this.#free.length === 0) await Promise.race([this.#objects[oldest++], this.#sent]);
+    if (this.#objects.length === 0) await scheduleSweep(this.#ctx, this.#ctx.now() + OBJECT_RETENTION_MS);
+    let oldestIndex = Math.max(0, this.#objects.length - BUFFER_COUNT);
+    while (this.#free.length === 0) await Promise.race([this.#objects[oldestIndex++], this.#sent]);
     return this.#free.pop() as Uint8Array<ArrayBuffer>;
   }
 
   #store(): void {
     const buffer = this.#buffer as Uint8Array<ArrayBuffer>;
     const bytes = this.#length;
-    const stored = this.#ctx.files.put(this.#makeKey(this.#objects.length), buffer.subarray(0, bytes)).then(() => {
+    const storing = this.#ctx.files.put(this.#makeKey(this.#objects.length), buffer.subarray(0, bytes)).then(() => {
       this.#free.push(buffer);
       return bytes;
     });
-    stored.catch(() => {});
-    this.#objects.push(stored);
+    storing.catch(() => {});
+    this.#objects.push(storing);
     this.#buffer = undefined;
     this.#length = 0;
     this.#changed.resolve();
   }
 
   async #sendAll(): Promise<void> {
-    for (let place = 0; ; place += 1) {
-      while (place === this.#objects.length && !this.#isWhole) {
+    for (let objectIndex = 0; ; objectIndex += 1) {
+      while (objectIndex === this.#objects.length && !this.#isWhole) {
         this.#changed = Promise.withResolvers();
         await this.#changed.promise;
       }
-      if (place === this.#objects.length) return;
-      const size = (await this.#objects[place]) as number;
-      const key = this.#makeKey(place);
+      if (objectIndex === this.#objects.length) return;
+      const size = (await this.#objects[objectIndex]) as number;
+      const key = this.#makeKey(objectIndex);
       for (let offset = 0; offset < size; offset += SEND_BATCH_BYTES) {
         const object = await this.#ctx.files.get(key, {
           range: { offset, length: Math.min(SEND_BATCH_BYTES, size - offset) },
@@ -128,23 +125,23 @@ export class WaitingExport {
 }
 
 /**
- * Deletes objects in R2 of exports that broke off without cleanup.
- * @returns when the next one is due, in milliseconds; infinity if there is none
+ * Deletes objects in R2 of exports interrupted without cleanup. @returns when the next one is due, in milliseconds; infinity if
+ * there is none
  */
 export async function sweepExports(ctx: CompanyContext): Promise<number> {
-  let due = Number.POSITIVE_INFINITY;
+  let nextDueAt = Number.POSITIVE_INFINITY;
   let cursor: string | undefined;
   do {
     const options = { prefix: makePrefix(ctx.actor.companyId), limit: KEYS_PER_PAGE };
     const page = await ctx.files.list({ ...options, ...(cursor !== undefined && { cursor }) });
-    const old: string[] = [];
+    const expiredKeys: string[] = [];
     for (const { key } of page.objects) {
-      const deletable = getCreatedAt(key.slice(options.prefix.length)) + RETENTION_MS;
-      if (deletable <= ctx.now()) old.push(key);
-      else due = Math.min(due, deletable);
+      const deletableAt = getCreatedAt(key.slice(options.prefix.length)) + OBJECT_RETENTION_MS;
+      if (deletableAt <= ctx.now()) expiredKeys.push(key);
+      else nextDueAt = Math.min(nextDueAt, deletableAt);
     }
-    await deleteObjects(ctx.files, old);
+    await deleteObjects(ctx.files, expiredKeys);
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);
-  return due;
+  return nextDueAt;
 }

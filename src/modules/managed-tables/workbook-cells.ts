@@ -1,28 +1,28 @@
-import { MAX_CELL_TEXT, type WrittenCell } from '../../formats/workbook/write.ts';
+import { MAX_CELL_CHARACTERS, type WrittenCell } from '../../formats/workbook/write.ts';
 import { isTooLong, toWrittenCell } from '../../formats/workbook/written-cells.ts';
 import { invalid } from '../../kernel/failure.ts';
-import type { Column } from '../../tenant-sql/columns.ts';
+import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import { toJsonValue } from '../../tenant-sql/values.ts';
 import type { RawRow } from './page.ts';
 
 /**
- * The cells of a row: its id, then its columns.
- * @param safe whether texts must be written so that a spreadsheet takes none for a formula
+ * Returns the cells of a row: its id, then its columns. @param safe whether texts must be written so that a spreadsheet does not
+ * treat them as formulas
  */
-export const toCells = (columns: Column[], row: RawRow, safe: boolean): WrittenCell[] => [
+export const toCells = (columns: TableColumnDefinition[], row: RawRow, safe: boolean): WrittenCell[] => [
   row.id,
   ...columns.map(({ name, type }, at) => {
     const cell = toWrittenCell(toJsonValue(type, row[`c${at}`] ?? null), type, safe);
-    if (isTooLong(cell)) throw textTooLong(name);
+    if (isTooLong(cell)) throw makeTextTooLongFailure(name);
     return cell;
   }),
 ];
 
-/** A column has a text that no cell can hold. */
-export const textTooLong = (column: string) =>
+/** Returns the failure for a column with a text that no cell can hold. */
+export const makeTextTooLongFailure = (column: string) =>
   invalid([
     {
       field: 'fields',
-      message: `"${column}" has a text of more than ${MAX_CELL_TEXT} characters, which no cell can hold`,
+      message: `"${column}" has a text of more than ${MAX_CELL_CHARACTERS} characters, which no cell can hold`,
     },
   ]);

@@ -8,12 +8,12 @@ import type { Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { toKeyCredential } from '../service-accounts/service.ts';
 import { type AuthenticateToken, verifyToken } from '../sign-in/service.ts';
-import { type Resource, selectLiveGrant } from './store.ts';
+import { type Resource, selectActiveGrant } from './store.ts';
 import type { ClientClaims, GrantClaims } from './tokens.ts';
 
 /**
- * Authenticates an OAuth client that a user authorized, by its access token for a resource. The cached principal does not
- * outlive the grant.
+ * Authenticates an OAuth client that a user authorized, by its access token for a resource. The cached principal does not outlive
+ * the grant.
  */
 export const authenticateGrant =
   (resource: Resource): AuthenticateToken =>
@@ -25,15 +25,15 @@ export const authenticateGrant =
       // Tokens of one grant may have different scopes.
       credential: `grant ${companyId} ${userId} ${grantId} ${scope}`,
       claims: { companyId, type: 'user', principalId: userId, credentialId: `oauth:${grantId}:${clientId}` },
-      fits: async () => true,
+      matchesPrincipal: async () => true,
       read: () => readGrant(ctx, claims),
       recordUse: ({ proof }) => recordLastUse(ctx, proof as LastUse),
     };
   };
 
 /**
- * Reads the user of a grant and their access in one batch: the OAuth client loses each permission that the user loses, and all
- * of them when the grant ends.
+ * Reads the user of a grant and their access in one batch: the OAuth client loses each permission that the user loses, and all of
+ * them when the grant ends.
  */
 async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrincipal<LastUse>> {
   const { company_id: companyId, sub: userId, sid: grantId } = claims;
@@ -41,7 +41,7 @@ async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrinci
     grant: [live],
     access,
   } = await readTogether(ctx.db, {
-    grant: selectLiveGrant(ctx.db, { companyId, userId, grantId }, ctx.now()),
+    grant: selectActiveGrant(ctx.db, { companyId, userId, grantId }, ctx.now()),
     access: selectAccess(ctx.db, { companyId, principalType: 'user', principalId: userId }),
   });
   if (!live || live.resource !== claims.resource || live.clientId !== claims.client_id) throw invalidToken();
@@ -64,7 +64,11 @@ async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrinci
       ),
     },
     expiresAt,
-    proof: { used: [{ kind: 'grant', companyId, id: grantId }], recordedAt: lastUsedAt, isGathered: false },
+    proof: {
+      usedCredentials: [{ kind: 'grant', companyId, id: grantId }],
+      recordedAt: lastUsedAt,
+      isRecordedHere: false,
+    },
   };
 }
 

@@ -1,6 +1,6 @@
-import { defineFailure, type FieldProblem, notFoundBy } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundBy, type FieldProblem } from '../../kernel/failure.ts';
 
-/** OAuth failures have the error codes of the protocol; `reason` and the field problems are for client developers. */
+/** Defines an OAuth failure with the protocol's error code; `reason` and the field problems are for client developers. */
 const defineProtocolFailure = (code: string, message: string, status = 400) =>
   defineFailure(`oauth.${code}`, 'invalid', {
     message,
@@ -58,7 +58,7 @@ export const invalidClient = defineFailure('oauth.invalid_client', 'unauthentica
   message: 'There is no such client, or its secret is wrong.',
 });
 
-/** The request for consent was answered already, has expired, or was not made here. */
+/** The consent request was answered already, has expired, or was not created here. */
 export const requestEnded = defineFailure('oauth.request_ended', 'conflict', {
   message: 'This was answered already, or has expired. Begin again in the program that asked.',
   console: 'OAUTH_REQUEST_ENDED',
@@ -79,8 +79,8 @@ export const otherCompanysClient = defineFailure('oauth.other_companys_client', 
   message: 'This program was registered for people of another company.',
 });
 
-export const oauthClientNotFound = notFoundBy('oauth_client', ['id'], { message: 'There is no such client.' });
-export const oauthGrantNotFound = notFoundBy('oauth_grant', ['id'], {
+export const oauthClientNotFound = defineNotFoundBy('oauth_client', ['id'], { message: 'There is no such client.' });
+export const oauthGrantNotFound = defineNotFoundBy('oauth_grant', ['id'], {
   message: 'There is no such grant, or it has ended.',
 });
 

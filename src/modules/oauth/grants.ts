@@ -4,7 +4,7 @@ import type { PrincipalContext, UserContext } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
 import { formatCompanyClientId } from './clients.ts';
 import {
   consentDenied,
@@ -14,7 +14,7 @@ import {
   requestEnded,
   tooManyClients,
 } from './failures.ts';
-import { buildErrorRedirect, buildResponseRedirect, openRequest } from './requests.ts';
+import { buildErrorRedirect, buildResponseRedirect, openConsentRequest } from './requests.ts';
 import {
   type CompanyClient,
   deleteClient,
@@ -29,20 +29,20 @@ import {
   selectUserGrants,
 } from './store.ts';
 
-const CODE_MS = MINUTE_MS;
+const CODE_LIFETIME_MS = MINUTE_MS;
 
 /**
- * Grants or denies a client's authorization request, as the caller decided on the consent page.
- * @returns the URL to redirect to; null for a device, which has no redirect
+ * Grants or denies a client's authorization request, as the caller decided on the consent page. @returns the URL to redirect to;
+ * null for a device, which has no redirect
  */
 export async function decideRequest(
   ctx: UserContext,
   { request, allow }: { request: string; allow: boolean },
 ): Promise<{ redirectTo: string | null }> {
-  const asked = await openRequest(ctx, request);
+  const consentRequest = await openConsentRequest(ctx, request);
   const { companyId, id: userId } = ctx.actor;
-  const { redirect, device } = asked;
-  if (asked.company_id !== '' && asked.company_id !== companyId) throw otherCompanysClient();
+  const { redirect, device } = consentRequest;
+  if (consentRequest.company_id !== '' && consentRequest.company_id !== companyId) throw otherCompanysClient();
   const now = ctx.now();
   if (!allow && device) {
     const { denied } = await commit(ctx.db, { denied: denyDevice(ctx.db, device.digest, now) });
@@ -50,18 +50,18 @@ export async function decideRequest(
     return { redirectTo: null };
   }
   const code = newSecretToken();
-  const codeExpiresAt = device?.expires_at ?? now + CODE_MS;
+  const codeExpiresAt = device?.expires_at ?? now + CODE_LIFETIME_MS;
   const record: Grant = {
     id: ctx.newId(),
     companyId,
     userId,
-    clientId: asked.sub,
-    clientName: asked.client.name,
-    clientHost: asked.client.host,
-    scopes: asked.scopes,
-    resource: asked.resource,
-    requestId: asked.jti,
-    codeDigest: device?.digest ?? (await sha256Hex(code)),
+    clientId: consentRequest.sub,
+    clientName: consentRequest.client.name,
+    clientHost: consentRequest.client.host,
+    scopes: consentRequest.scopes,
+    resource: consentRequest.resource,
+    requestId: consentRequest.jti,
+    codeDigest: device?.digest ?? (await computeSha256Hex(code)),
     codeChallenge: redirect?.challenge ?? null,
     redirectUri: redirect?.uri ?? null,
     codeExpiresAt,
@@ -73,7 +73,7 @@ export async function decideRequest(
     lastUsedAt: null,
     createdAt: now,
     // Whoever answers the same request again finds it here, until that has expired.
-    expiresAt: Math.max(codeExpiresAt, now + MIN_CODE_RECORD_MS),
+    expiresAt: Math.max(codeExpiresAt, now + MIN_CODE_RETENTION_MS),
     // A refusal is a grant that has ended: so the request has its answer.
     endedAt: allow ? null : now,
   };
@@ -91,7 +91,7 @@ export async function decideRequest(
   };
 }
 
-const MIN_CODE_RECORD_MS = 60 * MINUTE_MS;
+const MIN_CODE_RETENTION_MS = 60 * MINUTE_MS;
 
 /** Returns the user whose grants are requested: the caller, or for administrators any user. A service account has no grants. */
 function getGrantOwner({ actor }: PrincipalContext, userId: string | undefined) {
@@ -104,9 +104,9 @@ export const listGrants = async (ctx: PrincipalContext, userId: string | undefin
 
 /** Revokes a grant: the client is rejected from its next request on. */
 export async function removeGrant(ctx: PrincipalContext, id: string, userId: string | undefined): Promise<void> {
-  const person = getGrantOwner(ctx, userId);
-  const { ended } = await commitAccess(ctx, makeAffectedPrincipals(person.companyId, person.userId), {
-    ended: endUserGrant(ctx.db, person, id, ctx.now()),
+  const ownerId = getGrantOwner(ctx, userId);
+  const { ended } = await commitAccess(ctx, makeAffectedPrincipals(ownerId.companyId, ownerId.userId), {
+    ended: endUserGrant(ctx.db, ownerId, id, ctx.now()),
   });
   if (ended.length === 0) throw oauthGrantNotFound();
 }
@@ -130,7 +130,7 @@ export async function registerCompanyClient(
   return record;
 }
 
-/** Deletes a client, and with it the grants of people to it. */
+/** Deletes a client, and with it the users' grants to it. */
 export async function removeClient(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   const { deleted } = await commitAccess(ctx, makeAffectedEverybody(companyId), {

@@ -9,9 +9,9 @@ import {
   type SendingContext,
 } from '../mails/service.ts';
 import { selectUser } from '../users/service.ts';
-import { deleteExpired, type Grant, selectGrant } from './store.ts';
+import { deleteExpiredRows, type Grant, selectGrant } from './store.ts';
 
-/** The mail about an OAuth client that is used for the first time, if the statement before it in the batch changed a row. */
+/** Prepares the mail about an OAuth client's first use, sent if the previous statement of the batch changed a row. */
 export async function prepareFirstUseMail(ctx: Context, { id, companyId, userId }: Grant) {
   const [user] = await selectUser(ctx.db, companyId, userId);
   if (!user) return null;
@@ -29,12 +29,15 @@ export async function sendFirstUseMail(
   const { user, company } = await readRecipient(ctx, { companyId, email });
   const [grant] = about ? await selectGrant(ctx.db, companyId, about) : [];
   if (!user?.isActive || !company || !grant) return;
-  const program = { name: grant.clientName, host: grant.clientHost, at: grant.begunAt ?? grant.createdAt };
-  const mailed = await readMailedCompany(ctx, company);
-  await ctx.handOver(companyId, composeFirstUseMail(program, { to: email, name: user.name, company: mailed }));
+  const clientUse = { name: grant.clientName, host: grant.clientHost, at: grant.begunAt ?? grant.createdAt };
+  const mailedCompany = await readMailedCompany(ctx, company);
+  await ctx.sendToMailService(
+    companyId,
+    composeFirstUseMail(clientUse, { to: email, name: user.name, company: mailedCompany }),
+  );
 }
 
 /** Deletes codes, grants and clients that have expired. For the scheduled run. */
 export async function purgeGrants(ctx: Context): Promise<void> {
-  await commit(ctx.db, { expired: deleteExpired(ctx.db, ctx.now()) });
+  await commit(ctx.db, { expired: deleteExpiredRows(ctx.db, ctx.now()) });
 }

@@ -2,9 +2,9 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { Failure, type FailureType } from '../../kernel/failure.ts';
-import type { AskedView } from '../../presentation/letting-in.ts';
+import type { AuthorizationRequestView } from '../../presentation/letting-in.ts';
 import { signToken, verifyToken } from '../sign-in/service.ts';
-import { type Client, findClient, findClientHost } from './clients.ts';
+import { findClient, findClientHost, type OAuthClient } from './clients.ts';
 import {
   interactionRequired,
   invalidRequest,
@@ -14,12 +14,12 @@ import {
   unsupportedResponseType,
 } from './failures.ts';
 import { isSameRedirect } from './redirects.ts';
-import { areReadOnly, parseScopes } from './scopes.ts';
+import { areScopesReadOnly, parseScopes } from './scopes.ts';
 import type { Resource } from './store.ts';
 import { findResource } from './tokens.ts';
 
-/** The time in which somebody has to sign in and consent. */
-const REQUEST_MS = HOUR_MS / 2;
+/** The time in which a user has to sign in and consent. */
+const CONSENT_REQUEST_MS = HOUR_MS / 2;
 
 /**
  * The authorization request shown on the consent page. The page carries it as a signed token, so that the user consents to
@@ -34,9 +34,9 @@ export interface ConsentRequest {
   client: { name: string; host: string | null };
   scopes: string[];
   resource: Resource;
-  /** The redirect for the answer to an authorization request. */
+  /** The redirect for the response to an authorization request. */
   redirect: { uri: string; state: string | null; challenge: string } | null;
-  /** Digest and end of a device code. */
+  /** Digest and expiry of a device code. */
   device: { digest: string; expires_at: number } | null;
 }
 
@@ -44,20 +44,20 @@ export interface ConsentRequest {
  * The outcome of reading an authorization request: `asked`: the user is asked for consent; `refused`: the browser is redirected
  * to the client with an error; `unknown`: the client or redirect URI is not registered, so that no redirect is possible.
  */
-export type Authorization =
-  | { kind: 'asked'; request: ConsentRequest; client: Client }
+export type AuthorizationOutcome =
+  | { kind: 'asked'; request: ConsentRequest; client: OAuthClient }
   | { kind: 'refused'; redirectTo: string }
   | { kind: 'unknown'; problem: 'client' | 'redirect' };
 
-/** A part of the query; one that stands there twice is refused. */
+/** Returns a query parameter; a parameter that occurs twice is refused. */
 function readSingleParameter(
   query: URLSearchParams,
   name: string,
-  twice: FailureType = invalidRequest,
+  duplicateFailure: FailureType = invalidRequest,
 ): string | undefined {
-  const sent = query.getAll(name);
-  if (sent.length > 1) throw twice();
-  return sent[0] || undefined;
+  const sentValues = query.getAll(name);
+  if (sentValues.length > 1) throw duplicateFailure();
+  return sentValues[0] || undefined;
 }
 
 const MAX_STATE_LENGTH = 2048;
@@ -66,7 +66,7 @@ const MAX_STATE_LENGTH = 2048;
  * Reads an authorization request (OAuth 2.1, with PKCE by S256). Responses and errors are sent only to a registered redirect
  * URI.
  */
-export async function readAuthorization(ctx: Context, query: URLSearchParams): Promise<Authorization> {
+export async function readAuthorization(ctx: Context, query: URLSearchParams): Promise<AuthorizationOutcome> {
   const [clientId, ...others] = query.getAll('client_id');
   const client = clientId !== undefined && others.length === 0 ? await findClient(ctx, clientId) : undefined;
   if (!client) return { kind: 'unknown', problem: 'client' };
@@ -80,18 +80,18 @@ export async function readAuthorization(ctx: Context, query: URLSearchParams): P
   const state = query.get('state');
   try {
     if (state !== null && (query.getAll('state').length > 1 || state.length > MAX_STATE_LENGTH)) throw invalidRequest();
-    return { kind: 'asked', client, request: toRequest(ctx, query, client, { uri: redirectUri, state }) };
+    return { kind: 'asked', client, request: toConsentRequest(ctx, query, client, { uri: redirectUri, state }) };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const kept = state !== null && state.length <= MAX_STATE_LENGTH ? state : null;
-    return { kind: 'refused', redirectTo: buildErrorRedirect(ctx, { uri: redirectUri, state: kept }, error) };
+    const validState = state !== null && state.length <= MAX_STATE_LENGTH ? state : null;
+    return { kind: 'refused', redirectTo: buildErrorRedirect(ctx, { uri: redirectUri, state: validState }, error) };
   }
 }
 
-function toRequest(
+function toConsentRequest(
   ctx: Context,
   query: URLSearchParams,
-  client: Client,
+  client: OAuthClient,
   { uri, state }: { uri: string; state: string | null },
 ): ConsentRequest {
   if (query.has('request') || query.has('request_uri')) throw requestNotSupported();
@@ -113,8 +113,8 @@ function toRequest(
   };
 }
 
-/** The part of a request for consent that is the same with and without a device. */
-export const makeConsentRequest = (client: Client, host: string | null, scopes: string[], resource: Resource) => ({
+/** Makes the part of a consent request that is the same with and without a device. */
+export const makeConsentRequest = (client: OAuthClient, host: string | null, scopes: string[], resource: Resource) => ({
   sub: client.id,
   company_id: client.companyId ?? '',
   client: { name: client.name, host },
@@ -123,7 +123,7 @@ export const makeConsentRequest = (client: Client, host: string | null, scopes: 
 });
 
 /** Signs a consent request, and returns what the consent page shows of it. */
-export async function viewRequest(ctx: Context, request: ConsentRequest): Promise<AskedView> {
+export async function viewConsentRequest(ctx: Context, request: ConsentRequest): Promise<AuthorizationRequestView> {
   const now = ctx.now();
   const { company_id: companyId, client, scopes, resource } = request;
   return {
@@ -131,11 +131,11 @@ export async function viewRequest(ctx: Context, request: ConsentRequest): Promis
       ctx,
       'oauth-request',
       { ...request, sid: request.jti, token_type: 'access' },
-      { issuedAt: now, expiresAt: now + REQUEST_MS },
+      { issuedAt: now, expiresAt: now + CONSENT_REQUEST_MS },
     ),
     client: { ...client, is_registered: companyId !== '' },
     scopes,
-    only_reads: areReadOnly(scopes),
+    only_reads: areScopesReadOnly(scopes),
     resource,
   };
 }
@@ -144,22 +144,22 @@ export async function viewRequest(ctx: Context, request: ConsentRequest): Promis
  * Verifies the signed consent request that the user accepts or denies.
  * @throws requestEnded where it has expired, or was not signed by this service
  */
-export const openRequest = (ctx: Context, token: string): Promise<ConsentRequest> =>
+export const openConsentRequest = (ctx: Context, token: string): Promise<ConsentRequest> =>
   verifyToken<ConsentRequest>(ctx, 'oauth-request', token, 'access').catch((error) => {
     throw invalidToken.matches(error) ? requestEnded() : error;
   });
 
-/** The authorization response, as a redirect to the client (with `iss`, RFC 9207). */
+/** Builds the redirect to the client with the authorization response (with `iss`, RFC 9207). */
 export function buildResponseRedirect(
   { baseUrl }: Context,
   { uri, state }: { uri: string; state: string | null },
-  answer: Record<string, string>,
+  response: Record<string, string>,
 ): string {
-  const parameters = new URLSearchParams({ ...answer, ...(state !== null && { state }), iss: baseUrl });
+  const parameters = new URLSearchParams({ ...response, ...(state !== null && { state }), iss: baseUrl });
   return `${uri}${uri.includes('?') ? '&' : '?'}${parameters}`;
 }
 
-/** The redirect to the client with an OAuth error code. */
+/** Builds the redirect to the client with an OAuth error code. */
 export function buildErrorRedirect(ctx: Context, to: { uri: string; state: string | null }, failure: Failure): string {
   const { oauth } = failure.says;
   const code = (typeof oauth === 'object' ? oauth.code : oauth) ?? 'invalid_request';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { administratorsOnly } from '../../access/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { givenToken } from '../../kernel/fields.ts';
+import { tokenSchema } from '../../kernel/fields.ts';
 import { tooManyAttempts } from '../sign-in/failures.ts';
 import { findDeviceRequest } from './devices.ts';
 import {
@@ -36,7 +36,7 @@ const grantOwnerQuery = z.object({
 
 /** Returns all records as one list without pages. */
 const toUnpagedList = <T, V>(records: readonly T[], view: (record: T) => V) =>
-  list({ total: records.length, records: [...records] }, view);
+  viewList({ total: records.length, records: [...records] }, view);
 
 export const oauthConsoleEndpoints = [
   endpoint(
@@ -48,7 +48,7 @@ export const oauthConsoleEndpoints = [
       summary: 'List the programs that were let in',
       description: 'Newest first; what has ended is left out.',
       query: grantOwnerQuery,
-      returns: ok(listSchema(grantView)),
+      returns: ok(makeListSchema(grantView)),
       fails: [administratorsOnly],
     },
     async ({ ctx, query }) => toUnpagedList(await listGrants(ctx, query.user_id), (grant) => viewGrant(ctx, grant)),
@@ -63,7 +63,7 @@ export const oauthConsoleEndpoints = [
       summary: 'Create a grant for a program, or refuse it',
       description:
         'The answer to what a program asks at GET /oauth/authorize or with a device code. Each request is answered once; a grant takes the place of a former one of the same program once that exchanges its code.',
-      body: z.object({ request: givenToken, allow: z.boolean() }),
+      body: z.object({ request: tokenSchema, allow: z.boolean() }),
       returns: ok(
         z.object({
           redirect_to: z
@@ -118,7 +118,7 @@ export const oauthConsoleEndpoints = [
       operationId: 'listOAuthClients',
       summary: 'List registered clients',
       description: 'Programs that administrators registered for people of the company, newest first; 200 at most.',
-      returns: ok(listSchema(clientView)),
+      returns: ok(makeListSchema(clientView)),
       fails: [],
     },
     async ({ ctx }) => toUnpagedList(await listClients(ctx), viewClient),
@@ -147,7 +147,7 @@ export const oauthConsoleEndpoints = [
       summary: 'Get a registered client',
       description: 'With its redirects.',
       returns: ok(clientView),
-      versioned: versioned(),
+      versioned: declareVersion(),
       fails: [oauthClientNotFound],
     },
     async ({ ctx, params }) => viewClient(await getClient(ctx, params.id)),

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { prepared } from '../../http/endpoint.ts';
 import { RESOURCE_METADATA_PATH } from '../../http/oauth-metadata.ts';
 import { endpoint } from '../../http/surfaces/oauth.ts';
-import { DEVICE_GRANT } from './clients.ts';
+import { DEVICE_GRANT_TYPE } from './clients.ts';
 import { DEFAULT_SCOPES } from './scopes.ts';
 import type { Resource } from './store.ts';
 import { getResourceAddress } from './tokens.ts';
@@ -23,8 +23,14 @@ const authorizationServer = z
   .looseObject({ issuer: z.url(), authorization_endpoint: z.url(), token_endpoint: z.url() })
   .meta({ id: 'AuthorizationServer' });
 
-/** The route of the protected resource metadata, which names the authorization server (RFC 9728). */
-const resourceEndpoint = (resource: Resource, path: string, operationId: string, summary: string, about: string) =>
+/** Makes the endpoint of the protected resource metadata, which names the authorization server (RFC 9728). */
+const makeResourceEndpoint = (
+  resource: Resource,
+  path: string,
+  operationId: string,
+  summary: string,
+  description: string,
+) =>
   endpoint(
     {
       method: 'get',
@@ -34,7 +40,7 @@ const resourceEndpoint = (resource: Resource, path: string, operationId: string,
       anyOrigin: true,
       operationId,
       summary,
-      description: `${about} (RFC 9728). Names the authorization server; a token or a key that people hand over is taken as well.`,
+      description: `${description} (RFC 9728). Names the authorization server; a token or a key that people hand over is taken as well.`,
       returns: prepared(protectedResource),
       fails: [],
     },
@@ -48,8 +54,8 @@ const resourceEndpoint = (resource: Resource, path: string, operationId: string,
     }),
   );
 
-/** The authorization server metadata for clients (RFC 8414). */
-const describeServer = ({ baseUrl }: Context) => ({
+/** Returns the authorization server metadata for clients (RFC 8414). */
+const makeServerMetadata = ({ baseUrl }: Context) => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}/oauth/authorize`,
   token_endpoint: `${baseUrl}/oauth/token`,
@@ -59,7 +65,7 @@ const describeServer = ({ baseUrl }: Context) => ({
   scopes_supported: [...DEFAULT_SCOPES],
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
-  grant_types_supported: ['authorization_code', 'refresh_token', DEVICE_GRANT, 'client_credentials'],
+  grant_types_supported: ['authorization_code', 'refresh_token', DEVICE_GRANT_TYPE, 'client_credentials'],
   token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
   revocation_endpoint_auth_methods_supported: ['none'],
   code_challenge_methods_supported: ['S256'],
@@ -84,16 +90,16 @@ export const oauthMetadataEndpoints = [
       returns: prepared(authorizationServer),
       fails: [],
     },
-    ({ ctx }) => describeServer(ctx),
+    ({ ctx }) => makeServerMetadata(ctx),
   ),
-  resourceEndpoint(
+  makeResourceEndpoint(
     'api',
     RESOURCE_METADATA_PATH,
     'getProtectedResourceMetadata',
     'Get the protected resource metadata',
     'For programs that call the API',
   ),
-  resourceEndpoint(
+  makeResourceEndpoint(
     'mcp',
     `${RESOURCE_METADATA_PATH}/mcp`,
     'getMcpProtectedResourceMetadata',

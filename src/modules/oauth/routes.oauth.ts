@@ -4,12 +4,12 @@ import type { Context } from '../../context.ts';
 import { accessNotChanged } from '../../db/failures.ts';
 import { created, prepared, raw } from '../../http/endpoint.ts';
 import { bodyTooLarge } from '../../http/failures.ts';
-import { FORM, type Form, readForm } from '../../http/forms.ts';
+import { FORM_MEDIA_TYPE, type FormFields, readForm } from '../../http/forms.ts';
 import { endpoint } from '../../http/surfaces/oauth.ts';
-import { isInvalid } from '../../kernel/failure.ts';
+import { isInvalidInput } from '../../kernel/failure.ts';
 import { tooManyAttempts } from '../sign-in/failures.ts';
-import { countRegistration, DEVICE_GRANT, registerClient, registration, toMetadataFailure } from './clients.ts';
-import { beginDevice } from './devices.ts';
+import { countRegistration, DEVICE_GRANT_TYPE, registerClient, registration, toMetadataFailure } from './clients.ts';
+import { startDeviceAuthorization } from './devices.ts';
 import {
   authorizationPending,
   consentDenied,
@@ -28,11 +28,11 @@ import {
 import {
   exchangeCode,
   exchangeDeviceCode,
+  type IssuedTokens,
   issueServiceAccountTokens,
   refreshTokens,
   revokeToken,
-  type Tokens,
-  takeGrant,
+  useGrantCode,
 } from './tokens.ts';
 import { tokensView, viewTokens } from './views.ts';
 
@@ -42,9 +42,12 @@ const formFailures = [invalidRequest, invalidTarget, bodyTooLarge] as const;
  * @param prepare runs before a form is rejected because a parameter occurs more than once; it receives the parameters that
  * occur once
  */
-const receiveForm = (request: Request, prepare?: (single: Form) => Promise<void>): Promise<Form> =>
+const receiveForm = (
+  request: Request,
+  prepare?: (uniqueParameters: FormFields) => Promise<void>,
+): Promise<FormFields> =>
   readForm(request, {
-    notForm: () => invalidRequest(`Send a form: \`Content-Type: ${FORM}\`.`),
+    notForm: () => invalidRequest(`Send a form: \`Content-Type: ${FORM_MEDIA_TYPE}\`.`),
     async twice(name, single) {
       await prepare?.(single);
       return name === 'resource' ? invalidTarget() : invalidRequest('A parameter stands there twice.');
@@ -55,22 +58,22 @@ const receiveForm = (request: Request, prepare?: (single: Form) => Promise<void>
  * Returns a required parameter.
  * @throws invalidRequest if it is missing
  */
-function requireFormParameter(form: Form, name: string): string {
+function requireFormParameter(form: FormFields, name: string): string {
   const value = form[name];
   if (value === undefined) throw invalidRequest(`\`${name}\` is missing.`);
   return value;
 }
 
-/** The client and secret of a form: in the header or the body (RFC 6749, section 2.3.1), not in both. */
-function readClientSecret(request: Request, form: Form): { id: string; secret: string } | null {
+/** Reads the client's id and secret of a form: from the header or the body (RFC 6749, section 2.3.1), not from both. */
+function readClientCredentials(request: Request, form: FormFields): { id: string; secret: string } | null {
   const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   const { client_id: id, client_secret: secret } = form;
   if (basic === undefined) return id !== undefined && secret !== undefined ? { id, secret } : null;
   if (secret !== undefined) throw invalidRequest('A client shows its secret in one way.');
   try {
     const [name = '', ...rest] = atob(basic).split(':');
-    const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '));
-    return { id: decode(name), secret: decode(rest.join(':')) };
+    const decodeFormValue = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '));
+    return { id: decodeFormValue(name), secret: decodeFormValue(rest.join(':')) };
   } catch {
     throw invalidRequest('The Authorization header is malformed.');
   }
@@ -92,7 +95,7 @@ const tokenForm = z.object({
 });
 
 /** Issues tokens to a client for an authorization code, a refresh token or another grant type. */
-function exchangeForTokens(ctx: Context, request: Request, form: Form): Promise<Tokens> {
+function exchangeForTokens(ctx: Context, request: Request, form: FormFields): Promise<IssuedTokens> {
   const { client_id: clientId, scope, resource } = form;
   switch (requireFormParameter(form, 'grant_type')) {
     case 'authorization_code':
@@ -110,12 +113,17 @@ function exchangeForTokens(ctx: Context, request: Request, form: Form): Promise<
         scope,
         resource,
       });
-    case DEVICE_GRANT:
+    case DEVICE_GRANT_TYPE:
       return exchangeDeviceCode(ctx, { deviceCode: requireFormParameter(form, 'device_code'), clientId, resource });
     case 'client_credentials': {
-      const shown = readClientSecret(request, form);
-      if (shown === null) throw invalidClient();
-      return issueServiceAccountTokens(ctx, { key: shown.id, secret: shown.secret, scope, resource });
+      const clientCredentials = readClientCredentials(request, form);
+      if (clientCredentials === null) throw invalidClient();
+      return issueServiceAccountTokens(ctx, {
+        key: clientCredentials.id,
+        secret: clientCredentials.secret,
+        scope,
+        resource,
+      });
     }
     default:
       throw unsupportedGrantType();
@@ -134,7 +142,7 @@ export const oauthTokenEndpoints = [
       summary: 'Get tokens',
       description:
         'For an authorization code (60 seconds, once, with PKCE), a refresh token (30 days; rotated, and ended with its grant when it is used twice), a device code, or the key of a service account and its secret. Access tokens work for ten minutes, and no longer than their grant.',
-      raw: { [FORM]: tokenForm },
+      raw: { [FORM_MEDIA_TYPE]: tokenForm },
       returns: prepared(tokensView),
       fails: [
         ...formFailures,
@@ -153,7 +161,7 @@ export const oauthTokenEndpoints = [
     async ({ ctx, request }) => {
       // An exchange that fails ends its code, also one that is refused for its form.
       const form = await receiveForm(request, async ({ code }) => {
-        if (code !== undefined) await takeGrant(ctx, code);
+        if (code !== undefined) await useGrantCode(ctx, code);
       });
       return viewTokens(await exchangeForTokens(ctx, request, form));
     },
@@ -169,7 +177,13 @@ export const oauthTokenEndpoints = [
       summary: 'Revoke a token',
       description:
         'Ends the grant of an access or refresh token, with all its tokens (RFC 7009). Unknown tokens are no failure.',
-      raw: { [FORM]: z.object({ token: z.string(), token_type_hint: z.string().optional(), client_id: z.string() }) },
+      raw: {
+        [FORM_MEDIA_TYPE]: z.object({
+          token: z.string(),
+          token_type_hint: z.string().optional(),
+          client_id: z.string(),
+        }),
+      },
       returns: raw(200, 'Nothing.'),
       fails: [...formFailures, invalidGrant, unsupportedTokenType],
     },
@@ -191,7 +205,11 @@ export const oauthTokenEndpoints = [
       description:
         'For a program without a browser: it shows the `user_code`, which somebody types at `verification_uri` within ten minutes, and asks POST /oauth/token with the `device_code` every `interval` seconds (RFC 8628).',
       raw: {
-        [FORM]: z.object({ client_id: z.string(), scope: z.string().optional(), resource: z.string().optional() }),
+        [FORM_MEDIA_TYPE]: z.object({
+          client_id: z.string(),
+          scope: z.string().optional(),
+          resource: z.string().optional(),
+        }),
       },
       returns: prepared(
         z.object({
@@ -208,15 +226,19 @@ export const oauthTokenEndpoints = [
     async ({ ctx, request }) => {
       const form = await receiveForm(request);
       const { scope, resource } = form;
-      const begun = await beginDevice(ctx, { clientId: requireFormParameter(form, 'client_id'), scope, resource });
+      const deviceAuthorization = await startDeviceAuthorization(ctx, {
+        clientId: requireFormParameter(form, 'client_id'),
+        scope,
+        resource,
+      });
       const address = `${ctx.baseUrl}/oauth/device`;
       return {
-        device_code: begun.deviceCode,
-        user_code: begun.userCode,
+        device_code: deviceAuthorization.deviceCode,
+        user_code: deviceAuthorization.userCode,
         verification_uri: address,
-        verification_uri_complete: `${address}?user_code=${begun.userCode}`,
-        expires_in: begun.expiresIn,
-        interval: begun.interval,
+        verification_uri_complete: `${address}?user_code=${deviceAuthorization.userCode}`,
+        expires_in: deviceAuthorization.expiresIn,
+        interval: deviceAuthorization.interval,
       };
     },
   ),
@@ -235,7 +257,7 @@ export const oauthTokenEndpoints = [
       async wrapBodyRead(ctx, read) {
         await countRegistration(ctx);
         await read().catch((error) => {
-          throw isInvalid(error) ? toMetadataFailure(error) : error;
+          throw isInvalidInput(error) ? toMetadataFailure(error) : error;
         });
       },
       returns: created(
@@ -258,7 +280,7 @@ export const oauthTokenEndpoints = [
         client_id_issued_at: Math.floor(createdAt / 1000),
         client_name: name,
         redirect_uris: redirectUris,
-        grant_types: ['authorization_code', 'refresh_token', DEVICE_GRANT],
+        grant_types: ['authorization_code', 'refresh_token', DEVICE_GRANT_TYPE],
         response_types: redirectUris.length > 0 ? ['code'] : [],
         token_endpoint_auth_method: 'none' as const,
       };

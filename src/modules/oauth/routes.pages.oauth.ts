@@ -2,27 +2,27 @@ import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
 import { choosePageLocale, makePageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/oauth.ts';
-import type { LetInView } from '../../presentation/letting-in.ts';
+import type { AuthorizationView } from '../../presentation/letting-in.ts';
 import { type Company, selectCompany, selectCompanyBySlug, viewPageBranding } from '../companies/service.ts';
 import { getPasskeyDomain } from '../passkeys/service.ts';
 import { hasSingleSignOn } from '../single-sign-on/service.ts';
 import { readIssuers } from '../social-sign-in/service.ts';
-import { readAuthorization, viewRequest } from './requests.ts';
+import { readAuthorization, viewConsentRequest } from './requests.ts';
 
-const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
-const PAGE = raw(200, 'HTML, which nobody may show in a frame.', 'text/html');
+const LANGUAGE_NOTE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
+const PAGE_RESPONSE = raw(200, 'HTML, which nobody may show in a frame.', 'text/html');
 
 async function buildPage(
   ctx: Context,
   request: Request,
   company: Company | undefined,
-  told: Partial<LetInView>,
+  viewFields: Partial<AuthorizationView>,
 ): Promise<Response> {
-  const { problem = null } = told;
-  const view: LetInView = {
+  const { problem = null } = viewFields;
+  const view: AuthorizationView = {
     asked: null,
     user_code: null,
-    ...told,
+    ...viewFields,
     problem,
     company: company
       ? {
@@ -44,13 +44,15 @@ async function buildPage(
   });
 }
 
-/** The company that `company_slug` in the URL names; undefined before the user has specified one, or if there is none. */
+/** Returns the company that `company_slug` in the URL names; undefined before the user has specified one, or if none exists. */
 async function findQueryCompany(ctx: Context, query: URLSearchParams): Promise<Company | undefined> {
   const slug = query.get('company_slug');
   return slug === null ? undefined : (await selectCompanyBySlug(ctx.db, slug))[0];
 }
 
-/** The consent pages, on which users authorize OAuth clients. They call console routes with the user's own session. */
+/**
+ * The endpoints of the consent pages, on which users authorize OAuth clients. They call console routes with the user's session.
+ */
 export const oauthPageEndpoints = [
   endpoint(
     {
@@ -60,8 +62,8 @@ export const oauthPageEndpoints = [
       access: 'public',
       operationId: 'showAuthorizationPage',
       summary: 'Show the page to let a program in',
-      description: `Where a program sends the browser (OAuth 2.1: \`response_type=code\` with PKCE by S256, \`resource\` by RFC 8707): somebody signs in by every way that the company has, and consents. Redirects to \`redirect_uri\` with \`code\`, \`state\` and \`iss\`, or with \`error\`. ${LANGUAGE}`,
-      returns: PAGE,
+      description: `Where a program sends the browser (OAuth 2.1: \`response_type=code\` with PKCE by S256, \`resource\` by RFC 8707): somebody signs in by every way that the company has, and consents. Redirects to \`redirect_uri\` with \`code\`, \`state\` and \`iss\`, or with \`error\`. ${LANGUAGE_NOTE}`,
+      returns: PAGE_RESPONSE,
       otherAnswers: {
         302: raw(302, 'To the `redirect_uri`, with `error`: the request is not good.'),
         400: raw(400, 'HTML: the client or its `redirect_uri` is not known.', 'text/html'),
@@ -71,18 +73,23 @@ export const oauthPageEndpoints = [
     },
     async ({ ctx, request }) => {
       const query = new URL(request.url).searchParams;
-      const read = await readAuthorization(ctx, query);
-      if (read.kind === 'refused') {
+      const authorization = await readAuthorization(ctx, query);
+      if (authorization.kind === 'refused') {
         return new Response(null, {
           status: 302,
-          headers: { Location: read.redirectTo, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' },
+          headers: {
+            Location: authorization.redirectTo,
+            'Cache-Control': 'no-store',
+            'Referrer-Policy': 'no-referrer',
+          },
         });
       }
-      if (read.kind === 'unknown') return buildPage(ctx, request, undefined, { problem: read.problem });
-      const { companyId } = read.client;
+      if (authorization.kind === 'unknown')
+        return buildPage(ctx, request, undefined, { problem: authorization.problem });
+      const { companyId } = authorization.client;
       const company =
         companyId === null ? await findQueryCompany(ctx, query) : (await selectCompany(ctx.db, companyId))[0];
-      return buildPage(ctx, request, company, { asked: await viewRequest(ctx, read.request) });
+      return buildPage(ctx, request, company, { asked: await viewConsentRequest(ctx, authorization.request) });
     },
   ),
   endpoint(
@@ -93,8 +100,8 @@ export const oauthPageEndpoints = [
       access: 'public',
       operationId: 'showDevicePage',
       summary: 'Show the page to let a device in',
-      description: `Where somebody signs in and types the code that a program without a browser shows. ${LANGUAGE}`,
-      returns: PAGE,
+      description: `Where somebody signs in and types the code that a program without a browser shows. ${LANGUAGE_NOTE}`,
+      returns: PAGE_RESPONSE,
       openQuery: true,
       fails: [],
     },
@@ -113,8 +120,8 @@ export const oauthPageEndpoints = [
       access: 'public',
       operationId: 'showSignedInPage',
       summary: 'Show the page after a sign-in at an identity provider',
-      description: `Where the identity provider leads back to when somebody lets a program in: it goes on where they were. ${LANGUAGE}`,
-      returns: PAGE,
+      description: `Where the identity provider leads back to when somebody lets a program in: it goes on where they were. ${LANGUAGE_NOTE}`,
+      returns: PAGE_RESPONSE,
       openQuery: true,
       fails: [],
     },

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { oauthClients, oauthDevices, oauthGrants, oauthPublicClients } from '../../db/schema/oauth.ts';
 import { users } from '../../db/schema/users.ts';
-import { byId, exists, idListSql, insertWhen, livingById } from '../../db/statements.ts';
+import { existsSql, insertWhen, makeIdListSql, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type CompanyClient = typeof oauthClients.$inferSelect;
@@ -22,9 +22,9 @@ export const selectClientOfCompany = (db: ControlDb, companyId: string, id: stri
   db
     .select()
     .from(oauthClients)
-    .where(byId(oauthClients, companyId, id));
+    .where(matchesId(oauthClients, companyId, id));
 
-const MAX_CLIENTS = 200;
+const MAX_CLIENTS_PER_COMPANY = 200;
 
 export const selectClientsOfCompany = (db: ControlDb, companyId: string) =>
   db
@@ -32,21 +32,21 @@ export const selectClientsOfCompany = (db: ControlDb, companyId: string) =>
     .from(oauthClients)
     .where(eq(oauthClients.companyId, companyId))
     .orderBy(desc(oauthClients.createdAt), desc(oauthClients.id))
-    .limit(MAX_CLIENTS);
+    .limit(MAX_CLIENTS_PER_COMPANY);
 
-/** Registers a client, unless its company has as many as are listed. */
+/** Registers a client, unless its company has the maximum number of clients. */
 export const insertClient = (db: ControlDb, record: CompanyClient) =>
   insertWhen(
     db,
     oauthClients,
     record,
-    sql`(select count(*) from ${oauthClients} where ${oauthClients.companyId} = ${record.companyId}) < ${MAX_CLIENTS}`,
+    sql`(select count(*) from ${oauthClients} where ${oauthClients.companyId} = ${record.companyId}) < ${MAX_CLIENTS_PER_COMPANY}`,
   );
 
 export const deleteClient = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(oauthClients)
-    .where(byId(oauthClients, companyId, id))
+    .where(matchesId(oauthClients, companyId, id))
     .returning({ id: oauthClients.id });
 
 export const selectPublicClient = (db: ControlDb, clientId: string, now: number) =>
@@ -55,7 +55,7 @@ export const selectPublicClient = (db: ControlDb, clientId: string, now: number)
     .from(oauthPublicClients)
     .where(and(eq(oauthPublicClients.clientId, clientId), gt(oauthPublicClients.expiresAt, now)));
 
-export const putPublicClient = (db: ControlDb, record: typeof oauthPublicClients.$inferInsert) =>
+export const upsertPublicClient = (db: ControlDb, record: typeof oauthPublicClients.$inferInsert) =>
   db
     .insert(oauthPublicClients)
     .values(record)
@@ -68,7 +68,11 @@ export const putPublicClient = (db: ControlDb, record: typeof oauthPublicClients
  * Extends the retention of a dynamically registered client that was used to `until`. Clients with a metadata document are not
  * extended: their document is read again.
  */
-export const rememberClient = (db: ControlDb, clientId: string, { now, until }: { now: number; until: number }) =>
+export const extendClientRetention = (
+  db: ControlDb,
+  clientId: string,
+  { now, until }: { now: number; until: number },
+) =>
   db
     .update(oauthPublicClients)
     .set({ expiresAt: until })
@@ -81,11 +85,11 @@ export const rememberClient = (db: ControlDb, clientId: string, { now, until }: 
     );
 
 const isActiveUser = (companyId: string, userId: string): SQL =>
-  exists(users, livingById(users, companyId, userId), eq(users.isActive, true));
+  existsSql(users, matchesUndeletedId(users, companyId, userId), eq(users.isActive, true));
 
-/** SQL condition: true if the client of a grant is still registered, or is not one that administrators register. */
-const isClientKept = ({ companyId, clientId }: Pick<Grant, 'companyId' | 'clientId'>): SQL =>
-  sql`(${clientId} not like 'oc_%' or ${exists(oauthClients, eq(oauthClients.companyId, companyId), sql`'oc_' || ${oauthClients.id} = ${clientId}`)})`;
+/** Returns the SQL condition that the client of a grant is still registered, or is not one that administrators register. */
+const isClientStillRegistered = ({ companyId, clientId }: Pick<Grant, 'companyId' | 'clientId'>): SQL =>
+  sql`(${clientId} not like 'oc_%' or ${existsSql(oauthClients, eq(oauthClients.companyId, companyId), sql`'oc_' || ${oauthClients.id} = ${clientId}`)})`;
 
 /**
  * Stores a consent as a grant, if its user is active and its client is still registered.
@@ -102,15 +106,15 @@ export const insertGrant = (
     record,
     and(
       isActiveUser(record.companyId, record.userId),
-      isClientKept(record),
-      deviceDigest === null ? undefined : exists(oauthDevices, isOpenDevice(deviceDigest, now)),
+      isClientStillRegistered(record),
+      deviceDigest === null ? undefined : existsSql(oauthDevices, isOpenDevice(deviceDigest, now)),
     ) as SQL,
   );
 
 /**
  * Marks an unexpired authorization code as used and returns its grant; no row if it was used before, or the company is suspended.
  */
-export const takeCode = (db: ControlDb, digest: string, now: number) =>
+export const markCodeUsed = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthGrants)
     .set({ codeUsedAt: now })
@@ -131,24 +135,24 @@ export const selectCompanyOfCode = (db: ControlDb, digest: string) =>
     .innerJoin(companies, eq(companies.id, oauthGrants.companyId))
     .where(eq(oauthGrants.codeDigest, digest));
 
-export const selectByCode = (db: ControlDb, digest: string) =>
+export const selectGrantByCode = (db: ControlDb, digest: string) =>
   db.select().from(oauthGrants).where(eq(oauthGrants.codeDigest, digest));
 
 const isActiveGrant = (now: number) =>
   and(isNotNull(oauthGrants.begunAt), isNull(oauthGrants.endedAt), gt(oauthGrants.expiresAt, now));
 
 /** Activates a grant whose code was exchanged, unless it has ended; it replaces the client's earlier grants. */
-export const beginGrant = (
+export const activateGrant = (
   db: ControlDb,
   { id, companyId, userId, clientId }: Grant,
   { refreshDigest, now, expiresAt }: { refreshDigest: string; now: number; expiresAt: number },
 ) => {
-  const stillGood = and(
-    byId(oauthGrants, companyId, id),
+  const isStillValid = and(
+    matchesId(oauthGrants, companyId, id),
     isNull(oauthGrants.endedAt),
     isNull(oauthGrants.begunAt),
     isActiveUser(companyId, userId),
-    isClientKept({ companyId, clientId }),
+    isClientStillRegistered({ companyId, clientId }),
     isCompanyActive(oauthGrants.companyId),
   );
   return {
@@ -162,10 +166,10 @@ export const beginGrant = (
           eq(oauthGrants.clientId, clientId),
           isNotNull(oauthGrants.begunAt),
           isNull(oauthGrants.endedAt),
-          exists(oauthGrants, stillGood),
+          existsSql(oauthGrants, isStillValid),
         ),
       ),
-    begun: db.update(oauthGrants).set({ begunAt: now, refreshDigest, lastUsedAt: now, expiresAt }).where(stillGood),
+    begun: db.update(oauthGrants).set({ begunAt: now, refreshDigest, lastUsedAt: now, expiresAt }).where(isStillValid),
   };
 };
 
@@ -185,8 +189,8 @@ export const selectFormerGrants = (db: ControlDb, { id, companyId, userId, clien
     )
     .limit(1);
 
-/** An active grant, with its user and the state of the company. */
-export const selectLiveGrant = (
+/** Selects an active grant, with its user and the state of the company. */
+export const selectActiveGrant = (
   db: ControlDb,
   key: { companyId: string; userId: string; grantId: string },
   now: number,
@@ -209,7 +213,7 @@ export const selectLiveGrant = (
     .innerJoin(companies, eq(companies.id, oauthGrants.companyId))
     .where(
       and(
-        byId(oauthGrants, key.companyId, key.grantId),
+        matchesId(oauthGrants, key.companyId, key.grantId),
         eq(oauthGrants.userId, key.userId),
         isActiveGrant(now),
         eq(users.isActive, true),
@@ -235,7 +239,7 @@ export const rotateGrant = (
     })
     .where(
       and(
-        byId(oauthGrants, key.companyId, key.sessionId),
+        matchesId(oauthGrants, key.companyId, key.sessionId),
         eq(oauthGrants.refreshDigest, digests.presented),
         isCompanyActive(oauthGrants.companyId),
       ),
@@ -245,14 +249,14 @@ export const endGrant = (db: ControlDb, companyId: string, id: string, now: numb
   db
     .update(oauthGrants)
     .set({ endedAt: now })
-    .where(and(byId(oauthGrants, companyId, id), isNull(oauthGrants.endedAt)));
+    .where(and(matchesId(oauthGrants, companyId, id), isNull(oauthGrants.endedAt)));
 
 /** Ends an active grant of a user; returns a row if it was active. */
 export const endUserGrant = (db: ControlDb, of: { companyId: string; userId: string }, id: string, now: number) =>
   db
     .update(oauthGrants)
     .set({ endedAt: now })
-    .where(and(byId(oauthGrants, of.companyId, id), eq(oauthGrants.userId, of.userId), isActiveGrant(now)))
+    .where(and(matchesId(oauthGrants, of.companyId, id), eq(oauthGrants.userId, of.userId), isActiveGrant(now)))
     .returning({ id: oauthGrants.id });
 
 export const endGrantsOfClient = (db: ControlDb, companyId: string, clientId: string, now: number) =>
@@ -261,9 +265,9 @@ export const endGrantsOfClient = (db: ControlDb, companyId: string, clientId: st
     .set({ endedAt: now })
     .where(and(eq(oauthGrants.companyId, companyId), eq(oauthGrants.clientId, clientId), isNull(oauthGrants.endedAt)));
 
-const MAX_GRANTS = 500;
+const MAX_LISTED_GRANTS = 500;
 
-/** A user's active grants, the newest first. */
+/** Selects a user's active grants, the newest first. */
 export const selectUserGrants = (
   db: ControlDb,
   { companyId, userId }: { companyId: string; userId: string },
@@ -274,37 +278,37 @@ export const selectUserGrants = (
     .from(oauthGrants)
     .where(and(eq(oauthGrants.companyId, companyId), eq(oauthGrants.userId, userId), isActiveGrant(now)))
     .orderBy(desc(oauthGrants.createdAt), desc(oauthGrants.id))
-    .limit(MAX_GRANTS);
+    .limit(MAX_LISTED_GRANTS);
 
 export const insertDevice = (db: ControlDb, record: Device) => db.insert(oauthDevices).values(record);
 
 const isOpenDevice = (digest: string, now: number): SQL =>
   and(eq(oauthDevices.digest, digest), isNull(oauthDevices.deniedAt), gt(oauthDevices.expiresAt, now)) as SQL;
 
-const isAnswered = exists(oauthGrants, eq(oauthGrants.codeDigest, oauthDevices.digest));
+const isDeviceAnswered = existsSql(oauthGrants, eq(oauthGrants.codeDigest, oauthDevices.digest));
 
-/** The pending device authorization with this user code. */
-export const selectWaitingDevice = (db: ControlDb, userCodeDigests: readonly string[], now: number) =>
+/** Selects the pending device authorization with this user code. */
+export const selectPendingDevice = (db: ControlDb, userCodeDigests: readonly string[], now: number) =>
   db
     .select()
     .from(oauthDevices)
     .where(
       and(
-        sql`${oauthDevices.userCodeDigest} in ${idListSql(userCodeDigests)}`,
+        sql`${oauthDevices.userCodeDigest} in ${makeIdListSql(userCodeDigests)}`,
         isNull(oauthDevices.deniedAt),
         gt(oauthDevices.expiresAt, now),
-        sql`not ${isAnswered}`,
+        sql`not ${isDeviceAnswered}`,
       ),
     );
 
-/** Denies a device, unless somebody has answered it before. */
+/** Denies a device, unless a user has answered its request before. */
 export const denyDevice = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthDevices)
     .set({ deniedAt: now })
-    .where(and(isOpenDevice(digest, now), sql`not ${isAnswered}`));
+    .where(and(isOpenDevice(digest, now), sql`not ${isDeviceAnswered}`));
 
-/** A device polls for its authorization. One that polls too early gets a longer interval from then on (`slow_down`). */
+/** Records that a device polls for its authorization. A device that polls too early gets a longer interval (`slow_down`). */
 export const pollDevice = (db: ControlDb, digest: string, now: number) =>
   db
     .update(oauthDevices)
@@ -319,7 +323,7 @@ export const selectDevice = (db: ControlDb, digest: string) =>
   db.select().from(oauthDevices).where(eq(oauthDevices.digest, digest));
 
 /** Deletes expired grants, device codes and public clients. */
-export const deleteExpired = (db: ControlDb, now: number) =>
+export const deleteExpiredRows = (db: ControlDb, now: number) =>
   [
     db.delete(oauthGrants).where(lt(oauthGrants.expiresAt, now)),
     db.delete(oauthDevices).where(lt(oauthDevices.expiresAt, now)),
@@ -330,4 +334,4 @@ export const selectGrant = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(oauthGrants)
-    .where(byId(oauthGrants, companyId, id));
+    .where(matchesId(oauthGrants, companyId, id));

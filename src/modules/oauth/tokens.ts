@@ -4,15 +4,15 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { sameSecret, sha256Hex, toBase64Url } from '../../platform/secrets.ts';
+import { areSecretsEqual, computeSha256Hex, toBase64Url } from '../../platform/secrets.ts';
 import { verifyKeyAndSecret } from '../service-accounts/service.ts';
 import {
-  ACCESS_SECONDS,
+  ACCESS_TOKEN_SECONDS,
   audienceOf,
+  makeValidity,
   prepareRotationOf,
   type RefreshToken,
   signToken,
-  validFor,
   verifyToken,
 } from '../sign-in/service.ts';
 import { CLIENT_RETENTION_MS } from './clients.ts';
@@ -29,25 +29,25 @@ import {
 import { prepareFirstUseMail } from './maintenance.ts';
 import { narrowScopes, parseScopes } from './scopes.ts';
 import {
-  beginGrant,
+  activateGrant,
   endGrant,
+  extendClientRetention,
   type Grant,
+  markCodeUsed,
   pollDevice,
   type Resource,
-  rememberClient,
   rotateGrant,
-  selectByCode,
+  selectActiveGrant,
   selectCompanyOfCode,
   selectDevice,
   selectFormerGrants,
-  selectLiveGrant,
-  takeCode,
+  selectGrantByCode,
 } from './store.ts';
 
-/** The time for which a refresh token works. */
-const REFRESH_MS = 30 * DAY_MS;
+/** The lifetime of a refresh token. */
+const REFRESH_TOKEN_MS = 30 * DAY_MS;
 
-/** The claims of a grant's token: its person, company, grant and client. */
+/** The claims of a grant's token: its user, company, grant and client. */
 export interface GrantClaims {
   sub: string;
   company_id: string;
@@ -55,11 +55,11 @@ export interface GrantClaims {
   jti: string;
   client_id: string;
   resource: Resource;
-  /** The scopes of an access token that may do less than its grant. */
+  /** The scopes of an access token that allows less than its grant. */
   scope?: string;
 }
 
-/** The claims of a token that was made for the key of a service account, which is the client. */
+/** The claims of a token that was issued for the key of a service account, which is the client. */
 export interface ClientClaims {
   sub: string;
   company_id: string;
@@ -71,29 +71,26 @@ export interface ClientClaims {
 }
 
 /** The tokens issued to a client. `expiresIn` in seconds. */
-export interface Tokens {
+export interface IssuedTokens {
   accessToken: string;
   expiresIn: number;
   refreshToken?: string;
   scopes: readonly string[];
 }
 
-/**
- * The protected resource that a client requests.
- * @throws invalidTarget if there is no such resource
- */
-export function findResource({ baseUrl }: Context, sent: string | undefined): Resource {
-  if (sent === undefined || sent === baseUrl || sent === `${baseUrl}/`) return 'api';
-  if (sent === `${baseUrl}/mcp` || sent === `${baseUrl}/mcp/`) return 'mcp';
+/** Returns the protected resource that a client requests. @throws invalidTarget if there is no such resource */
+export function findResource({ baseUrl }: Context, resourceUrl: string | undefined): Resource {
+  if (resourceUrl === undefined || resourceUrl === baseUrl || resourceUrl === `${baseUrl}/`) return 'api';
+  if (resourceUrl === `${baseUrl}/mcp` || resourceUrl === `${baseUrl}/mcp/`) return 'mcp';
   throw invalidTarget();
 }
 
 export const getResourceAddress = ({ baseUrl }: Context, resource: Resource): string =>
   resource === 'mcp' ? `${baseUrl}/mcp` : baseUrl;
 
-/** Throws if the token request names another resource than the one that the user consented to. */
-function requireSameResource(ctx: Context, granted: Resource, sent: string | undefined): void {
-  if (sent !== undefined && findResource(ctx, sent) !== granted) throw invalidTarget();
+/** Throws if the token request names a resource other than the one that the user consented to. */
+function requireSameResource(ctx: Context, grantedResource: Resource, resourceUrl: string | undefined): void {
+  if (resourceUrl !== undefined && findResource(ctx, resourceUrl) !== grantedResource) throw invalidTarget();
 }
 
 /** The parameters with which a client exchanges an authorization code. */
@@ -109,14 +106,14 @@ export interface CodeExchange {
  * Exchanges an authorization code for tokens. A failed exchange invalidates the code; a second exchange of the same code ends
  * the grant.
  */
-export const exchangeCode = (ctx: Context, sent: CodeExchange): Promise<Tokens> =>
-  exchangeGrantCode(ctx, sent.code, async (grant) => {
-    const challenge = await computeChallenge(sent.verifier ?? '');
-    const isVerified = grant.codeChallenge !== null && (await sameSecret(challenge, grant.codeChallenge));
+export const exchangeCode = (ctx: Context, exchange: CodeExchange): Promise<IssuedTokens> =>
+  exchangeGrantCode(ctx, exchange.code, async (grant) => {
+    const challenge = await computeChallenge(exchange.verifier ?? '');
+    const isVerified = grant.codeChallenge !== null && (await areSecretsEqual(challenge, grant.codeChallenge));
     // OAuth 2.1 took the redirect out of this request, as PKCE binds the code; clients of OAuth 2.0 send it.
-    const isOtherRedirect = sent.redirectUri !== undefined && sent.redirectUri !== grant.redirectUri;
-    if (!isVerified || grant.clientId !== sent.clientId || isOtherRedirect) throw invalidGrant();
-    requireSameResource(ctx, grant.resource, sent.resource);
+    const isRedirectDifferent = exchange.redirectUri !== undefined && exchange.redirectUri !== grant.redirectUri;
+    if (!isVerified || grant.clientId !== exchange.clientId || isRedirectDifferent) throw invalidGrant();
+    requireSameResource(ctx, grant.resource, exchange.resource);
   });
 
 /** Computes the PKCE challenge of a verifier (RFC 7636, S256); an empty string for a malformed verifier. */
@@ -128,9 +125,9 @@ const computeChallenge = async (verifier: string): Promise<string> =>
 /** Exchanges a device code for tokens, once a user has authorized the device. */
 export async function exchangeDeviceCode(
   ctx: Context,
-  sent: { deviceCode: string; clientId: string | undefined; resource: string | undefined },
-): Promise<Tokens> {
-  const digest = await sha256Hex(sent.deviceCode);
+  exchange: { deviceCode: string; clientId: string | undefined; resource: string | undefined },
+): Promise<IssuedTokens> {
+  const digest = await computeSha256Hex(exchange.deviceCode);
   const now = ctx.now();
   const {
     before: [device],
@@ -138,103 +135,113 @@ export async function exchangeDeviceCode(
   } = await commit(ctx.db, {
     before: selectDevice(ctx.db, digest),
     polled: pollDevice(ctx.db, digest, now),
-    answered: selectByCode(ctx.db, digest),
+    answered: selectGrantByCode(ctx.db, digest),
   });
   if (!device) throw invalidGrant();
   if (device.expiresAt <= now) throw deviceExpired();
-  if (device.clientId !== sent.clientId) throw invalidGrant();
+  if (device.clientId !== exchange.clientId) throw invalidGrant();
   if (device.deniedAt !== null) throw consentDenied();
   if (device.pollableAt > now) throw slowDown();
   if (!grant) throw authorizationPending();
-  return exchangeGrantCode(ctx, sent.deviceCode, async () => requireSameResource(ctx, grant.resource, sent.resource));
+  return exchangeGrantCode(ctx, exchange.deviceCode, async () =>
+    requireSameResource(ctx, grant.resource, exchange.resource),
+  );
 }
 
 /**
  * Marks a code as used, and activates its grant if `check` accepts the exchange.
  * @param check throws if the exchange is invalid
  */
-async function exchangeGrantCode(ctx: Context, code: string, check: (grant: Grant) => Promise<void>): Promise<Tokens> {
+async function exchangeGrantCode(
+  ctx: Context,
+  code: string,
+  check: (grant: Grant) => Promise<void>,
+): Promise<IssuedTokens> {
   const now = ctx.now();
-  const grant = await takeGrant(ctx, code);
+  const grant = await useGrantCode(ctx, code);
   if (!grant) throw invalidGrant();
   await check(grant);
   const { companyId, userId, clientId } = grant;
-  const refresh = {
+  const newRefreshToken = {
     sessionId: grant.id,
     jti: crypto.randomUUID(),
     issuedAt: now,
-    expiresAt: now + REFRESH_MS,
+    expiresAt: now + REFRESH_TOKEN_MS,
   };
-  const former = await selectFormerGrants(ctx.db, grant);
-  const mail = former.length === 0 ? await prepareFirstUseMail(ctx, grant) : null;
+  const formerGrants = await selectFormerGrants(ctx.db, grant);
+  const mail = formerGrants.length === 0 ? await prepareFirstUseMail(ctx, grant) : null;
   const { begun } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
-    ...beginGrant(ctx.db, grant, { refreshDigest: await sha256Hex(refresh.jti), now, expiresAt: refresh.expiresAt }),
+    ...activateGrant(ctx.db, grant, {
+      refreshDigest: await computeSha256Hex(newRefreshToken.jti),
+      now,
+      expiresAt: newRefreshToken.expiresAt,
+    }),
     mail: mail ? [mail.statement] : [],
-    client: rememberClient(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
+    client: extendClientRetention(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
   });
   // It was ended since its code was taken.
   if (countChangedRows(begun) === 0) throw invalidGrant();
   mail?.send();
-  return issueTokens(ctx, grant, refresh);
+  return issueTokens(ctx, grant, newRefreshToken);
 }
 
 /**
- * Marks a code as used, so that it cannot be used again. While the company is suspended it is refused, and kept.
- * @returns the grant that it was made for; undefined if it is unknown, expired or was used before
+ * Marks a code as used, so that it cannot be used again. While the company is suspended the code is refused, and kept. @returns
+ * the grant that it was issued for; undefined if it is unknown, expired or was used before
  */
-export async function takeGrant(ctx: Context, code: string): Promise<Grant | undefined> {
-  const digest = await sha256Hex(code);
+export async function useGrantCode(ctx: Context, code: string): Promise<Grant | undefined> {
+  const digest = await computeSha256Hex(code);
   const {
     taken: [grant],
     known: [known],
     companies: [company],
   } = await commit(ctx.db, {
-    taken: takeCode(ctx.db, digest, ctx.now()),
-    known: selectByCode(ctx.db, digest),
+    taken: markCodeUsed(ctx.db, digest, ctx.now()),
+    known: selectGrantByCode(ctx.db, digest),
     companies: selectCompanyOfCode(ctx.db, digest),
   });
   if (known) ctx.setOwner(known.companyId, { type: 'user', id: known.userId });
   if (company) requireActiveCompany(company);
   // Somebody has copied it: nobody is to have anything by it.
-  if (!grant && known) await endTokenGrant(ctx, known);
+  if (!grant && known) await makeEndGrantStatement(ctx, known);
   return grant;
 }
 
-const endTokenGrant = (ctx: Context, { companyId, userId, id }: Pick<Grant, 'companyId' | 'userId' | 'id'>) =>
+const makeEndGrantStatement = (ctx: Context, { companyId, userId, id }: Pick<Grant, 'companyId' | 'userId' | 'id'>) =>
   commitAccess(ctx, makeAffectedPrincipals(companyId, userId), { ended: endGrant(ctx.db, companyId, id, ctx.now()) });
 
-/** Exchanges a refresh token for new ones, as a session's is. */
+/** Exchanges a refresh token for new tokens, like the refresh token of a session. */
 export async function refreshTokens(
   ctx: Context,
-  sent: {
+  exchange: {
     refreshToken: string;
     clientId: string | undefined;
     scope: string | undefined;
     resource: string | undefined;
   },
-): Promise<Tokens> {
-  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', sent.refreshToken, 'refresh').catch(toInvalidGrant);
+): Promise<IssuedTokens> {
+  const claims = await verifyToken<GrantClaims>(ctx, 'oauth', exchange.refreshToken, 'refresh').catch(toInvalidGrant);
   const { company_id: companyId, sub: userId, sid: grantId, client_id: clientId } = claims;
   ctx.setOwner(companyId, { type: 'user', id: userId });
-  if (clientId !== sent.clientId) throw invalidGrant();
-  requireSameResource(ctx, claims.resource, sent.resource);
+  if (clientId !== exchange.clientId) throw invalidGrant();
+  requireSameResource(ctx, claims.resource, exchange.resource);
   const now = ctx.now();
-  const live = () => selectLiveGrant(ctx.db, { companyId, userId, grantId }, now);
+  const selectCurrentGrant = () => selectActiveGrant(ctx.db, { companyId, userId, grantId }, now);
   // What asks for too much is refused before the token is used up.
-  const [before] = await live();
+  const [before] = await selectCurrentGrant();
   if (!before) throw invalidGrant();
   requireActiveCompany(before);
-  const scopes = narrowScopes(before.scopes, sent.scope);
+  const scopes = narrowScopes(before.scopes, exchange.scope);
   const rotation = await prepareRotationOf(ctx, claims, {
-    rotate: (key, digests, times) => rotateGrant(ctx.db, key, digests, { ...times, expiresAt: now + REFRESH_MS }),
+    rotate: (key, digests, times) => rotateGrant(ctx.db, key, digests, { ...times, expiresAt: now + REFRESH_TOKEN_MS }),
     end: (company, id, at) => endGrant(ctx.db, company, id, at),
   });
   const {
     live: [after],
   } = await commit(ctx.db, {
     rotation: rotation.rotate,
-    live: live(),
-    client: rememberClient(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
+    live: selectCurrentGrant(),
+    client: extendClientRetention(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
   });
   if (!after) throw invalidGrant();
   requireActiveCompany(after);
@@ -255,7 +262,7 @@ async function issueTokens(
   grant: Pick<Grant, 'id' | 'companyId' | 'userId' | 'clientId' | 'resource' | 'scopes'>,
   refresh: RefreshToken,
   scopes: readonly string[] = grant.scopes,
-): Promise<Tokens> {
+): Promise<IssuedTokens> {
   const claims = {
     sub: grant.userId,
     company_id: grant.companyId,
@@ -263,30 +270,30 @@ async function issueTokens(
     client_id: grant.clientId,
     resource: grant.resource,
   };
-  const isLess = scopes.join(' ') !== grant.scopes.join(' ');
+  const isNarrowed = scopes.join(' ') !== grant.scopes.join(' ');
   const [accessToken, refreshToken] = await Promise.all([
     signToken(
       ctx,
       'oauth',
-      { ...claims, jti: ctx.newId(), token_type: 'access', ...(isLess && { scope: scopes.join(' ') }) },
-      validFor(ctx, ACCESS_SECONDS),
+      { ...claims, jti: ctx.newId(), token_type: 'access', ...(isNarrowed && { scope: scopes.join(' ') }) },
+      makeValidity(ctx, ACCESS_TOKEN_SECONDS),
     ),
     signToken(ctx, 'oauth', { ...claims, jti: refresh.jti, token_type: 'refresh' }, refresh),
   ]);
-  return { accessToken, expiresIn: ACCESS_SECONDS, refreshToken, scopes };
+  return { accessToken, expiresIn: ACCESS_TOKEN_SECONDS, refreshToken, scopes };
 }
 
 /** Issues tokens to a client that authenticates with a service account's key and secret (client credentials). */
 export async function issueServiceAccountTokens(
   ctx: Context,
-  sent: { key: string; secret: string; scope: string | undefined; resource: string | undefined },
-): Promise<Tokens> {
-  const resource = findResource(ctx, sent.resource);
-  const account = await verifyKeyAndSecret(ctx, sent.key, sent.secret).catch((error) => {
+  credentials: { key: string; secret: string; scope: string | undefined; resource: string | undefined },
+): Promise<IssuedTokens> {
+  const resource = findResource(ctx, credentials.resource);
+  const account = await verifyKeyAndSecret(ctx, credentials.key, credentials.secret).catch((error) => {
     throw invalidToken.matches(error) ? invalidClient() : error;
   });
   ctx.setOwner(account.companyId, { type: 'service_account', id: account.id, credential: account.keyId });
-  const scopes = parseScopes(sent.scope);
+  const scopes = parseScopes(credentials.scope);
   const claims: ClientClaims = {
     sub: account.id,
     company_id: account.companyId,
@@ -299,12 +306,12 @@ export async function issueServiceAccountTokens(
     ctx,
     'oauth-machine',
     { ...claims, jti: ctx.newId(), token_type: 'access' },
-    validFor(ctx, ACCESS_SECONDS),
+    makeValidity(ctx, ACCESS_TOKEN_SECONDS),
   );
-  return { accessToken, expiresIn: ACCESS_SECONDS, scopes };
+  return { accessToken, expiresIn: ACCESS_TOKEN_SECONDS, scopes };
 }
 
-/** Ends the grant of a token. A token that is none of ours is ignored. */
+/** Ends the grant of a token. A token that this service did not issue is ignored. */
 export async function revokeToken(ctx: Context, token: string, clientId: string | undefined): Promise<void> {
   const audience = audienceOf(token);
   if (audience === 'oauth-machine') throw unsupportedTokenType();
@@ -318,5 +325,5 @@ export async function revokeToken(ctx: Context, token: string, clientId: string 
   if (claims === null) return;
   if (claims.client_id !== clientId) throw invalidGrant();
   ctx.setOwner(claims.company_id, { type: 'user', id: claims.sub });
-  await endTokenGrant(ctx, { companyId: claims.company_id, userId: claims.sub, id: claims.sid });
+  await makeEndGrantStatement(ctx, { companyId: claims.company_id, userId: claims.sub, id: claims.sid });
 }

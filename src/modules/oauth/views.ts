@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import type { Context } from '../../context.ts';
-import { displayName, isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import {
+  displayNameSchema,
+  formatIsoTimestamp,
+  formatIsoTimestampOrNull,
+  timestampSchema,
+} from '../../kernel/fields.ts';
 import { formatCompanyClientId } from './clients.ts';
-import { isRedirect } from './redirects.ts';
+import { isAllowedRedirect } from './redirects.ts';
 import type { CompanyClient, Grant } from './store.ts';
-import { getResourceAddress, type Tokens } from './tokens.ts';
+import { getResourceAddress, type IssuedTokens } from './tokens.ts';
 
 export const clientView = z
   .object({
@@ -12,7 +17,7 @@ export const clientView = z
     client_id: z.string().meta({ description: 'What the program calls itself when it asks to be let in.' }),
     name: z.string(),
     redirect_uris: z.array(z.string()),
-    created_at: timestamp,
+    created_at: timestampSchema,
   })
   .meta({ id: 'OAuthClient' });
 
@@ -21,13 +26,18 @@ export const viewClient = ({ id, name, redirectUris, createdAt }: CompanyClient)
   client_id: formatCompanyClientId(id),
   name,
   redirect_uris: redirectUris,
-  created_at: isoTimestamp(createdAt),
+  created_at: formatIsoTimestamp(createdAt),
 });
 
 export const newClient = z.object({
-  name: displayName,
+  name: displayNameSchema,
   redirect_uris: z
-    .array(z.string().max(2048).refine(isRedirect, 'must be an https address, or one of the own machine or of an app'))
+    .array(
+      z
+        .string()
+        .max(2048)
+        .refine(isAllowedRedirect, 'must be an https address, or one of the own machine or of an app'),
+    )
     .max(20)
     .meta({
       description:
@@ -48,8 +58,8 @@ export const grantView = z
     }),
     scopes: z.array(z.string()),
     resource: z.string().meta({ description: 'The address that its tokens are for.' }),
-    created_at: timestamp,
-    last_used_at: timestamp.nullable(),
+    created_at: timestampSchema,
+    last_used_at: timestampSchema.nullable(),
   })
   .meta({ id: 'OAuthGrant' });
 
@@ -58,8 +68,8 @@ export const viewGrant = (ctx: Context, grant: Grant): z.input<typeof grantView>
   client: { id: grant.clientId, name: grant.clientName, host: grant.clientHost },
   scopes: grant.scopes,
   resource: getResourceAddress(ctx, grant.resource),
-  created_at: isoTimestamp(grant.createdAt),
-  last_used_at: isoTimestampOrNull(grant.lastUsedAt),
+  created_at: formatIsoTimestamp(grant.createdAt),
+  last_used_at: formatIsoTimestampOrNull(grant.lastUsedAt),
 });
 
 export const consentRequestView = z
@@ -82,7 +92,12 @@ export const tokensView = z
   })
   .meta({ id: 'OAuthTokens' });
 
-export const viewTokens = ({ accessToken, expiresIn, refreshToken, scopes }: Tokens): z.input<typeof tokensView> => ({
+export const viewTokens = ({
+  accessToken,
+  expiresIn,
+  refreshToken,
+  scopes,
+}: IssuedTokens): z.input<typeof tokensView> => ({
   access_token: accessToken,
   token_type: 'Bearer',
   expires_in: expiresIn,

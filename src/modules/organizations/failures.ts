@@ -1,18 +1,18 @@
 import { unknownRoute } from '../../access/failures.ts';
-import { defineFailure, notFound } from '../../kernel/failure.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 
 export const wrongOperatorToken = defineFailure('operator.wrong_token', 'unauthenticated', {
   message: 'This needs the platform operator’s token.',
 });
 
-export const organizationNotFound = notFound('organization');
+export const organizationNotFound = defineNotFound('organization');
 
 export const organizationDeleting = defineFailure('organization.deleting', 'conflict', {
   message: 'This organization is being deleted.',
   detail: (deletesAt?: number) => ({
     reason: 'deleting',
-    ...(deletesAt !== undefined && { deletes_at: isoTimestamp(deletesAt) }),
+    ...(deletesAt !== undefined && { deletes_at: formatIsoTimestamp(deletesAt) }),
   }),
 });
 
@@ -21,13 +21,13 @@ export const organizationNotDeleting = defineFailure('organization.not_deleting'
   detail: { reason: 'not_deleting' },
 });
 
-/** The erasure has begun, so that the organization cannot be restored any more. */
+/** The erasure has begun, so that the organization can no longer be restored. */
 export const erasureBegun = defineFailure('organization.erasure_begun', 'conflict', {
   message: 'The erasure of this organization has begun: it cannot be restored any more.',
   detail: { reason: 'erasure_begun' },
 });
 
-export const certificateNotFound = notFound('certificate', {
+export const certificateNotFound = defineNotFound('certificate', {
   message: 'There is no certificate: no organization of this id has been erased.',
 });
 

@@ -2,7 +2,7 @@ import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { readUsage } from './usage.ts';
-import { daysQuery, requireDays, USAGE, usageView, viewUsage } from './usage-fields.ts';
+import { daysQuery, requireDayRange, USAGE_DESCRIPTION, usageView, viewUsage } from './usage-fields.ts';
 
 export const companyUsageEndpoints = [
   endpoint(
@@ -12,13 +12,13 @@ export const companyUsageEndpoints = [
       access: 'administrator',
       operationId: 'getCompanyUsage',
       summary: "Get the company's usage",
-      description: `For administrators. ${USAGE}`,
+      description: `For administrators. ${USAGE_DESCRIPTION}`,
       query: daysQuery,
       returns: ok(usageView),
       fails: [...tenantSqlFailures],
     },
     async ({ ctx, query }) => {
-      const { from, to } = requireDays(query, ctx.now());
+      const { from, to } = requireDayRange(query, ctx.now());
       return viewUsage(await readUsage(ctx, from, to));
     },
   ),

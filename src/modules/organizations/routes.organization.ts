@@ -1,27 +1,27 @@
 import { z } from 'zod';
-import { created, ok, versioned } from '../../http/endpoint.ts';
-import { listQuery, searchQuery, toPageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
-import { displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
+import { created, declareVersion, ok } from '../../http/endpoint.ts';
+import { makeListQuery, makeSearchSchema, toPageRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
+import { displayNameSchema, email, formatIsoTimestamp, slugSchema, timestampSchema } from '../../kernel/fields.ts';
 import { accountView, viewAccount } from '../accounts/views.ts';
 import { companySlugTaken } from '../companies/failures.ts';
 import { issuedApiKeyView, serviceAccountView, viewApiKey, viewServiceAccount } from '../service-accounts/views.ts';
-import { newPassword } from '../users/fields.ts';
+import { makeNewPasswordField } from '../users/fields.ts';
 import { operatorFailures, organizationDeleting, organizationNotFound } from './failures.ts';
-import { changeOrganization, createOrganization, listOrganizations, showOrganization } from './service.ts';
+import { changeOrganization, createOrganization, getOrganizationWithUsage, listOrganizations } from './service.ts';
 import { organizationView, viewOrganization } from './views.ts';
 
 const organizationInput = z.object({
-  name: displayName,
-  slug,
-  owner: z.object({ email, name: displayName, password: newPassword(8) }),
+  name: displayNameSchema,
+  slug: slugSchema,
+  owner: z.object({ email, name: displayNameSchema, password: makeNewPasswordField(8) }),
 });
 
 const status = z.enum(['active', 'suspended']);
 
 const organizationChanges = z
   .object({
-    name: displayName,
+    name: displayNameSchema,
     status: status.meta({
       description:
         'While it is `suspended`, every credential of the company is refused, nobody signs in, shares, embeds and emails stop, and jobs and schedules wait. Nothing is lost: with `active` all goes on.',
@@ -30,7 +30,7 @@ const organizationChanges = z
   .partial();
 
 const createdOrganizationView = z.object({
-  organization: z.object({ id: z.string(), name: z.string(), slug: z.string(), created_at: timestamp }),
+  organization: z.object({ id: z.string(), name: z.string(), slug: z.string(), created_at: timestampSchema }),
   owner: z.object({ id: z.string(), email: z.string(), name: z.string() }),
   default_account: accountView,
   service_account: serviceAccountView,
@@ -44,7 +44,7 @@ const viewCreatedOrganization = (
     id: result.company.id,
     name: result.company.name,
     slug: result.company.slug,
-    created_at: isoTimestamp(result.company.createdAt),
+    created_at: formatIsoTimestamp(result.company.createdAt),
   },
   owner: { id: result.owner.id, email: result.owner.email, name: result.owner.name },
   default_account: viewAccount(result.account),
@@ -61,15 +61,15 @@ export const companyEndpoints = [
       operationId: 'listOrganizations',
       summary: 'List organizations',
       description: 'All of the platform.',
-      query: listQuery(['created_at', 'updated_at', 'name']).extend({
-        search: searchQuery('the name or slug'),
+      query: makeListQuery(['created_at', 'updated_at', 'name']).extend({
+        search: makeSearchSchema('the name or slug'),
         status: z.enum([...status.options, 'deleting']).optional(),
       }),
-      returns: ok(listSchema(organizationView)),
+      returns: ok(makeListSchema(organizationView)),
       fails: operatorFailures,
     },
     async ({ ctx, query }) =>
-      list(
+      viewList(
         await listOrganizations(ctx, query.status, { ...toPageRequest(query), search: query.search }),
         viewOrganization,
       ),
@@ -83,10 +83,10 @@ export const companyEndpoints = [
       summary: 'Get an organization',
       description: 'With its status, its quotas, and how much it holds now.',
       returns: ok(organizationView),
-      versioned: versioned('usage'),
+      versioned: declareVersion('usage'),
       fails: [...operatorFailures, organizationNotFound],
     },
-    async ({ ctx, params }) => viewOrganization(await showOrganization(ctx, params.id)),
+    async ({ ctx, params }) => viewOrganization(await getOrganizationWithUsage(ctx, params.id)),
   ),
   endpoint(
     {

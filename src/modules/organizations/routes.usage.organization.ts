@@ -8,14 +8,14 @@ import {
   daysQuery,
   quotasInput,
   quotasView,
-  requireDays,
-  USAGE,
+  requireDayRange,
+  USAGE_DESCRIPTION,
   usageView,
   viewQuotas,
   viewUsage,
 } from './usage-fields.ts';
 
-const failures = [unknownRoute, wrongOperatorToken, organizationNotFound];
+const usageFailures = [unknownRoute, wrongOperatorToken, organizationNotFound];
 
 export const organizationUsageEndpoints = [
   endpoint(
@@ -25,13 +25,13 @@ export const organizationUsageEndpoints = [
       access: 'operator',
       operationId: 'getOrganizationUsage',
       summary: 'Get the usage of an organization',
-      description: USAGE,
+      description: USAGE_DESCRIPTION,
       query: daysQuery,
       returns: ok(usageView),
-      fails: [...failures, ...tenantSqlFailures],
+      fails: [...usageFailures, ...tenantSqlFailures],
     },
     async ({ ctx, params, query }) => {
-      const { from, to } = requireDays(query, ctx.now());
+      const { from, to } = requireDayRange(query, ctx.now());
       return viewUsage(await readOrganizationUsage(ctx, params.id, from, to));
     },
   ),
@@ -46,7 +46,7 @@ export const organizationUsageEndpoints = [
         'Replaces all of them; null is none, and so is one that is not sent. What would pass one is refused with 403 before it begins. A quota below what is used takes nothing away: then nothing more is taken.',
       body: quotasInput,
       returns: ok(quotasView),
-      fails: failures,
+      fails: usageFailures,
     },
     async ({ ctx, params, body }) => viewQuotas(await setQuotas(ctx, params.id, body)),
   ),

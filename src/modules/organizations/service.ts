@@ -6,7 +6,7 @@ import type { Page, SearchRequest } from '../../db/page.ts';
 import type { Quotas } from '../../db/schema/companies.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { hashPassword } from '../../platform/passwords.ts';
-import { sameSecret } from '../../platform/secrets.ts';
+import { areSecretsEqual } from '../../platform/secrets.ts';
 import { DEFAULT_LOCALE } from '../../texts/locales.ts';
 import { prepareAccount } from '../accounts/service.ts';
 import {
@@ -24,17 +24,17 @@ import {
 import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../service-accounts/service.ts';
 import { type DataUsage, NO_DATA_USAGE } from '../usage/queries.ts';
-import { requireUnlikePerson } from '../users/fields.ts';
+import { requireUnlikeOwner } from '../users/fields.ts';
 import { prepareActiveUser } from '../users/service.ts';
 import { organizationDeleting, organizationNotFound, wrongOperatorToken } from './failures.ts';
-import { type DayOfUse, makeCompanyContext, measure, readDataUsage, readUsage } from './usage.ts';
+import { type DayUsage, makeCompanyContext, measureCompanyData, readDataUsage, readUsage } from './usage.ts';
 
-/** Slugs that would be mistaken for a part of an address. */
+/** Slugs that could be mistaken for a part of a URL. */
 const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
 
 /**
- * Creates a company: its default account, the global groups, its owner, and a service account with a key, both
- * administrators. All of it is stored, or nothing.
+ * Creates a company: its default account, the global groups, its owner, and a service account with a key, both administrators.
+ * All of it is stored, or nothing.
  */
 export async function createOrganization(
   ctx: Context,
@@ -42,7 +42,7 @@ export async function createOrganization(
 ) {
   if (RESERVED_SLUGS.has(input.slug)) throw invalid([{ field: 'slug', message: 'is reserved; choose another' }]);
   if (await hasCompany(ctx, input.slug)) throw companySlugTaken();
-  requireUnlikePerson(input.owner.password, { ...input.owner, company: input }, 'owner.password');
+  requireUnlikeOwner(input.owner.password, { ...input.owner, company: input }, 'owner.password');
   const now = ctx.now();
   const company: Company = {
     id: ctx.newId(),
@@ -104,13 +104,13 @@ export async function createOrganization(
   };
 }
 
-/** A company, and the amount of data it holds: of its Postgres and files as measured last. */
+/** A company, and the amount of data it stores: of its Postgres and files as measured last. */
 export interface Organization {
   company: Company;
   held: DataUsage;
 }
 
-/** A page of all companies, for the platform's operator. */
+/** Returns a page of all companies, for the platform's operator. */
 export async function listOrganizations(
   ctx: Context,
   status: CompanyStatus | 'deleting' | undefined,
@@ -121,21 +121,21 @@ export async function listOrganizations(
 }
 
 async function addDataUsage(ctx: Context, companies: readonly Company[]): Promise<Organization[]> {
-  const held = await readDataUsage(
+  const usageByCompany = await readDataUsage(
     ctx,
     companies.map(({ id }) => id),
   );
-  return companies.map((company) => ({ company, held: held.get(company.id) ?? NO_DATA_USAGE }));
+  return companies.map((company) => ({ company, held: usageByCompany.get(company.id) ?? NO_DATA_USAGE }));
 }
 
-/** A company, and how much it holds now. */
-export async function showOrganization(ctx: Context, id: string): Promise<Organization> {
+/** Returns a company, and how much data it stores now. */
+export async function getOrganizationWithUsage(ctx: Context, id: string): Promise<Organization> {
   const company = await getOrganization(ctx, id);
-  await measure(makeCompanyContext(ctx, id));
-  return showCompany(ctx, company);
+  await measureCompanyData(makeCompanyContext(ctx, id));
+  return addCompanyDataUsage(ctx, company);
 }
 
-export const showCompany = async (ctx: Context, company: Company): Promise<Organization> =>
+export const addCompanyDataUsage = async (ctx: Context, company: Company): Promise<Organization> =>
   (await addDataUsage(ctx, [company]))[0] as Organization;
 
 /** Replaces all quotas of a company. Data and users beyond a new quota stay. */
@@ -146,8 +146,8 @@ export async function setQuotas(ctx: Context, id: string, quotas: Quotas): Promi
   return company.quotas;
 }
 
-/** Returns the use of a company on each of the days from one to another (ms), both included. */
-export async function readOrganizationUsage(ctx: Context, id: string, from: number, to: number): Promise<DayOfUse[]> {
+/** Returns the usage of a company on each day of a range (ms), both ends included. */
+export async function readOrganizationUsage(ctx: Context, id: string, from: number, to: number): Promise<DayUsage[]> {
   await getOrganization(ctx, id);
   return readUsage(makeCompanyContext(ctx, id), from, to);
 }
@@ -169,21 +169,21 @@ export async function changeOrganization(
   id: string,
   changes: { name?: string | undefined; status?: CompanyStatus | undefined },
 ): Promise<Organization> {
-  const before = await getOrganization(ctx, id);
+  const organizationBefore = await getOrganization(ctx, id);
   const { changed } = await commitAccess(
     ctx,
-    { companyId: before.id, principals: 'everybody' },
-    { changed: updateCompany(ctx.db, before.id, changes, ctx.now()) },
+    { companyId: organizationBefore.id, principals: 'everybody' },
+    { changed: updateCompany(ctx.db, organizationBefore.id, changes, ctx.now()) },
   );
   const [company] = changed;
-  if (company) return showCompany(ctx, company);
+  if (company) return addCompanyDataUsage(ctx, company);
   throw organizationDeleting((await getOrganization(ctx, id)).deletesAt ?? undefined);
 }
 
-/** Checks the operator's token. Without one configured the operator's routes do not exist. */
+/** Checks the operator's token. If none is configured, the operator's routes do not exist. */
 export const authenticateOperator: AuthenticateOperator = async (ctx, request) => {
-  const expected = ctx.config.PLATFORM_ADMIN_TOKEN;
-  if (expected === undefined) throw unknownRoute();
-  const sent = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
-  if (sent === undefined || !(await sameSecret(sent, expected))) throw wrongOperatorToken();
+  const configuredToken = ctx.config.PLATFORM_ADMIN_TOKEN;
+  if (configuredToken === undefined) throw unknownRoute();
+  const sentToken = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
+  if (sentToken === undefined || !(await areSecretsEqual(sentToken, configuredToken))) throw wrongOperatorToken();
 };

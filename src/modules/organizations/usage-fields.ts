@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { QUOTAS, type Quotas } from '../../db/schema/companies.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
-import type { DayOfUse } from './usage.ts';
+import type { DayUsage } from './usage.ts';
 
 const QUOTA_DESCRIPTIONS = {
   users: 'Users, the invited ones included.',
@@ -21,13 +21,13 @@ const quotas = z.object({
   model_calls_per_day: quota.meta({ description: QUOTA_DESCRIPTIONS.model_calls_per_day }),
 });
 
-/** The quotas of a company; null for no limit. */
+/** The response with the quotas of a company; null for no limit. */
 export const quotasView = quotas.meta({ id: 'OrganizationQuotas' });
 
-/** All quotas; one that is null or not sent has no limit. */
+/** The schema of all quotas; a quota that is null or not sent has no limit. */
 export const quotasInput = quotas.partial().transform((sent): Quotas => {
-  const set = QUOTAS.flatMap((name) => (sent[name] == null ? [] : [[name, sent[name]]]));
-  return Object.fromEntries(set);
+  const setQuotas = QUOTAS.flatMap((name) => (sent[name] == null ? [] : [[name, sent[name]]]));
+  return Object.fromEntries(setQuotas);
 });
 
 export const viewQuotas = (of: Quotas): z.input<typeof quotasView> =>
@@ -40,23 +40,24 @@ export const daysQuery = z.object({
   to: date.optional().meta({ description: 'The last day, included; today when not sent.' }),
 });
 
-/** The maximum number of days in one answer. */
-const MAX_DAYS = 366;
+/** The maximum number of days in one response. */
+const MAX_USAGE_DAYS = 366;
 
-/** The days that are asked for, by their beginnings in milliseconds. @throws where they are none, or too many */
-export function requireDays(
+/** Returns the requested days, by their beginnings in milliseconds. @throws where the range is empty, or too long */
+export function requireDayRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
   now: number,
 ): { from: number; to: number } {
   const last = to === undefined ? Math.floor(now / DAY_MS) * DAY_MS : Date.parse(to);
   const first = from === undefined ? last - 29 * DAY_MS : Date.parse(from);
-  const problem = (message: string) => invalid([{ field: 'from', message }]);
-  if (first > last) throw problem('must not be after `to`');
-  if (last - first >= MAX_DAYS * DAY_MS) throw problem(`must be at most ${MAX_DAYS - 1} days before \`to\``);
+  const makeProblem = (message: string) => invalid([{ field: 'from', message }]);
+  if (first > last) throw makeProblem('must not be after `to`');
+  if (last - first >= MAX_USAGE_DAYS * DAY_MS)
+    throw makeProblem(`must be at most ${MAX_USAGE_DAYS - 1} days before \`to\``);
   return { from: first, to: last };
 }
 
-export const USAGE = `Each day (UTC), days without use too, at most ${MAX_DAYS}; exact once a day has ended. \`requests\` are those of known callers that were let in, \`executions\` statements of people’s SQL that were run, \`rows_loaded\` rows that upload jobs loaded, \`mails\` those handed over, \`model_calls\` calls of an AI model, repeated ones too.`;
+export const USAGE_DESCRIPTION = `Each day (UTC), days without use too, at most ${MAX_USAGE_DAYS}; exact once a day has ended. \`requests\` are those of known callers that were let in, \`executions\` statements of people’s SQL that were run, \`rows_loaded\` rows that upload jobs loaded, \`mails\` those handed over, \`model_calls\` calls of an AI model, repeated ones too.`;
 
 export const usageView = z
   .object({
@@ -73,7 +74,7 @@ export const usageView = z
   })
   .meta({ id: 'Usage' });
 
-export const viewUsage = (days: readonly DayOfUse[]): z.input<typeof usageView> => ({
+export const viewUsage = (days: readonly DayUsage[]): z.input<typeof usageView> => ({
   days: days.map(({ rowsLoaded, modelCalls, ...day }) => ({
     ...day,
     rows_loaded: rowsLoaded,

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp, formatIsoTimestampOrNull, timestampSchema } from '../../kernel/fields.ts';
 import type { Organization } from './service.ts';
 import { quotasView, viewQuotas } from './usage-fields.ts';
 
-/** A company as the operator sees it. */
+/** The response with a company, for the operator. */
 export const organizationView = z
   .object({
     id: z.string(),
     name: z.string(),
     slug: z.string(),
     status: z.enum(['active', 'suspended', 'deleting']),
-    created_at: timestamp,
-    suspended_at: timestamp.nullable(),
-    deletes_at: timestamp.nullable().meta({ description: 'When its erasure begins, where it is being deleted.' }),
+    created_at: timestampSchema,
+    suspended_at: timestampSchema.nullable(),
+    deletes_at: timestampSchema.nullable().meta({ description: 'When its erasure begins, where it is being deleted.' }),
     quotas: quotasView,
     usage: z
       .object({
@@ -38,9 +38,9 @@ export const viewOrganization = ({
   name,
   slug,
   status: deletesAt !== null ? 'deleting' : suspendedAt === null ? 'active' : 'suspended',
-  created_at: isoTimestamp(createdAt),
-  suspended_at: isoTimestampOrNull(suspendedAt),
-  deletes_at: isoTimestampOrNull(deletesAt),
+  created_at: formatIsoTimestamp(createdAt),
+  suspended_at: formatIsoTimestampOrNull(suspendedAt),
+  deletes_at: formatIsoTimestampOrNull(deletesAt),
   quotas: viewQuotas(quotas),
   usage: {
     users: held.users,

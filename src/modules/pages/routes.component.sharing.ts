@@ -7,7 +7,7 @@ const componentNotFound = defineFailure('pages.component_not_found', 'missing', 
   message: 'There is no such script.',
 });
 
-/** The component that shows embeds in pages of others. */
+/** The endpoints of the component that shows embeds in other sites' pages. */
 export const componentEndpoints = [
   endpoint(
     {

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
 import { choosePageLocale, makePageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { MailLinkView } from '../../presentation/mail-links.ts';
 import { type Company, viewPageBranding } from '../companies/service.ts';
 import { findInvitation } from '../invitations/service.ts';
@@ -12,46 +12,46 @@ import { findReset } from '../password-reset/service.ts';
 import type { User } from '../users/service.ts';
 
 /** The user and company of a link. `expiresAt` in milliseconds. */
-interface Opened {
+interface OpenedLink {
   user: User;
   company: Company;
   expiresAt?: number;
 }
 
-/** Whether links in mails lead to pages of this API, because `CONSOLE_URL` names no separate console. */
-function isConsole({ config, baseUrl }: Context): boolean {
+/** Tells whether links in mails lead to pages of this API, because `CONSOLE_URL` names no separate console. */
+function hasOwnPages({ config, baseUrl }: Context): boolean {
   const [named, own] = [config.CONSOLE_URL, baseUrl].map((url) => {
-    const found = URL.parse(url);
+    const configuredUrl = URL.parse(url);
     // This machine has a name and an address.
-    if (found?.hostname === 'localhost') found.hostname = '127.0.0.1';
-    return found?.href.replace(/\/+$/, '');
+    if (configuredUrl?.hostname === 'localhost') configuredUrl.hostname = '127.0.0.1';
+    return configuredUrl?.href.replace(/\/+$/, '');
   });
   return named === own;
 }
 
-const viewLink = ({ user, company, expiresAt }: Opened): MailLinkView => ({
+const viewLink = ({ user, company, expiresAt }: OpenedLink): MailLinkView => ({
   email: user.email,
   name: user.name,
   company: { name: company.branding.name ?? company.name, slug: company.slug },
   sso_only: company.ssoOnly && !user.isOwner,
   require_2fa: company.require2fa,
-  expires_at: expiresAt === undefined ? null : isoTimestamp(expiresAt),
+  expires_at: expiresAt === undefined ? null : formatIsoTimestamp(expiresAt),
 });
 
-/** The page of a link, in the brand of its company. That of a link that does not work tells the reader how to go on. */
-async function buildPage(
+/** Builds the page of a link, in the brand of its company. If the link does not work, the page tells the reader what to do. */
+async function buildLinkPage(
   ctx: Context,
   request: Request,
   name: 'accept-invitation' | 'reset-password',
-  find: () => Promise<Opened | undefined>,
+  findLink: () => Promise<OpenedLink | undefined>,
 ): Promise<Response> {
-  if (!isConsole(ctx)) throw unknownRoute();
-  const found = await find();
+  if (!hasOwnPages(ctx)) throw unknownRoute();
+  const foundLink = await findLink();
   return makePageResponse(ctx.bindings.PAGES, name, {
     frames: [],
     locale: choosePageLocale(request),
-    branding: found ? viewPageBranding(ctx.baseUrl, found.company) : {},
-    told: found ? viewLink(found) : null,
+    branding: foundLink ? viewPageBranding(ctx.baseUrl, foundLink.company) : {},
+    told: foundLink ? viewLink(foundLink) : null,
   });
 }
 
@@ -62,7 +62,7 @@ const link = z.object({
 const PAGE_ADDRESS_DESCRIPTION =
   'What the link of the email opens where `CONSOLE_URL` names no console of its own; otherwise 404. `locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
 
-/** The pages that the links of mails lead to where there is no console of its own. */
+/** The endpoints of the pages that links in mails lead to if there is no separate console. */
 export const mailLinkPageEndpoints = [
   endpoint(
     {
@@ -78,7 +78,7 @@ export const mailLinkPageEndpoints = [
       fails: [unknownRoute],
     },
     ({ ctx, query: { token }, request }) =>
-      buildPage(ctx, request, 'accept-invitation', async () => (token ? findInvitation(ctx, token) : undefined)),
+      buildLinkPage(ctx, request, 'accept-invitation', async () => (token ? findInvitation(ctx, token) : undefined)),
   ),
   endpoint(
     {
@@ -94,6 +94,6 @@ export const mailLinkPageEndpoints = [
       fails: [unknownRoute],
     },
     ({ ctx, query: { token }, request }) =>
-      buildPage(ctx, request, 'reset-password', async () => (token ? findReset(ctx, token) : undefined)),
+      buildLinkPage(ctx, request, 'reset-password', async () => (token ? findReset(ctx, token) : undefined)),
   ),
 ];

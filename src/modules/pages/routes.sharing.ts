@@ -8,35 +8,38 @@ import type { Locale } from '../../texts/locales.ts';
 import { readBrandingBySlug } from '../companies/service.ts';
 
 /** The settings of a page by the token that opens it. Invalid tokens are no failure: no site may show their page in a frame. */
-export interface OpenedPage {
+export interface PageSettings {
   frames: FrameAncestors;
   locale?: Locale;
   branding?: ViewBranding;
 }
 
-/** Returns the settings of pages by the tokens in their addresses. */
+/** Functions that return the settings of pages by the tokens in their URLs. */
 export interface PageOpeners {
   /** Opens the page of an embed token: its `allowed_origins` may frame it; any origin when it names none. */
-  ofEmbed(ctx: Context<AnonymousActor>, token: string): Promise<OpenedPage>;
+  openEmbedPage(ctx: Context<AnonymousActor>, token: string): Promise<PageSettings>;
   /** Opens the page of a share: no origin may frame it, unless its `embed_options.allowed_origins` say otherwise. */
-  ofShare(ctx: Context<AnonymousActor>, token: string): Promise<OpenedPage>;
+  openSharePage(ctx: Context<AnonymousActor>, token: string): Promise<PageSettings>;
 }
 
-const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
+const LANGUAGE_NOTE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
 
-const FILTERS_IN_ADDRESS = `The query may give values to filters: \`?region=South\`, a multi_select repeated, a date_range as \`?period.from=2024-01-01&period.to=2024-12-31\`, and \`theme=light|dark\`. ${LANGUAGE}`;
+const URL_FILTERS_NOTE = `The query may give values to filters: \`?region=South\`, a multi_select repeated, a date_range as \`?period.from=2024-01-01&period.to=2024-12-31\`, and \`theme=light|dark\`. ${LANGUAGE_NOTE}`;
 
-/** A page in the language of whoever asks for it. */
+/** Builds a page in the requested language. */
 const buildPage = (
   ctx: Context,
   name: PageName,
   request: Request,
-  { locale, ...opened }: OpenedPage,
+  { locale, ...opened }: PageSettings,
 ): Promise<Response> =>
   makePageResponse(ctx.bindings.PAGES, name, { ...opened, locale: choosePageLocale(request, locale) });
 
-/** The pages that outsiders open. Their content comes from the routes of sharing, with the token in their address. */
-export const pageEndpoints = (openers: PageOpeners) => [
+/**
+ * Creates the endpoints of the pages that outsiders open. Their content comes from the sharing routes, with the token in their
+ * URL.
+ */
+export const createPageEndpoints = (openers: PageOpeners) => [
   endpoint(
     {
       method: 'get',
@@ -44,12 +47,12 @@ export const pageEndpoints = (openers: PageOpeners) => [
       access: 'public',
       operationId: 'showEmbeddedDashboardPage',
       summary: 'Show the page of an embedded dashboard',
-      description: `For a frame on the sites that the token allows, with filters above the charts. ${FILTERS_IN_ADDRESS}`,
+      description: `For a frame on the sites that the token allows, with filters above the charts. ${URL_FILTERS_NOTE}`,
       returns: raw(200, 'HTML. `frame-ancestors` are the `allowed_origins` of the token.', 'text/html'),
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) => buildPage(ctx, 'view', request, await openers.ofEmbed(ctx, params.token)),
+    async ({ ctx, params, request }) => buildPage(ctx, 'view', request, await openers.openEmbedPage(ctx, params.token)),
   ),
   endpoint(
     {
@@ -58,12 +61,12 @@ export const pageEndpoints = (openers: PageOpeners) => [
       access: 'public',
       operationId: 'showEmbeddedVisualizationPage',
       summary: 'Show the page of an embedded visualization',
-      description: `For a frame on the sites that the token allows: one chart, with its parameters above it. ${FILTERS_IN_ADDRESS}`,
+      description: `For a frame on the sites that the token allows: one chart, with its parameters above it. ${URL_FILTERS_NOTE}`,
       returns: raw(200, 'HTML. `frame-ancestors` are the `allowed_origins` of the token.', 'text/html'),
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) => buildPage(ctx, 'view', request, await openers.ofEmbed(ctx, params.token)),
+    async ({ ctx, params, request }) => buildPage(ctx, 'view', request, await openers.openEmbedPage(ctx, params.token)),
   ),
   endpoint(
     {
@@ -72,12 +75,12 @@ export const pageEndpoints = (openers: PageOpeners) => [
       access: 'public',
       operationId: 'showSharedDashboardPage',
       summary: 'Show the page of a shared dashboard',
-      description: `For whoever was sent the link; where the share is for members of a context, they sign in first. ${FILTERS_IN_ADDRESS}`,
+      description: `For whoever was sent the link; where the share is for members of a context, they sign in first. ${URL_FILTERS_NOTE}`,
       returns: raw(200, 'HTML.', 'text/html'),
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params, request }) => buildPage(ctx, 'view', request, await openers.ofShare(ctx, params.token)),
+    async ({ ctx, params, request }) => buildPage(ctx, 'view', request, await openers.openSharePage(ctx, params.token)),
   ),
   endpoint(
     {
@@ -86,7 +89,7 @@ export const pageEndpoints = (openers: PageOpeners) => [
       access: 'public',
       operationId: 'showPortalPage',
       summary: 'Show the page of the portal',
-      description: `Outsiders sign in there and find what is shared with them. ${LANGUAGE}`,
+      description: `Outsiders sign in there and find what is shared with them. ${LANGUAGE_NOTE}`,
       returns: raw(200, 'HTML.', 'text/html'),
       openQuery: true,
       fails: [],

@@ -8,41 +8,53 @@ import {
 } from '@simplewebauthn/server';
 import { isoBase64URL, isoUint8Array } from '@simplewebauthn/server/helpers';
 import type { Context } from '../../context.ts';
-import { CHALLENGE_MS, type Challenge, type ChallengeScope, createChallenge, openChallenge } from './challenges.ts';
+import {
+  CHALLENGE_LIFETIME_MS,
+  type Challenge,
+  type ChallengeScope,
+  createChallenge,
+  openChallenge,
+} from './challenges.ts';
 import { invalidPasskey } from './failures.ts';
-import { ALGORITHMS, type Credential, type Expected, readAuthentication, readRegistration } from './responses.ts';
+import {
+  type Credential,
+  type ExpectedValues,
+  KEY_ALGORITHMS,
+  readAuthentication,
+  readRegistration,
+} from './responses.ts';
 import type { Passkey } from './store.ts';
 
-/** The name that authenticators may show. */
-const RP_NAME = 'Data Console';
+/** The relying party name that authenticators may show. */
+const RELYING_PARTY_NAME = 'Data Console';
 
-/** The id by which authenticators tell people apart: bytes that say nothing about the person, in base64url. */
+/** Makes the id by which authenticators distinguish people: bytes that say nothing about the person, in base64url. */
 export const makeUserHandle = (userId: string): string => isoBase64URL.fromUTF8String(userId);
 
-/** W3C's options for `navigator.credentials.create`. An authenticator that has one of `known` makes no other. */
+/** Makes W3C's options for `navigator.credentials.create`. An authenticator with one of `knownPasskeys` creates no other. */
 export async function makeRegistrationOptions(
   ctx: Context,
   user: { id: string; companyId: string; email: string; displayName: string },
-  known: readonly Pick<Passkey, 'credentialId' | 'transports'>[],
+  knownPasskeys: readonly Pick<Passkey, 'credentialId' | 'transports'>[],
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   return generateRegistrationOptions({
-    rpName: RP_NAME,
+    rpName: RELYING_PARTY_NAME,
     rpID: ctx.config.RP_ID,
     userID: isoUint8Array.fromUTF8String(user.id),
     userName: user.email,
     userDisplayName: user.displayName,
     challenge: await createChallenge(ctx, { companyId: user.companyId, userId: user.id }),
-    timeout: CHALLENGE_MS,
-    excludeCredentials: known.map(({ credentialId, transports }) => ({
+    timeout: CHALLENGE_LIFETIME_MS,
+    excludeCredentials: knownPasskeys.map(({ credentialId, transports }) => ({
       id: credentialId,
       transports: transports as NonNullable<RegistrationResponseJSON['response']['transports']>,
     })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-    supportedAlgorithmIDs: ALGORITHMS,
+    supportedAlgorithmIDs: KEY_ALGORITHMS,
   });
 }
 
-/** W3C's options for `navigator.credentials.get`. They list no passkeys, so that they do not reveal which ones a company has. */
+/** Makes W3C's options for `navigator.credentials.get`. They list no passkeys, so as not to reveal which a company has. */
 export async function makeAuthenticationOptions(
   ctx: Context,
   companyId: string,
@@ -51,12 +63,12 @@ export async function makeAuthenticationOptions(
     rpID: ctx.config.RP_ID,
     challenge: await createChallenge(ctx, { companyId, userId: null }),
     allowCredentials: [],
-    timeout: CHALLENGE_MS,
+    timeout: CHALLENGE_LIFETIME_MS,
     userVerification: 'required',
   });
 }
 
-/** Verifies an authenticator's answer to registration options. @throws invalidPasskey */
+/** Verifies an authenticator's response to registration options. @throws invalidPasskey */
 export const verifyRegistration = (
   ctx: Context,
   scope: ChallengeScope,
@@ -64,7 +76,7 @@ export const verifyRegistration = (
 ): Promise<Credential & { challenge: Challenge }> =>
   verifyResponse(ctx, scope, (expected) => readRegistration(expected, response));
 
-/** Verifies a passkey's answer to authentication options. @throws invalidPasskey */
+/** Verifies a passkey's response to authentication options. @throws invalidPasskey */
 export const verifyAuthentication = (
   ctx: Context,
   scope: ChallengeScope,
@@ -73,32 +85,32 @@ export const verifyAuthentication = (
 ): Promise<{ counter: number; isBackedUp: boolean; challenge: Challenge }> =>
   verifyResponse(ctx, scope, (expected) => readAuthentication(expected, response, passkey));
 
-/** Reads a response to one of our challenges, made on one of our pages. */
+/** Verifies a response to one of our challenges, made on one of our pages. */
 async function verifyResponse<T extends object>(
   ctx: Context,
   scope: ChallengeScope,
-  read: (expected: Expected) => Promise<T>,
+  read: (expected: ExpectedValues) => Promise<T>,
 ): Promise<T & { challenge: Challenge }> {
-  const answered: Challenge[] = [];
+  const answeredChallenges: Challenge[] = [];
   const result = await read({
     expectedChallenge: async (encoded) => {
       const challenge = await openChallenge(ctx, scope, isoBase64URL.toUTF8String(encoded));
-      if (challenge) answered.push(challenge);
+      if (challenge) answeredChallenges.push(challenge);
       return challenge !== null;
     },
     expectedOrigin: listOwnOrigins(ctx),
     expectedRPID: ctx.config.RP_ID,
     // Whatever is wrong with a response is thrown as a plain error, and reading does nothing else.
   }).catch(() => undefined);
-  const [challenge] = answered;
+  const [challenge] = answeredChallenges;
   if (!result || !challenge) throw invalidPasskey();
   return { ...result, challenge };
 }
 
-/** The domain of passkeys that can be used on pages of this API; null where its address is not one of them. */
+/** Returns the domain of passkeys that can be used on pages of this API; null where its URL is not an allowed origin. */
 export const getPasskeyDomain = (ctx: Context): string | null =>
   listOwnOrigins(ctx).includes(new URL(ctx.baseUrl).origin) ? ctx.config.RP_ID : null;
 
-/** The origins at which people sign in: the console, and pages of this API. The host that a request names does not count. */
+/** Returns the origins at which people sign in: the console, and pages of this API. The requested host does not count. */
 const listOwnOrigins = ({ config: { CONSOLE_URL, PUBLIC_URL } }: Context): string[] =>
   [CONSOLE_URL, PUBLIC_URL ?? CONSOLE_URL].map((url) => new URL(url).origin);

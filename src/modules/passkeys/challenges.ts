@@ -1,15 +1,15 @@
 import type { Context } from '../../context.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
-import { sameSecret, sha256Hex } from '../../platform/secrets.ts';
+import { computeKeyedDigest, computeKeyedDigests } from '../../platform/keyed-digest.ts';
+import { areSecretsEqual, computeSha256Hex } from '../../platform/secrets.ts';
 
 /** The time in which a challenge can be answered. */
-export const CHALLENGE_MS = 5 * MINUTE_MS;
+export const CHALLENGE_LIFETIME_MS = 5 * MINUTE_MS;
 
-const PURPOSE = 'passkey challenge';
+const CHALLENGE_PURPOSE = 'passkey challenge';
 
-/** The scope of a challenge: anybody who signs in to the company may answer it, or the user who adds a passkey. */
+/** The scope of a challenge: anybody who signs in to the company may answer it, or only the user who adds a passkey. */
 export interface ChallengeScope {
   companyId: string;
   /** The user who adds a passkey; null for a sign-in. */
@@ -27,19 +27,23 @@ export interface Challenge {
  * answered ones are recorded.
  */
 export async function createChallenge(ctx: Context, scope: ChallengeScope): Promise<string> {
-  const body = `${newSecretToken()}.${ctx.now() + CHALLENGE_MS}`;
-  return `${body}.${await keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, formatScope(scope, body))}`;
+  const body = `${newSecretToken()}.${ctx.now() + CHALLENGE_LIFETIME_MS}`;
+  return `${body}.${await computeKeyedDigest(ctx.config.ENCRYPTION_KEYS, CHALLENGE_PURPOSE, formatScope(scope, body))}`;
 }
 
-/** Returns the challenge if this service made it for this scope and it has not expired; else null. */
+/** Returns the challenge if this service created it for this scope and it has not expired; else null. */
 export async function openChallenge(ctx: Context, scope: ChallengeScope, challenge: string): Promise<Challenge | null> {
   const [random, expiry, digest = ''] = challenge.split('.');
   const body = `${random}.${expiry}`;
-  const expected = await keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, formatScope(scope, body));
-  const matches = await Promise.all(expected.map((each) => sameSecret(each, digest)));
+  const expectedDigests = await computeKeyedDigests(
+    ctx.config.ENCRYPTION_KEYS,
+    CHALLENGE_PURPOSE,
+    formatScope(scope, body),
+  );
+  const matches = await Promise.all(expectedDigests.map((each) => areSecretsEqual(each, digest)));
   const expiresAt = Number(expiry);
   if (!matches.includes(true) || expiresAt <= ctx.now()) return null;
-  return { digest: await sha256Hex(`${body}.${digest}`), expiresAt };
+  return { digest: await computeSha256Hex(`${body}.${digest}`), expiresAt };
 }
 
 const formatScope = ({ companyId, userId }: ChallengeScope, body: string): string =>

@@ -1,7 +1,7 @@
-import { defineFailure, notFoundBy } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundBy } from '../../kernel/failure.ts';
 
 /**
- * The passkey could not be verified. The answer is the same for an unknown passkey, a bad signature, another origin, and a
+ * The passkey could not be verified. The response is the same for an unknown passkey, a bad signature, another origin, and a
  * challenge that was used or is too old.
  */
 export const invalidPasskey = defineFailure('passkey.invalid', 'invalid', {
@@ -9,7 +9,7 @@ export const invalidPasskey = defineFailure('passkey.invalid', 'invalid', {
   console: { status: 400, code: 'INVALID_PASSKEY' },
 });
 
-export const passkeyNotFound = notFoundBy('passkey', ['id'], { message: 'You have no such passkey.' });
+export const passkeyNotFound = defineNotFoundBy('passkey', ['id'], { message: 'You have no such passkey.' });
 
 export const tooManyPasskeys = defineFailure('passkey.limit', 'conflict', {
   message: 'You have the maximum number of passkeys. Delete one first.',

@@ -7,11 +7,11 @@ import {
 import { cose, decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers';
 import type { Passkey } from './store.ts';
 
-/** Keys that are asked for, and no others: Ed25519, P-256 and RSA, all of which every runtime verifies. */
-export const ALGORITHMS = [cose.COSEALG.EdDSA, cose.COSEALG.ES256, cose.COSEALG.RS256];
+/** The only key algorithms requested: Ed25519, P-256 and RSA, all of which every runtime verifies. */
+export const KEY_ALGORITHMS = [cose.COSEALG.EdDSA, cose.COSEALG.ES256, cose.COSEALG.RS256];
 
-/** The values that a response must have been made for. The challenge is handed over in base64url. */
-export interface Expected {
+/** The values that a response must have been made for. The challenge is passed in base64url. */
+export interface ExpectedValues {
   expectedChallenge: (challenge: string) => Promise<boolean>;
   expectedOrigin: string[];
   expectedRPID: string;
@@ -23,14 +23,17 @@ export type Credential = Pick<
   'credentialId' | 'publicKey' | 'counter' | 'transports' | 'isSyncable' | 'isBackedUp'
 >;
 
-/** Reads a new credential of an authenticator. @throws Error unless the response fits and the person was verified */
-export async function readRegistration(expected: Expected, response: RegistrationResponseJSON): Promise<Credential> {
+/** Verifies and reads a new credential. @throws Error unless the response matches and the person was verified */
+export async function readRegistration(
+  expected: ExpectedValues,
+  response: RegistrationResponseJSON,
+): Promise<Credential> {
   requireNoCertificates(response);
   const { registrationInfo: info } = await verifyRegistrationResponse({
     ...expected,
     response,
     requireUserVerification: true,
-    supportedAlgorithmIDs: ALGORITHMS,
+    supportedAlgorithmIDs: KEY_ALGORITHMS,
   });
   // The id stands in the response twice; what the authenticator says counts.
   if (info?.credential.id !== response.id) throw new Error('The response is not verified, or of another credential.');
@@ -45,9 +48,9 @@ export async function readRegistration(expected: Expected, response: Registratio
   };
 }
 
-/** Reads the signature of a passkey. @throws Error unless it is right and the person was verified */
+/** Verifies the signature of a passkey. @throws Error unless it is valid and the person was verified */
 export async function readAuthentication(
-  expected: Expected,
+  expected: ExpectedValues,
   response: AuthenticationResponseJSON,
   passkey: Pick<Credential, 'credentialId' | 'publicKey' | 'counter' | 'isSyncable'>,
 ): Promise<Pick<Credential, 'counter' | 'isBackedUp'>> {
@@ -74,6 +77,6 @@ export async function readAuthentication(
  */
 function requireNoCertificates({ response }: RegistrationResponseJSON): void {
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject));
-  const isOwn = attestation.get('fmt') === 'packed' && attestation.get('attStmt').get('x5c') === undefined;
-  if (attestation.get('fmt') !== 'none' && !isOwn) throw new Error('The response has an attestation.');
+  const isSelfAttested = attestation.get('fmt') === 'packed' && attestation.get('attStmt').get('x5c') === undefined;
+  if (attestation.get('fmt') !== 'none' && !isSelfAttested) throw new Error('The response has an attestation.');
 }

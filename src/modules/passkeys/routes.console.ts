@@ -1,12 +1,12 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { reauthenticationRequired, tooManyAttempts, wrongCredentials, wrongSecondFactor } from '../sign-in/failures.ts';
-import { companySlug, REAUTHENTICATION, reauthentication } from '../sign-in/fields.ts';
+import { companySlugField, makeReauthenticationBody, REAUTHENTICATION_DESCRIPTION } from '../sign-in/fields.ts';
 import { signInFailures, ssoRequired } from '../sign-in/service.ts';
-import { loginResultView, viewSignedIn } from '../sign-in/views.ts';
+import { loginResultView, viewStartedSession } from '../sign-in/views.ts';
 import { invalidPasskey, passkeyNotFound, tooManyPasskeys } from './failures.ts';
 import {
   addPasskey,
@@ -28,8 +28,8 @@ import {
   viewPasskey,
 } from './views.ts';
 
-const OWN_ROUTE = { access: 'authenticated', only: 'people' } as const;
-const CONSEQUENCES = 'The caller is notified by email, and their other sessions end.';
+const OWN_PASSKEY_ACCESS = { access: 'authenticated', only: 'people' } as const;
+const CONSEQUENCES_NOTE = 'The caller is notified by email, and their other sessions end.';
 const reauthenticationFailures = [
   wrongCredentials,
   wrongSecondFactor,
@@ -43,11 +43,11 @@ export const passkeyEndpoints = [
       method: 'post',
       path: '/v1/auth/passkeys/registration-options',
       recordedAs: 'auth:passkeys_registration-options',
-      ...OWN_ROUTE,
+      ...OWN_PASSKEY_ACCESS,
       operationId: 'getPasskeyRegistrationOptions',
       summary: 'Get options for a new passkey',
-      description: `For \`PublicKeyCredential.parseCreationOptionsFromJSON\` and \`navigator.credentials.create\`, whose response POST /v1/auth/passkeys takes. The challenge works once, for five minutes. ${REAUTHENTICATION}`,
-      body: reauthentication({}),
+      description: `For \`PublicKeyCredential.parseCreationOptionsFromJSON\` and \`navigator.credentials.create\`, whose response POST /v1/auth/passkeys takes. The challenge works once, for five minutes. ${REAUTHENTICATION_DESCRIPTION}`,
+      body: makeReauthenticationBody({}),
       returns: ok(creationOptionsView),
       fails: [tooManyPasskeys, ...reauthenticationFailures],
     },
@@ -58,11 +58,11 @@ export const passkeyEndpoints = [
       method: 'post',
       path: '/v1/auth/passkeys',
       recordedAs: 'auth:passkeys',
-      ...OWN_ROUTE,
+      ...OWN_PASSKEY_ACCESS,
       operationId: 'createPasskey',
       summary: 'Create a passkey',
-      description: `Takes the response of \`navigator.credentials.create\` as \`toJSON\` writes it. A person has at most 20 passkeys. ${REAUTHENTICATION}${CONSEQUENCES}`,
-      body: reauthentication({ name: passkeyName, response: registrationResponse }),
+      description: `Takes the response of \`navigator.credentials.create\` as \`toJSON\` writes it. A person has at most 20 passkeys. ${REAUTHENTICATION_DESCRIPTION}${CONSEQUENCES_NOTE}`,
+      body: makeReauthenticationBody({ name: passkeyName, response: registrationResponse }),
       returns: created(passkeyView),
       fails: [invalidPasskey, tooManyPasskeys, ...reauthenticationFailures],
     },
@@ -74,7 +74,7 @@ export const passkeyEndpoints = [
       method: 'get',
       path: '/v1/auth/passkeys',
       recordedAs: 'auth:passkeys',
-      ...OWN_ROUTE,
+      ...OWN_PASSKEY_ACCESS,
       operationId: 'listPasskeys',
       summary: "List the caller's passkeys",
       description: 'The oldest first.',
@@ -88,12 +88,12 @@ export const passkeyEndpoints = [
       method: 'get',
       path: '/v1/auth/passkeys/{id}',
       recordedAs: 'auth:passkeys_{id}',
-      ...OWN_ROUTE,
+      ...OWN_PASSKEY_ACCESS,
       operationId: 'getPasskey',
       summary: "Get one of the caller's passkeys",
       description: 'Its key is shown to nobody.',
       returns: ok(passkeyView),
-      versioned: versioned('last_used_at'),
+      versioned: declareVersion('last_used_at'),
       fails: [passkeyNotFound],
     },
     async ({ ctx, params }) => viewPasskey(await getOwnPasskey(ctx, params.id)),
@@ -103,10 +103,10 @@ export const passkeyEndpoints = [
       method: 'patch',
       path: '/v1/auth/passkeys/{id}',
       recordedAs: 'auth:passkeys_{id}',
-      ...OWN_ROUTE,
+      ...OWN_PASSKEY_ACCESS,
       operationId: 'updatePasskey',
       summary: "Update one of the caller's passkeys",
-      description: `Changes its name; the authenticator keeps the name that it was given. ${CONSEQUENCES} Nothing happens where it has this name.`,
+      description: `Changes its name; the authenticator keeps the name that it was given. ${CONSEQUENCES_NOTE} Nothing happens where it has this name.`,
       body: z.object({ name: passkeyName }),
       returns: ok(passkeyView),
       fails: [passkeyNotFound],
@@ -118,11 +118,11 @@ export const passkeyEndpoints = [
       method: 'delete',
       path: '/v1/auth/passkeys/{id}',
       recordedAs: 'auth:passkeys_{id}',
-      ...OWN_ROUTE,
+      ...OWN_PASSKEY_ACCESS,
       operationId: 'deletePasskey',
       summary: "Delete one of the caller's passkeys",
-      description: `It signs nobody in from then on; the authenticator keeps its part until the person deletes it there. ${REAUTHENTICATION}${CONSEQUENCES}`,
-      body: reauthentication({}),
+      description: `It signs nobody in from then on; the authenticator keeps its part until the person deletes it there. ${REAUTHENTICATION_DESCRIPTION}${CONSEQUENCES_NOTE}`,
+      body: makeReauthenticationBody({}),
       returns: noContent,
       fails: [passkeyNotFound, ...reauthenticationFailures],
     },
@@ -138,7 +138,7 @@ export const passkeyEndpoints = [
       summary: 'Get options for a sign-in with a passkey',
       description:
         'For `PublicKeyCredential.parseRequestOptionsFromJSON` and `navigator.credentials.get`, whose response POST /v1/auth/passkeys/verify takes. They are alike for all companies and name nobody; the challenge works once, for five minutes.',
-      body: z.object({ company_slug: companySlug }),
+      body: z.object({ company_slug: companySlugField }),
       returns: ok(requestOptionsView),
       fails: [companyNotFound, ...signInFailures],
     },
@@ -154,12 +154,12 @@ export const passkeyEndpoints = [
       summary: 'Sign in with a passkey',
       description:
         'Takes the response of `navigator.credentials.get` as `toJSON` writes it. A passkey is two factors, so no other is asked for. Whatever is wrong with the response, the answer is the same.',
-      body: z.object({ company_slug: companySlug, response: authenticationResponse }),
+      body: z.object({ company_slug: companySlugField, response: authenticationResponse }),
       returns: ok(loginResultView),
       fails: [companyNotFound, invalidPasskey, ssoRequired, ...signInFailures],
     },
     async ({ ctx, body }) =>
-      viewSignedIn(
+      viewStartedSession(
         await logInWithPasskey(ctx, {
           companySlug: body.company_slug,
           response: body.response as unknown as AuthenticationResponseJSON,

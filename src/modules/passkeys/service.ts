@@ -8,19 +8,19 @@ import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { commit, countChangedRows, readTogether } from '../../db/client.ts';
-import { afterChange } from '../../db/statements.ts';
+import { AFTER_CHANGE } from '../../db/statements.ts';
 import { getActiveCompanyBySlug, selectCompany } from '../companies/service.ts';
 import {
   prepareConsequences,
   prepareSession,
   type Reauthentication,
   requireSsoOptional,
-  type SignedIn,
+  runWithOwnFactor,
+  type StartedSession,
   sessionsEnded,
   userNotActive,
-  withOwnFactor,
 } from '../sign-in/service.ts';
-import { endSignInsUnderWay } from '../users/service.ts';
+import { endSignInsInProgress } from '../users/service.ts';
 import {
   makeAuthenticationOptions,
   makeRegistrationOptions,
@@ -36,17 +36,17 @@ import {
   insertSpentChallenge,
   MAX_PASSKEYS,
   type Passkey,
+  recordPasskeyUse,
   renamePasskey,
-  selectByCredential,
   selectPasskey,
+  selectPasskeyByCredential,
   selectPasskeys,
-  usePasskey,
 } from './store.ts';
 
 export { getPasskeyDomain } from './ceremonies.ts';
 export type { Passkey };
 
-/** The failures of a second answer to a challenge, and of a credential that is registered already, by constraint. */
+/** The failures of a second response to a challenge, and of a credential that is registered already, by constraint. */
 const CONSTRAINT_FAILURES = {
   'spent_passkey_challenges.digest': invalidPasskey,
   'passkeys.company_id, passkeys.credential_id': invalidPasskey,
@@ -54,12 +54,12 @@ const CONSTRAINT_FAILURES = {
 
 const getOwner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
 
-/** The caller's passkeys, the oldest first. */
+/** Returns the caller's passkeys, the oldest first. */
 export async function listOwnPasskeys(ctx: UserContext): Promise<Passkey[]> {
   return selectPasskeys(ctx.db, getOwner(ctx));
 }
 
-/** Options for an authenticator that makes the caller a passkey, once they have authenticated again. */
+/** Makes options for an authenticator to create a passkey for the caller, after the caller has authenticated again. */
 export async function beginRegistration(
   ctx: UserContext,
   reauthentication: Reauthentication,
@@ -72,7 +72,7 @@ export async function beginRegistration(
     known: selectPasskeys(ctx.db, getOwner(ctx)),
     companies: selectCompany(ctx.db, companyId),
   });
-  return withOwnFactor(ctx, reauthentication, async (proof) => {
+  return runWithOwnFactor(ctx, reauthentication, async (proof) => {
     if (known.length >= MAX_PASSKEYS) throw tooManyPasskeys();
     const results = await commit(ctx.db, { proof });
     if (countChangedRows(results.proof) === 0) return undefined;
@@ -81,13 +81,13 @@ export async function beginRegistration(
   });
 }
 
-/** Keeps the passkey that an authenticator made, once the caller has authenticated again. Their other sessions end. */
+/** Stores the passkey that an authenticator created, after the caller has authenticated again. Their other sessions end. */
 export async function addPasskey(
   ctx: UserContext,
   { name, response, ...reauthentication }: Reauthentication & { name: string; response: RegistrationResponseJSON },
 ): Promise<Passkey> {
   const { companyId, id: userId, sessionId } = ctx.actor;
-  return withOwnFactor(ctx, reauthentication, async (proof) => {
+  return runWithOwnFactor(ctx, reauthentication, async (proof) => {
     const { challenge, ...credential } = await verifyRegistration(ctx, getOwner(ctx), response);
     const record = {
       ...credential,
@@ -104,9 +104,9 @@ export async function addPasskey(
       makeAffectedPrincipals(companyId, userId),
       {
         proof,
-        challenge: insertSpentChallenge(ctx.db, challenge, afterChange),
+        challenge: insertSpentChallenge(ctx.db, challenge, AFTER_CHANGE),
         passkey: insertPasskey(ctx.db, record),
-        signIns: endSignInsUnderWay(ctx.db, getOwner(ctx), afterChange),
+        signIns: endSignInsInProgress(ctx.db, getOwner(ctx), AFTER_CHANGE),
         ...consequences.statements,
       },
       CONSTRAINT_FAILURES,
@@ -118,7 +118,7 @@ export async function addPasskey(
   });
 }
 
-/** Renames one of the caller's passkeys. Their other sessions end, unless it has this name. */
+/** Renames one of the caller's passkeys. Their other sessions end, unless it has this name already. */
 export async function changePasskey(ctx: UserContext, id: string, { name }: { name: string }): Promise<Passkey> {
   const { companyId, id: userId, sessionId } = ctx.actor;
   const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_renamed', sessionId);
@@ -127,7 +127,7 @@ export async function changePasskey(ctx: UserContext, id: string, { name }: { na
     passkey: [passkey],
   } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
     renamed: renamePasskey(ctx.db, getOwner(ctx), id, name),
-    signIns: endSignInsUnderWay(ctx.db, getOwner(ctx), afterChange),
+    signIns: endSignInsInProgress(ctx.db, getOwner(ctx), AFTER_CHANGE),
     ...consequences.statements,
     passkey: selectPasskey(ctx.db, getOwner(ctx), id),
   });
@@ -136,23 +136,23 @@ export async function changePasskey(ctx: UserContext, id: string, { name }: { na
   return passkey;
 }
 
-/** One of the caller's passkeys. */
+/** Returns one of the caller's passkeys. */
 export async function getOwnPasskey(ctx: UserContext, id: string): Promise<Passkey> {
   const [passkey] = await selectPasskey(ctx.db, getOwner(ctx), id);
   if (!passkey) throw passkeyNotFound();
   return passkey;
 }
 
-/** Deletes one of the caller's passkeys, once they have authenticated again. Their other sessions end. */
+/** Deletes one of the caller's passkeys, after the caller has authenticated again. Their other sessions end. */
 export async function removePasskey(ctx: UserContext, id: string, reauthentication: Reauthentication): Promise<void> {
   const { companyId, id: userId, sessionId } = ctx.actor;
   await getOwnPasskey(ctx, id);
-  await withOwnFactor(ctx, reauthentication, async (proof) => {
+  await runWithOwnFactor(ctx, reauthentication, async (proof) => {
     const consequences = prepareConsequences(ctx, ctx.actor, 'passkey_removed', sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
       proof,
       passkey: deletePasskey(ctx.db, getOwner(ctx), id),
-      signIns: endSignInsUnderWay(ctx.db, getOwner(ctx), afterChange),
+      signIns: endSignInsInProgress(ctx.db, getOwner(ctx), AFTER_CHANGE),
       ...consequences.statements,
     });
     if (countChangedRows(results.proof) === 0) return undefined;
@@ -162,7 +162,7 @@ export async function removePasskey(ctx: UserContext, id: string, reauthenticati
   });
 }
 
-/** Options for an authenticator that signs somebody in to a company: alike for all companies. */
+/** Makes options for an authenticator that signs a user in to a company: the same for all companies. */
 export async function beginAuthentication(
   ctx: Context,
   companySlug: string,
@@ -172,29 +172,29 @@ export async function beginAuthentication(
 }
 
 /**
- * Signs in with a passkey, which is two factors: the authenticator, and the way in which it verified the person. The challenge is
- * spent, the counter stored and the session begun in one unit.
+ * Signs in with a passkey, which is two factors: the authenticator, and how it verified the person. The challenge is marked as
+ * used, the counter stored and the session begun in one transaction.
  */
 export async function logInWithPasskey(
   ctx: Context,
   { companySlug, response }: { companySlug: string; response: AuthenticationResponseJSON },
-): Promise<SignedIn> {
+): Promise<StartedSession> {
   const company = await getActiveCompanyBySlug(ctx, companySlug);
   const {
     passkey: [passkey],
     user: [user],
-  } = await readTogether(ctx.db, selectByCredential(ctx.db, company.id, response.id));
+  } = await readTogether(ctx.db, selectPasskeyByCredential(ctx.db, company.id, response.id));
   if (!passkey || !user || response.response.userHandle !== makeUserHandle(user.id)) throw invalidPasskey();
   const scope = { companyId: company.id, userId: null };
   const { challenge, ...use } = await verifyAuthentication(ctx, scope, response, passkey);
   requireSsoOptional(company, user);
   if (!user.isActive) throw userNotActive();
-  const session = await prepareSession(ctx, user, { when: afterChange });
+  const session = await prepareSession(ctx, user, { when: AFTER_CHANGE });
   const { companies, ...results } = await commit(
     ctx.db,
     {
       challenge: insertSpentChallenge(ctx.db, challenge),
-      use: usePasskey(ctx.db, passkey, { ...use, lastUsedAt: ctx.now() }),
+      use: recordPasskeyUse(ctx.db, passkey, { ...use, lastUsedAt: ctx.now() }),
       ...session.statements,
       companies: selectCompany(ctx.db, company.id),
     },
@@ -206,7 +206,7 @@ export async function logInWithPasskey(
   return { ...(await session.tokens()), user };
 }
 
-/** Deletes the records of challenges that are too old to be answered anyway. For the scheduled run. */
+/** Deletes the records of challenges that have expired anyway. For the scheduled run. */
 export async function purgeChallenges(ctx: Context): Promise<void> {
   await deleteOldChallenges(ctx.db, ctx.now());
 }

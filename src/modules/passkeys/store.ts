@@ -2,27 +2,27 @@ import { and, asc, eq, lt, lte, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { passkeys, spentPasskeyChallenges } from '../../db/schema/passkeys.ts';
 import { users } from '../../db/schema/users.ts';
-import { afterChange, byId, insertWhen } from '../../db/statements.ts';
+import { AFTER_CHANGE, insertWhen, matchesId } from '../../db/statements.ts';
 
 export type Passkey = typeof passkeys.$inferSelect;
 
-/** Passkeys of one user. */
+/** The maximum number of passkeys of one user. */
 export const MAX_PASSKEYS = 20;
 
-interface Owner {
+interface PasskeyOwner {
   companyId: string;
   userId: string;
 }
 
-const isOfUser = ({ companyId, userId }: Owner): SQL =>
+const isOfUser = ({ companyId, userId }: PasskeyOwner): SQL =>
   and(eq(passkeys.companyId, companyId), eq(passkeys.userId, userId)) as SQL;
 
-/** A user's passkeys, the oldest first. */
-export const selectPasskeys = (db: ControlDb, owner: Owner) =>
+/** Selects a user's passkeys, the oldest first. */
+export const selectPasskeys = (db: ControlDb, owner: PasskeyOwner) =>
   db.select().from(passkeys).where(isOfUser(owner)).orderBy(asc(passkeys.createdAt), asc(passkeys.id));
 
-/** One of a user's passkeys. */
-export const selectPasskey = (db: ControlDb, owner: Owner, id: string) =>
+/** Selects one of a user's passkeys. */
+export const selectPasskey = (db: ControlDb, owner: PasskeyOwner, id: string) =>
   db
     .select()
     .from(passkeys)
@@ -31,8 +31,8 @@ export const selectPasskey = (db: ControlDb, owner: Owner, id: string) =>
 const isOfCredential = (companyId: string, credentialId: string) =>
   and(eq(passkeys.companyId, companyId), eq(passkeys.credentialId, credentialId));
 
-/** The passkey of a credential, and its living user. */
-export const selectByCredential = (db: ControlDb, companyId: string, credentialId: string) => ({
+/** Selects the passkey of a credential, and its user unless deleted. */
+export const selectPasskeyByCredential = (db: ControlDb, companyId: string, credentialId: string) => ({
   passkey: db.select().from(passkeys).where(isOfCredential(companyId, credentialId)),
   user: db
     .select()
@@ -46,40 +46,40 @@ export const selectByCredential = (db: ControlDb, companyId: string, credentialI
     ),
 });
 
-/** Records that a challenge was answered: a second time violates the primary key. @param when a further condition */
+/** Records that a challenge was answered: a second time violates the primary key. @param condition a further condition */
 export const insertSpentChallenge = (
   db: ControlDb,
   challenge: typeof spentPasskeyChallenges.$inferSelect,
-  when: SQL = sql`true`,
-) => insertWhen(db, spentPasskeyChallenges, challenge, when);
+  condition: SQL = sql`true`,
+) => insertWhen(db, spentPasskeyChallenges, challenge, condition);
 
 export const deleteOldChallenges = (db: ControlDb, now: number) =>
   db.delete(spentPasskeyChallenges).where(lte(spentPasskeyChallenges.expiresAt, now));
 
-/** Stores a passkey if the statement before it changed a row, and its user has fewer than the maximum. */
+/** Stores a passkey if the previous statement changed a row, and its user has fewer than the maximum. */
 export const insertPasskey = (db: ControlDb, record: Passkey) =>
   insertWhen(
     db,
     passkeys,
     record,
-    sql`${afterChange} and (select count(*) from ${passkeys} where ${isOfUser(record)}) < ${MAX_PASSKEYS}`,
+    sql`${AFTER_CHANGE} and (select count(*) from ${passkeys} where ${isOfUser(record)}) < ${MAX_PASSKEYS}`,
   );
 
-/** Renames a user's passkey, unless that is its name already. */
-export const renamePasskey = (db: ControlDb, owner: Owner, id: string, name: string) =>
+/** Renames a user's passkey, unless it has this name already. */
+export const renamePasskey = (db: ControlDb, owner: PasskeyOwner, id: string, name: string) =>
   db
     .update(passkeys)
     .set({ name })
     .where(and(isOfUser(owner), eq(passkeys.id, id), ne(passkeys.name, name)));
 
-/** Deletes a user's passkey, if the statement before it changed a row. */
-export const deletePasskey = (db: ControlDb, owner: Owner, id: string) =>
-  db.delete(passkeys).where(and(isOfUser(owner), eq(passkeys.id, id), afterChange));
+/** Deletes a user's passkey, if the previous statement changed a row. */
+export const deletePasskey = (db: ControlDb, owner: PasskeyOwner, id: string) =>
+  db.delete(passkeys).where(and(isOfUser(owner), eq(passkeys.id, id), AFTER_CHANGE));
 
 /**
  * Records a use if the authenticator's counter is higher than the stored one, or both are 0; otherwise the passkey was copied.
  */
-export const usePasskey = (
+export const recordPasskeyUse = (
   db: ControlDb,
   { companyId, id }: Passkey,
   use: { counter: number; isBackedUp: boolean; lastUsedAt: number },
@@ -89,7 +89,7 @@ export const usePasskey = (
     .set(use)
     .where(
       and(
-        byId(passkeys, companyId, id),
+        matchesId(passkeys, companyId, id),
         use.counter === 0 ? eq(passkeys.counter, 0) : lt(passkeys.counter, use.counter),
       ),
     );

@@ -1,21 +1,24 @@
 import { z } from 'zod';
-import { viewBy } from '../../http/wire.ts';
-import { displayName, timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { displayNameSchema, timestampSchema } from '../../kernel/fields.ts';
 import type { Passkey } from './store.ts';
 
-export const passkeyName = displayName.meta({ description: 'By which its owner knows it.', examples: ['Work laptop'] });
+export const passkeyName = displayNameSchema.meta({
+  description: 'By which its owner knows it.',
+  examples: ['Work laptop'],
+});
 
 export const passkeyView = z
   .object({
     _id: z.string(),
     name: passkeyName,
     is_backed_up: z.boolean().meta({ description: 'Whether it was copied to other devices, when it was last used.' }),
-    last_used_at: timestamp.nullable(),
-    created_at: timestamp,
+    last_used_at: timestampSchema.nullable(),
+    created_at: timestampSchema,
   })
   .meta({ id: 'Passkey' });
 
-export const viewPasskey: (passkey: Passkey) => z.input<typeof passkeyView> = viewBy(passkeyView);
+export const viewPasskey: (passkey: Passkey) => z.input<typeof passkeyView> = makeView(passkeyView);
 
 const base64Url = z
   .string()
@@ -24,7 +27,7 @@ const base64Url = z
 const transports = z.array(z.string().max(64)).max(16);
 const descriptor = z.object({ type: z.literal('public-key'), id: z.string(), transports: transports.optional() });
 
-/** W3C's `PublicKeyCredentialCreationOptionsJSON`. */
+/** The schema of W3C's `PublicKeyCredentialCreationOptionsJSON`. */
 export const creationOptionsView = z
   .object({
     challenge: base64Url,
@@ -44,7 +47,7 @@ export const creationOptionsView = z
   })
   .meta({ id: 'PasskeyCreationOptions', description: 'W3C’s PublicKeyCredentialCreationOptionsJSON (WebAuthn).' });
 
-/** W3C's `PublicKeyCredentialRequestOptionsJSON`. */
+/** The schema of W3C's `PublicKeyCredentialRequestOptionsJSON`. */
 export const requestOptionsView = z
   .object({
     challenge: base64Url,
@@ -55,14 +58,14 @@ export const requestOptionsView = z
   })
   .meta({ id: 'PasskeyRequestOptions', description: 'W3C’s PublicKeyCredentialRequestOptionsJSON (WebAuthn).' });
 
-/** Characters in base64url of the longest id of a credential, 1,023 bytes, and of other values of an authenticator. */
+/** The maximum length in base64url of a credential's id, 1,023 bytes, and of other values of an authenticator. */
 const MAX_ID_LENGTH = 1364;
 const MAX_DATA_LENGTH = 64 * 1024;
 
 const id = z.string().min(1).max(MAX_ID_LENGTH);
 const data = z.string().max(MAX_DATA_LENGTH);
 
-/** The fields of all responses. Browsers may add members: they are taken and not read. */
+/** The fields of all responses. Browsers may add members: they are accepted and not read. */
 const credential = {
   id,
   rawId: id,
@@ -71,7 +74,7 @@ const credential = {
   clientExtensionResults: z.looseObject({}).optional(),
 };
 
-/** W3C's `RegistrationResponseJSON`. */
+/** The schema of W3C's `RegistrationResponseJSON`. */
 export const registrationResponse = z
   .looseObject({
     ...credential,
@@ -79,7 +82,7 @@ export const registrationResponse = z
   })
   .meta({ id: 'PasskeyRegistrationResponse', description: 'W3C’s RegistrationResponseJSON (WebAuthn).' });
 
-/** W3C's `AuthenticationResponseJSON`. */
+/** The schema of W3C's `AuthenticationResponseJSON`. */
 export const authenticationResponse = z
   .looseObject({
     ...credential,

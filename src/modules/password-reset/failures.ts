@@ -1,7 +1,7 @@
 import { defineFailure } from '../../kernel/failure.ts';
 
 /**
- * The link to reset a password does not work. The answer is the same for a wrong, used or expired token, and for one of an
+ * The link to reset a password does not work. The response is the same for a wrong, used or expired token, and for a token of an
  * inactive user.
  */
 export const invalidResetToken = defineFailure('password_reset.invalid_token', 'invalid', {

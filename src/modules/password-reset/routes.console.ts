@@ -3,14 +3,14 @@ import { companySuspended } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { email, givenToken } from '../../kernel/fields.ts';
-import { companySlug } from '../sign-in/fields.ts';
+import { email, tokenSchema } from '../../kernel/fields.ts';
+import { companySlugField } from '../sign-in/fields.ts';
 import { ssoRequired } from '../sign-in/service.ts';
-import { newPassword } from '../users/fields.ts';
+import { makeNewPasswordField } from '../users/fields.ts';
 import { invalidResetToken } from './failures.ts';
 import { confirmReset, requestReset } from './service.ts';
 
-const requestInput = z.object({ email, company_slug: companySlug.optional() }).transform(toBodyFields);
+const requestInput = z.object({ email, company_slug: companySlugField.optional() }).transform(toBodyFields);
 
 export const passwordResetEndpoints = [
   endpoint(
@@ -42,7 +42,7 @@ export const passwordResetEndpoints = [
       summary: 'Reset a password with the token of an emailed link',
       description:
         'The token works once, for an hour. All sessions of the user end, and the user is notified by email.',
-      body: z.object({ token: givenToken, password: newPassword(12) }),
+      body: z.object({ token: tokenSchema, password: makeNewPasswordField(12) }),
       returns: ok(z.object({ success: z.literal(true) })),
       fails: [invalidResetToken, companySuspended, ssoRequired],
     },

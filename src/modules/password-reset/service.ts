@@ -5,7 +5,7 @@ import { commit } from '../../db/client.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import {
   composePasswordResetMail,
@@ -15,25 +15,31 @@ import {
   requestMail,
   type SendingContext,
 } from '../mails/service.ts';
-import { prepareSecurityMail, requireOtherThanSso, requireSsoOptional } from '../sign-in/service.ts';
-import { requireUnlikePerson } from '../users/fields.ts';
+import { prepareSecurityMail, requireSsoOptional, requireSsoOptionalForEmail } from '../sign-in/service.ts';
+import { requireUnlikeOwner } from '../users/fields.ts';
 import type { User } from '../users/service.ts';
 import { invalidResetToken } from './failures.ts';
-import { deleteExpired, insertReset, prepareReset, selectActiveAccounts, selectOpenReset } from './store.ts';
+import {
+  deleteExpiredResets,
+  insertReset,
+  prepareResetStatements,
+  selectActiveAccounts,
+  selectOpenReset,
+} from './store.ts';
 
 const RESET_MINUTES = 60;
-/** Accounts of one email that get a mail. */
+/** The maximum number of accounts with one email address that get a mail. */
 const MAX_ACCOUNTS = 100;
 
 /**
- * Requests links by mail to reset the password of every active account of an email, or of the one in the named company.
- * Accounts are read after the answer, so that neither the answer nor its time tells whether there are any.
+ * Requests links by mail to reset the password of every active account with an email address, or of the one in the named company.
+ * Accounts are read after the response, so that neither the response nor its time reveals whether there are any.
  */
 export async function requestReset(ctx: Context, input: { email: string; companySlug?: string }): Promise<void> {
   const [company] = input.companySlug === undefined ? [] : await selectCompanyBySlug(ctx.db, input.companySlug);
   if (input.companySlug !== undefined && !company) return;
   if (company) ctx.setOwner(company.id);
-  if (company) await requireOtherThanSso(ctx, company, input.email);
+  if (company) await requireSsoOptionalForEmail(ctx, company, input.email);
   const request = { kind: 'password_reset', companyId: company?.id ?? null, email: input.email } as const;
   await requestMail(ctx, request, mailResets);
 }
@@ -48,7 +54,7 @@ export async function mailResets(
     accounts.map(async (account) => {
       const token = newSecretToken();
       const reset = {
-        digest: await sha256Hex(token),
+        digest: await computeSha256Hex(token),
         companyId: account.companyId,
         userId: account.userId,
         expiresAt: ctx.now() + RESET_MINUTES * MINUTE_MS,
@@ -61,7 +67,7 @@ export async function mailResets(
   if (links.length === 0) return;
   await commit(ctx.db, { resets: links.map(({ statement }) => statement) });
   for (const { mail } of links) {
-    await ctx.handOver(
+    await ctx.sendToMailService(
       mail.companyId,
       composePasswordResetMail({ ...mail, company: await readMailedCompany(ctx, mail.company) }),
     );
@@ -70,7 +76,7 @@ export async function mailResets(
 
 /** Returns the user whose password a link sets; undefined where the link does not work. */
 export async function findReset(ctx: Context, token: string): Promise<{ user: User; company: Company } | undefined> {
-  const [open] = await selectOpenReset(ctx.db, await sha256Hex(token), ctx.now());
+  const [open] = await selectOpenReset(ctx.db, await computeSha256Hex(token), ctx.now());
   if (!open) return undefined;
   const { user } = open;
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
@@ -81,16 +87,16 @@ export async function findReset(ctx: Context, token: string): Promise<{ user: Us
 /** Sets the password of the account that a link is for, and ends all its sessions. */
 export async function confirmReset(ctx: Context, input: { token: string; password: string }): Promise<void> {
   // Spares the hashing of a password for a wrong token; the write decides.
-  const open = await findReset(ctx, input.token);
-  if (!open) throw invalidResetToken();
-  const { user, company } = open;
+  const foundReset = await findReset(ctx, input.token);
+  if (!foundReset) throw invalidResetToken();
+  const { user, company } = foundReset;
   requireActiveCompany(company);
   requireSsoOptional(company, user);
-  requireUnlikePerson(input.password, { ...user, company }, 'password');
+  requireUnlikeOwner(input.password, { ...user, company }, 'password');
   const passwordHash = await hashPassword(input.password);
-  const reset = { digest: await sha256Hex(input.token), companyId: user.companyId, userId: user.id };
+  const reset = { digest: await computeSha256Hex(input.token), companyId: user.companyId, userId: user.id };
   const mail = prepareSecurityMail(ctx, user, 'password_changed');
-  const { use, setPassword, ...consequences } = prepareReset(ctx.db, reset, passwordHash, ctx.now());
+  const { use, setPassword, ...consequences } = prepareResetStatements(ctx.db, reset, passwordHash, ctx.now());
   const {
     setPassword: [changed],
   } = await commitAccess(ctx, makeAffectedPrincipals(user.companyId, user.id), {
@@ -105,5 +111,5 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
 
 /** Deletes expired links. For the scheduled run. */
 export async function purgePasswordResets(ctx: Context): Promise<void> {
-  await deleteExpired(ctx.db, ctx.now());
+  await deleteExpiredResets(ctx.db, ctx.now());
 }

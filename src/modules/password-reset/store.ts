@@ -3,15 +3,15 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { afterChange, byId, exists, livingById } from '../../db/statements.ts';
-import { MAILED_COMPANY } from '../companies/queries.ts';
+import { AFTER_CHANGE, existsSql, matchesId, matchesUndeletedId } from '../../db/statements.ts';
+import { COMPANY_MAIL_COLUMNS } from '../companies/queries.ts';
 import { endUserGrants, endUserSessions } from '../sessions/queries.ts';
 
 export type PasswordReset = typeof passwordResets.$inferSelect;
 
 /**
- * The active users of an email who may have a password, in one company or in all, with their company's name; the latest to
- * sign in first.
+ * Selects the active users with an email address who may have a password, in one company or in all, with their company's name;
+ * the latest to sign in first.
  */
 export const selectActiveAccounts = (db: ControlDb, email: string, companyId: string | null, limit: number) =>
   db
@@ -19,7 +19,7 @@ export const selectActiveAccounts = (db: ControlDb, email: string, companyId: st
       userId: users.id,
       companyId: users.companyId,
       name: users.name,
-      company: MAILED_COMPANY,
+      company: COMPANY_MAIL_COLUMNS,
     })
     .from(users)
     .innerJoin(companies, eq(companies.id, users.companyId))
@@ -38,35 +38,35 @@ export const selectActiveAccounts = (db: ControlDb, email: string, companyId: st
 
 export const insertReset = (db: ControlDb, record: PasswordReset) => db.insert(passwordResets).values(record);
 
-const isOpen = (digest: string, now: number) =>
+const isOpenReset = (digest: string, now: number) =>
   and(eq(passwordResets.digest, digest), isNull(passwordResets.usedAt), gt(passwordResets.expiresAt, now));
 
-/** The user whose password a link sets, while it works. */
+/** Selects the user whose password a link sets, while the link works. */
 export const selectOpenReset = (db: ControlDb, digest: string, now: number) =>
   db
     .select({ user: users })
     .from(passwordResets)
     .innerJoin(users, and(eq(users.id, passwordResets.userId), eq(users.companyId, passwordResets.companyId)))
-    .where(and(isOpen(digest, now), eq(users.isActive, true), isNull(users.deletedAt)));
+    .where(and(isOpenReset(digest, now), eq(users.isActive, true), isNull(users.deletedAt)));
 
 /**
- * Uses a link, sets the password of its user if they are still active, ends all their sessions and grants and every sign-in under way,
- * and ends their other links. Order matters: `setPassword` changes a row only if `use`, right before it, did.
+ * Makes statements that use a link, set the password of its user if still active, end all their sessions and grants and every
+ * pending sign-in, and end their other links. Order matters: `setPassword` changes a row only if `use`, right before it, did.
  */
-export function prepareReset(
+export function prepareResetStatements(
   db: ControlDb,
   { digest, companyId, userId }: Pick<PasswordReset, 'digest' | 'companyId' | 'userId'>,
   passwordHash: string,
   now: number,
 ) {
   // The new hash has its own salt, so only the user changed by `setPassword` can have it.
-  const wasReset = exists(users, byId(users, companyId, userId), eq(users.passwordHash, passwordHash));
+  const wasReset = existsSql(users, matchesId(users, companyId, userId), eq(users.passwordHash, passwordHash));
   return {
-    use: db.update(passwordResets).set({ usedAt: now }).where(isOpen(digest, now)),
+    use: db.update(passwordResets).set({ usedAt: now }).where(isOpenReset(digest, now)),
     setPassword: db
       .update(users)
       .set({ passwordHash, isVerified: true, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
-      .where(and(livingById(users, companyId, userId), eq(users.isActive, true), afterChange))
+      .where(and(matchesUndeletedId(users, companyId, userId), eq(users.isActive, true), AFTER_CHANGE))
       .returning({ id: users.id }),
     sessions: endUserSessions(db, { companyId, userId }, now, { when: wasReset }),
     grants: endUserGrants(db, { companyId, userId }, { passwordHash, now }),
@@ -84,5 +84,5 @@ export function prepareReset(
   };
 }
 
-export const deleteExpired = (db: ControlDb, now: number) =>
+export const deleteExpiredResets = (db: ControlDb, now: number) =>
   db.delete(passwordResets).where(lt(passwordResets.expiresAt, now));

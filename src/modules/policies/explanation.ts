@@ -4,15 +4,15 @@ import { getCallerSubject, selectAccess, toAccessSources } from '../../access/so
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Action } from '../../permissions/actions.ts';
-import { policyArn } from '../../permissions/arn.ts';
-import { managedPolicyById } from '../../permissions/managed-policies.ts';
+import { makePolicyArn } from '../../permissions/arn.ts';
+import { findManagedPolicyById } from '../../permissions/managed-policies.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { selectPrincipalPolicies } from './policy-store.ts';
 import { findHiddenPolicies } from './service.ts';
 
-/** A policy that reaches somebody, and the groups it comes through. */
-export interface ReachingPolicy {
+/** A policy that applies to a principal, and the groups through which it applies. */
+export interface AppliedPolicy {
   id: string;
   arn: string;
   name: string;
@@ -20,32 +20,35 @@ export interface ReachingPolicy {
   groupIds: string[];
 }
 
-/** The access of a caller, explained. */
-export interface OwnAccess {
-  policies: ReachingPolicy[];
+/** The caller's access, with the policies that it comes from. */
+export interface CallerAccess {
+  policies: AppliedPolicy[];
   actions: Action[];
 }
 
-/** Returns the policies that reach the caller, and the actions that they may do on every resource at once. */
-export async function explainOwnAccess(ctx: PrincipalContext): Promise<OwnAccess> {
+/** Returns the policies that apply to the caller, and the actions that the caller may do on every resource. */
+export async function explainOwnAccess(ctx: PrincipalContext): Promise<CallerAccess> {
   const { companyId, access } = ctx.actor;
-  const found = await selectPrincipalPolicies(ctx.db, companyId, getCallerSubject(ctx.actor));
-  const policies = new Map<string, ReachingPolicy>();
-  for (const { policyId, groupId, name } of found) {
+  const policyRows = await selectPrincipalPolicies(ctx.db, companyId, getCallerSubject(ctx.actor));
+  const policies = new Map<string, AppliedPolicy>();
+  for (const { policyId, groupId, name } of policyRows) {
     const policy = policies.get(policyId) ?? describePolicy(companyId, policyId, name);
     if (!policy) continue;
     if (!isDenied(ctx.actor, 'group', groupId)) policy.groupIds.push(groupId);
     policies.set(policyId, policy);
   }
-  const hidden = await findHiddenPolicies(ctx, [...policies.keys()]);
-  return { policies: [...policies.values()].filter(({ id }) => !hidden.has(id)), actions: listAllowedActions(access) };
+  const hiddenPolicies = await findHiddenPolicies(ctx, [...policies.keys()]);
+  return {
+    policies: [...policies.values()].filter(({ id }) => !hiddenPolicies.has(id)),
+    actions: listAllowedActions(access),
+  };
 }
 
-function describePolicy(companyId: string, id: string, ownName: string | null): ReachingPolicy | undefined {
-  const managed = managedPolicyById(id);
-  if (managed) return { id, arn: managed.arn, name: managed.name, type: 'managed', groupIds: [] };
+function describePolicy(companyId: string, id: string, ownName: string | null): AppliedPolicy | undefined {
+  const managedPolicy = findManagedPolicyById(id);
+  if (managedPolicy) return { id, arn: managedPolicy.arn, name: managedPolicy.name, type: 'managed', groupIds: [] };
   if (ownName === null) return undefined;
-  return { id, arn: policyArn(companyId, 'inline', ownName), name: ownName, type: 'inline', groupIds: [] };
+  return { id, arn: makePolicyArn(companyId, 'inline', ownName), name: ownName, type: 'inline', groupIds: [] };
 }
 
 export interface PrincipalReference {
@@ -53,7 +56,7 @@ export interface PrincipalReference {
   id: string;
 }
 
-export interface Check {
+export interface AccessCheck {
   action: Action;
   /** One ARN, or `*` for all resources at once. */
   resource: string;
@@ -63,14 +66,14 @@ export interface Check {
  * Decides whether a principal of the company may do actions, from the same sources and by the same evaluation as for real
  * requests.
  */
-export async function simulate(
+export async function simulateAccess(
   ctx: PrincipalContext,
   principal: PrincipalReference,
-  checks: Check[],
-): Promise<(Check & Decision)[]> {
+  checks: AccessCheck[],
+): Promise<(AccessCheck & Decision)[]> {
   const access = compileAccess(await readSources(ctx, principal));
   const decisions = checks.map((check) => ({ ...check, ...decide(access, check.action, check.resource) }));
-  const rules = await showRules(
+  const rules = await filterVisibleRules(
     ctx,
     decisions.map((decision) => decision.decided_by),
   );
@@ -79,15 +82,15 @@ export async function simulate(
 
 export type Rule = Decision['decided_by'];
 
-/** The rules that decide, as the caller may see them: without the policies and groups that a Deny keeps from the caller. */
-export async function showRules(ctx: PrincipalContext, rules: readonly Rule[]): Promise<Rule[]> {
-  const hidden = await findHiddenPolicies(
+/** Returns the deciding rules as the caller may see them: without policies and groups that a Deny hides from the caller. */
+export async function filterVisibleRules(ctx: PrincipalContext, rules: readonly Rule[]): Promise<Rule[]> {
+  const hiddenPolicies = await findHiddenPolicies(
     ctx,
     rules.flatMap(({ policy_id }) => policy_id ?? []),
   );
   return rules.map((rule) => ({
     ...rule,
-    ...(rule.policy_id !== null && hidden.has(rule.policy_id) && { policy_id: null, sid: null }),
+    ...(rule.policy_id !== null && hiddenPolicies.has(rule.policy_id) && { policy_id: null, sid: null }),
     ...(rule.group_id !== null && isDenied(ctx.actor, 'group', rule.group_id) && { group_id: null }),
   }));
 }

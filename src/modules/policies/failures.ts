@@ -1,13 +1,13 @@
 import { policyLimitExceeded } from '../../db/failures.ts';
-import { defineFailure, defineTaken, notFoundBy } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundBy, defineTaken } from '../../kernel/failure.ts';
 import { POLICY_LIMITS } from '../../permissions/policy-document.ts';
 
 export { policyLimitExceeded } from '../../db/failures.ts';
 
-export const policyNotFound = notFoundBy('policy', ['id', 'policy_id']);
+export const policyNotFound = defineNotFoundBy('policy', ['id', 'policy_id']);
 export const policyNameTaken = defineTaken('policy', 'name');
 
-export const policyTooLarge = () =>
+export const makePolicyTooLargeFailure = () =>
   policyLimitExceeded(`A policy's document can have at most ${POLICY_LIMITS.bytes / 1024} KiB as JSON.`, {
     field: 'document',
     reason: 'limit_exceeded',
@@ -19,7 +19,7 @@ export const policyNotModifiable = defineFailure('policy.not_modifiable', 'confl
   console: { status: 400, code: 'POLICY_NOT_MODIFIABLE' },
 });
 
-/** @param groups how many it is attached to */
+/** @param groups the number of groups that the policy is attached to */
 export const policyInUse = defineFailure('policy.in_use', 'conflict', {
   message: 'This policy is attached to groups. Detach it first.',
   detail: (groups: number) => ({

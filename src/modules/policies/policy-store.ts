@@ -4,33 +4,32 @@ import { type ControlDb, readTogether } from '../../db/client.ts';
 import type { SearchRequest } from '../../db/page.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
-import { containsSql, ignoreCase } from '../../db/search.ts';
-import { byId, exists, idListSql } from '../../db/statements.ts';
+import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
+import { existsSql, makeIdListSql, matchesId } from '../../db/statements.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
 
 export type PolicyRecord = typeof policies.$inferSelect;
 
-/** The ids and names of a company's own policies. */
-export const selectOwnNames = (db: ControlDb, companyId: string) =>
+/** Selects the ids and names of a company's own policies. */
+export const selectOwnPolicyNames = (db: ControlDb, companyId: string) =>
   db.select({ id: policies.id, name: policies.name }).from(policies).where(eq(policies.companyId, companyId));
 
 const LISTED_COLUMNS = { id: sql<string>`listed.id`, name: sql`listed.name`, created_at: sql`listed.created_at` };
 const ORDER_COLUMNS = {
-  name: ignoreCase(LISTED_COLUMNS.name),
+  name: makeNocaseSql(LISTED_COLUMNS.name),
   created_at: LISTED_COLUMNS.created_at,
   type: sql`${policies.id} is not null`,
 };
 
-/** The order within a type: managed ones by their ids. */
-const NEWEST_FIRST = [desc(policies.createdAt), desc(policies.id), asc(LISTED_COLUMNS.id)];
+/** The order within a type: newest first, and managed policies by their ids. */
+const NEWEST_FIRST_ORDER = [desc(policies.createdAt), desc(policies.id), asc(LISTED_COLUMNS.id)];
 
 export type PolicySearch = SearchRequest<keyof typeof ORDER_COLUMNS>;
 
 /**
- * Counts the policies, managed ones and those of a company's own, and reads a page of them: managed ones by their id alone.
- * By type, own ones are the newest first.
- * @param managed those that are listed: the others stand in the code only
- * @param names only own ones with one of these names
+ * Counts the managed and the company's own policies, and reads a page of them: managed policies by their id alone. By type, own
+ * policies are the newest first. @param managed the listed managed policies, which exist only in the code @param names only own
+ * policies with one of these names
  */
 export async function readPolicies(
   db: ControlDb,
@@ -48,26 +47,29 @@ export async function readPolicies(
     names: readonly string[] | 'all';
   },
 ) {
-  const given = JSON.stringify(managed.map(({ id, name, createdAt }) => ({ id, name, createdAt })));
-  const own = and(
+  const managedJson = JSON.stringify(managed.map(({ id, name, createdAt }) => ({ id, name, createdAt })));
+  const ownCondition = and(
     eq(policies.companyId, companyId),
-    names === 'all' ? undefined : inArray(policies.name, idListSql(names)),
+    names === 'all' ? undefined : inArray(policies.name, makeIdListSql(names)),
   );
-  const listed = sql`(select value ->> 'id' as id, value ->> 'name' as name, value ->> 'createdAt' as created_at
-    from json_each(${given}) union all select id, name, created_at from ${policies} where ${own}) as listed`;
-  const found = containsSql([LISTED_COLUMNS.name], search);
-  const order = (column: SQL): SQL => (descending ? desc(column) : asc(column));
+  const listedPolicies = sql`(select value ->> 'id' as id, value ->> 'name' as name, value ->> 'createdAt' as created_at
+    from json_each(${managedJson}) union all select id, name, created_at from ${policies} where ${ownCondition}) as listed`;
+  const searchCondition = makeContainsSql([LISTED_COLUMNS.name], search);
+  const applyDirection = (column: SQL): SQL => (descending ? desc(column) : asc(column));
   const {
     counted: [counted],
     records,
   } = await readTogether(db, {
-    counted: db.select({ total: sql<number>`count(*)` }).from(listed).where(found),
+    counted: db.select({ total: sql<number>`count(*)` }).from(listedPolicies).where(searchCondition),
     records: db
       .select({ id: LISTED_COLUMNS.id.as('listed_id'), own: policies })
-      .from(listed)
+      .from(listedPolicies)
       .leftJoin(policies, and(eq(policies.id, LISTED_COLUMNS.id), eq(policies.companyId, companyId)))
-      .where(found)
-      .orderBy(order(ORDER_COLUMNS[by]), ...(by === 'type' ? NEWEST_FIRST : [order(LISTED_COLUMNS.id)]))
+      .where(searchCondition)
+      .orderBy(
+        applyDirection(ORDER_COLUMNS[by]),
+        ...(by === 'type' ? NEWEST_FIRST_ORDER : [applyDirection(LISTED_COLUMNS.id)]),
+      )
       .limit(perPage)
       .offset((page - 1) * perPage),
   });
@@ -78,18 +80,18 @@ export const insertPolicy = (db: ControlDb, record: PolicyRecord) => db.insert(p
 
 export type PolicyChanges = Partial<Pick<PolicyRecord, 'name' | 'description' | 'document'>>;
 
-/** Changes a policy whose document is still `before`. */
+/** Changes a policy whose document is still `previousDocument`. */
 export const updatePolicy = (
   db: ControlDb,
   companyId: string,
   id: string,
-  before: PolicyDocument,
-  set: PolicyChanges & { updatedAt: number },
+  previousDocument: PolicyDocument,
+  changes: PolicyChanges & { updatedAt: number },
 ) =>
   db
     .update(policies)
-    .set(set)
-    .where(and(byId(policies, companyId, id), eq(policies.document, before)))
+    .set(changes)
+    .where(and(matchesId(policies, companyId, id), eq(policies.document, previousDocument)))
     .returning({ id: policies.id });
 
 const isOfPolicy = (companyId: string, id: string) =>
@@ -99,14 +101,14 @@ const isOfPolicy = (companyId: string, id: string) =>
 export const deletePolicy = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(policies)
-    .where(and(byId(policies, companyId, id), not(exists(groupPolicies, isOfPolicy(companyId, id)))))
+    .where(and(matchesId(policies, companyId, id), not(existsSql(groupPolicies, isOfPolicy(companyId, id)))))
     .returning({ id: policies.id });
 
 /** Counts the groups that a policy is attached to. */
 export const countAttachments = (db: ControlDb, companyId: string, id: string) =>
   db.select({ groups: count() }).from(groupPolicies).where(isOfPolicy(companyId, id));
 
-/** The policies that reach a principal through groups, managed ones by their id alone. */
+/** Selects the policies that apply to a principal through groups, managed policies by their id alone. */
 export const selectPrincipalPolicies = (db: ControlDb, companyId: string, of: AccessSubject) =>
   db
     .selectDistinct({
@@ -123,9 +125,9 @@ export const selectPrincipalPolicies = (db: ControlDb, companyId: string, of: Ac
     .where(isBindingOfPrincipal(of))
     .orderBy(asc(groupPolicies.policyId), asc(groupPolicies.groupId));
 
-/** A company's own policy of an id. */
+/** Selects a company's own policy by id. */
 export const selectPolicy = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(policies)
-    .where(byId(policies, companyId, id));
+    .where(matchesId(policies, companyId, id));

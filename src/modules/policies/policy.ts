@@ -1,9 +1,9 @@
 import type { policies } from '../../db/schema/policies.ts';
-import { type PolicyType, policyArn } from '../../permissions/arn.ts';
+import { makePolicyArn, type PolicyType } from '../../permissions/arn.ts';
 import { MANAGED_POLICIES, type ManagedPolicy } from '../../permissions/managed-policies.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
 
-/** A policy as people see it, whether the system's or a company's own. Times in milliseconds. */
+/** A managed policy or a company's own policy, as the API shows it. Times in milliseconds. */
 export interface Policy {
   id: string;
   arn: string;
@@ -15,31 +15,31 @@ export interface Policy {
   updatedAt: number;
 }
 
-/** When the managed policies were written: they are as old as the policy language. */
-const MANAGED_SINCE = Date.UTC(2024, 0, 1);
+/** The date of the managed policies: they are as old as the policy language. */
+const MANAGED_POLICIES_CREATED_AT = Date.UTC(2024, 0, 1);
 
 const convertManagedPolicy = (policy: ManagedPolicy): Policy => ({
   ...policy,
   type: 'managed',
-  createdAt: MANAGED_SINCE,
-  updatedAt: MANAGED_SINCE,
+  createdAt: MANAGED_POLICIES_CREATED_AT,
+  updatedAt: MANAGED_POLICIES_CREATED_AT,
 });
 
-/** The managed policies, in the order in which they are listed. */
+/** The managed policies, in the order of the list. */
 export const SYSTEM_POLICIES: readonly Policy[] = MANAGED_POLICIES.map(convertManagedPolicy);
 
 const SYSTEM_POLICY_BY_ID = new Map(SYSTEM_POLICIES.map((policy) => [policy.id, policy]));
 const SYSTEM_POLICY_NAMES = new Set(SYSTEM_POLICIES.map(({ name }) => name));
 
-/** The managed policy of an id. */
+/** Returns the managed policy of an id. */
 export const findManagedPolicy = (id: string): Policy | undefined => SYSTEM_POLICY_BY_ID.get(id);
 
-/** Whether a managed policy has this name: every company has them, so no policy of its own can. */
-export const isSystemName = (name: string): boolean => SYSTEM_POLICY_NAMES.has(name);
+/** Tells whether a managed policy has this name: every company has them, so no own policy may have it. */
+export const isManagedPolicyName = (name: string): boolean => SYSTEM_POLICY_NAMES.has(name);
 
-/** A policy of a company's own. */
+/** Converts a record to a company's own policy. */
 export const toOwnPolicy = (record: typeof policies.$inferSelect): Policy => ({
   ...record,
   type: 'inline',
-  arn: policyArn(record.companyId, 'inline', record.name),
+  arn: makePolicyArn(record.companyId, 'inline', record.name),
 });

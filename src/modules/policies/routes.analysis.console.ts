@@ -5,20 +5,20 @@ import { accessTooComplex } from '../../access/failures.ts';
 import { findAllowedPrincipals } from '../../access/who-can.ts';
 import { principalView } from '../../http/dry-run.ts';
 import { ok } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
-import { type Rule, showRules } from './explanation.ts';
+import { filterVisibleRules, type Rule } from './explanation.ts';
 import { actionInput, decisionView, policyDocumentInput, resourceInput } from './views.ts';
 
-/** Documents of one side of a comparison: as many as can be attached to two groups. */
+/** The maximum number of documents on one side of a comparison: as many as can be attached to two groups. */
 const MAX_COMPARED_DOCUMENTS = 100;
 
 const documentSetInput = z.object({ documents: z.array(policyDocumentInput).max(MAX_COMPARED_DOCUMENTS) });
 
 const witness = z.object({ action: z.string(), resource: z.string() });
 
-/** The routes that tell who can do something, and which access a change would give or take. */
+/** The endpoints that tell who can do something, and which access a change would give or take. */
 export const analysisEndpoints = [
   endpoint(
     {
@@ -30,19 +30,25 @@ export const analysisEndpoints = [
       description:
         'Every active user and service account that is allowed the action on the resource, with what decides it: people first, by name. Nobody who is invited or deactivated, and nobody whom the caller may not see.',
       safe: true,
-      query: pageQuery('per_page'),
+      query: makePageQuery('per_page'),
       body: z.object({ action: actionInput, resource: resourceInput }),
-      returns: ok(listSchema(z.object({ principal: principalView, decided_by: decisionView }))),
+      returns: ok(makeListSchema(z.object({ principal: principalView, decided_by: decisionView }))),
       fails: [],
     },
     async ({ ctx, query, body }) => {
-      const found = await findAllowedPrincipals(ctx.db, ctx.actor, body, { page: query.page, perPage: query.per_page });
-      const rules = await showRules(
+      const allowedPrincipals = await findAllowedPrincipals(ctx.db, ctx.actor, body, {
+        page: query.page,
+        perPage: query.per_page,
+      });
+      const rules = await filterVisibleRules(
         ctx,
-        found.records.map(({ decidedBy }) => decidedBy),
+        allowedPrincipals.records.map(({ decidedBy }) => decidedBy),
       );
-      const records = found.records.map(({ principal }, at) => ({ principal, decided_by: rules[at] as Rule }));
-      return list({ ...found, records }, (record) => record);
+      const records = allowedPrincipals.records.map(({ principal }, at) => ({
+        principal,
+        decided_by: rules[at] as Rule,
+      }));
+      return viewList({ ...allowedPrincipals, records }, (record) => record);
     },
   ),
   endpoint(
@@ -71,7 +77,7 @@ export const analysisEndpoints = [
   ),
 ];
 
-/** The access of a principal whom these documents alone reach. */
+/** Makes the access of a principal with only these documents. */
 const makeAccess = (companyId: string, documents: readonly PolicyDocument[]) =>
   compileAccess({
     companyId,

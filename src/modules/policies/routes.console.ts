@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, toSortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import { description } from '../../kernel/fields.ts';
-import { catalogue } from '../../permissions/actions.ts';
+import { listCatalogue } from '../../permissions/actions.ts';
 import { serviceAccountNotFound } from '../service-accounts/failures.ts';
 import { userNotFound } from '../users/failures.ts';
-import { explainOwnAccess, simulate } from './explanation.ts';
+import { explainOwnAccess, simulateAccess } from './explanation.ts';
 import { policyInUse, policyLimitExceeded, policyNameTaken, policyNotFound, policyNotModifiable } from './failures.ts';
 import {
   changePolicy,
@@ -31,7 +31,7 @@ import {
   viewPolicy,
 } from './views.ts';
 
-/** The name of a policy. It becomes part of an ARN, where `*` would read as a pattern. */
+/** The schema of a policy's name. It becomes part of an ARN, where `*` would read as a pattern. */
 const policyName = z
   .string()
   .trim()
@@ -43,7 +43,7 @@ const policyInput = z.object({ name: policyName, description: description.defaul
 const policyChanges = z.object({ name: policyName, description, document: policyDocumentInput }).partial();
 const cloneInput = z.object({ name: policyName, description: description.optional() });
 
-const MAX_CHECKS = 100;
+const MAX_SIMULATED_CHECKS = 100;
 
 const simulation = z.object({
   principal: z.object({ type: z.enum(['user', 'service_account']), id: z.string().max(100) }),
@@ -55,7 +55,7 @@ const simulation = z.object({
       }),
     )
     .min(1)
-    .max(MAX_CHECKS),
+    .max(MAX_SIMULATED_CHECKS),
 });
 
 const simulatedView = z.object({
@@ -75,11 +75,11 @@ export const policyEndpoints = [
       summary: 'List policies',
       description:
         'Managed policies first, then the company’s own, the newest first, unless `sort_by` says otherwise: managed policies are older than all others.',
-      query: sortedList({ search: 'the name', fields: ['name', 'created_at', 'type'], standard: 'type' }),
-      returns: ok(listSchema(policyView)),
+      query: makeSortedListQuery({ search: 'the name', fields: ['name', 'created_at', 'type'], standard: 'type' }),
+      returns: ok(makeListSchema(policyView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listPolicies(ctx, toSortedRequest(query)), viewPolicy),
+    async ({ ctx, query }) => viewList(await listPolicies(ctx, toSortedRequest(query)), viewPolicy),
   ),
   endpoint(
     {
@@ -92,7 +92,7 @@ export const policyEndpoints = [
       returns: ok(z.object({ services: z.record(z.string(), z.array(z.string())), all: z.array(z.string()) })),
       fails: [],
     },
-    () => catalogue(),
+    () => listCatalogue(),
   ),
   endpoint(
     {
@@ -104,7 +104,7 @@ export const policyEndpoints = [
       description:
         'With its document. Managed policies, which all companies have, are found as well as the company’s own.',
       returns: ok(policyView),
-      versioned: versioned(),
+      versioned: declareVersion(),
       fails: [policyNotFound],
     },
     async ({ ctx, params }) => viewPolicy(await getPolicy(ctx, params.id)),
@@ -191,7 +191,7 @@ export const policyEndpoints = [
       returns: ok(z.object({ results: z.array(simulatedView) })),
       fails: [userNotFound, serviceAccountNotFound],
     },
-    async ({ ctx, body }) => ({ results: await simulate(ctx, body.principal, body.checks) }),
+    async ({ ctx, body }) => ({ results: await simulateAccess(ctx, body.principal, body.checks) }),
   ),
   endpoint(
     {

@@ -5,10 +5,16 @@ import { requireMayWritePolicy } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { policyArn, resourceArn } from '../../permissions/arn.ts';
+import { makePolicyArn, makeResourceArn } from '../../permissions/arn.ts';
 import { isSmallEnough, type PolicyDocument } from '../../permissions/policy-document.ts';
-import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
-import { findManagedPolicy, isSystemName, type Policy, SYSTEM_POLICIES, toOwnPolicy } from './policy.ts';
+import {
+  makePolicyTooLargeFailure,
+  policyInUse,
+  policyNameTaken,
+  policyNotFound,
+  policyNotModifiable,
+} from './failures.ts';
+import { findManagedPolicy, isManagedPolicyName, type Policy, SYSTEM_POLICIES, toOwnPolicy } from './policy.ts';
 import {
   countAttachments,
   deletePolicy as deleteRecord,
@@ -17,7 +23,7 @@ import {
   type PolicyRecord,
   type PolicySearch,
   readPolicies,
-  selectOwnNames,
+  selectOwnPolicyNames,
   selectPolicy,
   updatePolicy,
 } from './policy-store.ts';
@@ -27,34 +33,34 @@ export { policyNotFound } from './failures.ts';
 export { toOwnPolicy } from './policy.ts';
 export { selectPolicy } from './policy-store.ts';
 
-const NAME_IS_UNIQUE = { 'policies.name': policyNameTaken };
+const UNIQUE_NAME_FAILURES = { 'policies.name': policyNameTaken };
 
-/** A page of the managed policies and the company's own. */
+/** Returns a page of the managed policies and the company's own policies. */
 export async function listPolicies(
   ctx: PrincipalContext,
-  wanted: PolicySearch,
+  search: PolicySearch,
 ): Promise<{ total: number; records: Policy[] }> {
   const { total, records } = await readPolicies(ctx.db, ctx.actor.companyId, {
-    ...wanted,
-    managed: SYSTEM_POLICIES.filter(({ arn }) => isListed(ctx, arn)),
+    ...search,
+    managed: SYSTEM_POLICIES.filter(({ arn }) => isListedPolicy(ctx, arn)),
     names: await readListedNames(ctx),
   });
   return { total, records: records.map(({ id, own }) => (own ? toOwnPolicy(own) : (findManagedPolicy(id) as Policy))) };
 }
 
-/** Whether the caller is denied getting a policy: routes that would name it omit it. */
+/** Tells whether the caller is denied getting a policy: routes that would name it omit it. */
 export const isHiddenPolicy = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
   isDeniedOn(access, 'policies:get', arn);
 
-/** The ids, of these, of policies that the caller is denied to get. */
+/** Returns those of the given ids whose policies the caller is denied getting. */
 export async function findHiddenPolicies(ctx: PrincipalContext, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const { access, companyId } = ctx.actor;
   if (findRules(access, 'policies:get').deny.length === 0) return new Set();
-  const own = await selectOwnNames(ctx.db, companyId);
-  const arns = new Map(own.map(({ id, name }) => [id, policyArn(companyId, 'inline', name)]));
+  const ownPolicies = await selectOwnPolicyNames(ctx.db, companyId);
+  const ownPolicyArns = new Map(ownPolicies.map(({ id, name }) => [id, makePolicyArn(companyId, 'inline', name)]));
   return new Set(
     ids.filter((id) => {
-      const arn = findManagedPolicy(id)?.arn ?? arns.get(id);
+      const arn = findManagedPolicy(id)?.arn ?? ownPolicyArns.get(id);
       return arn !== undefined && isHiddenPolicy(ctx, arn);
     }),
   );
@@ -62,54 +68,54 @@ export async function findHiddenPolicies(ctx: PrincipalContext, ids: readonly st
 
 const LISTING_ACTIONS = ['policies:list', 'policies:get'] as const;
 
-const isListed = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
+const isListedPolicy = ({ actor: { access } }: PrincipalContext, arn: string): boolean =>
   !LISTING_ACTIONS.some((action) => isDeniedOn(access, action, arn));
 
 /**
- * The names of the company's own policies that the caller is not denied. A policy's ARN holds its name, of any characters,
- * which SQL cannot compare with patterns.
+ * Reads the names of the company's own policies that the caller is not denied. A policy's ARN contains its name, of any
+ * characters, which SQL cannot compare with patterns.
  */
 async function readListedNames(ctx: PrincipalContext): Promise<string[] | 'all'> {
   const { access, companyId } = ctx.actor;
   if (!LISTING_ACTIONS.some((action) => dependsOnResource(access, action))) return 'all';
-  const found = await selectOwnNames(ctx.db, companyId);
-  return found.flatMap(({ name }) => (isListed(ctx, policyArn(companyId, 'inline', name)) ? [name] : []));
+  const ownPolicies = await selectOwnPolicyNames(ctx.db, companyId);
+  return ownPolicies.flatMap(({ name }) =>
+    isListedPolicy(ctx, makePolicyArn(companyId, 'inline', name)) ? [name] : [],
+  );
 }
 
-/** A managed policy, or one of the company. */
+/** Returns a managed policy, or a policy of the company. */
 export async function getPolicy(ctx: PrincipalContext, id: string): Promise<Policy> {
-  return findManagedPolicy(id) ?? toOwnPolicy(await requireOwnRecord(ctx, id));
+  return findManagedPolicy(id) ?? toOwnPolicy(await requireOwnPolicyRecord(ctx, id));
 }
 
-/** The ARN on which access to a policy is checked: its name is part of it. */
+/** Returns the ARN on which access to a policy is checked: the policy's name is part of it. */
 export const readPolicyArn = async (ctx: PrincipalContext, id: string) => {
   const { companyId } = ctx.actor;
   const [record] = findManagedPolicy(id) ? [] : await selectPolicy(ctx.db, companyId, id);
   const policy = record ? toOwnPolicy(record) : findManagedPolicy(id);
-  return policy?.arn ?? resourceArn('policies:get', companyId);
+  return policy?.arn ?? makeResourceArn('policies:get', companyId);
 };
 
-/** The ARN on which making a policy is checked, whatever its document: that of all policies. */
-export const getAllPoliciesArn = async (ctx: PrincipalContext) => resourceArn('policies:create', ctx.actor.companyId);
+/** Returns the ARN on which creating a policy is checked, whatever its document: the ARN of all policies. */
+export const getAllPoliciesArn = async (ctx: PrincipalContext) =>
+  makeResourceArn('policies:create', ctx.actor.companyId);
 
-/**
- * Makes a policy of the company's own, attached to nothing.
- * @param input its document has passed `validateDocument`
- */
+/** Creates a policy of the company's own, attached to nothing. @param input its document has passed `findDocumentProblems` */
 export async function createPolicy(
   ctx: PrincipalContext,
   input: { name: string; description: string; document: PolicyDocument },
 ): Promise<Policy> {
   requireMayWritePolicy(ctx.actor, input.document);
-  if (!isSmallEnough(input.document)) throw policyTooLarge();
-  if (isSystemName(input.name)) throw policyNameTaken();
+  if (!isSmallEnough(input.document)) throw makePolicyTooLargeFailure();
+  if (isManagedPolicyName(input.name)) throw policyNameTaken();
   const now = ctx.now();
   const record = { ...input, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: now, updatedAt: now };
-  await commit(ctx.db, { inserted: insertPolicy(ctx.db, record) }, NAME_IS_UNIQUE);
+  await commit(ctx.db, { inserted: insertPolicy(ctx.db, record) }, UNIQUE_NAME_FAILURES);
   return toOwnPolicy(record);
 }
 
-/** Copies a policy, managed ones included, into a new one of the company's own. */
+/** Copies a policy, possibly a managed one, into a new policy of the company's own. */
 export async function clonePolicy(
   ctx: PrincipalContext,
   id: string,
@@ -123,20 +129,20 @@ export async function clonePolicy(
 /** Changes the fields that are sent, wherever the policy is attached. */
 export async function changePolicy(ctx: PrincipalContext, id: string, changes: PolicyChanges): Promise<Policy> {
   if (findManagedPolicy(id)) throw policyNotModifiable();
-  if (changes.name !== undefined && isSystemName(changes.name)) throw policyNameTaken();
-  if (changes.document && !isSmallEnough(changes.document)) throw policyTooLarge();
+  if (changes.name !== undefined && isManagedPolicyName(changes.name)) throw policyNameTaken();
+  if (changes.document && !isSmallEnough(changes.document)) throw makePolicyTooLargeFailure();
   return retryOnConcurrentChange(async () => {
-    const { document: before } = await requireOwnRecord(ctx, id);
-    if (changes.document) requireMayWritePolicy(ctx.actor, changes.document, before);
-    const set = { ...changes, updatedAt: ctx.now() };
+    const { document: previousDocument } = await requireOwnPolicyRecord(ctx, id);
+    if (changes.document) requireMayWritePolicy(ctx.actor, changes.document, previousDocument);
+    const changeset = { ...changes, updatedAt: ctx.now() };
     const { updated, found } = await commitAccess(
       ctx,
       makeAffectedEverybody(ctx.actor.companyId),
       {
-        updated: updatePolicy(ctx.db, ctx.actor.companyId, id, before, set),
+        updated: updatePolicy(ctx.db, ctx.actor.companyId, id, previousDocument, changeset),
         found: selectPolicy(ctx.db, ctx.actor.companyId, id),
       },
-      NAME_IS_UNIQUE,
+      UNIQUE_NAME_FAILURES,
     );
     return updated.length > 0 && found[0] ? toOwnPolicy(found[0]) : undefined;
   });
@@ -157,7 +163,7 @@ export async function deletePolicy(ctx: PrincipalContext, id: string): Promise<v
   throw attached && attached.groups > 0 ? policyInUse(attached.groups) : policyNotFound();
 }
 
-async function requireOwnRecord(ctx: PrincipalContext, id: string): Promise<PolicyRecord> {
+async function requireOwnPolicyRecord(ctx: PrincipalContext, id: string): Promise<PolicyRecord> {
   const [record] = await selectPolicy(ctx.db, ctx.actor.companyId, id);
   if (!record) throw policyNotFound();
   return record;

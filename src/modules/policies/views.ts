@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
-import { viewBy } from '../../http/wire.ts';
-import { timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import { type Action, ALL_ACTIONS } from '../../permissions/actions.ts';
 import {
+  findDocumentProblems,
   POLICY_LIMITS,
   POLICY_VERSION,
   type PolicyDocument,
-  validateDocument,
 } from '../../permissions/policy-document.ts';
-import type { OwnAccess, ReachingPolicy } from './explanation.ts';
+import type { AppliedPolicy, CallerAccess } from './explanation.ts';
 import type { Policy } from './policy.ts';
 
-/** A policy document as it is shown. */
+/** The schema of a policy document in responses. */
 const policyDocumentView = z
   .object({
     version: z.literal(POLICY_VERSION),
@@ -27,11 +27,11 @@ const policyDocumentView = z
   })
   .meta({ id: 'PolicyDocument' });
 
-/** A policy document as callers write it: checked by the policy language itself. */
+/** The schema of a policy document in requests: checked by the policy language itself. */
 export const policyDocumentInput = z
   .unknown()
   .superRefine((document, context) => {
-    for (const { field, message } of validateDocument(document)) {
+    for (const { field, message } of findDocumentProblems(document)) {
       context.addIssue({ code: 'custom', path: field.split('.').slice(1), message });
     }
   })
@@ -40,18 +40,18 @@ export const policyDocumentInput = z
     override: { $ref: '#/components/schemas/PolicyDocument' },
   }) as z.ZodType<PolicyDocument>;
 
-/** An action that is asked about. */
+/** The schema of the action in an access check. */
 export const actionInput = z.enum(ALL_ACTIONS as [Action, ...Action[]], {
   error: 'must be an action that GET /v1/policies/actions lists',
 });
 
-/** A resource that is asked about. */
+/** The schema of the resource in an access check. */
 export const resourceInput = z
   .string()
   .max(POLICY_LIMITS.pattern)
   .regex(/^(\*|arn:svc:[^\n]*)$/, 'must be one resource ARN (arn:svc:…), or "*"');
 
-/** The rule that decides. */
+/** The response with the rule that decides. */
 export const decisionView = z
   .object({
     kind: z.enum(['owner', 'deny', 'allow', 'legacy', 'none']),
@@ -64,7 +64,7 @@ export const decisionView = z
       'What decides: `owner`: the user owns the company; `deny`, `allow`: a statement of a policy; `legacy`: a role or permission of a group; `none`: nothing allows or denies it. A policy or group that the caller may not see is null.',
   });
 
-/** A policy as the console shows it. */
+/** The response with a policy on the console. */
 export const policyView = z
   .object({
     _id: z.string(),
@@ -76,16 +76,16 @@ export const policyView = z
       .meta({ description: '`managed`: given to every company, and cannot be changed; `inline`: the company’s own.' }),
     document: policyDocumentView,
     is_deprecated: z.boolean(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'Policy' });
 
-const viewPolicyRecord = viewBy(policyView);
+const viewPolicyRecord = makeView(policyView);
 export const viewPolicy = (policy: Policy) => viewPolicyRecord({ ...policy, isDeprecated: false });
 
-/** A policy that reaches the caller. */
-const reachingPolicyView = z.object({
+/** The response with a policy that applies to the caller. */
+const appliedPolicyView = z.object({
   _id: z.string(),
   arn: z.string(),
   name: z.string(),
@@ -93,30 +93,30 @@ const reachingPolicyView = z.object({
   group_ids: z.array(z.string()).meta({ description: 'The groups through which the caller has it.' }),
 });
 
-const viewReachingPolicy = ({ id, groupIds, ...rest }: ReachingPolicy): z.input<typeof reachingPolicyView> => ({
+const viewAppliedPolicy = ({ id, groupIds, ...rest }: AppliedPolicy): z.input<typeof appliedPolicyView> => ({
   _id: id,
   ...rest,
   group_ids: groupIds,
 });
 
-/** The caller's permissions. */
+/** The response with the caller's permissions. */
 export const ownPermissionsView = z
   .object({
     user_id: z.string(),
     company_id: z.string(),
     is_owner: z.boolean(),
-    policies: z.array(reachingPolicyView),
+    policies: z.array(appliedPolicyView),
     actions: z.array(z.string()).meta({ description: 'Every action allowed on all resources at once.' }),
   })
   .meta({ id: 'OwnPermissions' });
 
 export const viewOwnPermissions = (
   { id, companyId, access }: Principal,
-  { policies, actions }: OwnAccess,
+  { policies, actions }: CallerAccess,
 ): z.input<typeof ownPermissionsView> => ({
   user_id: id,
   company_id: companyId,
   is_owner: access.isOwner,
-  policies: policies.map(viewReachingPolicy),
+  policies: policies.map(viewAppliedPolicy),
   actions,
 });

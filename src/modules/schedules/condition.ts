@@ -1,11 +1,11 @@
 import type { Condition } from '../../db/schema/schedules.ts';
 import { compareDecimals } from '../../kernel/decimals.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
-import { type SqlToken, sqlTokens } from '../../sql-templates/lexer.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
+import { listSqlTokens, type SqlToken } from '../../sql-templates/lexer.ts';
 import type { Cell, UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { toPostgresText } from '../../tenant-sql/values.ts';
 
-/** The result of judging a condition; `value` is compared with by the next run. */
+/** The result of evaluating a condition; the next run compares with `value`. */
 export type ConditionResult = { holds: boolean; value: string | null } | 'undecidable';
 
 const COMPARISON_TESTS: Record<Exclude<Condition['op'], 'changed'>, (order: number) => boolean> = {
@@ -18,16 +18,16 @@ const COMPARISON_TESTS: Record<Exclude<Condition['op'], 'changed'>, (order: numb
 };
 
 /**
- * Judges a condition on a result. A comparison holds if it does in any row; `ne` means every other value, nulls included, as in
- * filters. `changed` holds if the values of the column, in any order, differ from `before`; the first time it never holds. Of a
- * result that was cut and is not ordered, the rows may differ each time, so that `changed` is `undecidable`.
- * @param isOrdered whether the statement orders its rows
- * @returns `undecidable` also if the result has no such column, or the value is not of its type
+ * Evaluates a condition on a result. A comparison holds if it holds in any row; `ne` means every other value, nulls included, as
+ * in filters. `changed` holds if the values of the column, in any order, differ from `previousDigest`; the first time it never
+ * holds. Of a result that was cut and is not ordered, the rows may differ each time, so that `changed` is `undecidable`. @param
+ * isOrdered whether the statement orders its rows @returns `undecidable` also if the result has no such column, or the value is
+ * not of its type
  */
-export async function judgeCondition(
+export async function evaluateCondition(
   { column, op, value }: Pick<Condition, 'column' | 'op' | 'value'>,
   { columns, rows, truncated }: UserSqlResult,
-  before: string | null,
+  previousDigest: string | null,
   isOrdered = false,
 ): Promise<ConditionResult> {
   const at = columns.findIndex(({ name }) => name === column);
@@ -36,36 +36,37 @@ export async function judgeCondition(
   const cells = rows.map((row) => row[at] ?? null);
   if (op === 'changed') {
     if (truncated && !isOrdered) return 'undecidable';
-    const digest = await sha256Hex(JSON.stringify(cells.map((cell) => JSON.stringify(cell)).sort()));
-    return { holds: before !== null && before !== digest, value: digest };
+    const digest = await computeSha256Hex(JSON.stringify(cells.map((cell) => JSON.stringify(cell)).sort()));
+    return { holds: previousDigest !== null && previousDigest !== digest, value: digest };
   }
-  const compare = makeComparison(type, value, op);
-  if (!compare) return 'undecidable';
-  const holds = cells.some((cell) => {
+  const compareCell = makeComparison(type, value, op);
+  if (!compareCell) return 'undecidable';
+  const isMet = cells.some((cell) => {
     if (cell === null) return op === 'ne';
-    const order = compare(cell);
+    const order = compareCell(cell);
     return order === undefined ? op === 'ne' : COMPARISON_TESTS[op](order);
   });
-  return { holds, value: null };
+  return { holds: isMet, value: null };
 }
 
-type Compare = (cell: NonNullable<Cell>) => number | undefined;
+type CompareCell = (cell: NonNullable<Cell>) => number | undefined;
 
-const compareValues = <T extends number | string>(one: T, other: T): number => (one < other ? -1 : one > other ? 1 : 0);
+const compareValues = <T extends number | string>(first: T, other: T): number =>
+  first < other ? -1 : first > other ? 1 : 0;
 
 const NUMBER_PATTERN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 
-/** Returns how a cell of a column compares with a value; undefined where they cannot be compared. */
-function makeComparison(type: string, value: Condition['value'], op: Condition['op']): Compare | undefined {
+/** Makes a function that compares a cell of a column with a value; undefined where they cannot be compared. */
+function makeComparison(type: string, value: Condition['value'], op: Condition['op']): CompareCell | undefined {
   switch (type) {
     case 'integer':
     case 'decimal': {
-      const wanted = String(value);
-      if (typeof value === 'boolean' || !NUMBER_PATTERN.test(wanted)) return undefined;
+      const expectedText = String(value);
+      if (typeof value === 'boolean' || !NUMBER_PATTERN.test(expectedText)) return undefined;
       return (cell) => {
         // What a double would round comes as text. Infinity and NaN are no decimals.
-        if (NUMBER_PATTERN.test(String(cell))) return compareDecimals(String(cell), wanted);
-        return Number.isNaN(Number(cell)) ? undefined : compareValues(Number(cell), Number(wanted));
+        if (NUMBER_PATTERN.test(String(cell))) return compareDecimals(String(cell), expectedText);
+        return Number.isNaN(Number(cell)) ? undefined : compareValues(Number(cell), Number(expectedText));
       };
     }
     case 'boolean':
@@ -74,11 +75,11 @@ function makeComparison(type: string, value: Condition['value'], op: Condition['
     case 'date':
     case 'datetime': {
       // As text in UTC with six digits of a fraction, which compares as the times do.
-      const wanted = toPostgresText('datetime', value);
-      if (wanted === undefined) return undefined;
+      const expectedText = toPostgresText('datetime', value);
+      if (expectedText === undefined) return undefined;
       return (cell) => {
         const time = toPostgresText('datetime', cell);
-        return time === undefined ? undefined : compareValues(time, wanted);
+        return time === undefined ? undefined : compareValues(time, expectedText);
       };
     }
     default:
@@ -86,8 +87,8 @@ function makeComparison(type: string, value: Condition['value'], op: Condition['
   }
 }
 
-/** Whether a statement orders its rows: an `ORDER BY` of its own, not one within brackets. */
-export function isOrdered(sql: string): boolean {
+/** Tells whether a statement orders its rows: by an `ORDER BY` of its own, not one within brackets. */
+export function hasOrderBy(sql: string): boolean {
   let depth = 0;
   let last = '';
   for (const { kind, text } of listMeaningfulTokens(sql)) {
@@ -100,6 +101,6 @@ export function isOrdered(sql: string): boolean {
 }
 
 const listMeaningfulTokens = (sql: string): (Pick<SqlToken, 'kind'> & { text: string })[] =>
-  sqlTokens(sql)
+  listSqlTokens(sql)
     .filter(({ kind }) => kind !== 'space' && kind !== 'comment')
     .map(({ kind, start, end }) => ({ kind, text: sql.slice(start, end).toLowerCase() }));

@@ -3,29 +3,29 @@ import type { ControlDb } from '../../db/client.ts';
 import { mailConsents, scheduledMails } from '../../db/schema/schedules.ts';
 import { outsiders } from '../../db/schema/share-contexts.ts';
 import { users } from '../../db/schema/users.ts';
-import { afterChange, byId, exists, insertWhen } from '../../db/statements.ts';
+import { AFTER_CHANGE, existsSql, insertWhen, matchesId } from '../../db/statements.ts';
 
 export type MailConsent = typeof mailConsents.$inferSelect;
 
-/** An address, in lower case, and the company whose schedules are to send to it. */
+/** An email address, in lower case, and the company whose schedules will send to it. */
 export interface MailAddress {
   companyId: string;
   email: string;
 }
 
 /** The maximum number of scheduled mails to one outside address since a moment, of all companies together. */
-const MAX_MAILS = 50;
+const MAX_MAILS_PER_ADDRESS = 50;
 
 const isConsentOfAddress = ({ companyId, email }: MailAddress): SQL =>
   and(eq(mailConsents.companyId, companyId), eq(mailConsents.email, email)) as SQL;
 
-/** SQL condition, true if the address has ended all mails of the company. */
-const hasEnded = (to: MailAddress): SQL =>
-  exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.endedAt));
+/** Returns the SQL condition that the address has ended all mails of the company. */
+const hasEndedMails = (to: MailAddress): SQL =>
+  existsSql(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.endedAt));
 
-/** SQL condition, true if the address is that of an active user of the company, who needs no consent and has no limit. */
+/** Returns the SQL condition that the address belongs to an active user of the company, who needs no consent and has no limit. */
 const isAddressOfUser = ({ companyId, email }: MailAddress): SQL =>
-  exists(
+  existsSql(
     users,
     eq(users.companyId, companyId),
     eq(users.email, email),
@@ -33,23 +33,23 @@ const isAddressOfUser = ({ companyId, email }: MailAddress): SQL =>
     isNull(users.deletedAt),
   );
 
-/** SQL condition, true if the address has consented, or has signed in to the portal. */
-const hasAgreed = (to: MailAddress): SQL =>
+/** Returns the SQL condition that the address has consented, or has signed in to the portal. */
+const hasConsented = (to: MailAddress): SQL =>
   or(
-    exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.agreedAt)),
-    exists(outsiders, eq(outsiders.companyId, to.companyId), eq(outsiders.email, to.email)),
+    existsSql(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.agreedAt)),
+    existsSql(outsiders, eq(outsiders.companyId, to.companyId), eq(outsiders.email, to.email)),
   ) as SQL;
 
-const isBelowLimit = ({ email }: MailAddress, since: number): SQL =>
-  sql`(select count(*) from ${scheduledMails} where ${and(eq(scheduledMails.email, email), gt(scheduledMails.sentAt, since))}) < ${MAX_MAILS}`;
+const isBelowMailLimit = ({ email }: MailAddress, since: number): SQL =>
+  sql`(select count(*) from ${scheduledMails} where ${and(eq(scheduledMails.email, email), gt(scheduledMails.sentAt, since))}) < ${MAX_MAILS_PER_ADDRESS}`;
 
-/** SQL condition, true if the address may be mailed; evaluated by the write that starts the mail. */
+/** Returns the SQL condition that the address may be mailed; evaluated by the write that starts the mail. */
 export const mayBeMailed = (to: MailAddress, since: number): SQL =>
-  and(not(hasEnded(to)), or(isAddressOfUser(to), and(hasAgreed(to), isBelowLimit(to, since)))) as SQL;
+  and(not(hasEndedMails(to)), or(isAddressOfUser(to), and(hasConsented(to), isBelowMailLimit(to, since)))) as SQL;
 
-/** Counts a mail, if the statement before it in the batch began one. */
+/** Counts a mail, if the previous statement of the batch started a mail. */
 export const countMail = (db: ControlDb, record: typeof scheduledMails.$inferSelect) =>
-  insertWhen(db, scheduledMails, record, afterChange);
+  insertWhen(db, scheduledMails, record, AFTER_CHANGE);
 
 /** Removes a mail from the count, as it was not sent. */
 export const uncountMail = (db: ControlDb, { companyId, email }: MailAddress, runId: string) =>
@@ -60,7 +60,7 @@ export const uncountMail = (db: ControlDb, { companyId, email }: MailAddress, ru
     );
 
 /** Deletes mails that no longer count, as they were sent before a moment. */
-export const deleteCounted = (db: ControlDb, before: number, limit: number) =>
+export const deleteCountedMails = (db: ControlDb, before: number, limit: number) =>
   db
     .delete(scheduledMails)
     .where(
@@ -81,12 +81,18 @@ export interface ConsentStatus {
 
 /** Selects the consent of an address: always one row. */
 export const selectConsentStatus = (db: ControlDb, to: MailAddress, since: number) =>
-  db.all<Record<keyof ConsentStatus, 0 | 1>>(sql`select ${hasEnded(to)} as hasEnded, ${isAddressOfUser(to)} as isUsers,
-    ${hasAgreed(to)} as hasAgreed, ${isBelowLimit(to, since)} as isBelowLimit,
-    ${exists(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.askedAt))} as wasAsked`);
+  db.all<
+    Record<keyof ConsentStatus, 0 | 1>
+  >(sql`select ${hasEndedMails(to)} as hasEnded, ${isAddressOfUser(to)} as isUsers,
+    ${hasConsented(to)} as hasAgreed, ${isBelowMailLimit(to, since)} as isBelowLimit,
+    ${existsSql(mailConsents, isConsentOfAddress(to), isNotNull(mailConsents.askedAt))} as wasAsked`);
 
 /** Records that an address is about to be asked for consent: once, and not if it has answered. Without a row no mail is sent. */
-export const beginAsking = (db: ControlDb, { id, companyId, email }: MailAddress & { id: string }, now: number) =>
+export const recordConsentRequest = (
+  db: ControlDb,
+  { id, companyId, email }: MailAddress & { id: string },
+  now: number,
+) =>
   db
     .insert(mailConsents)
     .values({ id, companyId, email, askedAt: now, agreedAt: null, endedAt: null })
@@ -97,25 +103,25 @@ export const beginAsking = (db: ControlDb, { id, companyId, email }: MailAddress
     })
     .returning();
 
-/** Takes back that an address was asked for consent, as the mail service did not accept the mail. */
-export const undoAsking = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'companyId' | 'id'>) =>
+/** Removes the record of a consent request, as the mail service did not accept the mail. */
+export const deleteConsentRequest = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'companyId' | 'id'>) =>
   db
     .update(mailConsents)
     .set({ askedAt: null })
-    .where(byId(mailConsents, companyId, id));
+    .where(matchesId(mailConsents, companyId, id));
 
 export const selectConsent = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(mailConsents)
-    .where(byId(mailConsents, companyId, id));
+    .where(matchesId(mailConsents, companyId, id));
 
 /** Records the consent of an address, unless it has ended all mails. */
 export const recordConsent = (db: ControlDb, { companyId, id }: Pick<MailConsent, 'companyId' | 'id'>, now: number) =>
   db
     .update(mailConsents)
     .set({ agreedAt: sql`coalesce(${mailConsents.agreedAt}, ${now})` })
-    .where(and(byId(mailConsents, companyId, id), isNull(mailConsents.endedAt)))
+    .where(and(matchesId(mailConsents, companyId, id), isNull(mailConsents.endedAt)))
     .returning({ id: mailConsents.id });
 
 /** Records, for good, that an address has ended all mails of the company. */

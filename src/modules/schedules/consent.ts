@@ -10,19 +10,25 @@ import {
   requestMail,
   type SendingContext,
 } from '../mails/service.ts';
-import { beginAsking, type MailAddress, recordConsent, selectConsentStatus, undoAsking } from './consent-store.ts';
-import { makeConsentUrls, unsubscribeBy, verifyToken } from './links.ts';
+import {
+  deleteConsentRequest,
+  type MailAddress,
+  recordConsent,
+  recordConsentRequest,
+  selectConsentStatus,
+} from './consent-store.ts';
+import { makeConsentUrls, unsubscribeByToken, verifyToken } from './links.ts';
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
 
-/** The moment from which on scheduled mails to an address count for its limit. */
+/** Returns the moment from which scheduled mails to an address count for its limit. */
 export const computeCountStart = (ctx: Context): number => ctx.now() - DAY_MS;
 
-/** The reason why an address gets no scheduled mail at present. */
+/** The reason why an address currently gets no scheduled mail. */
 export type MailRefusal = 'ended' | 'not_agreed' | 'too_many_mails';
 
 /**
- * The reason why an address gets no mail of a company's schedules, if any: users of the company get them, others only after
- * their consent and within the limit of a day. `isAsked` says whether the address was asked for consent.
+ * Returns the reason why an address gets no mail of a company's schedules, if any: users of the company get them, others only
+ * after their consent and within the daily limit. `isAsked` says whether the address was asked for consent.
  */
 async function readMailRefusal(
   ctx: Context,
@@ -36,56 +42,67 @@ async function readMailRefusal(
   return { refusal: standing.isBelowLimit ? undefined : 'too_many_mails', isAsked };
 }
 
-/** The reason why an address gets no mail of a schedule at present, if any. Asks for its consent if that was not done yet. */
-export async function readRefusal(ctx: Context, schedule: Schedule, email: string): Promise<MailRefusal | undefined> {
+/** Returns why an address currently gets no mail of a schedule, if so. Asks for its consent if not done yet. */
+export async function readRefusalOrAsk(
+  ctx: Context,
+  schedule: Schedule,
+  email: string,
+): Promise<MailRefusal | undefined> {
   const { companyId, id } = schedule;
   const { refusal, isAsked } = await readMailRefusal(ctx, { companyId, email });
   if (refusal === 'not_agreed' && !isAsked) {
-    await requestMail(ctx, { kind: 'schedule_consent', companyId, email, about: id }, mailConsent);
+    await requestMail(ctx, { kind: 'schedule_consent', companyId, email, about: id }, mailConsentRequest);
   }
   return refusal;
 }
 
 /** Asks the addresses of an active schedule for consent that were not asked yet, so that the first run can reach them. */
-export async function askRecipients(ctx: Context, schedule: Schedule): Promise<void> {
+export async function askRecipientsForConsent(ctx: Context, schedule: Schedule): Promise<void> {
   if (schedule.status !== 'active') return;
-  for (const { kind, subject } of schedule.recipients) if (kind === 'email') await readRefusal(ctx, schedule, subject);
+  for (const { kind, subject } of schedule.recipients)
+    if (kind === 'email') await readRefusalOrAsk(ctx, schedule, subject);
 }
 
-/** Asks an address for consent to scheduled mails of a company by mail: once, however many requests do so at a time. */
-export async function mailConsent(
+/** Mails an address once to ask for consent to scheduled mails of a company, however many requests do so at once. */
+export async function mailConsentRequest(
   ctx: SendingContext,
   { companyId, email, about }: MailRequest<'schedule_consent'>,
 ): Promise<void> {
   const schedule = await readSchedule(ctx.db, companyId, about ?? '');
   const [company] = await selectCompany(ctx.db, companyId);
-  const isStillMeant = schedule?.recipients.some(
+  const isStillRecipient = schedule?.recipients.some(
     ({ kind, subject }: Recipient) => kind === 'email' && subject === email,
   );
-  if (!schedule || !company || !isStillMeant) return;
-  const mailed = await readMailedCompany(ctx, company);
+  if (!schedule || !company || !isStillRecipient) return;
+  const mailedCompany = await readMailedCompany(ctx, company);
   const { begun } = await commit(ctx.db, {
-    begun: beginAsking(ctx.db, { id: ctx.newId(), companyId, email }, ctx.now()),
+    begun: recordConsentRequest(ctx.db, { id: ctx.newId(), companyId, email }, ctx.now()),
   });
   const [consent] = begun;
   if (!consent) return;
   try {
-    await ctx.handOver(
+    await ctx.sendToMailService(
       companyId,
-      composeConsentMail({ to: email, name: '', company: mailed, ...(await makeConsentUrls(ctx, schedule, consent)) }),
+      composeConsentMail({
+        to: email,
+        name: '',
+        company: mailedCompany,
+        ...(await makeConsentUrls(ctx, schedule, consent)),
+      }),
     );
   } catch (error) {
-    if (error instanceof MailRefused && !error.permanent) await commit(ctx.db, { undone: undoAsking(ctx.db, consent) });
+    if (error instanceof MailRefused && !error.permanent)
+      await commit(ctx.db, { undone: deleteConsentRequest(ctx.db, consent) });
     throw error;
   }
 }
 
-/** Records the answer of the address in a token. @returns false if the token is not valid, or its address has ended all mails */
-export async function recordAnswer(ctx: Context, token: string, isYes: boolean): Promise<boolean> {
+/** Records the answer of a token's address. @returns false if the token is not valid, or its address has ended all mails */
+export async function recordConsentAnswer(ctx: Context, token: string, isConsenting: boolean): Promise<boolean> {
   const consent = (await verifyToken(ctx, token))?.consent;
   if (!consent) return false;
   ctx.setOwner(consent.companyId);
-  if (!isYes) return unsubscribeBy(ctx, token, true);
+  if (!isConsenting) return unsubscribeByToken(ctx, token, true);
   const { agreed } = await commit(ctx.db, { agreed: recordConsent(ctx.db, consent, ctx.now()) });
   return agreed.length > 0;
 }

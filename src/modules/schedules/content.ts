@@ -1,20 +1,25 @@
 import { Failure } from '../../kernel/failure.ts';
-import { contentType, fileName } from '../../kernel/files.ts';
+import { getContentType, makeFileName } from '../../kernel/files.ts';
 import { shorten } from '../../kernel/text.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import type { AttachedFile } from '../../platform/mail.ts';
-import { type CellTexts, cellTextsIn, isNumeric, parseNumberStyle } from '../../presentation/cell-texts.ts';
+import {
+  type CellFormatters,
+  createCellFormatters,
+  isNumeric,
+  parseNumberStyle,
+} from '../../presentation/cell-texts.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import type { Locale } from '../../texts/locales.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
-import { measureSection, type Section } from '../mails/service.ts';
+import { type MailSection, measureSection } from '../mails/service.ts';
 import { listVisualizations, type SharedItem } from '../viewing/service.ts';
-import { type Execution, resultFile, type Visualization, type WritingOptions } from '../visualizations/service.ts';
+import { type Execution, type Visualization, type WritingOptions, writeResultFile } from '../visualizations/service.ts';
 
 /** The maximum number of rows, columns, characters of a cell, and numbers of a result in a mail. */
 const SUMMARY_LIMITS = { rows: 10, columns: 6, characters: 120, numbers: 6 };
-/** The maximum number of bytes of a mail's sections: mail programs cut off beyond 102 KB, and with it the link to unsubscribe. */
-const MAX_BYTES = 85_000;
+/** The maximum size of a mail's sections in bytes: mail programs cut off beyond 102 KB, and with it the unsubscribe link. */
+const MAX_SECTIONS_BYTES = 85_000;
 const MAX_FILES = 50;
 
 /** A widget and its result or failure. */
@@ -23,7 +28,7 @@ export interface Widget {
   execution: Execution;
 }
 
-/** The widgets in the order of the layout. */
+/** Returns the widgets in the order of the layout. */
 export function toWidgets(item: SharedItem, executions: readonly Execution[]): Widget[] {
   const byId = new Map(listVisualizations(item).map((each) => [each.id, each]));
   return executions.flatMap((execution) => {
@@ -33,39 +38,43 @@ export function toWidgets(item: SharedItem, executions: readonly Execution[]): W
 }
 
 /** The content of a mail: results, files, and notes about them. */
-export interface MailContent {
-  sections: Section[];
+export interface ScheduledMailContent {
+  sections: MailSection[];
   notes: string[];
   files: AttachedFile[];
-  /** Names the files that are left out. */
+  /** A text that names the files left out. */
   tooLarge?: string;
 }
 
-/** The numbers and first rows of each widget, within the limits of mail programs. */
-export function summarize(widgets: readonly Widget[], locale: Locale): MailContent {
+/** Summarizes the numbers and first rows of each widget, within the limits of mail programs. */
+export function summarizeWidgets(widgets: readonly Widget[], locale: Locale): ScheduledMailContent {
   const texts = MAIL_TEXTS[locale];
-  const cells = cellTextsIn(locale, texts);
-  const sections: Section[] = [];
-  const leftOut: string[] = [];
+  const cells = createCellFormatters(locale, texts);
+  const sections: MailSection[] = [];
+  const omittedTitles: string[] = [];
   let length = 0;
   for (const { visualization, execution } of widgets) {
     const section = buildSection(visualization, execution, locale, cells);
     const size = measureSection(section);
-    if (length + size > MAX_BYTES) leftOut.push(visualization.name);
+    if (length + size > MAX_SECTIONS_BYTES) omittedTitles.push(visualization.name);
     else {
       length += size;
       sections.push(section);
     }
   }
-  return { sections, notes: leftOut.length > 0 ? [texts.schedule.leftOut(leftOut.join(', '))] : [], files: [] };
+  return {
+    sections,
+    notes: omittedTitles.length > 0 ? [texts.schedule.leftOut(omittedTitles.join(', '))] : [],
+    files: [],
+  };
 }
 
 function buildSection(
   { name: title, chart }: Visualization,
   execution: Execution,
   locale: Locale,
-  { columnTextsOf, numberText }: CellTexts,
-): Section {
+  { columnTextsOf, numberText }: CellFormatters,
+): MailSection {
   const texts = MAIL_TEXTS[locale].schedule;
   if ('failure' in execution) return { title, notes: [formatFailure(execution, locale)] };
   const { columns, rows, truncated } = execution.result;
@@ -100,76 +109,77 @@ function buildSection(
   };
 }
 
-/** The text for a widget without a result. */
+/** Returns the text for a widget without a result. */
 function formatFailure(execution: Execution, locale: Locale): string {
   const { notShown, failed } = MAIL_TEXTS[locale].schedule;
   return 'failure' in execution && execution.failure.kind === 'forbidden' ? notShown : failed;
 }
 
-/** The columns that a number widget shows: those that it names, else all columns of numbers. */
-function listNumberColumns({ columns }: UserSqlResult, named: readonly string[]): number[] {
-  const all = columns.map((_column, at) => at);
-  if (named.length > 0) return all.filter((at) => named.includes(columns[at]?.name ?? ''));
-  return all.filter((at) => columns[at]?.type === 'integer' || columns[at]?.type === 'decimal');
+/** Returns the columns that a number widget shows: the columns that it names, else all columns of numbers. */
+function listNumberColumns({ columns }: UserSqlResult, namedColumns: readonly string[]): number[] {
+  const allIndexes = columns.map((_column, at) => at);
+  if (namedColumns.length > 0) return allIndexes.filter((at) => namedColumns.includes(columns[at]?.name ?? ''));
+  return allIndexes.filter((at) => columns[at]?.type === 'integer' || columns[at]?.type === 'decimal');
 }
 
 const shortenText = (text: string): string => shorten(text, SUMMARY_LIMITS.characters);
 
-/** Makes a file for each table, while there is room, else its first rows; of a dashboard without tables, for each widget. */
+/** Makes a file for each table while the size allows, else its first rows; of a dashboard without tables, for each widget. */
 export async function attachFiles(
   item: SharedItem,
   widgets: readonly Widget[],
   format: 'csv' | 'xlsx',
   { locale, maxBytes }: { locale: Locale; maxBytes: number },
-): Promise<MailContent> {
+): Promise<ScheduledMailContent> {
   const texts = MAIL_TEXTS[locale].schedule;
   const tables = widgets.filter(({ visualization }) => visualization.chart.type === 'table');
-  const chosen = item.type === 'dashboard' && tables.length > 0 ? tables : widgets;
+  const chosenWidgets = item.type === 'dashboard' && tables.length > 0 ? tables : widgets;
   const files: AttachedFile[] = [];
-  const sections: Section[] = [];
-  const tooLarge: Widget[] = [];
+  const sections: MailSection[] = [];
+  const tooLargeWidgets: Widget[] = [];
   const names = new Set<string>();
   let left = maxBytes;
-  for (const widget of chosen.slice(0, MAX_FILES)) {
+  for (const widget of chosenWidgets.slice(0, MAX_FILES)) {
     const { execution } = widget;
     const { name: title } = widget.visualization;
     const result = 'result' in execution ? execution.result : undefined;
     const content = result ? await writeFile({ format, title, safe: true }, result, left) : 'failed';
     if (content === 'failed') sections.push({ title, notes: [formatFailure(execution, locale)] });
-    else if (content === null) tooLarge.push(widget);
+    else if (content === null) tooLargeWidgets.push(widget);
     else {
       left -= content.length;
-      files.push({ filename: chooseFileName(title, format, names), type: contentType(format), content });
+      files.push({ filename: chooseFileName(title, format, names), type: getContentType(format), content });
       if (result?.truncated) sections.push({ title, notes: [texts.cut] });
     }
   }
   const mebibytes = Math.floor((maxBytes / 1024 / 1024) * 10) / 10;
-  const rest = summarize(tooLarge, locale);
+  const summary = summarizeWidgets(tooLargeWidgets, locale);
   return {
-    sections: [...sections, ...rest.sections],
+    sections: [...sections, ...summary.sections],
     files,
     notes: [
       ...(files.length > 0 ? [texts.attached(files.map(({ filename }) => filename).join(', '))] : []),
-      ...rest.notes,
+      ...summary.notes,
     ],
-    ...(tooLarge.length > 0 && {
-      tooLarge: texts.tooLarge(tooLarge.map(({ visualization }) => visualization.name).join(', '), mebibytes),
+    ...(tooLargeWidgets.length > 0 && {
+      tooLarge: texts.tooLarge(tooLargeWidgets.map(({ visualization }) => visualization.name).join(', '), mebibytes),
     }),
   };
 }
 
-/** A file name that is not taken: two widgets may have one name. */
-function chooseFileName(title: string, ending: string, taken: Set<string>): string {
-  let free = fileName(title, ending);
-  for (let count = 2; taken.has(free.toLowerCase()); count += 1) free = fileName(`${title} ${count}`, ending);
-  taken.add(free.toLowerCase());
-  return free;
+/** Returns a file name that is not in use: two widgets may have the same name. */
+function chooseFileName(title: string, extension: string, usedNames: Set<string>): string {
+  let freeName = makeFileName(title, extension);
+  for (let count = 2; usedNames.has(freeName.toLowerCase()); count += 1)
+    freeName = makeFileName(`${title} ${count}`, extension);
+  usedNames.add(freeName.toLowerCase());
+  return freeName;
 }
 
-/** Writes a result as a file. @returns null where it takes more bytes, `failed` where the format cannot hold it */
-async function writeFile(how: WritingOptions, result: UserSqlResult, maxBytes: number) {
+/** Writes a result as a file. @returns null where it exceeds `maxBytes`, `failed` where the format cannot hold it */
+async function writeFile(options: WritingOptions, result: UserSqlResult, maxBytes: number) {
   try {
-    return await readBounded(resultFile(how, result), maxBytes);
+    return await readBounded(writeResultFile(options, result), maxBytes);
   } catch (error) {
     if (error instanceof Failure) return 'failed';
     throw error;

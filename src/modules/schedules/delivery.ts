@@ -15,11 +15,11 @@ import {
 } from '../mails/service.ts';
 import type { SharedItem } from '../viewing/service.ts';
 import type { Execution } from '../visualizations/service.ts';
-import { type ConditionResult, isOrdered, judgeCondition } from './condition.ts';
-import { computeCountStart, readRefusal } from './consent.ts';
-import { attachFiles, type MailContent, summarize, toWidgets, type Widget } from './content.ts';
+import { type ConditionResult, evaluateCondition, hasOrderBy } from './condition.ts';
+import { computeCountStart, readRefusalOrAsk } from './consent.ts';
+import { attachFiles, type ScheduledMailContent, summarizeWidgets, toWidgets, type Widget } from './content.ts';
 import { makeUnsubscribeUrl, makeViewUrl } from './links.ts';
-import type { Reader } from './recipients.ts';
+import type { ResultReader } from './recipients.ts';
 import {
   beginDelivery,
   type Delivery,
@@ -28,12 +28,12 @@ import {
   recordValue,
   type ScheduleRun,
   selectMailsLeft,
-  uncountUse,
+  subtractMailFromUse,
   undoDelivery,
 } from './run-store.ts';
 import type { Recipient, Schedule } from './store.ts';
 
-/** The problems that count as failures of a delivery; others are nobody's failure, such as a recipient who has left. */
+/** The problems that count as failures of a delivery; other problems, such as a recipient who has left, are no failures. */
 const DELIVERY_FAILURES: ReadonlySet<RunProblem> = new Set<RunProblem>([
   'target_deleted',
   'parameters',
@@ -51,8 +51,8 @@ export const toOutcome = (problem: RunProblem): Pick<Delivery, 'status' | 'probl
 });
 
 /**
- * Whether a recipient gets no mail of a run, as an address that has not agreed, has ended all mails, or has reached its limit
- * of a day; if so, records this.
+ * Records that a recipient gets no mail of a run, as an address that has not agreed, has ended all mails, or has reached its
+ * limit of a day. @returns false where nothing forbids the mail
  */
 export async function recordRefusal(
   ctx: CompanyContext,
@@ -61,24 +61,24 @@ export async function recordRefusal(
   recipient: Recipient,
 ): Promise<boolean> {
   if (recipient.kind !== 'email') return false;
-  const refusal = await readRefusal(ctx, schedule, recipient.subject);
+  const refusal = await readRefusalOrAsk(ctx, schedule, recipient.subject);
   if (refusal === undefined) return false;
   if (refusal !== 'ended') await insertOutcome(ctx.db, run, recipient, toOutcome(refusal));
   return true;
 }
 
-interface Sending {
+interface RunDelivery {
   run: ScheduleRun;
   schedule: Schedule;
   item: SharedItem;
   isLastTry: boolean;
 }
 
-type GroupRecipient = { recipient: Recipient; reader: Reader };
+type GroupRecipient = { recipient: Recipient; reader: ResultReader };
 
 /** A recipient for whom the condition holds, with the content of the mail. */
 interface Mailing extends GroupRecipient {
-  content: MailContent;
+  content: ScheduledMailContent;
   /** The value to compare with by the next run; null where the condition needs none. */
   value: string | null;
 }
@@ -90,35 +90,35 @@ interface Mailing extends GroupRecipient {
  */
 export async function sendTo(
   ctx: CompanyContext,
-  sending: Sending,
+  runDelivery: RunDelivery,
   group: readonly GroupRecipient[],
 ): Promise<'done' | 'later'> {
-  const [company] = await selectCompany(ctx.db, sending.run.companyId);
+  const [company] = await selectCompany(ctx.db, runDelivery.run.companyId);
   if (!company) return 'done';
   if (company.suspendedAt !== null) return 'later';
-  const mailed = await readMailedCompany(ctx, company);
+  const mailCompany = await readMailedCompany(ctx, company);
   const asOf = ctx.now();
-  let isLeft = false;
+  let isMailLeft = false;
   // The results themselves are not held while mails are sent.
-  for (const mailing of await prepareMailings(ctx, sending, group, mailed)) {
-    const done = await sendMail(ctx, sending, mailing, { company, mailed, asOf });
-    isLeft ||= done === 'later';
+  for (const mailing of await prepareMailings(ctx, runDelivery, group, mailCompany)) {
+    const sendResult = await sendMail(ctx, runDelivery, mailing, { company, mailed: mailCompany, asOf });
+    isMailLeft ||= sendResult === 'later';
   }
-  return isLeft ? 'later' : 'done';
+  return isMailLeft ? 'later' : 'done';
 }
 
 async function prepareMailings(
   ctx: CompanyContext,
-  sending: Sending,
+  runDelivery: RunDelivery,
   group: readonly GroupRecipient[],
-  mailed: MailedCompany,
+  mailCompany: MailedCompany,
 ): Promise<Mailing[]> {
-  const { run, schedule, item } = sending;
+  const { run, schedule, item } = runDelivery;
   const [{ reader }] = group as [GroupRecipient];
   const widgets = toWidgets(item, await reader.view.run());
   const problem = findProblem(widgets, schedule);
-  const shown = widgets.filter(({ execution }) => !isDenied(execution));
-  const contents = new Map<string, MailContent>();
+  const visibleWidgets = widgets.filter(({ execution }) => !isDenied(execution));
+  const contents = new Map<string, ScheduledMailContent>();
   const mailings: Mailing[] = [];
   for (const member of group) {
     const { recipient } = member;
@@ -126,26 +126,32 @@ async function prepareMailings(
       await insertOutcome(ctx.db, run, recipient, toOutcome(problem));
       continue;
     }
-    const met = await recordUnlessMet(ctx, run, recipient, await judgeForRecipient(schedule, widgets, recipient));
-    if (!met) continue;
+    const metCondition = await recordUnlessMet(
+      ctx,
+      run,
+      recipient,
+      await judgeForRecipient(schedule, widgets, recipient),
+    );
+    if (!metCondition) continue;
     const { files } = member.reader;
     const isOutsider = recipient.kind === 'email';
     const key = `${files} ${isOutsider}`;
-    const content = contents.get(key) ?? (await buildContent(ctx, sending, shown, mailed, { files, isOutsider }));
+    const content =
+      contents.get(key) ?? (await buildContent(ctx, runDelivery, visibleWidgets, mailCompany, { files, isOutsider }));
     contents.set(key, content);
-    mailings.push({ ...member, content, value: met.value });
+    mailings.push({ ...member, content, value: metCondition.value });
   }
   return mailings;
 }
 
-/** Whether the recipients are denied a visualization: the mail tells nothing of it, not even that it is there. */
+/** Tells whether the recipients are denied a visualization: the mail then says nothing of it, not even that it exists. */
 const isDenied = (execution: Execution): boolean => 'failure' in execution && accessDenied.matches(execution.failure);
 
-/** The problem for which these results cannot be sent; undefined if none. @throws where a retry may help */
+/** Returns the problem for which these results cannot be sent; undefined if there is none. @throws where a retry may help */
 function findProblem(widgets: readonly Widget[], { condition }: Schedule): RunProblem | undefined {
   const failures = widgets.flatMap(({ execution }) => ('failure' in execution ? [execution.failure] : []));
-  const away = failures.find(({ kind }) => kind === 'unavailable');
-  if (away) throw away;
+  const unavailableFailure = failures.find(({ kind }) => kind === 'unavailable');
+  if (unavailableFailure) throw unavailableFailure;
   if (widgets.length > 0 && failures.length === widgets.length) {
     return failures.every(({ kind }) => kind === 'forbidden') ? 'not_allowed' : 'query_failed';
   }
@@ -156,7 +162,7 @@ function findProblem(widgets: readonly Widget[], { condition }: Schedule): RunPr
   return execution.failure.kind === 'forbidden' ? 'not_allowed' : 'condition_failed';
 }
 
-/** The widget that the condition is judged on. */
+/** Returns the widget that the condition is judged on. */
 const findWidget = (condition: Condition, widgets: readonly Widget[]): Widget | undefined =>
   widgets.find(({ visualization }) => visualization.id === condition.visualization_id);
 
@@ -169,12 +175,20 @@ async function judgeForRecipient(
   if (condition === null) return { holds: true, value: null };
   const widget = findWidget(condition, widgets);
   if (!widget || 'failure' in widget.execution) return 'undecidable';
-  const known = recipients.find((recipient) => recipient.kind === kind && recipient.subject === subject);
+  const storedRecipient = recipients.find((recipient) => recipient.kind === kind && recipient.subject === subject);
   const { execution, visualization } = widget;
-  return judgeCondition(condition, execution.result, known?.lastValue ?? null, isOrdered(visualization.sql));
+  return evaluateCondition(
+    condition,
+    execution.result,
+    storedRecipient?.lastValue ?? null,
+    hasOrderBy(visualization.sql),
+  );
 }
 
-/** Records why nothing is sent unless the condition is met. @returns the value to keep if it is, else undefined */
+/**
+ * Records why nothing is sent unless the condition is met. @returns the value to compare with next time if it is met, else
+ * undefined
+ */
 async function recordUnlessMet(
   ctx: CompanyContext,
   run: ScheduleRun,
@@ -191,35 +205,35 @@ async function recordUnlessMet(
   return undefined;
 }
 
-/** The content of a mail; for outsiders without web addresses, which people of the company could invent. */
+/** Builds the content of a mail; for outsiders without web addresses, which people of the company could invent. */
 async function buildContent(
   ctx: CompanyContext,
-  sending: Sending,
+  runDelivery: RunDelivery,
   widgets: readonly Widget[],
-  mailed: MailedCompany,
+  mailCompany: MailedCompany,
   { files, isOutsider }: { files: boolean; isOutsider: boolean },
-): Promise<MailContent> {
-  if (!isOutsider) return buildSummaryOrFiles(ctx, sending, widgets, mailed, files);
-  const named = widgets.map(({ visualization, execution }) => ({
+): Promise<ScheduledMailContent> {
+  if (!isOutsider) return buildSummaryOrFiles(ctx, runDelivery, widgets, mailCompany, files);
+  const outsiderWidgets = widgets.map(({ visualization, execution }) => ({
     visualization: { ...visualization, name: toOutsiderText(visualization.name) },
     execution,
   }));
-  const content = await buildSummaryOrFiles(ctx, sending, named, mailed, files);
+  const content = await buildSummaryOrFiles(ctx, runDelivery, outsiderWidgets, mailCompany, files);
   return { ...content, sections: content.sections.map(toOutsiderSection) };
 }
 
-/** The summary, or the files for a recipient who may have them. */
+/** Builds the summary, or the files for a recipient who may have them. */
 async function buildSummaryOrFiles(
   ctx: CompanyContext,
-  { schedule: { format }, item }: Sending,
+  { schedule: { format }, item }: RunDelivery,
   widgets: readonly Widget[],
   { locale }: MailedCompany,
   files: boolean,
-): Promise<MailContent> {
+): Promise<ScheduledMailContent> {
   if (format !== 'summary' && files) {
     return attachFiles(item, widgets, format, { locale, maxBytes: ctx.mailer.maxFileBytes });
   }
-  const summary = summarize(widgets, locale);
+  const summary = summarizeWidgets(widgets, locale);
   return format === 'summary'
     ? summary
     : { ...summary, notes: [...summary.notes, MAIL_TEXTS[locale].schedule.noFiles] };
@@ -231,7 +245,7 @@ async function buildSummaryOrFiles(
  */
 async function sendMail(
   ctx: CompanyContext,
-  { run, schedule, isLastTry }: Sending,
+  { run, schedule, isLastTry }: RunDelivery,
   { recipient, reader, content, value }: Mailing,
   { company, mailed, asOf }: { company: Company; mailed: MailedCompany; asOf: number },
 ): Promise<'done' | 'later'> {
@@ -245,13 +259,13 @@ async function sendMail(
     viewUrl: makeViewUrl(ctx, company, schedule, recipient),
     unsubscribeUrl: await makeUnsubscribeUrl(ctx, schedule, recipient),
   });
-  const counted = { now: ctx.now(), since: computeCountStart(ctx) };
-  const { begun } = await commit(ctx.db, beginDelivery(ctx.db, run, recipient, counted));
+  const countingTimes = { now: ctx.now(), since: computeCountStart(ctx) };
+  const { begun } = await commit(ctx.db, beginDelivery(ctx.db, run, recipient, countingTimes));
   if (begun.length === 0) {
     const [present] = await selectCompany(ctx.db, run.companyId);
     if (present?.suspendedAt != null) return 'later';
     const isRefused = await recordRefusal(ctx, run, schedule, recipient);
-    const [mails] = isRefused ? [] : await selectMailsLeft(ctx.db, run, counted.now);
+    const [mails] = isRefused ? [] : await selectMailsLeft(ctx.db, run, countingTimes.now);
     if (mails?.isLeft === 0) await insertOutcome(ctx.db, run, recipient, toOutcome('quota_exceeded'));
     return 'done';
   }
@@ -259,14 +273,14 @@ async function sendMail(
     await ctx.mailer.send(mail);
   } catch (error) {
     logError('schedule_mail_failed', error, { schedule_id: schedule.id, company_id: schedule.companyId });
-    const refused = error instanceof MailRefused;
-    if (refused && !error.permanent && !isLastTry) {
-      await commit(ctx.db, undoDelivery(ctx.db, run, recipient, counted.now));
+    const isMailRefused = error instanceof MailRefused;
+    if (isMailRefused && !error.permanent && !isLastTry) {
+      await commit(ctx.db, undoDelivery(ctx.db, run, recipient, countingTimes.now));
       return 'later';
     }
     await commit(ctx.db, {
-      ended: endDelivery(ctx.db, run, recipient, toOutcome(refused ? 'mail_refused' : 'unconfirmed')),
-      used: refused ? [uncountUse(ctx.db, run, counted.now)] : [],
+      ended: endDelivery(ctx.db, run, recipient, toOutcome(isMailRefused ? 'mail_refused' : 'unconfirmed')),
+      used: isMailRefused ? [subtractMailFromUse(ctx.db, run, countingTimes.now)] : [],
     });
     return 'done';
   }

@@ -4,16 +4,22 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import { log, logError } from '../../platform/log.ts';
 import { computeCountStart } from './consent.ts';
-import { deleteCounted } from './consent-store.ts';
+import { deleteCountedMails } from './consent-store.ts';
 import { findNextOccurrence, MIN_INTERVAL_MS } from './cron.ts';
-import { type DueSchedule, deleteOldRuns, insertDueRuns, selectDue, selectStalledCompanies } from './run-store.ts';
+import {
+  type DueSchedule,
+  deleteOldRuns,
+  insertDueRuns,
+  selectDueSchedules,
+  selectStalledCompanies,
+} from './run-store.ts';
 
 /** The maximum number of schedules that one unit of work hands out, and the maximum number of units of one scheduled run. */
 const BATCH_SIZE = 1000;
 const MAX_UNITS = 30;
 
 /**
- * The number of a company's runs that go side by side: each uses two of the forty connections of the company's reader, and
+ * The number of a company's runs done at the same time: each uses two of the forty connections of the company's reader, and
  * viewers need connections, too.
  */
 const CONCURRENT_RUNS = 4;
@@ -26,32 +32,32 @@ const RETENTION_MS = 7 * DAY_MS;
 const DELETED_PER_BATCH = 1000;
 
 /**
- * Makes runs of the due schedules: each occurrence becomes a run, once, and each company gets a few messages that do its runs
+ * Creates runs of the due schedules: each occurrence becomes a run, once, and each company gets a few messages that do its runs
  * one after another. So a company with many runs delays only its own. After an outage a schedule runs once, however many
  * occurrences were missed.
  */
 export async function createDueRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
-  const sent = new Map<string, number>();
+  const sentMessageCounts = new Map<string, number>();
   for (let unit = 0; unit < MAX_UNITS; unit += 1) {
-    const due = await selectDue(ctx.db, now, BATCH_SIZE);
+    const due = await selectDueSchedules(ctx.db, now, BATCH_SIZE);
     if (due.length === 0) return;
-    const handed = due.map((schedule) => ({ ...schedule, runId: ctx.newId(), next: findNextAfter(schedule, now) }));
-    const { runs } = await commit(ctx.db, insertDueRuns(ctx.db, handed, now));
-    await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => makeRunMessage(companyId, sent)));
+    const dueRuns = due.map((schedule) => ({ ...schedule, runId: ctx.newId(), next: findNextAfter(schedule, now) }));
+    const { runs } = await commit(ctx.db, insertDueRuns(ctx.db, dueRuns, now));
+    await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => makeRunMessages(companyId, sentMessageCounts)));
     log('schedules_handed_out', { count: runs.length });
     if (due.length < BATCH_SIZE) return;
   }
 }
 
-function makeRunMessage(companyId: string, sent: Map<string, number>): JobMessage[] {
-  const count = sent.get(companyId) ?? 0;
+function makeRunMessages(companyId: string, sentMessageCounts: Map<string, number>): JobMessage[] {
+  const count = sentMessageCounts.get(companyId) ?? 0;
   if (count >= CONCURRENT_RUNS) return [];
-  sent.set(companyId, count + 1);
+  sentMessageCounts.set(companyId, count + 1);
   return [{ type: 'schedules.run', companyId }];
 }
 
-/** The next occurrence: at least the shortest interval after this one, also where the clock of the time zone changes. */
+/** Returns the next occurrence: at least the shortest interval after this one, even where the time zone's clock changes. */
 function findNextAfter(due: DueSchedule, now: number): number | null {
   try {
     return findNextOccurrence(due, Math.max(now, due.nextRunAt + MIN_INTERVAL_MS - 1));
@@ -61,16 +67,16 @@ function findNextAfter(due: DueSchedule, now: number): number | null {
   }
 }
 
-/** Sends messages again for runs that nothing has begun, or whose attempt was cut off. */
+/** Sends messages again for runs that no attempt has begun, or whose attempt was cut off. */
 export async function resumeRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
   const left = await selectStalledCompanies(ctx.db, { now, before: now - RESUME_AFTER_MS, limit: COMPANIES_PER_BATCH });
   await ctx.jobs.sendAll(left.map(({ companyId }) => ({ type: 'schedules.run', companyId })));
 }
 
-/** Deletes old runs, and mails that no longer count. */
+/** Deletes old runs, and counted mails that no longer count towards a limit. */
 export const purgeRuns = (ctx: Context) =>
   commit(ctx.db, {
     runs: deleteOldRuns(ctx.db, ctx.now() - RETENTION_MS, DELETED_PER_BATCH),
-    counted: deleteCounted(ctx.db, computeCountStart(ctx), DELETED_PER_BATCH),
+    counted: deleteCountedMails(ctx.db, computeCountStart(ctx), DELETED_PER_BATCH),
   });

@@ -6,24 +6,24 @@ import {
   SCHEDULE_FORMATS,
   SCHEDULE_STATUSES,
 } from '../../db/schema/schedules.ts';
-import { displayName, email, timestamp } from '../../kernel/fields.ts';
+import { displayNameSchema, email, timestampSchema } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { TARGET_TYPES } from '../../sharing/share-event.ts';
-import { valuesBySlug } from '../../sql-templates/fields.ts';
+import { makeValuesBySlugField } from '../../sql-templates/fields.ts';
 import type { Recipient } from './store.ts';
 
 const MAX_RECIPIENTS = 50;
 /** The maximum number of characters of the parameters, as JSON. */
 const MAX_PARAMETERS_LENGTH = 16_000;
 
-const ONE_MEMBER = { minProperties: 1, maxProperties: 1 };
+const EXACTLY_ONE_MEMBER = { minProperties: 1, maxProperties: 1 };
 const RECIPIENT_DESCRIPTIONS = {
   user: 'A user, who is sent what they may see.',
   email:
     'The email address of a member of a share context that grants the target, who is sent what the context lets them see. An address that is no user’s gets its first email only after it has agreed, by the link that it is mailed once or by signing in to the portal, and at most 50 scheduled emails a day from all companies.',
 };
 
-const recipient = z
+const recipientInput = z
   .object({
     user_id: z.string().min(1).max(100).optional().meta({ description: RECIPIENT_DESCRIPTIONS.user }),
     email: email.optional().meta({ description: RECIPIENT_DESCRIPTIONS.email }),
@@ -32,27 +32,27 @@ const recipient = z
   .refine(({ user_id, email: address }) => user_id === undefined || address === undefined, {
     message: 'must hold exactly one of user_id and email',
   })
-  .meta(ONE_MEMBER);
+  .meta(EXACTLY_ONE_MEMBER);
 
-/** A recipient as it is shown. */
+/** A recipient in the API's responses. */
 export const recipientView = z
   .object({ user_id: z.string().optional(), email: z.string().optional() })
-  .meta({ id: 'ScheduleRecipient', ...ONE_MEMBER });
+  .meta({ id: 'ScheduleRecipient', ...EXACTLY_ONE_MEMBER });
 
-const recipients = z
-  .array(recipient)
+const recipientsInput = z
+  .array(recipientInput)
   .min(1)
   .max(MAX_RECIPIENTS)
-  .superRefine((list, context) => {
-    const seen = new Set<string>();
-    for (const [at, { user_id, email: address }] of list.entries()) {
+  .superRefine((recipientList, context) => {
+    const seenRecipients = new Set<string>();
+    for (const [at, { user_id, email: address }] of recipientList.entries()) {
       const name = user_id ?? address ?? '';
-      if (seen.has(name)) context.addIssue({ code: 'custom', path: [at], message: 'is in the list already' });
-      seen.add(name);
+      if (seenRecipients.has(name)) context.addIssue({ code: 'custom', path: [at], message: 'is in the list already' });
+      seenRecipients.add(name);
     }
   });
 
-const condition = z
+const conditionInput = z
   .object({
     visualization_id: z.string().regex(ID_PATTERN, 'must be the id of a visualization'),
     column: z.string().min(1).max(200),
@@ -60,9 +60,9 @@ const condition = z
     value: z.union([z.string().max(1000), z.number(), z.boolean(), z.null()]).default(null),
   })
   .superRefine(({ op, value }, context) => {
-    const complain = (message: string) => context.addIssue({ code: 'custom', path: ['value'], message });
-    if (op === 'changed' && value !== null) complain('must be null or left out with changed');
-    if (op !== 'changed' && value === null) complain('is required: what to compare with');
+    const addValueIssue = (message: string) => context.addIssue({ code: 'custom', path: ['value'], message });
+    if (op === 'changed' && value !== null) addValueIssue('must be null or left out with changed');
+    if (op !== 'changed' && value === null) addValueIssue('is required: what to compare with');
   })
   .meta({
     id: 'ScheduleCondition',
@@ -71,10 +71,10 @@ const condition = z
   });
 
 export const scheduleFields = {
-  name: displayName,
+  name: displayNameSchema,
   target_type: z.enum(TARGET_TYPES),
   target_id: z.string().min(1).max(100),
-  parameters: valuesBySlug('Values of filters or parameters, by slug.').refine(
+  parameters: makeValuesBySlugField('Values of filters or parameters, by slug.').refine(
     (values) => JSON.stringify(values).length <= MAX_PARAMETERS_LENGTH,
     `must have at most ${MAX_PARAMETERS_LENGTH} characters as JSON`,
   ),
@@ -92,16 +92,16 @@ export const scheduleFields = {
     .min(1)
     .max(64)
     .meta({ description: 'The name of an IANA time zone.', examples: ['America/Sao_Paulo'] }),
-  recipients,
+  recipients: recipientsInput,
   format: z.enum(SCHEDULE_FORMATS).meta({
     description:
       '`summary`: the numbers and first rows of each widget. `csv`, `xlsx`: one file for each table on the target, or for each widget of a dashboard without tables; at most 10 MiB together, or what the mail service accepts. Of a file that is too large, the email shows the first rows and a link.',
   }),
-  condition: condition.nullable(),
+  condition: conditionInput.nullable(),
   status: z.enum(SCHEDULE_STATUSES),
 };
 
-export const newSchedule = z.object({
+export const newScheduleInput = z.object({
   ...scheduleFields,
   parameters: scheduleFields.parameters.default({}),
   time_zone: scheduleFields.time_zone.default('UTC'),
@@ -110,19 +110,19 @@ export const newSchedule = z.object({
   status: scheduleFields.status.default('active'),
 });
 
-export const scheduleChanges = z.object(scheduleFields).partial();
+export const scheduleChangesInput = z.object(scheduleFields).partial();
 
-type Sent = z.output<z.ZodObject<typeof scheduleFields>>;
+type SentScheduleFields = z.output<z.ZodObject<typeof scheduleFields>>;
 
-export const toRecipient = ({ user_id, email: address }: Sent['recipients'][number]): Recipient =>
+export const toRecipient = ({ user_id, email: address }: SentScheduleFields['recipients'][number]): Recipient =>
   user_id === undefined ? { kind: 'email', subject: address ?? '' } : { kind: 'user', subject: user_id };
 
 export const lastRunView = z
   .object({
     id: z.string(),
     kind: z.enum(RUN_KINDS),
-    occurrence: timestamp.meta({ description: 'The time that the run was due.' }),
-    ended_at: timestamp,
+    occurrence: timestampSchema.meta({ description: 'The time that the run was due.' }),
+    ended_at: timestampSchema,
     status: z.enum(['done', 'failed']).meta({ description: '`failed`: an email was due, and none was sent.' }),
     sent: z.int(),
     skipped: z.int(),

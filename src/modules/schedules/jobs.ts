@@ -1,4 +1,4 @@
-export { mailConsent } from './consent.ts';
+export { mailConsentRequest } from './consent.ts';
 export { createDueRuns, purgeRuns, resumeRuns } from './due.ts';
-export { mailPaused } from './paused.ts';
+export { mailPausedSchedule } from './paused.ts';
 export { runSchedules } from './runs.ts';

@@ -19,15 +19,15 @@ const UNREPORTED_PROBLEMS: readonly RunProblem[] = [
 
 const isReported = (problem: RunProblem): problem is MailedProblem => !UNREPORTED_PROBLEMS.includes(problem);
 
-/** Tells the maker of a schedule that it is paused, and why. */
-export async function mailPaused(
+/** Mails the maker of a schedule that it is paused, and why. */
+export async function mailPausedSchedule(
   ctx: SendingContext,
   { companyId, email, about }: MailRequest<'schedule_paused'>,
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   const schedule = await readSchedule(ctx.db, companyId, about ?? '');
   if (!user || !company || !schedule) return;
-  await ctx.handOver(
+  await ctx.sendToMailService(
     companyId,
     composeSchedulePausedMail({
       to: email,

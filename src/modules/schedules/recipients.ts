@@ -8,12 +8,12 @@ import { readTogether } from '../../db/client.ts';
 import type { RunProblem } from '../../db/schema/schedules.ts';
 import { Failure, type FieldProblem } from '../../kernel/failure.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
-import { boundValues } from '../../sharing/values.ts';
+import { computeBoundValues } from '../../sharing/values.ts';
 import { selectCompany } from '../companies/service.ts';
 import { makeAddressRules } from '../share-portal/service.ts';
 import { selectUser } from '../users/service.ts';
 import {
-  getRecord,
+  getSharedRecord,
   type MailedExecution,
   makeRules,
   prepareMailedExecution,
@@ -22,28 +22,27 @@ import {
 import type { Recipient } from './store.ts';
 
 /** A recipient who may see the results of a schedule. */
-export interface Reader {
+export interface ResultReader {
   email: string;
   name: string;
   view: MailedExecution;
-  /** Whether files may be sent: to outsiders, only where they may download. */
+  /** Whether files may be sent: an outsider gets them only where they may download. */
   files: boolean;
 }
 
-/** The permission that a user needs to see an item, as for the routes that execute it. */
-export const ACTION_TO_SEE = { dashboard: 'dashboards:get', visualization: 'visualizations:execute' } as const;
+/** The permission that a user needs to see an item of each type; the routes that execute the item require it, too. */
+export const VIEW_ACTIONS = { dashboard: 'dashboards:get', visualization: 'visualizations:execute' } as const;
 
 /**
- * The view that a recipient may see at present: users by their own access, addresses by the context that grants it. The access
- * of the schedule's maker does not matter.
- * @returns the reason why they see nothing, if so
+ * Prepares the view that a recipient may see at present: users by their own access, addresses by the context that grants it. The
+ * access of the schedule's maker does not matter. @returns the reason why they see nothing, if so
  */
-export async function resolveReader(
+export async function resolveResultReader(
   ctx: CompanyContext,
   item: SharedItem,
   parameters: Record<string, unknown>,
   { kind, subject }: Recipient,
-): Promise<Reader | RunProblem> {
+): Promise<ResultReader | RunProblem> {
   if (kind === 'email') {
     const rules = await makeAddressRules(ctx, item, subject);
     if (!rules) return 'not_allowed';
@@ -51,7 +50,7 @@ export async function resolveReader(
   }
   const actor = await readUserActor(ctx, subject);
   if (!actor) return 'left';
-  if (!isAllowed(actor, ACTION_TO_SEE[item.type], getRecord(item).id)) return 'not_allowed';
+  if (!isAllowed(actor, VIEW_ACTIONS[item.type], getSharedRecord(item).id)) return 'not_allowed';
   const { email, name } = actor;
   return prepareView({ ...ctx, actor }, item, makeInsiderRules(item), parameters, { email, name, files: true });
 }
@@ -63,8 +62,8 @@ async function prepareView(
   item: SharedItem,
   rules: ViewerRules,
   parameters: Record<string, unknown>,
-  reader: Omit<Reader, 'view'>,
-): Promise<Reader | RunProblem> {
+  reader: Omit<ResultReader, 'view'>,
+): Promise<ResultReader | RunProblem> {
   try {
     return { ...reader, view: await prepareMailedExecution(ctx, item, rules, parameters) };
   } catch (error) {
@@ -73,7 +72,7 @@ async function prepareView(
   }
 }
 
-/** A user who can sign in, with their present permissions. */
+/** Reads a user who can sign in, with their present permissions. */
 async function readUserActor({ db, actor: { companyId } }: CompanyContext, id: string): Promise<UserActor | undefined> {
   const {
     user: [user],
@@ -99,9 +98,8 @@ async function readUserActor({ db, actor: { companyId } }: CompanyContext, id: s
 }
 
 /**
- * The problems of recipients and parameters for an item to send.
- * @param mustCheck whether a recipient has to be checked: one who has left since does not keep others from changing the
- *   rest
+ * Finds the problems of recipients and parameters for an item to send. @param mustCheck whether a recipient has to be checked:
+ * one who has left since does not keep others from changing the rest
  */
 export async function findRecipientProblems(
   ctx: PrincipalContext,
@@ -112,7 +110,7 @@ export async function findRecipientProblems(
 ): Promise<FieldProblem[]> {
   const problems: FieldProblem[] = [];
   // Throws what is wrong with the parameters for people of the company.
-  if (recipients.some(({ kind }) => kind === 'user')) boundValues(makeInsiderRules(item), parameters);
+  if (recipients.some(({ kind }) => kind === 'user')) computeBoundValues(makeInsiderRules(item), parameters);
   for (const [at, recipient] of recipients.entries()) {
     if (!mustCheck(recipient)) continue;
     const { kind, subject } = recipient;
@@ -122,7 +120,7 @@ export async function findRecipientProblems(
         problems.push({ field: `recipients.${at}.user_id`, message: 'must be a user of the company' });
       continue;
     }
-    const reader = await resolveReader(
+    const reader = await resolveResultReader(
       { ...ctx, actor: { kind: 'system', companyId: ctx.actor.companyId } },
       item,
       parameters,

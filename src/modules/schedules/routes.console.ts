@@ -3,16 +3,23 @@ import { isDenied } from '../../access/denials.ts';
 import { accessDenied } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { LastRun } from '../../db/schema/schedules.ts';
-import { accepted, created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { searchableList } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { toBodyFields, viewBy } from '../../http/wire.ts';
-import { writtenRecord } from '../../http/written-records.ts';
-import { timestamp } from '../../kernel/fields.ts';
+import { accepted, created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { searchableListQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
+import { makeView, toBodyFields } from '../../http/wire.ts';
+import { writtenRecordSchema } from '../../http/written-records.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
-import { lastRunView, newSchedule, recipientView, scheduleChanges, scheduleFields, toRecipient } from './fields.ts';
+import {
+  lastRunView,
+  newScheduleInput,
+  recipientView,
+  scheduleChangesInput,
+  scheduleFields,
+  toRecipient,
+} from './fields.ts';
 import {
   changeSchedule,
   createSchedule,
@@ -24,7 +31,7 @@ import {
   type ScheduleInput,
 } from './service.ts';
 
-const DECIDED_BY_TARGET = {
+const TARGET_AUTHORIZATION = {
   decidedBy: 'dashboards:schedule or visualizations:schedule, on the dashboard or visualization that is sent',
   anyOf: ['dashboards:schedule', 'visualizations:schedule'],
 } as const;
@@ -37,22 +44,22 @@ const scheduleRecord = z
     unsubscribed: z.array(recipientView).meta({
       description: 'The recipients who have unsubscribed, from this schedule or from all of the company.',
     }),
-    next_run_at: timestamp.nullable().meta({ description: 'Null while it is paused.' }),
+    next_run_at: timestampSchema.nullable().meta({ description: 'Null while it is paused.' }),
     last_run: lastRunView.nullable().meta({
       description: 'Null before the first run, and for callers who may not see the data of its condition.',
     }),
     created_by_user_id: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'Schedule' });
 
 const viewRecipient = ({ kind, subject }: Schedule['recipients'][number]) =>
   kind === 'user' ? { user_id: subject } : { email: subject };
 
-const viewLastRun = ({ about: _about, ...told }: LastRun): z.input<typeof lastRunView> => told;
+const viewLastRun = ({ about: _hiddenSubject, ...told }: LastRun): z.input<typeof lastRunView> => told;
 
-const viewScheduleRecord = viewBy(scheduleRecord);
+const viewScheduleRecord = makeView(scheduleRecord);
 const viewSchedule = (schedule: Schedule) =>
   viewScheduleRecord({
     ...schedule,
@@ -61,7 +68,7 @@ const viewSchedule = (schedule: Schedule) =>
     lastRun: schedule.lastRun && viewLastRun(schedule.lastRun),
   });
 
-const toInput = ({ recipients, ...changes }: z.output<typeof scheduleChanges>): Partial<ScheduleInput> => ({
+const toInput = ({ recipients, ...changes }: z.output<typeof scheduleChangesInput>): Partial<ScheduleInput> => ({
   ...toBodyFields(changes),
   ...(recipients !== undefined && { recipients: recipients.map(toRecipient) }),
 });
@@ -78,26 +85,26 @@ export const scheduleEndpoints = [
     {
       method: 'get',
       path: '/v1/schedules',
-      access: DECIDED_BY_TARGET,
+      access: TARGET_AUTHORIZATION,
       operationId: 'listSchedules',
       summary: 'List schedules',
       description: 'Schedules of the dashboards and visualizations that the caller may schedule. Newest first.',
-      query: searchableList,
-      returns: ok(listSchema(scheduleRecord)),
+      query: searchableListQuery,
+      returns: ok(makeListSchema(scheduleRecord)),
       fails: [accessDenied],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listSchedules(ctx, { page, perPage, search }), viewSchedule),
+      viewList(await listSchedules(ctx, { page, perPage, search }), viewSchedule),
   ),
   endpoint(
     {
       method: 'post',
       path: '/v1/schedules',
-      access: DECIDED_BY_TARGET,
+      access: TARGET_AUTHORIZATION,
       operationId: 'createSchedule',
       summary: 'Create a schedule',
       description: `Mails a dashboard or visualization at the times of \`cron\`. ${CONDITION_DESCRIPTION}. ${SENDING_DESCRIPTION} A company can have at most 1,000 schedules.`,
-      body: newSchedule,
+      body: newScheduleInput,
       returns: created(scheduleRecord),
       fails: [...targetFailures, tooManySchedules],
     },
@@ -107,12 +114,12 @@ export const scheduleEndpoints = [
     {
       method: 'get',
       path: '/v1/schedules/{id}',
-      access: DECIDED_BY_TARGET,
+      access: TARGET_AUTHORIZATION,
       operationId: 'getSchedule',
       summary: 'Get a schedule',
       description: 'What it sends, when, under which condition and to whom, with the outcome of its last run.',
       returns: ok(scheduleRecord),
-      versioned: versioned('next_run_at', 'last_run'),
+      versioned: declareVersion('next_run_at', 'last_run'),
       fails: [scheduleNotFound, accessDenied],
     },
     async ({ ctx, params }) => viewSchedule(await getSchedule(ctx, params.id)),
@@ -121,12 +128,12 @@ export const scheduleEndpoints = [
     {
       method: 'put',
       path: '/v1/schedules/{id}',
-      access: DECIDED_BY_TARGET,
+      access: TARGET_AUTHORIZATION,
       operationId: 'updateSchedule',
       summary: 'Update a schedule',
       description: `Changes only the fields that are sent. Recipients who have unsubscribed stay so; users can be removed and added again, addresses never come back. ${CONDITION_DESCRIPTION}, except to send only \`status: paused\`. ${SENDING_DESCRIPTION}`,
-      body: scheduleChanges,
-      returns: ok(z.union([scheduleRecord, writtenRecord._id])),
+      body: scheduleChangesInput,
+      returns: ok(z.union([scheduleRecord, writtenRecordSchema._id])),
       fails: [scheduleNotFound, ...targetFailures],
     },
     async ({ ctx, params, body }) => {
@@ -140,7 +147,7 @@ export const scheduleEndpoints = [
     {
       method: 'delete',
       path: '/v1/schedules/{id}',
-      access: DECIDED_BY_TARGET,
+      access: TARGET_AUTHORIZATION,
       operationId: 'deleteSchedule',
       summary: 'Delete a schedule',
       description: 'Nothing more is sent. The dashboard or visualization that it sent stays.',
@@ -153,7 +160,7 @@ export const scheduleEndpoints = [
     {
       method: 'post',
       path: '/v1/schedules/{id}/run',
-      access: DECIDED_BY_TARGET,
+      access: TARGET_AUTHORIZATION,
       operationId: 'runSchedule',
       summary: 'Run a schedule',
       description: `Sends now, once to each recipient, even while the schedule is paused. Its condition applies. ${CONDITION_DESCRIPTION}. At most 5 times in ten minutes.`,

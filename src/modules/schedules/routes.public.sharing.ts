@@ -5,20 +5,20 @@ import { choosePageLocale, makePageResponse, type PlainContent } from '../../htt
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import { MAIL_TEXTS } from '../../texts/mails/languages.ts';
 import { viewBranding } from '../companies/service.ts';
-import { recordAnswer } from './consent.ts';
-import { nothingToAgreeTo, nothingToEnd } from './failures.ts';
-import { canEndAll, type TokenHolder, unsubscribeBy, verifyToken } from './links.ts';
+import { recordConsentAnswer } from './consent.ts';
+import { noConsentRequest, noSubscriptionToEnd } from './failures.ts';
+import { canEndAll, type TokenHolder, unsubscribeByToken, verifyToken } from './links.ts';
 
 const unsubscribePath = '/unsubscribe/{token}';
 const consentPath = '/mail-consent/{token}';
 
-const scope = z.object({
+const scopeQuery = z.object({
   scope: z.enum(['schedule', 'company']).optional().meta({
     description: '`company`: all scheduled emails of the company, for good. Only addresses that are no user’s.',
   }),
 });
 
-const answer = z.object({
+const answerQuery = z.object({
   answer: z
     .enum(['yes', 'no'])
     .default('yes')
@@ -32,8 +32,13 @@ type MakePageContent = (
   holder: TokenHolder | undefined,
 ) => PlainContent;
 
-/** A page for the holder of a mail's link, in the brand of its company. */
-async function buildPage(ctx: Context, request: Request, token: string, words: MakePageContent): Promise<Response> {
+/** Builds a page for the holder of a mail's link, in the brand of its company. */
+async function buildPage(
+  ctx: Context,
+  request: Request,
+  token: string,
+  makeContent: MakePageContent,
+): Promise<Response> {
   const [holder, locale] = [await verifyToken(ctx, token), choosePageLocale(request)];
   const { pages, aCompany } = MAIL_TEXTS[locale];
   const company = holder?.company;
@@ -41,11 +46,11 @@ async function buildPage(ctx: Context, request: Request, token: string, words: M
     frames: [],
     locale,
     branding: company ? viewBranding(ctx.baseUrl, company) : {},
-    plain: words(pages, company ? (company.branding.name ?? company.name) : aCompany, holder),
+    plain: makeContent(pages, company ? (company.branding.name ?? company.name) : aCompany, holder),
   });
 }
 
-/** Whether the request comes from a browser, which shows a page; mail programs and scripts need none. */
+/** Tells whether the request comes from a browser, which shows a page; mail programs and scripts need none. */
 const wantsPage = ({ headers }: Request): boolean => headers.get('Accept')?.includes('text/html') === true;
 
 const buildEmptyResponse = () => new Response('', { headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
@@ -69,10 +74,15 @@ export const unsubscribeEndpoints = [
     },
     ({ ctx, params, request }) =>
       buildPage(ctx, request, params.token, ({ unsubscribe: texts }, company, holder) => {
-        const all = { button: texts.buttonAll(company), query: { scope: 'company' } };
-        if (holder?.scheduleId === null) return { title: texts.title, text: texts.questionAll(company), forms: [all] };
-        const one = { button: texts.button };
-        return { title: texts.title, text: texts.question, forms: holder && canEndAll(holder) ? [one, all] : [one] };
+        const endAllOption = { button: texts.buttonAll(company), query: { scope: 'company' } };
+        if (holder?.scheduleId === null)
+          return { title: texts.title, text: texts.questionAll(company), forms: [endAllOption] };
+        const endOneOption = { button: texts.button };
+        return {
+          title: texts.title,
+          text: texts.question,
+          forms: holder && canEndAll(holder) ? [endOneOption, endAllOption] : [endOneOption],
+        };
       }),
   ),
   endpoint(
@@ -85,21 +95,21 @@ export const unsubscribeEndpoints = [
       summary: 'Unsubscribe a recipient with one click',
       description:
         'RFC 8058. The recipient gets no more emails of the schedule, or of the company with `scope=company` and by the link of the email that asks whether emails are wanted. An address from outside is never sent them again, even if it is removed from the schedule and added again. The body is ignored.',
-      query: scope,
+      query: scopeQuery,
       returns: raw(200, RESPONSE_DESCRIPTION, 'text/plain', 'text/html'),
       openQuery: true,
-      fails: [nothingToEnd],
+      fails: [noSubscriptionToEnd],
     },
     async ({ ctx, params, query, request }) => {
       const isAll = query.scope === 'company';
-      const isDone = await unsubscribeBy(ctx, params.token, isAll);
+      const isDone = await unsubscribeByToken(ctx, params.token, isAll);
       if (wantsPage(request)) {
         return buildPage(ctx, request, params.token, ({ unsubscribe: texts }, company, holder) => {
-          const done = isAll || holder?.scheduleId === null ? texts.doneAll(company) : texts.done;
-          return { title: texts.title, text: isDone ? done : texts.unknown, forms: [] };
+          const doneText = isAll || holder?.scheduleId === null ? texts.doneAll(company) : texts.done;
+          return { title: texts.title, text: isDone ? doneText : texts.unknown, forms: [] };
         });
       }
-      if (!isDone) throw nothingToEnd();
+      if (!isDone) throw noSubscriptionToEnd();
       return buildEmptyResponse();
     },
   ),
@@ -137,22 +147,22 @@ export const unsubscribeEndpoints = [
       summary: 'Answer whether scheduled emails of a company are wanted',
       description:
         'The address gets what schedules send to it from then on, at most 50 emails a day. Whoever has ended all emails of the company cannot agree any more. The body is ignored.',
-      query: answer,
+      query: answerQuery,
       returns: raw(200, RESPONSE_DESCRIPTION, 'text/plain', 'text/html'),
       openQuery: true,
-      fails: [nothingToAgreeTo],
+      fails: [noConsentRequest],
     },
     async ({ ctx, params, query, request }) => {
-      const isYes = query.answer === 'yes';
-      const isDone = await recordAnswer(ctx, params.token, isYes);
+      const hasConsented = query.answer === 'yes';
+      const isDone = await recordConsentAnswer(ctx, params.token, hasConsented);
       if (wantsPage(request)) {
         return buildPage(ctx, request, params.token, ({ consent: texts, unsubscribe: { doneAll } }, company) => ({
           title: texts.title,
-          text: isDone ? (isYes ? texts.done : doneAll)(company) : texts.unknown,
+          text: isDone ? (hasConsented ? texts.done : doneAll)(company) : texts.unknown,
           forms: [],
         }));
       }
-      if (!isDone) throw nothingToAgreeTo();
+      if (!isDone) throw noConsentRequest();
       return buildEmptyResponse();
     },
   ),

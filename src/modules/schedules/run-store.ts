@@ -8,7 +8,7 @@ import {
   scheduleRuns,
   schedules,
 } from '../../db/schema/schedules.ts';
-import { afterChange, byId, exists, insertWhen } from '../../db/statements.ts';
+import { AFTER_CHANGE, existsSql, insertWhen, matchesId } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 import { countUse, mayMail } from '../usage/queries.ts';
 import { countMail, mayBeMailed, uncountMail } from './consent-store.ts';
@@ -22,8 +22,8 @@ export type DueSchedule = Pick<typeof schedules.$inferSelect, 'id' | 'companyId'
   nextRunAt: number;
 };
 
-/** Schedules of active companies that are due, the first of each company before the second of any. */
-export const selectDue = (db: ControlDb, now: number, limit: number) =>
+/** Selects due schedules of active companies, the first of each company before the second of any. */
+export const selectDueSchedules = (db: ControlDb, now: number, limit: number) =>
   db.all<DueSchedule>(sql`select id, company_id as companyId, cron, time_zone as timeZone, next_run_at as nextRunAt from (
     select id, company_id, cron, time_zone, next_run_at, row_number() over (partition by company_id order by next_run_at, id) as place
     from ${schedules} where next_run_at <= ${now} and ${isCompanyActive(schedules.companyId)})
@@ -35,15 +35,17 @@ export interface DueRun extends DueSchedule {
   next: number | null;
 }
 
-/** Inserts the runs of occurrences, each once even if others do so too, and sets the next occurrences. */
-export function insertDueRuns(db: ControlDb, handed: readonly DueRun[], now: number) {
-  const list = JSON.stringify(handed.map(({ id, nextRunAt, next, runId }) => ({ id, at: nextRunAt, next, runId })));
+/** Inserts the runs of occurrences, each once even if concurrent workers insert them too, and sets the next occurrences. */
+export function insertDueRuns(db: ControlDb, dueRuns: readonly DueRun[], now: number) {
+  const dueRunsJson = JSON.stringify(
+    dueRuns.map(({ id, nextRunAt, next, runId }) => ({ id, at: nextRunAt, next, runId })),
+  );
   return {
     runs: db
       .insert(scheduleRuns)
       .select(
         sql`select value ->> 'runId', schedules.company_id, schedules.id, 'scheduled', schedules.next_run_at, 'queued', 0, ${now}, ${now}
-          from json_each(${list}) cross join ${schedules} on schedules.id = value ->> 'id' and schedules.next_run_at = value ->> 'at'
+          from json_each(${dueRunsJson}) cross join ${schedules} on schedules.id = value ->> 'id' and schedules.next_run_at = value ->> 'at'
           where true`,
       )
       .onConflictDoNothing()
@@ -52,28 +54,28 @@ export function insertDueRuns(db: ControlDb, handed: readonly DueRun[], now: num
     next: db
       .update(schedules)
       .set({ nextRunAt: sql`handed.value ->> 'next'` })
-      .from(sql`json_each(${list}) as handed`)
+      .from(sql`json_each(${dueRunsJson}) as handed`)
       .where(sql`schedules.id = handed.value ->> 'id' and schedules.next_run_at = handed.value ->> 'at'`),
   };
 }
 
-/** Inserts a run by hand, while the schedule exists and had fewer than `most` of these since a moment. */
+/** Inserts a run started by hand, while the schedule exists and had fewer than `most` such runs since a moment. */
 export const insertManualRun = (
   db: ControlDb,
   { id, companyId, scheduleId, occurrence }: Pick<ScheduleRun, 'id' | 'companyId' | 'scheduleId' | 'occurrence'>,
   { now, most, since }: { now: number; most: number; since: number },
 ) => {
-  const recent = sql`(select count(*) from ${scheduleRuns} where schedule_id = ${scheduleId} and kind = 'manual' and occurrence > ${since})`;
+  const recentRunCount = sql`(select count(*) from ${scheduleRuns} where schedule_id = ${scheduleId} and kind = 'manual' and occurrence > ${since})`;
   const record = { id, companyId, scheduleId, kind: 'manual', occurrence, status: 'queued', attempt: 0 } as const;
   return insertWhen(
     db,
     scheduleRuns,
     { ...record, dueAt: now, createdAt: now },
-    and(exists(schedules, byId(schedules, companyId, scheduleId)), sql`${recent} < ${most}`) as SQL,
+    and(existsSql(schedules, matchesId(schedules, companyId, scheduleId)), sql`${recentRunCount} < ${most}`) as SQL,
   ).returning({ id: scheduleRuns.id });
 };
 
-/** Claims the run of a company that has waited longest and that no attempt holds. */
+/** Claims the company's longest waiting run that no attempt holds. */
 export const claimRun = (db: ControlDb, companyId: string, { now, until }: { now: number; until: number }) =>
   db
     .update(scheduleRuns)
@@ -93,28 +95,28 @@ export const claimRun = (db: ControlDb, companyId: string, { now, until }: { now
     )
     .returning();
 
-/** The failures in a row after which a schedule is paused. */
+/** The number of consecutive failures after which a schedule is paused. */
 const MAX_CONSECUTIVE_FAILURES = 3;
 
 /**
- * Ends a run while this attempt is the present one, and records the result on its schedule. `paused` returns a row if that
- * was one failure too many.
+ * Ends a run while this attempt still holds it, and records the result on its schedule. `paused` returns a row if the schedule
+ * has now failed too often and is paused.
  */
 export function endRun(db: ControlDb, run: ScheduleRun, lastRun: LastRun, now: number) {
   const { companyId, scheduleId } = run;
-  const failed = lastRun.status === 'failed';
+  const hasFailed = lastRun.status === 'failed';
   return {
     ended: updateAttempt(db, scheduleRuns, run, { status: 'ended' }),
     lastRun: db
       .update(schedules)
-      .set({ lastRun, failures: failed ? sql`${schedules.failures} + 1` : 0 })
-      .where(and(byId(schedules, companyId, scheduleId), afterChange)),
+      .set({ lastRun, failures: hasFailed ? sql`${schedules.failures} + 1` : 0 })
+      .where(and(matchesId(schedules, companyId, scheduleId), AFTER_CHANGE)),
     paused: db
       .update(schedules)
       .set({ status: 'paused', nextRunAt: null, version: sql`${schedules.version} + 1`, updatedAt: now })
       .where(
         and(
-          byId(schedules, companyId, scheduleId),
+          matchesId(schedules, companyId, scheduleId),
           eq(schedules.status, 'active'),
           sql`${schedules.failures} >= ${MAX_CONSECUTIVE_FAILURES}`,
         ),
@@ -150,7 +152,7 @@ export const beginDelivery = (
       scheduleDeliveries,
       { companyId, runId, kind, subject, status: 'sending', problem: null },
       and(
-        exists(scheduleRecipients, isWanted),
+        existsSql(scheduleRecipients, isWanted),
         isAllowed,
         mayMail({ companyId, at: now }),
         isCompanyActive(sql`${companyId}`),
@@ -159,7 +161,7 @@ export const beginDelivery = (
       .onConflictDoNothing()
       .returning({ runId: scheduleDeliveries.runId }),
     counted: kind === 'email' ? [countMail(db, { companyId, runId, email: subject, sentAt: now })] : [],
-    used: countUse(db, { companyId, at: now }, 'mails', 1, afterChange),
+    used: countUse(db, { companyId, at: now }, 'mails', 1, AFTER_CHANGE),
   };
 };
 
@@ -179,17 +181,17 @@ export const endDelivery = (
   outcome: Pick<Delivery, 'status' | 'problem'>,
 ) => db.update(scheduleDeliveries).set(outcome).where(isDeliveryTo(run, recipient));
 
-/** Subtracts a mail from the company's use, as the mail service did not accept it. @param at when it was begun */
-export const uncountUse = (db: ControlDb, { companyId }: ScheduleRun, at: number) =>
+/** Subtracts a mail from the company's use, as the mail service did not accept it. @param at when the delivery was begun */
+export const subtractMailFromUse = (db: ControlDb, { companyId }: ScheduleRun, at: number) =>
   countUse(db, { companyId, at }, 'mails', -1);
 
-/** Whether the company has mails left for the day. */
+/** Selects whether the company has mails left for the day. */
 export const selectMailsLeft = (db: ControlDb, { companyId }: ScheduleRun, at: number) =>
   db.all<{ isLeft: 0 | 1 }>(sql`select ${mayMail({ companyId, at })} as isLeft`);
 
 /** Deletes the record of a started delivery, because the mail service did not accept the mail. */
 export const undoDelivery = (db: ControlDb, run: ScheduleRun, recipient: Recipient, at: number) => ({
-  used: uncountUse(db, run, at),
+  used: subtractMailFromUse(db, run, at),
   delivery: db.delete(scheduleDeliveries).where(isDeliveryTo(run, recipient)),
   count: uncountMail(db, { companyId: run.companyId, email: recipient.subject }, run.id),
 });
@@ -213,7 +215,7 @@ export const recordValue = (db: ControlDb, run: ScheduleRun, recipient: Recipien
     .set({ lastValue: value })
     .where(isRecipient(run.companyId, run.scheduleId, recipient));
 
-/** Companies with runs that were due before a moment while no attempt holds any: their message was lost. */
+/** Selects companies with runs that were due before a moment while no attempt holds any run: their message was lost. */
 export const selectStalledCompanies = (
   db: ControlDb,
   { now, before, limit }: { now: number; before: number; limit: number },

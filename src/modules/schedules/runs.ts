@@ -3,14 +3,14 @@ import { commit } from '../../db/client.ts';
 import { updateAttempt } from '../../db/job-leases.ts';
 import { type LastRun, type RunProblem, scheduleRuns } from '../../db/schema/schedules.ts';
 import { Failure } from '../../kernel/failure.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
 import { prepareMailAfterChange } from '../mails/service.ts';
 import { selectUser } from '../users/service.ts';
 import { loadSharedItem } from '../viewing/service.ts';
 import { recordRefusal, sendTo, toOutcome } from './delivery.ts';
-import { mailPaused } from './paused.ts';
-import { type Reader, resolveReader } from './recipients.ts';
+import { mailPausedSchedule } from './paused.ts';
+import { type ResultReader, resolveResultReader } from './recipients.ts';
 import {
   claimRun,
   type Delivery,
@@ -22,12 +22,12 @@ import {
 } from './run-store.ts';
 import { type Recipient, readSchedule, type Schedule } from './store.ts';
 
-/** The maximum number of runs of one message, and the longest time for them, before other messages have their turn. */
+/** The maximum number of runs that one message does, and the time after which it leaves the rest to another message. */
 const MESSAGE_LIMITS = { runs: 25, milliseconds: 60_000 };
-/** The lease of an attempt since its last renewal: longer than one execution and its mails take. */
+/** The lease of an attempt since its last renewal: longer than one execution and its mails take. Milliseconds. */
 const LEASE_MS = 5 * 60_000;
 const MAX_ATTEMPTS = 3;
-const WAIT_MS = 60_000;
+const RETRY_WAIT_MS = 60_000;
 
 /** Does the waiting runs of a company, one after another. */
 export async function runSchedules(ctx: CompanyContext): Promise<void> {
@@ -46,7 +46,7 @@ export async function runSchedules(ctx: CompanyContext): Promise<void> {
   await ctx.jobs.send({ type: 'schedules.run', companyId });
 }
 
-/** Makes one attempt of a run. If something is unavailable, it is tried again later, and fails in the end. */
+/** Makes one attempt of a run. While something is unavailable, the run is postponed; after the last attempt it fails. */
 async function attemptRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
   const schedule = await readSchedule(ctx.db, run.companyId, run.scheduleId);
   if (!schedule) return;
@@ -64,8 +64,8 @@ async function attemptRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> 
 }
 
 async function postponeRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
-  await updateAttempt(ctx.db, scheduleRuns, run, { status: 'queued', dueAt: ctx.now() + WAIT_MS * run.attempt });
-  await ctx.jobs.send({ type: 'schedules.run', companyId: run.companyId }, (WAIT_MS * run.attempt) / 1000);
+  await updateAttempt(ctx.db, scheduleRuns, run, { status: 'queued', dueAt: ctx.now() + RETRY_WAIT_MS * run.attempt });
+  await ctx.jobs.send({ type: 'schedules.run', companyId: run.companyId }, (RETRY_WAIT_MS * run.attempt) / 1000);
 }
 
 async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule): Promise<'ended' | 'later'> {
@@ -76,27 +76,27 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
     throw error;
   });
   if (!item) return finishRun(ctx, run, schedule, ['target_deleted']);
-  const groups = new Map<string, { recipient: Recipient; reader: Reader }[]>();
+  const groups = new Map<string, { recipient: Recipient; reader: ResultReader }[]>();
   for (const recipient of await listRemainingRecipients(ctx, run, schedule)) {
-    const reader = await resolveReader(ctx, item, schedule.parameters, recipient);
+    const reader = await resolveResultReader(ctx, item, schedule.parameters, recipient);
     if (typeof reader === 'string') await insertOutcome(ctx.db, run, recipient, toOutcome(reader));
     else if (!(await recordRefusal(ctx, run, schedule, recipient))) {
       groups.set(reader.view.digest, [...(groups.get(reader.view.digest) ?? []), { recipient, reader }]);
     }
   }
-  let isLeft = false;
+  let isMailLeft = false;
   for (const group of groups.values()) {
     const renewed = await updateAttempt(ctx.db, scheduleRuns, run, { dueAt: ctx.now() + LEASE_MS });
     // Another try has begun: it does what is left.
     if (renewed.length === 0) return 'ended';
-    const done = await sendTo(ctx, { run, schedule, item, isLastTry: run.attempt >= MAX_ATTEMPTS }, group);
-    isLeft ||= done === 'later';
+    const sendResult = await sendTo(ctx, { run, schedule, item, isLastTry: run.attempt >= MAX_ATTEMPTS }, group);
+    isMailLeft ||= sendResult === 'later';
   }
-  return isLeft ? 'later' : finishRun(ctx, run, schedule);
+  return isMailLeft ? 'later' : finishRun(ctx, run, schedule);
 }
 
 /**
- * The recipients that this run has not handled. A delivery that an earlier attempt began and did not end is recorded as
+ * Lists the recipients that this run has not handled. A delivery that an earlier attempt began and did not end is recorded as
  * `unconfirmed`: its mail may have gone, and a mail goes at most once.
  */
 async function listRemainingRecipients(
@@ -104,13 +104,13 @@ async function listRemainingRecipients(
   run: ScheduleRun,
   { recipients }: Schedule,
 ): Promise<Schedule['recipients']> {
-  const known = await selectDeliveries(ctx.db, run);
-  for (const delivery of known) {
+  const storedDeliveries = await selectDeliveries(ctx.db, run);
+  for (const delivery of storedDeliveries) {
     if (delivery.status === 'sending') await endDelivery(ctx.db, run, delivery, toOutcome('unconfirmed'));
   }
-  const isDone = (recipient: Recipient) =>
-    known.some(({ kind, subject }) => kind === recipient.kind && subject === recipient.subject);
-  return recipients.filter((recipient) => recipient.unsubscribedAt === null && !isDone(recipient));
+  const isHandled = (recipient: Recipient) =>
+    storedDeliveries.some(({ kind, subject }) => kind === recipient.kind && subject === recipient.subject);
+  return recipients.filter((recipient) => recipient.unsubscribedAt === null && !isHandled(recipient));
 }
 
 /** Ends a run, and records the result on its schedule. A run that should have sent mails and sent none is a failure. */
@@ -129,8 +129,8 @@ async function finishRun(
     about: { targetType, targetId, condition },
     id: run.id,
     kind: run.kind,
-    occurrence: isoTimestamp(run.occurrence),
-    ended_at: isoTimestamp(now),
+    occurrence: formatIsoTimestamp(run.occurrence),
+    ended_at: formatIsoTimestamp(now),
     status: sent === 0 && (failed > 0 || problems.length > 0) ? 'failed' : 'done',
     sent,
     skipped: count('skipped'),
@@ -146,11 +146,13 @@ async function finishRun(
   return 'ended';
 }
 
-/** Prepares the mail to the maker, if still an active user; it is stored only if the schedule was paused just before. */
+/**
+ * Prepares the mail to the schedule's maker, if still an active user; it is stored only if the schedule was paused just before.
+ */
 async function prepareNoticeToMaker(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun) {
   const schedule = await readSchedule(ctx.db, companyId, scheduleId);
   const [maker] = schedule ? await selectUser(ctx.db, companyId, schedule.createdByUserId) : [];
   if (!maker?.isActive) return undefined;
   const request = { kind: 'schedule_paused' as const, companyId, email: maker.email, about: scheduleId };
-  return prepareMailAfterChange(ctx, request, mailPaused);
+  return prepareMailAfterChange(ctx, request, mailPausedSchedule);
 }

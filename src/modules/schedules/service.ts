@@ -1,6 +1,6 @@
 import { findDeniedEverywhere } from '../../access/denials.ts';
 import { dependsOnResource } from '../../access/evaluation.ts';
-import { isAllowed, isMet, requireAction } from '../../access/requirements.ts';
+import { isAllowed, isRequirementMet, requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange, retryOnConcurrentChange } from '../../db/failures.ts';
@@ -12,10 +12,10 @@ import { TARGET_TYPES, type TargetType } from '../../sharing/share-event.ts';
 import { selectDashboardVisualizations } from '../dashboards/service.ts';
 import { listVisualizations, loadSharedItem } from '../viewing/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
-import { askRecipients } from './consent.ts';
+import { askRecipientsForConsent } from './consent.ts';
 import { findCronProblem, findNextOccurrence } from './cron.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
-import { ACTION_TO_SEE, findRecipientProblems } from './recipients.ts';
+import { findRecipientProblems, VIEW_ACTIONS } from './recipients.ts';
 import { insertManualRun } from './run-store.ts';
 import {
   countSchedules,
@@ -41,21 +41,21 @@ export type ScheduleInput = Pick<
 
 /** The maximum number of schedules of a company. */
 const MAX_SCHEDULES = 1000;
-/** The maximum number of runs by hand of one schedule, within this time. */
+/** The maximum number of runs by hand of one schedule, and the time within which they count. */
 const MANUAL_RUN_LIMIT = { most: 5, withinMs: 10 * 60 * 1000 };
 
 const makeScheduleAction = (type: TargetType) => `${type}s:schedule` as const;
 
-const requireScheduling = ({ actor }: PrincipalContext, { type, id }: Target): void =>
+const requireMaySchedule = ({ actor }: PrincipalContext, { type, id }: Target): void =>
   requireAction(actor, makeScheduleAction(type), id);
 
 /**
- * Requires access to the visualization of a condition. Whether mails come, and the result of a run, reveal whether it holds: so
- * only callers who may see it set the condition, have it judged, or read of its runs.
+ * Requires access to the visualization of a condition. Whether mails come, and the result of a run, reveal whether the condition
+ * holds: so only callers who may see the visualization set the condition, have it judged, or read the results of its runs.
  */
 function requireMaySeeCondition(ctx: PrincipalContext, { targetType, targetId, condition }: RunSubject): void {
   if (!condition) return;
-  requireAction(ctx.actor, ACTION_TO_SEE[targetType], targetId);
+  requireAction(ctx.actor, VIEW_ACTIONS[targetType], targetId);
   requireNotDenied(ctx, [condition.visualization_id]);
 }
 
@@ -63,17 +63,17 @@ function requireMaySeeCondition(ctx: PrincipalContext, { targetType, targetId, c
 async function requireTargetNotDenied(ctx: PrincipalContext, { type, id }: Target): Promise<void> {
   if (type === 'visualization') return requireNotDenied(ctx, [id]);
   requireNotDenied(ctx, [id], ['dashboards:get']);
-  const placed = await selectDashboardVisualizations(ctx.db, ctx.actor.companyId, id);
+  const placedVisualizations = await selectDashboardVisualizations(ctx.db, ctx.actor.companyId, id);
   requireNotDenied(
     ctx,
-    placed.map((visualization) => visualization.id),
+    placedVisualizations.map((visualization) => visualization.id),
   );
 }
 
-/** A schedule as the caller may read it: without its last run, if that is about something hidden from them. */
+/** Removes the last run from a schedule if it is about something hidden from the caller. */
 function hideLastRun(ctx: PrincipalContext, schedule: Schedule): Schedule {
   const { lastRun } = schedule;
-  return lastRun && !isMet(() => requireMaySeeCondition(ctx, lastRun.about ?? schedule))
+  return lastRun && !isRequirementMet(() => requireMaySeeCondition(ctx, lastRun.about ?? schedule))
     ? { ...schedule, lastRun: null }
     : schedule;
 }
@@ -83,56 +83,59 @@ const toTarget = ({ targetType, targetId }: Pick<Schedule, 'targetType' | 'targe
   id: targetId,
 });
 
-/** A page of the schedules whose targets the caller may schedule and see, the newest first. */
+/** Lists a page of the schedules whose targets the caller may schedule and see, the newest first. */
 export async function listSchedules(ctx: PrincipalContext, part: { page: number; perPage: number; search: string }) {
   const { companyId } = ctx.actor;
-  const targets = { dashboard: allowed(ctx, 'dashboard'), visualization: allowed(ctx, 'visualization') };
-  const known = Object.values(targets).includes('some') ? await selectTargets(ctx.db, companyId) : [];
+  const targets = {
+    dashboard: readSchedulingScope(ctx, 'dashboard'),
+    visualization: readSchedulingScope(ctx, 'visualization'),
+  };
+  const scheduleTargets = Object.values(targets).includes('some') ? await selectTargets(ctx.db, companyId) : [];
   const listTargetIds = (type: TargetType) => {
     if (targets[type] !== 'some') return targets[type] === 'all' ? 'all' : [];
-    return known.flatMap((target) => (target.type === type && mayScheduleOne(ctx, target) ? [target.id] : []));
+    return scheduleTargets.flatMap((target) => (target.type === type && maySchedule(ctx, target) ? [target.id] : []));
   };
-  const wanted = { ...part, search: part.search.toLowerCase() };
-  const { records, ...rest } = await readSchedules(ctx.db, companyId, wanted, {
+  const searchRequest = { ...part, search: part.search.toLowerCase() };
+  const { records, ...rest } = await readSchedules(ctx.db, companyId, searchRequest, {
     dashboard: { ids: listTargetIds('dashboard'), denied: findDeniedEverywhere(ctx.actor, 'dashboard') },
     visualization: { ids: listTargetIds('visualization'), denied: findDeniedEverywhere(ctx.actor, 'visualization') },
   });
   return { records: records.map((schedule) => hideLastRun(ctx, schedule)), ...rest };
 }
 
-const mayScheduleOne = ({ actor }: PrincipalContext, { type, id }: Target): boolean =>
+const maySchedule = ({ actor }: PrincipalContext, { type, id }: Target): boolean =>
   isAllowed(actor, makeScheduleAction(type), id);
 
-function allowed(ctx: PrincipalContext, type: TargetType): 'all' | 'some' | 'none' {
+function readSchedulingScope(ctx: PrincipalContext, type: TargetType): 'all' | 'some' | 'none' {
   if (dependsOnResource(ctx.actor.access, makeScheduleAction(type))) return 'some';
-  return mayScheduleOne(ctx, { type, id: '*' }) ? 'all' : 'none';
+  return maySchedule(ctx, { type, id: '*' }) ? 'all' : 'none';
 }
 
-/** A schedule whose target the caller may schedule and is not denied: the schedule would reveal it, too. */
+/** Returns a schedule whose target the caller may schedule and is not denied: the schedule would reveal the target, too. */
 export async function getSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
   const schedule = await findSchedule(ctx, id);
   requireNotDenied(ctx, [schedule.targetId], [`${schedule.targetType}s:get`]);
   return schedule;
 }
 
-/** As `getSchedule`, even if the caller is denied the target: who may schedule it may end the schedule. */
+/** Returns a schedule even if the caller is denied its target: whoever may schedule the target may end the schedule. */
 async function findSchedule(ctx: PrincipalContext, id: string): Promise<Schedule> {
   const schedule = ID_PATTERN.test(id) ? await readSchedule(ctx.db, ctx.actor.companyId, id) : undefined;
   if (!schedule) {
     // Only who may schedule everything of a type is told which schedules there are not.
-    const isTold = TARGET_TYPES.some((type) => mayScheduleOne(ctx, { type, id: '*' }));
-    if (!isTold) requireScheduling(ctx, { type: 'dashboard', id: '*' });
+    const mayScheduleWholeType = TARGET_TYPES.some((type) => maySchedule(ctx, { type, id: '*' }));
+    if (!mayScheduleWholeType) requireMaySchedule(ctx, { type: 'dashboard', id: '*' });
     throw scheduleNotFound();
   }
-  requireScheduling(ctx, toTarget(schedule));
+  requireMaySchedule(ctx, toTarget(schedule));
   return hideLastRun(ctx, schedule);
 }
 
 export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput): Promise<Schedule> {
-  requireScheduling(ctx, toTarget(input));
+  requireMaySchedule(ctx, toTarget(input));
   requireMaySeeCondition(ctx, input);
   await requireTargetNotDenied(ctx, toTarget(input));
-  await validate(ctx, input, () => true);
+  await validateSchedule(ctx, input, () => true);
   const { recipients, ...rest } = input;
   const now = ctx.now();
   const record = {
@@ -159,13 +162,13 @@ export async function createSchedule(ctx: PrincipalContext, input: ScheduleInput
     await loadSharedItem(ctx, record.targetType, record.targetId);
     return undefined;
   });
-  ctx.defer(askRecipients(ctx, schedule));
+  ctx.defer(askRecipientsForConsent(ctx, schedule));
   return schedule;
 }
 
 /**
- * Changes the given fields. A caller who may not see the visualization of the condition, or is denied the target, can only
- * pause it. Recipients who have unsubscribed stay so; users until they are removed from the list and added again.
+ * Changes the given fields. A caller who may not see the visualization of the condition, or is denied the target, can only pause
+ * the schedule. Recipients who have unsubscribed stay unsubscribed; users until they are removed from the list and added again.
  */
 export async function changeSchedule(
   ctx: PrincipalContext,
@@ -175,42 +178,46 @@ export async function changeSchedule(
   const schedule = await retryOnConcurrentChange(async () => {
     const present = await findSchedule(ctx, id);
     const { recipients, ...merged } = { ...present, ...changes };
-    requireScheduling(ctx, toTarget(merged));
-    if (!isPause(changes)) {
+    requireMaySchedule(ctx, toTarget(merged));
+    if (!isOnlyPause(changes)) {
       for (const each of [present, merged]) requireMaySeeCondition(ctx, each);
       await requireTargetNotDenied(ctx, toTarget(merged));
     }
-    const differs = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
+    const hasChanged = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
       names.some((name) => JSON.stringify(merged[name]) !== JSON.stringify(present[name]));
-    const isOther = differs('targetType', 'targetId', 'parameters');
-    const known = new Set(present.recipients.map(formatRecipient));
-    await validate(ctx, { ...merged, recipients }, (recipient) => isOther || !known.has(formatRecipient(recipient)));
+    const isTargetChanged = hasChanged('targetType', 'targetId', 'parameters');
+    const presentRecipientKeys = new Set(present.recipients.map(formatRecipientKey));
+    await validateSchedule(
+      ctx,
+      { ...merged, recipients },
+      (recipient) => isTargetChanged || !presentRecipientKeys.has(formatRecipientKey(recipient)),
+    );
     const now = ctx.now();
     const next = {
       ...merged,
       // What is due stays due until it is handed out, whatever else is changed meanwhile.
-      nextRunAt: differs('cron', 'timeZone', 'status') ? computeNextRun(merged, now) : undefined,
+      nextRunAt: hasChanged('cron', 'timeZone', 'status') ? computeNextRun(merged, now) : undefined,
       // Somebody has looked after it.
       failures: 0,
       apiUrl: ctx.baseUrl,
       updatedAt: now,
     };
     const { updated } = await commit(ctx.db, {
-      recipients: replaceRecipients(ctx.db, next, recipients, isOther || differs('condition')),
+      recipients: replaceRecipients(ctx.db, next, recipients, isTargetChanged || hasChanged('condition')),
       updated: updateSchedule(ctx.db, next),
     });
     if (updated.length > 0) return findSchedule(ctx, id);
     await loadSharedItem(ctx, next.targetType, next.targetId);
     return undefined;
   });
-  ctx.defer(askRecipients(ctx, schedule));
+  ctx.defer(askRecipientsForConsent(ctx, schedule));
   return schedule;
 }
 
-const isPause = ({ status, ...others }: Partial<ScheduleInput>): boolean =>
+const isOnlyPause = ({ status, ...others }: Partial<ScheduleInput>): boolean =>
   status === 'paused' && Object.keys(others).length === 0;
 
-const formatRecipient = ({ kind, subject }: Recipient): string => `${kind}:${subject}`;
+const formatRecipientKey = ({ kind, subject }: Recipient): string => `${kind}:${subject}`;
 
 export async function removeSchedule(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = await findSchedule(ctx, id);
@@ -218,7 +225,7 @@ export async function removeSchedule(ctx: PrincipalContext, id: string): Promise
   if (deleted.length === 0) throw scheduleNotFound();
 }
 
-/** Runs a schedule at once, also a paused one, under the same condition. @returns the id of the run */
+/** Runs a schedule at once, also a paused one; its condition still applies. @returns the id of the run */
 export async function runSchedule(ctx: PrincipalContext, id: string): Promise<string> {
   const schedule = await getSchedule(ctx, id);
   requireMaySeeCondition(ctx, schedule);
@@ -248,8 +255,10 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
 const computeNextRun = (schedule: Pick<Schedule, 'cron' | 'timeZone' | 'status'>, now: number): number | null =>
   schedule.status === 'active' ? findNextOccurrence(schedule, now) : null;
 
-/** Checks a schedule. @param mustCheck whether a recipient has to be checked: a new one, or any if the target has changed */
-async function validate(
+/**
+ * Checks a schedule's fields. @param mustCheck whether a recipient has to be checked: a new one, or any if the target has changed
+ */
+async function validateSchedule(
   ctx: PrincipalContext,
   { targetType, targetId, parameters, cron, timeZone, recipients, condition }: ScheduleInput,
   mustCheck: (recipient: Recipient) => boolean,

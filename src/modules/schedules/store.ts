@@ -5,13 +5,13 @@ import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { mailConsents, scheduleRecipients, schedules } from '../../db/schema/schedules.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { containsSql } from '../../db/search.ts';
-import { byId, exists, idListSql, insertWhen } from '../../db/statements.ts';
+import { makeContainsSql } from '../../db/search.ts';
+import { existsSql, insertWhen, makeIdListSql, matchesId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 
-type Row = typeof schedules.$inferSelect;
-type ScheduleUpdate = Omit<Row, 'nextRunAt'> & { nextRunAt: Row['nextRunAt'] | undefined };
+type ScheduleRow = typeof schedules.$inferSelect;
+type ScheduleUpdate = Omit<ScheduleRow, 'nextRunAt'> & { nextRunAt: ScheduleRow['nextRunAt'] | undefined };
 
 /** The recipient of a schedule: a user by id, or an outside address, in lower case. */
 export interface Recipient {
@@ -21,91 +21,98 @@ export interface Recipient {
 
 export type RecipientState = Recipient & Pick<typeof scheduleRecipients.$inferSelect, 'unsubscribedAt' | 'lastValue'>;
 
-export type Schedule = Row & { recipients: RecipientState[] };
+export type Schedule = ScheduleRow & { recipients: RecipientState[] };
 
 export interface Target {
   type: TargetType;
   id: string;
 }
 
-const TARGETS = { dashboard: dashboards, visualization: visualizations } as const;
+const TARGET_TABLES = { dashboard: dashboards, visualization: visualizations } as const;
 
-const targetExists = ({ companyId, targetType, targetId }: Pick<Row, 'companyId' | 'targetType' | 'targetId'>): SQL =>
-  exists(TARGETS[targetType], byId(TARGETS[targetType], companyId, targetId));
+const targetExists = ({
+  companyId,
+  targetType,
+  targetId,
+}: Pick<ScheduleRow, 'companyId' | 'targetType' | 'targetId'>): SQL =>
+  existsSql(TARGET_TABLES[targetType], matchesId(TARGET_TABLES[targetType], companyId, targetId));
 
-/** Stores a schedule while its target exists and the company has fewer than `most`. */
-export const insertSchedule = (db: ControlDb, record: Row, most: number) =>
+/** Inserts a schedule while its target exists and the company has fewer than `maxSchedules` schedules. */
+export const insertSchedule = (db: ControlDb, record: ScheduleRow, maxSchedules: number) =>
   insertWhen(
     db,
     schedules,
     record,
     and(
       targetExists(record),
-      sql`(select count(*) from ${schedules} where company_id = ${record.companyId}) < ${most}`,
+      sql`(select count(*) from ${schedules} where company_id = ${record.companyId}) < ${maxSchedules}`,
     ) as SQL,
   ).returning();
 
 /**
- * Changes the fields that people set, while the schedule is the version that the change was made for and its target exists. Its
- * next run stays as it is where none is given.
+ * Updates the fields that people set, while the schedule is still the version that was read and its target exists. Its next run
+ * stays unchanged where none is given.
  */
 export const updateSchedule = (db: ControlDb, next: ScheduleUpdate) => {
-  const { id, companyId, version, lastRun: _kept, ...rest } = next;
+  const { id, companyId, version, lastRun: _lastRun, ...rest } = next;
   return db
     .update(schedules)
     .set({ ...rest, version: version + 1 })
-    .where(and(byId(schedules, companyId, id), eq(schedules.version, version), targetExists(next)))
+    .where(and(matchesId(schedules, companyId, id), eq(schedules.version, version), targetExists(next)))
     .returning();
 };
 
-/** The position of an address that has unsubscribed and is no longer on the list. */
+/** The position of an address that has unsubscribed and was taken off the recipient list. */
 const REMOVED_POSITION = -1;
 
 /**
- * Statements that replace the recipients, for the batch that writes the schedule: after the insert, before the update, whose
- * conditions they share (a rival's next version has the same number). Recipients who stay keep whether they are unsubscribed;
- * addresses keep it for good, also while they are off the list.
- * @param anew whether the condition or target is another one, so that there is no value to compare with
+ * Prepares statements that replace the recipients, for the batch that writes the schedule: after the insert, before the update,
+ * whose conditions they share (a concurrent change's next version has the same number). Recipients who stay keep whether they are
+ * unsubscribed; addresses keep it for good, also while they are off the list. @param mustResetValues whether the condition or
+ * target was changed, so that there is no value to compare with
  */
 export function replaceRecipients(
   db: ControlDb,
   next: ScheduleUpdate,
   recipients: readonly Recipient[],
-  anew: boolean,
+  mustResetValues: boolean,
 ) {
   const { companyId, id, version } = next;
-  const isPresent = exists(schedules, byId(schedules, companyId, id), eq(schedules.version, version));
+  const isPresent = existsSql(schedules, matchesId(schedules, companyId, id), eq(schedules.version, version));
   const condition = and(isPresent, targetExists(next)) as SQL;
-  const listed = JSON.stringify(recipients);
-  const takenOff = and(
+  const recipientsJson = JSON.stringify(recipients);
+  const isTakenOff = and(
     eq(scheduleRecipients.companyId, companyId),
     eq(scheduleRecipients.scheduleId, id),
     condition,
     notInArray(
       sql`${scheduleRecipients.kind} || ':' || ${scheduleRecipients.subject}`,
-      sql`(select value ->> 'kind' || ':' || (value ->> 'subject') from json_each(${listed}))`,
+      sql`(select value ->> 'kind' || ':' || (value ->> 'subject') from json_each(${recipientsJson}))`,
     ),
   );
-  const isEndedForGood = and(eq(scheduleRecipients.kind, 'email'), isNotNull(scheduleRecipients.unsubscribedAt)) as SQL;
+  const isUnsubscribedAddress = and(
+    eq(scheduleRecipients.kind, 'email'),
+    isNotNull(scheduleRecipients.unsubscribedAt),
+  ) as SQL;
   return [
-    db.delete(scheduleRecipients).where(and(takenOff, not(isEndedForGood))),
-    db.update(scheduleRecipients).set({ position: REMOVED_POSITION }).where(takenOff),
+    db.delete(scheduleRecipients).where(and(isTakenOff, not(isUnsubscribedAddress))),
+    db.update(scheduleRecipients).set({ position: REMOVED_POSITION }).where(isTakenOff),
     db
       .insert(scheduleRecipients)
       .select(
-        sql`select ${companyId}, ${id}, value ->> 'kind', value ->> 'subject', key, null, null from json_each(${listed}) where ${condition}`,
+        sql`select ${companyId}, ${id}, value ->> 'kind', value ->> 'subject', key, null, null from json_each(${recipientsJson}) where ${condition}`,
       )
       .onConflictDoUpdate({
         target: [scheduleRecipients.scheduleId, scheduleRecipients.kind, scheduleRecipients.subject],
         set: {
           position: sql`excluded.position`,
-          lastValue: anew ? null : sql`${scheduleRecipients.lastValue}`,
+          lastValue: mustResetValues ? null : sql`${scheduleRecipients.lastValue}`,
         },
       }),
   ] as const;
 }
 
-/** The row of one recipient. */
+/** Makes the SQL condition that selects the row of one recipient. */
 export const isRecipient = (companyId: string, scheduleId: string, { kind, subject }: Recipient): SQL =>
   and(
     eq(scheduleRecipients.companyId, companyId),
@@ -123,20 +130,20 @@ const EXTRA_COLUMNS = {
     .as('recipients'),
 };
 
-/** The schedule of an id; undefined if there is none. */
+/** Reads the schedule of an id; undefined if there is none. */
 export async function readSchedule(db: ControlDb, companyId: string, id: string): Promise<Schedule | undefined> {
   const part = { by: schedules.createdAt, descending: true, page: 1, perPage: 1 };
   const { records } = await readPage(
     db,
-    { table: schedules, filter: byId(schedules, companyId, id), extra: EXTRA_COLUMNS },
+    { table: schedules, filter: matchesId(schedules, companyId, id), extra: EXTRA_COLUMNS },
     part,
   );
   return records[0];
 }
 
 /**
- * A page of the company's schedules, the newest first. `search` is a lower-case part of the name.
- * @param targets for each type the allowed targets: all, or only these; and which of them are denied
+ * Reads a page of the company's schedules, the newest first. `search` is a lower-case part of the name. @param targets for each
+ * type the allowed targets: all, or only these; and which of them are denied
  */
 export const readSchedules = (
   db: ControlDb,
@@ -144,18 +151,18 @@ export const readSchedules = (
   { search, page, perPage }: { search: string; page: number; perPage: number },
   targets: Record<TargetType, { ids: 'all' | readonly string[]; denied: Denials }>,
 ) => {
-  const ofType = (type: TargetType) => {
+  const makeTypeFilter = (type: TargetType) => {
     const { ids, denied } = targets[type];
     return and(
       eq(schedules.targetType, type),
-      ids === 'all' ? undefined : inArray(schedules.targetId, idListSql(ids)),
+      ids === 'all' ? undefined : inArray(schedules.targetId, makeIdListSql(ids)),
       isNotDenied(schedules.targetId, denied),
     );
   };
   const filter = and(
     eq(schedules.companyId, companyId),
-    or(ofType('dashboard'), ofType('visualization')),
-    containsSql([schedules.name], search),
+    or(makeTypeFilter('dashboard'), makeTypeFilter('visualization')),
+    makeContainsSql([schedules.name], search),
   ) as SQL;
   return readPage(
     db,
@@ -178,7 +185,7 @@ export const countSchedules = (db: ControlDb, companyId: string) =>
 export const deleteSchedule = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(schedules)
-    .where(byId(schedules, companyId, id))
+    .where(matchesId(schedules, companyId, id))
     .returning({ id: schedules.id });
 
 export const selectRecipients = (db: ControlDb, companyId: string, id: string) =>
@@ -188,7 +195,7 @@ export const selectRecipients = (db: ControlDb, companyId: string, id: string) =
     .where(and(eq(scheduleRecipients.companyId, companyId), eq(scheduleRecipients.scheduleId, id)));
 
 /** Records that a recipient has unsubscribed from a schedule. */
-export const unsubscribe = (db: ControlDb, companyId: string, id: string, recipient: Recipient, now: number) =>
+export const unsubscribeRecipient = (db: ControlDb, companyId: string, id: string, recipient: Recipient, now: number) =>
   db
     .update(scheduleRecipients)
     .set({ unsubscribedAt: now })

@@ -1,9 +1,11 @@
-import { alreadyDeleted, defineFailure, invalid, notFoundBy } from '../../kernel/failure.ts';
+import { defineAlreadyDeleted, defineFailure, defineNotFoundBy, invalid } from '../../kernel/failure.ts';
 
-export const serviceAccountNotFound = notFoundBy('service_account', ['id', 'principal_id', 'principal.id']);
-export const serviceAccountAlreadyDeleted = alreadyDeleted('service_account');
+export const serviceAccountNotFound = defineNotFoundBy('service_account', ['id', 'principal_id', 'principal.id']);
+export const serviceAccountAlreadyDeleted = defineAlreadyDeleted('service_account');
 
-export const keyNotFound = notFoundBy('api_key', ['key_id'], { message: 'This service account has no such key.' });
+export const keyNotFound = defineNotFoundBy('api_key', ['key_id'], {
+  message: 'This service account has no such key.',
+});
 
 export const keyAlreadyRevoked = defineFailure('api_key.already_revoked', 'missing', {
   message: 'This key is already revoked.',

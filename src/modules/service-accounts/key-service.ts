@@ -20,8 +20,8 @@ import {
 } from './store.ts';
 
 /**
- * A new API key, its secret, and the statement that stores the key if its service account lives. `expiresAt` in ms; a
- * year from now when not given.
+ * Prepares a new API key, its secret, and the statement that stores the key if its service account is not deleted. `expiresAt` in
+ * ms; a year from now when not given.
  */
 export async function prepareApiKey(
   ctx: Context,
@@ -50,7 +50,7 @@ export async function prepareApiKey(
   return { record, secretKey, statement: insertApiKey(ctx.db, record) };
 }
 
-/** Issues a key that signs as a service account. Its secret is told this once. */
+/** Issues a key that signs as a service account. Its secret is returned only this once. */
 export async function issueKey(
   ctx: PrincipalContext,
   serviceAccountId: string,
@@ -72,7 +72,7 @@ export async function requireServiceAccountForKey(ctx: PrincipalContext, id: str
   return serviceAccount;
 }
 
-/** A page of a service account's keys, revoked ones included. `denied` are those that are left out. */
+/** Lists a page of a service account's keys, revoked ones included, without the keys that are `denied`. */
 export async function listKeys(
   ctx: PrincipalContext,
   serviceAccountId: string,

@@ -1,14 +1,14 @@
 import { DAY_MS } from '../../kernel/clock.ts';
-import { hmacSha256, newestSecret, sha256Hex, toBase64Url } from '../../platform/secrets.ts';
+import { computeHmacSha256, computeSha256Hex, getNewestSecret, toBase64Url } from '../../platform/secrets.ts';
 
-const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
-const RANDOM_LENGTH = 20;
+const BASE32_CHARACTERS = 'abcdefghijklmnopqrstuvwxyz234567';
+const RANDOM_PART_LENGTH = 20;
 
-/** The life of a key when its maker does not set one. */
+/** The lifetime of a key when its maker does not set one. */
 export const KEY_LIFETIME_MS = 365 * DAY_MS;
 
 /** The stored part of a key: enough to derive its secret under the master secret, and to check the derivation. */
-export interface KeyMaterial {
+export interface KeyDerivationData {
   accessKey: string;
   salt: string;
   derivationVersion: number;
@@ -16,26 +16,27 @@ export interface KeyMaterial {
   secretDigest: string;
 }
 
-/** A new key. The secret is returned once and stored nowhere. `masters` maps version to master secret. */
+/** Mints a new key. The secret is returned once and stored nowhere. `masterSecrets` maps version to master secret. */
 export async function mintKey(
-  masters: Record<string, string>,
+  masterSecrets: Record<string, string>,
   companySlug: string,
   accountId: string,
-): Promise<{ material: KeyMaterial; secretKey: string }> {
-  const random = Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_LENGTH)), (byte) => BASE32[byte % 32]).join(
-    '',
-  );
-  const accessKey = `sa_${companySlug}_${accountId}_${random}`;
+): Promise<{ material: KeyDerivationData; secretKey: string }> {
+  const randomPart = Array.from(
+    crypto.getRandomValues(new Uint8Array(RANDOM_PART_LENGTH)),
+    (byte) => BASE32_CHARACTERS[byte % 32],
+  ).join('');
+  const accessKey = `sa_${companySlug}_${accountId}_${randomPart}`;
   const salt = toBase64Url(crypto.getRandomValues(new Uint8Array(16)).buffer);
-  const { version, secret } = newestSecret(masters);
+  const { version, secret } = getNewestSecret(masterSecrets);
   const secretKey = await deriveSecret(secret, accessKey, salt);
   return {
-    material: { accessKey, salt, derivationVersion: version, secretDigest: await sha256Hex(secretKey) },
+    material: { accessKey, salt, derivationVersion: version, secretDigest: await computeSha256Hex(secretKey) },
     secretKey,
   };
 }
 
-/** The secret of a key as its master secret derives it: base64url(HMAC-SHA256(master, access key ␊ salt)). */
-export async function deriveSecret(master: string, accessKey: string, salt: string): Promise<string> {
-  return toBase64Url(await hmacSha256(master, `${accessKey}\n${salt}`));
+/** Derives the secret of a key from its master secret: base64url(HMAC-SHA256(master, access key ␊ salt)). */
+export async function deriveSecret(masterSecret: string, accessKey: string, salt: string): Promise<string> {
+  return toBase64Url(await computeHmacSha256(masterSecret, `${accessKey}\n${salt}`));
 }

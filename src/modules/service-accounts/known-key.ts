@@ -3,15 +3,15 @@ import type { KnownPrincipal } from '../../access/known-principals.ts';
 import type { LastUse } from '../../access/last-uses.ts';
 import { type FoundAccess, toAccessSources } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
-import type { KeyMaterial } from './keys.ts';
+import type { KeyDerivationData } from './keys.ts';
 import type { UsableKey } from './store.ts';
 
-/** The name under which an isolate caches the owner of a key, for signatures and for service tokens. */
-export const formatCredential = (accessKey: string): string => `key ${accessKey}`;
+/** Formats the name under which an isolate caches the owner of a key, for signatures and for service tokens. */
+export const formatKeyCacheName = (accessKey: string): string => `key ${accessKey}`;
 
-/** The cached data of a key besides its owner. */
+/** The cached data of a key, without its owner. */
 export interface KeyProof {
-  material: KeyMaterial;
+  material: KeyDerivationData;
   lastUse: LastUse;
 }
 
@@ -19,7 +19,7 @@ export interface KeyProof {
  * Converts a usable key and its owner's access into the form that an isolate caches, with only the needed fields: it caches up
  * to ten thousand.
  */
-export function toKnown(key: UsableKey, access: FoundAccess): KnownPrincipal<KeyProof> {
+export function toCachedPrincipal(key: UsableKey, access: FoundAccess): KnownPrincipal<KeyProof> {
   requireActiveCompany(key);
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;
   return {
@@ -38,12 +38,12 @@ export function toKnown(key: UsableKey, access: FoundAccess): KnownPrincipal<Key
     proof: {
       material: { accessKey, salt, derivationVersion, secretDigest },
       lastUse: {
-        used: [
+        usedCredentials: [
           { kind: 'key', companyId, id: key.id },
           { kind: 'service_account', companyId, id: serviceAccountId },
         ],
         recordedAt: key.lastUsedAt,
-        isGathered: false,
+        isRecordedHere: false,
       },
     },
   };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { findDeniedInLists } from '../../access/denials.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { queryFlag, sortedList, toSortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { makeSortedListQuery, queryFlag, toSortedRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
@@ -30,7 +30,7 @@ const serviceAccountInput = z
   })
   .transform(toBodyFields);
 
-const serviceAccountListQuery = sortedList({
+const serviceAccountListQuery = makeSortedListQuery({
   search: 'the name',
   fields: ['name', 'created_at'],
   standard: '-created_at',
@@ -50,11 +50,11 @@ export const consoleServiceAccountEndpoints = [
       description:
         'The newest first, unless `sort_by` says otherwise. Lists inactive ones too with `include_inactive=true`.',
       query: serviceAccountListQuery,
-      returns: ok(listSchema(consoleServiceAccountView)),
+      returns: ok(makeListSchema(consoleServiceAccountView)),
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(
+      viewList(
         await searchServiceAccounts(
           ctx,
           {
@@ -76,7 +76,7 @@ export const consoleServiceAccountEndpoints = [
       summary: 'Get a service account',
       description: 'The record of the organization API in the console’s words, without keys.',
       returns: ok(consoleServiceAccountView),
-      versioned: versioned('last_used_at'),
+      versioned: declareVersion('last_used_at'),
       fails: [serviceAccountNotFound],
     },
     async ({ ctx, params }) => viewConsoleServiceAccount(await getServiceAccount(ctx, params.id)),

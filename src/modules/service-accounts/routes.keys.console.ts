@@ -1,8 +1,8 @@
 import { findDeniedInLists } from '../../access/denials.ts';
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import {
   issueKey,
@@ -14,8 +14,7 @@ import {
 import { consoleApiKeyView, issuedConsoleApiKeyView, keyInput, viewConsoleApiKey } from './views.ts';
 
 /**
- * Routes for API keys, on which access is checked; of the service account in the path it is only checked that the caller is not
- * denied it.
+ * Routes for API keys. Access to the keys is checked; of the service account in the path, only that the caller is not denied it.
  */
 export const consoleApiKeyEndpoints = [
   endpoint(
@@ -48,12 +47,12 @@ export const consoleApiKeyEndpoints = [
       operationId: 'listCompanyApiKeys',
       summary: 'List the API keys of a service account',
       description: 'Newest first. Revoked keys stay listed, with `is_active: false`.',
-      query: pageQuery('per_page'),
-      returns: ok(listSchema(consoleApiKeyView)),
+      query: makePageQuery('per_page'),
+      returns: ok(makeListSchema(consoleApiKeyView)),
       fails: [serviceAccountNotFound],
     },
     async ({ ctx, params, query: { page, per_page: perPage } }) =>
-      list(
+      viewList(
         await listKeys(
           ctx,
           requireNotDeniedServiceAccount(ctx, params.id),

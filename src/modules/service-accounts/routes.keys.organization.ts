@@ -1,7 +1,7 @@
 import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, toPageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
+import { makeListQuery, toPageRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { issueKey, listKeys, requireServiceAccountForKey, revokeKey } from './service.ts';
 import { apiKeyView, issuedApiKeyView, keyInput, viewApiKey } from './views.ts';
@@ -34,11 +34,11 @@ export const apiKeyEndpoints = [
       operationId: 'listApiKeys',
       summary: 'List the API keys of a service account',
       description: 'Revoked keys stay listed, with `is_active: false`.',
-      query: listQuery(['created_at', 'updated_at', 'last_used_at']),
-      returns: ok(listSchema(apiKeyView)),
+      query: makeListQuery(['created_at', 'updated_at', 'last_used_at']),
+      returns: ok(makeListSchema(apiKeyView)),
       fails: [serviceAccountNotFound],
     },
-    async ({ ctx, params, query }) => list(await listKeys(ctx, params.id, toPageRequest(query)), viewApiKey),
+    async ({ ctx, params, query }) => viewList(await listKeys(ctx, params.id, toPageRequest(query)), viewApiKey),
   ),
   endpoint(
     {

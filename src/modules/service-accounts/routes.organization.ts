@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import { findDeniedInLists } from '../../access/denials.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, queryFlag, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import {
+  INCLUDE_DELETED_OPTION,
+  makeListQuery,
+  queryFlag,
+  toDeletionFilter,
+  toPageRequest,
+} from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { accountNotFound } from '../accounts/failures.ts';
 import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
@@ -23,10 +29,10 @@ import {
 
 const serviceAccountInput = z.object({ ...serviceAccountFields, account_id: accountId }).transform(toBodyFields);
 
-const serviceAccountListQuery = listQuery(['created_at', 'updated_at', 'name', 'last_used_at']).extend({
+const serviceAccountListQuery = makeListQuery(['created_at', 'updated_at', 'name', 'last_used_at']).extend({
   account_id: accountId.optional(),
   include_inactive: queryFlag,
-  ...INCLUDE_DELETED.query,
+  ...INCLUDE_DELETED_OPTION.query,
 });
 
 export const serviceAccountEndpoints = [
@@ -40,12 +46,12 @@ export const serviceAccountEndpoints = [
       description:
         'Lists inactive ones too with `include_inactive=true`, and deleted ones with `include_deleted=true`, which only administrators may send.',
       query: serviceAccountListQuery,
-      returns: ok(listSchema(serviceAccountView)),
-      ...INCLUDE_DELETED.contract,
+      returns: ok(makeListSchema(serviceAccountView)),
+      ...INCLUDE_DELETED_OPTION.contract,
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(
+      viewList(
         await listServiceAccounts(
           ctx,
           {
@@ -68,7 +74,7 @@ export const serviceAccountEndpoints = [
       summary: 'Get a service account',
       description: 'With the account that it is in and when it was last used. Its keys have a list of their own.',
       returns: ok(serviceAccountView),
-      versioned: versioned('last_used_at'),
+      versioned: declareVersion('last_used_at'),
       fails: [serviceAccountNotFound],
     },
     async ({ ctx, params }) => viewServiceAccount(await getServiceAccount(ctx, params.id)),

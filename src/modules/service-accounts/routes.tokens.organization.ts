@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { created } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/organization.ts';
-import { issueServiceToken, TOKEN_SECONDS } from './service-token.ts';
+import { issueServiceToken, TOKEN_LIFETIME_SECONDS } from './service-token.ts';
 
-const { min, max } = TOKEN_SECONDS;
+const { min, max } = TOKEN_LIFETIME_SECONDS;
 
 const tokenInput = z.object({
   expires_in: z.int().min(min).max(max).default(max).meta({ description: 'Seconds.' }),

@@ -4,15 +4,15 @@ import type { PresentedCredential } from '../../access/known-principals.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
 import { serviceAccountsOnly, signedRequestsOnly } from '../../access/signature-failures.ts';
 import type { Authenticate, Context, IncomingRequest } from '../../context.ts';
-import { type AuthenticateToken, signToken, validFor, verifyToken } from '../sign-in/service.ts';
-import { formatCredential, type KeyProof, toKnown } from './known-key.ts';
+import { type AuthenticateToken, makeValidity, signToken, verifyToken } from '../sign-in/service.ts';
+import { formatKeyCacheName, type KeyProof, toCachedPrincipal } from './known-key.ts';
 import { authenticateSignature } from './signature.ts';
 import { readKeyAndAccess } from './store.ts';
 
-/** The shortest life of a service token, and the longest, which is the default. In seconds. */
-export const TOKEN_SECONDS = { min: 60, max: 600 } as const;
+/** The bounds of a service token's lifetime; the longest is the default. In seconds. */
+export const TOKEN_LIFETIME_SECONDS = { min: 60, max: 600 } as const;
 
-interface Claims {
+interface ServiceTokenClaims {
   /** The service account's id. */
   sub: string;
   company_id: string;
@@ -27,8 +27,8 @@ interface Claims {
  */
 export function issueServiceToken(ctx: Context<ServiceAccountActor>, seconds: number): Promise<string> {
   const { id: sub, companyId: company_id, keyId: sid, accessKey: access_key } = ctx.actor;
-  const claims: Claims = { sub, company_id, sid, access_key };
-  return signToken(ctx, 'machine', { ...claims, jti: ctx.newId(), token_type: 'access' }, validFor(ctx, seconds));
+  const claims: ServiceTokenClaims = { sub, company_id, sid, access_key };
+  return signToken(ctx, 'machine', { ...claims, jti: ctx.newId(), token_type: 'access' }, makeValidity(ctx, seconds));
 }
 
 /** The claims of a token about the key that it was made for. */
@@ -40,19 +40,19 @@ export interface KeyClaims {
 }
 
 /**
- * The credential of a token that was issued for an API key. It is not valid longer than the key, which is read from the
- * database or the isolate's cache as for a signature.
- * @param as the name of the credential and the actor to use, if an OAuth client acts for the service account
+ * Makes the credential of a token that was issued for an API key. It is not valid longer than the key, which is read from the
+ * database or the isolate's cache as for a signature. @param as the name of the credential and the actor to use, if an OAuth
+ * client acts for the service account
  */
 export function toKeyCredential(
   ctx: Context,
   { companyId, serviceAccountId, keyId, accessKey }: KeyClaims,
-  as: { credential: string; actor(known: ServiceAccountActor): ServiceAccountActor } = {
-    credential: formatCredential(accessKey),
+  as: { credential: string; actor(keyActor: ServiceAccountActor): ServiceAccountActor } = {
+    credential: formatKeyCacheName(accessKey),
     actor: (known) => known,
   },
 ): PresentedCredential {
-  const isOf = (actor: Principal): actor is ServiceAccountActor =>
+  const isKeyActor = (actor: Principal): actor is ServiceAccountActor =>
     actor.kind === 'service_account' &&
     actor.companyId === companyId &&
     actor.id === serviceAccountId &&
@@ -60,12 +60,12 @@ export function toKeyCredential(
   return {
     credential: as.credential,
     claims: { companyId, type: 'service_account', principalId: serviceAccountId, credentialId: keyId },
-    fits: async ({ actor }) => isOf(actor),
+    matchesPrincipal: async ({ actor }) => isKeyActor(actor),
     async read() {
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
-      const known = key && toKnown(key, access);
-      if (!known || !isOf(known.actor)) throw invalidToken();
-      return { ...known, actor: as.actor(known.actor) };
+      const cachedPrincipal = key && toCachedPrincipal(key, access);
+      if (!cachedPrincipal || !isKeyActor(cachedPrincipal.actor)) throw invalidToken();
+      return { ...cachedPrincipal, actor: as.actor(cachedPrincipal.actor) };
     },
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
   };
@@ -73,7 +73,7 @@ export function toKeyCredential(
 
 /** Authenticates a service token. */
 export const authenticateServiceToken: AuthenticateToken = async (ctx, token) => {
-  const claims = await verifyToken<Claims>(ctx, 'machine', token, 'access');
+  const claims = await verifyToken<ServiceTokenClaims>(ctx, 'machine', token, 'access');
   const { sub: serviceAccountId, company_id: companyId, sid: keyId, access_key: accessKey } = claims;
   return toKeyCredential(ctx, { companyId, serviceAccountId, keyId, accessKey });
 };
@@ -90,18 +90,18 @@ const hasToken = (request: IncomingRequest): boolean => /^Bearer\b/i.test(reques
 
 /** Authenticates a service account by a token, or else by a signature. */
 export const authenticateByTokenOrSignature =
-  (byToken: Authenticate): Authenticate =>
+  (authenticateToken: Authenticate): Authenticate =>
   (ctx, request) =>
-    (hasToken(request) ? byToken : authenticateSignature)(ctx, request);
+    (hasToken(request) ? authenticateToken : authenticateSignature)(ctx, request);
 
 /**
- * Authenticates a service account by a signature alone. A request with a token is rejected before the token is verified, with
- * an error that names the route that accepts tokens.
- * @param counterpartOf the route that accepts tokens for the subject of a path, or null
+ * Authenticates a service account by a signature alone. A request with a token is rejected before the token is verified, with an
+ * error that names the route that accepts tokens. @param findTokenRoute returns the route that accepts tokens for the subject of
+ * a path, or null
  */
 export const authenticateSignatureAlone =
-  (counterpartOf: (path: string) => string | null): Authenticate =>
+  (findTokenRoute: (path: string) => string | null): Authenticate =>
   async (ctx, request) => {
-    if (hasToken(request)) throw signedRequestsOnly(counterpartOf(new URL(request.url).pathname));
+    if (hasToken(request)) throw signedRequestsOnly(findTokenRoute(new URL(request.url).pathname));
     return authenticateSignature(ctx, request);
   };

@@ -34,7 +34,7 @@ export { toKeyCredential } from './service-token.ts';
 export { type ApiKey, selectServiceAccount } from './store.ts';
 export type { ServiceAccount };
 
-/** The fields of a service account. It is in the company's default account where it names none. */
+/** The fields of a service account that people set. Without an account, it belongs to the company's default account. */
 interface ServiceAccountInput {
   name: string;
   description: string;
@@ -42,7 +42,7 @@ interface ServiceAccountInput {
   metadata: Metadata;
 }
 
-/** A new service account and the statement that stores it, if its account lives. */
+/** Prepares a new service account and the statement that stores it, if its account is not deleted. */
 export function prepareServiceAccount<Input extends ServiceAccountInput>(
   ctx: Context,
   companyId: string,
@@ -62,7 +62,7 @@ export function prepareServiceAccount<Input extends ServiceAccountInput>(
   return { record, statement: insertServiceAccount(ctx.db, record) };
 }
 
-/** A page of the company's service accounts. */
+/** Lists a page of the company's service accounts. */
 export function listServiceAccounts(
   ctx: PrincipalContext,
   filter: ServiceAccountFilter,
@@ -71,7 +71,7 @@ export function listServiceAccounts(
   return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, page);
 }
 
-/** A page of the service accounts whose name contains a text, by their names in any case or by when they were made. */
+/** Lists a page of the service accounts whose name contains a text, sorted by name without regard to case or by creation time. */
 export function searchServiceAccounts(
   ctx: PrincipalContext,
   filter: Omit<ServiceAccountFilter, 'which' | 'search'>,
@@ -93,14 +93,14 @@ export function requireNotDeniedServiceAccount(ctx: PrincipalContext, id: string
   return id;
 }
 
-/** A living service account of the company. */
+/** Returns a service account of the company that is not deleted. */
 export async function getServiceAccount(ctx: PrincipalContext, id: string): Promise<ServiceAccount> {
   const [serviceAccount] = await selectServiceAccount(ctx.db, ctx.actor.companyId, id);
   if (!serviceAccount) throw serviceAccountNotFound();
   return serviceAccount;
 }
 
-/** Makes a service account in an account of the company, the default one where none is named. */
+/** Creates a service account in an account of the company, the default one where none is named. */
 export async function createServiceAccount(ctx: PrincipalContext, input: ServiceAccountInput): Promise<ServiceAccount> {
   const { record, statement } = prepareServiceAccount(ctx, ctx.actor.companyId, input);
   const {

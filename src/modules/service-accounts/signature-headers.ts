@@ -2,15 +2,15 @@ import { malformedSignatureHeader, missingSignatureHeader } from '../../access/s
 import type { Authenticate } from '../../context.ts';
 
 /**
- * Exact forms. Header fields sent twice arrive joined by `, `, and no form has room for a space there: so a doubled
- * header is never well-formed.
+ * The exact forms of the signature headers. A header sent twice arrives joined by `, `, and no form admits a space there: so a
+ * doubled header never matches.
  */
-const AUTHORIZATION = /^HMAC ([\w-]{1,128}):([0-9a-f]{64})$/;
-const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)$/;
-const NONCE = /^[\x21-\x7e]{8,128}$/;
-const DIGEST = /^[0-9a-f]{64}$/;
+const AUTHORIZATION_PATTERN = /^HMAC ([\w-]{1,128}):([0-9a-f]{64})$/;
+const UTC_DATE_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)$/;
+const NONCE_PATTERN = /^[\x21-\x7e]{8,128}$/;
+const DIGEST_PATTERN = /^[0-9a-f]{64}$/;
 
-/** A request as authentication is handed it. */
+/** A request in the form that `Authenticate` functions receive. */
 export type IncomingRequest = Parameters<Authenticate>[1];
 
 /** The well-formed signature headers of a request. */
@@ -18,7 +18,7 @@ export interface SignatureHeaders {
   accessKey: string;
   /** 64 lower-case hex digits. */
   signature: string;
-  /** `x-date` as it was sent, and in milliseconds since the epoch. */
+  /** The header `x-date`: its text (`date`), and its time in milliseconds since the epoch (`sentAt`). */
   date: string;
   sentAt: number;
   nonce: string;
@@ -32,7 +32,7 @@ export function readSignatureHeaders(request: IncomingRequest): SignatureHeaders
   const date = readHeader(request, 'x-date');
   const nonce = readHeader(request, 'x-nonce');
   const digest = readHeader(request, 'x-content-sha256');
-  const [, accessKey, signature] = AUTHORIZATION.exec(authorization) ?? [];
+  const [, accessKey, signature] = AUTHORIZATION_PATTERN.exec(authorization) ?? [];
   if (accessKey === undefined || signature === undefined) {
     throw malformedSignatureHeader('authorization', 'Authorization must be `HMAC {access_key}:{signature}`.');
   }
@@ -43,10 +43,10 @@ export function readSignatureHeaders(request: IncomingRequest): SignatureHeaders
       'x-date must be ISO 8601 in UTC, such as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00.123456+00:00.',
     );
   }
-  if (!NONCE.test(nonce)) {
+  if (!NONCE_PATTERN.test(nonce)) {
     throw malformedSignatureHeader('x-nonce', 'x-nonce must be 8 to 128 printable ASCII characters without spaces.');
   }
-  if (!DIGEST.test(digest)) {
+  if (!DIGEST_PATTERN.test(digest)) {
     throw malformedSignatureHeader('x-content-sha256', 'x-content-sha256 must be a SHA-256 in lower-case hex.');
   }
   return { accessKey, signature, date, sentAt, nonce, digest };
@@ -58,9 +58,12 @@ function readHeader(request: IncomingRequest, name: string): string {
   return value;
 }
 
-/** Milliseconds since the epoch, or undefined for a text that is no date: `Date.parse` takes the thirtieth of February. */
+/**
+ * Parses a date to milliseconds since the epoch; undefined for a text that is no date: `Date.parse` takes the thirtieth of
+ * February.
+ */
 function parseTimestamp(date: string): number | undefined {
-  if (!ISO_UTC.test(date)) return undefined;
+  if (!UTC_DATE_PATTERN.test(date)) return undefined;
   const ms = Date.parse(date);
   return new Date(ms).getUTCDate() === Number(date.slice(8, 10)) ? ms : undefined;
 }

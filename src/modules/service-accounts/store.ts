@@ -9,51 +9,51 @@ import { accounts } from '../../db/schema/accounts.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
-import { containsSql, ignoreCase } from '../../db/search.ts';
-import { byId, exists, insertWhen, livingById, matchesDeletion } from '../../db/statements.ts';
+import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
+import { existsSql, insertWhen, matchesDeletion, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
-/** A service account to be stored; in the company's default account where it names none. */
+/** A service account to be stored; in the company's default account where `accountId` is missing. */
 export type NewServiceAccount = Omit<ServiceAccount, 'accountId'> & { accountId?: string };
 export type ApiKey = typeof apiKeys.$inferSelect;
 
-/** Stores a service account if its account lives. The default one is found at that moment. */
+/** Inserts a service account if its account is not deleted. The default account is found at that moment. */
 export function insertServiceAccount(db: ControlDb, record: NewServiceAccount) {
   const { companyId, accountId } = record;
   const account =
     accountId === undefined
       ? (and(eq(accounts.companyId, companyId), eq(accounts.isDefault, true)) as SQL)
-      : livingById(accounts, companyId, accountId);
-  const stored = { ...record, accountId: sql`(select ${accounts.id} from ${accounts} where ${account})` };
-  return insertWhen(db, serviceAccounts, stored, exists(accounts, account)).returning({
+      : matchesUndeletedId(accounts, companyId, accountId);
+  const insertedRecord = { ...record, accountId: sql`(select ${accounts.id} from ${accounts} where ${account})` };
+  return insertWhen(db, serviceAccounts, insertedRecord, existsSql(accounts, account)).returning({
     accountId: serviceAccounts.accountId,
   });
 }
 
-/** The living service account of an id. */
+/** Selects the service account of an id, unless it is deleted. */
 export const selectServiceAccount = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(serviceAccounts)
-    .where(livingById(serviceAccounts, companyId, id));
+    .where(matchesUndeletedId(serviceAccounts, companyId, id));
 
-/** The service account of an id, living or deleted. */
+/** Selects the service account of an id, even a deleted one. */
 export const selectServiceAccountEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(serviceAccounts)
-    .where(byId(serviceAccounts, companyId, id));
+    .where(matchesId(serviceAccounts, companyId, id));
 
 const ORDER_COLUMNS = {
   created_at: serviceAccounts.createdAt,
   updated_at: serviceAccounts.updatedAt,
   name: serviceAccounts.name,
-  name_in_any_case: ignoreCase(serviceAccounts.name),
+  name_in_any_case: makeNocaseSql(serviceAccounts.name),
   last_used_at: serviceAccounts.lastUsedAt,
 };
 
-/** The service accounts that a list leaves out. */
+/** The filter of a list of service accounts. */
 export interface ServiceAccountFilter {
   accountId?: string;
   includeInactive: boolean;
@@ -81,7 +81,7 @@ export const readServiceAccounts = (
         accountId === undefined ? undefined : eq(serviceAccounts.accountId, accountId),
         includeInactive ? undefined : eq(serviceAccounts.isActive, true),
         matchesDeletion(serviceAccounts, which),
-        containsSql([serviceAccounts.name], search),
+        makeContainsSql([serviceAccounts.name], search),
         isNotDenied(serviceAccounts.id, denied),
       ) as SQL,
     },
@@ -100,18 +100,18 @@ export const updateServiceAccount = (
   db
     .update(serviceAccounts)
     .set({ ...changes, updatedAt: now })
-    .where(livingById(serviceAccounts, companyId, id))
+    .where(matchesUndeletedId(serviceAccounts, companyId, id))
     .returning();
 
-/** Deletes a living service account. */
+/** Marks a service account that is not deleted yet as deleted. */
 export const softDeleteServiceAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(serviceAccounts)
     .set({ deletedAt: now, updatedAt: now })
-    .where(livingById(serviceAccounts, companyId, id))
+    .where(matchesUndeletedId(serviceAccounts, companyId, id))
     .returning({ id: serviceAccounts.id });
 
-/** The statements that go with a service account in the batch that deletes it: its keys are revoked, its memberships removed. */
+/** Statements for the batch that deletes a service account: they revoke its keys and remove its memberships. */
 export const endServiceAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
   [
     db
@@ -123,13 +123,13 @@ export const endServiceAccount = (db: ControlDb, companyId: string, id: string, 
       .where(isBindingOfPrincipal({ companyId, principalType: 'service_account', principalId: id })),
   ] as const;
 
-/** Stores a key if its service account lives. */
+/** Inserts a key if its service account is not deleted. */
 export const insertApiKey = (db: ControlDb, record: ApiKey) =>
   insertWhen(
     db,
     apiKeys,
     record,
-    exists(serviceAccounts, livingById(serviceAccounts, record.companyId, record.serviceAccountId)),
+    existsSql(serviceAccounts, matchesUndeletedId(serviceAccounts, record.companyId, record.serviceAccountId)),
   ).returning({ id: apiKeys.id });
 
 const KEY_ORDER_COLUMNS = {
@@ -168,7 +168,7 @@ export const selectKey = (db: ControlDb, companyId: string, serviceAccountId: st
     .from(apiKeys)
     .where(isKey(companyId, serviceAccountId, id));
 
-/** Revokes a key that works. */
+/** Revokes a key that is not revoked yet. */
 export const deactivateKey = (db: ControlDb, companyId: string, serviceAccountId: string, id: string, now: number) =>
   db
     .update(apiKeys)
@@ -177,7 +177,7 @@ export const deactivateKey = (db: ControlDb, companyId: string, serviceAccountId
     .returning({ id: apiKeys.id });
 
 /**
- * A usable key with its owner, and the rows its owner's access is compiled from, in one batch. Revoked and expired keys,
+ * Reads a usable key with its owner, and the rows its owner's access is compiled from, in one batch. Revoked and expired keys,
  * and keys of an inactive or deleted service account or account, are not found.
  */
 export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: number) {
@@ -233,7 +233,7 @@ const selectKeyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') 
       companyId: owner(apiKeys.companyId),
       principalType: 'service_account',
       principalId: owner(apiKeys.serviceAccountId),
-      accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${byId(serviceAccounts, owner(apiKeys.companyId), owner(apiKeys.serviceAccountId))})`,
+      accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${matchesId(serviceAccounts, owner(apiKeys.companyId), owner(apiKeys.serviceAccountId))})`,
     }),
   };
 });

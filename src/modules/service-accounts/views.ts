@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { toBodyFields, viewBy } from '../../http/wire.ts';
-import { description, displayName, isoMilliseconds, metadata, timestamp } from '../../kernel/fields.ts';
+import { makeView, toBodyFields } from '../../http/wire.ts';
+import {
+  description,
+  displayNameSchema,
+  isoMilliseconds,
+  metadataSchema,
+  timestampSchema,
+} from '../../kernel/fields.ts';
 
 /** A service account as the organization API shows it. */
 export const serviceAccountView = z
@@ -11,15 +17,15 @@ export const serviceAccountView = z
     account_id: z.string(),
     organization_id: z.string(),
     is_active: z.boolean(),
-    metadata,
-    created_at: timestamp,
-    updated_at: timestamp,
-    last_used_at: timestamp.nullable(),
-    deleted_at: timestamp.nullable(),
+    metadata: metadataSchema,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
+    last_used_at: timestampSchema.nullable(),
+    deleted_at: timestampSchema.nullable(),
   })
   .meta({ id: 'ServiceAccount' });
 
-export const viewServiceAccount = viewBy(serviceAccountView);
+export const viewServiceAccount = makeView(serviceAccountView);
 
 /** A service account as the console shows it. */
 export const consoleServiceAccountView = z
@@ -30,58 +36,58 @@ export const consoleServiceAccountView = z
     account_id: z.string(),
     company_id: z.string(),
     is_active: z.boolean(),
-    metadata,
-    created_at: timestamp,
-    updated_at: timestamp,
-    last_used_at: timestamp.nullable(),
+    metadata: metadataSchema,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
+    last_used_at: timestampSchema.nullable(),
   })
   .meta({ id: 'CompanyServiceAccount' });
 
-export const viewConsoleServiceAccount = viewBy(consoleServiceAccountView);
+export const viewConsoleServiceAccount = makeView(consoleServiceAccountView);
 
 const keyFields = {
   access_key: z.string(),
   description: z.string(),
   service_account_id: z.string(),
-  expires_at: timestamp,
+  expires_at: timestampSchema,
   is_active: z.boolean(),
-  created_at: timestamp,
-  last_used_at: timestamp.nullable(),
+  created_at: timestampSchema,
+  last_used_at: timestampSchema.nullable(),
 };
-const secret = { secret_key: z.string() };
+const secretField = { secret_key: z.string() };
 
 /** An API key as lists show it. */
 export const apiKeyView = z.object({ id: z.string(), ...keyFields }).meta({ id: 'ApiKey' });
 
-/** An API key as it is shown once, to the one who made it. */
-export const issuedApiKeyView = z.object({ id: z.string(), ...keyFields, ...secret }).meta({ id: 'IssuedApiKey' });
+/** An API key in the response to its creation, which alone contains the secret. */
+export const issuedApiKeyView = z.object({ id: z.string(), ...keyFields, ...secretField }).meta({ id: 'IssuedApiKey' });
 
-export const viewApiKey = viewBy(apiKeyView);
+export const viewApiKey = makeView(apiKeyView);
 
 /** An API key as the console shows it. */
 export const consoleApiKeyView = z.object({ _id: z.string(), ...keyFields }).meta({ id: 'CompanyApiKey' });
 export const issuedConsoleApiKeyView = z
-  .object({ _id: z.string(), ...keyFields, ...secret })
+  .object({ _id: z.string(), ...keyFields, ...secretField })
   .meta({ id: 'IssuedCompanyApiKey' });
 
-export const viewConsoleApiKey = viewBy(consoleApiKeyView);
+export const viewConsoleApiKey = makeView(consoleApiKeyView);
 
-/** The fields of a service account besides its account. */
+/** The fields of a service account except its account. */
 export const serviceAccountFields = {
-  name: displayName,
+  name: displayNameSchema,
   description: description.default(''),
-  metadata: metadata.default({}),
+  metadata: metadataSchema.default({}),
 };
 
-/** An account as a body or a query names it. */
+/** The field of a body or query that names an account. */
 export const accountId = z.string().max(100);
 
 export const serviceAccountChanges = z
   .object({
-    name: displayName,
+    name: displayNameSchema,
     description,
     is_active: z.boolean().meta({ description: 'Keys of an inactive service account are refused.' }),
-    metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
+    metadata: metadataSchema.meta({ description: 'Replaces the metadata as a whole.' }),
   })
   .partial()
   .transform(toBodyFields);

@@ -4,15 +4,14 @@ import { companies } from '../../db/schema/companies.ts';
 import { oauthGrants } from '../../db/schema/oauth.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { byId, exists, insertWhen, livingById } from '../../db/statements.ts';
+import { existsSql, insertWhen, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type Session = typeof sessions.$inferSelect;
 
 /**
- * Begins a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read, or the
- * company is suspended.
- * @param options.when a further condition, if any
+ * Inserts a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read, or the
+ * company is suspended. @param options.when a further condition, if any
  */
 export const insertSession = (
   db: ControlDb,
@@ -26,9 +25,9 @@ export const insertSession = (
     record,
     and(
       when,
-      exists(
+      existsSql(
         users,
-        livingById(users, companyId, userId),
+        matchesUndeletedId(users, companyId, userId),
         eq(users.sessionEpoch, sessionEpoch),
         eq(users.isActive, true),
       ),
@@ -37,7 +36,7 @@ export const insertSession = (
   );
 };
 
-/** The live session of a token, with its user and the state of the company. */
+/** Selects the live session of a token, with its user and the state of the company. */
 export const selectLiveSession = (
   db: ControlDb,
   key: { companyId: string; userId: string; sessionId: string },
@@ -88,13 +87,13 @@ export const rotateSession = (
     })
     .where(
       and(
-        byId(sessions, key.companyId, key.sessionId),
+        matchesId(sessions, key.companyId, key.sessionId),
         eq(sessions.refreshDigest, digests.presented),
         isCompanyActive(sessions.companyId),
       ),
     );
 
-/** The columns that tell the newest refresh tokens of a session. */
+/** The columns that hold the newest refresh tokens of a session. */
 export const ROTATION_COLUMNS = {
   previousDigest: sessions.previousDigest,
   previousUntil: sessions.previousUntil,
@@ -105,7 +104,7 @@ export const endSession = (db: ControlDb, companyId: string, sessionId: string, 
   db
     .update(sessions)
     .set({ endedAt: now })
-    .where(byId(sessions, companyId, sessionId));
+    .where(matchesId(sessions, companyId, sessionId));
 
 interface SessionOwner {
   companyId: string;
@@ -120,16 +119,16 @@ const isLiveSession = ({ companyId, userId }: SessionOwner, now: number) =>
     gt(sessions.expiresAt, now),
   );
 
-const MAX_SESSIONS = 500;
+const MAX_LISTED_SESSIONS = 500;
 
-/** A user's live sessions, the newest first. */
+/** Selects a user's live sessions, the newest first. */
 export const selectSessions = (db: ControlDb, owner: SessionOwner, now: number) =>
   db
     .select()
     .from(sessions)
     .where(isLiveSession(owner, now))
     .orderBy(desc(sessions.createdAt), desc(sessions.id))
-    .limit(MAX_SESSIONS);
+    .limit(MAX_LISTED_SESSIONS);
 
 /** Ends one of a user's sessions; returns a row if it was live. */
 export const endUserSession = (db: ControlDb, owner: SessionOwner, sessionId: string, now: number) =>
@@ -155,8 +154,8 @@ export const endUserSessions = (
     .where(and(isLiveSession(owner, now), except === undefined ? undefined : ne(sessions.id, except), when));
 
 /**
- * Ends the grants of a user to programs, if `passwordHash` was just set: whoever knew the password may have let in one of theirs.
- * Also where the code of the consent was not exchanged yet.
+ * Ends the grants of a user to programs, if `passwordHash` was just set: whoever knew the old password may have authorized a
+ * program of theirs. Also where the code of the consent was not exchanged yet.
  */
 export const endUserGrants = (
   db: ControlDb,
@@ -171,13 +170,13 @@ export const endUserGrants = (
         eq(oauthGrants.companyId, companyId),
         eq(oauthGrants.userId, userId),
         isNull(oauthGrants.endedAt),
-        exists(users, byId(users, companyId, userId), eq(users.passwordHash, passwordHash)),
+        existsSql(users, matchesId(users, companyId, userId), eq(users.passwordHash, passwordHash)),
       ),
     );
 
 const isInactive = or(eq(users.isActive, false), isNotNull(users.deletedAt));
 
-/** Ends every session of a user who is deactivated or deleted: for the unit that does it, after that statement. */
+/** Ends every session of a user who is deactivated or deleted: a statement for the same unit of work, after the deactivation. */
 export const endSessionsOfInactiveUser = (db: ControlDb, companyId: string, userId: string, now: number) =>
   db
     .update(sessions)
@@ -187,7 +186,7 @@ export const endSessionsOfInactiveUser = (db: ControlDb, companyId: string, user
         eq(sessions.userId, userId),
         eq(sessions.companyId, companyId),
         isNull(sessions.endedAt),
-        exists(users, byId(users, companyId, userId), isInactive),
+        existsSql(users, matchesId(users, companyId, userId), isInactive),
       ),
     );
 

@@ -1,8 +1,8 @@
-import { invalid, notFound } from '../../kernel/failure.ts';
+import { defineNotFound, invalid } from '../../kernel/failure.ts';
 
-export const shareEventNotFound = notFound('share_event', { message: 'There is no such event.' });
+export const shareEventNotFound = defineNotFound('share_event', { message: 'There is no such event.' });
 
-/** @param limit how many intervals an answer holds */
+/** Creates the failure for a request with too many intervals. @param limit the maximum number of intervals of a response */
 export const tooManyIntervals = (limit: number) =>
   invalid([
     {

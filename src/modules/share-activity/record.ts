@@ -3,12 +3,12 @@ import type { Context } from '../../context.ts';
 import type { Condition } from '../../db/statements.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { Failure } from '../../kernel/failure.ts';
-import { idPrefixAt } from '../../kernel/ids.ts';
+import { formatIdPrefix } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
-import { keyedDigest } from '../../platform/keyed-digest.ts';
+import { computeKeyedDigest } from '../../platform/keyed-digest.ts';
 import { log, logError } from '../../platform/log.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
 import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../sharing/share-event.ts';
 import { storeInLog } from '../company-log/service.ts';
 import { prepareMessage, prepareMessages } from '../outbox/service.ts';
@@ -17,7 +17,7 @@ import { insertShareMessages, type ShareGroup } from './store.ts';
 /** An event to record; its other fields come from the context. */
 export interface NewShareEvent {
   type: ShareEventType;
-  /** For an actor that belongs to no company. */
+  /** The company of the event, for an actor that belongs to no company. */
   companyId?: string;
   /** The actor of the event, if it is not the context's. */
   actor?: { kind: ShareActorKind; id: string | null; email: string | null };
@@ -25,21 +25,19 @@ export interface NewShareEvent {
   shareId?: string | null;
   shareContextId?: string | null;
   details?: Record<string, unknown>;
-  /**
-   * A key for events that anyone can cause, such as the use of a revoked token: only one a minute is kept for each key.
-   */
+  /** A key for events that anyone can cause, such as the use of a revoked token: one event a minute is stored for each key. */
   onceAMinute?: string | undefined;
 }
 
-/** The reason for which a viewer was refused, where an error says one. */
+/** Returns the reason for which a viewer was refused, where an error names one. */
 export const findRefusalReason = (error: unknown): string | undefined =>
   error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')
     ? error.reason
     : undefined;
 
-/** Records an event that changes nothing after the answer, so that the caller does not wait for it. */
+/** Records an event that is independent of any change, after the answer, so that the caller does not wait for it. */
 export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
-  ctx.defer(storeEvent(ctx, toRecord(ctx, event), event.onceAMinute));
+  ctx.defer(storeEvent(ctx, toEventRecord(ctx, event), event.onceAMinute));
 }
 
 /**
@@ -48,35 +46,37 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
  * followers.
  */
 export function prepareShareEvent(ctx: Context, event: Omit<NewShareEvent, 'onceAMinute'>, when?: Condition) {
-  const { message, work } = toMessage(ctx, event);
+  const { message, work } = prepareKeepMessage(ctx, event);
   return prepareMessage(ctx, message, { ...(when && { when }), work: () => work(message) });
 }
 
 /**
- * Prepares the events of the shares that are revoked with a dashboard or a context; otherwise as `prepareShareEvent`. Their
- * statement comes before those that revoke the shares; `when` is the SQL condition on which these are revoked.
+ * Prepares the events of the shares that are revoked with a dashboard or a context, like `prepareShareEvent`. Their statement
+ * comes before those that revoke the shares; `when` is the SQL condition on which these are revoked.
  */
 export function prepareRevocations(ctx: Context, group: ShareGroup, when?: Condition) {
-  const { message, work } = toMessage(ctx, { type: 'share.revoked', target: { type: 'dashboard', id: null } });
-  const insert = (dueAt: number) => insertShareMessages(ctx.db, group, { message, now: ctx.now(), dueAt }, when);
-  return prepareMessages(ctx, insert, work);
+  const { message, work } = prepareKeepMessage(ctx, { type: 'share.revoked', target: { type: 'dashboard', id: null } });
+  const insertMessages = (dueAt: number) =>
+    insertShareMessages(ctx.db, group, { message, now: ctx.now(), dueAt }, when);
+  return prepareMessages(ctx, insertMessages, work);
 }
 
-/** The message that stores an event, and what does so at once. */
-function toMessage(ctx: Context, event: NewShareEvent) {
-  const record = toRecord(ctx, event);
+/** Makes the message that stores an event, and the function that stores it at once. */
+function prepareKeepMessage(ctx: Context, event: NewShareEvent) {
+  const record = toEventRecord(ctx, event);
   const message: KeepMessage = {
     type: 'share.keep',
     companyId: record.companyId,
     event: { ...record, viewer: record.actorId ?? '' },
   };
-  const work = (kept: JobMessage) => storeInLog(ctx.bindings, 'share', (kept as KeepMessage).event);
-  return { message, work };
+  const storeMessage = (keepMessage: JobMessage) =>
+    storeInLog(ctx.bindings, 'share', (keepMessage as KeepMessage).event);
+  return { message, work: storeMessage };
 }
 
 type KeepMessage = { type: 'share.keep'; companyId: string; event: ShareEvent & Record<string, unknown> };
 
-function toRecord(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'> {
+function toEventRecord(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'> {
   const companyId = event.companyId ?? ('companyId' in ctx.actor ? ctx.actor.companyId : undefined);
   if (companyId === undefined) throw new Error('an event of no company');
   const actor = event.actor ?? toEventActor(ctx.actor);
@@ -103,12 +103,12 @@ function toRecord(ctx: Context, event: NewShareEvent): Omit<ShareEvent, 'viewer'
 
 async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
   if (onceAMinute !== undefined) {
-    event.id = await makeMinuteId(event, onceAMinute);
-    if (storedKeys.get(event.id)) return;
-    storedKeys.set(event.id, true);
+    event.id = await makeEventIdOfMinute(event, onceAMinute);
+    if (recordedEventIds.get(event.id)) return;
+    recordedEventIds.set(event.id, true);
   }
   try {
-    await storeInLog(ctx.bindings, 'share', { ...event, viewer: await hashViewer(ctx, event) });
+    await storeInLog(ctx.bindings, 'share', { ...event, viewer: await identifyViewer(ctx, event) });
   } catch (error) {
     // The Worker's log has it, without what identifies the person.
     logError('share_event_not_kept', error);
@@ -116,29 +116,29 @@ async function storeEvent(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceA
   }
 }
 
-/** The ids of events with a `onceAMinute` key that this isolate has recorded. */
-const storedKeys = new RecentlyUsed<string, true>(1000);
+/** The ids, recorded by this isolate, of events with a `onceAMinute` key. */
+const recordedEventIds = new RecentlyUsed<string, true>(1000);
 
-/** All events of a key in one minute get the same id, in every isolate, so that only the first is kept. */
-async function makeMinuteId(
+/** Makes the id that all events of a key in one minute share, in every isolate, so that only the first is stored. */
+async function makeEventIdOfMinute(
   { companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>,
-  what: string,
+  onceKey: string,
 ): Promise<string> {
   const minute = Math.floor(occurredAt / MINUTE_MS) * MINUTE_MS;
-  const digest = await sha256Hex([companyId, type, what, minute].join('\n'));
-  return idPrefixAt(minute) + digest.slice(0, 16);
+  const digest = await computeSha256Hex([companyId, type, onceKey, minute].join('\n'));
+  return formatIdPrefix(minute) + digest.slice(0, 16);
 }
 
 /**
- * Identifies users and outsiders by id, others by a keyed digest of address and browser; nothing else of these is kept.
+ * Identifies users and outsiders by id, other viewers by a keyed digest of address and browser, which are not stored themselves.
  */
-async function hashViewer(
+async function identifyViewer(
   ctx: Context,
   { actorId, companyId, userAgent }: Omit<ShareEvent, 'viewer'>,
 ): Promise<string> {
   if (actorId !== null) return actorId;
   const traits = `${companyId}\n${ctx.ip}\n${userAgent}`;
-  return (await keyedDigest(ctx.config.ENCRYPTION_KEYS, 'viewer', traits)).slice(0, 24);
+  return (await computeKeyedDigest(ctx.config.ENCRYPTION_KEYS, 'viewer', traits)).slice(0, 24);
 }
 
 function toEventActor(actor: Actor): NonNullable<NewShareEvent['actor']> {
@@ -156,10 +156,10 @@ function toEventActor(actor: Actor): NonNullable<NewShareEvent['actor']> {
   }
 }
 
-/** Views in this isolate that are not yet stored, by share. A share stays in it while its write is under way. */
-const pendingViews = new Map<string, Views>();
+/** Views in this isolate that are not yet stored, by share. A share's views stay in the map while they are being written. */
+const pendingViews = new Map<string, PendingViews>();
 
-interface Views {
+interface PendingViews {
   executions: number;
   lastAccessedAt: number;
   writtenSince: number;
@@ -169,19 +169,19 @@ interface Views {
 const MAX_WRITE_MS = 30_000;
 
 /**
- * Counts a view of a share whose event names no single share (others are counted by their event). Each isolate has one write
- * of a share under way at most, which includes the views that came meanwhile.
- * @param executions 0 for a share that was only opened
+ * Counts a view of a share whose event names no single share (others are counted by their event). An isolate writes the views of
+ * a share once at a time; a running write includes the views that come meanwhile. @param executions 0 for a share that was only
+ * opened
  */
 export function countView(ctx: Context, share: { companyId: string; id: string }, executions: 0 | 1): void {
-  const underWay = pendingViews.get(share.id);
-  if (underWay && ctx.now() - underWay.writtenSince < MAX_WRITE_MS) {
-    underWay.executions += executions;
-    underWay.lastAccessedAt = ctx.now();
+  const runningWrite = pendingViews.get(share.id);
+  if (runningWrite && ctx.now() - runningWrite.writtenSince < MAX_WRITE_MS) {
+    runningWrite.executions += executions;
+    runningWrite.lastAccessedAt = ctx.now();
     return;
   }
   const views = {
-    executions: executions + (underWay?.executions ?? 0),
+    executions: executions + (runningWrite?.executions ?? 0),
     lastAccessedAt: ctx.now(),
     writtenSince: ctx.now(),
   };
@@ -192,7 +192,7 @@ export function countView(ctx: Context, share: { companyId: string; id: string }
 async function writeViews(
   ctx: Context,
   { companyId, id: shareId }: { companyId: string; id: string },
-  views: Views,
+  views: PendingViews,
 ): Promise<void> {
   try {
     for (let first = true; first || views.executions > 0; first = false) {

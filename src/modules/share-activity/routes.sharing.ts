@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/sharing.ts';
-import { isoMilliseconds, isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/sharing.ts';
+import { formatIsoTimestamp, isoMilliseconds, timestampSchema } from '../../kernel/fields.ts';
 import { INTERVALS, isTimeZone } from '../../kernel/time-zones.ts';
 import { SHARE_EVENT_TYPES, TARGET_TYPES } from '../../sharing/share-event.ts';
 import { shareEventNotFound } from './failures.ts';
@@ -19,7 +19,7 @@ const filters = {
   to: isoMilliseconds.optional().meta({ description: 'The latest time, included.' }),
 };
 
-const eventsQuery = pageQuery('per_page').extend({ ...filters, type: z.enum(SHARE_EVENT_TYPES).optional() });
+const eventsQuery = makePageQuery('per_page').extend({ ...filters, type: z.enum(SHARE_EVENT_TYPES).optional() });
 const analyticsQuery = z.object({
   ...filters,
   interval: z.enum(INTERVALS).default('day'),
@@ -41,20 +41,22 @@ const toFilter = (query: Partial<Record<keyof typeof filters | 'type', unknown>>
     to: query.to,
   }) as EventFilter;
 
-const counts = {
+const countFields = {
   resolved: z.int().meta({ description: 'How often something was opened.' }),
   executed: z.int().meta({ description: 'How often it was executed.' }),
   denied: z.int().meta({ description: 'How often a viewer was refused.' }),
 };
-const uniqueViewers = z.int().meta({ description: 'The number of distinct viewers who opened or executed something.' });
-const top = z.array(z.object({ key: z.string(), label: z.string(), count: z.int() }));
+const uniqueViewersField = z
+  .int()
+  .meta({ description: 'The number of distinct viewers who opened or executed something.' });
+const topEntries = z.array(z.object({ key: z.string(), label: z.string(), count: z.int() }));
 
 const analyticsView = z
   .object({
-    totals: z.object(counts),
-    unique_viewers: uniqueViewers,
-    series: z.array(z.object({ start: timestamp, ...counts, unique_viewers: uniqueViewers })),
-    top: z.object({ shares: top, dashboards: top, viewers: top, countries: top }),
+    totals: z.object(countFields),
+    unique_viewers: uniqueViewersField,
+    series: z.array(z.object({ start: timestampSchema, ...countFields, unique_viewers: uniqueViewersField })),
+    top: z.object({ shares: topEntries, dashboards: topEntries, viewers: topEntries, countries: topEntries }),
   })
   .meta({ id: 'ShareAnalytics' });
 
@@ -65,12 +67,12 @@ const viewAnalytics = ({
 }: Analytics): z.input<typeof analyticsView> => ({
   totals,
   unique_viewers,
-  series: series.map(({ start, ...rest }) => ({ start: isoTimestamp(start), ...rest })),
+  series: series.map(({ start, ...rest }) => ({ start: formatIsoTimestamp(start), ...rest })),
   top: tops,
 });
 
 const ANY_SHARE_ACTION = ['dashboards:share', 'visualizations:share'] as const;
-const access = {
+const SHARE_ACCESS = {
   decidedBy: 'the share permission of what the filters name; both without a filter',
   anyOf: ANY_SHARE_ACTION,
 };
@@ -80,17 +82,17 @@ export const shareActivityEndpoints = [
     {
       method: 'get',
       path: '/api/v1/share-events',
-      access,
+      access: SHARE_ACCESS,
       operationId: 'listShareEvents',
       summary: 'List share events',
       description:
         'Events of shares, share contexts, outsiders and embeds. Newest first. An event can be read a few seconds after it happened.',
       query: eventsQuery,
-      returns: ok(listSchema(shareEventView)),
+      returns: ok(makeListSchema(shareEventView)),
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(await listShareEvents(ctx, toFilter(query), query.page, query.per_page), viewShareEvent),
+      viewList(await listShareEvents(ctx, toFilter(query), query.page, query.per_page), viewShareEvent),
   ),
   endpoint(
     {
@@ -112,7 +114,7 @@ export const shareActivityEndpoints = [
     {
       method: 'get',
       path: '/api/v1/share-analytics',
-      access,
+      access: SHARE_ACCESS,
       operationId: 'getShareAnalytics',
       summary: 'Get share analytics',
       description:

@@ -27,9 +27,9 @@ export {
   recordShareEvent,
 } from './record.ts';
 
-/** The events of a company that a list is for. Times in milliseconds, both ends included. */
+/** The filter of a list of a company's events. Times in milliseconds, both ends included. */
 export interface EventFilter {
-  /** Only events about something of this type. */
+  /** The type of target to which the list is limited. */
   targetType?: TargetType;
   shareId?: string;
   shareContextId?: string;
@@ -38,16 +38,17 @@ export interface EventFilter {
   to?: number;
 }
 
-/** The filter in the terms of the log, without events that the caller may not see. */
-function logFilter({ from, to, ...values }: EventFilter, hidden: readonly DeniedRecords[]): LogFilter {
-  const asked = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-  const denied = hidden.filter((records) => !isNothingDenied(records.denied));
-  return { from, to, values: asked, ...(denied.length > 0 && { denied }) };
+/** Converts the filter into a filter of the log, without events that the caller may not see. */
+function makeLogFilter({ from, to, ...values }: EventFilter, hiddenRecords: readonly DeniedRecords[]): LogFilter {
+  const givenValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+  const denied = hiddenRecords.filter((records) => !isNothingDenied(records.denied));
+  return { from, to, values: givenValues, ...(denied.length > 0 && { denied }) };
 }
 
 /**
- * Events about a dashboard or visualization that the caller is denied, or about a context that grants one; of downloads of one; of
- * members that are users or groups which the caller is denied; and of what such users, or service accounts, did.
+ * Selects the events to hide: those about a dashboard or visualization that the caller is denied, or about a context that grants
+ * one; about downloads of one; about members that are users or groups which the caller is denied; and those caused by such users,
+ * or by denied service accounts.
  */
 async function selectDeniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   const members = (
@@ -65,11 +66,11 @@ async function selectDeniedEvents(ctx: PrincipalContext): Promise<DeniedRecords[
     field: 'details.visualization_id',
     denied: findDeniedEverywhere(ctx.actor, 'shared_visualization'),
   };
-  return [...(await deniedViews(ctx)), downloads, ...members];
+  return [...(await selectDeniedViewEvents(ctx)), downloads, ...members];
 }
 
-/** Events that would be counted: those of members and downloads are not. */
-async function deniedViews(ctx: PrincipalContext): Promise<DeniedRecords[]> {
+/** Selects the hidden events among those that are counted as views: events of members and downloads are not counted. */
+async function selectDeniedViewEvents(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   const actors = (
     [
       ['user', 'user'],
@@ -83,7 +84,7 @@ async function deniedViews(ctx: PrincipalContext): Promise<DeniedRecords[]> {
   return [...(await selectDeniedTargets(ctx)), ...actors];
 }
 
-/** Events about a target that the caller is denied. */
+/** Selects events about a target that the caller is denied. */
 async function selectDeniedTargets({ db, actor }: PrincipalContext): Promise<DeniedRecords[]> {
   const targets = {
     dashboard: findDeniedEverywhere(actor, 'shared_dashboard'),
@@ -104,32 +105,32 @@ async function selectDeniedTargets({ db, actor }: PrincipalContext): Promise<Den
 /** Returns the executions of shares, and when they were last opened (ms), by id. Shares never opened are missing. */
 export async function readViews(ctx: PrincipalContext, shareIds: readonly string[]) {
   if (shareIds.length === 0) return new Map<string, never>();
-  const found = await queryLog(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
-  return new Map(found.map((views) => [views.shareId, views]));
+  const shareViews = await queryLog(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
+  return new Map(shareViews.map((views) => [views.shareId, views]));
 }
 
-/** A page of events, newest first. */
+/** Lists a page of events, newest first. */
 export async function listShareEvents(
   ctx: PrincipalContext,
   filter: EventFilter,
   page: number,
   perPage: number,
 ): Promise<Page<ShareEvent>> {
-  const unsharable = await requireSharing(ctx, filter);
-  return readLog(ctx, 'share', logFilter(filter, [unsharable, ...(await selectDeniedEvents(ctx))]), page, perPage);
+  const unsharable = await requireReadEvents(ctx, filter);
+  return readLog(ctx, 'share', makeLogFilter(filter, [unsharable, ...(await selectDeniedEvents(ctx))]), page, perPage);
 }
 
 export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent> {
   const event = await findEvent(ctx, id);
-  await requireSharing(ctx, event ?? {});
+  await requireReadEvents(ctx, event ?? {});
   if (!event || !makeRecordMatcher({ values: {}, denied: await selectDeniedEvents(ctx) })(event))
     throw shareEventNotFound();
   return event;
 }
 
 /**
- * The range of times around the one in an event's id: the id begins with the second of the event, or with its minute for events
- * recorded once a minute.
+ * The time range in which an event is searched around the time in its id: an id begins with the event's second, or with its
+ * minute for events recorded once a minute.
  */
 const EVENT_TIME_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
 
@@ -141,11 +142,11 @@ async function findEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent 
   return undefined;
 }
 
-/** Asks the log of the caller's company. */
+/** Queries the log of the caller's company. */
 const queryLog = <T>(
   { actor, bindings }: PrincipalContext,
-  ask: (log: DurableObjectStub<CompanyLog>) => Promise<T>,
-): Promise<T> => callObject(bindings.COMPANY_LOG, actor.companyId, ask);
+  query: (log: DurableObjectStub<CompanyLog>) => Promise<T>,
+): Promise<T> => callObject(bindings.COMPANY_LOG, actor.companyId, query);
 
 const MAX_INTERVALS = 1000;
 const DEFAULT_DAYS = 30;
@@ -165,69 +166,69 @@ export interface Analytics {
   top: Record<'shares' | 'dashboards' | 'viewers' | 'countries', TopEntry[]>;
 }
 
-const NO_EVENTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
+const ZERO_COUNTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
 
 /**
- * Counts the views and executions of shares and embeds. Without `from`, of the 30 days before `to`; without `to`, until now.
- * Intervals are those of the clock of a time zone (IANA).
+ * Counts the views and executions of shares and embeds between `from` (by default 30 days before `to`) and `to` (by default now).
+ * Intervals follow the clock of a time zone (IANA).
  */
 export async function readShareAnalytics(
   ctx: PrincipalContext,
   filter: EventFilter,
   { interval, timeZone }: { interval: Interval; timeZone: string },
 ): Promise<Analytics> {
-  const unsharable = await requireSharing(ctx, filter);
+  const unsharable = await requireReadEvents(ctx, filter);
   const to = filter.to ?? ctx.now();
   const from = filter.from ?? to - DEFAULT_DAYS * DAY_MS;
   if (from > to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
-  const starts = listIntervals({ from, to }, interval, timeZone, MAX_INTERVALS + 1);
-  if (starts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
+  const intervalStarts = listIntervals({ from, to }, interval, timeZone, MAX_INTERVALS + 1);
+  if (intervalStarts.length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
-  const range = logFilter({ ...filter, from, to }, [unsharable, ...(await deniedViews(ctx))]);
-  const found = await readAnalytics(ctx, range, starts);
-  const byStart = new Map(found.series.map((counts) => [counts.start, counts]));
+  const range = makeLogFilter({ ...filter, from, to }, [unsharable, ...(await selectDeniedViewEvents(ctx))]);
+  const analytics = await readAnalytics(ctx, range, intervalStarts);
+  const countsByStart = new Map(analytics.series.map((counts) => [counts.start, counts]));
   const { shares, dashboards } = await readTogether(
     ctx.db,
     selectNames(ctx.db, companyId, {
-      shares: found.top.shares.map(({ key }) => key),
-      dashboards: found.top.dashboards.map(({ key }) => key),
+      shares: analytics.top.shares.map(({ key }) => key),
+      dashboards: analytics.top.dashboards.map(({ key }) => key),
     }),
   );
   const names = new Map([...shares, ...dashboards].map(({ id, name }) => [id, name]));
-  const entries = (list: { key: string; label: string | null; count: number }[], unnamed: (key: string) => string) =>
-    list.map(({ key, label, count }) => ({ key, label: label ?? names.get(key) ?? unnamed(key), count }));
+  const entries = (list: { key: string; label: string | null; count: number }[], makeLabel: (key: string) => string) =>
+    list.map(({ key, label, count }) => ({ key, label: label ?? names.get(key) ?? makeLabel(key), count }));
   return {
-    totals: found.totals,
-    series: starts.map((start) => ({ ...NO_EVENTS, ...byStart.get(start), start })),
+    totals: analytics.totals,
+    series: intervalStarts.map((start) => ({ ...ZERO_COUNTS, ...countsByStart.get(start), start })),
     top: {
-      shares: entries(found.top.shares, (key) => key),
-      dashboards: entries(found.top.dashboards, (key) => key),
-      viewers: entries(found.top.viewers, () => 'anonymous'),
-      countries: entries(found.top.countries, (key) => key),
+      shares: entries(analytics.top.shares, (key) => key),
+      dashboards: entries(analytics.top.dashboards, (key) => key),
+      viewers: entries(analytics.top.viewers, () => 'anonymous'),
+      countries: entries(analytics.top.countries, (key) => key),
     },
   };
 }
 
-/** What an event is about, or the events of a filter. */
+/** The subject of an event, or of the events of a filter. */
 type EventSubject = { [F in 'targetType' | 'shareId' | 'shareContextId']?: ShareEvent[F] };
 
 /**
- * Requires the permission to read events: those about dashboards or visualizations need the permission to share these; those about
- * neither, such as sign-ins, need both.
- * @returns the events of a share or a context that are left out: about what the caller may not share
+ * Requires the permission to read events: for events about dashboards or visualizations the permission to share these; for events
+ * about neither, such as sign-ins, both permissions. @returns the events of a share or a context that are left out, as the caller
+ * may not share what they are about
  */
-async function requireSharing(ctx: PrincipalContext, subject: EventSubject): Promise<DeniedRecords> {
+async function requireReadEvents(ctx: PrincipalContext, subject: EventSubject): Promise<DeniedRecords> {
   for (const type of await findEffectiveTypes(ctx, subject)) requireAction(ctx.actor, `${type}s:share`, '*');
   const unsharable = TARGET_TYPES.filter((type) => !isAllowed(ctx.actor, `${type}s:share`, '*'));
   return { field: 'targetType', denied: { ...NOTHING_DENIED, ids: unsharable } };
 }
 
-/** The target types that are meant: the one named, that of the share (a dashboard), or those that the context grants. */
+/** Finds the target types concerned: the one named, that of the share (a dashboard), or those that the context grants. */
 async function findEffectiveTypes(ctx: PrincipalContext, subject: EventSubject): Promise<readonly TargetType[]> {
   if (subject.targetType) return [subject.targetType];
   if (subject.shareId) return ['dashboard'];
   if (!subject.shareContextId) return TARGET_TYPES;
-  const granted = await selectGrantTypes(ctx.db, ctx.actor.companyId, subject.shareContextId);
-  return granted.length === 0 ? TARGET_TYPES : granted.map(({ type }) => type);
+  const grantedTypes = await selectGrantTypes(ctx.db, ctx.actor.companyId, subject.shareContextId);
+  return grantedTypes.length === 0 ? TARGET_TYPES : grantedTypes.map(({ type }) => type);
 }

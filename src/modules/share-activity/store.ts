@@ -5,20 +5,20 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { outbox } from '../../db/schema/outbox.ts';
 import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
-import { byId, type Condition, exists, idListSql } from '../../db/statements.ts';
-import { idPrefixAt } from '../../kernel/ids.ts';
+import { type Condition, existsSql, makeIdListSql, matchesId } from '../../db/statements.ts';
+import { formatIdPrefix } from '../../kernel/ids.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 
-/** The types of the targets that the company's contexts grant. */
+/** Selects the types of the targets that a context of the company grants. */
 export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: string) =>
   db
     .selectDistinct({ type: shareGrants.targetType })
     .from(shareGrants)
     .where(and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, contextId)));
 
-/** The contexts of a company that grant something that is denied, or did when they were deleted. */
+/** Selects the contexts of a company that grant a denied target, or did when they were deleted. */
 export function selectDeniedContexts(db: ControlDb, companyId: string, denied: Record<TargetType, Denials>) {
   const isDenied = (Object.keys(denied) as TargetType[]).flatMap((type) => {
     const isGrantable = isNotDenied(shareGrants.targetId, denied[type]);
@@ -30,24 +30,24 @@ export function selectDeniedContexts(db: ControlDb, companyId: string, denied: R
     .where(and(eq(shareGrants.companyId, companyId), or(...isDenied)));
 }
 
-/** Names of shares and dashboards. */
+/** Selects the names of shares and dashboards. */
 export const selectNames = (db: ControlDb, companyId: string, ids: { shares: string[]; dashboards: string[] }) => ({
   shares: db
     .select({ id: dashboardShares.id, name: dashboardShares.name })
     .from(dashboardShares)
-    .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, idListSql(ids.shares)))),
+    .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, makeIdListSql(ids.shares)))),
   dashboards: db
     .select({ id: dashboards.id, name: dashboards.name })
     .from(dashboards)
-    .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, idListSql(ids.dashboards)))),
+    .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, makeIdListSql(ids.dashboards)))),
 });
 
-/** The shares that end together: those of a dashboard, or those of a context. */
+/** The shares that are revoked together: those of a dashboard, or those of a context. */
 export type ShareGroup = { dashboardId: string } | { shareContextId: string };
 
 /**
- * Stores the message of an event for each share of a group that has not ended, if a condition holds at that moment.
- * @param message what the event says whatever the share
+ * Stores the message of an event for each share of a group that has not ended, if a condition holds at that moment. @param
+ * message the event's content, which is the same for every share
  */
 export const insertShareMessages = (
   db: ControlDb,
@@ -55,7 +55,7 @@ export const insertShareMessages = (
   { message, now, dueAt }: { message: JobMessage; now: number; dueAt: number },
   when: Condition = sql`true`,
 ) => {
-  const newId = sql`${idPrefixAt(now)} || lower(hex(randomblob(8)))`;
+  const newId = sql`${formatIdPrefix(now)} || lower(hex(randomblob(8)))`;
   const { companyId } = message;
   return db
     .insert(outbox)
@@ -70,7 +70,7 @@ export const insertShareMessages = (
             ? eq(dashboardShares.dashboardId, group.dashboardId)
             : eq(dashboardShares.shareContextId, group.shareContextId),
           isNull(dashboardShares.revokedAt),
-          exists(dashboards, byId(dashboards, companyId, sql`${dashboardShares.dashboardId}`)),
+          existsSql(dashboards, matchesId(dashboards, companyId, sql`${dashboardShares.dashboardId}`)),
           when,
         )}`,
     )

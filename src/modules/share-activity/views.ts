@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { viewBy } from '../../http/wire.ts';
-import { timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../sharing/share-event.ts';
 
 /** An event of a share, context or embed. */
@@ -8,7 +8,7 @@ export const shareEventView = z
   .object({
     id: z.string(),
     type: z.enum(SHARE_EVENT_TYPES),
-    occurred_at: timestamp,
+    occurred_at: timestampSchema,
     actor: z.object({ kind: z.enum(SHARE_ACTOR_KINDS), id: z.string().nullable(), email: z.string().nullable() }),
     target_type: z.enum(TARGET_TYPES).nullable(),
     target_id: z.string().nullable(),
@@ -22,7 +22,7 @@ export const shareEventView = z
   })
   .meta({ id: 'ShareEvent' });
 
-const viewShareEventRecord = viewBy(shareEventView);
+const viewShareEventRecord = makeView(shareEventView);
 
 export const viewShareEvent = (event: ShareEvent) =>
   viewShareEventRecord({ ...event, actor: { kind: event.actorKind, id: event.actorId, email: event.actorEmail } });

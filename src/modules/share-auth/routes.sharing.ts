@@ -3,8 +3,8 @@ import { companySuspended, invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { email, givenToken } from '../../kernel/fields.ts';
-import { typedCode } from '../sign-in/fields.ts';
+import { email, tokenSchema } from '../../kernel/fields.ts';
+import { typedCodeField } from '../sign-in/fields.ts';
 import { wrongEmailedCode } from '../sign-in/service.ts';
 import {
   endPortalSession,
@@ -15,15 +15,15 @@ import {
   verifyPortalCode,
 } from './service.ts';
 
-const companySlug = z.string().min(1).max(63);
+const companySlugField = z.string().min(1).max(63);
 
-const requestInput = z.object({ company_slug: companySlug, email }).transform(toBodyFields);
+const codeRequestInput = z.object({ company_slug: companySlugField, email }).transform(toBodyFields);
 
-const verifyInput = z
+const codeVerificationInput = z
   .object({
-    company_slug: companySlug,
+    company_slug: companySlugField,
     email,
-    code: typedCode
+    code: typedCodeField
       .pipe(z.string().regex(/^[0-9]{8}$/, 'must be eight digits, such as 1234-5678'))
       .meta({ examples: ['1234-5678'] }),
   })
@@ -71,7 +71,7 @@ export const shareAuthEndpoints = [
       summary: 'Request a portal sign-in code by email',
       description:
         'The answer is the same whether or not the company exists and shares anything with the address. A new code replaces the old one. After five requests for an address within an hour, no more emails are sent.',
-      body: requestInput,
+      body: codeRequestInput,
       returns: ok(z.object({ success: z.literal(true), message: z.string() })),
       fails: [],
     },
@@ -91,7 +91,7 @@ export const shareAuthEndpoints = [
       summary: 'Sign in to the portal with an emailed code',
       description:
         'Returns the tokens of an outsider, for the portal and for shares that need a sign-in. A code works once, for ten minutes, and stops working after five wrong tries.',
-      body: verifyInput,
+      body: codeVerificationInput,
       returns: ok(signedInView),
       fails: [wrongEmailedCode, companySuspended],
     },
@@ -111,7 +111,7 @@ export const shareAuthEndpoints = [
       summary: 'Refresh a portal session',
       description:
         'Exchanges a refresh token, which works once, for new tokens. If the answer is lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
-      body: z.object({ refresh_token: givenToken }),
+      body: z.object({ refresh_token: tokenSchema }),
       returns: ok(tokensView),
       fails: [invalidToken, companySuspended],
     },

@@ -4,7 +4,7 @@ import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { randomBelow } from '../../kernel/ids.ts';
+import { generateRandomBelow } from '../../kernel/ids.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import {
   composePortalCodeMail,
@@ -19,7 +19,7 @@ import { selectMembershipOfEmail } from '../share-contexts/service.ts';
 import {
   type AuthenticateToken,
   CODE_MINUTES,
-  newSession,
+  createSession,
   prepareCode,
   prepareCodeCheck,
   prepareRotation,
@@ -30,41 +30,41 @@ import { issuePortalTokens, type PortalTokens, verifyPortalToken } from './token
 
 export type { Outsider, PortalTokens };
 
-/** Requests a code by mail. Neither the answer nor its time tells whether the company exists and shares anything. */
+/** Requests a code by mail. Neither the answer nor the time it takes reveals whether the company exists and shares anything. */
 export async function requestPortalCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   // Requests for a company that does not exist are counted too, so that they take the same time.
-  const companyId = company?.id ?? NO_COMPANY;
+  const companyId = company?.id ?? NO_COMPANY_ID;
   if (company) ctx.setOwner(companyId);
   const request = { kind: 'portal_code', companyId, email: input.email } as const;
   // Recorded only where a code is sent.
-  await requestMail(ctx, request, (sending, due) =>
-    mailPortalCode(sending, due, () => recordAttempt(ctx, { type: 'auth.code_requested', ...request })),
+  await requestMail(ctx, request, (sendingContext, mailRequest) =>
+    mailPortalCode(sendingContext, mailRequest, () => recordAttempt(ctx, { type: 'auth.code_requested', ...request })),
   );
 }
 
-const NO_COMPANY = 'none';
+const NO_COMPANY_ID = 'none';
 
-/** Mails a code to an address that is a member of a context. For any other the same work is done, without a mail. */
+/** Mails a code to an address that is a member of a context. For any other address it does the same work, without a mail. */
 export async function mailPortalCode(
   ctx: SendingContext,
   { companyId, email }: MailRequest<'portal_code'>,
-  onMember: () => void = () => {},
+  onMemberFound: () => void = () => {},
 ): Promise<void> {
   const code = makeEightDigits();
-  const prepared = await prepareCode(ctx, { companyId, purpose: 'portal', email }, code);
+  const storedCode = await prepareCode(ctx, { companyId, purpose: 'portal', email }, code);
   const {
     memberships: [membership],
     companies: [company],
   } = await commit(ctx.db, {
-    code: prepared.statement,
+    code: storedCode.statement,
     memberships: selectMembershipOfEmail(ctx.db, companyId, email),
     companies: selectCompany(ctx.db, companyId),
   });
   if (!membership || !company || company.suspendedAt !== null) return;
-  onMember();
+  onMemberFound();
   const [name = email] = email.split('@');
-  await ctx.handOver(
+  await ctx.sendToMailService(
     companyId,
     composePortalCodeMail({
       to: email,
@@ -85,26 +85,26 @@ export async function verifyPortalCode(
   input: { companySlug: string; email: string; code: string },
 ): Promise<{ tokens: PortalTokens; outsider: Outsider; companyName: string }> {
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
-  const companyId = company?.id ?? NO_COMPANY;
+  const companyId = company?.id ?? NO_COMPANY_ID;
   if (company) ctx.setOwner(companyId);
   if (company) requireActiveCompany(company);
-  const check = await prepareCodeCheck(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
+  const codeCheck = await prepareCodeCheck(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
   const {
     codes: [code],
     memberships: [membership],
   } = await commit(ctx.db, {
-    codes: check.statement,
+    codes: codeCheck.statement,
     memberships: selectMembershipOfEmail(ctx.db, companyId, input.email),
   });
   if (!company || !code?.usedAt || !membership) {
     const { email } = input;
     // A code allows few tries, which are all recorded; tries without a code are unlimited, and recorded once a minute.
-    const once = code ? undefined : email;
-    if (membership) recordAttempt(ctx, { type: 'auth.failed', companyId, email }, once);
+    const onceKey = code ? undefined : email;
+    if (membership) recordAttempt(ctx, { type: 'auth.failed', companyId, email }, onceKey);
     throw wrongEmailedCode();
   }
-  const signedIn = await beginSession(ctx, companyId, input.email);
-  return { ...signedIn, companyName: company.branding.name ?? company.name };
+  const startedSession = await beginSession(ctx, companyId, input.email);
+  return { ...startedSession, companyName: company.branding.name ?? company.name };
 }
 
 async function beginSession(ctx: Context, companyId: string, email: string) {
@@ -112,7 +112,7 @@ async function beginSession(ctx: Context, companyId: string, email: string) {
   const record: Outsider = { id: ctx.newId(), companyId, email, status: 'active', createdAt: now, lastLoginAt: now };
   const [outsider = record] = await upsertOutsider(ctx.db, record);
   ctx.setOwner(companyId, { type: 'outsider', id: outsider.id });
-  const session = await newSession(ctx, { companyId, userId: outsider.id });
+  const session = await createSession(ctx, { companyId, userId: outsider.id });
   const event = prepareShareEvent(ctx, {
     type: 'auth.verified',
     companyId,
@@ -123,7 +123,7 @@ async function beginSession(ctx: Context, companyId: string, email: string) {
   return { outsider, tokens: await issuePortalTokens(ctx, outsider, session.token) };
 }
 
-/** Exchanges a refresh token for new tokens. One that was used before, and is not a retry, ends the session. */
+/** Exchanges a refresh token for new tokens. A token that was used before, unless this is a retry, ends the session. */
 export async function refreshPortalSession(
   ctx: Context,
   refreshToken: string,
@@ -172,7 +172,7 @@ export const authenticateOutsider: AuthenticateToken = async (ctx, token) => {
   };
 };
 
-/** Records a request or a failed try of an anonymous caller for an address. */
+/** Records a code request or a failed sign-in of an anonymous caller for an address. */
 function recordAttempt(
   ctx: Context,
   { type, companyId, email }: { type: 'auth.code_requested' | 'auth.failed'; companyId: string; email: string },
@@ -181,8 +181,8 @@ function recordAttempt(
   recordShareEvent(ctx, { type, companyId, actor: { kind: 'anonymous', id: null, email }, onceAMinute });
 }
 
-/** As `1234-5678`. */
+/** Makes a random code of the form `1234-5678`. */
 function makeEightDigits(): string {
-  const digits = String(randomBelow(100_000_000)).padStart(8, '0');
+  const digits = String(generateRandomBelow(100_000_000)).padStart(8, '0');
   return `${digits.slice(0, 4)}-${digits.slice(4)}`;
 }

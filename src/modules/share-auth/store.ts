@@ -7,7 +7,7 @@ import { ROTATION_COLUMNS } from '../sessions/queries.ts';
 
 export type Outsider = typeof outsiders.$inferSelect;
 
-/** Records a sign-in of an outsider, who is created by the first one. */
+/** Records a sign-in of an outsider; the first sign-in creates the outsider. */
 export const upsertOutsider = (db: ControlDb, record: Outsider) =>
   db
     .insert(outsiders)
@@ -21,7 +21,7 @@ export const upsertOutsider = (db: ControlDb, record: Outsider) =>
 export const insertSession = (db: ControlDb, record: typeof sessions.$inferSelect) =>
   db.insert(sessions).values(record);
 
-/** The live session of an outsider's token, with the state of the company. */
+/** Selects the live session of an outsider's token, with the state of the company. */
 export const selectLiveOutsider = (
   db: ControlDb,
   key: { companyId: string; outsiderId: string; sessionId: string },

@@ -1,10 +1,10 @@
 import type { Context } from '../../context.ts';
-import { type RefreshToken, secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
+import { countSecondsUntil, makeValidity, type RefreshToken, signToken, verifyToken } from '../sign-in/service.ts';
 import type { Outsider } from './store.ts';
 
-const ACCESS_SECONDS = 15 * 60;
+const ACCESS_TOKEN_SECONDS = 15 * 60;
 
-/** Seconds in `expiresIn`s. */
+/** The tokens of a portal session; `expiresIn` and `refreshExpiresIn` in seconds. */
 export interface PortalTokens {
   accessToken: string;
   expiresIn: number;
@@ -12,7 +12,7 @@ export interface PortalTokens {
   refreshExpiresIn: number;
 }
 
-interface Claims {
+interface PortalClaims {
   /** The outsider's id. */
   sub: string;
   company_id: string;
@@ -26,14 +26,14 @@ export async function issuePortalTokens(
   refresh: RefreshToken,
 ): Promise<PortalTokens> {
   const claims = { sub, company_id, sid: refresh.sessionId };
-  const access = { ...claims, email, jti: ctx.newId(), token_type: 'access' };
+  const accessClaims = { ...claims, email, jti: ctx.newId(), token_type: 'access' };
   const [accessToken, refreshToken] = await Promise.all([
-    signToken(ctx, 'share-portal', access, validFor(ctx, ACCESS_SECONDS)),
+    signToken(ctx, 'share-portal', accessClaims, makeValidity(ctx, ACCESS_TOKEN_SECONDS)),
     signToken(ctx, 'share-portal', { ...claims, jti: refresh.jti, token_type: 'refresh' }, refresh),
   ]);
-  const refreshExpiresIn = secondsUntil(ctx, refresh.expiresAt);
-  return { accessToken, expiresIn: ACCESS_SECONDS, refreshToken, refreshExpiresIn };
+  const refreshExpiresIn = countSecondsUntil(ctx, refresh.expiresAt);
+  return { accessToken, expiresIn: ACCESS_TOKEN_SECONDS, refreshToken, refreshExpiresIn };
 }
 
-export const verifyPortalToken = (ctx: Context, token: string, type: 'access' | 'refresh'): Promise<Claims> =>
+export const verifyPortalToken = (ctx: Context, token: string, type: 'access' | 'refresh'): Promise<PortalClaims> =>
   verifyToken(ctx, 'share-portal', token, type);

@@ -1,13 +1,13 @@
-import { defineFailure, defineTaken, invalid, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound, defineTaken, invalid } from '../../kernel/failure.ts';
 
-export const shareContextNotFound = notFound('share_context');
+export const shareContextNotFound = defineNotFound('share_context');
 
 export const shareContextSlugTaken = defineTaken('share_context', 'slug', {
   detail: { field: 'slug' },
   sharing: 'SLUG_DUPLICATE',
 });
 
-export const memberNotFound = notFound('share_member', { message: 'There is no such member.' });
+export const memberNotFound = defineNotFound('share_member', { message: 'There is no such member.' });
 
 export const memberExists = defineFailure('share_member.duplicate', 'conflict', {
   message: 'The context has this member already.',

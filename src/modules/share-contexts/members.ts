@@ -35,17 +35,20 @@ export type NewMember = { attributes: ViewerAttributes } & (
   | { type: 'external_email'; email: string }
 );
 
-/** A page of a context's members. */
+/** Lists a page of a context's members. */
 export async function listMembers(
   ctx: PrincipalContext,
   contextId: string,
-  wanted: MemberSearch,
+  memberSearch: MemberSearch,
 ): Promise<Page<ShareMember>> {
-  return readMembers(ctx.db, await getContext(ctx, contextId), { ...wanted, denied: findDeniedMembers(ctx) });
+  return readMembers(ctx.db, await getContext(ctx, contextId), { ...memberSearch, denied: findDeniedMembers(ctx) });
 }
 
-/** A context that shows nothing which the caller is denied, and the dashboards that it shows. */
-export async function requireContextToJoin(ctx: PrincipalContext, id: string) {
+/**
+ * Returns a context that shows nothing which the caller is denied, and the dashboards that it shows. @throws where the caller may
+ * not add members to it
+ */
+export async function requireContextToAddMember(ctx: PrincipalContext, id: string) {
   const context = await getContext(ctx, id);
   const dashboards = await selectGrantedDashboards(ctx.db, context);
   requireNotDenied(
@@ -59,10 +62,10 @@ export async function requireContextToJoin(ctx: PrincipalContext, id: string) {
   return { context, dashboards };
 }
 
-/** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
+/** Adds a member, who then sees everything that the context shows; the caller must be denied none of it. */
 export async function addMember(ctx: PrincipalContext, contextId: string, member: NewMember): Promise<ShareMember> {
-  const { context, dashboards } = await requireContextToJoin(ctx, contextId);
-  const called = await readNameAndEmail(ctx, member);
+  const { context, dashboards } = await requireContextToAddMember(ctx, contextId);
+  const nameAndEmail = await readNameAndEmail(ctx, member);
   const record: MemberRow = {
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
@@ -72,8 +75,8 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
     attributes: Object.keys(member.attributes).length > 0 ? member.attributes : null,
     createdAt: ctx.now(),
   };
-  const result = { ...record, ...called };
-  const event = makeContextEvent(ctx, 'member.added', context, toDetails(result));
+  const result = { ...record, ...nameAndEmail };
+  const event = makeContextEvent(ctx, 'member.added', context, toEventDetails(result));
   const unit = {
     added: insertMember(ctx.db, record, context, { most: MAX_MEMBERS, dashboards }),
     told: event.statement,
@@ -87,13 +90,13 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
   return result;
 }
 
-/** Removes a member, who sees nothing of the context from now on. */
+/** Removes a member, who sees nothing of the context from then on. */
 export async function removeMember(ctx: PrincipalContext, contextId: string, id: string): Promise<void> {
   const context = await requireSharableContext(ctx, contextId);
   const [member] = await selectMember(ctx.db, context, id);
   if (!member) throw memberNotFound();
   const email = member.memberType === 'external_email' ? member.subject : null;
-  const event = makeContextEvent(ctx, 'member.removed', context, toDetails({ ...member, email }));
+  const event = makeContextEvent(ctx, 'member.removed', context, toEventDetails({ ...member, email }));
   const { removed, told } = await commit(ctx.db, {
     removed: deleteMember(ctx.db, context, id),
     told: event.statement,
@@ -119,11 +122,11 @@ async function readNameAndEmail(
   return { name: user.name, email: user.email };
 }
 
-/** The id of a user or group; null for an address from outside. */
+/** Returns the id of a user or group; null for an address from outside. */
 export const getMemberId = ({ memberType, subject }: Pick<MemberRow, 'memberType' | 'subject'>): string | null =>
   memberType === 'external_email' ? null : subject;
 
-const toDetails = (member: Omit<ShareMember, 'name'>) => ({
+const toEventDetails = (member: Omit<ShareMember, 'name'>) => ({
   member_id: getMemberId(member),
   member_type: member.memberType,
   email: member.email,

@@ -4,29 +4,29 @@ import { TARGET_TYPES, type TargetType } from '../../sharing/share-event.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import type { Grant } from './store.ts';
 
-export function requireSharing(
+export function requireMayShare(
   ctx: PrincipalContext,
   grants: readonly Pick<Grant, 'target_type' | 'target_id'>[],
 ): void {
-  if (grants.length === 0) requireSharingSomeType(ctx);
+  if (grants.length === 0) requireMayShareSomeType(ctx);
   for (const { target_type, target_id } of grants) requireAction(ctx.actor, `${target_type}s:share`, target_id);
 }
 
-/** Refuses those who are denied something that a context shows. */
-export function requireSeeing(
+/** Throws for callers who are denied something that a context shows. */
+export function requireMaySee(
   ctx: PrincipalContext,
   grants: readonly Pick<Grant, 'target_type' | 'target_id'>[],
 ): void {
   for (const { target_type, target_id } of grants) requireNotDenied(ctx, [target_id], [`${target_type}s:get`]);
 }
 
-/** The types of things that the caller may not share. */
+/** Lists the types of targets that the caller may not share. */
 export function listUnshareableTypes(ctx: PrincipalContext): TargetType[] {
-  requireSharingSomeType(ctx);
+  requireMayShareSomeType(ctx);
   return TARGET_TYPES.filter((type) => !mayShare(ctx, type));
 }
 
-export function requireSharingSomeType(ctx: PrincipalContext): void {
+export function requireMayShareSomeType(ctx: PrincipalContext): void {
   if (!TARGET_TYPES.some((type) => mayShare(ctx, type))) requireAction(ctx.actor, 'dashboards:share', '*');
 }
 

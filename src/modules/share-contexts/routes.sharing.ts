@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, toSortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/sharing.ts';
-import { viewBy } from '../../http/wire.ts';
-import { description, displayName, email, slug, timestamp } from '../../kernel/fields.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/sharing.ts';
+import { makeView } from '../../http/wire.ts';
+import { description, displayNameSchema, email, slugSchema, timestampSchema } from '../../kernel/fields.ts';
 import { TARGET_TYPES } from '../../sharing/share-event.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { groupNotFound } from '../groups/failures.ts';
 import { userNotFound } from '../users/failures.ts';
-import { filterPolicies, viewerAttributes } from '../viewing/service.ts';
+import { filterPoliciesField, viewerAttributesField } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { memberExists, memberNotFound, shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import {
@@ -17,7 +17,7 @@ import {
   getMemberId,
   listMembers,
   removeMember,
-  requireContextToJoin,
+  requireContextToAddMember,
   type ShareMember,
 } from './members.ts';
 import {
@@ -31,15 +31,15 @@ import {
 
 const MAX_GRANTS = 100;
 
-const grant = z
+const grantInput = z
   .object({
     target_type: z.enum(TARGET_TYPES),
     target_id: z.string().min(1).max(64),
-    filter_policies: filterPolicies.default([]),
+    filter_policies: filterPoliciesField.default([]),
   })
   .meta({ id: 'ShareGrant' });
 
-const grants = z.array(grant).max(MAX_GRANTS);
+const grantsInput = z.array(grantInput).max(MAX_GRANTS);
 
 const contextView = z
   .object({
@@ -47,14 +47,14 @@ const contextView = z
     name: z.string(),
     slug: z.string(),
     description: z.string(),
-    grants,
+    grants: grantsInput,
     member_count: z.int(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'ShareContext' });
 
-const viewContext = viewBy(contextView);
+const viewContext = makeView(contextView);
 
 const memberView = z
   .object({
@@ -67,11 +67,11 @@ const memberView = z
       .record(z.string(), z.unknown())
       .optional()
       .meta({ description: 'Attributes that decide what the member sees; left out if there are none.' }),
-    created_at: timestamp,
+    created_at: timestampSchema,
   })
   .meta({ id: 'ShareMember' });
 
-const viewMemberRecord = viewBy(memberView);
+const viewMemberRecord = makeView(memberView);
 const viewMember = (member: ShareMember) =>
   viewMemberRecord({
     ...member,
@@ -80,13 +80,13 @@ const viewMember = (member: ShareMember) =>
     attributes: member.attributes ?? undefined,
   });
 
-const memberId = z.string().min(1).max(64);
-const attributes = viewerAttributes.default({});
-const newMember = z
+const memberIdField = z.string().min(1).max(64);
+const attributesField = viewerAttributesField.default({});
+const newMemberInput = z
   .discriminatedUnion('member_type', [
-    z.object({ member_type: z.literal('external_email'), email, attributes }),
-    z.object({ member_type: z.literal('internal_user'), member_id: memberId, attributes }),
-    z.object({ member_type: z.literal('group'), member_id: memberId, attributes }),
+    z.object({ member_type: z.literal('external_email'), email, attributes: attributesField }),
+    z.object({ member_type: z.literal('internal_user'), member_id: memberIdField, attributes: attributesField }),
+    z.object({ member_type: z.literal('group'), member_id: memberIdField, attributes: attributesField }),
   ])
   .transform((body) =>
     body.member_type === 'external_email'
@@ -94,7 +94,7 @@ const newMember = z
       : { type: body.member_type, id: body.member_id, attributes: body.attributes },
   );
 
-const access = {
+const CONTEXT_ACCESS = {
   decidedBy: 'the share permission of every target type granted; either of them without grants',
   anyOf: ['dashboards:share', 'visualizations:share'],
 } as const;
@@ -105,31 +105,31 @@ export const shareContextEndpoints = [
     {
       method: 'get',
       path,
-      access,
+      access: CONTEXT_ACCESS,
       operationId: 'listShareContexts',
       summary: 'List share contexts',
       description:
         'Contexts of which the caller may share everything. The newest first, unless `sort_by` says otherwise.',
-      query: sortedList({ search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' }),
-      returns: ok(listSchema(contextView)),
+      query: makeSortedListQuery({ search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' }),
+      returns: ok(makeListSchema(contextView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listContexts(ctx, toSortedRequest(query)), viewContext),
+    async ({ ctx, query }) => viewList(await listContexts(ctx, toSortedRequest(query)), viewContext),
   ),
   endpoint(
     {
       method: 'post',
       path,
-      access,
+      access: CONTEXT_ACCESS,
       operationId: 'createShareContext',
       summary: 'Create a share context',
       description:
         'A circle of people of the company and outsiders, with the dashboards and visualizations that they may see in the portal. Nobody grants what they may not share themselves.',
       body: z.object({
-        name: displayName,
-        slug: slug.optional(),
+        name: displayNameSchema,
+        slug: slugSchema.optional(),
         description: description.default(''),
-        grants: grants.default([]),
+        grants: grantsInput.default([]),
       }),
       returns: created(contextView),
       fails: [shareContextSlugTaken, dashboardNotFound, visualizationNotFound, concurrentChange],
@@ -140,12 +140,12 @@ export const shareContextEndpoints = [
     {
       method: 'get',
       path: `${path}/{id}`,
-      access,
+      access: CONTEXT_ACCESS,
       operationId: 'getShareContext',
       summary: 'Get a share context',
       description: 'With its grants and the number of its members, who have a list of their own.',
       returns: ok(contextView),
-      versioned: versioned('member_count'),
+      versioned: declareVersion('member_count'),
       fails: [shareContextNotFound],
     },
     async ({ ctx, params }) => viewContext(await getContext(ctx, params.id)),
@@ -154,12 +154,12 @@ export const shareContextEndpoints = [
     {
       method: 'put',
       path: `${path}/{id}`,
-      access,
+      access: CONTEXT_ACCESS,
       operationId: 'updateShareContext',
       summary: 'Update a share context',
       description:
         'Changes only what is sent of its name, slug and description. Grants and members have routes of their own.',
-      body: z.object({ name: displayName, slug, description }).partial(),
+      body: z.object({ name: displayNameSchema, slug: slugSchema, description }).partial(),
       returns: ok(contextView),
       fails: [shareContextNotFound, shareContextSlugTaken, concurrentChange],
     },
@@ -169,12 +169,12 @@ export const shareContextEndpoints = [
     {
       method: 'put',
       path: `${path}/{id}/grants`,
-      access,
+      access: CONTEXT_ACCESS,
       operationId: 'replaceShareContextGrants',
       summary: 'Replace the grants of a share context',
       description:
         'All grants at once: members no longer see what is left out. `If-Match` takes the version of the context.',
-      body: z.object({ grants }),
+      body: z.object({ grants: grantsInput }),
       returns: ok(contextView),
       versionPath: `${path}/{id}`,
       fails: [shareContextNotFound, dashboardNotFound, visualizationNotFound, concurrentChange],
@@ -185,7 +185,7 @@ export const shareContextEndpoints = [
     {
       method: 'delete',
       path: `${path}/{id}`,
-      access,
+      access: CONTEXT_ACCESS,
       operationId: 'deleteShareContext',
       summary: 'Delete a share context',
       description: 'Its shares are revoked.',
@@ -198,31 +198,31 @@ export const shareContextEndpoints = [
     {
       method: 'get',
       path: `${path}/{id}/members`,
-      access,
+      access: CONTEXT_ACCESS,
       operationId: 'listShareContextMembers',
       summary: 'List the members of a share context',
       description: 'In the order in which they were added, unless `sort_by` says otherwise.',
-      query: sortedList({
+      query: makeSortedListQuery({
         search: 'the name or email address',
         fields: ['name', 'created_at'],
         standard: 'created_at',
       }),
-      returns: ok(listSchema(memberView)),
+      returns: ok(makeListSchema(memberView)),
       fails: [shareContextNotFound],
     },
-    async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, toSortedRequest(query)), viewMember),
+    async ({ ctx, params, query }) => viewList(await listMembers(ctx, params.id, toSortedRequest(query)), viewMember),
   ),
   endpoint(
     {
       method: 'post',
       path: `${path}/{id}/members`,
-      access,
+      access: CONTEXT_ACCESS,
       operationId: 'addShareContextMember',
       summary: 'Add a member to a share context',
       description: 'A user or group of the company, or the email address of an outsider.',
-      body: newMember,
+      body: newMemberInput,
       attachedIdField: 'id',
-      checkBeforeReplay: (ctx, { id = '' }) => requireContextToJoin(ctx, id),
+      checkBeforeReplay: (ctx, { id = '' }) => requireContextToAddMember(ctx, id),
       returns: created(memberView),
       fails: [shareContextNotFound, userNotFound, groupNotFound, memberExists, concurrentChange],
     },
@@ -232,7 +232,7 @@ export const shareContextEndpoints = [
     {
       method: 'delete',
       path: `${path}/{id}/members/{memberId}`,
-      access,
+      access: CONTEXT_ACCESS,
       operationId: 'removeShareContextMember',
       summary: 'Remove a member from a share context',
       description: 'The member sees nothing of the context from the next request on.',

@@ -3,15 +3,15 @@ import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
-import { afterChange } from '../../db/statements.ts';
+import { AFTER_CHANGE } from '../../db/statements.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { slugFrom } from '../../kernel/text.ts';
-import { policyProblems } from '../../sharing/terms.ts';
+import { makeSlug } from '../../kernel/text.ts';
+import { findPolicyProblems } from '../../sharing/terms.ts';
 import type { DashboardVersions } from '../dashboards/service.ts';
 import { type NewShareEvent, prepareRevocations, prepareShareEvent } from '../share-activity/service.ts';
-import { listInputs, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
+import { listInputs, loadSharedItem, requireMayShareItem } from '../viewing/service.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
-import { listUnshareableTypes, requireSeeing, requireSharing, requireSharingSomeType } from './permission.ts';
+import { listUnshareableTypes, requireMaySee, requireMayShare, requireMayShareSomeType } from './permission.ts';
 import {
   type ContextSearch,
   type Grant,
@@ -28,50 +28,53 @@ export { shareContextNotFound } from './failures.ts';
 export { selectMembershipOfEmail } from './store.ts';
 export type { ShareContext };
 
-const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
+const UNIQUE_FAILURES = { 'share_contexts.slug': shareContextSlugTaken };
 
-/** The dashboards and visualizations that the caller may not see, or not share. */
+/** Lists the dashboards and visualizations that the caller may not see, or not share. */
 const listDeniedTargets = ({ actor }: PrincipalContext) => ({
   dashboard: findDeniedEverywhere(actor, 'shared_dashboard'),
   visualization: findDeniedEverywhere(actor, 'shared_visualization'),
 });
 
-/** The people and groups whom the caller may not see among members. */
+/** Finds the users and groups whom the caller may not see among members. */
 export const findDeniedMembers = ({ actor }: PrincipalContext) => ({
   internal_user: findDeniedEverywhere(actor, 'user'),
   group: findDeniedEverywhere(actor, 'group'),
 });
 
-/** A page of the contexts of which the caller may share everything. */
-export async function listContexts(ctx: PrincipalContext, wanted: ContextSearch): Promise<Page<ShareContext>> {
+/** Lists a page of the contexts of which the caller may share everything. */
+export async function listContexts(ctx: PrincipalContext, contextSearch: ContextSearch): Promise<Page<ShareContext>> {
   return readContexts(ctx.db, ctx.actor.companyId, {
-    ...wanted,
+    ...contextSearch,
     hidden: listUnshareableTypes(ctx),
     denied: listDeniedTargets(ctx),
     deniedMembers: findDeniedMembers(ctx),
   });
 }
 
-/** A context all of which the caller may share, and is denied nothing of. */
+/** Returns a context all of whose targets the caller may share, and sees. */
 export async function getContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await requireSharableContext(ctx, id);
-  requireSeeing(ctx, context.grants);
+  requireMaySee(ctx, context.grants);
   return context;
 }
 
-/** A context of the company; undefined for none. */
+/** Finds a context of the company; undefined if there is none. */
 export const findContext = (ctx: PrincipalContext, id: string): Promise<ShareContext | undefined> =>
   readContext(ctx.db, ctx.actor.companyId, id, findDeniedMembers(ctx));
 
-/** A context all of which the caller may share. Who is denied to see something of it can still take it from others. */
+/**
+ * Returns a context all of whose targets the caller may share. Someone who is denied to see a target may still revoke others'
+ * access to it.
+ */
 export async function requireSharableContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await findContext(ctx, id);
   if (!context) {
     // Who may share nothing at all does not learn which contexts there are.
-    requireSharingSomeType(ctx);
+    requireMayShareSomeType(ctx);
     throw shareContextNotFound();
   }
-  requireSharing(ctx, context.grants);
+  requireMayShare(ctx, context.grants);
   return context;
 }
 
@@ -79,14 +82,14 @@ export async function createContext(
   ctx: PrincipalContext,
   input: { name: string; slug?: string; description: string; grants: Grant[] },
 ): Promise<ShareContext> {
-  requireSharing(ctx, input.grants);
+  requireMayShare(ctx, input.grants);
   const dashboards = await validateGrants(ctx, input.grants);
   const now = ctx.now();
   const record = {
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
     name: input.name,
-    slug: input.slug ?? slugFrom(input.name, 'context'),
+    slug: input.slug ?? makeSlug(input.name, 'context'),
     description: input.description,
     version: 1,
     createdAt: now,
@@ -101,7 +104,7 @@ export async function createContext(
   const {
     inserted: [made],
     told,
-  } = await commit(ctx.db, unit, SLUG_IS_UNIQUE);
+  } = await commit(ctx.db, unit, UNIQUE_FAILURES);
   if (!made) throw concurrentChange();
   event.send(told);
   return { ...record, ...made, grants: input.grants, memberCount: 0 };
@@ -111,22 +114,22 @@ export async function createContext(
 export async function changeContext(
   ctx: PrincipalContext,
   id: string,
-  changed: Partial<Pick<ShareContext, 'name' | 'slug' | 'description'>>,
+  changes: Partial<Pick<ShareContext, 'name' | 'slug' | 'description'>>,
 ): Promise<ShareContext> {
   const context = await getContext(ctx, id);
-  const next = { ...changed, updatedAt: ctx.now() };
+  const next = { ...changes, updatedAt: ctx.now() };
   const event = makeContextEvent(ctx, 'context.updated', context);
   const unit = { updated: updateContext(ctx.db, context, next), told: event.statement };
-  const { updated, told } = await commit(ctx.db, unit, SLUG_IS_UNIQUE);
+  const { updated, told } = await commit(ctx.db, unit, UNIQUE_FAILURES);
   if (updated.length === 0) throw concurrentChange();
   event.send(told);
   return { ...context, ...next };
 }
 
-/** Replaces the grants. The caller must be allowed to share the old ones and the new ones. */
+/** Replaces the grants of a context. The caller must be allowed to share the old and the new targets. */
 export async function replaceContextGrants(ctx: PrincipalContext, id: string, grants: Grant[]): Promise<ShareContext> {
   const context = await getContext(ctx, id);
-  if (grants.length > 0) requireSharing(ctx, grants);
+  if (grants.length > 0) requireMayShare(ctx, grants);
   const dashboards = await validateGrants(ctx, grants);
   const next = { version: context.version + 1, updatedAt: ctx.now() };
   const result = { ...context, ...next, grants };
@@ -145,7 +148,7 @@ export async function replaceContextGrants(ctx: PrincipalContext, id: string, gr
 export async function deleteContext(ctx: PrincipalContext, id: string): Promise<void> {
   const context = await requireSharableContext(ctx, id);
   const event = makeContextEvent(ctx, 'context.deleted', context);
-  const revocations = prepareRevocations(ctx, { shareContextId: id }, afterChange);
+  const revocations = prepareRevocations(ctx, { shareContextId: id }, AFTER_CHANGE);
   const { deleted: deletion, ...rest } = prepareDeletion(ctx.db, context, ctx.now());
   const { deleted, told, revoked } = await commit(ctx.db, {
     deleted: deletion,
@@ -159,29 +162,31 @@ export async function deleteContext(ctx: PrincipalContext, id: string): Promise<
 }
 
 /**
- * Targets must be the company's, and the caller must be allowed to share them with the visualizations on them. Policies
- * must fit them.
- * @returns the dashboards among them, in the versions that were read
+ * Checks grants: targets must be the company's, and the caller must be allowed to share them with the visualizations on them.
+ * Policies must fit the targets. @returns the granted dashboards, in the versions that were read
  */
 async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): Promise<DashboardVersions> {
-  const seen = new Set<string>();
+  const seenTargets = new Set<string>();
   const problems: FieldProblem[] = grants.flatMap(({ target_type, target_id }, index) => {
     const key = `${target_type}/${target_id}`;
-    const repeated = seen.has(key);
-    seen.add(key);
-    return repeated ? [{ field: `grants.${index}.target_id`, message: 'is granted already' }] : [];
+    const isRepeated = seenTargets.has(key);
+    seenTargets.add(key);
+    return isRepeated ? [{ field: `grants.${index}.target_id`, message: 'is granted already' }] : [];
   });
   const items = await Promise.all(grants.map((grant) => loadSharedItem(ctx, grant.target_type, grant.target_id)));
-  for (const item of items) requireSharingOf(ctx, item);
+  for (const item of items) requireMayShareItem(ctx, item);
   for (const [index, item] of items.entries()) {
     const { filter_policies } = grants[index] as Grant;
-    problems.push(...policyProblems(listInputs(item), filter_policies, `grants.${index}.filter_policies`));
+    problems.push(...findPolicyProblems(listInputs(item), filter_policies, `grants.${index}.filter_policies`));
   }
   if (problems.length > 0) throw invalid(problems);
   return items.flatMap((item) => (item.type === 'dashboard' ? [item.dashboard] : []));
 }
 
-/** The event of a change of a context. Its target is the one that the context shows, as far as that is of one type. */
+/**
+ * Prepares the event of a change of a context. Its target is that of the context's only grant; with several grants of one type,
+ * only that type.
+ */
 export function makeContextEvent(
   ctx: PrincipalContext,
   type: NewShareEvent['type'],
@@ -189,11 +194,11 @@ export function makeContextEvent(
   details: Record<string, unknown> = {},
 ) {
   const [first, ...others] = context.grants;
-  const uniform = first && others.every(({ target_type }) => target_type === first.target_type);
+  const isOneType = first && others.every(({ target_type }) => target_type === first.target_type);
   return prepareShareEvent(ctx, {
     type,
     shareContextId: context.id,
-    ...(uniform && { target: { type: first.target_type, id: others.length === 0 ? first.target_id : null } }),
+    ...(isOneType && { target: { type: first.target_type, id: others.length === 0 ? first.target_id : null } }),
     details: { name: context.name, ...details },
   });
 }

@@ -8,8 +8,8 @@ import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { users } from '../../db/schema/users.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { containsSql, ignoreCase } from '../../db/search.ts';
-import { byId, exists, insertWhen, livingById, slugOrSuffixedSql } from '../../db/statements.ts';
+import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
+import { existsSql, insertWhen, makeUniqueSlugSql, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import type { FilterPolicy } from '../../sharing/terms.ts';
@@ -22,24 +22,24 @@ export interface Grant {
   filter_policies: FilterPolicy[];
 }
 
-type Row = typeof shareContexts.$inferSelect;
-type Version = Pick<Row, 'companyId' | 'id' | 'version'>;
-export type ShareContext = Row & { grants: Grant[]; memberCount: number };
+type ContextRow = typeof shareContexts.$inferSelect;
+type ContextVersion = Pick<ContextRow, 'companyId' | 'id' | 'version'>;
+export type ShareContext = ContextRow & { grants: Grant[]; memberCount: number };
 export type MemberRow = typeof shareMembers.$inferSelect;
 export type ShareMember = MemberRow & { name: string | null; email: string | null };
 
-/** The condition that a grant's dashboard or visualization is not deleted. */
+/** The SQL condition that a grant's dashboard or visualization is not deleted. */
 const TARGET_EXISTS = sql`(target_type = 'dashboard' and exists (select 1 from ${dashboards} where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
   or target_type = 'visualization' and exists (select 1 from ${visualizations} where visualizations.id = target_id and visualizations.company_id = share_grants.company_id))`;
 
-/** The people and groups that are denied. */
+/** The users and groups that the caller is denied. */
 export type DeniedMembers = Record<'internal_user' | 'group', Denials>;
 
-/** The conditions of members that are not denied. */
+/** Makes the SQL conditions of members that are not denied. */
 const areMembersNotDenied = (denied: DeniedMembers): (SQL | undefined)[] =>
   Object.entries(denied).map(([type, ofType]) => {
-    const isNamed = isNotDenied(shareMembers.subject, ofType);
-    return isNamed && sql`(${shareMembers.memberType} <> ${type} or ${isNamed})`;
+    const isVisibleMember = isNotDenied(shareMembers.subject, ofType);
+    return isVisibleMember && sql`(${shareMembers.memberType} <> ${type} or ${isVisibleMember})`;
   });
 
 const selectExtraColumns = (denied: DeniedMembers) => ({
@@ -54,7 +54,7 @@ const selectExtraColumns = (denied: DeniedMembers) => ({
     ),
 });
 
-/** SQL condition, true for contexts that grant nothing that is denied. */
+/** Makes the SQL conditions that are true for contexts that grant no denied target. */
 const hasNoDeniedGrant = (denied: Record<TargetType, Denials>): (SQL | undefined)[] =>
   Object.entries(denied).map(([type, ofType]) => {
     const isGrantable = isNotDenied(shareGrants.targetId, ofType);
@@ -65,11 +65,11 @@ const hasNoDeniedGrant = (denied: Record<TargetType, Denials>): (SQL | undefined
     );
   });
 
-const CONTEXT_ORDER_COLUMNS = { name: ignoreCase(shareContexts.name), created_at: shareContexts.createdAt };
+const CONTEXT_ORDER_COLUMNS = { name: makeNocaseSql(shareContexts.name), created_at: shareContexts.createdAt };
 
 export type ContextSearch = SearchRequest<keyof typeof CONTEXT_ORDER_COLUMNS>;
 
-/** A page of a company's contexts, without those that show something of a type in `hidden`, or something that is denied. */
+/** Reads a page of a company's contexts, without those that show something of a type in `hidden`, or something that is denied. */
 export const readContexts = (
   db: ControlDb,
   companyId: string,
@@ -85,7 +85,7 @@ export const readContexts = (
     deniedMembers: DeniedMembers;
   },
 ) => {
-  const notHidden = hidden.map(
+  const isNotHidden = hidden.map(
     (type) =>
       sql`not exists (select 1 from ${shareGrants} where context_id = share_contexts.id and target_type = ${type} and ${TARGET_EXISTS})`,
   );
@@ -95,8 +95,8 @@ export const readContexts = (
       table: shareContexts,
       filter: and(
         eq(shareContexts.companyId, companyId),
-        containsSql([shareContexts.name], search),
-        ...notHidden,
+        makeContainsSql([shareContexts.name], search),
+        ...isNotHidden,
         ...hasNoDeniedGrant(denied),
       ) as SQL,
       extra: selectExtraColumns(deniedMembers),
@@ -105,26 +105,26 @@ export const readContexts = (
   );
 };
 
-/** Reads a context; undefined for none. */
+/** Reads a context; undefined if there is none. */
 export async function readContext(
   db: ControlDb,
   companyId: string,
   id: string,
   denied: DeniedMembers,
 ): Promise<ShareContext | undefined> {
-  const filter = byId(shareContexts, companyId, id);
+  const filter = matchesId(shareContexts, companyId, id);
   const part = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };
   const { records } = await readPage(db, { table: shareContexts, filter, extra: selectExtraColumns(denied) }, part);
   return records[0];
 }
 
-/** Stores a context while the dashboards it shows are those versions. A taken slug gets a suffix where it may. */
+/** Inserts a context while the dashboards that it shows are unchanged. A taken slug gets a suffix if `canChangeSlug`. */
 export const insertContext = (
   db: ControlDb,
-  record: Row,
+  record: ContextRow,
   { canChangeSlug, dashboards }: { canChangeSlug: boolean; dashboards: DashboardVersions },
 ) => {
-  const slug = canChangeSlug ? slugOrSuffixedSql(shareContexts, record) : record.slug;
+  const slug = canChangeSlug ? makeUniqueSlugSql(shareContexts, record) : record.slug;
   return insertWhen(
     db,
     shareContexts,
@@ -133,15 +133,15 @@ export const insertContext = (
   ).returning();
 };
 
-/** SQL condition, true while the context is that version. */
-const isVersion = ({ companyId, id, version }: Version): SQL =>
-  exists(shareContexts, byId(shareContexts, companyId, id), eq(shareContexts.version, version));
+/** Makes the SQL condition that is true while the context is still the version that was read. */
+const isContextUnchanged = ({ companyId, id, version }: ContextVersion): SQL =>
+  existsSql(shareContexts, matchesId(shareContexts, companyId, id), eq(shareContexts.version, version));
 
-/** Changes a context while it is that version, and the dashboards that it shows from now on are those versions. */
+/** Updates a context while it and the dashboards that it shows from now on are still the versions that were read. */
 export const updateContext = (
   db: ControlDb,
-  { companyId, id, version }: Row,
-  changes: Partial<Pick<Row, 'name' | 'slug' | 'description' | 'version'>> & { updatedAt: number },
+  { companyId, id, version }: ContextRow,
+  changes: Partial<Pick<ContextRow, 'name' | 'slug' | 'description' | 'version'>> & { updatedAt: number },
   dashboards: DashboardVersions = [],
 ) =>
   db
@@ -149,7 +149,7 @@ export const updateContext = (
     .set(changes)
     .where(
       and(
-        byId(shareContexts, companyId, id),
+        matchesId(shareContexts, companyId, id),
         eq(shareContexts.version, version),
         areDashboardsUnchanged(companyId, dashboards),
       ),
@@ -157,40 +157,40 @@ export const updateContext = (
     .returning({ id: shareContexts.id });
 
 /**
- * Replaces the grants of a context while it is that version and the dashboards they show are those versions. Stands
- * before the statement that makes the context's next version: a rival's next version has the same number.
+ * Replaces the grants of a context while it and the dashboards that they show are still the versions that were read. Comes before
+ * the statement that makes the context's next version: a concurrent change's next version has the same number.
  */
 export const replaceGrants = (
   db: ControlDb,
-  context: Version,
+  context: ContextVersion,
   grants: readonly Grant[],
   dashboards: DashboardVersions = [],
 ) => {
   const { companyId, id } = context;
-  const current = and(isVersion(context), areDashboardsUnchanged(companyId, dashboards));
+  const isUnchanged = and(isContextUnchanged(context), areDashboardsUnchanged(companyId, dashboards));
   return [
-    db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), current)),
+    db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), isUnchanged)),
     db.insert(shareGrants).select(
       sql`select ${companyId}, ${id}, value ->> 'target_type', value ->> 'target_id', key, value -> 'filter_policies'
-        from json_each(${JSON.stringify(grants)}) where ${current}`,
+        from json_each(${JSON.stringify(grants)}) where ${isUnchanged}`,
     ),
   ] as const;
 };
 
 /**
- * Deletes a context while it is that version, and with it its members; revokes its shares. Its grants stay: its events are not
- * shown to who is denied what it granted.
+ * Deletes a context while it is still the version that was read, with its members; revokes its shares. Its grants stay, because
+ * they decide who may not see its events.
  */
-export const prepareDeletion = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
-  const gone = not(exists(shareContexts, byId(shareContexts, companyId, id)));
+export const prepareDeletion = (db: ControlDb, { companyId, id, version }: ContextRow, now: number) => {
+  const isDeleted = not(existsSql(shareContexts, matchesId(shareContexts, companyId, id)));
   return {
     deleted: db
       .delete(shareContexts)
-      .where(and(byId(shareContexts, companyId, id), eq(shareContexts.version, version)))
+      .where(and(matchesId(shareContexts, companyId, id), eq(shareContexts.version, version)))
       .returning({ id: shareContexts.id }),
     members: db
       .delete(shareMembers)
-      .where(and(eq(shareMembers.contextId, id), eq(shareMembers.companyId, companyId), gone)),
+      .where(and(eq(shareMembers.contextId, id), eq(shareMembers.companyId, companyId), isDeleted)),
     shares: db
       .update(dashboardShares)
       .set({ revokedAt: now, updatedAt: now })
@@ -199,30 +199,30 @@ export const prepareDeletion = (db: ControlDb, { companyId, id, version }: Row, 
           eq(dashboardShares.shareContextId, id),
           eq(dashboardShares.companyId, companyId),
           isNull(dashboardShares.revokedAt),
-          gone,
+          isDeleted,
         ),
       ),
   };
 };
 
-const EMAIL = sql<string | null>`case member_type when 'external_email' then subject
+const EMAIL_COLUMN = sql<string | null>`case member_type when 'external_email' then subject
   when 'internal_user' then (select email from ${users} where users.id = subject and users.company_id = share_members.company_id) end`;
 
-const NAME = sql<string | null>`case member_type
+const NAME_COLUMN = sql<string | null>`case member_type
   when 'internal_user' then (select name from ${users} where users.id = subject and users.company_id = share_members.company_id)
   when 'group' then (select name from ${groups} where groups.id = subject and groups.company_id = share_members.company_id) end`;
 
 const MEMBER_ORDER_COLUMNS = {
-  name: ignoreCase(sql`coalesce(${NAME}, ${EMAIL})`),
+  name: makeNocaseSql(sql`coalesce(${NAME_COLUMN}, ${EMAIL_COLUMN})`),
   created_at: shareMembers.createdAt,
 };
 
 export type MemberSearch = SearchRequest<keyof typeof MEMBER_ORDER_COLUMNS>;
 
-/** A page of a context's members, without people and groups that are denied. `search` is a part of the name or email. */
+/** Reads a page of a context's members, without users and groups that are denied. `search` is a part of the name or email. */
 export const readMembers = (
   db: ControlDb,
-  { companyId, id }: Row,
+  { companyId, id }: ContextRow,
   { search, denied, ...page }: MemberSearch & { denied: DeniedMembers },
 ) =>
   readPage(
@@ -232,19 +232,21 @@ export const readMembers = (
       filter: and(
         eq(shareMembers.companyId, companyId),
         eq(shareMembers.contextId, id),
-        containsSql([NAME, EMAIL], search),
+        makeContainsSql([NAME_COLUMN, EMAIL_COLUMN], search),
         ...areMembersNotDenied(denied),
       ) as SQL,
-      extra: { name: NAME.as('name'), email: EMAIL.as('email') },
+      extra: { name: NAME_COLUMN.as('name'), email: EMAIL_COLUMN.as('email') },
     },
     { ...page, by: MEMBER_ORDER_COLUMNS[page.by] },
   );
 
-/** Adds a member while the context is that version and has room, and the dashboards that it shows are those versions. */
+/**
+ * Inserts a member while the context is the version that was read and not full, and the dashboards that it shows are unchanged.
+ */
 export const insertMember = (
   db: ControlDb,
   record: MemberRow,
-  context: Version,
+  context: ContextVersion,
   { most, dashboards }: { most: number; dashboards: DashboardVersions },
 ) =>
   insertWhen(
@@ -252,31 +254,31 @@ export const insertMember = (
     shareMembers,
     record,
     and(
-      isVersion(context),
+      isContextUnchanged(context),
       sql`(select count(*) from ${shareMembers} where context_id = ${context.id}) < ${most}`,
       areDashboardsUnchanged(context.companyId, dashboards),
     ) as SQL,
   ).returning();
 
-const isContextMember = ({ companyId, id: contextId }: Row, id: string): SQL =>
-  and(byId(shareMembers, companyId, id), eq(shareMembers.contextId, contextId)) as SQL;
+const isContextMember = ({ companyId, id: contextId }: ContextRow, id: string): SQL =>
+  and(matchesId(shareMembers, companyId, id), eq(shareMembers.contextId, contextId)) as SQL;
 
-export const selectMember = (db: ControlDb, context: Row, id: string) =>
+export const selectMember = (db: ControlDb, context: ContextRow, id: string) =>
   db.select().from(shareMembers).where(isContextMember(context, id));
 
 /** Counts all members of a context. */
-export const countMembers = (db: ControlDb, { companyId, id }: Row) =>
+export const countMembers = (db: ControlDb, { companyId, id }: ContextRow) =>
   db
     .select({ members: count() })
     .from(shareMembers)
     .where(and(eq(shareMembers.companyId, companyId), eq(shareMembers.contextId, id)));
 
 /** Removes a member. */
-export const deleteMember = (db: ControlDb, context: Row, id: string) =>
+export const deleteMember = (db: ControlDb, context: ContextRow, id: string) =>
   db.delete(shareMembers).where(isContextMember(context, id)).returning({ id: shareMembers.id });
 
-/** The dashboards that a context shows, with the visualizations on each. */
-export const selectGrantedDashboards = (db: ControlDb, { companyId, id }: Row) =>
+/** Selects the dashboards that a context shows, with the visualizations on each. */
+export const selectGrantedDashboards = (db: ControlDb, { companyId, id }: ContextRow) =>
   db
     .select({
       id: dashboards.id,
@@ -295,14 +297,14 @@ export const selectGrantedDashboards = (db: ControlDb, { companyId, id }: Row) =
       and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, id), eq(shareGrants.targetType, 'dashboard')),
     );
 
-/** The living group of an id. */
+/** Selects the group of an id, unless it is deleted. */
 export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({ id: groups.id, name: groups.name })
     .from(groups)
-    .where(livingById(groups, companyId, id));
+    .where(matchesUndeletedId(groups, companyId, id));
 
-/** A membership of an address (lower-case) in any context of the company, if it has one. */
+/** Selects one membership of an address (lower-case) in any context of the company, if it has one. */
 export const selectMembershipOfEmail = (db: ControlDb, companyId: string, email: string) =>
   db
     .select({ id: shareMembers.id })

@@ -1,6 +1,8 @@
 import { defineFailure } from '../../kernel/failure.ts';
 
-/** The id is missing, malformed, of another company or of a context without the caller: the answer does not tell which. */
+/**
+ * The context id is missing, malformed, of another company or of a context without the caller: the answer does not reveal which.
+ */
 export const invalidContextId = defineFailure('share_context.invalid_id', 'malformed', {
   message: '`context_id` must be the id of a share context that you are a member of.',
   detail: { field: 'context_id' },

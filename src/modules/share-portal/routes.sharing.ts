@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { accessDenied } from '../../access/failures.ts';
 import { ok, prepared } from '../../http/endpoint.ts';
-import { asksFresh } from '../../http/freshness.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { portalEndpoint as endpoint, list, listSchema, pageRequest } from '../../http/surfaces/sharing.ts';
-import { executeBody } from '../../sql-templates/fields.ts';
+import { wantsFreshResult } from '../../http/freshness.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { portalEndpoint as endpoint, makeListSchema, toPageRequest, viewList } from '../../http/surfaces/sharing.ts';
+import { executionInput } from '../../sql-templates/fields.ts';
 import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { downloadFailures, executionFailures, optionFailures } from '../viewing/failures.ts';
 import {
   downloadMediaTypes,
-  EXECUTION,
+  EXECUTION_DESCRIPTION,
   executionQuery,
   optionsQuery,
   optionsView,
@@ -28,7 +28,7 @@ import {
   type PortalDashboard,
   type PortalEntry,
   readPortalOptions,
-  requireOwnCompany,
+  requireCompanyOfCaller,
 } from './service.ts';
 
 const entryView = z
@@ -60,42 +60,42 @@ const viewDashboard = ({ contextId, item, rules, denied }: PortalDashboard): z.i
 });
 
 // Whatever is wrong with it is the same failure, so it is not for the schema to refuse.
-const contextId = z
+const contextIdField = z
   .unknown()
   .optional()
   .meta({ type: 'string', maxLength: 24, description: 'The id of a share context that the caller is a member of.' });
 
-const credentials = {
+const portalAccess = {
   access: { decidedBy: 'membership of the context' },
   credential: 'external',
   forPrograms: false,
 } as const;
 const dashboardFailures = [invalidContextId, dashboardNotFound, accessDenied];
-const OWN_PATH = '/api/v1/share-portal';
-const COMPANY_PATH = `${OWN_PATH}/{company_slug}` as const;
-const pagesQuery = pageQuery('per_page');
-const contextQuery = z.object({ context_id: contextId });
-const execution = executeBody.extend({ context_id: contextId });
+const PORTAL_PATH = '/api/v1/share-portal';
+const COMPANY_PATH = `${PORTAL_PATH}/{company_slug}` as const;
+const pagesQuery = makePageQuery('per_page');
+const contextQuery = z.object({ context_id: contextIdField });
+const portalExecutionInput = executionInput.extend({ context_id: contextIdField });
 
 /** The routes of the portal. Every route exists by the dashboard's id, and by the slugs of company and dashboard. */
 export const sharePortalEndpoints = [
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'get',
-      path: `${OWN_PATH}/contexts`,
+      path: `${PORTAL_PATH}/contexts`,
       operationId: 'listPortalContexts',
       summary: "List the caller's portal contexts",
       description: 'Contexts that the caller is a member of. Newest first.',
       query: pagesQuery,
-      returns: ok(listSchema(entryView)),
+      returns: ok(makeListSchema(entryView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listOwnContexts(ctx, pageRequest(query)), viewEntry),
+    async ({ ctx, query }) => viewList(await listOwnContexts(ctx, toPageRequest(query)), viewEntry),
   ),
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'get',
       path: `${COMPANY_PATH}/contexts`,
       operationId: 'listPortalContextsBySlug',
@@ -103,50 +103,51 @@ export const sharePortalEndpoints = [
       description:
         'As GET /api/v1/share-portal/contexts, for addresses that name the company. Only that of the caller is found.',
       query: pagesQuery,
-      returns: ok(listSchema(entryView)),
+      returns: ok(makeListSchema(entryView)),
       fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {
-      requireOwnCompany(ctx, params.company_slug);
-      return list(await listOwnContexts(ctx, pageRequest(query)), viewEntry);
+      requireCompanyOfCaller(ctx, params.company_slug);
+      return viewList(await listOwnContexts(ctx, toPageRequest(query)), viewEntry);
     },
   ),
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'get',
-      path: `${OWN_PATH}/dashboards`,
+      path: `${PORTAL_PATH}/dashboards`,
       operationId: 'listPortalContextDashboards',
       summary: 'List the dashboards of a portal context',
       description: 'What the context `context_id` shows its members, of whom the caller must be one.',
-      query: pagesQuery.extend({ context_id: contextId }),
-      returns: ok(listSchema(entryView)),
+      query: pagesQuery.extend({ context_id: contextIdField }),
+      returns: ok(makeListSchema(entryView)),
       fails: [invalidContextId],
     },
-    async ({ ctx, query }) => list(await listContextDashboards(ctx, query.context_id, pageRequest(query)), viewEntry),
+    async ({ ctx, query }) =>
+      viewList(await listContextDashboards(ctx, query.context_id, toPageRequest(query)), viewEntry),
   ),
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'get',
       path: `${COMPANY_PATH}/dashboards`,
       operationId: 'listPortalDashboards',
       summary: "List the caller's portal dashboards",
       description: 'A dashboard that several contexts show is listed once for each.',
       query: pagesQuery,
-      returns: ok(listSchema(entryView)),
+      returns: ok(makeListSchema(entryView)),
       fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {
-      requireOwnCompany(ctx, params.company_slug);
-      return list(await listOwnDashboards(ctx, pageRequest(query)), viewEntry);
+      requireCompanyOfCaller(ctx, params.company_slug);
+      return viewList(await listOwnDashboards(ctx, toPageRequest(query)), viewEntry);
     },
   ),
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'get',
-      path: `${OWN_PATH}/dashboards/{id}`,
+      path: `${PORTAL_PATH}/dashboards/{id}`,
       operationId: 'getPortalDashboard',
       summary: 'Get a portal dashboard',
       description:
@@ -160,7 +161,7 @@ export const sharePortalEndpoints = [
   ),
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'get',
       path: `${COMPANY_PATH}/dashboards/{dashboard_slug}`,
       operationId: 'getPortalDashboardBySlug',
@@ -171,20 +172,20 @@ export const sharePortalEndpoints = [
       fails: [companyNotFound, ...dashboardFailures],
     },
     async ({ ctx, params, query }) => {
-      requireOwnCompany(ctx, params.company_slug);
+      requireCompanyOfCaller(ctx, params.company_slug);
       const dashboard = { slug: params.dashboard_slug };
       return viewDashboard(await getPortalDashboard(ctx, { contextId: query.context_id, dashboard }));
     },
   ),
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'get',
-      path: `${OWN_PATH}/dashboards/{id}/filters/{filter_slug}/options`,
+      path: `${PORTAL_PATH}/dashboards/{id}/filters/{filter_slug}/options`,
       operationId: 'listPortalFilterOptions',
       summary: 'List the options of a filter of a portal dashboard',
       description: 'Of a `select` or `multi_select`, only the values that the caller’s context lets them choose.',
-      query: optionsQuery.extend({ context_id: contextId }),
+      query: optionsQuery.extend({ context_id: contextIdField }),
       returns: ok(optionsView),
       fails: [...dashboardFailures, ...optionFailures],
     },
@@ -198,34 +199,34 @@ export const sharePortalEndpoints = [
   ),
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'get',
       path: `${COMPANY_PATH}/dashboards/{dashboard_slug}/filters/{filter_slug}/options`,
       operationId: 'listPortalFilterOptionsBySlug',
       summary: 'List the options of a filter of a portal dashboard by slug',
       description:
         'Of a `select` or `multi_select`, as by id, for addresses that name the company and the dashboard by their slugs.',
-      query: optionsQuery.extend({ context_id: contextId }),
+      query: optionsQuery.extend({ context_id: contextIdField }),
       returns: ok(optionsView),
       fails: [companyNotFound, ...dashboardFailures, ...optionFailures],
     },
     ({ ctx, params, query }) => {
-      requireOwnCompany(ctx, params.company_slug);
+      requireCompanyOfCaller(ctx, params.company_slug);
       const request = { contextId: query.context_id, dashboard: { slug: params.dashboard_slug } };
       return readPortalOptions(ctx, request, params.filter_slug, query.search);
     },
   ),
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'post',
-      path: `${OWN_PATH}/dashboards/{id}/execute`,
+      path: `${PORTAL_PATH}/dashboards/{id}/execute`,
       operationId: 'executePortalDashboard',
       summary: 'Execute a portal dashboard',
-      description: `Runs the dashboard with values for the filters that the caller’s context leaves open. ${EXECUTION}`,
+      description: `Runs the dashboard with values for the filters that the caller’s context leaves open. ${EXECUTION_DESCRIPTION}`,
       safe: true,
       query: executionQuery,
-      body: execution,
+      body: portalExecutionInput,
       exactNumbers: true,
       returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [...dashboardFailures, ...executionFailures, ...downloadFailures],
@@ -233,28 +234,28 @@ export const sharePortalEndpoints = [
     ({ ctx, params, query, body, request }) =>
       executeInPortal(ctx, { contextId: body.context_id, dashboard: { id: params.id } }, body.parameters, {
         ...query,
-        isFresh: asksFresh(request),
+        isFresh: wantsFreshResult(request),
       }),
   ),
   endpoint(
     {
-      ...credentials,
+      ...portalAccess,
       method: 'post',
       path: `${COMPANY_PATH}/dashboards/{dashboard_slug}/execute`,
       operationId: 'executePortalDashboardBySlug',
       summary: 'Execute a portal dashboard by slug',
-      description: `As by id, for addresses that name the company and the dashboard by their slugs. ${EXECUTION}`,
+      description: `As by id, for addresses that name the company and the dashboard by their slugs. ${EXECUTION_DESCRIPTION}`,
       safe: true,
       query: executionQuery,
-      body: execution,
+      body: portalExecutionInput,
       exactNumbers: true,
       returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [companyNotFound, ...dashboardFailures, ...executionFailures, ...downloadFailures],
     },
     ({ ctx, params, query, body, request }) => {
-      requireOwnCompany(ctx, params.company_slug);
+      requireCompanyOfCaller(ctx, params.company_slug);
       const dashboard = { contextId: body.context_id, dashboard: { slug: params.dashboard_slug } };
-      return executeInPortal(ctx, dashboard, body.parameters, { ...query, isFresh: asksFresh(request) });
+      return executeInPortal(ctx, dashboard, body.parameters, { ...query, isFresh: wantsFreshResult(request) });
     },
   ),
 ];

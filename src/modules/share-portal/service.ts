@@ -8,12 +8,12 @@ import { dashboardNotFound } from '../dashboards/service.ts';
 import { countView, findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
 import { selectActiveShares } from '../shares/service.ts';
 import {
-  dashboardReads,
   type ExecutionQuery,
-  executeFor,
+  executeForViewer,
   listFilterOptions,
   type SharedItem,
-  sharedDashboard,
+  selectSharedDashboard,
+  toSharedDashboard,
 } from '../viewing/service.ts';
 import { type AccessFailures, findAccessFailures, requireNotDenied } from '../visualizations/service.ts';
 import { invalidContextId } from './failures.ts';
@@ -35,19 +35,19 @@ export type { PortalEntry };
 type PortalContext = Context<PortalActor>;
 type PageRequest = { page: number; perPage: number };
 
-export function requireOwnCompany({ actor }: PortalContext, slug: string): void {
+export function requireCompanyOfCaller({ actor }: PortalContext, slug: string): void {
   if (slug !== actor.companySlug) throw companyNotFound();
 }
 
-/** A page of the contexts of which the caller is a member. */
+/** Lists a page of the contexts of which the caller is a member. */
 export const listOwnContexts = (ctx: PortalContext, pageRequest: PageRequest) =>
   readOwnContexts(ctx.db, ctx.actor, pageRequest);
 
-/** A page of the dashboards of all contexts of the caller. */
+/** Lists a page of the dashboards of all contexts of the caller. */
 export const listOwnDashboards = (ctx: PortalContext, pageRequest: PageRequest) =>
   readOwnDashboards(ctx.db, ctx.actor, pageRequest);
 
-/** A page of the dashboards of one context. */
+/** Lists a page of the dashboards of one context. */
 export async function listContextDashboards(ctx: PortalContext, contextId: unknown, pageRequest: PageRequest) {
   const id = parseContextId(contextId);
   const [context] = await selectOwnContext(ctx, id);
@@ -61,14 +61,14 @@ export interface DashboardRequest {
   dashboard: { id: string } | { slug: string };
 }
 
-/** A dashboard as the context grants it to the caller. */
+/** A dashboard that a context grants, with the rules for the caller. */
 export interface PortalDashboard {
   contextId: string;
   item: SharedItem & { type: 'dashboard' };
   rules: ViewerRules;
-  /** The visualizations on it that the caller is denied. */
+  /** The visualizations on the dashboard that the caller is denied. */
   denied: AccessFailures;
-  /** The shares whose policies also apply. */
+  /** The shares whose policies narrow the data, too. */
   shareIds: string[];
 }
 
@@ -81,10 +81,12 @@ export async function getPortalDashboard(ctx: PortalContext, request: DashboardR
 
 export async function readPortalOptions(ctx: PortalContext, request: DashboardRequest, slug: string, search: string) {
   const dashboard = await openDashboard(ctx, request);
-  return recordRefusals(ctx, dashboard, () => listFilterOptions(ctx, dashboard.item, dashboard.rules, slug, search));
+  return runRecordingRefusal(ctx, dashboard, () =>
+    listFilterOptions(ctx, dashboard.item, dashboard.rules, slug, search),
+  );
 }
 
-/** Executes, which counts as a view of the shares of that context, or downloads the result of one visualization. */
+/** Executes a dashboard, which counts as a view of the context's shares, or downloads the result of one visualization. */
 export async function executeInPortal(
   ctx: PortalContext,
   request: DashboardRequest,
@@ -92,8 +94,8 @@ export async function executeInPortal(
   query: ExecutionQuery,
 ): Promise<PreparedResponse> {
   const dashboard = await openDashboard(ctx, request);
-  const { answer, downloaded } = await recordRefusals(ctx, dashboard, () =>
-    executeFor(ctx, dashboard.item, dashboard.rules, parameters, query),
+  const { answer, downloaded } = await runRecordingRefusal(ctx, dashboard, () =>
+    executeForViewer(ctx, dashboard.item, dashboard.rules, parameters, query),
   );
   if (downloaded) {
     recordEvent(ctx, 'share.downloaded', dashboard, downloaded);
@@ -104,7 +106,7 @@ export async function executeInPortal(
   return answer;
 }
 
-/** The event of a view names its share, by which it is counted; not where there are several. */
+/** Counts a view of each share where there are several; a single share is named in the event of the view, which counts it. */
 function countViews(ctx: PortalContext, { shareIds }: PortalDashboard, executions: 0 | 1): void {
   if (shareIds.length < 2) return;
   for (const id of shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, executions);
@@ -133,12 +135,12 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
     context: selectOwnContext(ctx, contextId),
     grant: selectGrant(ctx.db, companyId, contextId, dashboardId),
     shares: selectActiveShares(ctx.db, { companyId, contextId, dashboardId }, ctx.now()),
-    dashboard: dashboardReads(ctx.db, companyId, dashboardId),
+    dashboard: selectSharedDashboard(ctx.db, companyId, dashboardId),
     own: selectOwnAttributes(ctx, contextId),
   });
   if (!context) throw invalidContextId();
   if (!grant) throw dashboardNotFound();
-  const item = sharedDashboard(dashboard);
+  const item = toSharedDashboard(dashboard);
   requireNotDenied(ctx, [item.dashboard.id], ['dashboards:get']);
   const denied = findAccessFailures(
     ctx,
@@ -158,8 +160,12 @@ function parseContextId(given: unknown): string {
   return given;
 }
 
-/** Records that the caller was denied something. */
-async function recordRefusals<T>(ctx: PortalContext, dashboard: PortalDashboard, work: () => Promise<T>): Promise<T> {
+/** Runs `work` and records it if the caller is denied something. */
+async function runRecordingRefusal<T>(
+  ctx: PortalContext,
+  dashboard: PortalDashboard,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -9,7 +9,7 @@ import { readPage } from '../../db/page.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
-import { byId } from '../../db/statements.ts';
+import { matchesId } from '../../db/statements.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 
 export type PortalActor = Principal | OutsiderActor;
@@ -32,8 +32,8 @@ interface PortalPage {
 
 type PageRequest = { page: number; perPage: number };
 
-/** SQL that holds for memberships of the caller: by address, as a user, or through a group. */
-function isOwn(actor: PortalActor): SQL {
+/** Makes the SQL condition for memberships of the caller: by address, as a user, or through a group. */
+function isMembershipOfCaller(actor: PortalActor): SQL {
   if (actor.kind === 'outsider') {
     return sql`(share_members.member_type = 'external_email' and share_members.subject = ${actor.email})`;
   }
@@ -43,47 +43,53 @@ function isOwn(actor: PortalActor): SQL {
       where ${isBindingOfPrincipal(getCallerSubject(actor))}))`;
 }
 
-/** SQL that holds for contexts (by this id) of which the caller is a member. */
-const isMember = (actor: PortalActor, contextId: SQL): SQL =>
+/** Makes the SQL condition for contexts (by this id) of which the caller is a member. */
+const isCallerMember = (actor: PortalActor, contextId: SQL): SQL =>
   sql`exists (select 1 from ${shareMembers} where share_members.context_id = ${contextId}
-    and share_members.company_id = ${actor.companyId} and ${isOwn(actor)})`;
+    and share_members.company_id = ${actor.companyId} and ${isMembershipOfCaller(actor)})`;
 
-/** A page of the contexts of which the caller is a member, the newest first. */
+/** Reads a page of the contexts of which the caller is a member, the newest first. */
 export async function readOwnContexts(
   db: ControlDb,
   actor: PortalActor,
   { page, perPage }: PageRequest,
 ): Promise<PortalPage> {
-  const filter = and(eq(shareContexts.companyId, actor.companyId), isMember(actor, sql`share_contexts.id`)) as SQL;
+  const filter = and(
+    eq(shareContexts.companyId, actor.companyId),
+    isCallerMember(actor, sql`share_contexts.id`),
+  ) as SQL;
   const part = { by: shareContexts.createdAt, descending: true, page, perPage };
-  const found = await readPage(db, { table: shareContexts, filter }, part);
-  return { ...found, records: found.records.map((context) => ({ ...context, contextId: context.id })) };
+  const contextPage = await readPage(db, { table: shareContexts, filter }, part);
+  return { ...contextPage, records: contextPage.records.map((context) => ({ ...context, contextId: context.id })) };
 }
 
 /**
- * A page of the dashboards that the caller's contexts grant, or those of one; once for each context. Without dashboards that
- * somebody of the company is denied.
+ * Reads a page of the dashboards that the caller's contexts grant, or those of one context; a dashboard once for each context
+ * that grants it. Leaves out dashboards that a caller of the company is denied.
  */
 export async function readOwnDashboards(
   db: ControlDb,
   actor: PortalActor,
   { page, perPage, contextId }: PageRequest & { contextId?: string },
 ): Promise<PortalPage> {
-  const isThere = and(eq(dashboards.id, shareGrants.targetId), eq(dashboards.companyId, shareGrants.companyId));
+  const isGrantedDashboard = and(
+    eq(dashboards.id, shareGrants.targetId),
+    eq(dashboards.companyId, shareGrants.companyId),
+  );
   const isGranted = and(
     eq(shareGrants.companyId, actor.companyId),
     eq(shareGrants.targetType, 'dashboard'),
     contextId === undefined ? undefined : eq(shareGrants.contextId, contextId),
-    isMember(actor, sql`share_grants.context_id`),
+    isCallerMember(actor, sql`share_grants.context_id`),
     isNotDenied(shareGrants.targetId, findDeniedInLists(actor, 'dashboard')),
   );
   const { id, name, slug, description } = dashboards;
   const { counted, records } = await readTogether(db, {
-    counted: db.select({ total: count() }).from(shareGrants).innerJoin(dashboards, isThere).where(isGranted),
+    counted: db.select({ total: count() }).from(shareGrants).innerJoin(dashboards, isGrantedDashboard).where(isGranted),
     records: db
       .select({ id, name, slug, description, contextId: shareGrants.contextId })
       .from(shareGrants)
-      .innerJoin(dashboards, isThere)
+      .innerJoin(dashboards, isGrantedDashboard)
       .where(isGranted)
       .orderBy(name, id, shareGrants.contextId)
       .limit(perPage)
@@ -92,12 +98,14 @@ export async function readOwnDashboards(
   return { total: counted[0]?.total ?? 0, page, perPage, records };
 }
 
-/** A context, if the caller is a member of it. */
+/** Selects a context, if the caller is a member of it. */
 export const selectOwnContext = (ctx: Context<PortalActor>, contextId: string) =>
   ctx.db
     .select({ id: shareContexts.id })
     .from(shareContexts)
-    .where(and(byId(shareContexts, ctx.actor.companyId, contextId), isMember(ctx.actor, sql`share_contexts.id`)));
+    .where(
+      and(matchesId(shareContexts, ctx.actor.companyId, contextId), isCallerMember(ctx.actor, sql`share_contexts.id`)),
+    );
 
 /** Reads the attributes of the caller's memberships in a context. */
 export const selectOwnAttributes = ({ db, actor }: Context<PortalActor>, contextId: string) =>
@@ -109,11 +117,11 @@ export const selectOwnAttributes = ({ db, actor }: Context<PortalActor>, context
         eq(shareMembers.companyId, actor.companyId),
         eq(shareMembers.contextId, contextId),
         isNotNull(shareMembers.attributes),
-        isOwn(actor),
+        isMembershipOfCaller(actor),
       ),
     );
 
-/** The policies under which a context grants a dashboard; no row if it does not. The id may be a subquery. */
+/** Selects the policies under which a context grants a dashboard; no row if it does not. The id may be a subquery. */
 export const selectGrant = (db: ControlDb, companyId: string, contextId: string, dashboardId: string | SQL) =>
   db
     .select({ filterPolicies: shareGrants.filterPolicies })
@@ -127,7 +135,7 @@ export const selectGrant = (db: ControlDb, companyId: string, contextId: string,
       ),
     );
 
-/** The grants of something to the contexts that an address is a member of, the oldest membership first. */
+/** Selects the grants of a target to the contexts that an address is a member of, the oldest membership first. */
 export const selectGrantsToAddress = (
   db: ControlDb,
   companyId: string,
@@ -157,6 +165,6 @@ export const selectGrantsToAddress = (
     .orderBy(shareMembers.createdAt, shareMembers.id)
     .limit(1);
 
-/** A subquery for a dashboard's id by its slug, for reads in the same batch. */
+/** Makes a subquery for a dashboard's id by its slug, for reads in the same batch. */
 export const selectDashboardIdBySlug = (companyId: string, slug: string): SQL =>
   sql`(select dashboards.id from ${dashboards} where dashboards.company_id = ${companyId} and dashboards.slug = ${slug})`;

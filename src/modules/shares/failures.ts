@@ -1,8 +1,8 @@
-import { defineFailure, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
 
-export const shareNotFound = notFound('share');
+export const shareNotFound = defineNotFound('share');
 
-/** A revoked share stays revoked. */
+/** A revoked share cannot be changed or activated again. */
 export const shareRevoked = defineFailure('share.revoked', 'conflict', {
   message: 'The share is revoked. Create another one.',
   sharing: 'SHARE_REVOKED',

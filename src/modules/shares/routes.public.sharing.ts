@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Principal } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
-import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
-import { asksFresh } from '../../http/freshness.ts';
-import { isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
-import { executeBody } from '../../sql-templates/fields.ts';
+import { createEndpointFunction, ok, prepared } from '../../http/endpoint.ts';
+import { wantsFreshResult } from '../../http/freshness.ts';
+import { formatIsoTimestampOrNull, timestampSchema } from '../../kernel/fields.ts';
+import { executionInput } from '../../sql-templates/fields.ts';
 import { brandingView } from '../companies/views.ts';
 import { downloadFailures, executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
   downloadMediaTypes,
-  EXECUTION,
+  EXECUTION_DESCRIPTION,
   embedOptionsView,
   executionQuery,
   optionsQuery,
@@ -22,12 +22,12 @@ import {
 import { signInNeeded } from './failures.ts';
 import { executeShare, readShareOptions, resolveShare, type ShareViewer } from './token.ts';
 
-const endpoint = endpointFor<Principal, ShareViewer>();
-const access = { token: 'share' } as const;
+const shareEndpoint = createEndpointFunction<Principal, ShareViewer>();
+const SHARE_TOKEN_ACCESS = { token: 'share' } as const;
 const path = '/api/v1/public/shares/{token}';
 const tokenFailures = [invalidToken, originNotAllowed];
 
-const resolvedView = z.union([
+const resolvedShareView = z.union([
   z.object({ requires_auth: z.literal(true), company_slug: z.string() }),
   z.object({
     requires_auth: z.literal(false),
@@ -35,43 +35,43 @@ const resolvedView = z.union([
     share_type: z.enum(['link', 'embed']),
     dashboard: sharedItemView,
     embed_options: embedOptionsView,
-    expires_at: timestamp.nullable(),
+    expires_at: timestampSchema.nullable(),
   }),
 ]);
 
-function viewResolved(resolved: ReturnType<typeof resolveShare>): z.input<typeof resolvedView> {
-  if (resolved.requiresAuth) return { requires_auth: true, company_slug: resolved.companySlug };
-  const { branding, share, item, rules } = resolved;
+function viewResolvedShare(resolvedShare: ReturnType<typeof resolveShare>): z.input<typeof resolvedShareView> {
+  if (resolvedShare.requiresAuth) return { requires_auth: true, company_slug: resolvedShare.companySlug };
+  const { branding, share, item, rules } = resolvedShare;
   return {
     requires_auth: false,
     branding,
     share_type: share.shareType,
     dashboard: viewSharedItem(item, rules),
     embed_options: viewEmbedOptions(share.embedOptions),
-    expires_at: isoTimestampOrNull(share.expiresAt),
+    expires_at: formatIsoTimestampOrNull(share.expiresAt),
   };
 }
 
 /** The routes for holders of a share's link. */
 export const publicShareEndpoints = [
-  endpoint(
+  shareEndpoint(
     {
       method: 'get',
       path: `${path}/resolve`,
-      access,
+      access: SHARE_TOKEN_ACCESS,
       operationId: 'getSharedDashboard',
       summary: 'Get a shared dashboard',
       description: 'With `requires_auth`, only members of a context may see it: sign in to the portal first.',
-      returns: ok(resolvedView),
+      returns: ok(resolvedShareView),
       fails: [...tokenFailures],
     },
-    ({ ctx }) => viewResolved(resolveShare(ctx)),
+    ({ ctx }) => viewResolvedShare(resolveShare(ctx)),
   ),
-  endpoint(
+  shareEndpoint(
     {
       method: 'get',
       path: `${path}/filters/{filter_slug}/options`,
-      access,
+      access: SHARE_TOKEN_ACCESS,
       operationId: 'listSharedFilterOptions',
       summary: 'List the options of a filter of a shared dashboard',
       description:
@@ -82,21 +82,22 @@ export const publicShareEndpoints = [
     },
     ({ ctx, params, query }) => readShareOptions(ctx, params.filter_slug, query.search),
   ),
-  endpoint(
+  shareEndpoint(
     {
       method: 'post',
       path: `${path}/execute`,
-      access,
+      access: SHARE_TOKEN_ACCESS,
       operationId: 'executeSharedDashboard',
       summary: 'Execute a shared dashboard',
-      description: `Runs the dashboard with values for the filters that the share leaves open. ${EXECUTION}`,
+      description: `Runs the dashboard with values for the filters that the share leaves open. ${EXECUTION_DESCRIPTION}`,
       safe: true,
       query: executionQuery,
-      body: executeBody,
+      body: executionInput,
       exactNumbers: true,
       returns: prepared(resultsView, ...downloadMediaTypes),
       fails: [...tokenFailures, signInNeeded, ...executionFailures, ...downloadFailures],
     },
-    ({ ctx, query, body, request }) => executeShare(ctx, body.parameters, { ...query, isFresh: asksFresh(request) }),
+    ({ ctx, query, body, request }) =>
+      executeShare(ctx, body.parameters, { ...query, isFresh: wantsFreshResult(request) }),
   ),
 ];

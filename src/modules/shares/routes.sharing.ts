@@ -1,7 +1,7 @@
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, toSortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/sharing.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/sharing.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { shareContextNotFound } from '../share-contexts/failures.ts';
 import { candidatesView } from '../viewing/service.ts';
@@ -17,14 +17,18 @@ import {
   requireDashboardToShare,
   revokeShare,
 } from './service.ts';
-import { newShare, shareChanges, shareView, viewShare } from './views.ts';
+import { newShareInput, shareChangesInput, shareView, viewShare } from './views.ts';
 
-const DECIDED_BY_DASHBOARD = {
+const DASHBOARD_AUTHORIZATION = {
   decidedBy: 'dashboards:share, of the dashboard that is shared',
   anyOf: ['dashboards:share'],
 } as const;
 
-const shareListQuery = sortedList({ search: 'the name', fields: ['name', 'created_at'], standard: '-created_at' });
+const shareListQuery = makeSortedListQuery({
+  search: 'the name',
+  fields: ['name', 'created_at'],
+  standard: '-created_at',
+});
 
 export const shareEndpoints = [
   endpoint(
@@ -37,11 +41,11 @@ export const shareEndpoints = [
       description:
         'Active, expired and revoked shares, without their tokens. The newest first, unless `sort_by` says otherwise.',
       query: shareListQuery,
-      returns: ok(listSchema(shareView)),
+      returns: ok(makeListSchema(shareView)),
       fails: [dashboardNotFound],
     },
     async ({ ctx, params, query }) =>
-      list(await listDashboardShares(ctx, params.id, toSortedRequest(query)), (share) => viewShare(ctx, share)),
+      viewList(await listDashboardShares(ctx, params.id, toSortedRequest(query)), (share) => viewShare(ctx, share)),
   ),
   endpoint(
     {
@@ -52,7 +56,7 @@ export const shareEndpoints = [
       summary: 'Create a share of a dashboard',
       description:
         'A `link` to send to others, or an `embed` for another site. The token is shown in this answer only. With `share_context_id`, only members of that context may see the dashboard.',
-      body: newShare,
+      body: newShareInput,
       checkBeforeReplay: (ctx, { id = '' }) => requireDashboardToShare(ctx, id),
       returns: created(shareView),
       createdUnder: '/api/v1/dashboard-shares',
@@ -70,21 +74,21 @@ export const shareEndpoints = [
       description:
         'Of all dashboards, but for those that the caller is denied. The newest first, unless `sort_by` says otherwise.',
       query: shareListQuery,
-      returns: ok(listSchema(shareView)),
+      returns: ok(makeListSchema(shareView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await listShares(ctx, toSortedRequest(query)), (share) => viewShare(ctx, share)),
+    async ({ ctx, query }) => viewList(await listShares(ctx, toSortedRequest(query)), (share) => viewShare(ctx, share)),
   ),
   endpoint(
     {
       method: 'get',
       path: '/api/v1/dashboard-shares/{shareId}',
-      access: DECIDED_BY_DASHBOARD,
+      access: DASHBOARD_AUTHORIZATION,
       operationId: 'getShare',
       summary: 'Get a share',
       description: 'Also when it is revoked or expired.',
       returns: ok(shareView),
-      versioned: versioned('last_accessed_at', 'view_count'),
+      versioned: declareVersion('last_accessed_at', 'view_count'),
       fails: [shareNotFound],
     },
     async ({ ctx, params }) => viewShare(ctx, await getShare(ctx, params.shareId)),
@@ -93,12 +97,12 @@ export const shareEndpoints = [
     {
       method: 'put',
       path: '/api/v1/dashboard-shares/{shareId}',
-      access: DECIDED_BY_DASHBOARD,
+      access: DASHBOARD_AUTHORIZATION,
       operationId: 'updateShare',
       summary: 'Update a share',
       description:
         'Changes only the fields that are sent; the token stays the same. A share that is revoked cannot be changed.',
-      body: shareChanges,
+      body: shareChangesInput,
       returns: ok(shareView),
       fails: [shareNotFound, shareRevoked, dashboardNotFound, shareContextNotFound, concurrentChange],
     },
@@ -108,7 +112,7 @@ export const shareEndpoints = [
     {
       method: 'delete',
       path: '/api/v1/dashboard-shares/{shareId}',
-      access: DECIDED_BY_DASHBOARD,
+      access: DASHBOARD_AUTHORIZATION,
       operationId: 'revokeShare',
       summary: 'Revoke a share',
       description: 'Its token stops working with the next request. The share stays in lists.',

@@ -8,18 +8,18 @@ import type { EmbedOptions } from '../../db/schema/shares.ts';
 import type { Condition } from '../../db/statements.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
-import { type FilterPolicy, type Input, policyProblems } from '../../sharing/terms.ts';
-import { isChoice } from '../../sql-templates/parameters.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
+import { type FilterPolicy, findPolicyProblems, type Input } from '../../sharing/terms.ts';
+import { isChoiceKind } from '../../sql-templates/parameters.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { prepareShareEvent, readViews } from '../share-activity/service.ts';
 import { findContext, shareContextNotFound } from '../share-contexts/service.ts';
 import {
+  getOptionsSource,
   listInputs,
   listVisualizations,
   loadSharedItem,
-  optionsSource,
-  requireSharingOf,
+  requireMayShareItem,
   type SharedItem,
 } from '../viewing/service.ts';
 import { findAccessFailures, requireNotDenied } from '../visualizations/service.ts';
@@ -56,33 +56,33 @@ export interface ShareTerms {
   filterPolicies: FilterPolicy[];
 }
 
-/** A share whose dashboard is deleted counts as revoked. */
-export function getStatus(share: DashboardShare, now: number): 'active' | 'revoked' | 'expired' {
+/** Returns the status of a share. A share whose dashboard is deleted counts as revoked. */
+export function getShareStatus(share: DashboardShare, now: number): 'active' | 'revoked' | 'expired' {
   if (share.revokedAt !== null || !share.dashboardExists) return 'revoked';
   return share.expiresAt !== null && share.expiresAt <= now ? 'expired' : 'active';
 }
 
-/** A page of the company's shares. */
-export const listShares = (ctx: PrincipalContext, wanted: ShareSearch): Promise<Page<ShareWithViews>> =>
-  loadShares(ctx, wanted);
+/** Lists a page of the company's shares. */
+export const listShares = (ctx: PrincipalContext, shareSearch: ShareSearch): Promise<Page<ShareWithViews>> =>
+  loadShares(ctx, shareSearch);
 
-/** A page of a dashboard's shares. */
+/** Lists a page of a dashboard's shares. */
 export async function listDashboardShares(
   ctx: PrincipalContext,
   dashboardId: string,
-  wanted: ShareSearch,
+  shareSearch: ShareSearch,
 ): Promise<Page<ShareWithViews>> {
   requireNotDenied(ctx, [dashboardId], ['dashboards:get']);
   await getDashboard(ctx, dashboardId);
-  return loadShares(ctx, { ...wanted, dashboardId });
+  return loadShares(ctx, { ...shareSearch, dashboardId });
 }
 
 async function loadShares(
   ctx: PrincipalContext,
-  wanted: ShareSearch & { dashboardId?: string },
+  shareSearch: ShareSearch & { dashboardId?: string },
 ): Promise<Page<ShareWithViews>> {
   const denied = findDeniedEverywhere(ctx.actor, 'shared_dashboard');
-  const page = await readShares(ctx.db, ctx.actor.companyId, { ...wanted, denied });
+  const page = await readShares(ctx.db, ctx.actor.companyId, { ...shareSearch, denied });
   return { ...page, records: await addViews(ctx, page.records) };
 }
 
@@ -96,24 +96,24 @@ export function createShare(
 }
 
 /**
- * Creates a token of the company's id, by which the place of the share's data is found, and a secret. Only the digest of the
- * whole token is stored.
+ * Makes a share token of the company's id, which locates the share's data, and a secret. Only the digest of the whole token is
+ * stored.
  */
 const makeShareToken = (companyId: string): string => `${companyId}-${newSecretToken()}`;
 
 type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
 
-/** A dashboard, all of which is for the caller to share. */
+/** Returns a dashboard if the caller may share it and every visualization on it. */
 export async function requireDashboardToShare(
   ctx: PrincipalContext,
   id: string,
 ): Promise<SharedItem & { type: 'dashboard' }> {
   const item = (await loadSharedItem(ctx, 'dashboard', id)) as SharedItem & { type: 'dashboard' };
-  requireSharingOf(ctx, item);
+  requireMayShareItem(ctx, item);
   return item;
 }
 
-/** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
+/** Creates a share; undefined when the dashboard changed since it was read, as other visualizations may be on it now. */
 async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms: NewShare) {
   const item = await requireDashboardToShare(ctx, dashboardId);
   validateTerms(ctx, item, terms);
@@ -128,7 +128,7 @@ async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms:
     shareContextId: terms.shareContextId,
     embedOptions: { ...DEFAULT_OPTIONS, ...terms.embedOptions },
     filterPolicies: terms.filterPolicies,
-    tokenDigest: await sha256Hex(token),
+    tokenDigest: await computeSha256Hex(token),
     createdByUserId: ctx.actor.id,
     createdAt: now,
     updatedAt: now,
@@ -157,30 +157,30 @@ const DEFAULT_OPTIONS: EmbedOptions = {
   allow_downloads: false,
 };
 
-/** Changes the fields that are sent, and nothing else: fields that others change meanwhile stay. */
+/** Changes only the fields that are sent: concurrent changes of other fields stay. */
 export async function changeShare(
   ctx: PrincipalContext,
   id: string,
   changes: Partial<ShareTerms>,
 ): Promise<ShareWithViews> {
-  const { name: _name, ...more } = changes;
-  const stored = await retryOnConcurrentChange(async () => {
+  const { name: _newName, ...more } = changes;
+  const storedShare = await retryOnConcurrentChange(async () => {
     const share = await requireVisibleShare(ctx, id);
     if (share.revokedAt !== null) throw shareRevoked();
     const item = (await loadSharedItem(ctx, 'dashboard', share.dashboardId)) as SharedItem & { type: 'dashboard' };
     // A new name shows nobody more.
-    const shows = Object.keys(more).length > 0;
-    if (shows) requireSharingOf(ctx, item);
+    const mayShowMore = Object.keys(more).length > 0;
+    if (mayShowMore) requireMayShareItem(ctx, item);
     validateTerms(ctx, item, changes);
     const { embedOptions, ...rest } = changes;
-    const set = {
+    const newValues = {
       ...rest,
       ...(embedOptions && { embedOptions: { ...share.embedOptions, ...embedOptions } }),
       updatedAt: ctx.now(),
     };
-    const event = makeShareEvent(ctx, 'share.updated', { ...share, ...set });
+    const event = makeShareEvent(ctx, 'share.updated', { ...share, ...newValues });
     const { updated, told } = await commit(ctx.db, {
-      updated: updateShare(ctx.db, share, set, shows ? [item.dashboard] : []),
+      updated: updateShare(ctx.db, share, newValues, mayShowMore ? [item.dashboard] : []),
       told: event.statement,
     });
     event.send(told);
@@ -190,17 +190,17 @@ export async function changeShare(
     if (contextId !== null && !(await findContext(ctx, contextId))) throw shareContextNotFound();
     return undefined;
   });
-  const [result] = await addViews(ctx, [stored]);
+  const [result] = await addViews(ctx, [storedShare]);
   return result as ShareWithViews;
 }
 
-/** A share, whatever its state. */
+/** Returns a share, whatever its state. */
 export async function getShare(ctx: PrincipalContext, id: string): Promise<ShareWithViews> {
   const [share] = await addViews(ctx, [await requireVisibleShare(ctx, id)]);
   return share as ShareWithViews;
 }
 
-/** Revokes a share: its token opens nothing from now on. It stays in the lists. */
+/** Revokes a share: its token opens nothing from then on. It stays in the lists. */
 export async function revokeShare(ctx: PrincipalContext, id: string): Promise<void> {
   const share = await requireSharableShare(ctx, id);
   // The deletion of its dashboard has recorded it.
@@ -212,7 +212,7 @@ export async function revokeShare(ctx: PrincipalContext, id: string): Promise<vo
   event.send(recorded);
 }
 
-/** A share of a dashboard that the caller may share. */
+/** Returns a share of a dashboard that the caller may share. */
 async function requireSharableShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
   const share = await readShare(ctx.db, ctx.actor.companyId, id);
   requireAction(ctx.actor, 'dashboards:share', share?.dashboardId ?? '*');
@@ -220,7 +220,10 @@ async function requireSharableShare(ctx: PrincipalContext, id: string): Promise<
   return share;
 }
 
-/** As `requireSharableShare`, but rejects a share of a dashboard that the caller is denied: such a share can only be revoked. */
+/**
+ * Returns a share of a dashboard that the caller may share and see; if the caller is denied the dashboard, its shares can only be
+ * revoked.
+ */
 async function requireVisibleShare(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
   const share = await requireSharableShare(ctx, id);
   requireNotDenied(ctx, [share.dashboardId], ['dashboards:get']);
@@ -228,7 +231,7 @@ async function requireVisibleShare(ctx: PrincipalContext, id: string): Promise<D
 }
 
 function validateTerms(ctx: PrincipalContext, item: SharedItem, terms: Partial<ShareTerms>): void {
-  const problems: FieldProblem[] = policyProblems(
+  const problems: FieldProblem[] = findPolicyProblems(
     listInputs(item),
     terms.filterPolicies ?? [],
     'share_filter_policies',
@@ -268,11 +271,11 @@ const makeShareEvent = (
     when,
   );
 
-/** The filters that a policy may be about. */
+/** Lists the filters that a policy may be about. */
 export const listFilterCandidates = (ctx: PrincipalContext, dashboardId: string) =>
-  listCandidates(ctx, dashboardId, ({ origin, kind }) => origin === 'filter' && isChoice(kind));
+  listCandidates(ctx, dashboardId, ({ origin, kind }) => origin === 'filter' && isChoiceKind(kind));
 
-/** The filters and parameters that an embed may fix or allow: not those that an attribute of the viewer decides. */
+/** Lists the filters and parameters that an embed may fix or allow: not those that an attribute of the viewer decides. */
 export const listEmbedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
   listCandidates(ctx, dashboardId, ({ viewerAttributes }) => viewerAttributes.length === 0);
 
@@ -285,5 +288,5 @@ async function listCandidates(ctx: PrincipalContext, dashboardId: string, fits: 
   );
   return listInputs(item, denied)
     .filter(fits)
-    .map(({ slug, label, kind }) => ({ slug, label, kind, options_source: optionsSource(item, slug) }));
+    .map(({ slug, label, kind }) => ({ slug, label, kind, options_source: getOptionsSource(item, slug) }));
 }

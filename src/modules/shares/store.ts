@@ -6,32 +6,32 @@ import { companies } from '../../db/schema/companies.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
 import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
-import { containsSql, ignoreCase } from '../../db/search.ts';
-import { byId, exists, insertWhen } from '../../db/statements.ts';
+import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
+import { existsSql, insertWhen, matchesId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import { areDashboardsUnchanged, type DashboardVersions } from '../dashboards/service.ts';
 
-type Row = typeof dashboardShares.$inferSelect;
+type ShareRow = typeof dashboardShares.$inferSelect;
 
-/** A share, and whether its dashboard is still there. */
-export type DashboardShare = Row & { dashboardExists: boolean };
+/** A share's row, and whether its dashboard exists. */
+export type DashboardShare = ShareRow & { dashboardExists: boolean };
 
 const DASHBOARD_EXISTS =
   sql<boolean>`exists (select 1 from ${dashboards} where dashboards.id = dashboard_shares.dashboard_id and dashboards.company_id = dashboard_shares.company_id)`
     .mapWith(Boolean)
     .as('dashboard_exists');
 
-/** SQL condition: true if the dashboard of a share exists. */
-export const hasDashboard = ({ companyId, dashboardId }: Pick<Row, 'companyId' | 'dashboardId'>) =>
-  exists(dashboards, byId(dashboards, companyId, dashboardId));
+/** Makes the SQL condition that the dashboard of a share exists. */
+export const hasDashboard = ({ companyId, dashboardId }: Pick<ShareRow, 'companyId' | 'dashboardId'>) =>
+  existsSql(dashboards, matchesId(dashboards, companyId, dashboardId));
 
 const EXTRA_COLUMNS = { dashboardExists: DASHBOARD_EXISTS };
 
-const ORDER_COLUMNS = { name: ignoreCase(dashboardShares.name), created_at: dashboardShares.createdAt };
+const ORDER_COLUMNS = { name: makeNocaseSql(dashboardShares.name), created_at: dashboardShares.createdAt };
 
 export type ShareSearch = SearchRequest<keyof typeof ORDER_COLUMNS>;
 
-/** A page of a company's shares, or of those of one dashboard, without those of dashboards that are denied. */
+/** Reads a page of a company's shares, or of one dashboard's shares, without shares of dashboards that are denied. */
 export const readShares = (
   db: ControlDb,
   companyId: string,
@@ -40,7 +40,7 @@ export const readShares = (
   const filter = and(
     eq(dashboardShares.companyId, companyId),
     dashboardId === undefined ? undefined : eq(dashboardShares.dashboardId, dashboardId),
-    containsSql([dashboardShares.name], search),
+    makeContainsSql([dashboardShares.name], search),
     isNotDenied(dashboardShares.dashboardId, denied),
   ) as SQL;
   return readPage(
@@ -50,61 +50,62 @@ export const readShares = (
   );
 };
 
-/** Reads a share; undefined for none. */
+/** Reads a share; undefined if there is none. */
 export async function readShare(db: ControlDb, companyId: string, id: string): Promise<DashboardShare | undefined> {
-  const filter = byId(dashboardShares, companyId, id);
+  const filter = matchesId(dashboardShares, companyId, id);
   const part = { by: dashboardShares.createdAt, descending: true, page: 1, perPage: 1 };
   const { records } = await readPage(db, { table: dashboardShares, filter, extra: EXTRA_COLUMNS }, part);
   return records[0];
 }
 
-/** Stores a share while its dashboard is that version, and its context, if it has one, is there. */
-export const insertShare = (db: ControlDb, record: Row, version: number) =>
+/** Inserts a share while its dashboard is the version that was read, and its context, if it has one, exists. */
+export const insertShare = (db: ControlDb, record: ShareRow, version: number) =>
   insertWhen(
     db,
     dashboardShares,
     record,
     and(
       areDashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),
-      record.shareContextId === null ? undefined : hasContext(record.companyId, record.shareContextId),
+      record.shareContextId === null ? undefined : contextExists(record.companyId, record.shareContextId),
     ) as SQL,
   ).returning({ id: dashboardShares.id });
 
 /**
- * Changes fields of a share that is not revoked, while these dashboards are those versions and its new context, if it gets
- * one, exists. Options are written as a whole, and only over those that `before` had.
+ * Updates fields of a share that is not revoked, while these dashboards are the versions that were read and its new context, if
+ * any, exists. Options are written as a whole, and only if they still equal those of `before`.
  */
 export const updateShare = (
   db: ControlDb,
-  before: Pick<Row, 'companyId' | 'id' | 'embedOptions'>,
-  set: Partial<Omit<Row, 'id' | 'companyId'>>,
+  before: Pick<ShareRow, 'companyId' | 'id' | 'embedOptions'>,
+  newValues: Partial<Omit<ShareRow, 'id' | 'companyId'>>,
   dashboards: DashboardVersions,
 ) =>
   db
     .update(dashboardShares)
-    .set(set)
+    .set(newValues)
     .where(
       and(
-        byId(dashboardShares, before.companyId, before.id),
+        matchesId(dashboardShares, before.companyId, before.id),
         isNull(dashboardShares.revokedAt),
-        set.embedOptions === undefined ? undefined : eq(dashboardShares.embedOptions, before.embedOptions),
-        set.shareContextId == null ? undefined : hasContext(before.companyId, set.shareContextId),
+        newValues.embedOptions === undefined ? undefined : eq(dashboardShares.embedOptions, before.embedOptions),
+        newValues.shareContextId == null ? undefined : contextExists(before.companyId, newValues.shareContextId),
         areDashboardsUnchanged(before.companyId, dashboards),
       ),
     )
     .returning();
 
-const hasContext = (companyId: string, id: string): SQL => exists(shareContexts, byId(shareContexts, companyId, id));
+const contextExists = (companyId: string, id: string): SQL =>
+  existsSql(shareContexts, matchesId(shareContexts, companyId, id));
 
-/** Revokes a share, once. */
+/** Revokes a share that is not revoked yet. */
 export const updateToRevoked = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(dashboardShares)
     .set({ revokedAt: now, updatedAt: now })
-    .where(and(byId(dashboardShares, companyId, id), isNull(dashboardShares.revokedAt)))
+    .where(and(matchesId(dashboardShares, companyId, id), isNull(dashboardShares.revokedAt)))
     .returning({ id: dashboardShares.id });
 
-/** The share of a token, with the state of its company, whatever the share's own. */
+/** Selects the share of a token, whatever the share's state, with the state of its company. */
 export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
   db
     .select({
@@ -119,13 +120,13 @@ export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
     .innerJoin(companies, eq(companies.id, dashboardShares.companyId))
     .where(eq(dashboardShares.tokenDigest, tokenDigest));
 
-/** The company and the dashboard of a token's share, for reads in the same batch. */
+/** Make subqueries for the company and the dashboard of a token's share, for reads in the same batch. */
 export const selectCompanyIdOfToken = (tokenDigest: string): SQL =>
   sql`(select company_id from ${dashboardShares} where token_digest = ${tokenDigest})`;
 export const selectDashboardIdOfToken = (tokenDigest: string): SQL =>
   sql`(select dashboard_id from ${dashboardShares} where token_digest = ${tokenDigest})`;
 
-/** The shares that narrow the data of a dashboard for members of a context. The dashboard's id may be a subquery. */
+/** Selects the shares that narrow the data of a dashboard for members of a context. The dashboard's id may be a subquery. */
 export const selectActiveShares = (
   db: ControlDb,
   { companyId, contextId, dashboardId }: { companyId: string; contextId: string; dashboardId: string | SQL },

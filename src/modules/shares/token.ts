@@ -4,21 +4,21 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { dashboardShares } from '../../db/schema/shares.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
 import type { FrameAncestors, ViewBranding } from '../../presentation/viewing.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { type Brand, viewPageBranding } from '../companies/service.ts';
 import { findRefusalReason, recordShareEvent } from '../share-activity/service.ts';
 import {
-  dashboardReads,
   type ExecutionQuery,
-  executeFor,
-  framesFor,
+  executeForViewer,
   listFilterOptions,
+  listFrameAncestors,
   makeRules,
-  requireOrigin,
+  requireAllowedOrigin,
   type SharedItem,
-  sharedDashboard,
+  selectSharedDashboard,
+  toSharedDashboard,
 } from '../viewing/service.ts';
 import { signInNeeded } from './failures.ts';
 import { selectCompanyIdOfToken, selectDashboardIdOfToken, selectShareOfToken } from './store.ts';
@@ -35,21 +35,21 @@ export interface OpenedShare {
 export type ShareViewer = ViewerActor<OpenedShare>;
 
 /**
- * The forms of a share token: that of `makeShareToken`, and the former one without the company's id. Other texts are not looked
- * up.
+ * The forms of a share token: that of `makeShareToken`, and a former form without the company's id. Texts of other forms are not
+ * looked up.
  */
 const SHARE_TOKEN_PATTERN = /^(?:[a-f0-9]{24}-)?[A-Za-z0-9_-]{43}$/;
 
 /** Opens the token of a share, in one batch. */
 export const openShareToken: OpenToken = async (ctx, token, count): Promise<ShareViewer> => {
   if (!SHARE_TOKEN_PATTERN.test(token)) throw invalidToken();
-  const digest = await sha256Hex(token);
+  const digest = await computeSha256Hex(token);
   const {
     share: [found],
     dashboard,
   } = await readTogether(ctx.db, {
     share: selectShareOfToken(ctx.db, digest),
-    dashboard: dashboardReads(ctx.db, selectCompanyIdOfToken(digest), selectDashboardIdOfToken(digest)),
+    dashboard: selectSharedDashboard(ctx.db, selectCompanyIdOfToken(digest), selectDashboardIdOfToken(digest)),
   });
   if (!found) throw invalidToken();
   const { share, companySlug, name, branding, logo } = found;
@@ -57,19 +57,25 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
   try {
     requireActiveCompany(found);
     if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
-    requireOrigin(ctx, share.embedOptions.allowed_origins);
+    requireAllowedOrigin(ctx, share.embedOptions.allowed_origins);
     const brand = { id: share.companyId, name, branding, logo };
-    const opened = { share, companySlug, brand, item: sharedDashboard(dashboard, invalidToken) };
+    const openedShare = { share, companySlug, brand, item: toSharedDashboard(dashboard, invalidToken) };
     const { companyId, id: tokenId } = share;
-    return { kind: 'viewer', companyId, tokenId, allowedOrigins: share.embedOptions.allowed_origins, opened };
+    return {
+      kind: 'viewer',
+      companyId,
+      tokenId,
+      allowedOrigins: share.embedOptions.allowed_origins,
+      opened: openedShare,
+    };
   } catch (error) {
     throw count ? recordRefusal(ctx, share, error) : error;
   }
 };
 
 /**
- * Returns the dashboard, its brand and rules for a viewer, before anything is executed; of a share in a context only that it
- * needs a sign-in.
+ * Returns the dashboard, its brand and rules for a viewer, before anything is executed; for a share in a context, only that a
+ * sign-in is needed.
  */
 export function resolveShare(ctx: Context<ShareViewer>) {
   const { share, companySlug, brand, item } = ctx.actor.opened;
@@ -89,24 +95,24 @@ export const executeShare = (
   query: ExecutionQuery,
 ) =>
   runForViewer(ctx, async ({ share, item }, rules) => {
-    const { answer, downloaded } = await executeFor(ctx, item, rules, parameters, query);
+    const { answer, downloaded } = await executeForViewer(ctx, item, rules, parameters, query);
     if (downloaded) recordEvent(ctx, 'share.downloaded', share, downloaded);
     else recordEvent(ctx, 'share.executed', share);
     return answer;
   });
 
-/** The brand of a share's page, and the sites that may show it in a frame: none, unless it is shared for that. */
+/** Reads the brand of a share's page, and the sites that may show the page in a frame: none, unless the share allows it. */
 export async function readSharePage(
   ctx: Context,
   token: string,
 ): Promise<{ frames: FrameAncestors; branding?: ViewBranding }> {
   if (!SHARE_TOKEN_PATTERN.test(token)) return { frames: [] };
-  const [found] = await selectShareOfToken(ctx.db, await sha256Hex(token));
+  const [found] = await selectShareOfToken(ctx.db, await computeSha256Hex(token));
   if (!found || found.share.revokedAt !== null || found.suspendedAt !== null) return { frames: [] };
   const { companyId: id, shareType, embedOptions } = found.share;
-  const isClosed = shareType === 'link' && embedOptions.allowed_origins.length === 0;
+  const isFramingDenied = shareType === 'link' && embedOptions.allowed_origins.length === 0;
   return {
-    frames: isClosed ? [] : framesFor(embedOptions.allowed_origins),
+    frames: isFramingDenied ? [] : listFrameAncestors(embedOptions.allowed_origins),
     branding: viewPageBranding(ctx.baseUrl, { ...found, id }),
   };
 }
@@ -119,7 +125,7 @@ const makeShareRules = ({ share, item }: OpenedShare): ViewerRules =>
 
 async function runForViewer<T>(
   ctx: Context<ShareViewer>,
-  work: (opened: OpenedShare, rules: ViewerRules) => Promise<T>,
+  work: (openedShare: OpenedShare, rules: ViewerRules) => Promise<T>,
 ): Promise<T> {
   const { opened } = ctx.actor;
   try {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { toBodyFields, viewBy } from '../../http/wire.ts';
-import { displayName, isoMilliseconds, timestamp } from '../../kernel/fields.ts';
-import { embedOptionsView, filterPolicies, origin, viewEmbedOptions } from '../viewing/service.ts';
-import { getStatus, type ShareWithViews } from './service.ts';
+import { makeView, toBodyFields } from '../../http/wire.ts';
+import { displayNameSchema, isoMilliseconds, timestampSchema } from '../../kernel/fields.ts';
+import { embedOptionsView, filterPoliciesField, originField, viewEmbedOptions } from '../viewing/service.ts';
+import { getShareStatus, type ShareWithViews } from './service.ts';
 
 const MAX_ORIGINS = 50;
 
-const terms = {
-  name: displayName,
+const termFields = {
+  name: displayNameSchema,
   share_type: z.enum(['link', 'embed']),
   share_context_id: z
     .string()
@@ -18,26 +18,26 @@ const terms = {
   expires_at: isoMilliseconds.nullable().meta({ description: 'When the share stops working; null for never.' }),
   embed_options: z
     .object({
-      allowed_origins: z.array(origin).max(MAX_ORIGINS),
+      allowed_origins: z.array(originField).max(MAX_ORIGINS),
       hide_header: z.boolean(),
       hide_controls: z.boolean(),
       allow_downloads: z.boolean(),
     })
     .partial(),
-  share_filter_policies: filterPolicies,
+  share_filter_policies: filterPoliciesField,
 };
 
-type Sent = Partial<z.output<z.ZodObject<typeof terms>>>;
+type SentTerms = Partial<z.output<z.ZodObject<typeof termFields>>>;
 
-/** The fields that were sent, as the service names them. */
-const toTerms = <Body extends Sent>({ share_filter_policies: filterPolicies, ...terms }: Body) => ({
+/** Converts the sent fields to the names that the service uses. */
+const toTerms = <Body extends SentTerms>({ share_filter_policies: filterPolicies, ...terms }: Body) => ({
   ...toBodyFields(terms),
   ...(filterPolicies !== undefined && { filterPolicies }),
 });
 
 /** The body that creates a share. */
-export const newShare = z
-  .object({ ...terms, share_type: terms.share_type })
+export const newShareInput = z
+  .object({ ...termFields, share_type: termFields.share_type })
   .partial({ name: true, share_context_id: true, expires_at: true, embed_options: true, share_filter_policies: true })
   .transform((body) => ({
     shareContextId: null,
@@ -48,9 +48,9 @@ export const newShare = z
   }));
 
 /** The body that changes a share: only fields that are sent change. */
-export const shareChanges = z.object(terms).partial().transform(toTerms);
+export const shareChangesInput = z.object(termFields).partial().transform(toTerms);
 
-/** A share as people of the company see it. */
+/** A share as users of the company see it. */
 export const shareView = z
   .object({
     id: z.string(),
@@ -59,9 +59,9 @@ export const shareView = z
     share_type: z.enum(['link', 'embed']),
     share_context_id: z.string().nullable(),
     requires_auth: z.boolean(),
-    expires_at: timestamp.nullable(),
+    expires_at: timestampSchema.nullable(),
     embed_options: embedOptionsView,
-    share_filter_policies: filterPolicies,
+    share_filter_policies: filterPoliciesField,
     status: z.enum(['active', 'revoked', 'expired']),
     token: z.string().optional().meta({ description: 'Only in the answer that creates the share.' }),
     url: z
@@ -69,14 +69,14 @@ export const shareView = z
       .optional()
       .meta({ description: 'The page to hand out; only in the answer that creates the share.' }),
     created_by: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
-    last_accessed_at: timestamp.nullable(),
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
+    last_accessed_at: timestampSchema.nullable(),
     view_count: z.int().meta({ description: 'How often it was executed.' }),
   })
   .meta({ id: 'DashboardShare' });
 
-const viewShareRecord = viewBy(shareView);
+const viewShareRecord = makeView(shareView);
 
 export const viewShare = (
   { now, baseUrl }: { now(): number; baseUrl: string },
@@ -87,7 +87,7 @@ export const viewShare = (
     requiresAuth: share.shareContextId !== null,
     embedOptions: viewEmbedOptions(share.embedOptions),
     shareFilterPolicies: share.filterPolicies,
-    status: getStatus(share, now()),
+    status: getShareStatus(share, now()),
     ...(token !== undefined && { token, url: `${baseUrl}/p/${token}` }),
     createdBy: share.createdByUserId,
     lastAccessedAt,

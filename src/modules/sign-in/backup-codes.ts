@@ -1,35 +1,40 @@
 import type { Context } from '../../context.ts';
-import { randomBelow } from '../../kernel/ids.ts';
-import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
-import { newestSecret } from '../../platform/secrets.ts';
-import type { StoredCodes } from './second-factor-store.ts';
+import { generateRandomBelow } from '../../kernel/ids.ts';
+import { computeKeyedDigest, computeKeyedDigests } from '../../platform/keyed-digest.ts';
+import { getNewestSecret } from '../../platform/secrets.ts';
+import type { StoredBackupCodes } from './second-factor-store.ts';
 
-const COUNT = 10;
+const CODE_COUNT = 10;
 /** The characters of a backup code, without letters and digits that look alike. */
-const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
-const LENGTH = 10;
-const PURPOSE = 'backup code';
+const CODE_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
+const CODE_LENGTH = 10;
+const DIGEST_PURPOSE = 'backup code';
 
-/** A new set of one-time codes, `xxxxx-xxxxx`, and the digests that are stored of them. */
-export async function newBackupCodes(
+/** Creates a new set of one-time codes, `xxxxx-xxxxx`, and the digests of them that are stored. */
+export async function createBackupCodes(
   ctx: Context,
   factorId: string,
-): Promise<{ codes: string[]; stored: StoredCodes }> {
-  const codes = Array.from({ length: COUNT }, newCode);
+): Promise<{ codes: string[]; stored: StoredBackupCodes }> {
+  const codes = Array.from({ length: CODE_COUNT }, createCode);
   const digests = await Promise.all(
-    codes.map((code) => keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normalize(code)}`)),
+    codes.map((code) =>
+      computeKeyedDigest(ctx.config.ENCRYPTION_KEYS, DIGEST_PURPOSE, `${factorId}:${normalizeCode(code)}`),
+    ),
   );
-  return { codes, stored: { digests, keyVersion: newestSecret(ctx.config.ENCRYPTION_KEYS).version } };
+  return { codes, stored: { digests, keyVersion: getNewestSecret(ctx.config.ENCRYPTION_KEYS).version } };
 }
 
-/** The digests that a typed code may be stored under: one a key version. */
-export const backupDigests = (ctx: Context, factorId: string, code: string): Promise<string[]> =>
-  keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normalize(code)}`);
+/** Computes the digests under which a typed code may be stored: one for each key version. */
+export const computeBackupDigests = (ctx: Context, factorId: string, code: string): Promise<string[]> =>
+  computeKeyedDigests(ctx.config.ENCRYPTION_KEYS, DIGEST_PURPOSE, `${factorId}:${normalizeCode(code)}`);
 
-/** A code in small letters, as people press shift; `typedCode` takes away hyphens. */
-const normalize = (code: string): string => code.toLowerCase().replaceAll('-', '');
+/** Converts a code to lower case without hyphens, as people press shift and `typedCodeField` removes hyphens. */
+const normalizeCode = (code: string): string => code.toLowerCase().replaceAll('-', '');
 
-function newCode(): string {
-  const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomBelow(ALPHABET.length)]).join('');
-  return `${letters.slice(0, LENGTH / 2)}-${letters.slice(LENGTH / 2)}`;
+function createCode(): string {
+  const letters = Array.from(
+    { length: CODE_LENGTH },
+    () => CODE_ALPHABET[generateRandomBelow(CODE_ALPHABET.length)],
+  ).join('');
+  return `${letters.slice(0, CODE_LENGTH / 2)}-${letters.slice(CODE_LENGTH / 2)}`;
 }

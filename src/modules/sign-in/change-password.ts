@@ -1,14 +1,14 @@
 import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import type { UserContext } from '../../context.ts';
 import { countChangedRows } from '../../db/client.ts';
-import { afterChange } from '../../db/statements.ts';
+import { AFTER_CHANGE } from '../../db/statements.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
 import { endUserGrants, endUserSessions } from '../sessions/queries.ts';
-import { requireUnlikePerson } from '../users/fields.ts';
-import { endResets, setPassword } from '../users/service.ts';
+import { requireUnlikeOwner } from '../users/fields.ts';
+import { endPasswordResets, setPassword } from '../users/service.ts';
 import { wrongCredentials } from './failures.ts';
-import { withPassword } from './reauthentication.ts';
+import { runWithPassword } from './reauthentication.ts';
 import { prepareSecurityMail } from './security-mails.ts';
 
 /**
@@ -16,18 +16,18 @@ import { prepareSecurityMail } from './security-mails.ts';
  */
 export async function changePassword(ctx: UserContext, input: { current: string; next: string }): Promise<void> {
   const { companyId, id, email, sessionId } = ctx.actor;
-  await withPassword(ctx, input.current, async (user) => {
+  await runWithPassword(ctx, input.current, async (user) => {
     const [company] = await selectCompany(ctx.db, companyId);
-    if (company) requireUnlikePerson(input.next, { ...user, company }, 'new_password');
+    if (company) requireUnlikeOwner(input.next, { ...user, company }, 'new_password');
     const now = ctx.now();
     const passwordHash = await hashPassword(input.next);
     const mail = prepareSecurityMail(ctx, { companyId, email }, 'password_changed');
     const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
       password: setPassword(ctx.db, user, passwordHash, now),
       mail: mail.statement,
-      sessions: endUserSessions(ctx.db, { companyId, userId: id }, now, { except: sessionId, when: afterChange }),
+      sessions: endUserSessions(ctx.db, { companyId, userId: id }, now, { except: sessionId, when: AFTER_CHANGE }),
       grants: endUserGrants(ctx.db, { companyId, userId: id }, { passwordHash, now }),
-      resets: endResets(ctx.db, user, now),
+      resets: endPasswordResets(ctx.db, user, now),
     });
     // The password was changed since it was verified.
     if (countChangedRows(results.password) === 0) throw wrongCredentials();

@@ -2,27 +2,27 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context } from '../../context.ts';
 import { type ControlDb, commit, readTogether, type Statement } from '../../db/client.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail, type User } from '../users/service.ts';
 import { pendingSignInEnded, ssoRequired, userNotActive } from './failures.ts';
-import { insertPending, type Pending } from './pending-store.ts';
+import { insertPending, type PendingSignIn } from './pending-store.ts';
 import { selectAnyPasskey } from './second-factor-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
 
-/** The life of a pending sign-in. */
-const SECONDS: Record<Pending['purpose'], number> = { login: 300, setup: 600 };
+/** The lifetime of a pending sign-in, in seconds, by what it waits for. */
+const PENDING_SECONDS: Record<PendingSignIn['purpose'], number> = { login: 300, setup: 600 };
 
-/** How the pending token of a single sign-on begins: only that goes on where the company requires one meanwhile. */
-const SSO_MARK = 'sso.';
+/** The prefix of the pending token of a single sign-on: only these go on if the company requires single sign-on meanwhile. */
+const SSO_TOKEN_PREFIX = 'sso.';
 
-export interface SignedIn extends TokenPair {
+export interface StartedSession extends TokenPair {
   user: User;
 }
 
 /** The first factor was right; the second is needed, or has to be set up. `expiresIn` in seconds. */
 export interface PendingSecondFactor {
-  purpose: Pending['purpose'];
+  purpose: PendingSignIn['purpose'];
   pendingToken: string;
   expiresIn: number;
 }
@@ -32,11 +32,11 @@ export interface PasskeyNeeded {
   purpose: 'passkey';
 }
 
-export type SignInResult = SignedIn | PendingSecondFactor | PasskeyNeeded;
+export type SignInResult = StartedSession | PendingSecondFactor | PasskeyNeeded;
 
 /**
- * The last step of every way to sign in, once the first factor is proved: begins a session, or asks for the second factor,
- * or to set one up where the company requires it. `alongside` is committed in the same unit.
+ * Completes a sign-in once the first factor is proved: begins a session, or asks for the second factor, or to set one up where
+ * the company requires it. `alongside` is committed in the same unit.
  */
 export async function completeSignIn(
   ctx: Context,
@@ -54,12 +54,12 @@ export async function completeSignIn(
     passkeys: selectAnyPasskey(ctx.db, user.companyId, user.id),
   });
   if (company) requireActiveCompany(company);
-  const mark = isSso ? SSO_MARK : '';
-  if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', { mark, alongside });
+  const tokenPrefix = isSso ? SSO_TOKEN_PREFIX : '';
+  if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', { mark: tokenPrefix, alongside });
   if (company?.require2fa) {
     // Else whoever knows the password could set up an authenticator of their own, and sign in past the passkey.
     if (passkeys.length > 0) return { purpose: 'passkey' };
-    return askForSecondFactor(ctx, user, 'setup', { mark, alongside });
+    return askForSecondFactor(ctx, user, 'setup', { mark: tokenPrefix, alongside });
   }
   return { ...(await beginSession(ctx, user, alongside)), user };
 }
@@ -67,61 +67,61 @@ export async function completeSignIn(
 async function askForSecondFactor(
   ctx: Context,
   user: User,
-  purpose: Pending['purpose'],
+  purpose: PendingSignIn['purpose'],
   { mark, alongside }: { mark: string; alongside: Statement[] },
 ): Promise<PendingSecondFactor> {
   const now = ctx.now();
   const pendingToken = `${mark}${newSecretToken()}`;
   const pending = insertPending(ctx.db, {
-    digest: await sha256Hex(pendingToken),
+    digest: await computeSha256Hex(pendingToken),
     companyId: user.companyId,
     userId: user.id,
     purpose,
     sessionEpoch: user.sessionEpoch,
     tries: 0,
     createdAt: now,
-    expiresAt: now + SECONDS[purpose] * 1000,
+    expiresAt: now + PENDING_SECONDS[purpose] * 1000,
     endedAt: null,
   });
   await commit(ctx.db, { pending, alongside });
-  return { purpose, pendingToken, expiresIn: SECONDS[purpose] };
+  return { purpose, pendingToken, expiresIn: PENDING_SECONDS[purpose] };
 }
 
-interface FoundPending {
+interface FoundPendingSignIn {
   user: User;
   company: Pick<Company, 'suspendedAt' | 'ssoOnly'>;
 }
 
 /**
- * Returns what is found by a pending token, whose company may have changed since the first factor was proved.
- * @throws pendingSignInEnded if nothing is found; the failure of a suspended company; ssoRequired
+ * Returns what `select` finds by a pending token, whose company may have changed since the first factor was proved. @throws
+ * pendingSignInEnded if nothing is found; the failure of a suspended company; ssoRequired
  */
-export async function requirePending<T extends FoundPending>(
+export async function requirePendingSignIn<T extends FoundPendingSignIn>(
   ctx: Context,
   pendingToken: string,
   select: (db: ControlDb, digest: string, now: number) => PromiseLike<T[]>,
 ): Promise<T & { digest: string; needsNoSso: boolean }> {
-  const digest = await sha256Hex(pendingToken);
+  const digest = await computeSha256Hex(pendingToken);
   const [found] = await select(ctx.db, digest, ctx.now());
   if (!found) throw pendingSignInEnded();
   const { user, company } = found;
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   requireActiveCompany(company);
-  const isSso = pendingToken.startsWith(SSO_MARK);
+  const isSso = pendingToken.startsWith(SSO_TOKEN_PREFIX);
   if (!isSso) requireSsoOptional(company, user);
   return { ...found, digest, needsNoSso: isSso || user.isOwner };
 }
 
 /**
- * Throws where the company signs in by single sign-on alone, unless the user is the owner, who must not be locked out when the
- * provider fails. Unknown emails are refused too.
+ * Throws where the company allows single sign-on only, unless the user is the owner, who must not be locked out when the provider
+ * fails. Unknown emails are refused too.
  */
 export function requireSsoOptional(company: Pick<Company, 'ssoOnly'>, user: Pick<User, 'isOwner'> | undefined): void {
   if (company.ssoOnly && !user?.isOwner) throw ssoRequired();
 }
 
-/** Does the check of `requireSsoOptional` for the user of an email, who is read only if the company requires single sign-on. */
-export async function requireOtherThanSso(
+/** Checks like `requireSsoOptional` for the user of an email, who is read only if the company requires single sign-on. */
+export async function requireSsoOptionalForEmail(
   ctx: Context,
   company: Pick<Company, 'id' | 'ssoOnly'>,
   email: string,

@@ -3,37 +3,37 @@ import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
-import { afterChange } from '../../db/statements.ts';
+import { AFTER_CHANGE } from '../../db/statements.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { User } from '../users/service.ts';
-import { attempt, guessSecondFactor } from './attempts.ts';
-import { newBackupCodes } from './backup-codes.ts';
-import { requirePending, type SignedIn } from './complete.ts';
-import { encryptSecret, proveCode } from './factor-codes.ts';
+import { attemptGuess, makeSecondFactorGuess } from './attempts.ts';
+import { createBackupCodes } from './backup-codes.ts';
+import { requirePendingSignIn, type StartedSession } from './complete.ts';
+import { computeProof, encryptSecret } from './factor-codes.ts';
 import { pendingSignInEnded, secondFactorEnabled, secondFactorNotSetUp, wrongSecondFactor } from './failures.ts';
 import { countTry, endPending, selectPendingSetup } from './pending-store.ts';
 import { useProofAfterChange } from './proof-store.ts';
-import { type Reauthentication, withReauthentication } from './reauthentication.ts';
+import { type Reauthentication, runWithReauthentication } from './reauthentication.ts';
 import { confirmFactor, replaceFactor, selectFactor } from './second-factor-store.ts';
 import { prepareConsequences } from './security-mails.ts';
 import { prepareSession } from './sessions.ts';
-import { newTotpSecret, otpauthUrl } from './totp.ts';
+import { createTotpSecret, makeOtpauthUrl } from './totp.ts';
 
-/** The context of somebody with a session, or in the middle of a sign-in that waits for a second factor to be set up. */
+/** The context of a caller with a session, or in the middle of a sign-in that waits for a second factor to be set up. */
 type EnrolmentContext = Context<AnonymousActor | UserActor>;
 
-/** The token of a pending sign-in, or else the proof that authenticates the user of a session again. */
+/** The token of a pending sign-in, or else the proof with which the user of a session authenticates again. */
 export interface EnrolmentCredential extends Reauthentication {
   pendingToken?: string;
 }
 
-/** Stores a new authenticator. It is asked for once `enableSecondFactor` has confirmed it. */
+/** Stores a new authenticator. It is not asked for until `enableSecondFactor` has confirmed it. */
 export async function setUpSecondFactor(
   ctx: EnrolmentContext,
   { pendingToken, ...reauthentication }: EnrolmentCredential,
 ): Promise<{ secret: string; otpauthUrl: string }> {
   if (pendingToken !== undefined) {
-    const { user } = await requirePending(ctx, pendingToken, selectPendingSetup);
+    const { user } = await requirePendingSignIn(ctx, pendingToken, selectPendingSetup);
     const { statement, view } = await prepareFactor(ctx, user, { afterProof: false });
     const { factor } = await commit(ctx.db, { factor: statement });
     if (countChangedRows(factor) === 0) throw secondFactorEnabled();
@@ -41,7 +41,7 @@ export async function setUpSecondFactor(
   }
   const caller = requireUser(ctx);
   await requireNotEnabled(caller);
-  return withReauthentication(caller, null, reauthentication, async (proof) => {
+  return runWithReauthentication(caller, null, reauthentication, async (proof) => {
     const { statement, view } = await prepareFactor(ctx, caller.actor, { afterProof: true });
     const results = await commit(ctx.db, { proof, factor: statement });
     if (countChangedRows(results.proof) === 0) return undefined;
@@ -53,26 +53,26 @@ export async function setUpSecondFactor(
 export interface EnabledSecondFactor {
   /** The codes in plain text: they cannot be read again. */
   backupCodes: string[];
-  /** The session, where a pending sign-in was completed by it. */
-  signedIn?: SignedIn;
+  /** The session, where enabling the factor completed a pending sign-in. */
+  signedIn?: StartedSession;
 }
 
-/** Enables the authenticator that was set up, with a code of it, and completes a sign-in that waited for it. */
+/** Enables the authenticator that was set up, if one of its codes is right, and completes a sign-in that waited for it. */
 export async function enableSecondFactor(
   ctx: EnrolmentContext,
   { totp, pendingToken, ...reauthentication }: EnrolmentCredential & { totp?: string },
 ): Promise<EnabledSecondFactor> {
   if (pendingToken !== undefined) return enableAndSignIn(ctx, pendingToken, totp);
   const caller = requireUser(ctx);
-  const factor = await unconfirmedFactor(ctx, caller.actor);
+  const factor = await readUnconfirmedFactor(ctx, caller.actor);
   const code = requireTotp(totp);
-  const backupCodes = await withReauthentication(caller, null, reauthentication, (proof) =>
-    attempt(ctx, guessSecondFactor(factor.companyId, factor.userId), async () => {
-      const { codes, stored } = await newBackupCodes(ctx, factor.id);
+  const backupCodes = await runWithReauthentication(caller, null, reauthentication, (proof) =>
+    attemptGuess(ctx, makeSecondFactorGuess(factor.companyId, factor.userId), async () => {
+      const { codes, stored } = await createBackupCodes(ctx, factor.id);
       const consequences = prepareConsequences(ctx, caller.actor, 'second_factor_enabled', caller.actor.sessionId);
       const results = await commitAccess(ctx, makeAffectedPrincipals(factor.companyId, factor.userId), {
         proof,
-        use: useProofAfterChange(ctx.db, factor, await proveCode(ctx, factor, { totp: code })),
+        use: useProofAfterChange(ctx.db, factor, await computeProof(ctx, factor, { totp: code })),
         ...confirmFactor(ctx.db, factor, stored, ctx.now()),
         ...consequences.statements,
       });
@@ -90,17 +90,17 @@ async function enableAndSignIn(
   pendingToken: string,
   totp: string | undefined,
 ): Promise<EnabledSecondFactor> {
-  const requireLive = () => requirePending(ctx, pendingToken, selectPendingSetup);
-  const { user, digest, needsNoSso } = await requireLive();
-  const factor = await unconfirmedFactor(ctx, user);
+  const requireLiveSignIn = () => requirePendingSignIn(ctx, pendingToken, selectPendingSetup);
+  const { user, digest, needsNoSso } = await requireLiveSignIn();
+  const factor = await readUnconfirmedFactor(ctx, user);
   const code = requireTotp(totp);
-  return attempt(ctx, guessSecondFactor(user.companyId, user.id), async () => {
+  return attemptGuess(ctx, makeSecondFactorGuess(user.companyId, user.id), async () => {
     const now = ctx.now();
-    const { codes, stored } = await newBackupCodes(ctx, factor.id);
-    const proof = await proveCode(ctx, factor, { totp: code });
+    const { codes, stored } = await createBackupCodes(ctx, factor.id);
+    const proof = await computeProof(ctx, factor, { totp: code });
     // Enabling ends every sign-in under way but this one.
-    const enabled = { ...user, sessionEpoch: user.sessionEpoch + 1 };
-    const session = await prepareSession(ctx, enabled, { when: afterChange });
+    const enabledUser = { ...user, sessionEpoch: user.sessionEpoch + 1 };
+    const session = await prepareSession(ctx, enabledUser, { when: AFTER_CHANGE });
     const consequences = prepareConsequences(ctx, user, 'second_factor_enabled', session.sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(factor.companyId, factor.userId), {
       count: countTry(ctx.db, digest, now, { purpose: 'setup', needsNoSso }),
@@ -112,7 +112,7 @@ async function enableAndSignIn(
     });
     // The pending token has ended since it was read, or its company takes it no longer.
     if (countChangedRows(results.count) === 0) {
-      await requireLive();
+      await requireLiveSignIn();
       throw pendingSignInEnded();
     }
     if (countChangedRows(results.session) === 0) throw wrongSecondFactor();
@@ -121,19 +121,19 @@ async function enableAndSignIn(
   });
 }
 
-/** A new authenticator: the statement that stores it, and the view for its user. */
+/** Prepares a new authenticator: the statement that stores it, and the view for its user. */
 async function prepareFactor(
   ctx: Context,
   { id: userId, companyId, email }: Pick<User, 'id' | 'companyId' | 'email'>,
   { afterProof }: { afterProof: boolean },
 ) {
   const id = ctx.newId();
-  const secret = newTotpSecret();
+  const secret = createTotpSecret();
   const encrypted = await encryptSecret(ctx, secret, { id, companyId });
   const record = { id, companyId, userId, secret: encrypted, confirmedAt: null, createdAt: ctx.now() };
   return {
     statement: replaceFactor(ctx.db, record, { afterProof }),
-    view: { secret, otpauthUrl: otpauthUrl(secret, email) },
+    view: { secret, otpauthUrl: makeOtpauthUrl(secret, email) },
   };
 }
 
@@ -142,7 +142,7 @@ async function requireNotEnabled({ db, actor }: UserContext): Promise<void> {
   if (factor && factor.confirmedAt !== null) throw secondFactorEnabled();
 }
 
-async function unconfirmedFactor(ctx: Context, { companyId, id }: Pick<User, 'companyId' | 'id'>) {
+async function readUnconfirmedFactor(ctx: Context, { companyId, id }: Pick<User, 'companyId' | 'id'>) {
   const [factor] = await selectFactor(ctx.db, companyId, id);
   if (!factor) throw secondFactorNotSetUp();
   if (factor.confirmedAt !== null) throw secondFactorEnabled();
@@ -155,7 +155,7 @@ function requireUser(ctx: EnrolmentContext): UserContext {
   return { ...ctx, actor };
 }
 
-/** Requires a code, which the schema of the body does not, so that a bad token is answered before a missing code. */
+/** Requires a code, which the body's schema leaves optional, so that a bad token is answered before a missing code. */
 function requireTotp(totp: string | undefined): string {
   if (totp === undefined)
     throw invalid([{ field: 'totp_token', message: 'is required: a code from the authenticator' }]);

@@ -1,5 +1,5 @@
 import { companySuspended } from '../../access/failures.ts';
-import { defineFailure, notFoundBy } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFoundBy } from '../../kernel/failure.ts';
 
 /** The email or the password is wrong. The answer is the same for an unknown email. */
 export const wrongCredentials = defineFailure('sign_in.wrong_credentials', 'invalid', {
@@ -20,7 +20,7 @@ export const sessionsEnded = defineFailure('sign_in.sessions_ended', 'unauthenti
   message: 'Your sessions were ended while you signed in. Sign in again.',
 });
 
-/** The failures of every way to sign in once the first factor is proved. */
+/** The failures that every kind of sign-in can end with once the first factor is proved. */
 export const signInFailures = [companySuspended, userNotActive, sessionsEnded] as const;
 
 /** The emailed code is wrong, used or expired, or was never sent. The answer is the same for all of these. */
@@ -69,13 +69,15 @@ export const noSecondFactor = defineFailure('second_factor.none', 'missing', {
   detail: { field: 'id', reason: 'none' },
 });
 
-/** Nobody resets their own second factor: a stolen token would be enough where its owner needs the password. */
-export const ownSecondFactor = defineFailure('second_factor.own', 'forbidden', {
+/** An administrator tries to reset their own second factor: a stolen token would suffice where its owner needs the password. */
+export const cannotResetOwnFactor = defineFailure('second_factor.own', 'forbidden', {
   message: 'You cannot reset your own second factor. Disable it, with your password or a code.',
 });
 
-export const ownersSecondFactor = defineFailure('second_factor.of_owner', 'forbidden', {
+export const cannotResetOwnersFactor = defineFailure('second_factor.of_owner', 'forbidden', {
   message: 'Only administrators may reset the second factor of the owner.',
 });
 
-export const sessionNotFound = notFoundBy('session', ['id'], { message: 'You have no such session, or it has ended.' });
+export const sessionNotFound = defineNotFoundBy('session', ['id'], {
+  message: 'You have no such session, or it has ended.',
+});

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { triedPassword } from '../users/fields.ts';
+import { signInPasswordField } from '../users/fields.ts';
 import type { SecondFactorCode } from './factor-codes.ts';
 import type { Reauthentication } from './reauthentication.ts';
 
-/** The slug of a company, as somebody signing in types it: a text that is no slug simply finds no company. */
-export const companySlug = z.string().min(1).max(63);
+/** The slug of a company, as somebody signing in types it: any text is valid, and one that is no slug finds no company. */
+export const companySlugField = z.string().min(1).max(63);
 
 const MAX_TYPED_CODE_LENGTH = 4096;
 
-/** A code that people type or paste, as it was given out: without spaces, hyphens and line ends around and within. */
-export const typedCode = z
+/** A code that people type or paste: spaces, hyphens and line breaks around and within it are removed. */
+export const typedCodeField = z
   .string()
   .min(1)
   .max(MAX_TYPED_CODE_LENGTH)
@@ -17,36 +17,39 @@ export const typedCode = z
   .meta({ description: 'Spaces, hyphens and line ends around and within it make no difference.' });
 
 /** A code of an authenticator app or a mail. */
-export const sixDigits = typedCode
+export const sixDigitsField = typedCodeField
   .pipe(z.string().regex(/^[0-9]{6}$/, 'must be six digits'))
   .meta({ examples: ['123456'] });
 
-/** Whether to trust the addresses of an OpenID Provider. */
-export const trustEmail = z.boolean().default(false).meta({
+/** The field that says whether to trust the email addresses of an OpenID Provider. */
+export const trustEmailField = z.boolean().default(false).meta({
   description:
     'Whether an email address counts as verified of which the provider does not say so, as Entra ID does not. Not for issuers of more than one organization, whose people could claim any address.',
 });
 
-/** The description of routes that take a `reauthentication`. */
-export const REAUTHENTICATION =
+/** The description of routes that take a `makeReauthenticationBody`. */
+export const REAUTHENTICATION_DESCRIPTION =
   'Needs the password or a code of the second factor besides the token; a caller who has neither must have signed in within the last ten minutes. ';
 
-const proofs = {
-  password: triedPassword.optional(),
-  totp_token: sixDigits.optional(),
-  backup_code: typedCode.optional(),
+const proofFields = {
+  password: signInPasswordField.optional(),
+  totp_token: sixDigitsField.optional(),
+  backup_code: typedCodeField.optional(),
 };
 
-/** The body of a change of how the caller signs in: the proof that authenticates them again, beside members of its own. */
-export const reauthentication = <Shape extends z.ZodRawShape>(shape: Shape) =>
+/**
+ * Makes the body schema for changing how the caller signs in: the proof that authenticates the caller again, beside the route's
+ * own members.
+ */
+export const makeReauthenticationBody = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z
-    .object({ ...shape, ...proofs })
-    .refine((body) => Object.keys(proofs).filter((name) => body[name as never] !== undefined).length <= 1, {
+    .object({ ...shape, ...proofFields })
+    .refine((body) => Object.keys(proofFields).filter((name) => body[name as never] !== undefined).length <= 1, {
       path: ['password'],
       message: 'send one of password, totp_token and backup_code',
     })
     .transform((body) => {
-      const { password, totp_token, backup_code, ...own } = body as z.output<z.ZodObject<typeof proofs>>;
+      const { password, totp_token, backup_code, ...own } = body as z.output<z.ZodObject<typeof proofFields>>;
       const proof: Reauthentication = { password, code: chooseCode({ totp_token, backup_code }) };
       return { ...(own as z.output<z.ZodObject<Shape>>), ...proof };
     });

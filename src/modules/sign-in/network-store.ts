@@ -2,9 +2,9 @@ import { and, eq, gte, isNull, lt } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { signInNetworks } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { afterChange, insertWhen } from '../../db/statements.ts';
+import { AFTER_CHANGE, insertWhen } from '../../db/statements.ts';
 
-/** A row if the user of an email has signed in from a network since. */
+/** Selects a row if the user of an email has signed in from a network since a time. */
 export const selectKnownNetwork = (
   db: ControlDb,
   { companyId, email, network, since }: { companyId: string; email: string; network: string; since: number },
@@ -25,7 +25,7 @@ export const selectKnownNetwork = (
 
 /** Records the network of a sign-in, if the statement before it in the batch changed a row. */
 export const recordNetwork = (db: ControlDb, record: typeof signInNetworks.$inferSelect) =>
-  insertWhen(db, signInNetworks, record, afterChange).onConflictDoUpdate({
+  insertWhen(db, signInNetworks, record, AFTER_CHANGE).onConflictDoUpdate({
     target: [signInNetworks.userId, signInNetworks.network],
     set: { signedInAt: record.signedInAt },
   });

@@ -4,7 +4,7 @@ import { passwordlessCodes } from '../../db/schema/sign-in.ts';
 
 export type PasswordlessCode = typeof passwordlessCodes.$inferSelect;
 
-const MAX_TRIES = 5;
+const MAX_CODE_TRIES = 5;
 
 export const replaceCode = (db: ControlDb, record: PasswordlessCode) =>
   db
@@ -16,7 +16,7 @@ export const replaceCode = (db: ControlDb, record: PasswordlessCode) =>
     });
 
 /**
- * Counts a try and uses the code if it is one of `digests`, in one statement, so that concurrent tries cannot exceed the
+ * Counts a try, and uses the code if its digest is among `digests`, in one statement, so that concurrent tries cannot exceed the
  * limit. Returns a row with `usedAt` if the code was right.
  */
 export const checkCode = (
@@ -38,7 +38,7 @@ export const checkCode = (
         eq(passwordlessCodes.email, email),
         isNull(passwordlessCodes.usedAt),
         gt(passwordlessCodes.expiresAt, now),
-        lt(passwordlessCodes.tries, MAX_TRIES),
+        lt(passwordlessCodes.tries, MAX_CODE_TRIES),
       ),
     )
     .returning({ usedAt: passwordlessCodes.usedAt });

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { randomBelow } from '../../kernel/ids.ts';
+import { generateRandomBelow } from '../../kernel/ids.ts';
 import { findCompanyBySlug, getActiveCompanyBySlug, selectCompany } from '../companies/service.ts';
 import {
   composeSignInCodeMail,
@@ -9,32 +9,32 @@ import {
   requestMail,
   type SendingContext,
 } from '../mails/service.ts';
-import { recordVerified, selectUserByEmail } from '../users/service.ts';
-import { completeSignIn, requireOtherThanSso, type SignInResult } from './complete.ts';
+import { markEmailVerified, selectUserByEmail } from '../users/service.ts';
+import { completeSignIn, requireSsoOptionalForEmail, type SignInResult } from './complete.ts';
 import { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
 import { wrongEmailedCode } from './failures.ts';
 
-/** Requests a code by mail. The user is read after the answer, which therefore does not tell whether there is one. */
+/** Requests a code by mail. The user is read after the answer, which therefore does not reveal whether there is one. */
 export async function requestCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
   const company = await findCompanyBySlug(ctx, input.companySlug);
-  await requireOtherThanSso(ctx, company, input.email);
+  await requireSsoOptionalForEmail(ctx, company, input.email);
   await requestMail(ctx, { kind: 'sign_in_code', companyId: company.id, email: input.email }, mailCode);
 }
 
-/** Mails a code to the active user of the email. For any other email the same work is done, without a mail. */
+/** Mails a code to the active user of the email. For any other email it does the same work, without a mail. */
 export async function mailCode(ctx: SendingContext, { companyId, email }: MailRequest<'sign_in_code'>): Promise<void> {
-  const code = sixDigits();
-  const prepared = await prepareCode(ctx, { companyId, purpose: 'sign_in', email }, code);
+  const code = makeSixDigits();
+  const storedCode = await prepareCode(ctx, { companyId, purpose: 'sign_in', email }, code);
   const {
     users: [user],
     companies: [company],
   } = await commit(ctx.db, {
-    code: prepared.statement,
+    code: storedCode.statement,
     users: selectUserByEmail(ctx.db, companyId, email),
     companies: selectCompany(ctx.db, companyId),
   });
   if (!user?.isActive || !company || company.suspendedAt !== null) return;
-  await ctx.handOver(
+  await ctx.sendToMailService(
     companyId,
     composeSignInCodeMail({
       to: email,
@@ -52,15 +52,15 @@ export async function logInWithCode(
   input: { companySlug: string; email: string; code: string },
 ): Promise<SignInResult> {
   const company = await getActiveCompanyBySlug(ctx, input.companySlug);
-  await requireOtherThanSso(ctx, company, input.email);
+  await requireSsoOptionalForEmail(ctx, company, input.email);
   const scope = { companyId: company.id, purpose: 'sign_in', email: input.email } as const;
-  const check = await prepareCodeCheck(ctx, scope, input.code);
+  const codeCheck = await prepareCodeCheck(ctx, scope, input.code);
   const {
     codes: [code],
     users: [user],
-  } = await commit(ctx.db, { codes: check.statement, users: selectUserByEmail(ctx.db, company.id, input.email) });
+  } = await commit(ctx.db, { codes: codeCheck.statement, users: selectUserByEmail(ctx.db, company.id, input.email) });
   if (!code?.usedAt || !user?.isActive) throw wrongEmailedCode();
-  return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())]);
+  return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())]);
 }
 
-const sixDigits = (): string => String(randomBelow(1_000_000)).padStart(6, '0');
+const makeSixDigits = (): string => String(generateRandomBelow(1_000_000)).padStart(6, '0');

@@ -3,17 +3,17 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { pendingSecondFactors, secondFactors } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
-import { afterChange, exists } from '../../db/statements.ts';
+import { AFTER_CHANGE, existsSql } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
-export type Pending = typeof pendingSecondFactors.$inferSelect;
+export type PendingSignIn = typeof pendingSecondFactors.$inferSelect;
 
-/** Codes that may be tried with one pending token. */
+/** The number of codes that may be tried with one pending token. */
 const MAX_PENDING_TRIES = 5;
 
-export const insertPending = (db: ControlDb, record: Pending) => db.insert(pendingSecondFactors).values(record);
+export const insertPending = (db: ControlDb, record: PendingSignIn) => db.insert(pendingSecondFactors).values(record);
 
-const livePending = (digest: string, now: number, purpose: Pending['purpose']) =>
+const isLivePending = (digest: string, now: number, purpose: PendingSignIn['purpose']) =>
   and(
     eq(pendingSecondFactors.digest, digest),
     eq(pendingSecondFactors.purpose, purpose),
@@ -22,14 +22,14 @@ const livePending = (digest: string, now: number, purpose: Pending['purpose']) =
     lt(pendingSecondFactors.tries, MAX_PENDING_TRIES),
   );
 
-const COMPANY_STATE = { suspendedAt: companies.suspendedAt, ssoOnly: companies.ssoOnly };
+const COMPANY_STATE_COLUMNS = { suspendedAt: companies.suspendedAt, ssoOnly: companies.ssoOnly };
 
-/** The user of a pending token, their company and authenticator; nothing when one of them has ended. */
+/** Selects the user of a pending token, their company and authenticator; no row when the token or the user has ended. */
 export const selectPending = (db: ControlDb, digest: string, now: number) =>
   db
     .select({
       user: users,
-      company: COMPANY_STATE,
+      company: COMPANY_STATE_COLUMNS,
       factorId: sql<string>`${secondFactors.id}`.as('factor_id'),
       secret: secondFactors.secret,
     })
@@ -40,18 +40,18 @@ export const selectPending = (db: ControlDb, digest: string, now: number) =>
       secondFactors,
       and(eq(secondFactors.userId, users.id), eq(secondFactors.companyId, users.companyId), isConfirmed),
     )
-    .where(and(livePending(digest, now, 'login'), isActive));
+    .where(and(isLivePending(digest, now, 'login'), isActive));
 
-/** The user and company of a pending token whose sign-in waits for a second factor to be set up. */
+/** Selects the user and company of a pending token whose sign-in waits for a second factor to be set up. */
 export const selectPendingSetup = (db: ControlDb, digest: string, now: number) =>
   db
-    .select({ user: users, company: COMPANY_STATE })
+    .select({ user: users, company: COMPANY_STATE_COLUMNS })
     .from(pendingSecondFactors)
     .innerJoin(users, isWaiting)
     .innerJoin(companies, eq(companies.id, pendingSecondFactors.companyId))
-    .where(and(livePending(digest, now, 'setup'), isActive));
+    .where(and(isLivePending(digest, now, 'setup'), isActive));
 
-/** The user of a pending token, unless all their sessions were ended since. */
+/** The SQL condition that a user is that of the pending token, unless all their sessions were ended since. */
 const isWaiting = and(
   eq(users.id, pendingSecondFactors.userId),
   eq(users.companyId, pendingSecondFactors.companyId),
@@ -60,21 +60,23 @@ const isWaiting = and(
 const isActive = and(eq(users.isActive, true), isNull(users.deletedAt));
 const isConfirmed = isNotNull(secondFactors.confirmedAt);
 
-const requiresSso = exists(companies, eq(companies.id, pendingSecondFactors.companyId), eq(companies.ssoOnly, true));
+const requiresSso = existsSql(companies, eq(companies.id, pendingSecondFactors.companyId), eq(companies.ssoOnly, true));
 
-/** Counts a try with a live pending token, unless its company is suspended, or requires a single sign-on that this is not. */
+/**
+ * Counts a try with a live pending token, unless its company is suspended, or requires single sign-on and `needsNoSso` is false.
+ */
 export const countTry = (
   db: ControlDb,
   digest: string,
   now: number,
-  { purpose, needsNoSso }: { purpose: Pending['purpose']; needsNoSso: boolean },
+  { purpose, needsNoSso }: { purpose: PendingSignIn['purpose']; needsNoSso: boolean },
 ) =>
   db
     .update(pendingSecondFactors)
     .set({ tries: sql`${pendingSecondFactors.tries} + 1` })
     .where(
       and(
-        livePending(digest, now, purpose),
+        isLivePending(digest, now, purpose),
         isCompanyActive(pendingSecondFactors.companyId),
         needsNoSso ? undefined : not(requiresSso),
       ),
@@ -85,4 +87,4 @@ export const endPending = (db: ControlDb, digest: string, now: number) =>
   db
     .update(pendingSecondFactors)
     .set({ endedAt: now })
-    .where(and(eq(pendingSecondFactors.digest, digest), afterChange));
+    .where(and(eq(pendingSecondFactors.digest, digest), AFTER_CHANGE));

@@ -1,13 +1,13 @@
 import type { Context } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
+import { computeHmacSha256, computeSha256Hex, toHex } from '../../platform/secrets.ts';
 import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
 
-/** The time for which a session's refresh token works, and the longest life of a session, however often it is refreshed. */
-const REFRESH_MS = 7 * DAY_MS;
-const SESSION_MS = 30 * DAY_MS;
-/** The time after its first use in which a refresh token is answered again, unless its successor was used. */
-const RETRY_MS = 10_000;
+/** The lifetime of a session's refresh token, and the longest life of a session, however often it is refreshed. */
+const REFRESH_TOKEN_MS = 7 * DAY_MS;
+const MAX_SESSION_MS = 30 * DAY_MS;
+/** The time after a refresh token's first use in which a retry gets the same answer, unless its successor was used. */
+const RETRY_WINDOW_MS = 10_000;
 
 /** A refresh token, before it is signed. Times in milliseconds. */
 export interface RefreshToken {
@@ -21,21 +21,19 @@ export interface RefreshToken {
 export type RotationState = Pick<Session, 'previousDigest' | 'previousUntil' | 'expiresAt'>;
 
 /**
- * Exchanges a refresh token for its successor (RFC 9700 §4.14). After `rotate` the live session tells with `isDone` whether
- * the token was the newest, or the one before while its successor was unused. Any other token was copied: `endCopied` ends
- * the session.
- *
- * The successor's id is derived from the presented one, so that a retry is answered the same token though it is not stored.
- * @returns `tokenOf` makes the successor from what the live session stores
+ * Exchanges a refresh token for its successor (RFC 9700 §4.14). After `rotate`, `isDone` tells from the live session whether the
+ * token was the newest, or the one before while its successor was unused. Any other token was copied: `endCopied` ends the
+ * session. The successor's id is derived from the presented token's, so that a retry gets the same token though it is not stored.
+ * @returns `readInvitationToken` makes the successor from what the live session stores
  */
 export const prepareRotation = (ctx: Context, claims: RotationClaims) =>
   prepareClaimedRotation(ctx, claims, {
     rotate: (key, digests, { now, retryUntil }) =>
-      rotateSession(ctx.db, key, digests, { now, retryUntil, refreshMs: REFRESH_MS, sessionMs: SESSION_MS }),
+      rotateSession(ctx.db, key, digests, { now, retryUntil, refreshMs: REFRESH_TOKEN_MS, sessionMs: MAX_SESSION_MS }),
     end: (companyId, id, now) => endSession(ctx.db, companyId, id, now),
   });
 
-/** Prepares the rotation of any refresh token: `rotate` and `end` are the statements for where it is stored. */
+/** Prepares the rotation of any refresh token: `rotate` and `end` make the statements for the table that stores its session. */
 export async function prepareClaimedRotation<Rotate, End>(
   ctx: Context,
   { company_id, sid, jti }: RotationClaims,
@@ -48,19 +46,19 @@ export async function prepareClaimedRotation<Rotate, End>(
     end(companyId: string, id: string, now: number): End;
   },
 ) {
-  const next = toHex(await hmacSha256(jti, `successor in session ${sid}`));
+  const next = toHex(await computeHmacSha256(jti, `successor in session ${sid}`));
   const now = ctx.now();
   const key = { companyId: company_id, sessionId: sid };
-  const digests = { presented: await sha256Hex(jti), next: await sha256Hex(next) };
+  const digests = { presented: await computeSha256Hex(jti), next: await computeSha256Hex(next) };
   return {
-    rotate: store.rotate(key, digests, { now, retryUntil: now + RETRY_MS }),
+    rotate: store.rotate(key, digests, { now, retryUntil: now + RETRY_WINDOW_MS }),
     isDone: ({ previousDigest, previousUntil }: RotationState): boolean =>
       previousDigest === digests.presented && (previousUntil ?? 0) >= now,
     endCopied: store.end(company_id, sid, now),
     tokenOf: ({ previousUntil, expiresAt }: RotationState): RefreshToken => ({
       sessionId: sid,
       jti: next,
-      issuedAt: (previousUntil ?? now + RETRY_MS) - RETRY_MS,
+      issuedAt: (previousUntil ?? now + RETRY_WINDOW_MS) - RETRY_WINDOW_MS,
       expiresAt,
     }),
   };
@@ -72,20 +70,20 @@ interface RotationClaims {
   jti: string;
 }
 
-/** A new session and its first refresh token. */
-export async function newSession(ctx: Context, { companyId, userId }: { companyId: string; userId: string }) {
+/** Makes a new session and its first refresh token. */
+export async function createSession(ctx: Context, { companyId, userId }: { companyId: string; userId: string }) {
   const now = ctx.now();
   const token: RefreshToken = {
     sessionId: ctx.newId(),
     jti: crypto.randomUUID(),
     issuedAt: now,
-    expiresAt: now + REFRESH_MS,
+    expiresAt: now + REFRESH_TOKEN_MS,
   };
   const record: Session = {
     id: token.sessionId,
     companyId,
     userId,
-    refreshDigest: await sha256Hex(token.jti),
+    refreshDigest: await computeSha256Hex(token.jti),
     previousDigest: null,
     previousUntil: null,
     ip: ctx.ip,

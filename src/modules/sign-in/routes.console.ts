@@ -3,15 +3,17 @@ import { companySuspended, invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { email, givenToken } from '../../kernel/fields.ts';
+import { email, tokenSchema } from '../../kernel/fields.ts';
 import { companyNotFound, hasCompany } from '../companies/service.ts';
-import { triedPassword } from '../users/fields.ts';
+import { signInPasswordField } from '../users/fields.ts';
 import { signInFailures, ssoRequired, tooManyAttempts, wrongCredentials } from './failures.ts';
-import { companySlug } from './fields.ts';
-import { logIn, logOut, publicKeySet, refreshSession } from './service.ts';
+import { companySlugField } from './fields.ts';
+import { getPublicKeySet, logIn, logOut, refreshSession } from './service.ts';
 import { signInResultView, tokenPairView, viewSignInResult, viewTokenPair } from './views.ts';
 
-const loginInput = z.object({ company_slug: companySlug, email, password: triedPassword }).transform(toBodyFields);
+const loginInput = z
+  .object({ company_slug: companySlugField, email, password: signInPasswordField })
+  .transform(toBodyFields);
 
 export const signInEndpoints = [
   endpoint(
@@ -23,7 +25,7 @@ export const signInEndpoints = [
       operationId: 'checkCompanySlug',
       summary: 'Check whether a company with this slug exists',
       description: 'For a page that asks for the company before the sign-in. It tells nothing else about the company.',
-      query: z.object({ slug: companySlug }),
+      query: z.object({ slug: companySlugField }),
       returns: ok(z.object({ exists: z.boolean() })),
       fails: [],
     },
@@ -55,7 +57,7 @@ export const signInEndpoints = [
       summary: 'Refresh a session',
       description:
         'Exchanges a refresh token, which works once, for new tokens. If the answer is lost, or two requests come at once, the same token is answered with the same successor for 10 seconds, until the successor is used; after that, presenting it ends the session. A session ends 30 days after the sign-in.',
-      body: z.object({ refresh_token: givenToken }),
+      body: z.object({ refresh_token: tokenSchema }),
       returns: ok(tokenPairView),
       fails: [invalidToken, companySuspended],
     },
@@ -92,6 +94,6 @@ export const signInEndpoints = [
       returns: ok(z.object({ keys: z.array(z.record(z.string(), z.unknown())) })),
       fails: [],
     },
-    async ({ ctx }) => ({ keys: (await publicKeySet(ctx)).keys as Record<string, unknown>[] }),
+    async ({ ctx }) => ({ keys: (await getPublicKeySet(ctx)).keys as Record<string, unknown>[] }),
   ),
 ];

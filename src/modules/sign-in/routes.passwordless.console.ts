@@ -5,13 +5,13 @@ import { toBodyFields } from '../../http/wire.ts';
 import { email } from '../../kernel/fields.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures, ssoRequired, wrongEmailedCode } from './failures.ts';
-import { companySlug, sixDigits } from './fields.ts';
+import { companySlugField, sixDigitsField } from './fields.ts';
 import { logInWithCode, requestCode } from './passwordless.ts';
 import { signInResultView, viewSignInResult } from './views.ts';
 
-const requestInput = z.object({ company_slug: companySlug, email }).transform(toBodyFields);
+const requestInput = z.object({ company_slug: companySlugField, email }).transform(toBodyFields);
 
-const verifyInput = z.object({ company_slug: companySlug, email, code: sixDigits }).transform(toBodyFields);
+const verifyInput = z.object({ company_slug: companySlugField, email, code: sixDigitsField }).transform(toBodyFields);
 
 export const passwordlessEndpoints = [
   endpoint(

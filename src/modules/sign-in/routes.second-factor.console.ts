@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { companySuspended, grantExceeds, invalidToken } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { givenToken } from '../../kernel/fields.ts';
-import { triedPassword } from '../users/fields.ts';
+import { tokenSchema } from '../../kernel/fields.ts';
+import { signInPasswordField } from '../users/fields.ts';
 import { userNotFound } from '../users/service.ts';
 import { type EnabledSecondFactor, enableSecondFactor, setUpSecondFactor } from './enrolment.ts';
 import type { SecondFactorCode } from './factor-codes.ts';
 import {
+  cannotResetOwnersFactor,
+  cannotResetOwnFactor,
   noSecondFactor,
-  ownersSecondFactor,
-  ownSecondFactor,
   pendingSignInEnded,
   reauthenticationRequired,
   secondFactorEnabled,
@@ -21,16 +21,22 @@ import {
   wrongCredentials,
   wrongSecondFactor,
 } from './failures.ts';
-import { chooseCode, REAUTHENTICATION, reauthentication, sixDigits, typedCode } from './fields.ts';
+import {
+  chooseCode,
+  makeReauthenticationBody,
+  REAUTHENTICATION_DESCRIPTION,
+  sixDigitsField,
+  typedCodeField,
+} from './fields.ts';
 import { logInWithSecondFactor } from './second-factor.ts';
 import { disableSecondFactor, replaceBackupCodes, resetSecondFactor } from './second-factor-changes.ts';
-import { loginResultView, viewSignedIn } from './views.ts';
+import { loginResultView, viewStartedSession } from './views.ts';
 
 const loginInput = z
   .object({
-    pending_2fa_token: givenToken,
-    totp_token: sixDigits.optional(),
-    backup_code: typedCode.optional(),
+    pending_2fa_token: tokenSchema,
+    totp_token: sixDigitsField.optional(),
+    backup_code: typedCodeField.optional(),
   })
   .refine((body) => (body.totp_token === undefined) !== (body.backup_code === undefined), {
     path: ['totp_token'],
@@ -39,36 +45,38 @@ const loginInput = z
   .transform((body) => ({ pendingToken: body.pending_2fa_token, code: chooseCode(body) as SecondFactorCode }));
 
 const setupInput = z
-  .object({ password: triedPassword.optional(), pending_2fa_token: givenToken.optional() })
+  .object({ password: signInPasswordField.optional(), pending_2fa_token: tokenSchema.optional() })
   .transform((body) => ({ password: body.password, pendingToken: body.pending_2fa_token }));
 
 const enableInput = z
   .object({
-    totp_token: sixDigits.optional().meta({ description: 'A code from the authenticator that was set up. Required.' }),
-    password: triedPassword.optional(),
-    pending_2fa_token: givenToken.optional(),
+    totp_token: sixDigitsField
+      .optional()
+      .meta({ description: 'A code from the authenticator that was set up. Required.' }),
+    password: signInPasswordField.optional(),
+    pending_2fa_token: tokenSchema.optional(),
   })
   .transform((body) => ({ totp: body.totp_token, password: body.password, pendingToken: body.pending_2fa_token }));
 
-const reauthenticationInput = reauthentication({});
+const reauthenticationInput = makeReauthenticationBody({});
 
 const backupCodesView = z
   .object({ backup_codes: z.array(z.string()).meta({ description: 'Ten one-time codes, shown in this answer only.' }) })
   .meta({ id: 'BackupCodes' });
 
-const enabledView = z.union([
+const enabledFactorView = z.union([
   loginResultView.extend(backupCodesView.shape).meta({ id: 'LoginResultWithBackupCodes' }),
   backupCodesView,
 ]);
 
-const viewEnabled = ({ backupCodes, signedIn }: EnabledSecondFactor): z.input<typeof enabledView> => ({
+const viewEnabledFactor = ({ backupCodes, signedIn }: EnabledSecondFactor): z.input<typeof enabledFactorView> => ({
   backup_codes: backupCodes,
-  ...(signedIn && viewSignedIn(signedIn)),
+  ...(signedIn && viewStartedSession(signedIn)),
 });
 
-const PENDING =
+const PENDING_TOKEN_DESCRIPTION =
   'During a sign-in that returned `requires_2fa_setup`, send its `pending_2fa_token` instead of the token and password. ';
-const CONSEQUENCES = 'The caller is notified by email, and their other sessions end.';
+const CONSEQUENCES_DESCRIPTION = 'The caller is notified by email, and their other sessions end.';
 
 export const secondFactorEndpoints = [
   endpoint(
@@ -85,7 +93,7 @@ export const secondFactorEndpoints = [
       returns: ok(loginResultView),
       fails: [pendingSignInEnded, companySuspended, ssoRequired, wrongSecondFactor, tooManyAttempts],
     },
-    async ({ ctx, body }) => viewSignedIn(await logInWithSecondFactor(ctx, body)),
+    async ({ ctx, body }) => viewStartedSession(await logInWithSecondFactor(ctx, body)),
   ),
   endpoint(
     {
@@ -97,7 +105,7 @@ export const secondFactorEndpoints = [
       only: 'people',
       operationId: 'setUpSecondFactor',
       summary: 'Set up a second factor',
-      description: `Returns the secret for an authenticator app. The second factor takes effect once it is enabled with a code from the app. ${REAUTHENTICATION}${PENDING}`,
+      description: `Returns the secret for an authenticator app. The second factor takes effect once it is enabled with a code from the app. ${REAUTHENTICATION_DESCRIPTION}${PENDING_TOKEN_DESCRIPTION}`,
       body: setupInput,
       returns: ok(z.object({ secret: z.string().meta({ description: 'Base32.' }), otpauth_url: z.string() })),
       fails: [
@@ -125,9 +133,9 @@ export const secondFactorEndpoints = [
       only: 'people',
       operationId: 'enableSecondFactor',
       summary: 'Enable the second factor',
-      description: `Needs a code from the authenticator app; the next sign-in needs another code. ${REAUTHENTICATION}${PENDING}This completes the sign-in, and the answer holds its session besides the backup codes. ${CONSEQUENCES}`,
+      description: `Needs a code from the authenticator app; the next sign-in needs another code. ${REAUTHENTICATION_DESCRIPTION}${PENDING_TOKEN_DESCRIPTION}This completes the sign-in, and the answer holds its session besides the backup codes. ${CONSEQUENCES_DESCRIPTION}`,
       body: enableInput,
-      returns: ok(enabledView),
+      returns: ok(enabledFactorView),
       fails: [
         invalidToken,
         pendingSignInEnded,
@@ -140,7 +148,7 @@ export const secondFactorEndpoints = [
         tooManyAttempts,
       ],
     },
-    async ({ ctx, body }) => viewEnabled(await enableSecondFactor(ctx, body)),
+    async ({ ctx, body }) => viewEnabledFactor(await enableSecondFactor(ctx, body)),
   ),
   endpoint(
     {
@@ -151,7 +159,7 @@ export const secondFactorEndpoints = [
       only: 'people',
       operationId: 'disableSecondFactor',
       summary: 'Disable the second factor',
-      description: `Forgets the authenticator app and the backup codes. ${REAUTHENTICATION}${CONSEQUENCES}`,
+      description: `Forgets the authenticator app and the backup codes. ${REAUTHENTICATION_DESCRIPTION}${CONSEQUENCES_DESCRIPTION}`,
       body: reauthenticationInput,
       returns: ok(z.object({ success: z.literal(true) })),
       fails: [secondFactorNotEnabled, wrongSecondFactor, wrongCredentials, tooManyAttempts],
@@ -170,7 +178,7 @@ export const secondFactorEndpoints = [
       only: 'people',
       operationId: 'replaceBackupCodes',
       summary: 'Replace the backup codes',
-      description: `Returns new codes, which are not shown again; earlier ones stop working. ${REAUTHENTICATION}${CONSEQUENCES}`,
+      description: `Returns new codes, which are not shown again; earlier ones stop working. ${REAUTHENTICATION_DESCRIPTION}${CONSEQUENCES_DESCRIPTION}`,
       body: reauthenticationInput,
       returns: ok(backupCodesView),
       fails: [secondFactorNotEnabled, wrongSecondFactor, wrongCredentials, tooManyAttempts],
@@ -187,7 +195,7 @@ export const secondFactorEndpoints = [
       description:
         'For a user who has lost it. Their passkeys are deleted, too, their sessions end, and they are notified by email. Refused if the user may do more than the caller.',
       returns: noContent,
-      fails: [userNotFound, noSecondFactor, ownSecondFactor, ownersSecondFactor, grantExceeds],
+      fails: [userNotFound, noSecondFactor, cannotResetOwnFactor, cannotResetOwnersFactor, grantExceeds],
     },
     ({ ctx, params }) => resetSecondFactor(ctx, params.id),
   ),

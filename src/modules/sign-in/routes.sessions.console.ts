@@ -1,32 +1,32 @@
 import { z } from 'zod';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { viewBy } from '../../http/wire.ts';
-import { timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import type { Session } from '../sessions/queries.ts';
-import { newPassword, triedPassword } from '../users/fields.ts';
+import { makeNewPasswordField, signInPasswordField } from '../users/fields.ts';
 import { userNotFound } from '../users/service.ts';
 import { changePassword } from './change-password.ts';
 import { sessionNotFound, tooManyAttempts, wrongCredentials } from './failures.ts';
-import { endOtherSessions, endOwnSession, endSessionsOfUser, ownSessions } from './sessions.ts';
+import { endOtherSessions, endOwnSession, endSessionsOfUser, listOwnSessions } from './sessions.ts';
 
 const sessionView = z
   .object({
     _id: z.string(),
-    created_at: timestamp.meta({ description: 'When the user signed in.' }),
-    last_used_at: timestamp.nullable().meta({ description: 'To the minute.' }),
+    created_at: timestampSchema.meta({ description: 'When the user signed in.' }),
+    last_used_at: timestampSchema.nullable().meta({ description: 'To the minute.' }),
     ip: z.string().nullable().meta({ description: 'Where the sign-in came from.' }),
     user_agent: z.string().nullable(),
     current: z.boolean().meta({ description: 'Whether it is the session of the request.' }),
   })
   .meta({ id: 'Session' });
 
-const viewSessionRecord = viewBy(sessionView);
+const viewSessionRecord = makeView(sessionView);
 const viewSession = (currentId: string) => (session: Session) =>
   viewSessionRecord({ ...session, current: session.id === currentId });
 
 const passwordInput = z
-  .object({ current_password: triedPassword, new_password: newPassword(12) })
+  .object({ current_password: signInPasswordField, new_password: makeNewPasswordField(12) })
   .transform((body) => ({ current: body.current_password, next: body.new_password }));
 
 export const sessionEndpoints = [
@@ -43,7 +43,7 @@ export const sessionEndpoints = [
       returns: ok(z.object({ records: z.array(sessionView) })),
       fails: [],
     },
-    async ({ ctx }) => ({ records: (await ownSessions(ctx)).map(viewSession(ctx.actor.sessionId)) }),
+    async ({ ctx }) => ({ records: (await listOwnSessions(ctx)).map(viewSession(ctx.actor.sessionId)) }),
   ),
   endpoint(
     {

@@ -5,30 +5,30 @@ import { selectAccess, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext, UserContext } from '../../context.ts';
 import { countChangedRows, readTogether } from '../../db/client.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
-import { newBackupCodes } from './backup-codes.ts';
-import { noSecondFactor, ownersSecondFactor, ownSecondFactor, secondFactorNotEnabled } from './failures.ts';
-import { type Reauthentication, withReauthentication } from './reauthentication.ts';
+import { createBackupCodes } from './backup-codes.ts';
+import { cannotResetOwnersFactor, cannotResetOwnFactor, noSecondFactor, secondFactorNotEnabled } from './failures.ts';
+import { type Reauthentication, runWithReauthentication } from './reauthentication.ts';
 import {
   addBackupCodes,
+  deleteFactorRemains,
   deleteOtherBackupCodes,
-  deleteRemains,
+  removeAllFactors,
   removeFactor,
   type SecondFactor,
   selectFactor,
-  takeFactors,
 } from './second-factor-store.ts';
 import { prepareConsequences } from './security-mails.ts';
 
 /** Disables the caller's second factor. */
 export async function disableSecondFactor(ctx: UserContext, reauthentication: Reauthentication): Promise<void> {
-  const factor = await enabledFactor(ctx);
-  await withReauthentication(ctx, factor, reauthentication, async (proof) => {
+  const factor = await readEnabledFactor(ctx);
+  await runWithReauthentication(ctx, factor, reauthentication, async (proof) => {
     const consequences = prepareConsequences(ctx, ctx.actor, 'second_factor_disabled', ctx.actor.sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
       ...removeFactor(ctx.db, factor, ctx.now()),
       ...consequences.statements,
-      remains: deleteRemains(ctx.db, factor),
+      remains: deleteFactorRemains(ctx.db, factor),
     });
     if (countChangedRows(results.disable) === 0) return undefined;
     consequences.send();
@@ -38,9 +38,9 @@ export async function disableSecondFactor(ctx: UserContext, reauthentication: Re
 
 /** Replaces the caller's backup codes: the old ones stop working. */
 export async function replaceBackupCodes(ctx: UserContext, reauthentication: Reauthentication): Promise<string[]> {
-  const factor = await enabledFactor(ctx);
-  return withReauthentication(ctx, factor, reauthentication, async (proof) => {
-    const { codes, stored } = await newBackupCodes(ctx, factor.id);
+  const factor = await readEnabledFactor(ctx);
+  return runWithReauthentication(ctx, factor, reauthentication, async (proof) => {
+    const { codes, stored } = await createBackupCodes(ctx, factor.id);
     const consequences = prepareConsequences(ctx, ctx.actor, 'backup_codes_renewed', ctx.actor.sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
@@ -55,12 +55,12 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
 }
 
 /**
- * Removes the second factor of another user, who has lost it, and their passkeys. Those of a user who may do more than the caller stay: without
- * them the caller would be a step nearer to that user's access.
+ * Removes the second factor of another user, who has lost it, and their passkeys. The factors of a user who may do more than the
+ * caller stay: removing them would bring the caller a step nearer to that user's access.
  */
 export async function resetSecondFactor(ctx: PrincipalContext, userId: string): Promise<void> {
   const { companyId } = ctx.actor;
-  if (userId === ctx.actor.id) throw ownSecondFactor();
+  if (userId === ctx.actor.id) throw cannotResetOwnFactor();
   const {
     user: [user],
     access,
@@ -69,20 +69,20 @@ export async function resetSecondFactor(ctx: PrincipalContext, userId: string): 
     access: selectAccess(ctx.db, { companyId, principalType: 'user', principalId: userId }),
   });
   if (!user) throw userNotFound();
-  if (user.isOwner && !isAdministrator(ctx.actor.access)) throw ownersSecondFactor();
+  if (user.isOwner && !isAdministrator(ctx.actor.access)) throw cannotResetOwnersFactor();
   requireMayGrant(ctx.actor, toAccessSources(companyId, user.isOwner, access));
-  const taken = takeFactors(ctx.db, user, ctx.now());
+  const removedFactors = removeAllFactors(ctx.db, user, ctx.now());
   const consequences = prepareConsequences(ctx, user, 'second_factor_reset');
   const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
-    user: taken.user,
+    user: removedFactors.user,
     ...consequences.statements,
-    factors: taken.factors,
+    factors: removedFactors.factors,
   });
   if (countChangedRows(results.user) === 0) throw noSecondFactor();
   consequences.send();
 }
 
-async function enabledFactor({ db, actor }: UserContext): Promise<SecondFactor> {
+async function readEnabledFactor({ db, actor }: UserContext): Promise<SecondFactor> {
   const [factor] = await selectFactor(db, actor.companyId, actor.id);
   if (!factor || factor.confirmedAt === null) throw secondFactorNotEnabled();
   return factor;

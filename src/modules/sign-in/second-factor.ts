@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
-import { afterChange } from '../../db/statements.ts';
-import { attempt, guessSecondFactor } from './attempts.ts';
-import { requirePending, type SignedIn } from './complete.ts';
-import { proveCode, type SecondFactorCode } from './factor-codes.ts';
+import { AFTER_CHANGE } from '../../db/statements.ts';
+import { attemptGuess, makeSecondFactorGuess } from './attempts.ts';
+import { requirePendingSignIn, type StartedSession } from './complete.ts';
+import { computeProof, type SecondFactorCode } from './factor-codes.ts';
 import { pendingSignInEnded, wrongSecondFactor } from './failures.ts';
 import { countTry, endPending, selectPending } from './pending-store.ts';
 import { useProofAfterChange } from './proof-store.ts';
@@ -13,14 +13,14 @@ import { prepareSession } from './sessions.ts';
 export async function logInWithSecondFactor(
   ctx: Context,
   input: { pendingToken: string; code: SecondFactorCode },
-): Promise<SignedIn> {
-  const requireLive = () => requirePending(ctx, input.pendingToken, selectPending);
-  const { user, digest, needsNoSso, factorId, secret } = await requireLive();
+): Promise<StartedSession> {
+  const requireLiveSignIn = () => requirePendingSignIn(ctx, input.pendingToken, selectPending);
+  const { user, digest, needsNoSso, factorId, secret } = await requireLiveSignIn();
   const factor = { id: factorId, secret, companyId: user.companyId };
-  return attempt(ctx, guessSecondFactor(user.companyId, user.id), async () => {
+  return attemptGuess(ctx, makeSecondFactorGuess(user.companyId, user.id), async () => {
     const now = ctx.now();
-    const proof = await proveCode(ctx, factor, input.code);
-    const session = await prepareSession(ctx, user, { when: afterChange });
+    const proof = await computeProof(ctx, factor, input.code);
+    const session = await prepareSession(ctx, user, { when: AFTER_CHANGE });
     const results = await commit(ctx.db, {
       count: countTry(ctx.db, digest, now, { purpose: 'login', needsNoSso }),
       use: useProofAfterChange(ctx.db, factor, proof),
@@ -29,7 +29,7 @@ export async function logInWithSecondFactor(
     });
     // The pending token has ended since it was read, or its company takes it no longer.
     if (countChangedRows(results.count) === 0) {
-      await requireLive();
+      await requireLiveSignIn();
       throw pendingSignInEnded();
     }
     if (countChangedRows(results.session) === 0) throw wrongSecondFactor();

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { afterChange } from '../../db/statements.ts';
+import { AFTER_CHANGE } from '../../db/statements.ts';
 import {
   composeSecurityMail,
   type MailRequest,
@@ -12,27 +12,30 @@ import {
 import { endUserSessions } from '../sessions/queries.ts';
 import type { User } from '../users/service.ts';
 
-/** The mail about a change, if the statement before it in the batch changed a row. */
+/** Prepares the mail about a change, sent only if the statement before it in the batch changed a row. */
 export const prepareSecurityMail = (
   ctx: Context,
   { companyId, email }: { companyId: string; email: string },
   change: SecurityChange,
 ) => prepareMailAfterChange(ctx, { kind: change, companyId, email }, mailSecurityChange);
 
-/** Mails an active user about a change. */
+/** Mails an active user about a change of how they sign in. */
 export async function mailSecurityChange(
   ctx: SendingContext,
   { kind, companyId, email }: MailRequest<SecurityChange>,
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user?.isActive || !company) return;
-  const mailed = await readMailedCompany(ctx, company);
-  await ctx.handOver(companyId, composeSecurityMail(kind, { to: email, name: user.name, company: mailed }));
+  const mailCompany = await readMailedCompany(ctx, company);
+  await ctx.sendToMailService(
+    companyId,
+    composeSecurityMail(kind, { to: email, name: user.name, company: mailCompany }),
+  );
 }
 
 /**
  * Prepares the consequences of a change of how a user signs in, if the statement before it in the batch changed a row: a mail to
- * the user, and the end of their sessions but `exceptSession`.
+ * the user, and the end of all their sessions except `exceptSession`.
  */
 export function prepareConsequences(
   ctx: Context,
@@ -44,7 +47,10 @@ export function prepareConsequences(
   return {
     statements: {
       mail: mail.statement,
-      sessions: endUserSessions(ctx.db, { companyId, userId }, ctx.now(), { except: exceptSession, when: afterChange }),
+      sessions: endUserSessions(ctx.db, { companyId, userId }, ctx.now(), {
+        except: exceptSession,
+        when: AFTER_CHANGE,
+      }),
     },
     send: mail.send,
   };

@@ -11,27 +11,27 @@ import { hashPassword, verifyPassword } from '../../platform/passwords.ts';
 import { getActiveCompanyBySlug } from '../companies/service.ts';
 import { selectLiveSession } from '../sessions/queries.ts';
 import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
-import { attemptPassword, selectKnownHere } from './attempts.ts';
+import { attemptPassword, selectCallerNetworkKnown } from './attempts.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult } from './complete.ts';
 import { wrongCredentials } from './failures.ts';
 import { type Audience, readAudience, verifyAccessToken } from './tokens.ts';
 
-export { attempt, getCallerNetwork } from './attempts.ts';
+export { attemptGuess, getCallerNetwork } from './attempts.ts';
 export {
   completeSignIn,
   type PendingSecondFactor,
-  requireOtherThanSso,
   requireSsoOptional,
-  type SignedIn,
+  requireSsoOptionalForEmail,
   type SignInResult,
+  type StartedSession,
 } from './complete.ts';
 export { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
 export { sessionsEnded, signInFailures, ssoRequired, userNotActive, wrongEmailedCode } from './failures.ts';
 export { purgeSignIns, reencryptSecondFactors } from './maintenance.ts';
 export { mailCode } from './passwordless.ts';
-export { type Reauthentication, withOwnFactor } from './reauthentication.ts';
+export { type Reauthentication, runWithOwnFactor } from './reauthentication.ts';
 export {
-  newSession,
+  createSession,
   prepareClaimedRotation as prepareRotationOf,
   prepareRotation,
   type RefreshToken,
@@ -40,17 +40,17 @@ export { countBackupCodes } from './second-factor-store.ts';
 export { mailSecurityChange, prepareConsequences, prepareSecurityMail } from './security-mails.ts';
 export { logOut, prepareSession, refreshSession, type TokenPair } from './sessions.ts';
 export {
-  ACCESS_SECONDS,
-  publicKeySet,
+  ACCESS_TOKEN_SECONDS,
+  countSecondsUntil,
+  getPublicKeySet,
+  makeValidity,
   readAudience as audienceOf,
-  secondsUntil,
   signStatement,
   signToken,
-  validFor,
   verifyToken,
 } from './tokens.ts';
 
-/** Signs in with a password. Unknown emails and wrong passwords cost the same time, are answered and counted alike. */
+/** Signs in with a password. Unknown emails and wrong passwords take the same time, and are answered and counted alike. */
 export async function logIn(
   ctx: Context,
   input: { companySlug: string; email: string; password: string },
@@ -61,30 +61,34 @@ export async function logIn(
     known,
   } = await readTogether(ctx.db, {
     user: selectUserByEmail(ctx.db, company.id, input.email),
-    known: selectKnownHere(ctx, company.id, input.email),
+    known: selectCallerNetworkKnown(ctx, company.id, input.email),
   });
   requireSsoOptional(company, user);
-  const attempt = { companyId: company.id, email: input.email, isKnownHere: known.length > 0 };
-  return attemptPassword(ctx, attempt, async () => {
+  const passwordAttempt = { companyId: company.id, email: input.email, isKnownHere: known.length > 0 };
+  return attemptPassword(ctx, passwordAttempt, async () => {
     const verdict = await verifyPassword(input.password, user?.passwordHash ?? null);
     if (!verdict.isRight || !user) throw wrongCredentials();
-    const upgrade = verdict.isOutdated ? [upgradePasswordHash(ctx.db, user, await hashPassword(input.password))] : [];
-    return completeSignIn(ctx, user, upgrade);
+    const hashUpgrade = verdict.isOutdated
+      ? [upgradePasswordHash(ctx.db, user, await hashPassword(input.password))]
+      : [];
+    return completeSignIn(ctx, user, hashUpgrade);
   });
 }
 
-/** Authenticates the bearer of a token by the function of `ways` for its audience; tokens of other audiences are rejected. */
+/**
+ * Authenticates the bearer of a token by the `authenticators` function for its audience; tokens of other audiences are rejected.
+ */
 export const authenticateByAudience =
-  (ways: Partial<Record<Audience, AuthenticateToken>>): Authenticate =>
+  (authenticators: Partial<Record<Audience, AuthenticateToken>>): Authenticate =>
   async (ctx, request) => {
     const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
     const audience = token === undefined ? undefined : readAudience(token);
-    const authenticate = audience && ways[audience];
+    const authenticate = audience && authenticators[audience];
     if (token === undefined || !authenticate) throw invalidToken();
     return authenticate(ctx, token);
   };
 
-/** `Authenticate` for a token of a known audience. */
+/** A function that authenticates a token whose audience is known. */
 export type AuthenticateToken = (ctx: Context<AnonymousActor>, token: string) => ReturnType<Authenticate>;
 
 /** Authenticates a session token, whose claims name the company, user and session. */
@@ -95,7 +99,7 @@ export const authenticateSession: AuthenticateToken = async (ctx, token): Promis
     credential: `session ${key.companyId} ${key.userId} ${key.sessionId}`,
     claims: { companyId: key.companyId, type: 'user', principalId: key.userId, credentialId: key.sessionId },
     // The token was verified, and names its session.
-    fits: async () => true,
+    matchesPrincipal: async () => true,
     read: () => readSession(ctx, key),
     recordUse: ({ proof }) => recordLastUse(ctx, proof as LastUse),
   };
@@ -130,9 +134,9 @@ async function readSession(
     },
     expiresAt,
     proof: {
-      used: [{ kind: 'session', companyId: key.companyId, id: key.sessionId }],
+      usedCredentials: [{ kind: 'session', companyId: key.companyId, id: key.sessionId }],
       recordedAt: lastUsedAt,
-      isGathered: false,
+      isRecordedHere: false,
     },
   };
 }

@@ -14,14 +14,20 @@ import {
   selectLiveSession,
   selectSessions,
 } from '../sessions/queries.ts';
-import { endSignInsUnderWay, recordSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
+import { endSignInsInProgress, recordSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
 import { getCallerNetwork } from './attempts.ts';
 import { sessionNotFound, sessionsEnded } from './failures.ts';
 import { recordNetwork } from './network-store.ts';
-import { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
-import { ACCESS_SECONDS, secondsUntil, signAccessToken, signRefreshToken, verifyRefreshToken } from './tokens.ts';
+import { createSession, prepareRotation, type RefreshToken } from './rotation.ts';
+import {
+  ACCESS_TOKEN_SECONDS,
+  countSecondsUntil,
+  signAccessToken,
+  signRefreshToken,
+  verifyRefreshToken,
+} from './tokens.ts';
 
-/** Seconds in `expiresIn`s. */
+/** The tokens of a session; `expiresIn` and `refreshExpiresIn` in seconds. */
 export interface TokenPair {
   token: string;
   expiresIn: number;
@@ -30,13 +36,13 @@ export interface TokenPair {
 }
 
 /**
- * A new session of `user`: the statements that store it, and the tokens to answer once it is stored.
- * @param options.when a further condition, if any
+ * Prepares a new session of `user`: the statements that store it, and the tokens to answer once it is stored. @param options.when
+ * a further condition, if any
  */
 export async function prepareSession(ctx: Context, user: User, { when }: { when?: Condition } = {}) {
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   const { companyId, id: userId } = user;
-  const { record, token } = await newSession(ctx, { companyId, userId });
+  const { record, token } = await createSession(ctx, { companyId, userId });
   const now = record.createdAt;
   return {
     sessionId: record.id,
@@ -45,12 +51,12 @@ export async function prepareSession(ctx: Context, user: User, { when }: { when?
       network: recordNetwork(ctx.db, { companyId, userId, network: getCallerNetwork(ctx), signedInAt: now }),
       signIn: recordSignIn(ctx.db, user, now),
     },
-    tokens: () => tokenPair(ctx, user, token),
+    tokens: () => makeTokenPair(ctx, user, token),
   };
 }
 
 /**
- * Begins a session, unless `user` was deactivated, or all their sessions were ended, since `user` was read. `alongside` is
+ * Begins a session, unless the user was deactivated, or all their sessions were ended, since `user` was read. `alongside` is
  * committed in the same unit.
  */
 export async function beginSession(ctx: Context, user: User, alongside: Statement[] = []): Promise<TokenPair> {
@@ -65,7 +71,7 @@ export async function beginSession(ctx: Context, user: User, alongside: Statemen
   return session.tokens();
 }
 
-/** Exchanges a refresh token for a new pair. One that is used again, and not as a retry, was copied: the session ends. */
+/** Exchanges a refresh token for a new pair. A token that is used again, and not as a retry, was copied: the session ends. */
 export async function refreshSession(ctx: Context, refreshToken: string): Promise<TokenPair> {
   const claims = await verifyRefreshToken(ctx, refreshToken);
   ctx.setOwner(claims.company_id, { type: 'user', id: claims.sub });
@@ -80,10 +86,10 @@ export async function refreshSession(ctx: Context, refreshToken: string): Promis
     await commitAccess(ctx, makeAffectedPrincipals(key.companyId, key.userId), { ended: rotation.endCopied });
     throw invalidToken();
   }
-  return tokenPair(ctx, live.user, rotation.tokenOf(live));
+  return makeTokenPair(ctx, live.user, rotation.tokenOf(live));
 }
 
-/** Ends the caller's session: neither of its tokens works from now on. */
+/** Ends the caller's session: neither of its tokens works from then on. */
 export async function logOut(ctx: UserContext): Promise<void> {
   const { companyId, id, sessionId } = ctx.actor;
   await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
@@ -91,43 +97,43 @@ export async function logOut(ctx: UserContext): Promise<void> {
   });
 }
 
-export async function ownSessions(ctx: UserContext): Promise<Session[]> {
-  return selectSessions(ctx.db, sessionOwner(ctx), ctx.now());
+export async function listOwnSessions(ctx: UserContext): Promise<Session[]> {
+  return selectSessions(ctx.db, toSessionOwner(ctx), ctx.now());
 }
 
 export async function endOwnSession(ctx: UserContext, id: string): Promise<void> {
-  const owner = sessionOwner(ctx);
+  const owner = toSessionOwner(ctx);
   const { ended } = await commitAccess(ctx, makeAffectedPrincipals(owner.companyId, owner.userId), {
     ended: endUserSession(ctx.db, owner, id, ctx.now()),
   });
   if (ended.length === 0) throw sessionNotFound();
 }
 
-/** Ends the caller's sessions but this one, and every sign-in under way. */
+/** Ends the caller's sessions except the current one, and every sign-in in progress. */
 export async function endOtherSessions(ctx: UserContext): Promise<void> {
-  const owner = sessionOwner(ctx);
+  const owner = toSessionOwner(ctx);
   await commitAccess(ctx, makeAffectedPrincipals(owner.companyId, owner.userId), {
-    signIns: endSignInsUnderWay(ctx.db, owner),
+    signIns: endSignInsInProgress(ctx.db, owner),
     sessions: endUserSessions(ctx.db, owner, ctx.now(), { except: ctx.actor.sessionId }),
   });
 }
 
-/** Ends all sessions of a user, and every sign-in under way. */
+/** Ends all sessions of a user, and every sign-in in progress. */
 export async function endSessionsOfUser(ctx: PrincipalContext, userId: string): Promise<void> {
   const owner = { companyId: ctx.actor.companyId, userId };
   const {
     users: [user],
   } = await commitAccess(ctx, makeAffectedPrincipals(owner.companyId, userId), {
     users: selectUser(ctx.db, owner.companyId, userId),
-    signIns: endSignInsUnderWay(ctx.db, owner),
+    signIns: endSignInsInProgress(ctx.db, owner),
     sessions: endUserSessions(ctx.db, owner, ctx.now()),
   });
   if (!user) throw userNotFound();
 }
 
-const sessionOwner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
+const toSessionOwner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
 
-async function tokenPair(ctx: Context, user: User, refresh: RefreshToken): Promise<TokenPair> {
+async function makeTokenPair(ctx: Context, user: User, refresh: RefreshToken): Promise<TokenPair> {
   const { sessionId: sid, jti } = refresh;
   const [token, refreshToken] = await Promise.all([
     signAccessToken(ctx, {
@@ -142,8 +148,8 @@ async function tokenPair(ctx: Context, user: User, refresh: RefreshToken): Promi
   ]);
   return {
     token,
-    expiresIn: ACCESS_SECONDS,
+    expiresIn: ACCESS_TOKEN_SECONDS,
     refreshToken,
-    refreshExpiresIn: secondsUntil(ctx, refresh.expiresAt),
+    refreshExpiresIn: countSecondsUntil(ctx, refresh.expiresAt),
   };
 }

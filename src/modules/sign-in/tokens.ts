@@ -15,14 +15,13 @@ const AUDIENCES = [
   'oauth-request',
 ] as const;
 /**
- * The audience of a token, which says what it is for: the session of a user, a service account, an outsider in the portal, the
- * download of a result or an export, an OAuth client authorized by a user or by a service account, or a consent request to a
- * user.
+ * The audience of a token, which names its use: the session of a user, a service account, an outsider in the portal, the download
+ * of a result or an export, an OAuth client authorized by a user or by a service account, or a consent request to a user.
  */
 export type Audience = (typeof AUDIENCES)[number];
 const ALGORITHM = 'EdDSA';
 
-export const ACCESS_SECONDS = 10 * 60;
+export const ACCESS_TOKEN_SECONDS = 10 * 60;
 
 export interface AccessClaims {
   user_id: string;
@@ -40,39 +39,39 @@ export interface RefreshClaims {
   jti: string;
 }
 
-interface KeyRing {
+interface SigningKeys {
   signing: { kid: string; key: CryptoKey };
   verifying: Map<string, CryptoKey>;
   publicKeys: JWK[];
 }
 
-const rings = new Map<string, Promise<KeyRing>>();
+const keysByConfiguration = new Map<string, Promise<SigningKeys>>();
 
-/** The keys of the configuration, imported once per isolate. */
-function keyRing(ctx: Context): Promise<KeyRing> {
-  const configured = ctx.config.JWT_PRIVATE_KEYS;
-  const ring = rings.get(configured) ?? importKeys(configured);
-  rings.set(configured, ring);
-  return ring;
+/** Returns the keys of the configuration, imported once per isolate. */
+function loadSigningKeys(ctx: Context): Promise<SigningKeys> {
+  const configuredKeys = ctx.config.JWT_PRIVATE_KEYS;
+  const signingKeys = keysByConfiguration.get(configuredKeys) ?? importKeys(configuredKeys);
+  keysByConfiguration.set(configuredKeys, signingKeys);
+  return signingKeys;
 }
 
-async function importKeys(configured: string): Promise<KeyRing> {
-  const privateKeys = JSON.parse(configured) as (JWK & { kid: string })[];
+async function importKeys(configuredKeys: string): Promise<SigningKeys> {
+  const privateKeys = JSON.parse(configuredKeys) as (JWK & { kid: string })[];
   const publicKeys = privateKeys.map(({ d: _private, ...open }) => ({ ...open, alg: ALGORITHM, use: 'sig' }));
   const [newest] = privateKeys;
   if (!newest) throw new Error('JWT_PRIVATE_KEYS must hold at least one key.');
-  const verifying = new Map<string, CryptoKey>();
-  for (const jwk of publicKeys) verifying.set(jwk.kid, (await importJWK(jwk, ALGORITHM)) as CryptoKey);
+  const verifyingKeys = new Map<string, CryptoKey>();
+  for (const jwk of publicKeys) verifyingKeys.set(jwk.kid, (await importJWK(jwk, ALGORITHM)) as CryptoKey);
   return {
     signing: { kid: newest.kid, key: (await importJWK(newest, ALGORITHM)) as CryptoKey },
-    verifying,
+    verifying: verifyingKeys,
     publicKeys,
   };
 }
 
-/** The public keys that verify our tokens, as a JWK set. */
-export async function publicKeySet(ctx: Context): Promise<{ keys: JWK[] }> {
-  return { keys: (await keyRing(ctx)).publicKeys };
+/** Returns the public keys that verify our tokens, as a JWK set. */
+export async function getPublicKeySet(ctx: Context): Promise<{ keys: JWK[] }> {
+  return { keys: (await loadSigningKeys(ctx)).publicKeys };
 }
 
 export const signAccessToken = (ctx: Context, claims: AccessClaims): Promise<string> =>
@@ -80,7 +79,7 @@ export const signAccessToken = (ctx: Context, claims: AccessClaims): Promise<str
     ctx,
     'console',
     { ...claims, sub: claims.user_id, jti: ctx.newId(), token_type: 'access' },
-    validFor(ctx, ACCESS_SECONDS),
+    makeValidity(ctx, ACCESS_TOKEN_SECONDS),
   );
 
 export const signRefreshToken = (ctx: Context, claims: RefreshClaims, validity: Validity): Promise<string> =>
@@ -92,7 +91,7 @@ export const verifyAccessToken = (ctx: Context, token: string): Promise<AccessCl
 export const verifyRefreshToken = (ctx: Context, token: string): Promise<RefreshClaims> =>
   verifyToken(ctx, 'console', token, 'refresh');
 
-/** The audience that a token claims, not verified: it only chooses how the token is verified. */
+/** Reads the audience that a token claims, without verification: it only chooses how the token is then verified. */
 export function readAudience(token: string): Audience | undefined {
   try {
     const { aud } = readJwt(token).claims;
@@ -103,18 +102,18 @@ export function readAudience(token: string): Audience | undefined {
   }
 }
 
-/** The time in which a token is valid, in milliseconds since the epoch. */
+/** The period in which a token is valid, in milliseconds since the epoch. */
 export interface Validity {
   issuedAt: number;
   expiresAt: number;
 }
 
-export const validFor = (ctx: Context, seconds: number): Validity => ({
+export const makeValidity = (ctx: Context, seconds: number): Validity => ({
   issuedAt: ctx.now(),
   expiresAt: ctx.now() + seconds * 1000,
 });
 
-export const secondsUntil = (ctx: Context, time: number): number => Math.ceil((time - ctx.now()) / 1000);
+export const countSecondsUntil = (ctx: Context, time: number): number => Math.ceil((time - ctx.now()) / 1000);
 
 /** Signs a token. The same claims and validity give the same token. */
 export async function signToken(
@@ -123,7 +122,7 @@ export async function signToken(
   claims: Record<string, unknown>,
   { issuedAt, expiresAt }: Validity,
 ): Promise<string> {
-  const { signing } = await keyRing(ctx);
+  const { signing } = await loadSigningKeys(ctx);
   return new SignJWT(claims)
     .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: 'JWT' })
     .setIssuer(ISSUER)
@@ -135,24 +134,23 @@ export async function signToken(
 
 /**
  * Signs a statement as a JWS that our public keys verify. It cannot be used as a token: its type differs, and it has none of a
- * token's claims.
- * @param type such as `erasure-certificate`
+ * token's claims. @param type such as `erasure-certificate`
  */
 export async function signStatement(ctx: Context, type: string, payload: object): Promise<string> {
-  const { signing } = await keyRing(ctx);
+  const { signing } = await loadSigningKeys(ctx);
   return new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
     .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: type })
     .sign(signing.key);
 }
 
-/** The claims of a valid token of this audience and type. */
+/** Returns the claims of a token if it is valid and of this audience and type. */
 export async function verifyToken<Claims>(
   ctx: Context,
   audience: Audience,
   token: string,
   type: 'access' | 'refresh',
 ): Promise<Claims> {
-  const { verifying } = await keyRing(ctx);
+  const { verifying } = await loadSigningKeys(ctx);
   try {
     const { payload } = await verifyJwt(
       token,

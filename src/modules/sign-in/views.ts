@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { viewBy } from '../../http/wire.ts';
-import type { SignedIn, SignInResult } from './complete.ts';
+import { makeView } from '../../http/wire.ts';
+import type { SignInResult, StartedSession } from './complete.ts';
 
 /** The tokens of a session. */
 export const tokenPairView = z
@@ -12,7 +12,7 @@ export const tokenPairView = z
   })
   .meta({ id: 'TokenPair' });
 
-/** A started session. */
+/** The answer to a completed sign-in: the session's tokens and user. */
 export const loginResultView = tokenPairView
   .extend({ user: z.object({ _id: z.string(), email: z.string(), name: z.string(), company_id: z.string() }) })
   .meta({ id: 'LoginResult' });
@@ -44,27 +44,27 @@ const passkeyNeededView = z
   .meta({ id: 'PasskeyNeeded' });
 
 /**
- * The answer of every first factor: a session, the question for the second factor, or the demand to set one up, where the company
- * requires it.
+ * The answer to a proved first factor: a session, the request for the second factor, or the demand to set one up, where the
+ * company requires it.
  */
 export const signInResultView = z
   .union([loginResultView, secondFactorNeededView, passkeyNeededView, secondFactorSetupView])
   .meta({ id: 'SignInResult' });
 
-export const viewTokenPair = viewBy(tokenPairView);
+export const viewTokenPair = makeView(tokenPairView);
 
-export const viewSignedIn = (signedIn: SignedIn): z.input<typeof loginResultView> => ({
-  ...viewTokenPair(signedIn),
+export const viewStartedSession = (startedSession: StartedSession): z.input<typeof loginResultView> => ({
+  ...viewTokenPair(startedSession),
   user: {
-    _id: signedIn.user.id,
-    email: signedIn.user.email,
-    name: signedIn.user.name,
-    company_id: signedIn.user.companyId,
+    _id: startedSession.user.id,
+    email: startedSession.user.email,
+    name: startedSession.user.name,
+    company_id: startedSession.user.companyId,
   },
 });
 
 export function viewSignInResult(result: SignInResult): z.input<typeof signInResultView> {
-  if ('token' in result) return viewSignedIn(result);
+  if ('token' in result) return viewStartedSession(result);
   if (result.purpose === 'passkey') return { requires_2fa: true, methods: ['passkey'] };
   const pending = { pending_2fa_token: result.pendingToken, expires_in: result.expiresIn };
   return result.purpose === 'setup'

@@ -1,16 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 
-/** Exactly one certificate: the parser would ignore any after the first. */
-const ONE_CERTIFICATE = /^-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----$/;
+/** The pattern of exactly one certificate: the parser would ignore any after the first. */
+const SINGLE_CERTIFICATE_PATTERN = /^-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----$/;
 
 const MIN_MODULUS_BITS = 2048;
 
 /**
- * The problem of a provider's certificate (PEM), or null. Its dates are ignored: providers let the certificates in their metadata
- * expire, and replace them when the key changes.
+ * Finds the problem of a provider's certificate (PEM); null if there is none. Its dates are ignored: providers let the
+ * certificates in their metadata expire, and replace them when the key changes.
  */
 export function findCertificateProblem(pem: string): string | null {
-  if (!ONE_CERTIFICATE.test(pem)) return 'must be one certificate in PEM form';
+  if (!SINGLE_CERTIFICATE_PATTERN.test(pem)) return 'must be one certificate in PEM form';
   try {
     const { publicKey } = new X509Certificate(pem);
     const bits = publicKey.asymmetricKeyDetails?.modulusLength;

@@ -2,9 +2,9 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { addressProblem, isThisMachine } from '../../kernel/public-address.ts';
-import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
-import { trustProblem } from '../../platform/openid.ts';
+import { findAddressProblem, isThisMachine } from '../../kernel/public-address.ts';
+import { decrypt, encrypt, getNewestPrefix, reencrypt } from '../../platform/cipher.ts';
+import { findTrustProblem } from '../../platform/openid.ts';
 import { type Company, getActiveCompanyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
 import { findCertificateProblem } from './certificate.ts';
@@ -14,7 +14,7 @@ import type { Protocol } from './protocol.ts';
 import {
   type Configuration,
   deleteConfiguration,
-  endPending,
+  endPendingSignIns,
   type OidcSettings,
   putConfiguration,
   replaceClientSecret,
@@ -26,7 +26,8 @@ import {
 export type { Configuration };
 
 /**
- * The configuration that an administrator sends. Without a client secret, the one stored for the same issuer and client is kept.
+ * The configuration that an administrator sends. If it has no client secret, the one stored for the same issuer and client is
+ * kept.
  */
 export interface ConfigurationInput {
   provider: OidcSettings | SamlSettings;
@@ -35,19 +36,19 @@ export interface ConfigurationInput {
   jitProvisioning: boolean;
 }
 
-/** Our side of a company's single sign-on, as the provider knows it. */
+/** Makes the URLs that identify us to the identity provider of a company. */
 export const makeServiceProvider = (ctx: Context, companySlug: string) => ({
   entityId: `${ctx.baseUrl}/v1/auth/sso/${companySlug}/metadata`,
   callbackUrl: `${ctx.baseUrl}/v1/auth/sso/${companySlug}/callback`,
 });
 
-/** The configuration of the caller's company. */
+/** Returns the configuration of the caller's company. */
 export async function getConfiguration(ctx: PrincipalContext): Promise<Configuration> {
   return requireConfigured(await selectConfiguration(ctx.db, ctx.actor.companyId));
 }
 
-/** A company and its configuration, by slug. */
-export async function toConfiguration(
+/** Reads a company and its configuration, by slug. */
+export async function readCompanyAndConfiguration(
   ctx: Context,
   companySlug: string,
 ): Promise<{ company: Company; configuration: Configuration }> {
@@ -55,7 +56,7 @@ export async function toConfiguration(
   return { company, configuration: requireConfigured(await selectConfiguration(ctx.db, company.id)) };
 }
 
-/** Configures the identity provider of the caller's company, in place of any other. Sign-ins under way end. */
+/** Configures the identity provider of the caller's company, in place of the previous one. Ends sign-ins in progress. */
 export async function putCompanyConfiguration(
   ctx: PrincipalContext,
   input: ConfigurationInput,
@@ -63,7 +64,10 @@ export async function putCompanyConfiguration(
   return retryOnConcurrentChange(() => storeConfiguration(ctx, input));
 }
 
-/** @returns undefined when the secret that is kept was replaced since it was read */
+/**
+ * Stores a new configuration of single sign-on. @returns undefined when the stored secret that is to be kept was replaced since
+ * it was read
+ */
 async function storeConfiguration(
   ctx: PrincipalContext,
   input: ConfigurationInput,
@@ -83,7 +87,7 @@ async function storeConfiguration(
     configuration: [stored],
   } = await commit(ctx.db, {
     configuration: putConfiguration(ctx.db, record, input.clientSecret === undefined),
-    pending: endPending(ctx.db, companyId),
+    pending: endPendingSignIns(ctx.db, companyId),
     notices: notices.statements,
   });
   if (stored) notices.send();
@@ -97,28 +101,28 @@ export async function removeConfiguration(ctx: PrincipalContext): Promise<void> 
   const notices = await prepareNoticesToAdministrators(ctx, 'sso_removed');
   await commit(ctx.db, {
     configuration: deleteConfiguration(ctx.db, companyId),
-    pending: endPending(ctx.db, companyId),
+    pending: endPendingSignIns(ctx.db, companyId),
     notices: notices.statements,
   });
   notices.send();
 }
 
-/** The protocol of a company's provider. */
+/** Makes the protocol that speaks with a company's provider. */
 export async function openProtocol(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
   const { provider, clientSecret } = configuration;
-  const ours = makeServiceProvider(ctx, company.slug);
+  const serviceProvider = makeServiceProvider(ctx, company.slug);
   if (provider.type === 'saml')
-    return (await loadSaml()).createSamlProtocol({ ...provider, ...ours, now: () => ctx.now() });
+    return (await loadSaml()).createSamlProtocol({ ...provider, ...serviceProvider, now: () => ctx.now() });
   if (clientSecret === null) throw new Error('An OpenID Connect configuration has no client secret.');
   return createOidcProtocol({
     ...provider,
     clientSecret: await decrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, makeSecretContext(company.id)),
-    callbackUrl: ours.callbackUrl,
+    callbackUrl: serviceProvider.callbackUrl,
     allowPrivate: ctx.config.ALLOW_PRIVATE_ISSUERS,
   });
 }
 
-/** The encrypted client secret that the new configuration gets, or null when there is none. */
+/** Chooses the encrypted client secret of the new configuration: the given or the stored one; null when there is none. */
 async function chooseSecret(
   ctx: PrincipalContext,
   { provider, clientSecret }: ConfigurationInput,
@@ -130,40 +134,48 @@ async function chooseSecret(
   }
   const [known] = await selectConfiguration(ctx.db, companyId);
   // Not for another issuer or client: a new configuration must not send the old secret elsewhere.
-  const same =
+  const isSameClient =
     known?.provider.type === 'oidc' &&
     known.provider.issuer === provider.issuer &&
     known.provider.clientId === provider.clientId;
-  return same ? known.clientSecret : null;
+  return isSameClient ? known.clientSecret : null;
 }
 
-/** Configurations that one scheduled run encrypts again. */
+/** The number of configurations whose secrets one scheduled run encrypts again. */
 const REENCRYPTION_BATCH_SIZE = 500;
 
-/** Encrypts client secrets under the newest key. For the scheduled run. @returns how many */
+/** Encrypts client secrets again under the newest key. For the scheduled run. @returns how many */
 export async function reencryptClientSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdated = await selectConfigurationsUnderOlderKey(ctx.db, newestPrefix(keys), REENCRYPTION_BATCH_SIZE);
-  const secrets = await Promise.all(
-    outdated.map(({ companyId, clientSecret }) => reencrypt(keys, clientSecret, makeSecretContext(companyId))),
+  const outdatedConfigurations = await selectConfigurationsUnderOlderKey(
+    ctx.db,
+    getNewestPrefix(keys),
+    REENCRYPTION_BATCH_SIZE,
   );
-  const replaced = outdated.map((old, index) => replaceClientSecret(ctx.db, old, secrets[index] ?? null));
-  if (replaced.length > 0) await commit(ctx.db, { replaced });
-  return replaced.length;
+  const secrets = await Promise.all(
+    outdatedConfigurations.map(({ companyId, clientSecret }) =>
+      reencrypt(keys, clientSecret, makeSecretContext(companyId)),
+    ),
+  );
+  const replaceStatements = outdatedConfigurations.map((old, index) =>
+    replaceClientSecret(ctx.db, old, secrets[index] ?? null),
+  );
+  if (replaceStatements.length > 0) await commit(ctx.db, { replaced: replaceStatements });
+  return replaceStatements.length;
 }
 
-/** Loaded on demand: its XML libraries take a tenth of a second. */
+/** Loads the SAML module on demand: its XML libraries take a tenth of a second. */
 export const loadSaml = () => import('./saml.ts');
 
 const makeSecretContext = (companyId: string) => `sso-client:${companyId}`;
 
 function findProblems({ provider, redirectUris }: ConfigurationInput, allowPrivate: boolean): FieldProblem[] {
-  const address = (field: string, url: string) => ({ field, message: addressProblem(url, allowPrivate) });
-  const ofProvider =
+  const address = (field: string, url: string) => ({ field, message: findAddressProblem(url, allowPrivate) });
+  const providerProblems =
     provider.type === 'oidc'
       ? [
           address('issuer', provider.issuer),
-          { field: 'trust_email', message: trustProblem(provider.issuer, provider.trustEmail === true) },
+          { field: 'trust_email', message: findTrustProblem(provider.issuer, provider.trustEmail === true) },
         ]
       : [
           address('idp_sso_url', provider.idpSsoUrl),
@@ -172,14 +184,16 @@ function findProblems({ provider, redirectUris }: ConfigurationInput, allowPriva
             message: findCertificateProblem(pem),
           })),
         ];
-  const ofUris = redirectUris.map((uri, index) => ({
+  const redirectUriProblems = redirectUris.map((uri, index) => ({
     field: `redirect_uris.${index}`,
     message: findRedirectUriProblem(uri, allowPrivate),
   }));
-  return [...ofProvider, ...ofUris].filter((problem): problem is FieldProblem => problem.message !== null);
+  return [...providerProblems, ...redirectUriProblems].filter(
+    (problem): problem is FieldProblem => problem.message !== null,
+  );
 }
 
-/** The problem of a redirect's address, to which browsers go with a code: https only, or plain http on the same machine. */
+/** Finds the problem of a redirect URI, to which browsers go with a code: it must be https, or plain http on the same machine. */
 function findRedirectUriProblem(uri: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(uri)) return 'must be an absolute URL';
   const { protocol, hostname, hash, username, password } = new URL(uri);

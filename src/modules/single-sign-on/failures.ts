@@ -46,15 +46,15 @@ export type RefusalReason =
   | 'quota_exceeded'
   | 'provider_unavailable';
 
-/** Advice to an administrator about a provider that does not say whether addresses are verified. */
-export const EMAIL_NOT_VERIFIED =
+/** Advice to an administrator whose provider does not say whether email addresses are verified. */
+export const EMAIL_NOT_VERIFIED_ADVICE =
   'The provider does not say that the email address is verified. If it belongs to this organization alone and does not send `email_verified`, set `trust_email` in the single sign-on configuration.';
 
 /** Thrown to reject a sign-in after the provider has responded. The redirect to the console has the reason as `error`. */
 export class SignInRefusal extends Error {
   readonly reason: RefusalReason;
 
-  /** @param cause for the log only */
+  /** Creates the error of a refused sign-in. @param cause for the log only */
   constructor(reason: RefusalReason, cause?: unknown) {
     super(reason, { cause });
     this.name = 'SignInRefusal';

@@ -18,13 +18,13 @@ import {
 } from 'oauth4webapi';
 import { requireCanonicalJwt } from '../../platform/jwt.ts';
 import {
-  authorizationEndpoint,
-  discover,
+  discoverProvider,
+  getAuthorizationEndpoint,
   isDomainOwnerVerified,
   isEmailVerified,
-  providerRequestOptions,
+  makeProviderRequestOptions,
 } from '../../platform/openid.ts';
-import { EMAIL_NOT_VERIFIED, SignInRefusal } from './failures.ts';
+import { EMAIL_NOT_VERIFIED_ADVICE, SignInRefusal } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
 
 interface Expectation {
@@ -32,7 +32,10 @@ interface Expectation {
   codeVerifier: string;
 }
 
-/** OpenID Connect by authorization code with PKCE, state and nonce. `callbackUrl` is our redirect_uri at the provider. */
+/**
+ * Creates the protocol of OpenID Connect by authorization code with PKCE, state and nonce. `makeCallbackUrl` is our redirect_uri at
+ * the provider.
+ */
 export function createOidcProtocol(provider: {
   issuer: string;
   clientId: string;
@@ -45,9 +48,9 @@ export function createOidcProtocol(provider: {
   const { callbackUrl, trustEmail = false, allowPrivate } = provider;
   return {
     async begin(state) {
-      const server = await discover(provider.issuer, allowPrivate);
+      const server = await discoverProvider(provider.issuer, allowPrivate);
       const expectation: Expectation = { nonce: generateRandomNonce(), codeVerifier: generateRandomCodeVerifier() };
-      const url = authorizationEndpoint(server, allowPrivate);
+      const url = getAuthorizationEndpoint(server, allowPrivate);
       const parameters = {
         response_type: 'code',
         client_id: provider.clientId,
@@ -64,7 +67,7 @@ export function createOidcProtocol(provider: {
 
     async finish(state, expected, answer) {
       const { nonce, codeVerifier } = JSON.parse(expected) as Expectation;
-      const server = await discover(provider.issuer, allowPrivate);
+      const server = await discoverProvider(provider.issuer, allowPrivate);
       const tokenAnswer = await authorizationCodeGrantRequest(
         server,
         client,
@@ -72,20 +75,20 @@ export function createOidcProtocol(provider: {
         validateGrant(server, client, answer, state),
         callbackUrl,
         codeVerifier,
-        providerRequestOptions(allowPrivate),
+        makeProviderRequestOptions(allowPrivate),
       );
       const tokens = await processAuthorizationCodeResponse(server, client, tokenAnswer, {
         expectedNonce: nonce,
         requireIdToken: true,
       });
       requireCanonicalJwt(tokens.id_token ?? '');
-      await validateApplicationLevelSignature(server, tokenAnswer, providerRequestOptions(allowPrivate));
+      await validateApplicationLevelSignature(server, tokenAnswer, makeProviderRequestOptions(allowPrivate));
       return toIdentity(await readClaims(server, client, tokens, allowPrivate), trustEmail);
     },
   };
 }
 
-/** The grant in the answer, if it belongs to this sign-in and provider. */
+/** Returns the grant in the answer, if the answer belongs to this sign-in and provider. */
 function validateGrant(
   server: AuthorizationServer,
   client: Client,
@@ -99,7 +102,10 @@ function validateGrant(
   }
 }
 
-/** HTTP Basic is the default of the standard; the form is for providers that accept nothing else. */
+/**
+ * Chooses how we authenticate to the provider: HTTP Basic, the standard's default, or the form where the provider accepts nothing
+ * else.
+ */
 function chooseClientAuthentication(server: AuthorizationServer, secret: string) {
   const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   return methods.includes('client_secret_basic') ? ClientSecretBasic(secret) : ClientSecretPost(secret);
@@ -107,7 +113,9 @@ function chooseClientAuthentication(server: AuthorizationServer, secret: string)
 
 type Claims = Record<string, unknown>;
 
-/** The claims of the ID token, with those of the userinfo endpoint where the token does not say of an email that it is verified. */
+/**
+ * Reads the claims of the ID token, completed from the userinfo endpoint where the token does not say that its email is verified.
+ */
 async function readClaims(
   server: AuthorizationServer,
   client: Client,
@@ -118,15 +126,17 @@ async function readClaims(
   if (!claims) throw new Error('The token endpoint answered no ID token.');
   const isComplete = claims.email !== undefined && isEmailVerified(claims) !== undefined;
   if (isComplete || !server.userinfo_endpoint) return claims;
-  const answer = await userInfoRequest(server, client, tokens.access_token, providerRequestOptions(allowPrivate));
-  const more: Claims = await processUserInfoResponse(server, client, claims.sub, answer);
+  const answer = await userInfoRequest(server, client, tokens.access_token, makeProviderRequestOptions(allowPrivate));
+  const userInfoClaims: Claims = await processUserInfoResponse(server, client, claims.sub, answer);
   // What it says of another address than the token has is not about this one.
-  return claims.email === undefined || claims.email === more.email ? { ...more, ...claims } : claims;
+  return claims.email === undefined || claims.email === userInfoClaims.email
+    ? { ...userInfoClaims, ...claims }
+    : claims;
 }
 
 function toIdentity(claims: Claims, trustEmail: boolean): Identity {
   if (!(isEmailVerified(claims) ?? isDomainOwnerVerified(claims) ?? trustEmail)) {
-    throw new SignInRefusal('email_not_verified', new Error(EMAIL_NOT_VERIFIED));
+    throw new SignInRefusal('email_not_verified', new Error(EMAIL_NOT_VERIFIED_ADVICE));
   }
   return { email: claims.email, name: claims.name };
 }

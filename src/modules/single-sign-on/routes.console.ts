@@ -4,7 +4,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { noContent, ok, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { givenToken, MAX_TOKEN_LENGTH } from '../../kernel/fields.ts';
+import { MAX_TOKEN_LENGTH, tokenSchema } from '../../kernel/fields.ts';
 import { readBounded } from '../../platform/bounded.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { signInFailures } from '../sign-in/service.ts';
@@ -26,31 +26,31 @@ import {
 import { exchangeCode, finishSignIn, readMetadata, startSignIn } from './service.ts';
 import { configurationInput, configurationView, viewConfiguration } from './views.ts';
 
-const CALLBACK =
+const CALLBACK_DESCRIPTION =
   'Called by the identity provider. Redirects to the `redirect_uri` of the sign-in: with `code`, for POST /v1/auth/sso/exchange within 60 seconds, or with `error`: `access_denied`, `invalid_response`, `email_missing`, `email_not_verified` (with an `error_description`), `user_not_found`, `user_not_active`, `quota_exceeded` (the organization has no room for another user) or `provider_unavailable`.';
 
-/** The address holds the code: neither caches nor the next page may keep it. */
-const redirectTo = (url: string) =>
+/** Redirects the browser. The URL holds the code: neither caches nor the next page may keep it. */
+const makeRedirect = (url: string) =>
   new Response(null, {
     status: 302,
     headers: { Location: url, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' },
   });
 
-/** Room for a SAML response of the largest size that is read, in percent-encoded base64. */
-const MAX_FORM = 1024 * 1024;
+/** The maximum size of the callback form: a SAML response of the largest size that is read, in percent-encoded base64. Bytes. */
+const MAX_FORM_BYTES = 1024 * 1024;
 
-/** The fields of the form that the browser posts for the provider. */
+/** Reads the fields of the form that the browser posts for the provider. */
 async function readCallbackForm(request: Request): Promise<URLSearchParams> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get('content-type') ?? '')) {
     throw answerNotForm();
   }
-  const bytes = await readBounded(request.body, MAX_FORM, { leavesRest: true });
-  if (bytes === null) throw answerTooLarge(MAX_FORM);
+  const bytes = await readBounded(request.body, MAX_FORM_BYTES, { leavesRest: true });
+  if (bytes === null) throw answerTooLarge(MAX_FORM_BYTES);
   return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
 /** A parameter from the provider, of any length: problems with it are reported to the client where the sign-in began. */
-const parameter = z.string().optional();
+const providerParameter = z.string().optional();
 
 export const singleSignOnEndpoints = [
   endpoint(
@@ -93,20 +93,20 @@ export const singleSignOnEndpoints = [
       access: 'public',
       operationId: 'completeSsoSignIn',
       summary: "Complete a sign-in with the identity provider's answer",
-      description: CALLBACK,
+      description: CALLBACK_DESCRIPTION,
       query: z.object({
-        state: parameter,
-        code: parameter,
-        iss: parameter,
-        error: parameter,
-        error_description: parameter,
+        state: providerParameter,
+        code: providerParameter,
+        iss: providerParameter,
+        error: providerParameter,
+        error_description: providerParameter,
       }),
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
       openQuery: true,
       fails: [companyNotFound, companySuspended, ssoNotConfigured, unknownState, concurrentChange],
     },
     async ({ ctx, params, request }) =>
-      redirectTo(await finishSignIn(ctx, params.company_slug, new URL(request.url).searchParams, 'GET')),
+      makeRedirect(await finishSignIn(ctx, params.company_slug, new URL(request.url).searchParams, 'GET')),
   ),
   endpoint(
     {
@@ -116,7 +116,7 @@ export const singleSignOnEndpoints = [
       access: 'public',
       operationId: 'completeSsoSignInByForm',
       summary: "Complete a sign-in with the identity provider's form",
-      description: `${CALLBACK} The body is a form (application/x-www-form-urlencoded) with \`SAMLResponse\` and \`RelayState\`, or with \`code\` and \`state\`.`,
+      description: `${CALLBACK_DESCRIPTION} The body is a form (application/x-www-form-urlencoded) with \`SAMLResponse\` and \`RelayState\`, or with \`code\` and \`state\`.`,
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
       openQuery: true,
       fails: [
@@ -130,7 +130,7 @@ export const singleSignOnEndpoints = [
       ],
     },
     async ({ ctx, params, request }) =>
-      redirectTo(await finishSignIn(ctx, params.company_slug, await readCallbackForm(request), 'POST')),
+      makeRedirect(await finishSignIn(ctx, params.company_slug, await readCallbackForm(request), 'POST')),
   ),
   endpoint(
     {
@@ -162,7 +162,7 @@ export const singleSignOnEndpoints = [
         'Takes the `code` from the end of the redirects, once and within 60 seconds, and answers as a sign-in with a password does.',
       body: z
         .object({
-          code: givenToken,
+          code: tokenSchema,
           exchange_secret: z.string().max(MAX_TOKEN_LENGTH).optional().meta({
             description:
               'The `exchange_secret` that GET /v1/auth/sso/{company_slug}/start returned. Without it the code is not accepted.',

@@ -1,5 +1,5 @@
 import {
-  ASSERTION,
+  ASSERTION_NAMESPACE,
   isNamed,
   listChildElements,
   listChildrenNamed,
@@ -9,73 +9,74 @@ import {
   type XmlElement,
 } from './saml-xml.ts';
 
-const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
+const BEARER_METHOD = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 
 /**
- * Conditions that are always met: node-saml verifies audiences, no assertion is accepted twice, and we make no assertions of
- * our own.
+ * The conditions that need no check here: node-saml verifies audiences, no assertion is accepted twice, and we make no assertions
+ * of our own.
  */
 const SUPPORTED_CONDITIONS = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction'];
 
 /** The kinds of identifier that a subject can have. */
-const IDENTIFIERS = ['NameID', 'BaseID', 'EncryptedID'];
+const IDENTIFIER_ELEMENTS = ['NameID', 'BaseID', 'EncryptedID'];
 
 export interface VerifiedAssertion {
   id: string;
-  /** The time (ms) until which it is valid. */
+  /** The time (ms) until which the assertion is valid. */
   until: number;
   nameId: string;
-  /** The values of each attribute that are text, by its names in lower case, in their order. */
+  /** The text values of each attribute, in their order, by the attribute's names in lower case. */
   attributes: Map<string, string[]>;
 }
 
 /**
- * Verifies the content of an assertion whose signature, audience and time are verified (SAML core §2, profiles §4.1.4.3): it
- * must be from this provider, have one subject and known conditions, and be confirmed for its bearer.
- * @throws Error
+ * Verifies the content of an assertion whose signature, audience and time are already verified (SAML core §2, profiles §4.1.4.3):
+ * it must be from this provider, have one subject and known conditions, and be confirmed for its bearer. @throws Error
  */
 export function readAssertion(
   assertion: XmlElement,
   expected: { issuer: string; requestId: string; recipient: string; now: number; skew: number },
 ): VerifiedAssertion {
-  if (!isNamed(assertion, ASSERTION, 'Assertion') || readAttribute(assertion, 'Version') !== '2.0') {
+  if (!isNamed(assertion, ASSERTION_NAMESPACE, 'Assertion') || readAttribute(assertion, 'Version') !== '2.0') {
     throw new Error('This is no assertion of SAML 2.0.');
   }
   const id = readAttribute(assertion, 'ID');
   if (!id) throw new Error('The assertion has no ID.');
-  if (readText(requireOnlyChild(assertion, ASSERTION, 'Issuer')) !== expected.issuer) {
+  if (readText(requireOnlyChild(assertion, ASSERTION_NAMESPACE, 'Issuer')) !== expected.issuer) {
     throw new Error('The assertion is from another issuer.');
   }
-  const conditions = listChildElements(requireOnlyChild(assertion, ASSERTION, 'Conditions'));
-  if (!conditions.every((condition) => SUPPORTED_CONDITIONS.some((name) => isNamed(condition, ASSERTION, name)))) {
+  const conditions = listChildElements(requireOnlyChild(assertion, ASSERTION_NAMESPACE, 'Conditions'));
+  if (
+    !conditions.every((condition) => SUPPORTED_CONDITIONS.some((name) => isNamed(condition, ASSERTION_NAMESPACE, name)))
+  ) {
     throw new Error('The assertion has a condition that is not understood.');
   }
-  const subject = requireOnlyChild(assertion, ASSERTION, 'Subject');
-  const identifiers = listChildElements(subject).filter(({ localName }) => IDENTIFIERS.includes(localName));
+  const subject = requireOnlyChild(assertion, ASSERTION_NAMESPACE, 'Subject');
+  const identifiers = listChildElements(subject).filter(({ localName }) => IDENTIFIER_ELEMENTS.includes(localName));
   if (identifiers.length !== 1) throw new Error('The subject has not exactly one identifier.');
   return {
     id,
     until: readConfirmationEnd(subject, expected),
-    nameId: readText(requireOnlyChild(subject, ASSERTION, 'NameID')),
+    nameId: readText(requireOnlyChild(subject, ASSERTION_NAMESPACE, 'NameID')),
     attributes: readAttributes(assertion),
   };
 }
 
-/** The end of the bearer confirmation for this recipient and request. */
+/** Reads the end (ms) of the bearer confirmation for this recipient and request. */
 function readConfirmationEnd(
   subject: XmlElement,
   expected: { requestId: string; recipient: string; now: number; skew: number },
 ): number {
-  for (const confirmation of listChildrenNamed(subject, ASSERTION, 'SubjectConfirmation')) {
-    const [data] = listChildrenNamed(confirmation, ASSERTION, 'SubjectConfirmationData');
-    if (!data || readAttribute(confirmation, 'Method') !== BEARER) continue;
+  for (const confirmation of listChildrenNamed(subject, ASSERTION_NAMESPACE, 'SubjectConfirmation')) {
+    const [data] = listChildrenNamed(confirmation, ASSERTION_NAMESPACE, 'SubjectConfirmationData');
+    if (!data || readAttribute(confirmation, 'Method') !== BEARER_METHOD) continue;
     const until = Date.parse(readAttribute(data, 'NotOnOrAfter') ?? '') + expected.skew;
     const notBefore = readAttribute(data, 'NotBefore');
-    const begun = notBefore === null || Date.parse(notBefore) <= expected.now + expected.skew;
+    const hasBegun = notBefore === null || Date.parse(notBefore) <= expected.now + expected.skew;
     if (
       readAttribute(data, 'Recipient') === expected.recipient &&
       readAttribute(data, 'InResponseTo') === expected.requestId &&
-      begun &&
+      hasBegun &&
       expected.now < until
     ) {
       return until;
@@ -86,11 +87,11 @@ function readConfirmationEnd(
 
 function readAttributes(assertion: XmlElement): Map<string, string[]> {
   const attributes = new Map<string, string[]>();
-  for (const statement of listChildrenNamed(assertion, ASSERTION, 'AttributeStatement')) {
-    for (const element of listChildrenNamed(statement, ASSERTION, 'Attribute')) {
+  for (const statement of listChildrenNamed(assertion, ASSERTION_NAMESPACE, 'AttributeStatement')) {
+    for (const element of listChildrenNamed(statement, ASSERTION_NAMESPACE, 'Attribute')) {
       const names = ['Name', 'FriendlyName'].map((name) => (readAttribute(element, name) ?? '').trim().toLowerCase());
       // Values may have any structure; those that we read are text.
-      const values = listChildrenNamed(element, ASSERTION, 'AttributeValue').filter(
+      const values = listChildrenNamed(element, ASSERTION_NAMESPACE, 'AttributeValue').filter(
         (value) => listChildElements(value).length === 0,
       );
       for (const name of new Set(names))

@@ -1,10 +1,10 @@
 import { SignInRefusal } from './failures.ts';
 import { areSignaturesStrong } from './saml-signatures.ts';
 import {
-  ASSERTION,
+  ASSERTION_NAMESPACE,
   isNamed,
   listChildrenNamed,
-  PROTOCOL,
+  PROTOCOL_NAMESPACE,
   parseXml,
   readAttribute,
   readText,
@@ -12,23 +12,22 @@ import {
   type XmlElement,
 } from './saml-xml.ts';
 
-/** Real responses are 5 to 20 KB; those with long lists of groups reach 100. */
-const MAX_XML = 256 * 1024;
+/** The maximum size of a response's XML in bytes. Real responses are 5 to 20 KB; those with long lists of groups reach 100. */
+const MAX_XML_BYTES = 256 * 1024;
 const MAX_TAGS = 3000;
 const MAX_NAMESPACES = 1000;
 const MAX_ELEMENT_DEPTH = 64;
 
-const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
-const SIGNATURES = 'http://www.w3.org/2000/09/xmldsig#';
+const SUCCESS_STATUS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
+const SIGNATURE_NAMESPACE = 'http://www.w3.org/2000/09/xmldsig#';
 
 /**
- * Parses a SAML response, given in base64. Refused before parsing are responses larger or deeper than real ones, and whatever
- * parsers read differently from each other and SAML does not use: document types, comments, CDATA, processing instructions.
- * Refused are also signatures with algorithms that are not accepted.
- * @throws Error
+ * Parses a SAML response, given in base64. Rejects before parsing responses larger or deeper than real ones, and constructs that
+ * parsers read differently and SAML does not use: document types, comments, CDATA, processing instructions. Also rejects
+ * signatures with algorithms that are not accepted. @throws Error
  */
 export function readSamlResponse(encoded: string | null): XmlElement {
-  if (encoded === null || encoded.length > Math.ceil(MAX_XML / 3) * 4 + 4096) {
+  if (encoded === null || encoded.length > Math.ceil(MAX_XML_BYTES / 3) * 4 + 4096) {
     throw new SignInRefusal('invalid_response', 'There is no SAMLResponse, or it is too large.');
   }
   const xml = decodeResponse(encoded);
@@ -48,31 +47,30 @@ export function readSamlResponse(encoded: string | null): XmlElement {
 }
 
 /**
- * Verifies a response apart from its assertion (SAML profiles §4.1.4.2, bindings §3.5.5.2): it must be for this address,
- * answer this request, come from this provider and report success.
- * @throws Error
+ * Verifies a response apart from its assertion (SAML profiles §4.1.4.2, bindings §3.5.5.2): it must be sent to our callback URL,
+ * answer this request, come from this provider and report success. @throws Error
  */
 export function checkResponse(
   root: XmlElement,
   expected: { issuer: string; destination: string; requestId: string },
 ): void {
-  if (!isNamed(root, PROTOCOL, 'Response') || readAttribute(root, 'Version') !== '2.0') {
+  if (!isNamed(root, PROTOCOL_NAMESPACE, 'Response') || readAttribute(root, 'Version') !== '2.0') {
     throw new Error('This is no response of SAML 2.0.');
   }
   const status = readAttribute(
-    requireOnlyChild(requireOnlyChild(root, PROTOCOL, 'Status'), PROTOCOL, 'StatusCode'),
+    requireOnlyChild(requireOnlyChild(root, PROTOCOL_NAMESPACE, 'Status'), PROTOCOL_NAMESPACE, 'StatusCode'),
     'Value',
   );
-  if (status !== SUCCESS) throw new SignInRefusal('access_denied', new Error(`The provider reports ${status}.`));
+  if (status !== SUCCESS_STATUS) throw new SignInRefusal('access_denied', new Error(`The provider reports ${status}.`));
   if (readAttribute(root, 'InResponseTo') !== expected.requestId)
     throw new Error('The response answers another request.');
   // A response that is not signed itself may leave out destination and issuer: its assertion has both.
-  const isSigned = listChildrenNamed(root, SIGNATURES, 'Signature').length > 0;
+  const isSigned = listChildrenNamed(root, SIGNATURE_NAMESPACE, 'Signature').length > 0;
   const destination = readAttribute(root, 'Destination');
   if (destination === null ? isSigned : destination !== expected.destination) {
     throw new Error('The response is for another destination.');
   }
-  const issuers = listChildrenNamed(root, ASSERTION, 'Issuer');
+  const issuers = listChildrenNamed(root, ASSERTION_NAMESPACE, 'Issuer');
   if (
     issuers.length > 1 ||
     (issuers.length === 0 && isSigned) ||
@@ -92,7 +90,7 @@ function decodeResponse(encoded: string): string {
   }
 }
 
-/** A tag with its attributes. Nothing can match in two ways, so that the search takes linear time. */
+/** The pattern of a tag with its attributes. It matches in only one way, so that the search takes linear time. */
 const TAG_PATTERN = /<(?:"[^"<]*"|'[^'<]*'|[^'"<>])*>/g;
 
 function isExcessive(xml: string): boolean {

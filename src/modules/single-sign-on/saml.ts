@@ -6,10 +6,10 @@ import { toIdentity } from './saml-identity.ts';
 import { checkResponse, readSamlResponse } from './saml-response.ts';
 import { parseXml } from './saml-xml.ts';
 
-/** The maximum that the provider's clock may differ from ours. */
+/** The maximum difference between the provider's clock and ours. */
 const CLOCK_SKEW_MS = 30_000;
 
-/** SAML 2.0 Web Browser SSO: redirect to the provider, signed assertion by POST. */
+/** Creates the protocol of SAML 2.0 Web Browser SSO: redirect to the provider, signed assertion by POST. */
 export function createSamlProtocol(provider: {
   idpEntityId: string;
   idpSsoUrl: string;
@@ -20,7 +20,7 @@ export function createSamlProtocol(provider: {
   now: () => number;
 }): Protocol {
   const { entityId, callbackUrl } = provider;
-  const exchange = (requestId: string) =>
+  const createSaml = (requestId: string) =>
     new SAML({
       issuer: entityId,
       audience: entityId,
@@ -39,20 +39,20 @@ export function createSamlProtocol(provider: {
   return {
     async begin(state) {
       const requestId = `_${crypto.randomUUID()}`;
-      return { url: await exchange(requestId).getAuthorizeUrlAsync(state, undefined, {}), expectation: requestId };
+      return { url: await createSaml(requestId).getAuthorizeUrlAsync(state, undefined, {}), expectation: requestId };
     },
 
     async finish(_state, requestId, answer, method) {
       if (method !== 'POST') throw new Error('A SAML response comes by POST.');
-      const encoded = answer.get('SAMLResponse') ?? '';
+      const encodedResponse = answer.get('SAMLResponse') ?? '';
       const issuer = provider.idpEntityId;
-      checkResponse(readSamlResponse(encoded), { issuer, destination: callbackUrl, requestId });
-      const { profile } = await exchange(requestId).validatePostResponseAsync({ SAMLResponse: encoded });
-      const signed = profile?.getAssertionXml?.();
-      if (signed === undefined) throw new Error('The response holds no assertion.');
+      checkResponse(readSamlResponse(encodedResponse), { issuer, destination: callbackUrl, requestId });
+      const { profile } = await createSaml(requestId).validatePostResponseAsync({ SAMLResponse: encodedResponse });
+      const signedAssertion = profile?.getAssertionXml?.();
+      if (signedAssertion === undefined) throw new Error('The response holds no assertion.');
       // node-saml has verified signature, audience and time; the rest is verified here, from what was signed.
       const expected = { issuer, requestId, recipient: callbackUrl, now: provider.now(), skew: CLOCK_SKEW_MS };
-      const assertion = readAssertion(parseXml(signed), expected);
+      const assertion = readAssertion(parseXml(signedAssertion), expected);
       return { ...toIdentity(assertion, provider.attributes), once: { id: assertion.id, until: assertion.until } };
     },
   };

@@ -8,21 +8,27 @@ import { Failure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { log, logError } from '../../platform/log.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
 import type { Company } from '../companies/service.ts';
 import { completeSignIn, type SignInResult } from '../sign-in/service.ts';
 import {
-  claimedEmail,
   emailTaken,
+  markEmailVerified,
+  normalizeClaimedEmail,
   prepareActiveUser,
-  recordVerified,
   selectUser,
   selectUserByEmail,
   type User,
 } from '../users/service.ts';
-import { type Configuration, loadSaml, makeServiceProvider, openProtocol, toConfiguration } from './configuration.ts';
 import {
-  EMAIL_NOT_VERIFIED,
+  type Configuration,
+  loadSaml,
+  makeServiceProvider,
+  openProtocol,
+  readCompanyAndConfiguration,
+} from './configuration.ts';
+import {
+  EMAIL_NOT_VERIFIED_ADVICE,
   invalidSsoCode,
   providerUnavailable,
   redirectUriNotAllowed,
@@ -44,18 +50,18 @@ import {
 
 export { reencryptClientSecrets } from './configuration.ts';
 
-/** The time that a user has at the provider. */
-const LOGIN_MS = 10 * MINUTE_MS;
-const CODE_MS = MINUTE_MS;
+/** The time that a user has to sign in at the provider. */
+const LOGIN_TIMEOUT_MS = 10 * MINUTE_MS;
+const CODE_LIFETIME_MS = MINUTE_MS;
 
 /**
  * The path of our own page to which the browser returns after a sign-in: it need not be listed among the redirect URIs of a
  * configuration.
  */
-export const OWN_PAGE = '/oauth/signed-in';
+export const SIGNED_IN_PAGE_PATH = '/oauth/signed-in';
 
 export interface StartedSignIn {
-  /** The address at the provider to open. */
+  /** The URL at the provider to open. */
   url: string;
   /** The secret needed to exchange the code that the sign-in returns. */
   exchangeSecret: string;
@@ -63,8 +69,9 @@ export interface StartedSignIn {
 
 /** Begins a sign-in with the company's provider. */
 export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string): Promise<StartedSignIn> {
-  const { company, configuration } = await toConfiguration(ctx, companySlug);
-  const isAllowed = configuration.redirectUris.includes(redirectUri) || redirectUri === `${ctx.baseUrl}${OWN_PAGE}`;
+  const { company, configuration } = await readCompanyAndConfiguration(ctx, companySlug);
+  const isAllowed =
+    configuration.redirectUris.includes(redirectUri) || redirectUri === `${ctx.baseUrl}${SIGNED_IN_PAGE_PATH}`;
   if (!isAllowed) throw redirectUriNotAllowed();
   const protocol = await openProtocol(ctx, company, configuration);
   const state = newSecretToken();
@@ -72,61 +79,62 @@ export async function startSignIn(ctx: Context, companySlug: string, redirectUri
     logError('sso_start_failed', findRootCause(error), { company_id: company.id });
     throw providerUnavailable();
   });
-  const stateDigest = await sha256Hex(state);
+  const stateDigest = await computeSha256Hex(state);
   const exchangeSecret = newSecretToken();
   await insertLogin(ctx.db, {
     stateDigest,
     companyId: company.id,
     redirectUri,
     expectation: await encrypt(ctx.config.ENCRYPTION_KEYS, expectation, makeLoginContext(company.id, stateDigest)),
-    exchangeDigest: await sha256Hex(exchangeSecret),
-    expiresAt: ctx.now() + LOGIN_MS,
+    exchangeDigest: await computeSha256Hex(exchangeSecret),
+    expiresAt: ctx.now() + LOGIN_TIMEOUT_MS,
   });
   return { url, exchangeSecret };
 }
 
-/**
- * Reads the provider's answer.
- * @returns the redirect_uri that the sign-in began with, with a `code` or an `error`
- */
+/** Verifies the provider's answer. @returns the redirect_uri that the sign-in began with, with a `code` or an `error` */
 export async function finishSignIn(
   ctx: Context,
   companySlug: string,
   answer: URLSearchParams,
   method: CallbackMethod,
 ): Promise<string> {
-  const { company, configuration } = await toConfiguration(ctx, companySlug);
+  const { company, configuration } = await readCompanyAndConfiguration(ctx, companySlug);
   const state = answer.get('state') ?? answer.get('RelayState');
   if (state === null) throw unknownState();
-  const [login] = await consumeLogin(ctx.db, company.id, await sha256Hex(state), ctx.now());
+  const [login] = await consumeLogin(ctx.db, company.id, await computeSha256Hex(state), ctx.now());
   if (!login) throw unknownState();
-  const target = new URL(login.redirectUri);
+  const redirectTarget = new URL(login.redirectUri);
   try {
     const keys = ctx.config.ENCRYPTION_KEYS;
     const expectation = await decrypt(keys, login.expectation, makeLoginContext(company.id, login.stateDigest));
     const protocol = await openProtocol(ctx, company, configuration);
     const identity = await protocol.finish(state, expectation, answer, method).catch(refuseSignIn);
-    target.searchParams.set('code', await issueCode(ctx, company, configuration, identity, login.exchangeDigest));
+    redirectTarget.searchParams.set(
+      'code',
+      await issueCode(ctx, company, configuration, identity, login.exchangeDigest),
+    );
   } catch (error) {
     if (!(error instanceof SignInRefusal)) throw error;
-    const facts = { company_id: company.id, reason: error.reason };
-    if (error.cause === undefined) log('sso_refused', facts);
-    else logError('sso_refused', findRootCause(error.cause), facts);
-    target.searchParams.set('error', error.reason);
-    if (error.reason === 'email_not_verified') target.searchParams.set('error_description', EMAIL_NOT_VERIFIED);
+    const logFields = { company_id: company.id, reason: error.reason };
+    if (error.cause === undefined) log('sso_refused', logFields);
+    else logError('sso_refused', findRootCause(error.cause), logFields);
+    redirectTarget.searchParams.set('error', error.reason);
+    if (error.reason === 'email_not_verified')
+      redirectTarget.searchParams.set('error_description', EMAIL_NOT_VERIFIED_ADVICE);
   }
-  return target.href;
+  return redirectTarget.href;
 }
 
 /**
- * Exchanges the code of a finished sign-in for a session, or for the question of the second factor. Only the client that
- * began the sign-in has the exchange secret: a stolen code is worth nothing, nor is one that somebody else planted.
+ * Exchanges the code of a finished sign-in for a session, or for the request of the second factor. Only the client that began the
+ * sign-in has the exchange secret: a stolen code, or one planted by an attacker, is worthless.
  */
 export async function exchangeCode(
   ctx: Context,
   { code, exchangeSecret = '' }: { code: string; exchangeSecret?: string },
 ): Promise<SignInResult> {
-  const digests = { code: await sha256Hex(code), exchange: await sha256Hex(exchangeSecret) };
+  const digests = { code: await computeSha256Hex(code), exchange: await computeSha256Hex(exchangeSecret) };
   const {
     companies: [company],
     codes: [taken],
@@ -141,16 +149,16 @@ export async function exchangeCode(
   if (!taken) throw invalidSsoCode();
   const [user] = await selectUser(ctx.db, taken.companyId, taken.userId);
   if (!user) throw invalidSsoCode();
-  return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())], { isSso: true });
+  return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())], { isSso: true });
 }
 
-/** Whether a company has an identity provider. */
+/** Tells whether a company has an identity provider. */
 export const hasSingleSignOn = async (ctx: Context, companyId: string): Promise<boolean> =>
   (await selectConfiguration(ctx.db, companyId)).length > 0;
 
-/** Our SAML metadata for the company's provider. */
+/** Returns our SAML metadata for the company's provider. */
 export async function readMetadata(ctx: Context, companySlug: string): Promise<string> {
-  const { company, configuration } = await toConfiguration(ctx, companySlug);
+  const { company, configuration } = await readCompanyAndConfiguration(ctx, companySlug);
   if (configuration.provider.type !== 'saml') throw ssoNotConfigured();
   const { entityId, callbackUrl } = makeServiceProvider(ctx, company.slug);
   return (await loadSaml()).formatMetadata(entityId, callbackUrl);
@@ -161,17 +169,17 @@ export async function purgeExpired(ctx: Context): Promise<void> {
   await commit(ctx.db, { expired: deleteExpired(ctx.db, ctx.now()) });
 }
 
-/** Refuses the sign-in, because the provider's answer was wrong or the provider could not be asked. */
+/** Rejects the sign-in, because the provider's answer was wrong or the provider could not be reached. */
 function refuseSignIn(error: unknown): never {
   if (error instanceof SignInRefusal) throw error;
   throw new SignInRefusal(error instanceof Failure ? 'provider_unavailable' : 'invalid_response', error);
 }
 
-/** The innermost cause: the error of the library or the network. */
+/** Finds the innermost cause of an error: that of the library or the network. */
 const findRootCause = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof Error ? findRootCause(error.cause) : error;
 
-/** A one-time code for the user of this identity, who is created where the company allows it. */
+/** Issues a one-time code for the user of an identity; creates the user where the company allows it. */
 const issueCode = (
   ctx: Context,
   company: Company,
@@ -180,23 +188,23 @@ const issueCode = (
   exchangeDigest: string | null,
 ): Promise<string> =>
   retryOnConcurrentChange(async () => {
-    const email = claimedEmail(identity.email);
+    const email = normalizeClaimedEmail(identity.email);
     if (email === null) throw new SignInRefusal('email_missing');
     const [known] = await selectUserByEmail(ctx.db, company.id, email);
     if (!known && !configuration.jitProvisioning) throw new SignInRefusal('user_not_found');
     if (known && !known.isActive) throw new SignInRefusal('user_not_active');
-    const name = personName.safeParse(identity.name).data;
+    const name = personNameField.safeParse(identity.name).data;
     const created = known ? null : prepareActiveUser(ctx, company.id, { email, name, passwordHash: null });
     const user = (known ?? created?.record) as User;
     ctx.setOwner(company.id, { type: 'user', id: user.id });
 
     const code = newSecretToken();
     const record = {
-      codeDigest: await sha256Hex(code),
+      codeDigest: await computeSha256Hex(code),
       companyId: company.id,
       userId: user.id,
       exchangeDigest,
-      expiresAt: ctx.now() + CODE_MS,
+      expiresAt: ctx.now() + CODE_LIFETIME_MS,
     };
     const { once } = identity;
     try {
@@ -207,7 +215,7 @@ const issueCode = (
           user: created ? [created.statement] : [],
           assertion: once ? [insertAssertion(ctx.db, await makeAssertionKey(company.id, once))] : [],
         },
-        { 'sso_assertions.id_digest': makeAssertionUsed, 'users.email': emailTaken },
+        { 'sso_assertions.id_digest': createAssertionReuseError, 'users.email': emailTaken },
       );
       return code;
     } catch (error) {
@@ -218,14 +226,15 @@ const issueCode = (
     }
   });
 
-const makeAssertionUsed = () => new SignInRefusal('invalid_response', new Error('The assertion was used before.'));
+const createAssertionReuseError = () =>
+  new SignInRefusal('invalid_response', new Error('The assertion was used before.'));
 
 const makeAssertionKey = async (companyId: string, { id, until }: { id: string; until: number }) => ({
   companyId,
-  idDigest: await sha256Hex(id),
+  idDigest: await computeSha256Hex(id),
   expiresAt: until,
 });
 
-const personName = z.string().trim().min(1).max(200);
+const personNameField = z.string().trim().min(1).max(200);
 
 const makeLoginContext = (companyId: string, stateDigest: string) => `sso-login:${companyId}:${stateDigest}`;

@@ -11,8 +11,8 @@ export const selectConfiguration = (db: ControlDb, companyId: string) =>
   db.select().from(ssoConfigurations).where(eq(ssoConfigurations.companyId, companyId));
 
 /**
- * Stores the configuration of a company, in place of the one before.
- * @param keepsSecret whether it has the secret of the one before: then nothing is stored if that was changed since
+ * Stores the configuration of a company, in place of the previous one. @param keepsSecret whether it keeps the previous secret:
+ * then nothing is stored if that secret was changed since it was read
  */
 export const putConfiguration = (db: ControlDb, { createdAt, ...record }: Configuration, keepsSecret: boolean) =>
   db
@@ -29,7 +29,7 @@ export const putConfiguration = (db: ControlDb, { createdAt, ...record }: Config
 export const deleteConfiguration = (db: ControlDb, companyId: string) =>
   db.delete(ssoConfigurations).where(eq(ssoConfigurations.companyId, companyId));
 
-/** Configurations whose client secret is encrypted under an older key: it does not begin with `prefix`. */
+/** Selects configurations whose client secret is encrypted under an older key: it does not begin with `prefix`. */
 export const selectConfigurationsUnderOlderKey = (db: ControlDb, prefix: string, limit: number) =>
   db
     .select({ companyId: ssoConfigurations.companyId, clientSecret: ssoConfigurations.clientSecret })
@@ -37,7 +37,7 @@ export const selectConfigurationsUnderOlderKey = (db: ControlDb, prefix: string,
     .where(notLike(ssoConfigurations.clientSecret, `${prefix}%`))
     .limit(limit);
 
-/** Stores the client secret as encrypted under another key, unless it was changed since it was read. */
+/** Stores a client secret encrypted again under another key, unless it was changed since it was read. */
 export const replaceClientSecret = (
   db: ControlDb,
   old: Pick<Configuration, 'companyId' | 'clientSecret'>,
@@ -53,8 +53,8 @@ export const replaceClientSecret = (
       ),
     );
 
-/** Ends the company's sign-ins under way, and its codes that are not exchanged yet. */
-export const endPending = (db: ControlDb, companyId: string) =>
+/** Ends the company's sign-ins in progress, and its codes that are not exchanged yet. */
+export const endPendingSignIns = (db: ControlDb, companyId: string) =>
   [
     db.delete(ssoLogins).where(eq(ssoLogins.companyId, companyId)),
     db.delete(ssoCodes).where(eq(ssoCodes.companyId, companyId)),
@@ -63,7 +63,7 @@ export const endPending = (db: ControlDb, companyId: string) =>
 export const insertLogin = (db: ControlDb, record: typeof ssoLogins.$inferInsert) =>
   db.insert(ssoLogins).values(record);
 
-/** Deletes a sign-in that is under way and returns it, so that it can be finished only once. */
+/** Deletes a sign-in in progress and returns it, so that it can be finished only once. */
 export const consumeLogin = (db: ControlDb, companyId: string, stateDigest: string, now: number) =>
   db
     .delete(ssoLogins)
@@ -106,7 +106,7 @@ export const consumeCode = (db: ControlDb, digests: CodeDigests, now: number) =>
     .where(and(isLiveCode(digests, now), isCompanyActive(ssoCodes.companyId)))
     .returning();
 
-/** Deletes expired rows, of every company. */
+/** Deletes expired rows of every company. */
 export const deleteExpired = (db: ControlDb, now: number) =>
   [
     db.delete(ssoLogins).where(lte(ssoLogins.expiresAt, now)),

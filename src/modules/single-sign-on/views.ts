@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { isoTimestamp, timestamp, webAddress } from '../../kernel/fields.ts';
-import { trustEmail } from '../sign-in/fields.ts';
+import { formatIsoTimestamp, timestampSchema, webAddressSchema } from '../../kernel/fields.ts';
+import { trustEmailField } from '../sign-in/fields.ts';
 import type { Configuration, ConfigurationInput } from './configuration.ts';
 
 const MAX_REDIRECT_URIS = 20;
 const MAX_CERTIFICATES = 5;
 
-const common = {
+const commonFields = {
   redirect_uris: z
-    .array(webAddress)
+    .array(webAddressSchema)
     .max(MAX_REDIRECT_URIS)
     .meta({ description: 'The addresses that a sign-in may redirect to; compared exactly.' }),
   jit_provisioning: z.boolean().default(false).meta({
@@ -17,21 +17,21 @@ const common = {
   }),
 };
 
-const oidc = {
+const oidcFields = {
   type: z.literal('oidc'),
-  issuer: webAddress.meta({
+  issuer: webAddressSchema.meta({
     description: 'https on a public address; its discovery document must name the same issuer.',
   }),
   client_id: z.string().min(1).max(1024),
-  trust_email: trustEmail,
+  trust_email: trustEmailField,
 };
 
 const attributeName = z.string().trim().min(1).max(1024).optional();
 
-const saml = {
+const samlFields = {
   type: z.literal('saml'),
   idp_entity_id: z.string().min(1).max(1024),
-  idp_sso_url: webAddress.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
+  idp_sso_url: webAddressSchema.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
   idp_certificates: z.array(z.string().trim().min(1).max(16_384)).min(1).max(MAX_CERTIFICATES).meta({
     description: 'PEM; a signature by any of them is accepted. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
   }),
@@ -41,14 +41,14 @@ const saml = {
   }),
 };
 
-const secret = z.string().min(1).max(4096).optional().meta({
+const secretField = z.string().min(1).max(4096).optional().meta({
   description: 'Never returned. If left out, the one stored for the same issuer and client_id is kept.',
 });
 
 export const configurationInput = z
   .discriminatedUnion('type', [
-    z.object({ ...oidc, client_secret: secret, ...common }).meta({ id: 'OidcConfigurationInput' }),
-    z.object({ ...saml, ...common }).meta({ id: 'SamlConfigurationInput' }),
+    z.object({ ...oidcFields, client_secret: secretField, ...commonFields }).meta({ id: 'OidcConfigurationInput' }),
+    z.object({ ...samlFields, ...commonFields }).meta({ id: 'SamlConfigurationInput' }),
   ])
   .transform((input): ConfigurationInput => {
     const { redirect_uris: redirectUris, jit_provisioning: jitProvisioning } = input;
@@ -67,38 +67,38 @@ export const configurationInput = z
     return { provider, redirectUris, jitProvisioning };
   });
 
-const readOnly = {
+const readOnlyFields = {
   callback_url: z.string().meta({
     description: 'The redirect URI (OpenID Connect) or assertion consumer service (SAML) to configure at the provider.',
   }),
-  created_at: timestamp,
-  updated_at: timestamp,
+  created_at: timestampSchema,
+  updated_at: timestampSchema,
 };
 
 /** A configuration without its secrets. */
 export const configurationView = z
   .discriminatedUnion('type', [
-    z.object({ ...oidc, ...common, ...readOnly }).meta({ id: 'OidcConfiguration' }),
+    z.object({ ...oidcFields, ...commonFields, ...readOnlyFields }).meta({ id: 'OidcConfiguration' }),
     z
-      .object({ ...saml, ...common, sp_entity_id: z.string(), metadata_url: z.string(), ...readOnly })
+      .object({ ...samlFields, ...commonFields, sp_entity_id: z.string(), metadata_url: z.string(), ...readOnlyFields })
       .meta({ id: 'SamlConfiguration' }),
   ])
   .meta({ id: 'SsoConfiguration' });
 
 export function viewConfiguration(
   { provider, redirectUris, jitProvisioning, createdAt, updatedAt }: Configuration,
-  ours: { entityId: string; callbackUrl: string },
+  serviceProvider: { entityId: string; callbackUrl: string },
 ): z.input<typeof configurationView> {
-  const shared = {
+  const sharedFields = {
     redirect_uris: redirectUris,
     jit_provisioning: jitProvisioning,
-    callback_url: ours.callbackUrl,
-    created_at: isoTimestamp(createdAt),
-    updated_at: isoTimestamp(updatedAt),
+    callback_url: serviceProvider.callbackUrl,
+    created_at: formatIsoTimestamp(createdAt),
+    updated_at: formatIsoTimestamp(updatedAt),
   };
   if (provider.type === 'oidc') {
     const { issuer, clientId, trustEmail = false } = provider;
-    return { type: 'oidc', issuer, client_id: clientId, trust_email: trustEmail, ...shared };
+    return { type: 'oidc', issuer, client_id: clientId, trust_email: trustEmail, ...sharedFields };
   }
   return {
     type: 'saml',
@@ -106,8 +106,8 @@ export function viewConfiguration(
     idp_sso_url: provider.idpSsoUrl,
     idp_certificates: provider.idpCertificates,
     attributes: provider.attributes ?? {},
-    sp_entity_id: ours.entityId,
-    metadata_url: ours.entityId,
-    ...shared,
+    sp_entity_id: serviceProvider.entityId,
+    metadata_url: serviceProvider.entityId,
+    ...sharedFields,
   };
 }

@@ -1,4 +1,4 @@
-import { defineFailure, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
 
 /** The token is not valid. Deliberately vague about the reason. */
 export const invalidSocialToken = defineFailure('social.invalid_token', 'unauthenticated', {
@@ -8,10 +8,10 @@ export const invalidSocialToken = defineFailure('social.invalid_token', 'unauthe
 });
 
 /**
- * The identity differs from the one pinned to the user: another person has the address at the provider now, or the user comes
+ * The identity differs from the one pinned to the user: another person now has the address at the provider, or the user comes
  * from another provider.
  */
-export const anotherIdentity = defineFailure('social.another_identity', 'forbidden', {
+export const identityMismatch = defineFailure('social.another_identity', 'forbidden', {
   message: 'This user signed in with another identity before. An administrator can remove that identity.',
 });
 
@@ -19,12 +19,12 @@ export const providerKeysUnreadable = defineFailure('social.provider_keys_unread
   message: 'The keys of the identity provider could not be read.',
 });
 
-export const socialProviderNotFound = notFound('social_provider', {
+export const socialProviderNotFound = defineNotFound('social_provider', {
   message: 'The company has no such social provider.',
 });
 
 /** The provider issues ID tokens only to servers that authenticate with a client secret, and a configuration has none. */
-export const noTokensForPages = defineFailure('social.no_tokens_for_pages', 'conflict', {
+export const providerNeedsClientSecret = defineFailure('social.no_tokens_for_pages', 'conflict', {
   message:
     'This identity provider issues no ID tokens to pages (`response_type=id_token`): configure it for single sign-on instead.',
   console: 'SOCIAL_PROVIDER_UNSUITABLE',

@@ -4,12 +4,12 @@ import { Failure } from '../../kernel/failure.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { logError } from '../../platform/log.ts';
-import { discover, isDomainOwnerVerified, isEmailVerified } from '../../platform/openid.ts';
-import { outboundFetch } from '../../platform/outbound.ts';
+import { discoverProvider, isDomainOwnerVerified, isEmailVerified } from '../../platform/openid.ts';
+import { createOutboundFetch } from '../../platform/outbound.ts';
 import { invalidSocialToken, providerKeysUnreadable } from './failures.ts';
 import type { SocialProvider } from './store.ts';
 
-/** Asymmetric algorithms only: with HS256 the public key could be used as the secret. */
+/** The accepted algorithms, all asymmetric: with HS256 the public key could be used as the secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** The maximum age of an accepted token, which must prove a recent sign-in. */
@@ -17,26 +17,26 @@ export const MAX_TOKEN_AGE_SECONDS = 600;
 const MAX_SUBJECT_LENGTH = 255;
 const MAX_KEY_SETS = 200;
 
-/** Codes of errors about the key set; all others of jose are about the token. */
-const PROVIDER_ERRORS = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']);
+/** The codes of jose's errors about the provider's key set; all its other errors are about the token. */
+const PROVIDER_ERROR_CODES = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']);
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
-/** Key sets by address: jose reads them again when they are ten minutes old or a key is missing, at most twice a minute. */
+/** Key sets by URL: jose reads a set again when it is ten minutes old or a key is missing, at most twice a minute. */
 const keySets = new RecentlyUsed<string, KeySet>(MAX_KEY_SETS);
 
 export interface IdTokenClaims {
   issuer: string;
   subject: string;
-  /** As the provider gives it, not validated. */
+  /** The email address that the provider gives, not validated. */
   email: unknown;
   isEmailVerified: boolean;
 }
 
-/** The claims of an ID token that one of the providers issued to the client we expect. */
+/** Verifies an ID token that one of the providers issued to the client we expect, and returns its claims. */
 export async function verifyIdToken(ctx: Context, providers: SocialProvider[], token: string): Promise<IdTokenClaims> {
   try {
-    const provider = issuedBy(providers, readJwt(token).claims);
+    const provider = findIssuingProvider(providers, readJwt(token).claims);
     if (!provider) throw new errors.JWTClaimValidationFailed('no provider of this issuer and audience', {});
     const { payload, protectedHeader } = await verifyJwt(
       token,
@@ -59,7 +59,7 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
     return toClaims(payload, provider);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    if (error instanceof errors.JOSEError && !PROVIDER_ERRORS.has(error.code)) throw invalidSocialToken();
+    if (error instanceof errors.JOSEError && !PROVIDER_ERROR_CODES.has(error.code)) throw invalidSocialToken();
     logError('social_keys_failed', error, { issuer: readJwt(token).claims.iss });
     throw providerKeysUnreadable();
   }
@@ -77,18 +77,18 @@ function toClaims(payload: JWTPayload, { issuer, trustEmail = false }: SocialPro
   };
 }
 
-function issuedBy(providers: SocialProvider[], { iss, aud }: JWTPayload): SocialProvider | undefined {
+function findIssuingProvider(providers: SocialProvider[], { iss, aud }: JWTPayload): SocialProvider | undefined {
   const audiences = Array.isArray(aud) ? aud : [aud];
   return providers.find(({ issuer, audience }) => issuer === iss && audiences.includes(audience));
 }
 
 async function fetchKeySet({ issuer, jwksUri }: SocialProvider, allowPrivate: boolean): Promise<KeySet> {
-  const address = jwksUri ?? (await discover(issuer, allowPrivate)).jwks_uri;
+  const address = jwksUri ?? (await discoverProvider(issuer, allowPrivate)).jwks_uri;
   if (!address) throw new errors.JWKSInvalid('The provider names no jwks_uri.');
   const key = `${allowPrivate} ${address}`;
-  const known = keySets.get(key);
-  if (known) return known;
-  const keySet = createRemoteJWKSet(new URL(address), { [customFetch]: outboundFetch(allowPrivate) });
+  const cachedKeySet = keySets.get(key);
+  if (cachedKeySet) return cachedKeySet;
+  const keySet = createRemoteJWKSet(new URL(address), { [customFetch]: createOutboundFetch(allowPrivate) });
   keySets.set(key, keySet);
   return keySet;
 }

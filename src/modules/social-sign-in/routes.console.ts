@@ -2,22 +2,22 @@ import { z } from 'zod';
 import { administratorsOnly, companySuspended, grantExceeds } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { givenToken, webAddress } from '../../kernel/fields.ts';
+import { tokenSchema, webAddressSchema } from '../../kernel/fields.ts';
 import { openIdFailures } from '../../platform/openid.ts';
 import { companyNotFound } from '../companies/service.ts';
-import { companySlug, trustEmail } from '../sign-in/fields.ts';
+import { companySlugField, trustEmailField } from '../sign-in/fields.ts';
 import { signInFailures, ssoRequired } from '../sign-in/service.ts';
 import { signInResultView, viewSignInResult } from '../sign-in/views.ts';
 import { userNotFound } from '../users/service.ts';
 import {
-  anotherIdentity,
+  identityMismatch,
   invalidSocialToken,
-  noTokensForPages,
   providerKeysUnreadable,
+  providerNeedsClientSecret,
   socialProviderNotFound,
 } from './failures.ts';
 import {
-  beginAtProvider,
+  beginProviderSignIn,
   deleteUserIdentity,
   getSocialProviders,
   putSocialProviders,
@@ -27,24 +27,26 @@ import {
 
 const MAX_PROVIDERS = 20;
 
-const socialConfiguration = z
+const socialConfigurationView = z
   .object({
     providers: z
       .array(
         z.object({
-          issuer: webAddress.meta({ description: 'The `iss` of its tokens, exactly; https on a public address.' }),
+          issuer: webAddressSchema.meta({
+            description: 'The `iss` of its tokens, exactly; https on a public address.',
+          }),
           audience: z.string().min(1).max(1024).meta({ description: 'The client id that its tokens are issued to.' }),
-          jwks_uri: webAddress
+          jwks_uri: webAddressSchema
             .optional()
             .meta({ description: 'Where its keys are; found by discovery when left out.' }),
-          trust_email: trustEmail.optional(),
+          trust_email: trustEmailField.optional(),
         }),
       )
       .max(MAX_PROVIDERS),
   })
   .meta({ id: 'SocialConfiguration' });
 
-const configurationInput = socialConfiguration.transform(({ providers }) =>
+const configurationInput = socialConfigurationView.transform(({ providers }) =>
   providers.map(({ issuer, audience, jwks_uri, trust_email }) => ({
     issuer,
     audience,
@@ -53,7 +55,7 @@ const configurationInput = socialConfiguration.transform(({ providers }) =>
   })),
 );
 
-const viewConfiguration = (providers: SocialProvider[]): z.input<typeof socialConfiguration> => ({
+const viewConfiguration = (providers: SocialProvider[]): z.input<typeof socialConfigurationView> => ({
   providers: providers.map(({ issuer, audience, jwksUri, trustEmail: isTrusted = false }) => ({
     issuer,
     audience,
@@ -63,7 +65,7 @@ const viewConfiguration = (providers: SocialProvider[]): z.input<typeof socialCo
 });
 
 const tokenInput = z
-  .object({ company_slug: companySlug, social_token: givenToken })
+  .object({ company_slug: companySlugField, social_token: tokenSchema })
   .transform(({ company_slug, social_token }) => ({ companySlug: company_slug, idToken: social_token }));
 
 export const socialSignInEndpoints = [
@@ -82,7 +84,7 @@ export const socialSignInEndpoints = [
       fails: [
         companyNotFound,
         invalidSocialToken,
-        anotherIdentity,
+        identityMismatch,
         ssoRequired,
         ...signInFailures,
         providerKeysUnreadable,
@@ -111,9 +113,9 @@ export const socialSignInEndpoints = [
           nonce: z.string().meta({ description: 'What the ID token must contain.' }),
         }),
       ),
-      fails: [companyNotFound, companySuspended, socialProviderNotFound, noTokensForPages, ...openIdFailures],
+      fails: [companyNotFound, companySuspended, socialProviderNotFound, providerNeedsClientSecret, ...openIdFailures],
     },
-    ({ ctx, params, query }) => beginAtProvider(ctx, { companySlug: params.company_slug, issuer: query.issuer }),
+    ({ ctx, params, query }) => beginProviderSignIn(ctx, { companySlug: params.company_slug, issuer: query.issuer }),
   ),
   endpoint(
     {
@@ -123,7 +125,7 @@ export const socialSignInEndpoints = [
       operationId: 'getSocialProviders',
       summary: 'Get the providers whose ID tokens are accepted',
       description: 'In the form that PUT takes; the list is empty until some are set.',
-      returns: ok(socialConfiguration),
+      returns: ok(socialConfigurationView),
       fails: [],
     },
     async ({ ctx }) => viewConfiguration(await getSocialProviders(ctx)),
@@ -139,7 +141,7 @@ export const socialSignInEndpoints = [
       description:
         'All of them at once: ID tokens of a provider that is left out are refused. The owner and the administrators are notified by email.',
       body: configurationInput,
-      returns: ok(socialConfiguration),
+      returns: ok(socialConfigurationView),
       fails: [],
     },
     async ({ ctx, body }) => viewConfiguration(await putSocialProviders(ctx, body)),

@@ -5,38 +5,38 @@ import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { addressProblem } from '../../kernel/public-address.ts';
-import { authorizationEndpoint, discover, trustProblem } from '../../platform/openid.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
+import { findAddressProblem } from '../../kernel/public-address.ts';
+import { discoverProvider, findTrustProblem, getAuthorizationEndpoint } from '../../platform/openid.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
 import { getActiveCompanyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult, userNotActive } from '../sign-in/service.ts';
-import { OWN_PAGE } from '../single-sign-on/service.ts';
+import { SIGNED_IN_PAGE_PATH } from '../single-sign-on/service.ts';
 import {
-  claimedEmail,
-  recordVerified,
+  markEmailVerified,
+  normalizeClaimedEmail,
   selectUser,
   selectUserByEmail,
   type User,
   userNotFound,
 } from '../users/service.ts';
-import { anotherIdentity, invalidSocialToken, noTokensForPages, socialProviderNotFound } from './failures.ts';
+import { identityMismatch, invalidSocialToken, providerNeedsClientSecret, socialProviderNotFound } from './failures.ts';
 import { type IdTokenClaims, MAX_TOKEN_AGE_SECONDS, verifyIdToken } from './id-token.ts';
 import {
   deleteIdentity,
   deleteOldUsedTokens,
-  type Identity,
   insertUsedToken,
   pinIdentity,
   putSocialConfiguration,
   type SocialProvider,
   selectIdentity,
   selectSocialConfiguration,
+  type UserIdentity,
 } from './store.ts';
 
 export type { SocialProvider };
 
-/** The providers of the caller's company. */
+/** Returns the providers of the caller's company. */
 export async function getSocialProviders(ctx: PrincipalContext): Promise<SocialProvider[]> {
   return readProviders(ctx, ctx.actor.companyId);
 }
@@ -57,24 +57,24 @@ export async function putSocialProviders(
   return providers;
 }
 
-/** The issuers by which people of a company can sign in on our own page. */
+/** Reads the issuers by which users of a company can sign in on our own page. */
 export const readIssuers = async (ctx: Context, companyId: string): Promise<string[]> => [
   ...new Set((await readProviders(ctx, companyId)).map(({ issuer }) => issuer)),
 ];
 
 export interface StartedSignIn {
-  /** The address at the provider to open. */
+  /** The URL at the provider to open. */
   url: string;
-  /** The values that the provider's answer must repeat: beside the token, and in it. */
+  /** The values that the provider's answer must repeat: `state` beside the token, `nonce` in it. */
   state: string;
   nonce: string;
 }
 
 /**
- * Begins a sign-in on our own page: the provider leads back there with an ID token in the fragment, which no server sees. A
- * code would have to be exchanged with a secret, and a configuration has none.
+ * Begins a sign-in on our own page: the provider leads back to it with an ID token in the fragment, which no server sees. A code
+ * would have to be exchanged with a client secret, which a configuration has not.
  */
-export async function beginAtProvider(
+export async function beginProviderSignIn(
   ctx: Context,
   { companySlug, issuer }: { companySlug: string; issuer: string },
 ): Promise<StartedSignIn> {
@@ -84,15 +84,15 @@ export async function beginAtProvider(
   const provider = (await readProviders(ctx, company.id)).find((configured) => configured.issuer === issuer);
   if (!provider) throw socialProviderNotFound();
   const { ALLOW_PRIVATE_ISSUERS: allowPrivate } = ctx.config;
-  const server = await discover(issuer, allowPrivate);
-  if (!server.response_types_supported?.includes('id_token')) throw noTokensForPages();
-  const url = authorizationEndpoint(server, allowPrivate);
+  const server = await discoverProvider(issuer, allowPrivate);
+  if (!server.response_types_supported?.includes('id_token')) throw providerNeedsClientSecret();
+  const url = getAuthorizationEndpoint(server, allowPrivate);
   const [state, nonce] = [generateRandomState(), generateRandomNonce()];
   const parameters = {
     response_type: 'id_token',
     response_mode: 'fragment',
     client_id: provider.audience,
-    redirect_uri: `${ctx.baseUrl}${OWN_PAGE}`,
+    redirect_uri: `${ctx.baseUrl}${SIGNED_IN_PAGE_PATH}`,
     scope: 'openid email profile',
     state,
     nonce,
@@ -102,15 +102,15 @@ export async function beginAtProvider(
 }
 
 /**
- * Signs in with an ID token of one of the company's providers. A token works once. The first one pins the user's identity at
- * the provider: another person who gets the same address there later cannot sign in as the user.
+ * Signs in with an ID token of one of the company's providers. A token works once. A user's first token pins the user's identity
+ * at the provider: another person who gets the same address there later cannot sign in as the user.
  */
 export async function signInWithIdToken(
   ctx: Context,
   input: { companySlug: string; idToken: string },
 ): Promise<SignInResult> {
   const company = await getActiveCompanyBySlug(ctx, input.companySlug);
-  const { claims, address } = await readIdToken(ctx, company.id, input.idToken).catch((error) => {
+  const { claims, address } = await verifyCompanyIdToken(ctx, company.id, input.idToken).catch((error) => {
     // Whose token it was meant to be is not known.
     if (invalidSocialToken.matches(error)) requireSsoOptional(company, undefined);
     throw error;
@@ -120,12 +120,12 @@ export async function signInWithIdToken(
   // The same answer for an unknown user and an inactive one.
   if (!user?.isActive) throw userNotActive();
   await useToken(ctx, user, claims, input.idToken);
-  return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())]);
+  return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())]);
 }
 
-async function readIdToken(ctx: Context, companyId: string, token: string) {
+async function verifyCompanyIdToken(ctx: Context, companyId: string, token: string) {
   const claims = await verifyIdToken(ctx, await readProviders(ctx, companyId), token);
-  const address = claimedEmail(claims.email);
+  const address = normalizeClaimedEmail(claims.email);
   if (address === null || !claims.isEmailVerified) throw invalidSocialToken();
   return { claims, address };
 }
@@ -135,9 +135,9 @@ async function useToken(ctx: Context, user: User, { issuer, subject }: IdTokenCl
   const now = ctx.now();
   const identity = { userId: user.id, companyId: user.companyId, issuer, subject, createdAt: now };
   const [known] = await selectIdentity(ctx.db, user.companyId, user.id);
-  if (known) requireSame(known, identity);
+  if (known) requireSameIdentity(known, identity);
   // Without the signature: some algorithms allow anybody to write another valid one.
-  const digest = await sha256Hex(token.slice(0, token.lastIndexOf('.')));
+  const digest = await computeSha256Hex(token.slice(0, token.lastIndexOf('.')));
   const {
     identity: [pinned],
   } = await commit(
@@ -149,16 +149,16 @@ async function useToken(ctx: Context, user: User, { issuer, subject }: IdTokenCl
     },
     { 'spent_social_tokens.digest': invalidSocialToken },
   );
-  requireSame(pinned as Identity, identity);
+  requireSameIdentity(pinned as UserIdentity, identity);
 }
 
-function requireSame(pinned: Identity, { issuer, subject }: Identity): void {
-  if (pinned.issuer !== issuer || pinned.subject !== subject) throw anotherIdentity();
+function requireSameIdentity(pinned: UserIdentity, { issuer, subject }: UserIdentity): void {
+  if (pinned.issuer !== issuer || pinned.subject !== subject) throw identityMismatch();
 }
 
 /**
- * Deletes a user's pinned identity: the next social sign-in pins one again. That of a user who may do more than the caller stays:
- * whoever has that user's address at the provider by then would come in as that user.
+ * Deletes a user's pinned identity: the next social sign-in pins one again. The identity of a user who may do more than the
+ * caller stays: whoever then has that user's address at the provider could sign in as that user.
  */
 export async function deleteUserIdentity(ctx: PrincipalContext, userId: string): Promise<void> {
   const { companyId } = ctx.actor;
@@ -170,7 +170,7 @@ export async function deleteUserIdentity(ctx: PrincipalContext, userId: string):
   );
 }
 
-/** Deletes the records of used tokens that are too old to be accepted anyway. For the scheduled run. */
+/** Deletes the records of used tokens that are too old to be accepted. For the scheduled run. */
 export async function purgeUsedTokens(ctx: Context): Promise<void> {
   await deleteOldUsedTokens(ctx.db, ctx.now());
 }
@@ -185,10 +185,13 @@ function findProblems(
   index: number,
   allowPrivate: boolean,
 ): FieldProblem[] {
-  const addresses = [
-    { field: `providers.${index}.issuer`, message: addressProblem(issuer, allowPrivate) },
-    { field: `providers.${index}.trust_email`, message: trustProblem(issuer, trustEmail) },
-    { field: `providers.${index}.jwks_uri`, message: jwksUri === null ? null : addressProblem(jwksUri, allowPrivate) },
+  const addressProblems = [
+    { field: `providers.${index}.issuer`, message: findAddressProblem(issuer, allowPrivate) },
+    { field: `providers.${index}.trust_email`, message: findTrustProblem(issuer, trustEmail) },
+    {
+      field: `providers.${index}.jwks_uri`,
+      message: jwksUri === null ? null : findAddressProblem(jwksUri, allowPrivate),
+    },
   ];
-  return addresses.filter((problem): problem is FieldProblem => problem.message !== null);
+  return addressProblems.filter((problem): problem is FieldProblem => problem.message !== null);
 }

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { socialConfigurations, spentSocialTokens, userIdentities } from '../../db/schema/social-sign-in.ts';
 
 export type { SocialProvider } from '../../db/schema/social-sign-in.ts';
-export type Identity = typeof userIdentities.$inferSelect;
+export type UserIdentity = typeof userIdentities.$inferSelect;
 
 export const selectSocialConfiguration = (db: ControlDb, companyId: string) =>
   db.select().from(socialConfigurations).where(eq(socialConfigurations.companyId, companyId));
@@ -21,13 +21,13 @@ export const selectIdentity = (db: ControlDb, companyId: string, userId: string)
     .where(and(eq(userIdentities.companyId, companyId), eq(userIdentities.userId, userId)));
 
 /** Pins a user's identity, unless one is pinned. */
-export const pinIdentity = (db: ControlDb, record: Identity) =>
+export const pinIdentity = (db: ControlDb, record: UserIdentity) =>
   db.insert(userIdentities).values(record).onConflictDoNothing();
 
 export const deleteIdentity = (db: ControlDb, companyId: string, userId: string) =>
   db.delete(userIdentities).where(and(eq(userIdentities.companyId, companyId), eq(userIdentities.userId, userId)));
 
-/** Records that a token was used: a second time violates the primary key. */
+/** Records that a token was used: a second use violates the primary key. */
 export const insertUsedToken = (db: ControlDb, digest: string, expiresAt: number) =>
   db.insert(spentSocialTokens).values({ digest, expiresAt });
 

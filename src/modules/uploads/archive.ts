@@ -5,41 +5,42 @@ import * as problems from './problems.ts';
 export const MAX_ENTRIES = 50;
 /** The maximum number of bytes that all files of an archive may unpack to. */
 export const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
-/** The highest ratio of unpacked to packed bytes: text shrinks to a tenth; a large file beyond this ratio is a bomb. */
+/** The highest ratio of unpacked to packed bytes: text shrinks to a tenth; a large file beyond this ratio is a zip bomb. */
 export const MAX_RATIO = 200;
-export const RATIO_FROM_BYTES = 50 * 1024 * 1024;
+export const MIN_RATIO_CHECK_BYTES = 50 * 1024 * 1024;
 const LOADABLE_EXTENSIONS = ['.csv', '.xlsx', '.xls'];
 
 /**
- * The files of an archive that are loaded: not folders, hidden files, files that macOS adds, and files of other types. Sizes
- * are those that the archive claims; unpacking fails when they are wrong.
- * @param size the size of the archive in bytes
+ * Chooses the files of an archive that are loaded: not folders, hidden files, files that macOS adds, and files of other types.
+ * Sizes are those that the archive claims; unpacking fails when they are wrong. @param size the size of the archive in bytes
  * @throws JobProblem for archives that are too large, encrypted, nested or bombs, or have no file to load
  */
 export function chooseEntries(archive: string, size: number, entries: ZipEntry[]): ZipEntry[] {
   const files = entries.filter(({ name }) => !isIgnored(name));
-  const escaping = files.find(({ name }) => name.split('/').includes('..'));
-  if (escaping) throw new problems.JobProblem(problems.archiveWithUnsafeName(archive));
+  const unsafeEntry = files.find(({ name }) => name.split('/').includes('..'));
+  if (unsafeEntry) throw new problems.JobProblem(problems.archiveWithUnsafeName(archive));
   if (files.some(({ name }) => hasExtension(name, ['.zip'])))
     throw new problems.JobProblem(problems.archiveNested(archive));
-  const chosen = files.filter(({ name }) => hasExtension(name, LOADABLE_EXTENSIONS));
-  if (chosen.length === 0) throw new problems.JobProblem(problems.archiveWithoutFiles(archive));
-  if (chosen.length > MAX_ENTRIES) throw new problems.JobProblem(problems.archiveOfTooManyFiles(archive, MAX_ENTRIES));
-  if (chosen.some(({ encrypted }) => encrypted)) throw new problems.JobProblem(problems.archiveEncrypted(archive));
-  if (chosen.some(({ method }) => method !== 0 && method !== 8))
+  const chosenEntries = files.filter(({ name }) => hasExtension(name, LOADABLE_EXTENSIONS));
+  if (chosenEntries.length === 0) throw new problems.JobProblem(problems.archiveWithoutFiles(archive));
+  if (chosenEntries.length > MAX_ENTRIES)
+    throw new problems.JobProblem(problems.archiveOfTooManyFiles(archive, MAX_ENTRIES));
+  if (chosenEntries.some(({ encrypted }) => encrypted))
+    throw new problems.JobProblem(problems.archiveEncrypted(archive));
+  if (chosenEntries.some(({ method }) => method !== 0 && method !== 8))
     throw new problems.JobProblem(problems.archiveMethodUnknown(archive));
-  const unpacked = chosen.reduce((sum, entry) => sum + entry.size, 0);
-  if (unpacked > MAX_UNPACKED_BYTES) throw new problems.JobProblem(problems.archiveTooLarge(archive));
-  if (unpacked > RATIO_FROM_BYTES && unpacked > size * MAX_RATIO)
+  const unpackedBytes = chosenEntries.reduce((sum, entry) => sum + entry.size, 0);
+  if (unpackedBytes > MAX_UNPACKED_BYTES) throw new problems.JobProblem(problems.archiveTooLarge(archive));
+  if (unpackedBytes > MIN_RATIO_CHECK_BYTES && unpackedBytes > size * MAX_RATIO)
     throw new problems.JobProblem(problems.archiveOverRatio(archive));
-  return chosen;
+  return chosenEntries;
 }
 
 function isIgnored(name: string): boolean {
   const parts = name.split('/');
-  const base = parts.at(-1) ?? '';
+  const baseName = parts.at(-1) ?? '';
   return (
-    base === '' || parts.includes('__MACOSX') || parts.some((part) => part.startsWith('.') && !/^\.\.?$/.test(part))
+    baseName === '' || parts.includes('__MACOSX') || parts.some((part) => part.startsWith('.') && !/^\.\.?$/.test(part))
   );
 }
 

@@ -3,23 +3,22 @@ import { readSegments } from '../../platform/segments.ts';
 import type { Source } from './job.ts';
 import { fileMissing, JobProblem } from './problems.ts';
 
-/** The size of a block, which is read, processed and saved at a time. COPY is as fast by block as for the whole text. */
+/**
+ * The size of a block, the amount that is read, processed and saved at a time. COPY by blocks is as fast as of the whole text.
+ */
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
 /** A block of a text. */
 export interface TextBlock {
   bytes: Uint8Array;
-  /** Whether the text ends with it. */
+  /** Whether the text ends with this block. */
   last: boolean;
 }
 
-/** The usual size of a block: not more than one message may process. */
-export const blockBytes = ({ UPLOAD_MESSAGE_BYTES }: Config): number => Math.min(BLOCK_BYTES, UPLOAD_MESSAGE_BYTES);
+/** Returns the usual size of a block: not more than one message may process. */
+export const getBlockBytes = ({ UPLOAD_MESSAGE_BYTES }: Config): number => Math.min(BLOCK_BYTES, UPLOAD_MESSAGE_BYTES);
 
-/**
- * Reads `size` bytes of a text from `offset` on; fewer where it ends.
- * @throws JobProblem when the text is gone
- */
+/** Reads `size` bytes of a text from `offset` on; fewer where the text ends. @throws JobProblem when the text no longer exists */
 export async function readBlock(
   bucket: R2Bucket,
   { name, segments, size_bytes: total }: Source,

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import type { PostgresError } from '../../tenant-sql/client.ts';
-import { literal, quoted } from '../../tenant-sql/identifiers.ts';
-import { blockBytes, readBlock } from './blocks.ts';
+import { quoteIdentifier, quoteLiteral } from '../../tenant-sql/identifiers.ts';
+import { getBlockBytes, readBlock } from './blocks.ts';
 import {
   convertNextChunk,
   cutValue,
@@ -16,34 +16,34 @@ import { ROW_ID } from './upsert-sql.ts';
 
 /** The progress of a load; stored with its job. */
 export interface LoadState {
-  /** The id of the table to make; its staging table is named by it. */
+  /** The id of the table to create, which also names its staging table. */
   table_id: string;
   /** The index of the file that is being loaded; the number of files when all are loaded. */
   file: number;
-  /** The position in that file where the next row starts; null before its first. */
+  /** The position in the current file where the next row starts; null before the first row. */
   position: Position | null;
-  /** Rows loaded so far, of all files. */
+  /** The number of rows loaded so far, of all files. */
   rows: number;
-  /** For an upsert: the position where each chunk so far starts, and the number of rows before it. */
+  /** For an upsert: the position where each loaded chunk starts, and the number of rows before it. */
   starts?: { file: number; position: Position | null; rows: number }[];
 }
 
 /** Whole rows of a file, in the form that COPY takes. */
 export interface Chunk {
   plan: LoadPlan;
-  /** The position where the rows start in the file, and its bytes from there on; `last` when these reach its end. */
+  /** The position where the rows start in the file, and the file's bytes from there on; `last` when these reach its end. */
   from: Position;
   block: Uint8Array;
   last: boolean;
-  /** The number of the file's bytes that the rows take, and the bytes for COPY. */
+  /** The number of the file's bytes that the rows take, and the bytes to COPY. */
   bytes: number;
   data: Uint8Array;
   rows: number;
-  /** The state of the load after them. */
+  /** The state of the load after this chunk. */
   after: LoadState;
 }
 
-/** Returns how the files of a job are read, which is known once the job is analysed. */
+/** Returns how the files of a job are read, known once the job is analysed. @throws before */
 export function requireReading({ reading }: WorkedJob<unknown>): Reading {
   if (!reading) throw new Error('the job is not analysed');
   return reading;
@@ -56,7 +56,9 @@ export function requireConfirmed({ confirmedSchema }: WorkedJob<unknown>): Confi
 
 type LoadedColumn = ConfirmedColumn & { source_index: number };
 
-/** The confirmed columns that are filled from the files, and the column of row ids where an upsert finds rows by their ids. */
+/**
+ * Lists the confirmed columns that are filled from the files, and the column of row ids where an upsert finds rows by their ids.
+ */
 export function listLoadedColumns(job: WorkedJob<unknown>): LoadedColumn[] {
   const columns = requireConfirmed(job).columns.flatMap((column): LoadedColumn[] =>
     column.source_index === null ? [] : [{ ...column, source_index: column.source_index }],
@@ -95,7 +97,7 @@ export async function readChunk(
   const source = requireReading(job).sources[file];
   if (!plan || !source) return null;
   const from = position ?? plan.start;
-  for (let size = blockBytes(config); ; ) {
+  for (let size = getBlockBytes(config); ; ) {
     const { bytes: block, last } = await readBlock(files, source, from.offset, Math.min(size, plan.end - from.offset));
     const chunk = convertNextChunk(plan, from, block, last);
     if (chunk.position.offset > from.offset) {
@@ -111,30 +113,30 @@ export async function readChunk(
   }
 }
 
-/** The statements that COPY a chunk, with the settings under which Postgres reads its dates as inference did. */
+/** Makes the statements that COPY a chunk, with the settings under which Postgres reads dates as inference did. */
 export function buildCopyStatements(table: string, { plan }: Chunk, timeZone: string | null): string[] {
   return [
-    `SET LOCAL DateStyle = ${literal(plan.dateStyle)}`,
-    `SET LOCAL TimeZone = ${literal(timeZone ?? 'UTC')}`,
-    `COPY ${table} (${plan.copyColumns.map(quoted).join(', ')}) FROM STDIN WITH (${plan.copyOptions})`,
+    `SET LOCAL DateStyle = ${quoteLiteral(plan.dateStyle)}`,
+    `SET LOCAL TimeZone = ${quoteLiteral(timeZone ?? 'UTC')}`,
+    `COPY ${table} (${plan.copyColumns.map(quoteIdentifier).join(', ')}) FROM STDIN WITH (${plan.copyOptions})`,
   ];
 }
 
 /**
- * Validates a chunk that Postgres rejected by our own, stricter conversion.
- * @throws InferenceError `VALUE_DOES_NOT_FIT` naming the first value that does not fit; returns if there is none
+ * Validates a chunk that Postgres rejected by our own, stricter conversion. @throws InferenceError `VALUE_DOES_NOT_FIT` naming
+ * the first value that does not fit; returns if there is none
  */
-export function findMisfitValue({ plan, from, block, last }: Chunk): void {
+export function requireFittingValues({ plan, from, block, last }: Chunk): void {
   convertNextChunk({ ...plan, mode: 'convert' }, from, block, last);
 }
 
-/** The problem in Postgres's error (`COPY "table", line 12, column price: "abc"`), with the line number in the file. */
+/** Converts Postgres's error (`COPY "table", line 12, column price: "abc"`) to a problem with the line number in the file. */
 export function toRowProblem({ plan, from }: Chunk, error: PostgresError): JobProblem {
   const [, line, column, value] = /, line (\d+)(?:, column ([^:]+): "(.*)")?/s.exec(error.where ?? '') ?? [];
-  const where = {
+  const errorPlace = {
     line: from.line + Number(line ?? 1) - 1,
     ...(column !== undefined && { column }),
     ...(value !== undefined && { value: cutValue(value) }),
   };
-  return new JobProblem(rowRefused(plan.file.fileName, where));
+  return new JobProblem(rowRefused(plan.file.fileName, errorPlace));
 }

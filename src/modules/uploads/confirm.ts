@@ -4,22 +4,22 @@ import type { Confirmation, ConfirmedColumn, ConfirmedSchema, PlannedEvolution }
 
 type SentColumn = Confirmation['columns'][number];
 
-/** Collects the problems of confirmed columns, and the columns of the files that are taken. */
+/** Collects the problems of confirmed columns, and the file columns that are already matched. */
 class ColumnMatcher {
   readonly problems: FieldProblem[] = [];
   readonly #taken = new Set<number>();
 
-  refuse(place: number, property: string, message: string): [] {
-    this.problems.push({ field: `columns.${place}.${property}`, message });
+  addProblem(index: number, property: string, message: string): [] {
+    this.problems.push({ field: `columns.${index}.${property}`, message });
     return [];
   }
 
-  /** Takes a column of the files. @returns false when another confirmed column has it already */
-  take(place: number, source: number): boolean {
-    const free = !this.#taken.has(source);
-    this.#taken.add(source);
-    if (!free) this.refuse(place, 'source_index', 'is taken by another column');
-    return free;
+  /** Matches a column of the files. @returns false when another confirmed column already has it */
+  takeSource(index: number, sourceIndex: number): boolean {
+    const isFree = !this.#taken.has(sourceIndex);
+    this.#taken.add(sourceIndex);
+    if (!isFree) this.addProblem(index, 'source_index', 'is taken by another column');
+    return isFree;
   }
 
   throwProblems(): void {
@@ -27,93 +27,101 @@ class ColumnMatcher {
   }
 }
 
-const NO_SOURCE = 'is not a column of the files';
+const NO_SOURCE_MESSAGE = 'is not a column of the files';
 
 /**
- * Matches each confirmed column with a column of the files: by `source_index`, without it by the inferred name, else by its
- * place when as many were confirmed as were inferred. Other columns of the files are left out of the table.
- * A column that matches none, or one that another has, is invalid.
+ * Matches each confirmed column with a column of the files: by `source_index`, else by the inferred name, else by its position
+ * when as many columns were confirmed as were inferred. Other columns of the files are left out of the table. A confirmed column
+ * without a match, or with a match that another column has, is invalid.
  */
-export function matchColumns(confirmed: SentColumn[], inferred: InferredColumn[]): ConfirmedColumn[] {
-  const matching = new ColumnMatcher();
-  const matched = confirmed.flatMap((column, place) => {
-    const source = findSource(column, place, confirmed.length, inferred)?.source_index;
-    const isNamed = column.source_index !== undefined;
+export function matchColumns(confirmedColumns: SentColumn[], inferredColumns: InferredColumn[]): ConfirmedColumn[] {
+  const matcher = new ColumnMatcher();
+  const matchedColumns = confirmedColumns.flatMap((column, index) => {
+    const source = findSource(column, index, confirmedColumns.length, inferredColumns)?.source_index;
+    const hasSourceIndex = column.source_index !== undefined;
     if (source === undefined || source === null) {
-      return isNamed
-        ? matching.refuse(place, 'source_index', NO_SOURCE)
-        : matching.refuse(place, 'name', 'is not a column of the files: say which one with source_index');
+      return hasSourceIndex
+        ? matcher.addProblem(index, 'source_index', NO_SOURCE_MESSAGE)
+        : matcher.addProblem(index, 'name', 'is not a column of the files: say which one with source_index');
     }
-    return matching.take(place, source) ? [{ ...column, source_index: source }] : [];
+    return matcher.takeSource(index, source) ? [{ ...column, source_index: source }] : [];
   });
-  matching.throwProblems();
-  return matched;
+  matcher.throwProblems();
+  return matchedColumns;
 }
 
 function findSource(
   column: SentColumn,
-  place: number,
+  index: number,
   count: number,
-  inferred: InferredColumn[],
+  inferredColumns: InferredColumn[],
 ): InferredColumn | undefined {
-  if (column.source_index !== undefined) return inferred.find((source) => source.source_index === column.source_index);
-  const named = inferred.find((source) => source.name === column.name);
-  return named ?? (count === inferred.length ? inferred[place] : undefined);
+  if (column.source_index !== undefined)
+    return inferredColumns.find((source) => source.source_index === column.source_index);
+  const sameNamed = inferredColumns.find((source) => source.name === column.name);
+  return sameNamed ?? (count === inferredColumns.length ? inferredColumns[index] : undefined);
 }
 
 /**
  * Matches each confirmed column of an existing table, known by its name, with a column of the files: by `source_index` (null:
- * none), else the one that was inferred for it. Columns that are not confirmed stay null.
- * With a key its columns must be filled; others that may not be null need not, as rows may all be there already.
- * Where columns may be added, one of another name is new; one that may be widened keeps its old type if that is confirmed.
- * A column that is not in the table, of another type, not in the files, or null where it must not be is invalid.
+ * none), else the one that was inferred for it. Columns that are not confirmed stay null. With a key its columns must be filled;
+ * other columns that may not be null need not be, as all rows may exist already. Where columns may be added, a confirmed name
+ * that the table lacks is a new column; a column that may be widened keeps its old type if that is confirmed. A column that is
+ * not in the table, of another type, not in the files, or null where it must not be is invalid.
  */
 export function matchTableColumns(
-  confirmed: SentColumn[],
+  confirmedColumns: SentColumn[],
   schema: InferredSchema,
   key: string[] | null = null,
 ): Pick<ConfirmedSchema, 'columns' | 'evolution'> {
-  const matching = new ColumnMatcher();
-  const { new_columns: offered, ignored_columns: ignored = [], changed_columns: changed = [] } = schema;
-  const inFiles = new Set([...schema.columns, ...ignored, ...(offered ?? [])].map((column) => column.source_index));
+  const matcher = new ColumnMatcher();
+  const {
+    new_columns: newColumns,
+    ignored_columns: ignoredColumns = [],
+    changed_columns: changedColumns = [],
+  } = schema;
+  const fileColumnIndexes = new Set(
+    [...schema.columns, ...ignoredColumns, ...(newColumns ?? [])].map((column) => column.source_index),
+  );
   const evolution: PlannedEvolution = { added: [], widened: [] };
-  const matched = confirmed.flatMap((column, place) => {
+  const matchedColumns = confirmedColumns.flatMap((column, index) => {
     const target = schema.columns.find(({ name }) => name === column.name);
     if (!target) {
-      const source = column.source_index ?? offered?.find(({ name }) => name === column.name)?.source_index ?? null;
-      if (!offered || source === null) return matching.refuse(place, 'name', 'is not a column of the table');
-      if (!inFiles.has(source)) return matching.refuse(place, 'source_index', NO_SOURCE);
-      if (!column.nullable) return matching.refuse(place, 'nullable', 'must be true for a new column');
-      if (!matching.take(place, source)) return [];
+      const source = column.source_index ?? newColumns?.find(({ name }) => name === column.name)?.source_index ?? null;
+      if (!newColumns || source === null) return matcher.addProblem(index, 'name', 'is not a column of the table');
+      if (!fileColumnIndexes.has(source)) return matcher.addProblem(index, 'source_index', NO_SOURCE_MESSAGE);
+      if (!column.nullable) return matcher.addProblem(index, 'nullable', 'must be true for a new column');
+      if (!matcher.takeSource(index, source)) return [];
       evolution.added.push(column.name);
       return [{ ...column, source_index: source }];
     }
-    const change = changed.find(({ name }) => name === column.name);
+    const change = changedColumns.find(({ name }) => name === column.name);
     if (column.type !== target.type && column.type !== change?.from) {
       const why = change
         ? `is ${change.from} in the table, and ${change.to} as proposed`
         : `is ${target.type} in the table`;
-      return matching.refuse(place, 'type', why);
+      return matcher.addProblem(index, 'type', why);
     }
     const source = column.source_index === undefined ? target.source_index : column.source_index;
-    if (source !== null && !inFiles.has(source)) return matching.refuse(place, 'source_index', NO_SOURCE);
-    if (source !== null && !matching.take(place, source)) return [];
+    if (source !== null && !fileColumnIndexes.has(source))
+      return matcher.addProblem(index, 'source_index', NO_SOURCE_MESSAGE);
+    if (source !== null && !matcher.takeSource(index, source)) return [];
     const { name, display_name, nullable } = target;
     if (change && column.type === change.to) evolution.widened.push({ name, from: change.from });
     return [{ name, display_name, type: column.type, nullable, source_index: source }];
   });
-  matching.throwProblems();
-  const filled = matched.filter(({ source_index }) => source_index !== null).map(({ name }) => name);
-  const isNeeded = ({ name, nullable }: InferredColumn) => (key ? key.includes(name) : !nullable);
-  const empty = schema.columns.filter((column) => isNeeded(column) && !filled.includes(column.name));
-  const refuse = (name: string) =>
+  matcher.throwProblems();
+  const filledNames = matchedColumns.filter(({ source_index }) => source_index !== null).map(({ name }) => name);
+  const mustBeFilled = ({ name, nullable }: InferredColumn) => (key ? key.includes(name) : !nullable);
+  const missingColumns = schema.columns.filter((column) => mustBeFilled(column) && !filledNames.includes(column.name));
+  const formatMissing = (name: string) =>
     key
       ? `"${name}" is part of the key, so the files must fill it`
       : `"${name}" cannot be null in the table, so the files must fill it`;
-  const problems = empty.map(({ name }) => ({ field: 'columns', message: refuse(name) }));
-  if (filled.length === 0)
+  const problems = missingColumns.map(({ name }) => ({ field: 'columns', message: formatMissing(name) }));
+  if (filledNames.length === 0)
     problems.push({ field: 'columns', message: 'must include at least one column that the files fill' });
   if (problems.length > 0) throw invalid(problems, 'The columns do not match those of the table.');
   const isChanged = evolution.added.length + evolution.widened.length > 0;
-  return { columns: matched, ...(isChanged && { evolution }) };
+  return { columns: matchedColumns, ...(isChanged && { evolution }) };
 }

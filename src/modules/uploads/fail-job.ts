@@ -1,12 +1,12 @@
 import type { CompanyContext } from '../../context.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import type { JobError } from './job.ts';
 import { Superseded } from './problems.ts';
 import { formatStagingTable } from './staging.ts';
 import * as store from './store.ts';
 
-/** Ends a job as failed and drops the rows it has loaded; the transaction has locked it and read its `state`. */
+/** Ends a job as failed and drops the rows it has loaded. The caller's transaction has locked the job and read its `state`. */
 export async function failLockedJob(
   tx: TenantTx,
   ctx: CompanyContext,
@@ -15,15 +15,12 @@ export async function failLockedJob(
   error: JobError,
 ): Promise<void> {
   const key = { id: jobId, companyId: ctx.actor.companyId };
-  await store.failJob(tx, key, error, isoTimestamp(ctx.now()));
+  await store.failJob(tx, key, error, formatIsoTimestamp(ctx.now()));
   const tableId = (state as { table_id?: string } | null)?.table_id;
   if (tableId) await tx.execute(`DROP TABLE IF EXISTS ${formatStagingTable(tableId)}`);
 }
 
-/**
- * Ends a job as failed, if its work is still at `step`.
- * @throws Superseded when it is not
- */
+/** Ends a job as failed, if its work is still at `step`. @throws Superseded when it is not */
 export async function failJobAtStep(
   database: TenantSql,
   ctx: CompanyContext,
@@ -32,8 +29,8 @@ export async function failJobAtStep(
   error: JobError,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    const locked = await store.lockJob(tx, { id: jobId, companyId: ctx.actor.companyId });
-    if (locked?.step !== step) throw new Superseded();
-    await failLockedJob(tx, ctx, jobId, locked.state, error);
+    const lockedJob = await store.lockJob(tx, { id: jobId, companyId: ctx.actor.companyId });
+    if (lockedJob?.step !== step) throw new Superseded();
+    await failLockedJob(tx, ctx, jobId, lockedJob.state, error);
   });
 }

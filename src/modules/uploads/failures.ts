@@ -1,13 +1,13 @@
-import { defineFailure, invalid, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound, invalid } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
 /**
- * The maximum number of bytes of all files of one call together: before the Worker, Cloudflare lets 100 MB through on Free and
- * Pro.
+ * The maximum number of bytes of all files of one call together: on the Free and Pro plans, Cloudflare rejects more than 100 MB
+ * before the Worker sees the request.
  */
 export const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
-export const jobNotFound = notFound('upload_job', { portuguese: 'Upload não encontrado.' });
+export const jobNotFound = defineNotFound('upload_job', { portuguese: 'Upload não encontrado.' });
 
 export const notWaitingConfirm = defineFailure('upload_job.not_waiting_confirm', 'invalid', {
   message: 'The upload job is not waiting for its confirm.',
@@ -56,7 +56,7 @@ export const notMultipart = defineFailure('upload.not_multipart', 'malformed', {
   portuguese: 'Envie os arquivos como multipart/form-data, no campo "files".',
 });
 
-/** The body is not a whole form; `message` says why. */
+/** The body is not a complete form; `message` says why. */
 export const malformedForm = defineFailure('upload.malformed_form', 'malformed', {
   message: 'The form is incomplete or malformed.',
   portuguese: 'O formulário enviado está incompleto ou malformado.',
@@ -67,7 +67,7 @@ export const wrongMode = () => invalid([{ field: 'mode', message: 'must be appen
 
 export const wrongEvolve = () => invalid([{ field: 'evolve', message: 'must be none, add or widen' }]);
 
-/** The table would have too many columns with those that the load adds. */
+/** The load would give the table too many columns. */
 export const tooManyTableColumns = (max: number) =>
   invalid([{ field: 'columns', message: `would be more than ${max} columns in the table` }]);
 
@@ -91,7 +91,7 @@ export const tooLarge = defineFailure('upload.too_large', 'too_large', {
   'managed-tables': 'UPLOAD_TOO_LARGE',
 });
 
-/** The file has no accepted type. `file` is its name as it is shown, `accepted` the extensions with their dots. */
+/** The file has no accepted type. `file` is its displayed name, `accepted` the extensions with their dots. */
 export const wrongFileType = defineFailure('upload.file_type', 'invalid', {
   message: 'Files of this type are not accepted.',
   portuguese: 'O tipo de um dos arquivos não é aceito.',
@@ -99,9 +99,9 @@ export const wrongFileType = defineFailure('upload.file_type', 'invalid', {
   'managed-tables': 'UPLOAD_FILE_TYPE',
 });
 
-export const uploadNotFound = notFound('resumable_upload', { portuguese: 'Upload não encontrado.' });
+export const uploadNotFound = defineNotFound('resumable_upload', { portuguese: 'Upload não encontrado.' });
 
-/** The largest file of a resumable upload. */
+/** The maximum size of a file of a resumable upload. Bytes. */
 export const MAX_RESUMABLE_BYTES = 5 * 1024 ** 3;
 
 export const resumableTooLarge = defineFailure('resumable_upload.too_large', 'too_large', {
@@ -111,7 +111,7 @@ export const resumableTooLarge = defineFailure('resumable_upload.too_large', 'to
   'managed-tables': 'UPLOAD_TOO_LARGE',
 });
 
-export const beyondLength = defineFailure('resumable_upload.beyond_length', 'too_large', {
+export const uploadBeyondLength = defineFailure('resumable_upload.beyond_length', 'too_large', {
   message: 'More bytes were sent than the upload has.',
   portuguese: 'Foram enviados mais bytes do que o upload tem.',
   detail: (length: number) => ({ length }),

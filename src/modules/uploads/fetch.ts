@@ -1,11 +1,11 @@
 import type { CompanyContext } from '../../context.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
-import { storing } from '../../platform/file-storage.ts';
+import { waitForStorage } from '../../platform/file-storage.ts';
 import { MAX_REDIRECTS, OutsideFailed, type OutsideResponse, openOutside } from '../../platform/outside-file.ts';
 import { readQuota } from '../managed-database/service.ts';
 import { wrongFileType } from './failures.ts';
-import { ACCEPTED_TYPES, isAccepted } from './kinds.ts';
+import { ACCEPTED_EXTENSIONS, hasAcceptedExtension } from './kinds.ts';
 import {
   JobProblem,
   Superseded,
@@ -14,16 +14,16 @@ import {
   sourceTypeUnknown,
   sourceUnreachable,
 } from './problems.ts';
-import { makePieceKey, makePrefix, normalizeMediaType, PIECE_BYTES, toSafeFileName } from './receive.ts';
-import { withinFileQuota } from './room.ts';
+import { makePieceKey, makeUploadPrefix, normalizeMediaType, PIECE_BYTES, toSafeFileName } from './receive.ts';
+import { runWithinFileQuota } from './room.ts';
 import { readMediaType, readNameFromResponse, readNameInPath } from './source-name.ts';
-import { saveProgress, type Work } from './work.ts';
+import { type JobWork, saveProgress } from './work.ts';
 import { finishFetch } from './work-store.ts';
 
-/** The progress of fetching a file from an address. It holds the address encrypted, and is deleted with it. */
+/** The progress of fetching a file from a URL. It holds the URL encrypted, and is deleted with it. */
 export interface FetchState {
   fetching: 1;
-  /** The whole address, encrypted. */
+  /** The whole URL, encrypted. */
   address: string;
   /** The file name with a known extension from the caller or the path; null if the response must name the file. */
   name: string | null;
@@ -35,35 +35,35 @@ export interface FetchState {
   total: number | null;
   /** The number of bytes stored in R2: whole pieces. */
   received: number;
-  /** The number of restarts from the first byte. The pieces of each start are stored apart. */
+  /** The number of restarts from the first byte. The pieces of each restart are stored apart. */
   restarts: number;
-  /** Deliveries since the last piece, this one included. */
+  /** The number of message deliveries since the last piece, the current one included. */
   tries: number;
 }
 
 /** The limits of a download, in milliseconds and bytes. */
 export interface FetchLimits {
-  /** The largest file. */
+  /** The maximum size of the file. */
   bytes: number;
-  /** The longest time without any byte. */
+  /** The longest time without receiving a byte. */
   silenceMs: number;
   /** The longest time for one piece. */
   pieceMs: number;
 }
 
 const FETCH_LIMITS: FetchLimits = { bytes: 5 * 1024 ** 3, silenceMs: 30_000, pieceMs: 300_000 };
-/** The longest time that a message fetches before the next one resumes, where the download can be resumed. */
-const MESSAGE_MS = 60_000;
+/** The longest time for which one message fetches before the next message resumes, where the download can be resumed. */
+const MAX_MESSAGE_MS = 60_000;
 /** The longest time for a file whose download cannot be resumed: the platform gives a message 15 minutes. */
 const MAX_UNRESUMABLE_MS = 600_000;
 /** The interval at which a job that waits for a slow server renews its time of change: less than `RESUME_AFTER_MS`. */
 const RENEWAL_INTERVAL_MS = 20_000;
-/** The maximum number of deliveries in a row without a piece, as for all other work. */
+/** The maximum number of consecutive deliveries that bring no piece, the same as for all other work. */
 const MAX_TRIES = 12;
 const MAX_RESTARTS = 2;
 /** The maximum number of connections for one piece. */
 const MAX_CONNECTIONS = 20;
-/** The maximum number of connections in a row without any byte. */
+/** The maximum number of consecutive connections that bring no byte. */
 const MAX_EMPTY_CONNECTIONS = 4;
 /** The statuses after which a retry may succeed. */
 const RETRYABLE_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -77,15 +77,14 @@ const UNREACHABLE_REASONS = {
   longer: 'o servidor enviou mais bytes do que anunciou',
 } as const;
 
-const toUnreachableProblem = (why: keyof typeof UNREACHABLE_REASONS) =>
-  new JobProblem(sourceUnreachable(UNREACHABLE_REASONS[why]));
+const toUnreachableProblem = (reason: keyof typeof UNREACHABLE_REASONS) =>
+  new JobProblem(sourceUnreachable(UNREACHABLE_REASONS[reason]));
 
 const makeAddressContext = (companyId: string, jobId: string) => `upload-source:${companyId}:${jobId}`;
 
 /**
- * Prepares the fetch of a new job's file.
- * @param url an address that has passed the rules for outside addresses
- * @returns its first state, and the address as it may be shown
+ * Prepares the fetch of a new job's file. @param url a URL that has passed the rules for outside addresses @returns the first
+ * state of the fetch, and the URL as it may be shown
  */
 export async function beginFetch(
   ctx: CompanyContext,
@@ -93,15 +92,15 @@ export async function beginFetch(
   url: string,
   filename: string | undefined,
 ): Promise<{ sourceUrl: string; state: FetchState }> {
-  const given = toSafeFileName(filename ?? '');
-  if (filename !== undefined && !isAccepted(given)) throw wrongFileType(given, ACCEPTED_TYPES);
+  const givenName = toSafeFileName(filename ?? '');
+  if (filename !== undefined && !hasAcceptedExtension(givenName)) throw wrongFileType(givenName, ACCEPTED_EXTENSIONS);
   const address = new URL(url);
   address.hash = '';
-  const inPath = readNameInPath(url);
+  const nameInPath = readNameInPath(url);
   const state: FetchState = {
     fetching: 1,
     address: await encrypt(ctx.config.ENCRYPTION_KEYS, address.href, makeAddressContext(ctx.actor.companyId, jobId)),
-    name: given || (isAccepted(inPath) ? inPath : null),
+    name: givenName || (hasAcceptedExtension(nameInPath) ? nameInPath : null),
     found: null,
     etag: null,
     total: null,
@@ -112,15 +111,15 @@ export async function beginFetch(
   return { sourceUrl: address.origin + address.pathname, state };
 }
 
-/** Whether a job still has to fetch its file. */
-export const isFetch = (work: Work<unknown>): work is Work<FetchState> =>
+/** Tells whether a job still has to fetch its file. */
+export const isFetchWork = (work: JobWork<unknown>): work is JobWork<FetchState> =>
   (work.job.state as Partial<FetchState> | null)?.fetching === 1;
 
 /**
- * Fetches the file of a job into R2, piece by piece, for a bounded while.
- * @returns true: the next message resumes the download, or begins to analyse the file
+ * Fetches the file of a job into R2, piece by piece, for a limited time. @returns true: the next message resumes the download, or
+ * begins to analyse the file
  */
-export async function fetchSource(work: Work<FetchState>, limits: FetchLimits = FETCH_LIMITS): Promise<boolean> {
+export async function fetchSource(work: JobWork<FetchState>, limits: FetchLimits = FETCH_LIMITS): Promise<boolean> {
   const { ctx, job } = work;
   const before = job.state as FetchState;
   if (before.tries >= MAX_TRIES) throw toUnreachableProblem('lost');
@@ -133,14 +132,14 @@ export async function fetchSource(work: Work<FetchState>, limits: FetchLimits = 
   return true;
 }
 
-/** The part of a download in one message. Between pieces it holds at most one piece in memory. */
+/** The part of a download that one message does. Between pieces it holds at most one piece in memory. */
 class Download {
-  readonly #work: Work<FetchState>;
+  readonly #work: JobWork<FetchState>;
   readonly #limits: FetchLimits;
   readonly #buffer = new Uint8Array(PIECE_BYTES);
   readonly #beganAt: number;
   #state: FetchState;
-  /** Bytes of the piece that is being received. */
+  /** The number of bytes of the piece that is being received. */
   #length = 0;
   #connections = 0;
   #empty = 0;
@@ -148,7 +147,7 @@ class Download {
   #pieceBeganAt: number;
   #savedAt: number;
 
-  constructor(work: Work<FetchState>, state: FetchState, limits: FetchLimits) {
+  constructor(work: JobWork<FetchState>, state: FetchState, limits: FetchLimits) {
     this.#work = work;
     this.#state = state;
     this.#limits = limits;
@@ -162,7 +161,7 @@ class Download {
   async save(): Promise<void> {
     const { ctx, database, job } = this.#work;
     const progress = this.#progress();
-    await withinFileQuota(ctx, database, progress.bytes_total, (tx) =>
+    await runWithinFileQuota(ctx, database, progress.bytes_total, (tx) =>
       saveProgress(this.#work, this.#state, progress, tx),
     );
     job.step += 1;
@@ -197,15 +196,15 @@ class Download {
   }
 
   /** Retries after a lost connection, after a short pause, or fails. */
-  async #retryOrFail({ problem }: OutsideFailed, hasCome: boolean): Promise<void> {
+  async #retryOrFail({ problem }: OutsideFailed, hasReceivedBytes: boolean): Promise<void> {
     if (problem !== 'lost' && !(problem === 'silent' && this.#offset > 0)) throw toUnreachableProblem(problem);
     this.#connections += 1;
-    this.#empty = hasCome ? 0 : this.#empty + 1;
+    this.#empty = hasReceivedBytes ? 0 : this.#empty + 1;
     if (this.#empty > MAX_EMPTY_CONNECTIONS || this.#connections > MAX_CONNECTIONS) throw toUnreachableProblem(problem);
     if (this.#offset > 0 && this.#state.etag === null) this.#restart();
     await this.save();
-    const pause = 250 * 2 ** this.#empty;
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    const pauseMs = 250 * 2 ** this.#empty;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 
   /** Begins again from the first byte. */
@@ -225,18 +224,18 @@ class Download {
 
   async #open(address: string): Promise<OutsideResponse> {
     const { etag } = this.#state;
-    const goesOn = this.#offset > 0 && etag !== null;
+    const isResumed = this.#offset > 0 && etag !== null;
     const headers = {
       accept: '*/*',
       'accept-encoding': 'identity',
       'user-agent': 'data-console',
-      ...(goesOn && { range: `bytes=${this.#offset}-`, 'if-range': etag }),
+      ...(isResumed && { range: `bytes=${this.#offset}-`, 'if-range': etag }),
     };
     const { config } = this.#work.ctx;
     const limits = { allowPrivate: config.ALLOW_PRIVATE_ISSUERS, silenceMs: this.#limits.silenceMs };
     const answer = await openOutside(address, headers, limits);
     try {
-      if (goesOn) this.#requireContinuation(answer, etag, address);
+      if (isResumed) this.#requireContinuation(answer, etag, address);
       else this.#readFirstAnswer(answer, address);
       return answer;
     } catch (error) {
@@ -249,18 +248,18 @@ class Download {
   #readFirstAnswer({ status, headers }: OutsideResponse, address: string): void {
     if (status !== 200) throw toStatusProblem(status);
     const { name } = this.#state;
-    const found = name ?? readNameFromResponse(headers, readNameInPath(address));
-    if (found === null) throw new JobProblem(sourceTypeUnknown);
+    const fileName = name ?? readNameFromResponse(headers, readNameInPath(address));
+    if (fileName === null) throw new JobProblem(sourceTypeUnknown);
     // The runtime unpacks what is encoded: its length and ranges are those of other bytes.
     const isPlain = /^(?:identity)?$/i.test(headers.get('content-encoding') ?? '');
     const length = Number(headers.get('content-length') ?? Number.NaN);
     const total = isPlain && Number.isSafeInteger(length) ? length : null;
     if ((total ?? 0) > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
-    const goesOn = isPlain && headers.get('accept-ranges')?.toLowerCase() !== 'none';
-    const etag = goesOn ? toStrongEtag(headers.get('etag')) : null;
+    const isResumable = isPlain && headers.get('accept-ranges')?.toLowerCase() !== 'none';
+    const etag = isResumable ? toStrongEtag(headers.get('etag')) : null;
     this.#state = {
       ...this.#state,
-      found: { name: found, type: normalizeMediaType(readMediaType(headers)) },
+      found: { name: fileName, type: normalizeMediaType(readMediaType(headers)) },
       etag,
       total,
     };
@@ -292,7 +291,7 @@ class Download {
     }
   }
 
-  /** Receives an answer. @returns `later` where the next message is to resume */
+  /** Receives the bytes of an answer. @returns `later` where the next message is to resume */
   async #receive(answer: OutsideResponse): Promise<'end' | 'later'> {
     const { ctx } = this.#work;
     for (let bytes = await answer.read(); bytes !== null; bytes = await answer.read()) {
@@ -300,10 +299,10 @@ class Download {
       if (size > this.#limits.bytes) throw new JobProblem(sourceTooLarge);
       if (this.#state.total !== null && size > this.#state.total) throw toUnreachableProblem('longer');
       for (let at = 0; at < bytes.length; ) {
-        const room = Math.min(PIECE_BYTES - this.#length, bytes.length - at);
-        this.#buffer.set(bytes.subarray(at, at + room), this.#length);
-        this.#length += room;
-        at += room;
+        const freeBytes = Math.min(PIECE_BYTES - this.#length, bytes.length - at);
+        this.#buffer.set(bytes.subarray(at, at + freeBytes), this.#length);
+        this.#length += freeBytes;
+        at += freeBytes;
         if (this.#length === PIECE_BYTES) await this.#storePiece();
         // What was read of the next piece is asked for again.
         if (this.#length === 0 && this.#offset !== this.#state.total && this.#isEnough()) return 'later';
@@ -319,13 +318,15 @@ class Download {
   #isEnough(): boolean {
     const { ctx } = this.#work;
     if (this.#state.etag === null) return false;
-    return this.#fetched >= ctx.config.UPLOAD_MESSAGE_BYTES || ctx.now() - this.#beganAt > MESSAGE_MS;
+    return this.#fetched >= ctx.config.UPLOAD_MESSAGE_BYTES || ctx.now() - this.#beganAt > MAX_MESSAGE_MS;
   }
 
   async #storePiece(): Promise<void> {
     const { ctx } = this.#work;
-    const piece = this.#state.received / PIECE_BYTES;
-    await storing(ctx.files.put(makePieceKey(this.#file(), piece), this.#buffer.subarray(0, this.#length)));
+    const pieceNumber = this.#state.received / PIECE_BYTES;
+    await waitForStorage(
+      ctx.files.put(makePieceKey(this.#file(), pieceNumber), this.#buffer.subarray(0, this.#length)),
+    );
     this.#state = { ...this.#state, received: this.#offset, tries: 0 };
     this.#fetched += this.#length;
     this.#length = this.#connections = this.#empty = 0;
@@ -340,11 +341,11 @@ class Download {
     const key =
       file.size_bytes < PIECE_BYTES ? file.storage_path : makePieceKey(file, this.#state.received / PIECE_BYTES);
     if (this.#length > 0 || file.size_bytes === 0) {
-      await storing(ctx.files.put(key, this.#buffer.subarray(0, this.#length)));
+      await waitForStorage(ctx.files.put(key, this.#buffer.subarray(0, this.#length)));
     }
     const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: file.size_bytes };
-    const at = isoTimestamp(ctx.now());
-    await withinFileQuota(ctx, database, file.size_bytes, async (tx) => {
+    const at = formatIsoTimestamp(ctx.now());
+    await runWithinFileQuota(ctx, database, file.size_bytes, async (tx) => {
       if (!(await finishFetch(tx, job, job.step, { files: [file], progress }, at))) throw new Superseded();
     });
     job.step += 1;
@@ -355,7 +356,7 @@ class Download {
     const { found, restarts } = this.#state;
     return {
       original_name: found?.name ?? '',
-      storage_path: `${makePrefix(ctx.actor.companyId, job.id)}/${restarts}`,
+      storage_path: `${makeUploadPrefix(ctx.actor.companyId, job.id)}/${restarts}`,
       size_bytes: 0,
       mime_type: found?.type ?? normalizeMediaType(''),
     };
@@ -367,7 +368,7 @@ class Download {
   }
 }
 
-/** The ETag if it is strong: a weak one stands for equal meaning, not for equal bytes. */
+/** Returns the ETag if it is strong: a weak one stands for equal meaning, not for equal bytes. */
 const toStrongEtag = (etag: string | null): string | null => (etag !== null && /^"[^"]*"$/.test(etag) ? etag : null);
 
 const toStatusProblem = (status: number): Error =>

@@ -4,11 +4,11 @@ import type { SheetFacts } from '../../formats/workbook/choice.ts';
 import { isTimeZone } from '../../kernel/time-zones.ts';
 import type { Segment } from '../../platform/segments.ts';
 import type { ColumnType } from '../../tenant-sql/columns.ts';
-import { column, columnList } from '../managed-tables/service.ts';
+import { column, makeColumnListSchema } from '../managed-tables/service.ts';
 import type { FileReading, FoundColumn, InferredSchema } from './inference/index.ts';
 import type { StoredFile } from './receive.ts';
 
-/** The status of a job; the first four are those of an active one. */
+/** The status of a job; the first four statuses are those of an active job. */
 export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting' | 'done' | 'failed';
 
 /** The way in which rows enter the table: a new table, rows added, replaced, or updated by their key. */
@@ -19,7 +19,7 @@ export const EVOLVE_MODES = ['none', 'add', 'widen'] as const;
 
 export type EvolveMode = (typeof EVOLVE_MODES)[number];
 
-/** The progress of the present phase, in rows and bytes of all files. The total of rows is null until it is known. */
+/** The progress of the current phase, in rows and bytes of all files. The total of rows is null until it is known. */
 export interface JobProgress {
   rows_processed: number;
   rows_total: number | null;
@@ -37,14 +37,14 @@ export interface JobError {
   /** The confirmed name of the column. */
   column?: string;
   value?: string;
-  /** For an exceeded quota: its name, its limit, and the use. */
+  /** The name of the exceeded quota, with its `limit` and its `use`; absent for other errors. */
   quota?: string;
   limit?: number;
   use?: number;
 }
 
-/** A column as a person confirms it: its name, its type, and its column of the files. */
-export const confirmedColumn = column
+/** A column that a person confirms: its name, its type, and its column of the files. */
+export const confirmedColumnInput = column
   .extend({
     source_index: z.number().int().nonnegative().nullable().optional().meta({
       description:
@@ -53,8 +53,8 @@ export const confirmedColumn = column
   })
   .meta({ id: 'ConfirmedColumn' });
 
-/** The body of a confirm. */
-export const confirmation = z.object({
+/** The body of a confirmation. */
+export const confirmationInput = z.object({
   display_name: z
     .string()
     .max(255)
@@ -63,7 +63,7 @@ export const confirmation = z.object({
       description: 'The name of the new table, as in creating one by hand. Ignored when the table exists.',
       examples: ['sales_2024'],
     }),
-  columns: columnList(confirmedColumn),
+  columns: makeColumnListSchema(confirmedColumnInput),
   time_zone: z
     .string()
     .max(64)
@@ -72,14 +72,16 @@ export const confirmation = z.object({
     .meta({ description: 'Zone of dates with time that carry no offset; UTC when not sent.' }),
 });
 
-export type Confirmation = z.output<typeof confirmation>;
+export type Confirmation = z.output<typeof confirmationInput>;
 
 /** The confirmed table, each column matched with one of the files. */
 export interface ConfirmedSchema {
   display_name: string;
   columns: ConfirmedColumn[];
   time_zone: string | null;
-  /** The columns that the load adds to the existing table, and the former types of those it widens; absent for neither. */
+  /**
+   * The columns that the load adds to the existing table, and the former types of those it widens; absent where it changes none.
+   */
   evolution?: PlannedEvolution;
 }
 
@@ -90,20 +92,25 @@ export interface PlannedEvolution {
 }
 
 /** A confirmed column; `source_index` is null for a column of an existing table that the files do not fill. */
-export type ConfirmedColumn = Omit<z.output<typeof confirmedColumn>, 'source_index'> & { source_index: number | null };
+export type ConfirmedColumn = Omit<z.output<typeof confirmedColumnInput>, 'source_index'> & {
+  source_index: number | null;
+};
 
 /** A text that is read for a job: an uploaded file, or the result of converting one. */
 export interface Source {
-  /** The name that people see. */
+  /** The name that users see. */
   name: string;
-  /** Its pieces in R2, in their order. */
+  /** The text's pieces in R2, in their order. */
   segments: Segment[];
   size_bytes: number;
-  /** The workbook's sheet that it was made of, with one line a row and typed values without quotes; null for other texts. */
+  /**
+   * The workbook's sheet that the text was converted from, with one line a row and typed values without quotes; null for other
+   * texts.
+   */
   sheet: SheetFacts | null;
-  /** The delimiter of the kind of file; absent where the delimiter is inferred. */
+  /** The usual delimiter of the kind of file; absent where the delimiter is inferred. */
   delimiter?: string;
-  /** The records that it was made of; absent for other texts. */
+  /** The records that the text was converted from; absent for other texts. */
   records?: RecordFacts;
 }
 
@@ -113,20 +120,20 @@ export interface Reading {
   sources: Source[];
   /** The reading of each text. */
   files: FileReading[];
-  /** The columns of the texts. */
+  /** The data of each column of the texts. */
   found: FoundColumn[];
   /** The position of the column of row ids, where an upsert finds rows by their ids. */
   ids?: number;
 }
 
-/** The numbers of rows that an upsert inserted, updated, and left as they were. */
+/** The numbers of rows that an upsert inserted, updated, and left unchanged. */
 export interface LoadResult {
   inserted: number;
   updated: number;
   unchanged: number;
 }
 
-/** An upload job as people see it. Timestamps are ISO 8601 in UTC. */
+/** An upload job in the form that users see. Timestamps are ISO 8601 in UTC. */
 export interface UploadJob {
   id: string;
   companyId: string;
@@ -148,7 +155,7 @@ export interface UploadJob {
   /** The time when the load was undone, and the user who did it. */
   undoneAt: string | null;
   undoneBy: string | null;
-  /** The address that the file is fetched from, without query and fragment; null where files were sent. */
+  /** The URL that the file is fetched from, without query and fragment; null where files were sent. */
   sourceUrl: string | null;
   createdAt: string;
   updatedAt: string;
@@ -162,6 +169,6 @@ export interface WorkedJob<State> extends UploadJob {
   step: number;
   /** The progress of the phase; null at its beginning. */
   state: State | null;
-  /** Deliveries since the last progress, this one included. */
+  /** The number of message deliveries since the last progress, the current one included. */
   attempts: number;
 }

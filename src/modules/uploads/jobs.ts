@@ -6,32 +6,31 @@ import { sweepCompany } from './sweep.ts';
 export { analyseUpload } from './analyse.ts';
 export { loadUpload } from './load.ts';
 
-/** The maximum number of companies that one scheduled run sweeps; the others are still due in the next one. */
+/** The maximum number of companies that one scheduled run sweeps; the other due companies wait for the next run. */
 const COMPANIES_PER_RUN = 50;
 /** The limits of sweeps: five at a time, as a Worker has at most six connections open. */
 const SWEEP_LIMITS = { concurrency: 5, timeoutMs: 20_000, failureEvent: 'sweep_failed' };
 
 /**
- * Sweeps the uploads of every company that is due, side by side. A company whose sweep fails stays due and holds up no
- * other one.
- * @param open makes a context for a company; `close` ends it
+ * Sweeps the uploads of every company that is due, several at the same time. A company whose sweep fails stays due and delays no
+ * other one. @param openCompany makes a context for a company; `close` ends it
  */
 export async function sweepUploads(
   ctx: Pick<Context, 'db' | 'now'>,
-  open: (companyId: string) => { context: CompanyContext; close(): Promise<void> },
+  openCompany: (companyId: string) => { context: CompanyContext; close(): Promise<void> },
 ): Promise<void> {
-  const due = await claimDueDatabases(ctx, COMPANIES_PER_RUN);
-  const opened = new Map(due.map(({ companyId }) => [companyId, open(companyId)]));
+  const dueCompanies = await claimDueDatabases(ctx, COMPANIES_PER_RUN);
+  const openedContexts = new Map(dueCompanies.map(({ companyId }) => [companyId, openCompany(companyId)]));
   try {
     await runConcurrently(
-      due,
+      dueCompanies,
       SWEEP_LIMITS,
       ({ companyId }) => ({ company_id: companyId }),
-      async (claimed) => {
-        const { context, close } = opened.get(claimed.companyId) as ReturnType<typeof open>;
+      async (dueCompany) => {
+        const { context, close } = openedContexts.get(dueCompany.companyId) as ReturnType<typeof openCompany>;
         try {
           const { next, sizes } = await sweepCompany(context);
-          await finishSweep(ctx, claimed, next, sizes);
+          await finishSweep(ctx, dueCompany, next, sizes);
         } finally {
           await close();
         }
@@ -39,6 +38,6 @@ export async function sweepUploads(
     );
   } finally {
     // Also those whose sweep took too long.
-    await Promise.all([...opened.values()].map(({ close }) => close()));
+    await Promise.all([...openedContexts.values()].map(({ close }) => close()));
   }
 }

@@ -1,15 +1,15 @@
 /**
- * A kind of file that becomes a table. A new one is an entry of `KINDS`, and a stage in `sources.ts` that makes a text of the
- * file by a reader of `src/formats`.
+ * A kind of file that can be loaded into a table. A new kind needs an entry in `FILE_KINDS`, and a stage in `sources.ts` that
+ * converts the file to a text with a reader of `src/formats`.
  */
 interface FileKind {
   /** The file extensions of the kind, in lower case. */
   extensions: readonly [string, ...string[]];
-  /** The media types of such files, for answers that name no file. */
+  /** The media types of such files, for responses that name no file. */
   mediaTypes: readonly string[];
-  /** Whether a form may hold such files. */
+  /** Whether an upload form accepts such files. */
   inForms: boolean;
-  /** Whether such files may be packed by gzip, their names with `.gz` behind. */
+  /** Whether such files may be packed by gzip, with `.gz` appended to their names. */
   packed?: true;
 }
 
@@ -46,32 +46,32 @@ const PACKED_EXTENSION = '.gz';
 const KIND_ENTRIES = Object.entries(FILE_KINDS) as [KindName, FileKind][];
 
 /** The extensions of files accepted from URLs and in resumable uploads. */
-export const ACCEPTED_TYPES: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions, packed }]) => [
+export const ACCEPTED_EXTENSIONS: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions, packed }]) => [
   ...extensions,
   ...(packed ? extensions.map((extension) => `${extension}${PACKED_EXTENSION}`) : []),
 ]);
 
 /** The extensions of files accepted in a form. */
-export const FORM_TYPES: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions, inForms }]) =>
+export const FORM_EXTENSIONS: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions, inForms }]) =>
   inForms ? extensions : [],
 );
 
-/** Whether a file name has one of these extensions. */
-export const isAccepted = (name: string, types = ACCEPTED_TYPES): boolean =>
+/** Tells whether a file name has one of these extensions. */
+export const hasAcceptedExtension = (name: string, types = ACCEPTED_EXTENSIONS): boolean =>
   types.some((type) => name.toLowerCase().endsWith(type));
 
-/** The kind of a file by its extension; null if no kind has it. */
+/** Finds the kind of a file by its extension; null if no kind has it. */
 export function findKind(name: string): KindName | null {
-  const found = KIND_ENTRIES.find(([, { extensions }]) => isAccepted(name, extensions));
-  return found?.[0] ?? null;
+  const kindEntry = KIND_ENTRIES.find(([, { extensions }]) => hasAcceptedExtension(name, extensions));
+  return kindEntry?.[0] ?? null;
 }
 
-/** The name of a gzip file without `.gz`; null for a name of other files. */
+/** Removes `.gz` from the name of a gzip file; null for a name of other files. */
 export function removePackedExtension(name: string): string | null {
-  const bare = name.slice(0, -PACKED_EXTENSION.length);
-  return isAccepted(name, [PACKED_EXTENSION]) && findKind(bare) !== null ? bare : null;
+  const bareName = name.slice(0, -PACKED_EXTENSION.length);
+  return hasAcceptedExtension(name, [PACKED_EXTENSION]) && findKind(bareName) !== null ? bareName : null;
 }
 
-/** The file extension for a media type; undefined if no accepted kind has that type. */
+/** Finds the file extension for a media type; undefined if no accepted kind has that type. */
 export const findExtension = (mediaType: string): string | undefined =>
   KIND_ENTRIES.find(([, { mediaTypes }]) => mediaTypes.includes(mediaType))?.[1].extensions[0];

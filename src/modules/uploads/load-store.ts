@@ -1,34 +1,34 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
-import { datetimeJson } from '../../tenant-sql/values.ts';
+import { toDatetimeJson } from '../../tenant-sql/values.ts';
 import type { AppliedEvolution } from '../managed-tables/service.ts';
 import type { JobProgress, JobStatus, UploadMode } from './job.ts';
 import type { StoredFile } from './receive.ts';
 import { JOB_KEY_CONDITION, type JobKey } from './store.ts';
 
-/** A load: the changes that a job made to its table, as far as an undo needs them. Timestamps are ISO 8601 in UTC. */
+/** A load: the changes that a job made to its table, with the data that an undo needs. Timestamps are ISO 8601 in UTC. */
 export interface Load {
   jobId: string;
   tableId: string | null;
   mode: UploadMode;
   status: JobStatus;
   fileNames: string[];
-  /** Rows of the files. */
+  /** The number of rows of the files. */
   rowCount: number;
   inserted: number;
   updated: number;
-  /** Its place in the order of the table's loads; 0 or null for a load of an earlier version of the program. */
+  /** The load's place in the order of the table's loads; 0 or null for a load of an earlier version of the program. */
   number: number | null;
   loadedAt: string;
   loadedBy: string;
-  /** The first characters of the ids of the added rows, where they were added to others. */
+  /** The first characters of the ids of the added rows, where the load added them to existing rows. */
   addedRows: string | null;
-  /** The changes to the table's columns; null where it made none. */
+  /** The changes to the table's columns; null where the load made none. */
   evolved: AppliedEvolution | null;
   undoneAt: string | null;
 }
 
-/** A load as it is stored. */
+/** The database row of a load. */
 export interface LoadRow {
   id: string;
   user_table_id: string | null;
@@ -45,7 +45,7 @@ export interface LoadRow {
   undone_at: string | null;
 }
 
-const COLUMNS =
+const LOAD_COLUMNS =
   'id, user_table_id, mode, status, files, progress, result, load_number, coalesce(loaded_at, updated_at) AS loaded, created_by_user_id, evolved, added_rows, undone_at';
 
 export const toLoad = (row: LoadRow): Load => ({
@@ -58,17 +58,17 @@ export const toLoad = (row: LoadRow): Load => ({
   inserted: row.result?.inserted ?? row.progress.rows_processed,
   updated: row.result?.updated ?? 0,
   number: row.load_number === null ? null : Number(row.load_number),
-  loadedAt: datetimeJson(row.loaded),
+  loadedAt: toDatetimeJson(row.loaded),
   loadedBy: row.created_by_user_id,
   addedRows: row.added_rows,
   evolved: row.evolved,
-  undoneAt: row.undone_at && datetimeJson(row.undone_at),
+  undoneAt: row.undone_at && toDatetimeJson(row.undone_at),
 });
 
 /** Locks a job until the transaction ends, and reads its load. */
 export async function lockLoad(tx: TenantTx, key: JobKey): Promise<Load | undefined> {
   const [row] = await tx.query<LoadRow>(
-    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION} FOR UPDATE`,
+    `SELECT ${LOAD_COLUMNS} FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION} FOR UPDATE`,
     [key.id, key.companyId],
   );
   return row && toLoad(row);
@@ -76,48 +76,48 @@ export async function lockLoad(tx: TenantTx, key: JobKey): Promise<Load | undefi
 
 const LOADS_OF_TABLE_CONDITION = `company_id = $1 AND user_table_id = $2 AND status = 'done'`;
 
-/** The last load of a table that was not undone; one without a number may have come last. */
+/** Selects the last load of a table that was not undone; a load without a number counts as the last. */
 export const selectLastLoad = (companyId: string, tableId: string): Statement => ({
   text: `SELECT id FROM console.upload_jobs WHERE ${LOADS_OF_TABLE_CONDITION} AND undone_at IS NULL
     ORDER BY load_number DESC NULLS FIRST LIMIT 1`,
   values: [companyId, tableId],
 });
 
-/** A page of a table's loads after `since` (ISO 8601), the last first, and their exact number as `total`. */
+/** Selects a page of a table's loads after `since` (ISO 8601), the last first, and their exact number as `total`. */
 export const selectLoads = (
   companyId: string,
   tableId: string,
   since: string,
   { limit, offset }: { limit: number; offset: number },
 ): { count: Statement; page: Statement } => {
-  const found = `${LOADS_OF_TABLE_CONDITION} AND coalesce(loaded_at, updated_at) > $3`;
+  const condition = `${LOADS_OF_TABLE_CONDITION} AND coalesce(loaded_at, updated_at) > $3`;
   const values = [companyId, tableId, since];
   return {
-    count: { text: `SELECT count(*) AS total FROM console.upload_jobs WHERE ${found}`, values },
+    count: { text: `SELECT count(*) AS total FROM console.upload_jobs WHERE ${condition}`, values },
     page: {
-      text: `SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${found}
+      text: `SELECT ${LOAD_COLUMNS} FROM console.upload_jobs WHERE ${condition}
         ORDER BY load_number DESC NULLS FIRST, loaded DESC, id DESC LIMIT $4 OFFSET $5`,
       values: [...values, limit, offset],
     },
   };
 };
 
-/** Marks a load as undone; the transaction has locked it. */
-export async function markUndone(tx: TenantTx, key: JobKey, by: string, at: string): Promise<void> {
+/** Marks a load as undone. The caller's transaction has locked it. */
+export async function markLoadUndone(tx: TenantTx, key: JobKey, by: string, at: string): Promise<void> {
   await tx.execute(
     `UPDATE console.upload_jobs SET undone_at = $3, undone_by = $4, added_rows = NULL, updated_at = $3 WHERE ${JOB_KEY_CONDITION}`,
     [key.id, key.companyId, at, by],
   );
 }
 
-/** A table of schema `kept`, and the time of the load that needs it, in milliseconds; null when none does. */
+/** A table of schema `kept`, and the time in milliseconds of the load that needs it for an undo; null when none does. */
 export interface KeptTable {
   jobId: string;
   loadedAt: number | null;
 }
 
-/** Tables of schema `kept`, first those that no load needs, then the oldest. */
-export async function readKept(tx: TenantTx, companyId: string, limit: number): Promise<KeptTable[]> {
+/** Reads the tables of schema `kept`, first those that no load needs, then the oldest. */
+export async function readKeptTables(tx: TenantTx, companyId: string, limit: number): Promise<KeptTable[]> {
   const rows = await tx.query<{ name: string; loaded_at: string | null }>(
     `SELECT tablename AS name, (extract(epoch FROM needed.loaded_at) * 1000)::bigint AS loaded_at
      FROM pg_tables LEFT JOIN (

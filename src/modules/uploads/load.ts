@@ -1,19 +1,19 @@
 import type { CompanyContext } from '../../context.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type PostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
-import { countRowIds, createTable, drawRowIds } from '../../tenant-sql/ddl.ts';
+import { buildCreateTable, buildDrawRowIds, countRowIds } from '../../tenant-sql/ddl.ts';
 import { readCompanyState } from '../companies/service.ts';
-import { requireTableRoom } from '../managed-tables/service.ts';
+import { requireTableQuota } from '../managed-tables/service.ts';
 import {
   buildCopyStatements,
   type Chunk,
-  findMisfitValue,
   type LoadState,
   listLoadedColumns,
   planFiles,
   readChunk,
   requireConfirmed,
+  requireFittingValues,
   requireReading,
   toRowProblem,
 } from './chunks.ts';
@@ -24,33 +24,34 @@ import { publishRows } from './publish.ts';
 import { sumBytes } from './receive.ts';
 import { formatStagingTable } from './staging.ts';
 import { selectZoneEdges } from './time-zones.ts';
-import { saveProgress, type Work, workOnJob } from './work.ts';
-import { DIVISION_BY_ZERO, guardedAdvance } from './work-store.ts';
+import { type JobWork, saveProgress, workOnJob } from './work.ts';
+import { buildGuardedAdvance, DIVISION_BY_ZERO } from './work-store.ts';
 
 const CHUNK_TIMEOUT_MS = 60_000;
 const LOCK_TIMEOUT_MS = 5_000;
 
 /**
- * Loads about `UPLOAD_MESSAGE_BYTES` of a confirmed job's files into its staging table, each chunk in one transaction with
- * the progress of the load. When all rows are there, publishes them. Of a suspended company it loads no further chunk.
+ * Loads about `UPLOAD_MESSAGE_BYTES` of a confirmed job's files into its staging table, each chunk in one transaction with the
+ * progress of the load. When all rows are in the staging table, publishes them. It loads no further chunk for a suspended
+ * company.
  */
 export async function loadUpload(ctx: CompanyContext, jobId: string): Promise<void> {
   await workOnJob(ctx, { type: 'upload.load', jobId }, 'inserting', continueLoad);
 }
 
-async function continueLoad(work: Work<LoadState>): Promise<boolean> {
+async function continueLoad(work: JobWork<LoadState>): Promise<boolean> {
   const { ctx, job } = work;
   const plans = planFiles(job, await readZoneEdges(work));
   let state = job.state ?? (await createStagingTable(work));
-  let budget = ctx.config.UPLOAD_MESSAGE_BYTES;
+  let budgetBytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   let chunk = await readChunk(ctx, job, plans, state);
   while (chunk) {
-    budget -= chunk.bytes;
+    budgetBytes -= chunk.bytes;
     const { after } = chunk;
     let next: Promise<Chunk | null> | undefined;
     state = await copyChunk(work, chunk, () => {
       // The next chunk is read and converted while Postgres takes this one.
-      next = budget > 0 ? readChunk(ctx, job, plans, after) : undefined;
+      next = budgetBytes > 0 ? readChunk(ctx, job, plans, after) : undefined;
       next?.catch(() => undefined);
     });
     // A suspended company's load waits here, so that its rows are not published either: the next message asks again.
@@ -62,23 +63,23 @@ async function continueLoad(work: Work<LoadState>): Promise<boolean> {
   return false;
 }
 
-/** The edges of the confirmed time zone, where a column may have values beyond them; null elsewhere. */
-async function readZoneEdges({ database, job }: Work<LoadState>): Promise<ZoneEdges | null> {
+/** Reads the edges of the confirmed time zone, where a column may have values beyond them; null elsewhere. */
+async function readZoneEdges({ database, job }: JobWork<LoadState>): Promise<ZoneEdges | null> {
   const zone = requireConfirmed(job).time_zone;
-  const matters = zone !== null && listLoadedColumns(job).some(({ type }) => type === 'datetime');
-  return matters ? selectZoneEdges(database, zone) : null;
+  const mayMatter = zone !== null && listLoadedColumns(job).some(({ type }) => type === 'datetime');
+  return mayMatter ? selectZoneEdges(database, zone) : null;
 }
 
 /** Creates the staging table without a primary key: adding it at the end is faster than keeping it during the load. */
-async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
+async function createStagingTable(work: JobWork<LoadState>): Promise<LoadState> {
   const { ctx, database, job } = work;
-  await requireTableRoom(ctx, database);
+  await requireTableQuota(ctx, database);
   const state: LoadState = { table_id: ctx.newId(), file: 0, position: null, rows: 0 };
   if (job.mode === 'upsert') state.starts = [];
   await database.transaction(async (tx) => {
     await saveProgress(work, state, toProgress(job, state), tx);
     const table = { schema: 'console' as const, name: state.table_id, id: state.table_id };
-    await tx.execute(createTable(table, listLoadedColumns(job), false));
+    await tx.execute(buildCreateTable(table, listLoadedColumns(job), false));
     for (const statement of countRowIds(state.table_id)) await tx.execute(statement);
   });
   job.step += 1;
@@ -86,46 +87,51 @@ async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
 }
 
 /**
- * Copies a chunk and saves the progress, in one message and so in one transaction. Its commit need not reach the disk at
- * once: if it is lost, so is the progress, and the last commit of the load waits for all before it.
+ * Copies a chunk and saves the progress, in one message and so in one transaction. The commit need not reach the disk at once: if
+ * it is lost, the progress is lost, too, and the last commit of the load waits for all earlier ones.
  */
-async function copyChunk(work: Work<LoadState>, chunk: Chunk, onSent: () => void): Promise<LoadState> {
+async function copyChunk(work: JobWork<LoadState>, chunk: Chunk, onSent: () => void): Promise<LoadState> {
   const { ctx, database, job } = work;
   const { after: state } = chunk;
-  const step = guardedAdvance(job, job.step, { state, progress: toProgress(job, state) }, isoTimestamp(ctx.now()));
+  const advance = buildGuardedAdvance(
+    job,
+    job.step,
+    { state, progress: toProgress(job, state) },
+    formatIsoTimestamp(ctx.now()),
+  );
   const text = [
     `SET LOCAL statement_timeout = ${CHUNK_TIMEOUT_MS}; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
     'SET LOCAL synchronous_commit = off',
-    step.guard,
+    advance.guard,
     ...buildCopyStatements(formatStagingTable(state.table_id), chunk, requireConfirmed(job).time_zone),
-    step.advance,
+    advance.advance,
   ];
-  const copied = await copyIn(database, text.join('; '), chunk.data, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
-    explainRefusal(work, chunk, error),
+  const copiedRows = await copyIn(database, text.join('; '), chunk.data, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
+    throwChunkProblem(work, chunk, error),
   );
   job.step += 1;
-  if (copied !== chunk.rows) throw new JobProblem(rowsDiffer(copied, chunk.rows));
+  if (copiedRows !== chunk.rows) throw new JobProblem(rowsDiffer(copiedRows, chunk.rows));
   return state;
 }
 
-/** Throws the problem of a chunk that Postgres refused, as exactly as it can be found. */
-async function explainRefusal(work: Work<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
+/** Throws the problem of a chunk that Postgres rejected, as exactly as it can be found. */
+async function throwChunkProblem(work: JobWork<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
   if (!isPostgresError(error)) throw error;
   if (error.code === DIVISION_BY_ZERO) throw new Superseded();
-  if (!isAboutData(error.code)) throw error;
-  findMisfitValue(chunk);
+  if (!isDataError(error.code)) throw error;
+  requireFittingValues(chunk);
   throw toRowProblem(chunk, (await findRefusedRow(work, chunk)) ?? error);
 }
 
-/** Finds Postgres's error for the first bad row of a chunk, by a trial row by row that is rolled back. */
-async function findRefusedRow({ database, job }: Work<LoadState>, chunk: Chunk): Promise<PostgresError | undefined> {
+/** Finds Postgres's error for the first bad row of a chunk, by a trial that copies row by row and is rolled back. */
+async function findRefusedRow({ database, job }: JobWork<LoadState>, chunk: Chunk): Promise<PostgresError | undefined> {
   const { table_id: tableId } = chunk.after;
-  const copy = buildCopyStatements(formatStagingTable(tableId), chunk, requireConfirmed(job).time_zone);
+  const copyStatements = buildCopyStatements(formatStagingTable(tableId), chunk, requireConfirmed(job).time_zone);
   try {
     await database.transaction(
       async (tx) => {
-        await tx.execute(drawRowIds(tableId));
-        await copyIn(tx, copy.join('; '), chunk.data, CHUNK_TIMEOUT_MS);
+        await tx.execute(buildDrawRowIds(tableId));
+        await copyIn(tx, copyStatements.join('; '), chunk.data, CHUNK_TIMEOUT_MS);
         throw TRIAL_ROLLBACK;
       },
       { statementTimeoutMs: CHUNK_TIMEOUT_MS },
@@ -150,5 +156,7 @@ function toProgress(job: WorkedJob<LoadState>, { file, position, rows }: LoadSta
   };
 }
 
-/** Whether an error is about data: SQLSTATE classes 22 and 23 are about values; 54 about more than Postgres stores in a row. */
-const isAboutData = (code: string): boolean => /^(22|23|54)/.test(code);
+/**
+ * Tells whether an error is about data: SQLSTATE classes 22 and 23 are about values; 54 about more than Postgres stores in a row.
+ */
+const isDataError = (code: string): boolean => /^(22|23|54)/.test(code);

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { DELIMITER_PATTERN } from '../../formats/csv/dialect.ts';
-import { MAX_SHEET_NAME } from '../../formats/workbook/choice.ts';
+import { MAX_SHEET_NAME_LENGTH } from '../../formats/workbook/choice.ts';
 import type { FieldProblem } from '../../kernel/failure.ts';
 import type { JobError, Reading } from './job.ts';
 
-/** The maximum number of lines before the table: titles are not longer. */
+/** The maximum number of lines before the table that a person may skip: no titles are longer. */
 const MAX_SKIPPED_LINES = 1000;
 
-/** The body of a reanalysis: the options for reading the files. Absent ones are inferred. */
-export const readingOptions = z.object({
+/** The body of a reanalysis: the options for reading the files. Missing ones are inferred. */
+export const readingOptionsInput = z.object({
   header: z.boolean().optional().meta({ description: 'Whether the first record holds the names of the columns.' }),
   delimiter: z
     .string()
@@ -30,15 +30,15 @@ export const readingOptions = z.object({
   sheet: z
     .string()
     .min(1)
-    .max(MAX_SHEET_NAME)
+    .max(MAX_SHEET_NAME_LENGTH)
     .optional()
     .meta({ description: 'The name of the sheet to read, one of `dialect.sheets`, also a hidden one.' }),
 });
 
 /** The options that a person gave for reading a job's files. Plain data. */
-export type ReadingOptions = z.output<typeof readingOptions>;
+export type ReadingOptions = z.output<typeof readingOptionsInput>;
 
-/** A later analysis of a job. Its number is higher than those of all earlier ones. */
+/** A later analysis of a job, with options that a person gave. Its number is higher than those of all earlier analyses. */
 export interface Reanalysis {
   number: number;
   said: ReadingOptions;
@@ -49,19 +49,19 @@ type OptionName = keyof ReadingOptions;
 const TEXT_OPTIONS: OptionName[] = ['delimiter', 'quote', 'encoding'];
 const LINE_OPTIONS: OptionName[] = ['header', 'skip_lines'];
 
-/** The problems of options that no file of the job takes: a workbook has no delimiter, a text no sheet. */
-export function findOptionProblems(said: ReadingOptions, { sources }: Reading): FieldProblem[] {
+/** Finds the problems of options that no file of the job takes: a workbook has no delimiter, a text no sheet. */
+export function findOptionProblems(options: ReadingOptions, { sources }: Reading): FieldProblem[] {
   const hasTexts = sources.some(({ sheet, records }) => sheet === null && !records);
   const hasLines = sources.some(({ records }) => !records);
   const hasSheets = sources.some(({ sheet }) => sheet !== null && sheet.name !== null);
-  const refuse = (members: OptionName[], message: string) =>
-    members.filter((member) => said[member] !== undefined).map((field) => ({ field, message }));
+  const makeProblems = (members: OptionName[], message: string) =>
+    members.filter((member) => options[member] !== undefined).map((field) => ({ field, message }));
   return [
     ...(hasLines
       ? []
-      : refuse([...LINE_OPTIONS, ...TEXT_OPTIONS], 'is for text files and workbooks, and these are neither')),
-    ...(hasTexts || !hasLines ? [] : refuse(TEXT_OPTIONS, 'is for text files, and these are workbooks')),
-    ...(hasSheets ? [] : refuse(['sheet'], 'is for workbooks with named sheets, and these files have none')),
+      : makeProblems([...LINE_OPTIONS, ...TEXT_OPTIONS], 'is for text files and workbooks, and these are neither')),
+    ...(hasTexts || !hasLines ? [] : makeProblems(TEXT_OPTIONS, 'is for text files, and these are workbooks')),
+    ...(hasSheets ? [] : makeProblems(['sheet'], 'is for workbooks with named sheets, and these files have none')),
   ];
 }
 
@@ -71,7 +71,7 @@ export interface ReadingOptionProblem {
   message: string;
 }
 
-/** For each code of a failed reading, the options that may be to blame, the likeliest first. */
+/** The options that may be to blame for each code of a failed reading, the likeliest first. */
 const OPTIONS_BY_ERROR: Record<string, OptionName[]> = {
   DELIMITER_NOT_FOUND: ['delimiter'],
   SHEET_UNKNOWN: ['sheet'],
@@ -91,7 +91,7 @@ const OPTIONS_BY_ERROR: Record<string, OptionName[]> = {
 export function toOptionProblem({ said }: Reanalysis, { code, message, file }: JobError): ReadingOptionProblem {
   const members = (Object.keys(said) as OptionName[]).filter((member) => said[member] !== undefined);
   const field = OPTIONS_BY_ERROR[code]?.find((member) => members.includes(member)) ?? members[0] ?? 'files';
-  const told =
+  const shownMessage =
     code === 'HEADERS_DIFFER' ? `As colunas do arquivo ${file} não são as mesmas do primeiro arquivo.` : message;
-  return { field, message: told };
+  return { field, message: shownMessage };
 }

@@ -10,7 +10,7 @@ import * as problems from './problems.ts';
 /** The progress of writing the rows of a Parquet file as a text. Plain data. */
 export interface ParquetReading {
   state: ParquetState;
-  /** The text so far, and its bytes. */
+  /** The pieces of the text written so far, and their number of bytes. */
   text: Segment[];
   written: number;
 }
@@ -23,21 +23,20 @@ export interface ParquetEnvironment {
   newKey(): string;
   /** Reads `length` bytes from an offset on; fewer where the file ends. */
   read(offset: number, length: number): Promise<Uint8Array>;
-  /** Bytes of text that one call writes, about. */
+  /** The approximate number of bytes of text that one call writes. */
   budget: number;
 }
 
-/** The maximum amount of memory that reading a file takes, about: pages, their texts, and bytes read ahead. */
-export const PARQUET_BYTES = 64 * 1024 * 1024;
-/** The maximum number of bytes of the text of a file, in which repeated values take hardly any room. */
+/** The approximate maximum of memory that reading a file takes: pages, their texts, and bytes read ahead. */
+export const MAX_PARQUET_MEMORY_BYTES = 64 * 1024 * 1024;
+/** The maximum number of bytes of the text of a file; a small file with repeated values can yield a very long text. */
 const MAX_TEXT_BYTES = 10 * 1024 ** 3;
-/** The number of bytes of text that are written at a time. */
-const PASSED_BYTES = 1024 * 1024;
+/** The number of bytes of text that are passed to the storage at a time. */
+const PASS_BYTES = 1024 * 1024;
 
 /**
- * Continues writing the rows of a file as a text, about `budget` bytes of it.
- * @returns the progress after that, and the facts about the text once it is whole
- * @throws JobProblem for a file that is not valid
+ * Continues writing the rows of a file as a text, about `budget` bytes of it. @returns the progress afterwards, and the facts
+ * about the text once it is complete @throws JobProblem for a file that is not valid
  */
 export async function continueParquet(
   { bucket, newKey, read, budget }: ParquetEnvironment,
@@ -46,30 +45,30 @@ export async function continueParquet(
 ): Promise<{ reading: ParquetReading; facts: RecordFacts | null }> {
   const output = new SegmentWriter(bucket, newKey);
   const writer = new RecordWriter();
-  let own = 0;
-  const pass = async () => {
-    own += writer.endedBytes;
-    if (from.written + own > MAX_TEXT_BYTES) throw new problems.JobProblem(problems.parquetTextTooLarge(name));
+  let ownBytes = 0;
+  const passText = async () => {
+    ownBytes += writer.endedBytes;
+    if (from.written + ownBytes > MAX_TEXT_BYTES) throw new problems.JobProblem(problems.parquetTextTooLarge(name));
     await output.write(writer.take());
   };
   const isFull = async () => {
-    if (writer.endedBytes > PASSED_BYTES || own + writer.endedBytes > budget) await pass();
-    return own > budget;
+    if (writer.endedBytes > PASS_BYTES || ownBytes + writer.endedBytes > budget) await passText();
+    return ownBytes > budget;
   };
   try {
     const footer = await readFooter(read, size, MAX_COLUMNS);
     const { state, done } = await readParquet(read, footer, from.state, writer, isFull);
-    await pass();
+    await passText();
     await output.flush();
-    const reading = { state, text: [...from.text, ...output.segments], written: from.written + own };
-    return { reading, facts: done ? toFacts(name, footer, state) : null };
+    const reading = { state, text: [...from.text, ...output.segments], written: from.written + ownBytes };
+    return { reading, facts: done ? toRecordFacts(name, footer, state) : null };
   } catch (error) {
     if (error instanceof RecordTooLong) throw problems.toParquetProblem(name, new ParquetProblem('row_too_long'));
     throw error instanceof ParquetProblem ? problems.toParquetProblem(name, error) : error;
   }
 }
 
-function toFacts(file: string, footer: Footer, { notNumbers }: ParquetState): RecordFacts {
+function toRecordFacts(file: string, footer: Footer, { notNumbers }: ParquetState): RecordFacts {
   if (footer.rows === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
   const names = footer.columns.map(({ name }) => name.slice(0, MAX_NAME_LENGTH));
   return { names, types: listTypes(footer), notNumbers, encoding: 'utf-8' };

@@ -4,9 +4,9 @@ import type { ParquetFault, ParquetProblem } from '../../formats/parquet/problem
 import type { FailureDetail } from '../../kernel/failure.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import type { JobError } from './job.ts';
-import { ACCEPTED_TYPES } from './kinds.ts';
+import { ACCEPTED_EXTENSIONS } from './kinds.ts';
 
-/** A problem with a job's files or its table that fails the job; `error` is what the job shows. */
+/** Thrown for a problem with a job's files or its table that fails the job; `error` is the job's error. */
 export class JobProblem extends Error {
   readonly error: JobError;
 
@@ -17,7 +17,7 @@ export class JobProblem extends Error {
   }
 }
 
-/** Thrown where another delivery has done the work, or the job has ended: nothing is left to do. */
+/** Thrown where another delivery of the message has done the work, or the job has ended: nothing is left to do. */
 export class Superseded extends Error {
   constructor() {
     super('another delivery has done this step, or the job has ended');
@@ -25,7 +25,7 @@ export class Superseded extends Error {
   }
 }
 
-export const cancelled: JobError = { code: 'CANCELLED', message: 'O upload foi cancelado.' };
+export const uploadCancelled: JobError = { code: 'CANCELLED', message: 'O upload foi cancelado.' };
 
 export const waitExpired: JobError = {
   code: 'EXPIRED',
@@ -37,14 +37,14 @@ export const retriesExhausted: JobError = {
   message: 'Não foi possível concluir o processamento após várias tentativas. Envie os arquivos novamente.',
 };
 
-export const noRoomLeft: JobError = {
+export const databaseFullError: JobError = {
   code: 'MANAGED_DATABASE_FULL',
   message:
     'O banco de dados gerenciado está sem espaço ou não aceita alterações. Nada foi carregado. Libere espaço e envie os arquivos novamente.',
 };
 
 /** The load, or its file, would exceed a quota of the company. */
-export const quotaPassed = ({ quota, limit, use }: FailureDetail): JobError => ({
+export const quotaWouldBeExceeded = ({ quota, limit, use }: FailureDetail): JobError => ({
   code: 'QUOTA_EXCEEDED',
   message: 'Isto passaria de uma cota da organização. Nada foi carregado.',
   quota: String(quota),
@@ -52,7 +52,7 @@ export const quotaPassed = ({ quota, limit, use }: FailureDetail): JobError => (
   use: Number(use),
 });
 
-/** The file could not be fetched; `reason` is a clause without full stop, and names no address. */
+/** The file could not be fetched; `reason` is a clause without full stop, and contains no URL. */
 export const sourceUnreachable = (reason: string): JobError => ({
   code: 'SOURCE_UNREACHABLE',
   message: `Não foi possível baixar o arquivo: ${reason}. Nada foi carregado.`,
@@ -70,7 +70,7 @@ export const sourceTooLarge: JobError = {
 
 export const sourceTypeUnknown: JobError = {
   code: 'UPLOAD_FILE_TYPE',
-  message: `O tipo do arquivo não pôde ser reconhecido pelo endereço nem pela resposta. Informe o nome do arquivo com uma destas extensões: ${ACCEPTED_TYPES.join(', ')}.`,
+  message: `O tipo do arquivo não pôde ser reconhecido pelo endereço nem pela resposta. Informe o nome do arquivo com uma destas extensões: ${ACCEPTED_EXTENSIONS.join(', ')}.`,
 };
 
 export const fileMissing = (file: string): JobError => ({
@@ -84,7 +84,7 @@ export const nameTaken = (displayName: string): JobError => ({
   message: `Já existe uma tabela chamada "${displayName}".`,
 });
 
-export const tableGone: JobError = {
+export const tableDeleted: JobError = {
   code: 'TABLE_NOT_FOUND',
   message: 'A tabela de destino não existe mais.',
 };
@@ -95,7 +95,7 @@ export const tableChanged: JobError = {
   message: 'As colunas da tabela de destino mudaram durante a carga. Envie os arquivos novamente.',
 };
 
-/** The table has no room for the new columns. */
+/** The table cannot have the new columns, as deleted columns count, too. */
 export const tooManyColumnsOverTime: JobError = {
   code: 'TOO_MANY_COLUMNS',
   message: 'A tabela não comporta mais colunas; as que já foram excluídas também contam. Nada foi carregado.',
@@ -144,7 +144,7 @@ export const noIndexLeft: JobError = {
 };
 
 /** A row would be inserted without a value of a column that may not be null. */
-export const columnMissingFor = (file: string, line: number, column: string): JobError => ({
+export const rowWithoutRequiredValue = (file: string, line: number, column: string): JobError => ({
   code: 'COLUMN_MISSING',
   message: `A linha ${line} de "${file}" seria incluída sem a coluna "${column}", que não aceita valores vazios.`,
   file,
@@ -152,25 +152,25 @@ export const columnMissingFor = (file: string, line: number, column: string): Jo
   column,
 });
 
-/** A value of the files is too long for an index of the table, or one of the table for the index of a key. */
-export const tooLongForIndex = (column: string, where: { file?: string; line?: number; value?: string }): JobError => ({
+/** A value of the files is too long for an index of the table, or a value of the table is too long for the index of a key. */
+export const tooLongForIndex = (column: string, place: { file?: string; line?: number; value?: string }): JobError => ({
   code: 'VALUE_TOO_LONG_FOR_INDEX',
   message: `Um valor da coluna "${column}"${
-    where.file === undefined ? '' : `, na linha ${where.line} de "${where.file}",`
+    place.file === undefined ? '' : `, na linha ${place.line} de "${place.file}",`
   } é longo demais para um índice da tabela. Nada foi carregado.`,
-  ...where,
+  ...place,
   column,
 });
 
-/** Postgres refuses a row that our own check accepts; `where` holds the place that Postgres names. */
-export const rowRefused = (file: string, where: { line: number; column?: string; value?: string }): JobError => ({
+/** Postgres rejects a row that our own check accepts; `place` is where Postgres says the error is. */
+export const rowRefused = (file: string, place: { line: number; column?: string; value?: string }): JobError => ({
   code: 'ROW_REFUSED',
-  message: `O banco de dados recusou uma linha do arquivo "${file}" (linha ${where.line}).`,
+  message: `O banco de dados recusou uma linha do arquivo "${file}" (linha ${place.line}).`,
   file,
-  ...where,
+  ...place,
 });
 
-/** The load has another number of rows than the analysis: better no table than one that lacks rows. */
+/** The load has another number of rows than the analysis: the job fails, as a table that lacks rows would be worse. */
 export const rowsDiffer = (loaded: number, expected: number): JobError => ({
   code: 'ROWS_DIFFER',
   message: `Foram lidas ${loaded} linhas, mas a análise encontrou ${expected}. Envie os arquivos novamente.`,
@@ -181,10 +181,13 @@ const makeFileProblem = (code: string, file: string, message: string): JobError 
 export const workbookUnreadable = (file: string) =>
   makeFileProblem('WORKBOOK_UNREADABLE', file, `A planilha "${file}" está corrompida ou não é um arquivo do Excel.`);
 
-/** The content of a file whose name says something else. */
+/** The content of a file that differs from its extension. */
 export type OtherContent = 'HTML' | 'MHTML' | 'XML' | 'JSON';
 
-/** The file is no workbook. A `.xlsx` is never read as anything else, so that nothing is guessed; under `ending` it may be. */
+/**
+ * The file is no workbook. A `.xlsx` is never read as another format, so that nothing is guessed; it may be sent again with the
+ * extension `ending`.
+ */
 export const notWorkbook = (file: string, content: OtherContent | 'texto', ending?: '.csv' | '.xls') =>
   makeFileProblem(
     'WORKBOOK_UNREADABLE',
@@ -287,7 +290,7 @@ export const fileWithoutRecords = (file: string) =>
 export const fileWithoutColumns = (file: string) =>
   makeFileProblem('NO_COLUMNS', file, `O arquivo "${file}" não tem nenhuma coluna.`);
 
-/** The code and sentence for each fault of a JSON file. `at` is the place, a clause without full stop. */
+/** The code and sentence for each fault of a JSON file. `at` is the location, a clause without full stop. */
 const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form: JsonForm, member: string) => string]> =
   {
     malformed: ['JSON_MALFORMED', (at) => `não é JSON válido: há um erro de sintaxe ${at}`],
@@ -315,7 +318,7 @@ const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form:
     not_utf8: ['UNREADABLE_BYTES', (at) => `não pôde ser lido como texto Unicode: há bytes inválidos ${at}`],
   };
 
-/** The problem of a JSON file. For an array, `line` counts its items. */
+/** Converts the fault of a JSON file to a problem. For an array, `line` counts its items. */
 export function toJsonProblem(file: string, form: JsonForm, { fault, line, member }: JsonProblem): JobProblem {
   const [code, sentence] = JSON_FAULTS[fault];
   const at = form === 'lines' ? `na linha ${line}` : `no item ${line} da lista`;
@@ -326,7 +329,7 @@ export function toJsonProblem(file: string, form: JsonForm, { fault, line, membe
 export const parquetTextTooLarge = (file: string) =>
   makeFileProblem('PARQUET_TOO_LARGE', file, `O conteúdo de "${file}" passa de 10 GB depois de convertido.`);
 
-/** The code and sentence for each fault of a Parquet file. `of` names the column, where there is one. */
+/** The code and sentence for each fault of a Parquet file. `of` is a phrase that names the column, where there is one. */
 const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (of: string, detail: string) => string]> = {
   not_parquet: ['PARQUET_UNREADABLE', () => 'não é um arquivo Parquet'],
   damaged: ['PARQUET_UNREADABLE', (of) => `está corrompido ou incompleto e não pôde ser lido${of}`],
@@ -350,7 +353,7 @@ const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (of: string,
   not_utf8: ['UNREADABLE_BYTES', (of) => `tem um texto que não é UTF-8 válido${of}`],
 };
 
-/** The problem of a Parquet file. */
+/** Converts the fault of a Parquet file to a problem. */
 export function toParquetProblem(file: string, { fault, column, detail }: ParquetProblem): JobProblem {
   const [code, sentence] = PARQUET_FAULTS[fault];
   const of = column === undefined ? '' : ` na coluna "${column}"`;

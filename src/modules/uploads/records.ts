@@ -2,7 +2,7 @@ import { JsonProblem } from '../../formats/json/problem.ts';
 import { beginJson, type JsonForm, type JsonState, MAX_OBJECT_BYTES, readJson } from '../../formats/json/read.ts';
 import type { RecordFacts } from '../../formats/records/facts.ts';
 import { RecordWriter } from '../../formats/records/writer.ts';
-import { type Encoding, encodedLength, scannableBytes } from '../../formats/text/decode.ts';
+import { type Encoding, measureEncodedLength, toScannableBytes } from '../../formats/text/decode.ts';
 import { guessEncoding, takeReadable } from '../../formats/text/detect.ts';
 import { type Segment, SegmentWriter } from '../../platform/segments.ts';
 import { MAX_COLUMNS } from '../../tenant-sql/columns.ts';
@@ -11,12 +11,12 @@ import * as problems from './problems.ts';
 /** The progress of writing the records of a file as a text. Plain data. */
 export interface RecordsState {
   form: JsonForm;
-  /** The number of bytes of the file that are read. */
+  /** The number of bytes of the file that have been read. */
   offset: number;
   /** The encoding; null before the first byte is read. */
   encoding: Encoding | null;
   json: JsonState;
-  /** The text so far. */
+  /** The pieces of the text written so far. */
   text: Segment[];
 }
 
@@ -34,60 +34,60 @@ export interface RecordsEnvironment {
   newKey(): string;
   /** Reads `length` bytes from an offset on; fewer where the file ends. */
   read(offset: number, length: number): Promise<Uint8Array>;
-  /** Bytes that one call reads, about, and that are read at a time. */
+  /** The approximate number of bytes that one call reads, and the number that are read at a time. */
   budget: number;
   block: number;
 }
 
-/** The state after some work, and the facts about the text once it is whole. */
-export interface RecordsRead {
+/** The state after one call, and the facts about the text once it is complete. */
+export interface RecordsStep {
   state: RecordsState;
   facts: RecordFacts | null;
 }
 
-/** The maximum number of bytes that are read at a time: an object is read as a whole, with the bytes before it. */
-const MAX_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
+/** The maximum number of bytes that are read at a time: a whole object must fit, with the bytes before it. */
+const MAX_READ_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
 
 /**
- * Continues writing the objects of a file as a text, about `budget` bytes of it.
- * @throws JobProblem for a file that is not valid
+ * Continues writing the objects of a file as a text, about `budget` bytes of the file. @throws JobProblem for a file that is not
+ * valid
  */
 export async function continueRecords(
   { bucket, newKey, read, budget, block }: RecordsEnvironment,
   { name, size }: { name: string; size: number },
   from: RecordsState,
-): Promise<RecordsRead> {
+): Promise<RecordsStep> {
   const output = new SegmentWriter(bucket, newKey);
   const writer = new RecordWriter();
   let { offset, encoding, json } = from;
-  let wanted = block;
+  let wantedBytes = block;
   try {
     do {
-      const bytes = await read(offset, wanted);
+      const bytes = await read(offset, wantedBytes);
       const isLast = offset + bytes.length >= size;
-      let skipped = 0;
+      let markLength = 0;
       if (encoding === null) {
         const guess = guessEncoding(bytes);
         encoding = guess.encoding;
-        skipped = guess.markLength;
+        markLength = guess.markLength;
       }
-      const text = scannableBytes(bytes.subarray(skipped), encoding, isLast);
+      const text = toScannableBytes(bytes.subarray(markLength), encoding, isLast);
       if (text === null) {
-        const before = takeReadable(bytes.subarray(skipped), encoding);
-        const { state } = readJson(from.form, json, before, false, MAX_COLUMNS, writer);
+        const readableBytes = takeReadable(bytes.subarray(markLength), encoding);
+        const { state } = readJson(from.form, json, readableBytes, false, MAX_COLUMNS, writer);
         throw new JsonProblem('not_utf8', state.line);
       }
-      const { state, taken } = readJson(from.form, json, text, isLast, MAX_COLUMNS, writer);
+      const { state, takenBytes: taken } = readJson(from.form, json, text, isLast, MAX_COLUMNS, writer);
       await output.write(writer.take());
       json = state;
-      offset += skipped + encodedLength(text, taken, encoding);
+      offset += markLength + measureEncodedLength(text, taken, encoding);
       if (isLast) {
         await output.flush();
-        const all = { ...from, offset: size, encoding, json, text: [...from.text, ...output.segments] };
-        return { state: all, facts: toFacts(name, all, encoding) };
+        const finalState = { ...from, offset: size, encoding, json, text: [...from.text, ...output.segments] };
+        return { state: finalState, facts: toRecordFacts(name, finalState, encoding) };
       }
-      if (taken === 0 && wanted >= MAX_BYTES) throw new JsonProblem('too_long', json.line);
-      wanted = taken > 0 ? block : Math.min(wanted * 2, MAX_BYTES);
+      if (taken === 0 && wantedBytes >= MAX_READ_BYTES) throw new JsonProblem('too_long', json.line);
+      wantedBytes = taken > 0 ? block : Math.min(wantedBytes * 2, MAX_READ_BYTES);
     } while (offset < from.offset + budget);
   } catch (error) {
     throw error instanceof JsonProblem ? problems.toJsonProblem(name, from.form, error) : error;
@@ -96,7 +96,7 @@ export async function continueRecords(
   return { state: { ...from, offset, encoding, json, text: [...from.text, ...output.segments] }, facts: null };
 }
 
-function toFacts(file: string, { json }: RecordsState, encoding: Encoding): RecordFacts {
+function toRecordFacts(file: string, { json }: RecordsState, encoding: Encoding): RecordFacts {
   const { names } = json;
   if (json.objects === 0) throw new problems.JobProblem(problems.fileWithoutRecords(file));
   if (names.length === 0) throw new problems.JobProblem(problems.fileWithoutColumns(file));

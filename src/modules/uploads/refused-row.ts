@@ -4,7 +4,10 @@ import { convertNextChunk, cutValue } from './inference/index.ts';
 import type { JobError, WorkedJob } from './job.ts';
 import { JobProblem } from './problems.ts';
 
-/** Thrown for a staged row that the table cannot take: `row` is its number in the load, from 1, `key` the values of its key. */
+/**
+ * Thrown for a staged row that the table cannot take: `row` is its number in the load, from 1, `key` the values of its key
+ * columns.
+ */
 export class RowRefused extends Error {
   readonly row: number;
   readonly key: string[];
@@ -19,8 +22,8 @@ export class RowRefused extends Error {
   }
 }
 
-/** Finds the place of a refused row in the files. @returns the problem with that place */
-export async function locateRefusedRow(
+/** Finds the line of a rejected row in the files. @returns the problem with that line */
+export async function toLocatedProblem(
   ctx: CompanyContext,
   job: WorkedJob<LoadState>,
   state: LoadState,
@@ -32,8 +35,8 @@ export async function locateRefusedRow(
 }
 
 /**
- * Finds the place of a row of a load in the files, by reading its chunk again; for a load that has not kept where its chunks
- * start, by reading all before it. @returns undefined where that is more than one message may read
+ * Finds the file and line of a row of a load, by reading its chunk again; for a load that has not stored where its chunks start,
+ * by reading all rows before it. @returns undefined where that is more than one message may read
  */
 export async function locateRow(
   ctx: CompanyContext,
@@ -44,22 +47,22 @@ export async function locateRow(
   // Edges of the time zone decide about values, not about lines.
   const plans = planFiles(job, null);
   const start = state.starts?.findLast(({ rows }) => rows < row) ?? { file: 0, position: null, rows: 0 };
-  let budget = ctx.config.UPLOAD_MESSAGE_BYTES;
+  let budgetBytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   let chunk = await readChunk(ctx, job, plans, { ...state, ...start });
   while (chunk && chunk.after.rows < row) {
-    budget -= chunk.bytes;
-    chunk = budget > 0 ? await readChunk(ctx, job, plans, chunk.after) : null;
+    budgetBytes -= chunk.bytes;
+    chunk = budgetBytes > 0 ? await readChunk(ctx, job, plans, chunk.after) : null;
   }
   if (!chunk) return undefined;
   const { plan, from, block } = chunk;
-  const before = row - (chunk.after.rows - chunk.rows) - 1;
+  const rowsBefore = row - (chunk.after.rows - chunk.rows) - 1;
   // The longest piece that ends before the row's record: it begins where that piece's last record ends.
   let [fits, exceeds] = [0, block.length + 1];
   let { line } = from;
   while (exceeds - fits > 1) {
     const length = Math.floor((fits + exceeds) / 2);
     const piece = convertNextChunk(plan, from, block.subarray(0, length), chunk.last && length === block.length);
-    if (piece.rows <= before) {
+    if (piece.rows <= rowsBefore) {
       fits = length;
       line = piece.position.line;
     } else exceeds = length;

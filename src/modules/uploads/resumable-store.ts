@@ -1,26 +1,26 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { EvolveMode, UploadMode } from './job.ts';
 
-/** A resumable upload: its bytes come in any number of requests, one after the other. */
+/** A resumable upload, whose bytes come in any number of requests, one after the other. */
 export interface ResumableUpload {
   id: string;
   companyId: string;
   createdByUserId: string;
   fileName: string;
   mimeType: string;
-  /** The table that the rows go into, and the mode; null and `create` for a new one. */
+  /** The table that the rows go into, and the mode; null and `create` for a new table. */
   userTableId: string | null;
   mode: UploadMode;
   evolve: EvolveMode;
   key: string[] | null;
-  /** The metadata as the sender wrote it. */
+  /** The metadata in the sender's own text. */
   metadata: string;
-  /** The number of bytes of the whole file, and of those that are stored for good. */
+  /** The number of bytes of the whole file, and the number of bytes that are stored for good. */
   length: number;
   received: number;
   /** Names of the objects that hold the received bytes, in order; all but the last are of `PIECE_BYTES`. */
   pieces: string[];
-  /** Whether its job, which has the same id, was made. */
+  /** Whether the upload's job, which has the same id, was created. */
   isFinished: boolean;
   /** The time of the last byte. Milliseconds. */
   updatedAt: number;
@@ -29,14 +29,14 @@ export interface ResumableUpload {
 export interface UploadKey {
   id: string;
   companyId: string;
-  /** The user who began it: nobody else may continue it. */
+  /** The user who began the upload: nobody else may continue it. */
   createdByUserId: string;
 }
 
 /** The progress of an upload. */
 export type UploadProgress = Pick<ResumableUpload, 'received' | 'pieces'>;
 
-interface Row {
+interface UploadRow {
   id: string;
   company_id: string;
   created_by_user_id: string;
@@ -54,12 +54,12 @@ interface Row {
   updated_at: string;
 }
 
-const COLUMNS = `id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, evolve, key_columns, metadata, length,
+const UPLOAD_COLUMNS = `id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, evolve, key_columns, metadata, length,
   received, pieces, is_finished, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
 const UPLOAD_KEY_CONDITION = 'id = $1 AND company_id = $2 AND created_by_user_id = $3';
 const listKeyParameters = ({ id, companyId, createdByUserId }: UploadKey) => [id, companyId, createdByUserId];
 
-const toUpload = (row: Row): ResumableUpload => ({
+const toUpload = (row: UploadRow): ResumableUpload => ({
   id: row.id,
   companyId: row.company_id,
   createdByUserId: row.created_by_user_id,
@@ -78,19 +78,19 @@ const toUpload = (row: Row): ResumableUpload => ({
 });
 
 /** The key of the advisory lock (an arbitrary number) under which the unfinished uploads of the company are counted. */
-const COUNT_LOCK = 519_204_877;
+const UPLOAD_COUNT_LOCK = 519_204_877;
 
 /**
- * Stores a new upload, unless the company has `most` unfinished ones that received a byte after `since`.
- * @returns whether it was stored
+ * Inserts a new upload, unless the company has `most` unfinished ones that received a byte after `since`. @returns whether it was
+ * inserted
  */
 export async function insertUpload(
   tx: TenantTx,
   upload: Omit<ResumableUpload, 'received' | 'isFinished' | 'updatedAt'>,
   { most, since, at }: { most: number; since: string; at: string },
 ): Promise<boolean> {
-  await tx.query('SELECT pg_advisory_xact_lock($1)', [COUNT_LOCK]);
-  const inserted = await tx.execute(
+  await tx.query('SELECT pg_advisory_xact_lock($1)', [UPLOAD_COUNT_LOCK]);
+  const insertedRows = await tx.execute(
     `INSERT INTO console.resumable_uploads
        (id, company_id, created_by_user_id, file_name, mime_type, user_table_id, mode, key_columns, length, updated_at,
         metadata, pieces, evolve)
@@ -115,120 +115,128 @@ export async function insertUpload(
       upload.evolve,
     ],
   );
-  return inserted === 1;
+  return insertedRows === 1;
 }
 
 export async function readUpload(tx: TenantTx, key: UploadKey): Promise<ResumableUpload | undefined> {
-  const [row] = await tx.query<Row>(
-    `SELECT ${COLUMNS} FROM console.resumable_uploads WHERE ${UPLOAD_KEY_CONDITION}`,
+  const [row] = await tx.query<UploadRow>(
+    `SELECT ${UPLOAD_COLUMNS} FROM console.resumable_uploads WHERE ${UPLOAD_KEY_CONDITION}`,
     listKeyParameters(key),
   );
   return row && toUpload(row);
 }
 
 /**
- * Claims an upload for one request that adds bytes from an offset on. The claim ends after `seconds`, so that a request that
- * died keeps nobody out.
- * @returns undefined where another request has claimed it, or the upload does not exist, is finished or at another offset
+ * Claims an upload for one request that adds bytes from an offset on. The claim ends after `seconds`, so that a request that died
+ * does not block others for longer. @returns undefined where another request has claimed it, or the upload does not exist, is
+ * finished or at another offset
  */
 export async function claimUpload(
   tx: TenantTx,
   key: UploadKey,
   { writer, offset, seconds, since }: { writer: string; offset: number; seconds: number; since: string },
 ): Promise<ResumableUpload | undefined> {
-  const [row] = await tx.query<Row>(
+  const [row] = await tx.query<UploadRow>(
     `UPDATE console.resumable_uploads SET writer = $4, writer_until = now() + make_interval(secs => $5)
      WHERE ${UPLOAD_KEY_CONDITION} AND NOT is_finished AND updated_at > $6 AND received = $7
-       AND (writer IS NULL OR writer_until < now()) RETURNING ${COLUMNS}`,
+       AND (writer IS NULL OR writer_until < now()) RETURNING ${UPLOAD_COLUMNS}`,
     [...listKeyParameters(key), writer, seconds, since, offset],
   );
   return row && toUpload(row);
 }
 
-interface UploadWriting extends UploadProgress {
+interface ClaimedProgress extends UploadProgress {
   writer: string;
   /** The time of the write, in ISO 8601. */
   at: string;
 }
 
-/** Counts stored bytes, and renews the claim. @returns false where another request has claimed it, or the upload is gone */
-export async function keepWriting(
+/** Saves the progress, and renews the claim. @returns false where another request has claimed the upload, or it is deleted */
+export async function saveClaimedProgress(
   tx: TenantTx,
   key: UploadKey,
-  { writer, seconds, received, pieces, at }: UploadWriting & { seconds: number },
+  { writer, seconds, received, pieces, at }: ClaimedProgress & { seconds: number },
 ): Promise<boolean> {
-  const kept = await tx.execute(
+  const updatedRows = await tx.execute(
     `UPDATE console.resumable_uploads
      SET received = $5, pieces = $6::json, updated_at = $7, writer_until = now() + make_interval(secs => $8)
      WHERE ${UPLOAD_KEY_CONDITION} AND writer = $4`,
     [...listKeyParameters(key), writer, received, JSON.stringify(pieces), at, seconds],
   );
-  return kept === 1;
+  return updatedRows === 1;
 }
 
-/** Counts stored bytes, and ends the claim. @returns false as `keepWriting` does */
-export async function stopWriting(
+/** Saves the progress, and ends the claim. @returns false where another request has claimed the upload, or it is deleted */
+export async function endClaim(
   tx: TenantTx,
   key: UploadKey,
-  { writer, received, pieces, at }: UploadWriting,
+  { writer, received, pieces, at }: ClaimedProgress,
 ): Promise<boolean> {
-  const stopped = await tx.execute(
+  const updatedRows = await tx.execute(
     `UPDATE console.resumable_uploads SET received = $5, pieces = $6::json, updated_at = $7, writer = NULL
      WHERE ${UPLOAD_KEY_CONDITION} AND writer = $4`,
     [...listKeyParameters(key), writer, received, JSON.stringify(pieces), at],
   );
-  return stopped === 1;
+  return updatedRows === 1;
 }
 
 /**
- * Marks an upload as finished, in the transaction that makes its job.
- * @returns undefined where it was finished already, or the upload is gone
+ * Marks an upload as finished, in the transaction that creates its job. @returns undefined where it was finished already, or is
+ * deleted
  */
 export async function finishUpload(tx: TenantTx, key: UploadKey, at: string): Promise<ResumableUpload | undefined> {
-  const [row] = await tx.query<Row>(
+  const [row] = await tx.query<UploadRow>(
     `UPDATE console.resumable_uploads SET is_finished = true, writer = NULL, updated_at = $4
-     WHERE ${UPLOAD_KEY_CONDITION} AND NOT is_finished RETURNING ${COLUMNS}`,
+     WHERE ${UPLOAD_KEY_CONDITION} AND NOT is_finished RETURNING ${UPLOAD_COLUMNS}`,
     [...listKeyParameters(key), at],
   );
   return row && toUpload(row);
 }
 
-/** Begun uploads whose bytes are all there, up to `most`. */
-export async function readCompleteUploads(tx: TenantTx, companyId: string, most: number): Promise<ResumableUpload[]> {
-  const rows = await tx.query<Row>(
-    `SELECT ${COLUMNS} FROM console.resumable_uploads
+/** Reads unfinished uploads whose bytes have all been received, up to `maxUploads`. */
+export async function readCompleteUploads(
+  tx: TenantTx,
+  companyId: string,
+  maxUploads: number,
+): Promise<ResumableUpload[]> {
+  const rows = await tx.query<UploadRow>(
+    `SELECT ${UPLOAD_COLUMNS} FROM console.resumable_uploads
      WHERE company_id = $1 AND NOT is_finished AND received = length ORDER BY updated_at LIMIT $2`,
-    [companyId, most],
+    [companyId, maxUploads],
   );
   return rows.map(toUpload);
 }
 
-/** Deletes an upload. @returns the upload as it was; undefined where there is none with a byte after `since` */
+/** Deletes an upload. @returns the upload as it was before; undefined where there is none with a byte after `since` */
 export async function deleteUpload(
   tx: TenantTx,
   key: UploadKey,
   { since }: { since: string },
 ): Promise<ResumableUpload | undefined> {
-  const [row] = await tx.query<Row>(
-    `DELETE FROM console.resumable_uploads WHERE ${UPLOAD_KEY_CONDITION} AND updated_at > $4 RETURNING ${COLUMNS}`,
+  const [row] = await tx.query<UploadRow>(
+    `DELETE FROM console.resumable_uploads WHERE ${UPLOAD_KEY_CONDITION} AND updated_at > $4 RETURNING ${UPLOAD_COLUMNS}`,
     [...listKeyParameters(key), since],
   );
   return row && toUpload(row);
 }
 
 /**
- * Deletes up to `most` uploads that received no byte since `until`, finished or not.
- * @returns the number of deleted uploads
+ * Deletes up to `maxUploads` uploads that received no byte since `until`, finished or not. @returns the number of deleted uploads
  */
-export async function deleteExpired(tx: TenantTx, companyId: string, until: string, most: number): Promise<number> {
+export async function deleteExpiredUploads(
+  tx: TenantTx,
+  companyId: string,
+  until: string,
+  maxUploads: number,
+): Promise<number> {
   return tx.execute(
     `DELETE FROM console.resumable_uploads WHERE updated_at <= $2 AND id IN (
        SELECT id FROM console.resumable_uploads WHERE company_id = $1 AND updated_at <= $2 ORDER BY updated_at LIMIT $3)`,
-    [companyId, until, most],
+    [companyId, until, maxUploads],
   );
 }
 
-/** Those of the ids that are of unfinished uploads, whose files are still needed. */
+/** Filters the ids of unfinished uploads, whose files are still needed. */
 export async function findUnfinishedUploads(
   tx: TenantTx,
   companyId: string,
@@ -241,7 +249,7 @@ export async function findUnfinishedUploads(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The time of the last byte of the upload that waits longest, in milliseconds; null where there is none. */
+/** Reads the time of the last byte of the upload that has waited longest, in milliseconds; null where there is none. */
 export async function readOldestUpload(tx: TenantTx, companyId: string): Promise<number | null> {
   const [row] = await tx.query<{ oldest: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at)) * 1000)::bigint AS oldest

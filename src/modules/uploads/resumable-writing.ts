@@ -1,26 +1,26 @@
 import type { PrincipalContext } from '../../context.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
-import { withinTime } from '../../kernel/time-limit.ts';
-import { storageUnavailable, storing } from '../../platform/file-storage.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
+import { awaitWithinTime } from '../../kernel/time-limit.ts';
+import { storageUnavailable, waitForStorage } from '../../platform/file-storage.ts';
 import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
-import { beyondLength, checksumMismatch, uploadLocked, uploadNotFound } from './failures.ts';
-import { makePieceKey, makePrefix, PIECE_BYTES, type StoredFile } from './receive.ts';
+import { checksumMismatch, uploadBeyondLength, uploadLocked, uploadNotFound } from './failures.ts';
+import { makePieceKey, makeUploadPrefix, PIECE_BYTES, type StoredFile } from './receive.ts';
 import * as uploads from './resumable-store.ts';
 import { RESUME_AFTER_MS } from './service.ts';
 
-/** The length of a claim: a request that does not renew it for so long no longer keeps others out. Seconds. */
-export const WRITER_SECONDS = 10;
+/** The duration of a claim: a request that does not renew its claim within this time no longer blocks others. Seconds. */
+export const CLAIM_SECONDS = 10;
 /** The interval at which a request renews its claim while bytes come slowly. Milliseconds. */
 const RENEWAL_INTERVAL_MS = 3_000;
-/** The longest pause between bytes, after which the sender counts as gone. Milliseconds. */
-const PAUSE_MS = 30_000;
+/** The longest pause between bytes, after which the sender counts as disconnected. Milliseconds. */
+const MAX_PAUSE_MS = 30_000;
 /** The longest time for deleting objects that are not needed. Milliseconds. */
-const DISCARD_MS = 5_000;
+const MAX_DISCARD_MS = 5_000;
 
-/** A digest of the bytes of one request, as the sender gives it: `value` in base64. */
+/** A digest of the bytes of one request, sent with them: `value` in base64. */
 export interface Checksum {
   algorithm: 'SHA-1' | 'SHA-256' | 'MD5';
   value: string;
@@ -34,52 +34,56 @@ export interface SentBytes {
   checksum?: Checksum | undefined;
 }
 
-/** The file of an upload, for its job. */
+/** Describes the file of an upload for its job. */
 export const toStoredFile = (upload: uploads.ResumableUpload): StoredFile => ({
   original_name: upload.fileName,
-  storage_path: `${makePrefix(upload.companyId, upload.id)}/0`,
+  storage_path: `${makeUploadPrefix(upload.companyId, upload.id)}/0`,
   size_bytes: upload.length,
   mime_type: upload.mimeType,
   pieces: upload.pieces,
 });
 
-/** The name of a piece, with the request that wrote it: an object stored late never overwrites one of another request. */
-export const makePieceName = (piece: number, writer: string): string => `${piece}.${writer}`;
+/**
+ * Makes the name of a piece, which contains the request that wrote it: an object stored late never overwrites one of another
+ * request.
+ */
+export const makePieceName = (pieceIndex: number, writer: string): string => `${pieceIndex}.${writer}`;
 
 export const makeWriterId = (): string => crypto.randomUUID().slice(-12);
 
 /**
- * Deletes objects that are no longer needed; those that cannot be deleted now are left to the sweep.
- * @param names names of pieces
+ * Deletes objects that are no longer needed; those that cannot be deleted now are left to the sweep. @param names names of pieces
  */
 export async function discardPieces(ctx: PrincipalContext, upload: uploads.ResumableUpload, names: string[]) {
   const keys = names.map((name) => makePieceKey(toStoredFile(upload), name));
-  await withinTime(DISCARD_MS, deleteObjects(ctx.files, keys)).catch((error) => logError('files_not_deleted', error));
+  await awaitWithinTime(MAX_DISCARD_MS, deleteObjects(ctx.files, keys)).catch((error) =>
+    logError('files_not_deleted', error),
+  );
 }
 
 /**
  * Stores the bytes of one request as pieces of equal size. The last piece of a request may be shorter: the next request first
- * reads it, stores it anew with the bytes that follow, and has the old one deleted. Only pieces that the upload's database row
- * lists are valid.
+ * reads it, stores it again with the bytes that follow, and has the old object deleted. Only pieces that the upload's database
+ * row lists are valid.
  */
-export class Writing {
+export class UploadWriter {
   readonly #ctx: PrincipalContext;
   readonly #database: TenantSql;
   readonly #upload: uploads.ResumableUpload;
   readonly #writer: string;
-  /** One piece, or the rest of the file where that is less. */
+  /** The buffer for one piece, or for the rest of the file where that is less. */
   readonly #buffer: Uint8Array;
-  /** Bytes of the piece that is being received. */
+  /** The number of bytes of the piece that is being received. */
   #length = 0;
-  /** The progress with the bytes that are being received. */
+  /** The progress including the bytes that are being received. */
   #reached: uploads.UploadProgress;
-  /** The progress that the row has. */
+  /** The progress saved in the upload's database row. */
   #saved: uploads.UploadProgress;
   #savedAt: number;
   /** Pieces that this request has stored but that are not yet saved in the upload's database row. */
   #uncounted: string[] = [];
 
-  /** @param upload an upload that `writer` has claimed */
+  /** Creates the writing of one request to an upload. @param upload an upload that `writer` has claimed */
   constructor(ctx: PrincipalContext, database: TenantSql, upload: uploads.ResumableUpload, writer: string) {
     this.#ctx = ctx;
     this.#database = database;
@@ -88,24 +92,24 @@ export class Writing {
     const { received, pieces, length } = upload;
     this.#reached = this.#saved = { received, pieces };
     this.#savedAt = ctx.now();
-    const begin = received - (received % PIECE_BYTES);
-    this.#buffer = new Uint8Array(Math.min(PIECE_BYTES, length - begin));
+    const pieceOffset = received - (received % PIECE_BYTES);
+    this.#buffer = new Uint8Array(Math.min(PIECE_BYTES, length - pieceOffset));
   }
 
   /**
-   * Receives until the sender ends, or is gone: then the received bytes stay, unless there is a checksum.
-   * @returns the upload after that
+   * Receives until the sender ends or disconnects: then the received bytes stay, unless there is a checksum. @returns the upload
+   * with its new progress
    */
   async receive({ bytes, announced, checksum }: SentBytes): Promise<uploads.ResumableUpload> {
     const { received, length } = this.#upload;
     try {
-      if (received + announced > length) throw beyondLength(length);
+      if (received + announced > length) throw uploadBeyondLength(length);
       await this.#readRest();
       await this.#receiveAll(bytes, checksum);
       await this.#storePiece();
     } catch (error) {
       // Whatever else fails is the database, or says that another request has taken over.
-      if (!beyondLength.matches(error) && !checksumMismatch.matches(error) && !storageUnavailable.matches(error))
+      if (!uploadBeyondLength.matches(error) && !checksumMismatch.matches(error) && !storageUnavailable.matches(error))
         throw error;
       this.#reached = this.#saved;
       await this.#stop();
@@ -117,7 +121,7 @@ export class Writing {
 
   async #receiveAll(bytes: SentBytes['bytes'], checksum: Checksum | undefined): Promise<void> {
     const digest = checksum && new crypto.DigestStream(checksum.algorithm);
-    const digesting = digest?.getWriter();
+    const digestWriter = digest?.getWriter();
     const reader = bytes?.getReader();
     try {
       for (let chunk = await this.#next(reader); chunk !== null; chunk = await this.#next(reader)) {
@@ -126,8 +130,8 @@ export class Writing {
           if (checksum) throw checksumMismatch();
           return;
         }
-        if (this.#reached.received + chunk.length > this.#upload.length) throw beyondLength(this.#upload.length);
-        await digesting?.write(chunk);
+        if (this.#reached.received + chunk.length > this.#upload.length) throw uploadBeyondLength(this.#upload.length);
+        await digestWriter?.write(chunk);
         await this.#take(chunk, checksum === undefined);
       }
     } finally {
@@ -135,46 +139,46 @@ export class Writing {
       reader?.releaseLock();
     }
     if (!digest) return;
-    await digesting?.close();
+    await digestWriter?.close();
     if (Buffer.from(await digest.digest).toString('base64') !== checksum?.value) throw checksumMismatch();
   }
 
-  /** Reads the next bytes. @returns null at the end, `cut` where the connection broke off */
+  /** Reads the next bytes. @returns null at the end, `cut` where the connection was lost */
   async #next(reader: ReadableStreamDefaultReader<Uint8Array> | undefined): Promise<Uint8Array | 'cut' | null> {
     if (!reader) return null;
     try {
-      const { value } = await withinTime(PAUSE_MS, reader.read());
+      const { value } = await awaitWithinTime(MAX_PAUSE_MS, reader.read());
       return value ?? null;
     } catch {
       return 'cut';
     }
   }
 
-  /** Adds bytes to the piece. @param counts whether bytes count before the request has ended */
-  async #take(chunk: Uint8Array, counts: boolean): Promise<void> {
+  /** Adds bytes to the piece. @param savesProgress whether to save the progress before the request has ended */
+  async #take(chunk: Uint8Array, savesProgress: boolean): Promise<void> {
     for (let at = 0; at < chunk.length; ) {
-      const room = Math.min(this.#buffer.length - this.#length, chunk.length - at);
-      this.#buffer.set(chunk.subarray(at, at + room), this.#length);
-      this.#length += room;
-      at += room;
-      this.#reached = { ...this.#reached, received: this.#reached.received + room };
+      const copiedBytes = Math.min(this.#buffer.length - this.#length, chunk.length - at);
+      this.#buffer.set(chunk.subarray(at, at + copiedBytes), this.#length);
+      this.#length += copiedBytes;
+      at += copiedBytes;
+      this.#reached = { ...this.#reached, received: this.#reached.received + copiedBytes };
       // The last piece waits for the end: more may follow than there should.
       if (this.#length < PIECE_BYTES || this.#reached.received === this.#upload.length) continue;
       await this.#storePiece();
-      if (counts) await this.#save(this.#reached);
+      if (savesProgress) await this.#save(this.#reached);
     }
     if (this.#ctx.now() - this.#savedAt > RENEWAL_INTERVAL_MS) await this.#save(this.#saved);
   }
 
-  /** Reads the short piece that the request before has stored. */
+  /** Reads the short last piece that the previous request has stored. */
   async #readRest(): Promise<void> {
     const { received, pieces } = this.#reached;
     const left = received % PIECE_BYTES;
     if (left === 0) return;
     const key = makePieceKey(toStoredFile(this.#upload), pieces.at(-1) as string);
-    const rest = await storing(this.#ctx.files.get(key));
-    if (rest?.size !== left) throw storageUnavailable().because(new Error(`${key} is not what it was`));
-    await storing(this.#fill(rest.body));
+    const lastPiece = await waitForStorage(this.#ctx.files.get(key));
+    if (lastPiece?.size !== left) throw storageUnavailable().addCause(new Error(`${key} is not what it was`));
+    await waitForStorage(this.#fill(lastPiece.body));
     this.#reached = { received, pieces: pieces.slice(0, -1) };
   }
 
@@ -185,7 +189,7 @@ export class Writing {
     }
   }
 
-  /** Stores the received bytes as a piece; nothing if this request has received none. */
+  /** Stores the received bytes as a piece; does nothing if this request has received none. */
   async #storePiece(): Promise<void> {
     if (this.#reached.received === this.#saved.received) {
       this.#reached = this.#saved;
@@ -196,38 +200,41 @@ export class Writing {
     const name = makePieceName(pieces.length, this.#writer);
     this.#uncounted.push(name);
     const key = makePieceKey(toStoredFile(this.#upload), name);
-    await storing(this.#ctx.files.put(key, this.#buffer.subarray(0, this.#length)));
+    await waitForStorage(this.#ctx.files.put(key, this.#buffer.subarray(0, this.#length)));
     this.#length = 0;
     this.#reached = { received, pieces: [...pieces, name] };
   }
 
-  async #save(reached: uploads.UploadProgress): Promise<void> {
+  async #save(progress: uploads.UploadProgress): Promise<void> {
     this.#savedAt = this.#ctx.now();
-    const writing = { ...reached, writer: this.#writer, at: isoTimestamp(this.#savedAt) };
-    const kept = await uploads.keepWriting(this.#database, this.#upload, { ...writing, seconds: WRITER_SECONDS });
-    if (!kept) await this.#giveUp();
-    this.#counted(reached);
+    const claimedProgress = { ...progress, writer: this.#writer, at: formatIsoTimestamp(this.#savedAt) };
+    const isSaved = await uploads.saveClaimedProgress(this.#database, this.#upload, {
+      ...claimedProgress,
+      seconds: CLAIM_SECONDS,
+    });
+    if (!isSaved) await this.#giveUp();
+    this.#counted(progress);
   }
 
   async #stop(): Promise<void> {
     const at = this.#ctx.now();
     // So that a sweep makes the job, should this request not come to it.
     if (this.#reached.received === this.#upload.length) await scheduleSweep(this.#ctx, at + RESUME_AFTER_MS);
-    const stopped = { ...this.#reached, writer: this.#writer, at: isoTimestamp(at) };
-    if (!(await uploads.stopWriting(this.#database, this.#upload, stopped))) await this.#giveUp();
+    const finalProgress = { ...this.#reached, writer: this.#writer, at: formatIsoTimestamp(at) };
+    if (!(await uploads.endClaim(this.#database, this.#upload, finalProgress))) await this.#giveUp();
     this.#savedAt = at;
     this.#counted(this.#reached);
     const { pieces } = this.#upload;
-    const replaced = pieces.filter((name) => !this.#reached.pieces.includes(name));
-    await this.#discard([...this.#uncounted, ...replaced]);
+    const replacedPieces = pieces.filter((name) => !this.#reached.pieces.includes(name));
+    await this.#discard([...this.#uncounted, ...replacedPieces]);
   }
 
-  #counted(reached: uploads.UploadProgress): void {
-    this.#saved = reached;
-    this.#uncounted = this.#uncounted.filter((name) => !reached.pieces.includes(name));
+  #counted(progress: uploads.UploadProgress): void {
+    this.#saved = progress;
+    this.#uncounted = this.#uncounted.filter((name) => !progress.pieces.includes(name));
   }
 
-  /** Ends the request, as another one has claimed the upload, or it is gone. @throws uploadLocked, uploadNotFound */
+  /** Ends the request, as another one has claimed the upload, or it is deleted. @throws uploadLocked, uploadNotFound */
   async #giveUp(): Promise<never> {
     await this.#discard(this.#uncounted);
     throw (await uploads.readUpload(this.#database, this.#upload)) ? uploadLocked() : uploadNotFound();

@@ -1,77 +1,76 @@
 import type { CompanyContext } from '../../context.ts';
 import { quotaExceeded } from '../../db/failures.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
-import { readQuota, type Sizes } from '../managed-database/service.ts';
+import { type DatabaseSizes, readQuota } from '../managed-database/service.ts';
 import { readTableSizes } from '../managed-tables/service.ts';
 import { ACTIVE_JOB_CONDITION } from './store.ts';
 
-/** How long files of ended jobs, files without a job, and unfinished uploads that receive no bytes are kept. */
+/** The time for which files of ended jobs, files without a job, and unfinished uploads that receive no bytes are kept. */
 export const FILE_RETENTION_MS = DAY_MS;
 
 /**
- * SQL expression: the size of a job's files in bytes; for a download from a URL, the total as far as known, or the bytes
+ * The SQL expression for the size of a job's files in bytes; for a download from a URL, the total as far as known, or the bytes
  * received before it failed.
  */
 const JOB_FILE_BYTES_SQL = `CASE WHEN json_array_length(files) = 0
   THEN (progress ->> CASE WHEN ${ACTIVE_JOB_CONDITION} THEN 'bytes_total' ELSE 'bytes_processed' END)::bigint
   ELSE (SELECT sum((file ->> 'size_bytes')::bigint) FROM json_array_elements(files) AS file) END`;
 
-/** The size in bytes of a company's stored upload files, with unfinished uploads counted at their full length. */
+/** Reads the size in bytes of a company's stored upload files, with unfinished uploads counted at their full length. */
 export async function readFileBytes(ctx: CompanyContext, tx: TenantTx): Promise<number> {
-  const kept = isoTimestamp(ctx.now() - FILE_RETENTION_MS);
+  const keptSince = formatIsoTimestamp(ctx.now() - FILE_RETENTION_MS);
   const [row] = await tx.query<{ bytes: string }>(
     `SELECT coalesce((SELECT sum(${JOB_FILE_BYTES_SQL}) FROM console.upload_jobs
          WHERE company_id = $1 AND (${ACTIVE_JOB_CONDITION} OR updated_at > $2)), 0)
        + coalesce((SELECT sum(length) FROM console.resumable_uploads
          WHERE company_id = $1 AND NOT is_finished AND updated_at > $2), 0) AS bytes`,
-    [ctx.actor.companyId, kept],
+    [ctx.actor.companyId, keptSince],
   );
   return Number(row?.bytes);
 }
 
-/** The sizes of the company's Postgres and of its upload files. */
-export const measureCompany = async (ctx: CompanyContext, tx: TenantTx): Promise<Sizes> => ({
+/** Measures the sizes of the company's Postgres and of its upload files. */
+export const measureCompanySizes = async (ctx: CompanyContext, tx: TenantTx): Promise<DatabaseSizes> => ({
   ...(await readTableSizes(tx, ctx.actor.companyId)),
   fileBytes: await readFileBytes(ctx, tx),
 });
 
 /** The advisory lock, an arbitrary number, under which the files of the company are counted until the transaction commits. */
-const COUNT_LOCK = 519_204_879;
+const FILE_COUNT_LOCK = 519_204_879;
 
 /**
- * Refuses a transaction of an upload that leaves the company with more bytes of files than its quota. Call it last: until the
- * transaction ends, others wait to be counted.
- * @param bytes the bytes of this upload among them
+ * Rejects a transaction of an upload that leaves the company with more bytes of files than its quota. Call it last: until the
+ * transaction ends, others wait to be counted. @param bytes the bytes of this upload, which are already counted
  */
-export async function requireFileRoom(ctx: CompanyContext, tx: TenantTx, bytes: number): Promise<void> {
+export async function requireFileQuota(ctx: CompanyContext, tx: TenantTx, bytes: number): Promise<void> {
   const limit = await readQuota(ctx, 'file_bytes');
   if (limit === undefined) return;
-  await tx.query('SELECT pg_advisory_xact_lock($1)', [COUNT_LOCK]);
-  const use = await readFileBytes(ctx, tx);
-  if (use > limit) throw quotaExceeded({ quota: 'file_bytes', limit, use: use - bytes });
+  await tx.query('SELECT pg_advisory_xact_lock($1)', [FILE_COUNT_LOCK]);
+  const usedBytes = await readFileBytes(ctx, tx);
+  if (usedBytes > limit) throw quotaExceeded({ quota: 'file_bytes', limit, use: usedBytes - bytes });
 }
 
-/** Runs `write` in a transaction that is checked against the company's quota; without a quota, runs it directly. */
-export async function withinFileQuota<T>(
+/** Runs `writeInTransaction` in a transaction that is checked against the company's quota; without a quota, runs it directly. */
+export async function runWithinFileQuota<T>(
   ctx: CompanyContext,
   database: TenantSql,
   bytes: number,
-  write: (tx: TenantTx) => Promise<T>,
+  writeInTransaction: (tx: TenantTx) => Promise<T>,
 ): Promise<T> {
-  if ((await readQuota(ctx, 'file_bytes')) === undefined) return write(database);
+  if ((await readQuota(ctx, 'file_bytes')) === undefined) return writeInTransaction(database);
   return database.transaction(async (tx) => {
-    const result = await write(tx);
-    await requireFileRoom(ctx, tx, bytes);
+    const result = await writeInTransaction(tx);
+    await requireFileQuota(ctx, tx, bytes);
     return result;
   });
 }
 
-/** Refuses an upload, before any byte of it is read, if the company's quota is used up. */
-export async function requireSomeRoom(ctx: CompanyContext, tx: TenantTx): Promise<void> {
+/** Rejects an upload, before any byte of it is read, if the company's quota is used up. */
+export async function requireUnusedFileQuota(ctx: CompanyContext, tx: TenantTx): Promise<void> {
   const limit = await readQuota(ctx, 'file_bytes');
   if (limit === undefined) return;
-  const use = await readFileBytes(ctx, tx);
-  if (use >= limit) throw quotaExceeded({ quota: 'file_bytes', limit, use });
+  const usedBytes = await readFileBytes(ctx, tx);
+  if (usedBytes >= limit) throw quotaExceeded({ quota: 'file_bytes', limit, use: usedBytes });
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { quotaExceeded } from '../../db/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
+import { makePageQuery } from '../../http/list-query.ts';
 import { toSentBody } from '../../http/sent-body.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
+import { endpoint, listOf, viewList } from '../../http/surfaces/managed-tables.ts';
 import { declareWaiting } from '../../http/waiting.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { storageUnavailable } from '../../platform/file-storage.ts';
@@ -22,9 +22,9 @@ import {
   tooManyFiles,
   wrongFileType,
 } from './failures.ts';
-import { confirmation, EVOLVE_MODES } from './job.ts';
-import { ACCEPTED_TYPES } from './kinds.ts';
-import { readingOptions } from './look.ts';
+import { confirmationInput, EVOLVE_MODES } from './job.ts';
+import { ACCEPTED_EXTENSIONS } from './kinds.ts';
+import { readingOptionsInput } from './look.ts';
 import {
   cancelUpload,
   confirmUpload,
@@ -32,8 +32,8 @@ import {
   findJobArnToRead,
   getJob,
   listActiveJobs,
-  readJobStamps,
-  reanalyse,
+  readJobVersions,
+  reanalyseUpload,
   startTableUpload,
   startUpload,
   startUploadFromUrl,
@@ -54,7 +54,7 @@ const uploadForm = z
       'of the API may refuse bodies over 100 MB (about 95 MiB) with a 413 of its own.',
   });
 
-const fromUrl = z.object({
+const urlUploadInput = z.object({
   url: z
     .string()
     .max(4096)
@@ -68,7 +68,7 @@ const fromUrl = z.object({
     .max(1024)
     .optional()
     .meta({
-      description: `With one of the extensions ${ACCEPTED_TYPES.map((type) => `\`${type}\``).join(', ')}. When not sent, the path of the address says it, else \`Content-Disposition\` or \`Content-Type\` of the answer.`,
+      description: `With one of the extensions ${ACCEPTED_EXTENSIONS.map((type) => `\`${type}\``).join(', ')}. When not sent, the path of the address says it, else \`Content-Disposition\` or \`Content-Type\` of the answer.`,
       examples: ['sales.csv'],
     }),
   table_id: z
@@ -167,7 +167,7 @@ export const uploadEndpoints = [
       summary: 'Upload a file from an address',
       description:
         'Queues a job that fetches the file, up to 5 GiB, and goes on as one whose files were sent. Where the download is cut, it goes on by `Range` if the server has a strong `ETag`. Up to 5 redirects are followed, to public https addresses alone. A server that says nothing for 30 seconds, or sends less than 8 MiB in 5 minutes, is given up. The job fails with `SOURCE_UNREACHABLE`, `SOURCE_CHANGED` or `UPLOAD_TOO_LARGE`. Besides what forms take, it may be TSV; NDJSON or an array of objects in JSON, whose members are the columns; Parquet, whose types are kept; CSV, TSV, NDJSON and JSON also packed by gzip, up to 5 GiB unpacked. The address is kept encrypted until the file is there; `source_url` shows it without query and fragment.',
-      body: fromUrl,
+      body: urlUploadInput,
       createdUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
       fails: [notProvisioned, tableNotFound, tableBusy, wrongFileType, quotaExceeded, ...tenantSqlFailures],
@@ -200,7 +200,7 @@ export const uploadEndpoints = [
       description:
         'To be asked again until it waits for confirmation, when `inferred_schema` is there, and then until it is `done` or `failed`, when `error` says why.',
       returns: ok(uploadJobView),
-      ...declareWaiting(readJobStamps),
+      ...declareWaiting(readJobVersions),
       fails: [jobNotFound, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => viewUploadJob(ctx, await getJob(ctx, params.jobId)),
@@ -215,12 +215,12 @@ export const uploadEndpoints = [
       summary: 'Analyze the files of an upload job again',
       description:
         'Reads all files of a job that waits for confirmation again, with what is said here; the rest is inferred. The job then waits again. If the files cannot be read so, it waits as before, with `inferred_schema.problem`. A member that none of the files has (a workbook has no delimiter, JSON and Parquet have none of these) is 422. To say `header: true` or `skip_lines` of files that somebody else sent also needs `managed-tables:data-read`, because names of columns are shown to all.',
-      body: readingOptions,
+      body: readingOptionsInput,
       returns: ok(z.object({ status: z.literal('queued') })),
       fails: [jobNotFound, notWaitingConfirm, invalid, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => {
-      await reanalyse(ctx, params.jobId, body);
+      await reanalyseUpload(ctx, params.jobId, body);
       return { status: 'queued' as const };
     },
   ),
@@ -234,7 +234,7 @@ export const uploadEndpoints = [
       summary: 'Confirm an upload job',
       description:
         'Confirms the inferred schema and loads the rows. Columns may be renamed, retyped and left out. All rows are loaded or none: a value that does not fit fails the job, whose `error` names it.',
-      body: confirmation,
+      body: confirmationInput,
       bodySourceField: 'inferred_schema',
       returns: ok(z.object({ status: z.literal('inserting') })),
       fails: [jobNotFound, notWaitingConfirm, tableNotFound, tableNameTaken, ...tenantSqlFailures],
@@ -285,11 +285,11 @@ export const uploadEndpoints = [
       operationId: 'listManagedTableLoads',
       summary: 'List the loads of a managed table',
       description: 'Loads of the last 30 days. Newest first.',
-      query: pageQuery('per_page'),
+      query: makePageQuery('per_page'),
       returns: ok(listOf(loadView)),
       fails: [tableNotFound, ...tenantSqlFailures],
     },
     async ({ ctx, params, query: { page, per_page: perPage } }) =>
-      list(await listLoads(ctx, params.id, { page, perPage }), viewLoad),
+      viewList(await listLoads(ctx, params.id, { page, perPage }), viewLoad),
   ),
 ];

@@ -1,43 +1,43 @@
-import { findExtension, isAccepted } from './kinds.ts';
+import { findExtension, hasAcceptedExtension } from './kinds.ts';
 import { toSafeFileName } from './receive.ts';
 
-/** The headers of an answer that are read here. */
+/** The headers of a response that are read here. */
 interface ResponseHeaders {
   get(name: string): string | null;
 }
 
-/** The file name in the path of an address; empty for none. */
+/** Reads the file name from the path of a URL; empty if there is none. */
 export function readNameInPath(address: string): string {
   const last = new URL(address).pathname.split('/').at(-1) ?? '';
   return toSafeFileName(decodePercent(last));
 }
 
 /**
- * The name of a file from the answer that holds it: the name in `Content-Disposition`, else the name in the path, with the
- * ending of `Content-Type`. Null where neither has a known kind of file.
+ * Reads the name of a file from the response that holds it: the name in `Content-Disposition`, else the name in the path, with
+ * the extension for `Content-Type`. Null where neither has a known kind of file.
  */
-export function readNameFromResponse(headers: ResponseHeaders, inPath: string): string | null {
-  const disposed = readDispositionName(headers.get('content-disposition') ?? '');
-  if (disposed !== null && isAccepted(disposed)) return disposed;
-  const ending = findExtension(readMediaType(headers));
-  if (ending === undefined) return null;
-  const stem = (disposed || inPath).replace(/\.[^.]*$/, '');
-  return toSafeFileName(`${stem || 'arquivo'}${ending}`);
+export function readNameFromResponse(headers: ResponseHeaders, nameInPath: string): string | null {
+  const dispositionName = readDispositionName(headers.get('content-disposition') ?? '');
+  if (dispositionName !== null && hasAcceptedExtension(dispositionName)) return dispositionName;
+  const extension = findExtension(readMediaType(headers));
+  if (extension === undefined) return null;
+  const stem = (dispositionName || nameInPath).replace(/\.[^.]*$/, '');
+  return toSafeFileName(`${stem || 'arquivo'}${extension}`);
 }
 
-/** The media type of an answer, without its parameters. */
+/** Reads the media type of a response, without its parameters. */
 export const readMediaType = (headers: ResponseHeaders): string =>
   (headers.get('content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
 
-/** The name in `Content-Disposition`; by RFC 6266 the one in Unicode goes first. */
+/** Reads the name in `Content-Disposition`; by RFC 6266 the Unicode name goes first. */
 function readDispositionName(disposition: string): string | null {
   const text = disposition.slice(0, 2048);
-  const extended = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(text)?.[1];
-  if (extended !== undefined) return toSafeFileName(decodePercent(extended));
-  const quoted = /;\s*filename\s*=\s*"((?:[^"\\]|\\.)*)"/i.exec(text)?.[1];
-  if (quoted !== undefined) return toSafeFileName(quoted.replace(/\\(.)/g, '$1'));
-  const plain = /;\s*filename\s*=\s*([^;\s"]+)/i.exec(text)?.[1];
-  return plain === undefined ? null : toSafeFileName(plain);
+  const extendedName = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(text)?.[1];
+  if (extendedName !== undefined) return toSafeFileName(decodePercent(extendedName));
+  const quotedName = /;\s*filename\s*=\s*"((?:[^"\\]|\\.)*)"/i.exec(text)?.[1];
+  if (quotedName !== undefined) return toSafeFileName(quotedName.replace(/\\(.)/g, '$1'));
+  const plainName = /;\s*filename\s*=\s*([^;\s"]+)/i.exec(text)?.[1];
+  return plainName === undefined ? null : toSafeFileName(plainName);
 }
 
 function decodePercent(text: string): string {

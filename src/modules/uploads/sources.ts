@@ -2,20 +2,20 @@ import type { CompanyContext } from '../../context.ts';
 import { isGzip } from '../../formats/gzip/unpack.ts';
 import type { JsonForm } from '../../formats/json/read.ts';
 import type { RecordFacts } from '../../formats/records/facts.ts';
-import type { Converted, SheetOutput } from '../../formats/workbook/choice.ts';
-import { type Content, detectContent } from '../../formats/workbook/content.ts';
+import type { ConvertedSheet, SheetOutput } from '../../formats/workbook/choice.ts';
+import { type ContentType, detectContent } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
 import { MAX_TEXTS_BYTES } from '../../formats/workbook/texts.ts';
 import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
-import { bytesIn, readSegments, type Segment, SegmentWriter } from '../../platform/segments.ts';
+import { readSegments, type Segment, SegmentWriter, sumSegmentBytes } from '../../platform/segments.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import { chooseEntries } from './archive.ts';
-import { blockBytes } from './blocks.ts';
+import { getBlockBytes } from './blocks.ts';
 import { continueUnpacking } from './gzip.ts';
 import type { Source } from './job.ts';
 import { findKind, type KindName, removePackedExtension } from './kinds.ts';
-import { beginReading, continueParquet, PARQUET_BYTES, type ParquetReading } from './parquet.ts';
+import { beginReading, continueParquet, MAX_PARQUET_MEMORY_BYTES, type ParquetReading } from './parquet.ts';
 import {
   archiveDamaged,
   archiveOfTooManyFiles,
@@ -29,7 +29,7 @@ import {
   workbookTooLarge,
   workbookUnreadable,
 } from './problems.ts';
-import { listSegments, makePrefix, type StoredFile, toSafeFileName } from './receive.ts';
+import { listSegments, makeUploadPrefix, type StoredFile, toSafeFileName } from './receive.ts';
 import { beginRecords, continueRecords, type RecordsState } from './records.ts';
 import {
   beginConversion,
@@ -39,9 +39,9 @@ import {
   convertHtmlWorkbook,
   convertXml2003,
 } from './workbook.ts';
-import { withWorkbookLimit } from './workbook-limit.ts';
+import { runWithWorkbookLimit } from './workbook-limit.ts';
 
-/** Bytes in R2, and the name that people see. */
+/** Bytes in R2, and the name that users see. */
 interface StoredBytes {
   name: string;
   segments: Segment[];
@@ -49,8 +49,8 @@ interface StoredBytes {
 }
 
 /**
- * A stage on the way from an uploaded file to a text: a file as it was uploaded, an entry of an archive that is still packed, a
- * workbook being converted, a text. Plain data.
+ * A stage on the way from an uploaded file to a text: an unchanged uploaded file, a packed entry of an archive, a workbook being
+ * converted, a text. Plain data.
  */
 export type Item =
   /** `isUnpacked`: its name still ends in that of a gzip file, its bytes are what was in it. */
@@ -64,17 +64,17 @@ export type Item =
 
 type FileItem = Item & { kind: 'file' };
 
-/** The analysis of a job that texts are made for, and the sheet to read of its workbooks. */
+/** The analysis of a job for which texts are made, and the sheet to read of its workbooks. */
 export interface TextConversion {
   jobId: string;
-  /** The number of the reanalysis; 0 for the first one of a job. */
+  /** The number of the reanalysis; 0 for the first analysis of a job. */
   look: number;
   /** The name of the sheet to read. */
   sheet: string | undefined;
 }
 
-/** The maximum number of texts of a job: archives made to harm have more. */
-const MAX_ITEMS = 100;
+/** The maximum number of texts of a job: only malicious archives have more. */
+const MAX_JOB_ITEMS = 100;
 
 export const toItems = (files: StoredFile[]): Item[] =>
   files.map((file) => ({
@@ -84,7 +84,7 @@ export const toItems = (files: StoredFile[]): Item[] =>
     size_bytes: file.size_bytes,
   }));
 
-/** The items that are texts. */
+/** Lists the items that are texts. */
 export const listSources = (items: Item[]): Source[] =>
   items.flatMap((item) => {
     if (item.kind !== 'text') return [];
@@ -92,31 +92,31 @@ export const listSources = (items: Item[]): Source[] =>
     return [source];
   });
 
-/** The index of the first item that has not been converted to text; -1 if all have been. */
-export const findUnconverted = (items: Item[]): number => items.findIndex(({ kind }) => kind !== 'text');
+/** Finds the index of the first item that has not been converted to text; -1 if all have been. */
+export const findUnconvertedIndex = (items: Item[]): number => items.findIndex(({ kind }) => kind !== 'text');
 
 /**
  * Takes the item at `index` one stage further: detects the content of a file, unpacks an entry, converts about one message's
- * worth of a workbook.
- * @returns the items, with the results in its place, and about how many bytes that took
- * @throws JobProblem for an item that cannot become a text
+ * worth of a workbook. @returns the items, with the results in its place, and about how many bytes were processed @throws
+ * JobProblem for an item that cannot become a text
  */
 export async function prepareItem(
   ctx: CompanyContext,
-  making: TextConversion,
+  textConversion: TextConversion,
   items: Item[],
   index: number,
 ): Promise<{ items: Item[]; bytes: number }> {
-  const next = await runNextStage(ctx, making, items[index] as Item);
-  const all = items.toSpliced(index, 1, ...next.items);
-  if (all.reduce((sum, item) => sum + countConvertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
+  const next = await runNextStage(ctx, textConversion, items[index] as Item);
+  const allItems = items.toSpliced(index, 1, ...next.items);
+  if (allItems.reduce((sum, item) => sum + countConvertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
     throw new JobProblem(workbookTooLarge(getName(items[index])));
   }
-  if (all.length > MAX_ITEMS) throw new JobProblem(archiveOfTooManyFiles(getName(items[index]), MAX_ITEMS));
-  return { items: all, bytes: next.bytes };
+  if (allItems.length > MAX_JOB_ITEMS)
+    throw new JobProblem(archiveOfTooManyFiles(getName(items[index]), MAX_JOB_ITEMS));
+  return { items: allItems, bytes: next.bytes };
 }
 
-/** The bytes of text that a workbook was converted to. */
+/** Counts the bytes of text that a workbook was converted to. */
 function countConvertedBytes(item: Item): number {
   if (item.kind === 'workbook') return item.conversion.written;
   return item.kind === 'text' && item.sheet ? item.size_bytes : 0;
@@ -124,26 +124,26 @@ function countConvertedBytes(item: Item): number {
 
 const getName = (item: Item | undefined): string => item?.name ?? '';
 
-/** The results of one stage of an item, and about how many bytes it took. */
-interface Stage {
+/** The results of one stage of an item, and about how many bytes were processed. */
+interface StageResult {
   items: Item[];
   bytes: number;
 }
 
-async function runNextStage(ctx: CompanyContext, making: TextConversion, item: Item): Promise<Stage> {
+async function runNextStage(ctx: CompanyContext, textConversion: TextConversion, item: Item): Promise<StageResult> {
   switch (item.kind) {
     case 'file':
-      return identifyFile(ctx, making, item);
+      return identifyFile(ctx, textConversion, item);
     case 'entry':
-      return unpackEntry(ctx, making, item);
+      return unpackEntry(ctx, textConversion, item);
     case 'workbook':
-      return convertWorkbook(ctx, making, item);
+      return convertWorkbook(ctx, textConversion, item);
     case 'packed':
-      return unpackFile(ctx, making, item);
+      return unpackFile(ctx, textConversion, item);
     case 'parquet':
-      return readParquetFile(ctx, making, item);
+      return readParquetFile(ctx, textConversion, item);
     case 'records':
-      return readRecords(ctx, making, item);
+      return readRecords(ctx, textConversion, item);
     case 'text':
       return { items: [item], bytes: 0 };
   }
@@ -152,8 +152,8 @@ async function runNextStage(ctx: CompanyContext, making: TextConversion, item: I
 /** The number of first bytes by which the content of a file is detected. */
 const HEAD_BYTES = 4096;
 
-/** Contents that are not a table of text. */
-const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
+/** The names of contents that are not a table of text. */
+const OTHER_CONTENT_NAMES: Partial<Record<ContentType, OtherContent>> = {
   html: 'HTML',
   mhtml: 'MHTML',
   sheets: 'XML',
@@ -161,67 +161,79 @@ const OTHER_CONTENT: Partial<Record<Content, OtherContent>> = {
   json: 'JSON',
 };
 
-/** The first stage of a file, by its kind. */
-const STAGES: Record<KindName, (ctx: CompanyContext, making: TextConversion, item: FileItem) => Promise<Stage>> = {
+/** The first stage of each kind of file. */
+const FIRST_STAGES: Record<
+  KindName,
+  (ctx: CompanyContext, textConversion: TextConversion, item: FileItem) => Promise<StageResult>
+> = {
   csv: identifyText,
-  tsv: async (ctx, making, item) => setDelimiter(await identifyText(ctx, making, item), '\t'),
+  tsv: async (ctx, textConversion, item) => setDelimiter(await identifyText(ctx, textConversion, item), '\t'),
   workbook: identifyWorkbook,
   oldWorkbook: identifyWorkbook,
   json: (ctx, _, item) => identifyRecords(ctx, item, 'array'),
   ndjson: (ctx, _, item) => identifyRecords(ctx, item, 'lines'),
-  parquet: async (_ctx, _making, item) => ({
-    items: [{ kind: 'parquet', ...toStored(item), reading: beginReading() }],
+  parquet: async (_ctx, _textConversion, item) => ({
+    items: [{ kind: 'parquet', ...toStoredBytes(item), reading: beginReading() }],
     bytes: 0,
   }),
-  archive: async (ctx, _, item) => ({ items: await readEntries(ctx, toStored(item)), bytes: HEAD_BYTES }),
+  archive: async (ctx, _, item) => ({ items: await readEntries(ctx, toStoredBytes(item)), bytes: HEAD_BYTES }),
 };
 
-async function identifyFile(ctx: CompanyContext, making: TextConversion, item: FileItem): Promise<Stage> {
-  const unpacked = removePackedExtension(item.name);
-  if (unpacked === null || item.isUnpacked) return STAGES[findKind(unpacked ?? item.name) ?? 'csv'](ctx, making, item);
+async function identifyFile(ctx: CompanyContext, textConversion: TextConversion, item: FileItem): Promise<StageResult> {
+  const unpackedName = removePackedExtension(item.name);
+  if (unpackedName === null || item.isUnpacked)
+    return FIRST_STAGES[findKind(unpackedName ?? item.name) ?? 'csv'](ctx, textConversion, item);
   const head = await readHead(ctx, item);
-  if (isGzip(head)) return { items: [{ kind: 'packed', ...toStored(item), unpacked: [] }], bytes: 0 };
+  if (isGzip(head)) return { items: [{ kind: 'packed', ...toStoredBytes(item), unpacked: [] }], bytes: 0 };
   // A server that says that it packed the file has given it unpacked.
   if (['unknown', 'zip', 'biff'].includes(detectContent(head))) throw new JobProblem(gzipDamaged(item.name));
   return { items: [{ ...item, isUnpacked: true }], bytes: 0 };
 }
 
-const setDelimiter = ({ items, bytes }: Stage, delimiter: string): Stage => ({
+const setDelimiter = ({ items, bytes }: StageResult, delimiter: string): StageResult => ({
   items: items.map((item) => (item.kind === 'text' ? { ...item, delimiter } : item)),
   bytes,
 });
 
-const toStored = ({ name, segments, size_bytes }: FileItem): StoredBytes => ({ name, segments, size_bytes });
+const toStoredBytes = ({ name, segments, size_bytes }: FileItem): StoredBytes => ({ name, segments, size_bytes });
 
-const toTextItem = (item: FileItem): Item => ({ kind: 'text', sheet: null, ...toStored(item) });
+const toTextItem = (item: FileItem): Item => ({ kind: 'text', sheet: null, ...toStoredBytes(item) });
 
-/** Takes a text as it is. @throws JobProblem for other content */
-async function identifyText(ctx: CompanyContext, _: TextConversion, item: FileItem): Promise<Stage> {
-  const other = OTHER_CONTENT[detectContent(await readHead(ctx, item))];
+/** Accepts a text without conversion. @throws JobProblem for other content */
+async function identifyText(ctx: CompanyContext, _: TextConversion, item: FileItem): Promise<StageResult> {
+  const other = OTHER_CONTENT_NAMES[detectContent(await readHead(ctx, item))];
   if (other) throw new JobProblem(contentUnreadable(item.name, other));
   return { items: [toTextItem(item)], bytes: 0 };
 }
 
-/** Takes a file of records. An error page may have the name of the requested file. @throws JobProblem for other content */
-async function identifyRecords(ctx: CompanyContext, item: FileItem, form: JsonForm): Promise<Stage> {
+/**
+ * Prepares a file of records for reading. An error page may have the name of the requested file. @throws JobProblem for other
+ * content
+ */
+async function identifyRecords(ctx: CompanyContext, item: FileItem, form: JsonForm): Promise<StageResult> {
   const content = detectContent(await readHead(ctx, item));
-  const other = content === 'json' ? undefined : OTHER_CONTENT[content];
+  const other = content === 'json' ? undefined : OTHER_CONTENT_NAMES[content];
   if (other) throw new JobProblem(contentUnreadable(item.name, other));
-  return { items: [{ kind: 'records', ...toStored(item), reading: beginRecords(form) }], bytes: 0 };
+  return { items: [{ kind: 'records', ...toStoredBytes(item), reading: beginRecords(form) }], bytes: 0 };
 }
 
-/** Detects the content of a workbook: other programs write texts, HTML and XML under the name of an old one. */
-async function identifyWorkbook(ctx: CompanyContext, making: TextConversion, item: FileItem): Promise<Stage> {
+/** Detects the content of a workbook: other programs write texts, HTML and XML under the name of an old workbook. */
+async function identifyWorkbook(
+  ctx: CompanyContext,
+  textConversion: TextConversion,
+  item: FileItem,
+): Promise<StageResult> {
   const { name } = item;
-  const stored = toStored(item);
+  const storedBytes = toStoredBytes(item);
   const content = detectContent(await readHead(ctx, item));
   const isOld = findKind(name) === 'oldWorkbook';
-  const other = OTHER_CONTENT[content];
-  if (content === 'zip') return { items: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
-  if (content === 'biff') return (await convertBiffFile(ctx, making, stored)) ?? postponeItem(ctx, item);
+  const other = OTHER_CONTENT_NAMES[content];
+  if (content === 'zip')
+    return { items: [{ kind: 'workbook', ...storedBytes, conversion: beginConversion() }], bytes: 0 };
+  if (content === 'biff') return (await convertBiffFile(ctx, textConversion, storedBytes)) ?? postponeItem(ctx, item);
   if (isOld && content === 'text') return { items: [toTextItem(item)], bytes: 0 };
-  if (isOld && content === 'html') return convertAtOnce(ctx, making, stored, convertHtmlWorkbook);
-  if (isOld && content === 'sheets') return convertAtOnce(ctx, making, stored, convertXml2003);
+  if (isOld && content === 'html') return convertAtOnce(ctx, textConversion, storedBytes, convertHtmlWorkbook);
+  if (isOld && content === 'sheets') return convertAtOnce(ctx, textConversion, storedBytes, convertXml2003);
   if (isOld && other) throw new JobProblem(contentUnreadable(name, other));
   if (content === 'text') throw new JobProblem(notWorkbook(name, 'texto', '.csv'));
   if (!other) throw new JobProblem(workbookUnreadable(name));
@@ -230,7 +242,7 @@ async function identifyWorkbook(ctx: CompanyContext, making: TextConversion, ite
 }
 
 const readHead = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
-  createReader(ctx, toStored(item))(0, HEAD_BYTES);
+  createReader(ctx, toStoredBytes(item))(0, HEAD_BYTES);
 
 async function readEntries(ctx: CompanyContext, archive: StoredBytes): Promise<Item[]> {
   try {
@@ -248,10 +260,10 @@ async function readEntries(ctx: CompanyContext, archive: StoredBytes): Promise<I
 
 async function unpackEntry(
   ctx: CompanyContext,
-  making: TextConversion,
+  textConversion: TextConversion,
   item: Item & { kind: 'entry' },
-): Promise<Stage> {
-  const writer = new SegmentWriter(ctx.files, () => makeTextKey(ctx, making));
+): Promise<StageResult> {
+  const writer = new SegmentWriter(ctx.files, () => makeTextKey(ctx, textConversion));
   try {
     await unpack(openZip(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
   } catch (error) {
@@ -259,7 +271,7 @@ async function unpackEntry(
   }
   await writer.flush();
   const { segments } = writer;
-  const file: Item = { kind: 'file', name: item.name, segments, size_bytes: bytesIn(segments) };
+  const file: Item = { kind: 'file', name: item.name, segments, size_bytes: sumSegmentBytes(segments) };
   return { items: [file], bytes: item.entry.size };
 }
 
@@ -270,20 +282,20 @@ function toArchiveProblem(error: unknown, archive: string): unknown {
 
 async function convertWorkbook(
   ctx: CompanyContext,
-  making: TextConversion,
+  textConversion: TextConversion,
   item: Item & { kind: 'workbook' },
-): Promise<Stage> {
+): Promise<StageResult> {
   const budget = ctx.config.UPLOAD_MESSAGE_BYTES;
   const environment = {
     bucket: ctx.files,
     zip: openZip(ctx, item),
-    newKey: () => makeTextKey(ctx, making),
-    sheet: making.sheet,
+    newKey: () => makeTextKey(ctx, textConversion),
+    sheet: textConversion.sheet,
     budget,
-    block: blockBytes(ctx.config),
+    block: getBlockBytes(ctx.config),
   };
   const file = { name: item.name, size: item.size_bytes };
-  const conversion = await withWorkbookLimit((reserve) =>
+  const conversion = await runWithWorkbookLimit((reserve) =>
     continueConversion({ ...environment, reserve }, file, item.conversion),
   );
   if (!conversion) return postponeItem(ctx, item);
@@ -296,36 +308,36 @@ const UNPACKED_BYTES_PER_READ = 16;
 
 async function unpackFile(
   ctx: CompanyContext,
-  making: TextConversion,
+  textConversion: TextConversion,
   item: Item & { kind: 'packed' },
-): Promise<Stage> {
+): Promise<StageResult> {
   const { name, size_bytes: size } = item;
   const { stream } = openZip(ctx, item);
   const environment = {
     bucket: ctx.files,
-    newKey: () => makeTextKey(ctx, making),
+    newKey: () => makeTextKey(ctx, textConversion),
     stream: () => stream(0, size),
     budget: UNPACKED_BYTES_PER_READ * ctx.config.UPLOAD_MESSAGE_BYTES,
   };
   const { segments, done } = await continueUnpacking(environment, { name, size }, item.unpacked);
   const bytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   if (!done) return { items: [{ ...item, unpacked: segments }], bytes };
-  const file: Item = { kind: 'file', isUnpacked: true, name, segments, size_bytes: bytesIn(segments) };
+  const file: Item = { kind: 'file', isUnpacked: true, name, segments, size_bytes: sumSegmentBytes(segments) };
   return { items: [file], bytes };
 }
 
 async function readRecords(
   ctx: CompanyContext,
-  making: TextConversion,
+  textConversion: TextConversion,
   item: Item & { kind: 'records' },
-): Promise<Stage> {
+): Promise<StageResult> {
   const { name, segments, size_bytes } = item;
   const environment = {
     bucket: ctx.files,
-    newKey: () => makeTextKey(ctx, making),
+    newKey: () => makeTextKey(ctx, textConversion),
     read: createReader(ctx, item),
     budget: ctx.config.UPLOAD_MESSAGE_BYTES,
-    block: blockBytes(ctx.config),
+    block: getBlockBytes(ctx.config),
   };
   const { state, facts } = await continueRecords(environment, { name, size: size_bytes }, item.reading);
   const bytes = Math.max(1, state.offset - item.reading.offset);
@@ -335,22 +347,22 @@ async function readRecords(
 
 async function readParquetFile(
   ctx: CompanyContext,
-  making: TextConversion,
+  textConversion: TextConversion,
   item: Item & { kind: 'parquet' },
-): Promise<Stage> {
+): Promise<StageResult> {
   const { name, size_bytes: size } = item;
   const environment = {
     bucket: ctx.files,
-    newKey: () => makeTextKey(ctx, making),
+    newKey: () => makeTextKey(ctx, textConversion),
     read: createReader(ctx, item),
     budget: ctx.config.UPLOAD_MESSAGE_BYTES,
   };
-  const read = await withWorkbookLimit(async (reserve) => {
-    await reserve(Math.min(PARQUET_BYTES, 32 * size));
+  const parquetStep = await runWithWorkbookLimit(async (reserve) => {
+    await reserve(Math.min(MAX_PARQUET_MEMORY_BYTES, 32 * size));
     return continueParquet(environment, { name, size }, item.reading);
   });
-  if (!read) return postponeItem(ctx, item);
-  const { reading, facts } = read;
+  if (!parquetStep) return postponeItem(ctx, item);
+  const { reading, facts } = parquetStep;
   const bytes = Math.max(1, reading.written - item.reading.written);
   if (!facts) return { items: [{ ...item, reading }], bytes };
   return { items: [toRecordsItem(name, reading.text, facts)], bytes };
@@ -362,54 +374,54 @@ const toRecordsItem = (name: string, segments: Segment[], records: RecordFacts):
   sheet: null,
   records,
   segments,
-  size_bytes: bytesIn(segments),
+  size_bytes: sumSegmentBytes(segments),
 });
 
-/** Leaves an item as it is, for the next message. */
-const postponeItem = (ctx: CompanyContext, item: Item): Stage => ({
+/** Leaves an item unchanged, for the next message. */
+const postponeItem = (ctx: CompanyContext, item: Item): StageResult => ({
   items: [item],
   bytes: ctx.config.UPLOAD_MESSAGE_BYTES,
 });
 
-/** Converts a text workbook (HTML or XML), in one go. */
+/** Converts a text workbook (HTML or XML) in one message. */
 async function convertAtOnce(
   ctx: CompanyContext,
-  making: TextConversion,
-  stored: StoredBytes,
+  textConversion: TextConversion,
+  storedBytes: StoredBytes,
   convert: typeof convertHtmlWorkbook<Segment[]>,
-): Promise<Stage> {
+): Promise<StageResult> {
   const file = {
-    size: stored.size_bytes,
-    read: createReader(ctx, stored),
-    sheet: making.sheet,
-    begin: () => createSegmentOutput(ctx, making),
+    size: storedBytes.size_bytes,
+    read: createReader(ctx, storedBytes),
+    sheet: textConversion.sheet,
+    begin: () => createSegmentOutput(ctx, textConversion),
   };
-  const converted = await convert(stored.name, file);
-  return { items: [toSheetItem(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
+  const convertedSheets = await convert(storedBytes.name, file);
+  return { items: [toSheetItem(storedBytes.name, convertedSheets)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
 }
 
-/** Converts an old workbook. @returns null while other workbooks leave no room in memory for its texts */
+/** Converts an old workbook. @returns null while other workbooks leave too little memory for its texts */
 async function convertBiffFile(
   ctx: CompanyContext,
-  making: TextConversion,
-  stored: StoredBytes,
-): Promise<Stage | null> {
-  return withWorkbookLimit(async (reserve) => {
+  textConversion: TextConversion,
+  storedBytes: StoredBytes,
+): Promise<StageResult | null> {
+  return runWithWorkbookLimit(async (reserve) => {
     // In UTF-8 a text has at most twice the bytes that it has in the file.
-    await reserve(Math.min(MAX_TEXTS_BYTES, 2 * stored.size_bytes));
-    const converted = await convertBiffWorkbook(stored.name, {
-      size: stored.size_bytes,
-      read: createReader(ctx, stored),
-      sheet: making.sheet,
-      begin: () => createSegmentOutput(ctx, making),
+    await reserve(Math.min(MAX_TEXTS_BYTES, 2 * storedBytes.size_bytes));
+    const convertedSheets = await convertBiffWorkbook(storedBytes.name, {
+      size: storedBytes.size_bytes,
+      read: createReader(ctx, storedBytes),
+      sheet: textConversion.sheet,
+      begin: () => createSegmentOutput(ctx, textConversion),
       reserve,
     });
-    return { items: [toSheetItem(stored.name, converted)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
+    return { items: [toSheetItem(storedBytes.name, convertedSheets)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
   });
 }
 
-function createSegmentOutput(ctx: CompanyContext, making: TextConversion): SheetOutput<Segment[]> {
-  const writer = new SegmentWriter(ctx.files, () => makeTextKey(ctx, making));
+function createSegmentOutput(ctx: CompanyContext, textConversion: TextConversion): SheetOutput<Segment[]> {
+  const writer = new SegmentWriter(ctx.files, () => makeTextKey(ctx, textConversion));
   return {
     write: (text) => writer.write(text),
     end: async () => {
@@ -419,23 +431,26 @@ function createSegmentOutput(ctx: CompanyContext, making: TextConversion): Sheet
   };
 }
 
-const toSheetItem = (name: string, { text: segments, sheet }: Converted<Segment[]>): Item => ({
+const toSheetItem = (name: string, { text: segments, sheet }: ConvertedSheet<Segment[]>): Item => ({
   kind: 'text',
   sheet,
   name,
   segments,
-  size_bytes: bytesIn(segments),
+  size_bytes: sumSegmentBytes(segments),
 });
 
-/** The prefix of objects made for a job: beside its files, so that they are deleted with them. */
+/**
+ * Makes the prefix of the objects that conversions of a job write: under the prefix of its files, so that both are deleted
+ * together.
+ */
 const makeConversionPrefix = (companyId: string, { jobId, look }: Pick<TextConversion, 'jobId' | 'look'>): string =>
-  `${makePrefix(companyId, jobId)}/made${look > 0 ? `/${look}` : ''}`;
+  `${makeUploadPrefix(companyId, jobId)}/made${look > 0 ? `/${look}` : ''}`;
 
 /** The number of objects that are listed, and deleted, at a time. */
 const KEYS_PER_PAGE = 1000;
 
 /**
- * Deletes objects of earlier analyses of a job, or with `only` those of this one, except those of the job's texts. No later
+ * Deletes objects of earlier analyses of a job, or with `only` those of this analysis, except those of the job's texts. No later
  * analysis writes under these keys.
  */
 export async function deleteConvertedTexts(
@@ -444,8 +459,8 @@ export async function deleteConvertedTexts(
   texts: Source[],
 ): Promise<void> {
   const prefix = `${makeConversionPrefix(ctx.actor.companyId, { jobId, look: 0 })}/`;
-  const kept = new Set(texts.flatMap(({ segments }) => segments.map(({ key }) => key)));
-  const parseLook = (key: string) => Number(/^(\d+)\//.exec(key.slice(prefix.length))?.[1] ?? 0);
+  const keptKeys = new Set(texts.flatMap(({ segments }) => segments.map(({ key }) => key)));
+  const parseAnalysisNumber = (key: string) => Number(/^(\d+)\//.exec(key.slice(prefix.length))?.[1] ?? 0);
   let cursor: string | undefined;
   do {
     const page = await ctx.files.list({
@@ -456,15 +471,15 @@ export async function deleteConvertedTexts(
     const keys = page.objects.map(({ key }) => key);
     await deleteObjects(
       ctx.files,
-      keys.filter((key) => !kept.has(key) && (only || parseLook(key) < look)),
+      keys.filter((key) => !keptKeys.has(key) && (only || parseAnalysisNumber(key) < look)),
     );
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);
 }
 
-/** A new key each time. */
-const makeTextKey = (ctx: CompanyContext, making: TextConversion): string =>
-  `${makeConversionPrefix(ctx.actor.companyId, making)}/${crypto.randomUUID()}`;
+/** Makes a new key for a text; every call gives another key. */
+const makeTextKey = (ctx: CompanyContext, textConversion: TextConversion): string =>
+  `${makeConversionPrefix(ctx.actor.companyId, textConversion)}/${crypto.randomUUID()}`;
 
 function createReader(ctx: CompanyContext, { name, segments, size_bytes: size }: StoredBytes): ReadRange {
   return async (offset, length) => {
@@ -475,15 +490,15 @@ function createReader(ctx: CompanyContext, { name, segments, size_bytes: size }:
 }
 
 /** The number of bytes of a packed entry that are read at a time. */
-const PACKED_BYTES = 4 * 1024 * 1024;
+const PACKED_READ_BYTES = 4 * 1024 * 1024;
 
-function openZip(ctx: CompanyContext, stored: StoredBytes): ZipSource {
-  const read = createReader(ctx, stored);
+function openZip(ctx: CompanyContext, storedBytes: StoredBytes): ZipSource {
+  const read = createReader(ctx, storedBytes);
   const stream = (offset: number, length: number) => {
     let at = offset;
     return new ReadableStream<Uint8Array>({
       async pull(controller) {
-        const piece = await read(at, Math.min(PACKED_BYTES, offset + length - at));
+        const piece = await read(at, Math.min(PACKED_READ_BYTES, offset + length - at));
         at += piece.length;
         if (piece.length > 0) controller.enqueue(piece);
         if (piece.length === 0 || at >= offset + length) controller.close();

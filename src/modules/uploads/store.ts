@@ -1,7 +1,7 @@
 import type { Denials } from '../../permissions/denials.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
-import { datetimeJson } from '../../tenant-sql/values.ts';
-import { listDeniedValues, notDeniedCondition } from '../managed-tables/service.ts';
+import { toDatetimeJson } from '../../tenant-sql/values.ts';
+import { listDeniedValues, makeNotDeniedCondition } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type {
   ConfirmedSchema,
@@ -17,13 +17,13 @@ import type {
 import type { ReadingOptions } from './look.ts';
 import type { StoredFile } from './receive.ts';
 
-/** A job and its company. Every statement on jobs filters by both. */
+/** The key of a job: its id and company. Every statement on jobs filters by both. */
 export interface JobKey {
   id: string;
   companyId: string;
 }
 
-/** A row of `console.upload_jobs` as {@link COLUMNS} select it. */
+/** A row of `console.upload_jobs`, selected by {@link JOB_COLUMNS}. */
 export interface JobRow {
   id: string;
   company_id: string;
@@ -46,17 +46,17 @@ export interface JobRow {
   updated_at: string;
 }
 
-export const COLUMNS =
+export const JOB_COLUMNS =
   'id, company_id, user_table_id, created_by_user_id, files, mode, evolve, status, inferred_schema, confirmed_schema, progress, error, key_columns, result, undone_at, undone_by, source_url, created_at, updated_at';
 
-/** The condition for the job of a {@link JobKey}, as the first two values. */
+/** The SQL condition for the job of a {@link JobKey}, whose members are the first two parameters. */
 export const JOB_KEY_CONDITION = 'id = $1 AND company_id = $2';
 
-/** The condition for jobs that have not ended. */
+/** The SQL condition for jobs that have not ended. */
 export const ACTIVE_JOB_CONDITION = `status IN ('queued', 'analisando', 'waiting_confirm', 'inserting')`;
 
-/** The maximum number of jobs in a list; expiry keeps the number of waiting ones low. */
-const MAX_LISTED = 500;
+/** The maximum number of jobs in a list; expiry keeps the number of waiting jobs low. */
+const MAX_LISTED_JOBS = 500;
 
 export function toJob(row: JobRow): UploadJob {
   return {
@@ -74,15 +74,15 @@ export function toJob(row: JobRow): UploadJob {
     error: row.error,
     key: row.key_columns,
     result: row.result,
-    undoneAt: row.undone_at && datetimeJson(row.undone_at),
+    undoneAt: row.undone_at && toDatetimeJson(row.undone_at),
     undoneBy: row.undone_by,
     sourceUrl: row.source_url,
-    createdAt: datetimeJson(row.created_at),
-    updatedAt: datetimeJson(row.updated_at),
+    createdAt: toDatetimeJson(row.created_at),
+    updatedAt: toDatetimeJson(row.updated_at),
   };
 }
 
-/** A new job, whose files are stored, or are to be fetched as its `state` says. */
+/** A new job, whose files are stored, or are to be fetched according to its `state`. */
 export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'files' | 'createdAt'> & {
   progress: JobProgress;
   fetched?: { sourceUrl: string; state: object };
@@ -116,14 +116,14 @@ export async function insertJob(
 }
 
 export async function readJob(tx: TenantTx, key: JobKey): Promise<UploadJob | undefined> {
-  const [row] = await tx.query<JobRow>(`SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION}`, [
+  const [row] = await tx.query<JobRow>(`SELECT ${JOB_COLUMNS} FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION}`, [
     key.id,
     key.companyId,
   ]);
   return row && toJob(row);
 }
 
-/** The transaction that last changed each of these jobs, by the job's id. */
+/** Reads the transaction that last changed each of these jobs, by the job's id. */
 export async function readLastChanges(tx: TenantTx, companyId: string, ids: readonly string[]) {
   const rows = await tx.query<{ id: string; changed_by: string }>(
     'SELECT id, xmin::text AS changed_by FROM console.upload_jobs WHERE company_id = $1 AND id = ANY($2::text[])',
@@ -132,21 +132,20 @@ export async function readLastChanges(tx: TenantTx, companyId: string, ids: read
   return new Map(rows.map(({ id, changed_by: changedBy }) => [id, changedBy]));
 }
 
-/** Jobs that have not ended, newest first, without those of tables that are denied. */
+/** Reads jobs that have not ended, newest first, without jobs of tables that are denied. */
 export async function readActiveJobs(tx: TenantTx, companyId: string, denied: Denials): Promise<UploadJob[]> {
   const rows = await tx.query<JobRow>(
-    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}
-       AND (user_table_id IS NULL OR ${notDeniedCondition('user_table_id', 3)})
+    `SELECT ${JOB_COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}
+       AND (user_table_id IS NULL OR ${makeNotDeniedCondition('user_table_id', 3)})
      ORDER BY created_at DESC, id DESC LIMIT $2`,
-    [companyId, MAX_LISTED, ...listDeniedValues(denied)],
+    [companyId, MAX_LISTED_JOBS, ...listDeniedValues(denied)],
   );
   return rows.map(toJob);
 }
 
 /**
- * Moves a waiting job to its load.
- * @returns false when it no longer waits
- * @throws PostgresError of the constraint `upload_jobs_name` when another job loads a table of that name
+ * Moves a waiting job to its load. @returns false when it no longer waits @throws PostgresError of the constraint
+ * `upload_jobs_name` when another job loads a table of that name
  */
 export async function confirmJob(
   tx: TenantTx,
@@ -154,31 +153,36 @@ export async function confirmJob(
   confirmed: { schema: ConfirmedSchema; progress: JobProgress },
   at: string,
 ): Promise<boolean> {
-  const changed = await tx.execute(
+  const changedRows = await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'inserting', confirmed_schema = $3::json, progress = $4::json, step = step + 1, attempts = 0, updated_at = $5
      WHERE ${JOB_KEY_CONDITION} AND status = 'waiting_confirm'`,
     [key.id, key.companyId, JSON.stringify(confirmed.schema), JSON.stringify(confirmed.progress), at],
   );
-  return changed === 1;
+  return changedRows === 1;
 }
 
 /**
  * Moves a waiting job to another analysis, with a person's reading options. The previous schema stays.
  * @returns false when it no longer waits
  */
-export async function startReanalysis(tx: TenantTx, key: JobKey, said: ReadingOptions, at: string): Promise<boolean> {
-  const changed = await tx.execute(
+export async function startReanalysis(
+  tx: TenantTx,
+  key: JobKey,
+  readingOptions: ReadingOptions,
+  at: string,
+): Promise<boolean> {
+  const changedRows = await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'queued', step = step + 1, attempts = 0, updated_at = $4,
        state = json_build_object('analysis', 0, 'look', json_build_object('number', step + 1, 'said', $3::json))
      WHERE ${JOB_KEY_CONDITION} AND status = 'waiting_confirm'`,
-    [key.id, key.companyId, JSON.stringify(said), at],
+    [key.id, key.companyId, JSON.stringify(readingOptions), at],
   );
-  return changed === 1;
+  return changedRows === 1;
 }
 
-/** Reads the results of inference for the load of a job; undefined before. */
+/** Reads the results of inference that the load of a job needs; undefined before inference has finished. */
 export async function readReading(tx: TenantTx, key: JobKey): Promise<Reading | undefined> {
   const [row] = await tx.query<{ reading: Reading | null }>(
     `SELECT reading FROM console.upload_jobs WHERE ${JOB_KEY_CONDITION}`,
@@ -203,7 +207,7 @@ export async function lockJob(tx: TenantTx, key: JobKey): Promise<LockedJob | un
   return row;
 }
 
-/** Ends a job as failed; the transaction has locked it. */
+/** Ends a job as failed. The caller's transaction has locked it. */
 export async function failJob(tx: TenantTx, key: JobKey, error: JobError, at: string): Promise<void> {
   await tx.execute(
     `UPDATE console.upload_jobs

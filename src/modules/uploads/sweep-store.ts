@@ -11,7 +11,7 @@ export interface SweptJob {
   updatedAt: number;
 }
 
-const COLUMNS = `id, status, step, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
+const SWEPT_JOB_COLUMNS = `id, status, step, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
 
 interface SweptRow {
   id: string;
@@ -27,33 +27,33 @@ const toSweptJob = (row: SweptRow): SweptJob => ({
   updatedAt: Number(row.updated_at),
 });
 
-/** The day (UTC) of a job that is done, and the number of its loaded rows. */
-const LOADED_DAY = "(coalesce(loaded_at, updated_at) AT TIME ZONE 'UTC')::date";
-const LOADED_ROWS = "(progress ->> 'rows_processed')::bigint";
+/** SQL of the day (UTC) on which a finished job was loaded, and of the number of its loaded rows. */
+const LOADED_DAY_SQL = "(coalesce(loaded_at, updated_at) AT TIME ZONE 'UTC')::date";
+const LOADED_ROWS_SQL = "(progress ->> 'rows_processed')::bigint";
 
-/** The rows that jobs have loaded, by day (`2026-01-31`), of days with a load; both ends are included. */
+/** Reads the numbers of rows that jobs have loaded, by day (`2026-01-31`), of days with a load; both ends are included. */
 export async function readLoadedDays(tx: TenantTx, companyId: string, from: string, to: string) {
   const rows = await tx.query<{ day: string; rows: string }>(
     `SELECT day::text, sum(rows) AS rows FROM (
        SELECT day, rows FROM console.loaded_days
-       UNION ALL SELECT ${LOADED_DAY}, ${LOADED_ROWS} FROM console.upload_jobs WHERE company_id = $1 AND status = 'done'
+       UNION ALL SELECT ${LOADED_DAY_SQL}, ${LOADED_ROWS_SQL} FROM console.upload_jobs WHERE company_id = $1 AND status = 'done'
      ) AS loaded WHERE day BETWEEN $2::date AND $3::date GROUP BY day`,
     [companyId, from, to],
   );
   return new Map(rows.map(({ day, rows: count }) => [day, Number(count)]));
 }
 
-/** The times since which a job without a change is silent (ISO 8601). */
+/** The times (ISO 8601) before which the last change of a silent job lies. */
 export interface SilentSince {
-  /** The time for jobs that wait for their confirm. */
+  /** The time for jobs that wait for their confirmation. */
   waiting: string;
   /** The time for all other jobs. */
   working: string;
 }
 
-const SILENT_SINCE = `CASE status WHEN 'waiting_confirm' THEN $2::timestamptz ELSE $3::timestamptz END`;
+const SILENT_SINCE_SQL = `CASE status WHEN 'waiting_confirm' THEN $2::timestamptz ELSE $3::timestamptz END`;
 
-/** Active jobs that are silent, the longest silent first. */
+/** Reads active jobs that are silent (unchanged for too long), the longest silent first. */
 export async function readSilentJobs(
   tx: TenantTx,
   companyId: string,
@@ -61,21 +61,21 @@ export async function readSilentJobs(
   limit: number,
 ): Promise<SweptJob[]> {
   const rows = await tx.query<SweptRow>(
-    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION} AND updated_at <= ${SILENT_SINCE}
+    `SELECT ${SWEPT_JOB_COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION} AND updated_at <= ${SILENT_SINCE_SQL}
      ORDER BY updated_at LIMIT $4`,
     [companyId, since.waiting, since.working, limit],
   );
   return rows.map(toSweptJob);
 }
 
-/** The milliseconds from `since` on until the next active job is silent; null when there is none. */
+/** Measures the milliseconds from `since` on until the next active job is silent; null when there is none. */
 export async function measureTimeUntilSilent(
   tx: TenantTx,
   companyId: string,
   since: SilentSince,
 ): Promise<number | null> {
   const [row] = await tx.query<{ left: string | null }>(
-    `SELECT (extract(epoch FROM min(updated_at - ${SILENT_SINCE})) * 1000)::bigint AS left
+    `SELECT (extract(epoch FROM min(updated_at - ${SILENT_SINCE_SQL})) * 1000)::bigint AS left
      FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}`,
     [companyId, since.waiting, since.working],
   );
@@ -84,15 +84,15 @@ export async function measureTimeUntilSilent(
 
 export async function readJobs(tx: TenantTx, companyId: string, ids: string[]): Promise<SweptJob[]> {
   const rows = await tx.query<SweptRow>(
-    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND id = ANY($2::text[])`,
+    `SELECT ${SWEPT_JOB_COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND id = ANY($2::text[])`,
     [companyId, ids],
   );
   return rows.map(toSweptJob);
 }
 
 /**
- * Deletes up to `limit` jobs that ended at or before `until` (ISO 8601).
- * @returns the number of deleted jobs, and when the oldest job left ended, in milliseconds
+ * Deletes up to `limit` jobs that ended at or before `until` (ISO 8601). @returns the number of deleted jobs, and when the oldest
+ * remaining job ended, in milliseconds
  */
 export async function deleteEndedJobs(
   tx: TenantTx,
@@ -100,28 +100,28 @@ export async function deleteEndedJobs(
   until: string,
   limit: number,
 ): Promise<{ deleted: number; oldest: number | null }> {
-  const ended = `company_id = $1 AND NOT (${ACTIVE_JOB_CONDITION})`;
+  const isEndedSql = `company_id = $1 AND NOT (${ACTIVE_JOB_CONDITION})`;
   const [{ count: deleted = 0 } = {}] = await tx.query<{ count: number }>(
     `WITH deleted AS (
        DELETE FROM console.upload_jobs WHERE id IN (
-         SELECT id FROM console.upload_jobs WHERE ${ended} AND updated_at <= $2 ORDER BY updated_at LIMIT $3) RETURNING *
+         SELECT id FROM console.upload_jobs WHERE ${isEndedSql} AND updated_at <= $2 ORDER BY updated_at LIMIT $3) RETURNING *
      ), counted AS (
        INSERT INTO console.loaded_days AS of_day (day, rows)
-       SELECT ${LOADED_DAY}, sum(${LOADED_ROWS}) FROM deleted WHERE status = 'done' GROUP BY 1
+       SELECT ${LOADED_DAY_SQL}, sum(${LOADED_ROWS_SQL}) FROM deleted WHERE status = 'done' GROUP BY 1
        ON CONFLICT (day) DO UPDATE SET rows = of_day.rows + excluded.rows
      )
      SELECT count(*)::int AS count FROM deleted`,
     [companyId, until, limit],
   );
   const [row] = await tx.query<{ oldest: string | null }>(
-    `SELECT (extract(epoch FROM min(updated_at)) * 1000)::bigint AS oldest FROM console.upload_jobs WHERE ${ended}`,
+    `SELECT (extract(epoch FROM min(updated_at)) * 1000)::bigint AS oldest FROM console.upload_jobs WHERE ${isEndedSql}`,
     [companyId],
   );
   return { deleted, oldest: row?.oldest ? Number(row.oldest) : null };
 }
 
 /**
- * Names of staging tables that no active job uses. The state is searched as text: it may hold half a character of a
+ * Lists the names of staging tables that no active job uses. The state is searched as text: it may hold half a character of a
  * file, and Postgres would refuse that as JSON.
  */
 export async function listOrphanedStagingTables(tx: TenantTx): Promise<string[]> {

@@ -1,28 +1,28 @@
 import type { CompanyContext } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { getCreatedAt } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
-import { openDatabaseIfAny, type Sizes } from '../managed-database/service.ts';
+import { type DatabaseSizes, openDatabaseIfAny } from '../managed-database/service.ts';
 import { notifyChange, purgeTrash, sweepExports, sweepIndexes } from '../managed-tables/service.ts';
 import { failJobAtStep } from './fail-job.ts';
-import { dropKeptRows } from './kept-rows.ts';
-import { type KeptTable, readKept } from './load-store.ts';
+import { buildDropKeptRows } from './kept-rows.ts';
+import { type KeptTable, readKeptTables } from './load-store.ts';
 import { Superseded, waitExpired } from './problems.ts';
-import { makePrefix, parseJobId } from './receive.ts';
-import { finishCompleteUploads, RESUMABLE_MS } from './resumable.ts';
-import { deleteExpired, findUnfinishedUploads, readOldestUpload } from './resumable-store.ts';
-import { FILE_RETENTION_MS, measureCompany } from './room.ts';
+import { makeUploadPrefix, parseJobId } from './receive.ts';
+import { finishCompleteUploads, UPLOAD_EXPIRY_MS } from './resumable.ts';
+import { deleteExpiredUploads, findUnfinishedUploads, readOldestUpload } from './resumable-store.ts';
+import { FILE_RETENTION_MS, measureCompanySizes } from './room.ts';
 import { RESUME_AFTER_MS } from './service.ts';
 import { formatStagingTable } from './staging.ts';
 import * as store from './sweep-store.ts';
 import { UNDOABLE_MS } from './undo.ts';
 
-/** The time after which a job that waits for its confirm expires. */
-const WAITING_MS = DAY_MS;
+/** The time after which a job that waits for its confirmation expires. */
+const CONFIRM_TIMEOUT_MS = DAY_MS;
 /** The time for which the record of an ended job is kept. */
 const JOB_RETENTION_MS = 90 * DAY_MS;
 const JOBS_PER_RUN = 1000;
@@ -30,19 +30,18 @@ const KEYS_PER_PAGE = 1000;
 const TABLES_PER_RUN = 100;
 
 /**
- * Sweeps a company's uploads: queues silent jobs again, expires those that waited too long for their confirm, makes missing
- * jobs of complete resumable uploads, deletes abandoned ones, the
- * files of ended jobs and those without a job, the records of jobs that ended long ago, staging tables that no job uses,
- * rows that loads replaced and no undo can restore any more, tables in the trash, unfinished indexes, and leftovers of exports
- * in R2.
- * @returns when the next sweep is due, in milliseconds, null if none is; and the sizes of the company's data
+ * Sweeps a company's uploads: queues silent jobs again, expires those that waited too long for their confirmation, creates
+ * missing jobs of complete resumable uploads, deletes abandoned uploads, the files of ended jobs and files without a job, the
+ * records of jobs that ended long ago, staging tables that no job uses, rows that loads replaced and no undo can restore any
+ * more, tables in the trash, unfinished indexes, and leftovers of exports in R2. @returns when the next sweep is due, in
+ * milliseconds, null if none is; and the sizes of the company's data
  */
-export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number | null; sizes?: Sizes }> {
+export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number | null; sizes?: DatabaseSizes }> {
   const database = await openDatabaseIfAny(ctx);
   if (!database) return { next: null };
   const tasks: Record<string, () => Promise<number>> = {
     jobs: () => sweepJobs(ctx, database),
-    begun: () => sweepUnfinished(ctx, database),
+    begun: () => sweepUnfinishedUploads(ctx, database),
     files: () => sweepFiles(ctx, database),
     ended: () => deleteEndedJobs(ctx, database),
     trash: () => purgeTrash(ctx),
@@ -51,21 +50,20 @@ export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number 
     orphans: () => dropOrphanedTables(ctx, database),
     kept: () => dropKeptTables(ctx, database),
   };
-  let due = Number.POSITIVE_INFINITY;
+  let dueAt = Number.POSITIVE_INFINITY;
   for (const [part, task] of Object.entries(tasks)) {
-    const next = await logFailure(ctx, { part }, task);
-    due = Math.min(due, next ?? ctx.now() + RESUME_AFTER_MS);
+    const next = await runLoggingFailure(ctx, { part }, task);
+    dueAt = Math.min(dueAt, next ?? ctx.now() + RESUME_AFTER_MS);
   }
-  const sizes = await logFailure(ctx, { part: 'sizes' }, () => measureCompany(ctx, database));
-  return { next: Number.isFinite(due) ? due : null, ...(sizes && { sizes }) };
+  const sizes = await runLoggingFailure(ctx, { part: 'sizes' }, () => measureCompanySizes(ctx, database));
+  return { next: Number.isFinite(dueAt) ? dueAt : null, ...(sizes && { sizes }) };
 }
 
 /**
- * Runs a task and logs its failure, so that it keeps no other one from running; the next sweep tries it again.
- * @returns undefined when it failed
- * @throws when the database is out of reach, for then every other task would fail, too
+ * Runs a task and logs its failure, so that it does not stop the other tasks; the next sweep tries it again. @returns undefined
+ * when it failed @throws when the database is unreachable, for then every other task would fail, too
  */
-async function logFailure<T>(
+async function runLoggingFailure<T>(
   { actor }: CompanyContext,
   fields: Record<string, string>,
   task: () => Promise<T>,
@@ -81,10 +79,10 @@ async function logFailure<T>(
 
 async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
-  const before = (milliseconds: number) => isoTimestamp(ctx.now() - milliseconds);
-  const since = { waiting: before(WAITING_MS), working: before(RESUME_AFTER_MS) };
+  const formatTimeBefore = (milliseconds: number) => formatIsoTimestamp(ctx.now() - milliseconds);
+  const since = { waiting: formatTimeBefore(CONFIRM_TIMEOUT_MS), working: formatTimeBefore(RESUME_AFTER_MS) };
   for (const job of await store.readSilentJobs(database, companyId, since, JOBS_PER_RUN)) {
-    await logFailure(ctx, { job_id: job.id }, () =>
+    await runLoggingFailure(ctx, { job_id: job.id }, () =>
       job.status === 'waiting_confirm' ? expireJob(ctx, database, job) : requeueJob(ctx, job),
     );
   }
@@ -95,8 +93,8 @@ async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<numb
 
 async function expireJob(ctx: CompanyContext, database: TenantSql, job: store.SweptJob): Promise<void> {
   try {
-    await notifyChange(ctx, async (announced) => {
-      await announced;
+    await notifyChange(ctx, async (announcement) => {
+      await announcement;
       await failJobAtStep(database, ctx, job.id, job.step, waitExpired);
     });
   } catch (error) {
@@ -110,10 +108,12 @@ async function requeueJob(ctx: CompanyContext, job: store.SweptJob): Promise<voi
   await ctx.jobs.send({ type, companyId: ctx.actor.companyId, jobId: job.id });
 }
 
-/** Drops staging tables without a job, which only a mistake leaves: one is dropped in the transaction that ends its job. */
+/** Drops staging tables without a job, which only a mistake leaves: usually the transaction that ends a job drops its table. */
 async function dropOrphanedTables(ctx: CompanyContext, database: TenantSql): Promise<number> {
   for (const name of await store.listOrphanedStagingTables(database)) {
-    await logFailure(ctx, { table: name }, () => database.execute(`DROP TABLE IF EXISTS ${formatStagingTable(name)}`));
+    await runLoggingFailure(ctx, { table: name }, () =>
+      database.execute(`DROP TABLE IF EXISTS ${formatStagingTable(name)}`),
+    );
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -122,66 +122,66 @@ async function dropOrphanedTables(ctx: CompanyContext, database: TenantSql): Pro
 async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const isNeeded = ({ loadedAt }: KeptTable): boolean => loadedAt !== null && loadedAt + UNDOABLE_MS > ctx.now();
   const { companyId } = ctx.actor;
-  for (const kept of await readKept(database, companyId, TABLES_PER_RUN)) {
-    if (isNeeded(kept)) break;
-    await logFailure(ctx, { kept: kept.jobId }, () => database.execute(dropKeptRows(kept.jobId)));
+  for (const keptTable of await readKeptTables(database, companyId, TABLES_PER_RUN)) {
+    if (isNeeded(keptTable)) break;
+    await runLoggingFailure(ctx, { kept: keptTable.jobId }, () => database.execute(buildDropKeptRows(keptTable.jobId)));
   }
-  const [next] = await readKept(database, companyId, 1);
+  const [next] = await readKeptTables(database, companyId, 1);
   return next ? Math.max(ctx.now() + RESUME_AFTER_MS, (next.loadedAt ?? 0) + UNDOABLE_MS) : Number.POSITIVE_INFINITY;
 }
 
 async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
-  const until = isoTimestamp(ctx.now() - JOB_RETENTION_MS);
+  const until = formatIsoTimestamp(ctx.now() - JOB_RETENTION_MS);
   const { deleted, oldest } = await store.deleteEndedJobs(database, ctx.actor.companyId, until, JOBS_PER_RUN);
   if (oldest === null) return Number.POSITIVE_INFINITY;
   return deleted === JOBS_PER_RUN ? ctx.now() : oldest + JOB_RETENTION_MS;
 }
 
 /**
- * Makes the jobs of complete uploads whose last request did not, and deletes abandoned uploads. Their files have no job, and
- * are deleted as such.
+ * Creates the jobs of complete uploads whose last request did not create them, and deletes abandoned uploads. The files of an
+ * abandoned upload have no job, so `sweepFiles` deletes them.
  */
-async function sweepUnfinished(ctx: CompanyContext, database: TenantSql): Promise<number> {
+async function sweepUnfinishedUploads(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
-  const isLeft = (await finishCompleteUploads(ctx, database, JOBS_PER_RUN)) > 0;
-  const until = isoTimestamp(ctx.now() - RESUMABLE_MS);
-  if ((await deleteExpired(database, companyId, until, JOBS_PER_RUN)) === JOBS_PER_RUN) return ctx.now();
-  const oldest = await readOldestUpload(database, companyId);
-  const due = oldest === null ? Number.POSITIVE_INFINITY : oldest + RESUMABLE_MS;
-  return isLeft ? Math.min(due, ctx.now() + RESUME_AFTER_MS) : due;
+  const wereAnyComplete = (await finishCompleteUploads(ctx, database, JOBS_PER_RUN)) > 0;
+  const until = formatIsoTimestamp(ctx.now() - UPLOAD_EXPIRY_MS);
+  if ((await deleteExpiredUploads(database, companyId, until, JOBS_PER_RUN)) === JOBS_PER_RUN) return ctx.now();
+  const oldestAt = await readOldestUpload(database, companyId);
+  const dueAt = oldestAt === null ? Number.POSITIVE_INFINITY : oldestAt + UPLOAD_EXPIRY_MS;
+  return wereAnyComplete ? Math.min(dueAt, ctx.now() + RESUME_AFTER_MS) : dueAt;
 }
 
-/** Deletes files that are not needed. It lists R2 itself, so that none is left behind after an interruption. */
+/** Deletes files that are not needed. It lists R2 itself, so that no file is left behind after an interruption. */
 async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
-  let due = Number.POSITIVE_INFINITY;
+  let dueAt = Number.POSITIVE_INFINITY;
   let cursor: string | undefined;
   do {
     const page = await ctx.files.list({
-      prefix: `${makePrefix(companyId)}/`,
+      prefix: `${makeUploadPrefix(companyId)}/`,
       limit: KEYS_PER_PAGE,
       ...(cursor !== undefined && { cursor }),
     });
     const ids = new Set(page.objects.map(({ key }) => parseJobId(key)));
     // First: one that is finished meanwhile has a job then.
-    const begun = await findUnfinishedUploads(database, companyId, [...ids]);
+    const unfinishedIds = await findUnfinishedUploads(database, companyId, [...ids]);
     const jobs = await store.readJobs(database, companyId, [...ids]);
     const jobsById = new Map(jobs.map((job) => [job.id, job]));
-    const overdue: string[] = [];
+    const overdueKeys: string[] = [];
     for (const { key } of page.objects) {
       const id = parseJobId(key);
-      if (begun.has(id)) continue;
-      const deletable = computeNeededUntil(id, jobsById.get(id)) + FILE_RETENTION_MS;
-      if (deletable <= ctx.now()) overdue.push(key);
-      else due = Math.min(due, deletable);
+      if (unfinishedIds.has(id)) continue;
+      const deletableAt = computeNeededUntil(id, jobsById.get(id)) + FILE_RETENTION_MS;
+      if (deletableAt <= ctx.now()) overdueKeys.push(key);
+      else dueAt = Math.min(dueAt, deletableAt);
     }
-    await deleteObjects(ctx.files, overdue);
+    await deleteObjects(ctx.files, overdueKeys);
     cursor = page.truncated ? page.cursor : undefined;
   } while (cursor !== undefined);
-  return due;
+  return dueAt;
 }
 
-/** The time when a job ended, in milliseconds; without a job, when the upload began, which its id tells. */
+/** Computes when a job ended, in milliseconds; without a job, when the upload began, which its id encodes. */
 function computeNeededUntil(id: string, job: store.SweptJob | undefined): number {
   if (!job) return getCreatedAt(id);
   return job.status === 'done' || job.status === 'failed' ? job.updatedAt : Number.POSITIVE_INFINITY;

@@ -1,8 +1,8 @@
 import type { ZoneEdges } from '../../formats/values/conversion.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 
-/** Whether Postgres knows a time zone of this name. JavaScript knows some that it does not. */
-export async function knowsTimeZone(tx: TenantTx, zone: string): Promise<boolean> {
+/** Tells whether Postgres knows a time zone of this name. JavaScript knows some that Postgres does not. */
+export async function isTimeZoneKnown(tx: TenantTx, zone: string): Promise<boolean> {
   try {
     await tx.query('SELECT now() AT TIME ZONE $1::text', [zone]);
     return true;
@@ -12,13 +12,13 @@ export async function knowsTimeZone(tx: TenantTx, zone: string): Promise<boolean
   }
 }
 
-/** Reads the local times of a zone that the API can write, as seconds of the first and of the last day. */
+/** Reads the first and last local times of a zone that the API can write, as seconds of the first and of the last day. */
 export async function selectZoneEdges(tx: TenantTx, zone: string): Promise<ZoneEdges> {
   const [row] = await tx.query<{ first: string; last: string }>(
     `SELECT extract(epoch FROM timestamp '0001-01-02' - (timestamptz '0001-01-02 00:00:00Z' AT TIME ZONE $1::text)) AS first,
        extract(epoch FROM timestamp '9999-12-31' - (timestamptz '9999-12-31 00:00:00Z' AT TIME ZONE $1::text)) AS last`,
     [zone],
   );
-  const DAY = 24 * 60 * 60;
-  return { first: Math.max(0, -Number(row?.first)), last: DAY - Math.max(0, Number(row?.last)) };
+  const DAY_SECONDS = 24 * 60 * 60;
+  return { first: Math.max(0, -Number(row?.first)), last: DAY_SECONDS - Math.max(0, Number(row?.last)) };
 }

@@ -1,14 +1,14 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Statement } from '../../tenant-sql/rows.ts';
 import { scheduleSweep } from '../managed-database/service.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
   type AppliedEvolution,
-  countRows,
+  changeRowCount,
   deleteLockedTable,
   lockTable,
   type ManagedTable,
@@ -24,25 +24,33 @@ import {
   type UndoLimitRow,
 } from '../managed-tables/service.ts';
 import { jobNotFound, notUndoable, type UndoRefusal } from './failures.ts';
-import { deleteAddedRows, dropKeptRows, lockKeptRows, restoreKeptRows } from './kept-rows.ts';
-import { type Load, type LoadRow, lockLoad, markUndone, selectLastLoad, selectLoads, toLoad } from './load-store.ts';
+import { buildDeleteAddedRows, buildDropKeptRows, buildLockKeptRows, buildRestoreKeptRows } from './kept-rows.ts';
+import {
+  type Load,
+  type LoadRow,
+  lockLoad,
+  markLoadUndone,
+  selectLastLoad,
+  selectLoads,
+  toLoad,
+} from './load-store.ts';
 import { vacuumTable } from './publish.ts';
 import { requireJob, requireJobsDatabase } from './service.ts';
 
-/** The time after a load in which it can be undone, and its replaced rows are kept. Milliseconds. */
+/** The time after a load in which the load can be undone, and its replaced rows are kept. Milliseconds. */
 export const UNDOABLE_MS = 30 * DAY_MS;
 /** The longest time for an undo, enough to remove and restore the rows of the largest load. Milliseconds. */
 const UNDO_TIMEOUT_MS = 120_000;
 
-/** The numbers of rows that an undo has removed and restored. */
+/** The numbers of rows that an undo removed and restored. */
 export interface UndoResult {
   removed: number;
   restored: number;
 }
 
-const computeUndoStart = (ctx: CompanyContext): string => isoTimestamp(ctx.now() - UNDOABLE_MS);
+const computeUndoStart = (ctx: CompanyContext): string => formatIsoTimestamp(ctx.now() - UNDOABLE_MS);
 
-/** The reason why a load cannot be undone; undefined when it can, unless a unique index forbids it. */
+/** Finds the reason why a load cannot be undone; undefined when it can, unless a unique index forbids it. */
 function findRefusal(
   load: Load,
   lastLoadId: string | undefined,
@@ -58,7 +66,7 @@ function findRefusal(
   return load.number > limit.after ? undefined : (limit.endedBy ?? 'columns_changed');
 }
 
-/** A page of a table's loads of the last 30 days, the last first, each with whether it can be undone. */
+/** Lists a page of a table's loads of the last 30 days, the last first, each with whether it can be undone. */
 export async function listLoads(
   ctx: CompanyContext,
   tableId: string,
@@ -66,39 +74,39 @@ export async function listLoads(
 ): Promise<{ total: number; records: (Load & { undoable: boolean })[] }> {
   const database = await requireTablesDatabaseToRead(ctx);
   const from = computeUndoStart(ctx);
-  const window = { limit: perPage, offset: (page - 1) * perPage };
-  const loads = selectLoads(ctx.actor.companyId, tableId, from, window);
-  const [limits, lasts, [count], rows] = await database.queryAll<[UndoLimitRow, Named, { total: string }, LoadRow]>([
+  const pageWindow = { limit: perPage, offset: (page - 1) * perPage };
+  const loads = selectLoads(ctx.actor.companyId, tableId, from, pageWindow);
+  const [limits, lasts, [count], rows] = await database.queryAll<[UndoLimitRow, IdRow, { total: string }, LoadRow]>([
     ...selectUndoState(ctx, tableId),
     loads.count,
     loads.page,
   ]);
   const { last, limit } = toUndoState(limits, lasts);
-  const undoable = (load: Load) => findRefusal(load, last, limit, from) === undefined;
+  const isUndoable = (load: Load) => findRefusal(load, last, limit, from) === undefined;
   return {
     total: Number(count?.total ?? 0),
-    records: rows.map(toLoad).map((load) => ({ ...load, undoable: undoable(load) })),
+    records: rows.map(toLoad).map((load) => ({ ...load, undoable: isUndoable(load) })),
   };
 }
 
-interface Named {
+interface IdRow {
   id: string;
 }
 
-/** The statements that read the table's last load and the limit of its undos. */
+/** Makes the statements that read the table's last load and the limit of its undos. */
 const selectUndoState = (ctx: CompanyContext, tableId: string): [limit: Statement, last: Statement] => {
   const key = toTableKey(ctx, tableId);
   return [selectUndoLimit(key), selectLastLoad(key.companyId, tableId)];
 };
 
-function toUndoState([limit]: UndoLimitRow[], [last]: Named[]): { limit: UndoLimit; last: string | undefined } {
+function toUndoState([limit]: UndoLimitRow[], [last]: IdRow[]): { limit: UndoLimit; last: string | undefined } {
   if (!limit) throw tableNotFound();
   return { limit: toUndoLimit(limit), last: last?.id };
 }
 
 /**
- * Undoes a load, in one transaction under the locks of loads: removes the rows that it added, brings those back that it
- * replaced, deletes the table that it made.
+ * Undoes a load, in one transaction under the locks of loads: removes the rows that it added, restores the rows that it replaced,
+ * deletes the table that it created.
  */
 export async function undoUpload(ctx: PrincipalContext, id: string): Promise<UndoResult> {
   const database = await requireJobsDatabase(ctx);
@@ -112,29 +120,29 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
     name,
     isOfRows: _,
     ...undone
-  } = await notifyChange(ctx, (announced) =>
+  } = await notifyChange(ctx, (announcement) =>
     runShapeChange(
       ctx,
       database,
-      async (tx, changing) => {
+      async (tx, announceTables) => {
         const load = await lockLoad(tx, key);
         if (!load) throw jobNotFound();
         if (load.evolved) requireAction(ctx.actor, 'managed-tables:update', tableId);
         const table = await lockLoadedTable(tx, ctx, load, tableId);
-        changing(table.displayName);
+        announceTables(table.displayName);
         const { limit, last } = toUndoState(
-          ...(await tx.queryAll<[UndoLimitRow, Named]>(selectUndoState(ctx, tableId))),
+          ...(await tx.queryAll<[UndoLimitRow, IdRow]>(selectUndoState(ctx, tableId))),
         );
         const refusal = findRefusal(load, last, limit, computeUndoStart(ctx));
         if (refusal) throw notUndoable(refusal);
         const outcome = await (mode === 'create'
           ? deleteCreatedTable(tx, ctx, table)
           : revertLoad(tx, ctx, table, load));
-        await markUndone(tx, key, ctx.actor.id, isoTimestamp(ctx.now()));
-        await announced;
+        await markLoadUndone(tx, key, ctx.actor.id, formatIsoTimestamp(ctx.now()));
+        await announcement;
         return { ...outcome, name: table.displayName, isOfRows: mode === 'append' && !load.evolved };
       },
-      (done) => (done.isOfRows ? [] : [tableId, done.name]),
+      (undoResult) => (undoResult.isOfRows ? [] : [tableId, undoResult.name]),
       { statementTimeoutMs: UNDO_TIMEOUT_MS },
     ),
   );
@@ -142,7 +150,7 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
   return undone;
 }
 
-/** Locks the table of a load. @throws notUndoable for a deleted table, with a reason of the load itself where there is one */
+/** Locks the table of a load. @throws notUndoable for a deleted table, with the load's own reason where there is one */
 async function lockLoadedTable(
   tx: TenantTx,
   ctx: PrincipalContext,
@@ -153,8 +161,8 @@ async function lockLoadedTable(
     return await lockTable(tx, ctx, tableId, load.mode === 'create' || load.evolved ? 'shape' : 'rows');
   } catch (error) {
     if (!tableNotFound.matches(error)) throw error;
-    const ofItself = findRefusal(load, load.jobId, { after: 0, endedBy: null }, computeUndoStart(ctx));
-    throw notUndoable(ofItself ?? 'table_deleted');
+    const ownRefusal = findRefusal(load, load.jobId, { after: 0, endedBy: null }, computeUndoStart(ctx));
+    throw notUndoable(ownRefusal ?? 'table_deleted');
   }
 }
 
@@ -167,33 +175,37 @@ async function revertLoad(tx: TenantTx, ctx: PrincipalContext, table: ManagedTab
   const { displayName: name, columns } = table;
   if (load.addedRows === null) throw new Error('a load that can be undone knows its rows');
   const isReplace = load.mode === 'replace';
-  if (isReplace) await tx.execute(lockKeptRows(load.jobId)).catch(refuseIf('42P01', 'too_old'));
-  const removed = await tx.execute(deleteAddedRows(name, load.addedRows));
+  if (isReplace) await tx.execute(buildLockKeptRows(load.jobId)).catch(makeRefusalHandler('42P01', 'too_old'));
+  const removedRows = await tx.execute(buildDeleteAddedRows(name, load.addedRows));
   if (load.evolved) await revertColumns(tx, ctx, table, load.evolved);
-  let restored = 0;
+  let restoredRows = 0;
   if (isReplace) {
     // A unique index has the value of a row twice, or cannot hold it.
-    const restoring = tx.execute(
-      restoreKeptRows(
+    const restoreResult = tx.execute(
+      buildRestoreKeptRows(
         name,
         load.jobId,
         columns.filter((column) => !load.evolved?.added.includes(column.name)),
       ),
     );
-    restored = await restoring.catch(refuseIf('23505', 'unique_index')).catch(refuseIf('54000', 'unique_index'));
-    await tx.execute(dropKeptRows(load.jobId));
+    restoredRows = await restoreResult
+      .catch(makeRefusalHandler('23505', 'unique_index'))
+      .catch(makeRefusalHandler('54000', 'unique_index'));
+    await tx.execute(buildDropKeptRows(load.jobId));
   }
-  await countRows(tx, ctx, table.id, restored - removed);
-  return { removed, restored };
+  await changeRowCount(tx, ctx, table.id, restoredRows - removedRows);
+  return { removed: removedRows, restored: restoredRows };
 }
 
-/** Reverts the load's changes to columns. @throws notUndoable where others need them */
+/** Reverts the load's changes to columns. @throws notUndoable where something else needs a changed column */
 async function revertColumns(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, evolved: AppliedEvolution) {
-  const kept = await revertEvolution(tx, ctx, table, evolved).catch(refuseIf('23505', 'unique_index'));
-  if (kept) throw notUndoable(kept.why, kept.column);
+  const neededColumn = await revertEvolution(tx, ctx, table, evolved).catch(
+    makeRefusalHandler('23505', 'unique_index'),
+  );
+  if (neededColumn) throw notUndoable(neededColumn.why, neededColumn.column);
 }
 
-const refuseIf =
+const makeRefusalHandler =
   (code: string, refusal: UndoRefusal) =>
   (error: unknown): never => {
     throw isPostgresError(error) && error.code === code ? notUndoable(refusal) : error;

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import type { PrincipalContext } from '../../context.ts';
-import { viewBy } from '../../http/wire.ts';
-import { resultCell, timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { resultCellSchema, timestampSchema } from '../../kernel/fields.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { mayReadRows } from '../managed-tables/service.ts';
 import type { InferredColumn } from './inference/index.ts';
-import { confirmedColumn, EVOLVE_MODES, type UploadJob } from './job.ts';
+import { confirmedColumnInput, EVOLVE_MODES, type UploadJob } from './job.ts';
 
 const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
 
-const uploadMode = z.enum(['create', 'append', 'replace', 'upsert']);
+const uploadModeField = z.enum(['create', 'append', 'replace', 'upsert']);
 
-const SHOWN_TO_READERS = 'Shown to who has `managed-tables:data-read` on the table.';
+const SHOWN_TO_READERS_DESCRIPTION = 'Shown to who has `managed-tables:data-read` on the table.';
 
-const inferredColumn = z
+const inferredColumnView = z
   .object({
     name: z.string(),
     display_name: z.string().meta({ description: 'The header as written, up to 255 characters.' }),
@@ -31,11 +31,11 @@ const inferredColumn = z
         examples: ['1.234,56', 'd/m/yyyy'],
       }),
       nulls: z.int(),
-      distinct_sample: z.array(z.string()).meta({ description: SHOWN_TO_READERS }),
+      distinct_sample: z.array(z.string()).meta({ description: SHOWN_TO_READERS_DESCRIPTION }),
       counter_example: z
         .object({ value: z.string(), line: z.int() })
         .nullable()
-        .meta({ description: `The first value that forced the wider type. ${SHOWN_TO_READERS}` }),
+        .meta({ description: `The first value that forced the wider type. ${SHOWN_TO_READERS_DESCRIPTION}` }),
       not_numbers: z
         .int()
         .optional()
@@ -44,7 +44,7 @@ const inferredColumn = z
   })
   .meta({ id: 'InferredColumn' });
 
-/** An upload job as the API shows it. */
+/** An upload job in the API's responses. */
 export const uploadJobView = z
   .object({
     _id: z.string(),
@@ -53,22 +53,22 @@ export const uploadJobView = z
     files: z.array(
       z.object({ original_name: z.string(), storage_path: z.string(), size_bytes: z.int(), mime_type: z.string() }),
     ),
-    mode: uploadMode,
+    mode: uploadModeField,
     evolve: z.enum(EVOLVE_MODES).meta({ description: 'Whether the load may change the columns of its table.' }),
     status,
     inferred_schema: z
       .object({
         suggested_table_name: z.string(),
-        columns: z.array(inferredColumn),
+        columns: z.array(inferredColumnView),
         sample_rows: z
-          .array(z.record(z.string(), resultCell))
-          .meta({ description: `The first rows, up to 20, typed. ${SHOWN_TO_READERS}` }),
+          .array(z.record(z.string(), resultCellSchema))
+          .meta({ description: `The first rows, up to 20, typed. ${SHOWN_TO_READERS_DESCRIPTION}` }),
         total_row_count_estimate: z.int().meta({ description: 'Exact: every row was read.' }),
-        ignored_columns: z.array(inferredColumn).optional().meta({
+        ignored_columns: z.array(inferredColumnView).optional().meta({
           description:
             'Columns of the files that match no column of the existing table. The confirmation may assign them to other columns.',
         }),
-        new_columns: z.array(inferredColumn).optional().meta({
+        new_columns: z.array(inferredColumnView).optional().meta({
           description:
             'With `evolve`: columns of the files that the table lacks. The confirmation adds those that it sends, under any name.',
         }),
@@ -81,7 +81,7 @@ export const uploadJobView = z
               because: z.object({
                 file: z.string(),
                 line: z.int(),
-                value: z.string().nullable().meta({ description: SHOWN_TO_READERS }),
+                value: z.string().nullable().meta({ description: SHOWN_TO_READERS_DESCRIPTION }),
               }),
             }),
           )
@@ -98,7 +98,7 @@ export const uploadJobView = z
           skipped_lines: z.int().meta({ description: 'Lines of titles and notes, which are not rows.' }),
           skipped: z
             .array(z.object({ line: z.int(), text: z.string() }))
-            .meta({ description: `The first 20 of them. ${SHOWN_TO_READERS}` }),
+            .meta({ description: `The first 20 of them. ${SHOWN_TO_READERS_DESCRIPTION}` }),
           sheet: z.string().nullable().meta({ description: "The workbook's sheet that was read; null for a text." }),
           sheets: z
             .array(z.string())
@@ -113,7 +113,7 @@ export const uploadJobView = z
       })
       .nullable(),
     confirmed_schema: z
-      .object({ display_name: z.string(), columns: z.array(confirmedColumn), time_zone: z.string().nullable() })
+      .object({ display_name: z.string(), columns: z.array(confirmedColumnInput), time_zone: z.string().nullable() })
       .nullable(),
     progress: z
       .object({
@@ -132,7 +132,7 @@ export const uploadJobView = z
         file: z.string().optional(),
         line: z.int().optional().meta({ description: '1-based, where the record starts.' }),
         column: z.string().optional(),
-        value: z.string().nullable().optional().meta({ description: SHOWN_TO_READERS }),
+        value: z.string().nullable().optional().meta({ description: SHOWN_TO_READERS_DESCRIPTION }),
         quota: z
           .string()
           .optional()
@@ -149,21 +149,21 @@ export const uploadJobView = z
       .object({ inserted: z.int(), updated: z.int(), unchanged: z.int() })
       .nullable()
       .meta({ description: 'What an upsert did, once it is done.' }),
-    undone_at: timestamp.nullable().meta({ description: 'When the load was undone.' }),
+    undone_at: timestampSchema.nullable().meta({ description: 'When the load was undone.' }),
     undone_by: z.string().nullable().meta({ description: 'Who undid it.' }),
     source_url: z.string().nullable().meta({
       description: 'Where the file was fetched from, without query and fragment; null where files were sent.',
     }),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'UploadJob' });
 
-/** The job as the caller may see it: with values of the files only for a caller who may read rows of the table. */
+/** Views a job for the caller: with values of the files only for a caller who may read rows of the table. */
 export const viewUploadJob = (ctx: PrincipalContext, job: UploadJob): z.input<typeof uploadJobView> =>
   mayReadRows(ctx, job.userTableId ?? '*') ? viewWithValues(job) : removeValues(viewWithValues(job));
 
-const viewJobRecord = viewBy(uploadJobView);
+const viewJobRecord = makeView(uploadJobView);
 const viewWithValues = ({ confirmedSchema: confirmed, ...job }: UploadJob) => {
   const { evolution: _, ...confirmedSchema } = confirmed ?? {};
   return {
@@ -201,25 +201,25 @@ const removeEvidence = (column: InferredColumn): InferredColumn => ({
   evidence: { ...column.evidence, distinct_sample: [], counter_example: null },
 });
 
-/** Removes the value from an error and, where it stands in quotes, from its message. */
+/** Removes the value from an error, and from its message where the value stands there in quotes. */
 const removeValue = ({ value, message, ...error }: NonNullable<JobView['error']>) =>
   value === undefined
     ? { ...error, message }
     : { ...error, message: message.replaceAll(`"${value}"`, '"…"'), value: null };
 
-/** A load of a table as the API shows it. */
+/** A load of a table in the API's responses. */
 export const loadView = z
   .object({
     job_id: z.string(),
-    mode: uploadMode,
+    mode: uploadModeField,
     file_names: z.array(z.string()),
     row_count: z.int().meta({ description: 'Rows of the files.' }),
     inserted: z.int(),
     updated: z.int(),
-    loaded_at: timestamp,
+    loaded_at: timestampSchema,
     loaded_by: z.string(),
     undoable: z.boolean().meta({ description: 'Whether the load can still be undone.' }),
   })
   .meta({ id: 'ManagedTableLoad' });
 
-export const viewLoad = viewBy(loadView);
+export const viewLoad = makeView(loadView);

@@ -1,10 +1,10 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
-import { literal } from '../../tenant-sql/identifiers.ts';
+import { quoteLiteral } from '../../tenant-sql/identifiers.ts';
 import type { AppliedEvolution } from '../managed-tables/service.ts';
 import type { InferredSchema } from './inference/index.ts';
 import type { JobProgress, LoadResult, Reading, WorkedJob } from './job.ts';
 import type { StoredFile } from './receive.ts';
-import { COLUMNS, JOB_KEY_CONDITION, type JobKey, type JobRow, toJob } from './store.ts';
+import { JOB_COLUMNS, JOB_KEY_CONDITION, type JobKey, type JobRow, toJob } from './store.ts';
 
 interface WorkedRow<State> extends JobRow {
   reading: Reading | null;
@@ -13,13 +13,13 @@ interface WorkedRow<State> extends JobRow {
   attempts: number;
 }
 
-/** The claimed job; or, if too many of the company's jobs are running, the number of those with work to do. */
-export type Claim<State> = { job: WorkedJob<State> } | { job: null; others: number };
+/** The claimed job; or, if too many of the company's jobs are running, the number of jobs with work to do. */
+export type JobClaim<State> = { job: WorkedJob<State> } | { job: null; others: number };
 
 /**
- * Claims a job for the work of a phase until `lease.until`, and counts the attempt, unless `lease.limit` others of the company are
- * being worked on. A queued job enters the phase `analisando`. Claims at the same time may exceed the limit by one another.
- * @returns undefined when the job is in another phase, or gone: there is nothing to do
+ * Claims a job for the work of a phase until `lease.until`, and counts the attempt, unless `lease.limit` other jobs of the
+ * company are being worked on. A queued job enters the phase `analisando`. Concurrent claims may each exceed the limit by one.
+ * @returns undefined when the job is in another phase, or deleted: there is nothing to do
  */
 export async function claimJob<State>(
   tx: TenantTx,
@@ -27,7 +27,7 @@ export async function claimJob<State>(
   phase: 'analisando' | 'inserting',
   at: string,
   lease: { limit: number; until: string },
-): Promise<Claim<State> | undefined> {
+): Promise<JobClaim<State> | undefined> {
   const [row] = await tx.query<WorkedRow<State> & { may_run: boolean; others: number }>(
     `WITH company AS (
        SELECT count(*) FILTER (WHERE turn_until > $4) < $5 AS may_run, count(*)::int AS others
@@ -40,7 +40,7 @@ export async function claimJob<State>(
        updated_at = $4
      FROM company
      WHERE ${JOB_KEY_CONDITION} AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))
-     RETURNING ${COLUMNS}, reading, step, state, attempts, may_run, others`,
+     RETURNING ${JOB_COLUMNS}, reading, step, state, attempts, may_run, others`,
     [key.id, key.companyId, phase, at, lease.limit, lease.until],
   );
   if (!row) return undefined;
@@ -50,7 +50,7 @@ export async function claimJob<State>(
   };
 }
 
-/** Releases a job that was claimed until `until`; a later delivery may have claimed it meanwhile. */
+/** Releases a job that was claimed until `until`, unless a later delivery has claimed it meanwhile. */
 export async function releaseJob(tx: TenantTx, key: JobKey, until: string): Promise<void> {
   await tx.execute(`UPDATE console.upload_jobs SET turn_until = NULL WHERE ${JOB_KEY_CONDITION} AND turn_until = $3`, [
     key.id,
@@ -60,8 +60,8 @@ export async function releaseJob(tx: TenantTx, key: JobKey, until: string): Prom
 }
 
 /**
- * Saves the progress of the work at `step`, and counts the step up.
- * @returns false when another delivery has done that step: nothing is saved
+ * Saves the progress of the work at `step`, and increases the step. @returns false when another delivery has done that step:
+ * nothing is saved
  */
 export async function advanceJob(
   tx: TenantTx,
@@ -70,18 +70,18 @@ export async function advanceJob(
   to: { state: unknown; progress: JobProgress },
   at: string,
 ): Promise<boolean> {
-  const changed = await tx.execute(
+  const changedRows = await tx.execute(
     `UPDATE console.upload_jobs
      SET step = step + 1, state = $4::json, progress = $5::json, attempts = 0, updated_at = $6
      WHERE ${JOB_KEY_CONDITION} AND step = $3`,
     [key.id, key.companyId, step, JSON.stringify(to.state), JSON.stringify(to.progress), at],
   );
-  return changed === 1;
+  return changedRows === 1;
 }
 
 /**
- * Saves that a job's file is fetched, in place of the state of the fetch: the address is deleted.
- * @returns false when another delivery has done that step: nothing is saved
+ * Saves that a job's file is fetched, in place of the state of the fetch: the URL is deleted. @returns false when another
+ * delivery has done that step: nothing is saved
  */
 export async function finishFetch(
   tx: TenantTx,
@@ -90,43 +90,46 @@ export async function finishFetch(
   to: { files: StoredFile[]; progress: JobProgress },
   at: string,
 ): Promise<boolean> {
-  const changed = await tx.execute(
+  const changedRows = await tx.execute(
     `UPDATE console.upload_jobs
      SET step = step + 1, files = $4::json, progress = $5::json, state = NULL, attempts = 0, updated_at = $6
      WHERE ${JOB_KEY_CONDITION} AND step = $3`,
     [key.id, key.companyId, step, JSON.stringify(to.files), JSON.stringify(to.progress), at],
   );
-  return changed === 1;
+  return changedRows === 1;
 }
 
-/** The SQLSTATE with which the guard of {@link guardedAdvance} fails: a division by zero, for SQL has no plainer way. */
+/**
+ * The SQLSTATE of a division by zero, with which the guard of {@link buildGuardedAdvance} fails, for SQL has no plainer way to
+ * fail.
+ */
 export const DIVISION_BY_ZERO = '22012';
 
 /**
- * As `advanceJob`, as two statements around a COPY; together in one message they are one transaction and one round trip. The
- * guard fails with {@link DIVISION_BY_ZERO} when another delivery has done that step.
+ * Builds the statements of `advanceJob`, split to run before and after a COPY; together in one message they are one transaction
+ * and one round trip. The guard fails with {@link DIVISION_BY_ZERO} when another delivery has done that step.
  */
-export function guardedAdvance(
+export function buildGuardedAdvance(
   key: JobKey,
   step: number,
   to: { state: unknown; progress: JobProgress },
   at: string,
 ): { guard: string; advance: string } {
-  const here = `id = ${literal(key.id)} AND company_id = ${literal(key.companyId)} AND step = ${Math.trunc(step)}`;
+  const isAtStepSql = `id = ${quoteLiteral(key.id)} AND company_id = ${quoteLiteral(key.companyId)} AND step = ${Math.trunc(step)}`;
   return {
     guard: `SELECT 1 / count(*) FROM (
-        SELECT FROM console.upload_jobs WHERE ${here} FOR UPDATE
+        SELECT FROM console.upload_jobs WHERE ${isAtStepSql} FOR UPDATE
       ) AS at_step`,
     advance: `UPDATE console.upload_jobs
-      SET step = step + 1, state = ${literal(JSON.stringify(to.state))}, progress = ${literal(JSON.stringify(to.progress))},
-        attempts = 0, updated_at = ${literal(at)}
-      WHERE ${here}`,
+      SET step = step + 1, state = ${quoteLiteral(JSON.stringify(to.state))}, progress = ${quoteLiteral(JSON.stringify(to.progress))},
+        attempts = 0, updated_at = ${quoteLiteral(at)}
+      WHERE ${isAtStepSql}`,
   };
 }
 
 /**
- * Ends the analysis: the inferred schema waits for its confirm.
- * @returns false when the job is at another step, as another delivery has done this one or it was cancelled: nothing is saved
+ * Ends the analysis: the inferred schema waits for its confirmation. @returns false when the job is at another step, as another
+ * delivery has done this one or the job was cancelled: nothing is saved
  */
 export async function finishAnalysis(
   tx: TenantTx,
@@ -135,7 +138,7 @@ export async function finishAnalysis(
   result: { schema: InferredSchema; reading: Reading; progress: JobProgress },
   at: string,
 ): Promise<boolean> {
-  const changed = await tx.execute(
+  const changedRows = await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'waiting_confirm', inferred_schema = $4::json, reading = $5::json, progress = $6::json,
        step = step + 1, state = NULL, attempts = 0, updated_at = $7
@@ -150,10 +153,10 @@ export async function finishAnalysis(
       at,
     ],
   );
-  return changed === 1;
+  return changedRows === 1;
 }
 
-/** The table with the rows of a load, and the first characters of their ids, if they were added to other rows. */
+/** The table with the rows of a load, and the first characters of their ids, if they were added to existing rows. */
 export interface PublishedLoad {
   userTableId: string;
   addedRows: string | null;
@@ -162,11 +165,11 @@ export interface PublishedLoad {
   evolved?: AppliedEvolution;
 }
 
-/** Ends a job whose rows are in the table; the transaction has locked both. */
+/** Ends a job whose rows are in the table. The caller's transaction has locked both. */
 export async function finishLoad(
   tx: TenantTx,
   key: JobKey,
-  done: PublishedLoad & { progress: JobProgress },
+  publishedLoad: PublishedLoad & { progress: JobProgress },
   at: string,
 ): Promise<void> {
   await tx.execute(
@@ -177,12 +180,12 @@ export async function finishLoad(
     [
       key.id,
       key.companyId,
-      done.userTableId,
-      JSON.stringify(done.progress),
+      publishedLoad.userTableId,
+      JSON.stringify(publishedLoad.progress),
       at,
-      done.addedRows,
-      done.result ? JSON.stringify(done.result) : null,
-      done.evolved ? JSON.stringify(done.evolved) : null,
+      publishedLoad.addedRows,
+      publishedLoad.result ? JSON.stringify(publishedLoad.result) : null,
+      publishedLoad.evolved ? JSON.stringify(publishedLoad.evolved) : null,
     ],
   );
 }

@@ -1,37 +1,37 @@
-import { type Release, Semaphore } from '../../platform/semaphore.ts';
+import { type ReleasePermit, Semaphore } from '../../platform/semaphore.ts';
 import { LEASE_MS } from './work.ts';
 
-/** The maximum number of bytes in memory of a workbook that is converted beside any others. */
-const SMALL_BYTES = 8 * 1024 * 1024;
+/** The maximum number of bytes in memory of a workbook that is converted at the same time as other workbooks. */
+const MAX_SMALL_BYTES = 8 * 1024 * 1024;
 
 /**
- * Larger workbooks are converted one at a time in an isolate: shared texts of cells are held in memory, up to 48 MiB, of the
- * 128 MB that an isolate has; and so are the cells of an old workbook that are out of order, which take up to 64 MiB.
+ * The semaphore for larger workbooks, which are converted one at a time in an isolate: shared texts of cells are held in memory,
+ * up to 48 MiB, of the 128 MB that an isolate has; and so are the cells of an old workbook that are out of order, which take up
+ * to 64 MiB.
  */
-const semaphore = new Semaphore({ permits: 1, maxWaiting: 100, waitMs: 20_000, holdMs: LEASE_MS });
+const largeWorkbookSemaphore = new Semaphore({ permits: 1, maxWaiting: 100, waitMs: 20_000, holdMs: LEASE_MS });
 
-/** Waits until `bytes` bytes of memory are free. */
-export type Reserve = (bytes: number) => Promise<void>;
+/** A function that waits until `bytes` bytes of memory are free. */
+export type ReserveMemory = (bytes: number) => Promise<void>;
 
-class NoRoom extends Error {}
+class MemoryUnavailable extends Error {}
 
 /**
- * Runs work that holds the texts or cells of one workbook in memory.
- * @param work reserves memory before it reads them
- * @returns null if there was no room for a while, as others are at work
+ * Runs work that holds the texts or cells of one workbook in memory. @param work reserves memory before it reads them @returns
+ * null if no memory became free in time, as other workbooks were being converted
  */
-export async function withWorkbookLimit<T>(work: (reserve: Reserve) => Promise<T>): Promise<T | null> {
-  let release: Release | null = null;
+export async function runWithWorkbookLimit<T>(work: (reserve: ReserveMemory) => Promise<T>): Promise<T | null> {
+  let release: ReleasePermit | null = null;
   try {
     return await work(async (bytes) => {
-      if (bytes <= SMALL_BYTES || release) return;
-      release = await semaphore.acquire();
-      if (!release) throw new NoRoom();
+      if (bytes <= MAX_SMALL_BYTES || release) return;
+      release = await largeWorkbookSemaphore.acquire();
+      if (!release) throw new MemoryUnavailable();
     });
   } catch (error) {
-    if (error instanceof NoRoom) return null;
+    if (error instanceof MemoryUnavailable) return null;
     throw error;
   } finally {
-    (release as Release | null)?.();
+    (release as ReleasePermit | null)?.();
   }
 }

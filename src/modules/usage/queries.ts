@@ -7,19 +7,19 @@ import { mailRequests } from '../../db/schema/mails.ts';
 import { managedDatabases } from '../../db/schema/managed-database.ts';
 import { usageDays } from '../../db/schema/usage.ts';
 import { userCounts } from '../../db/schema/users.ts';
-import { idListSql, insertWhen } from '../../db/statements.ts';
+import { insertWhen, makeIdListSql } from '../../db/statements.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 
-/** The day of a time (ms), counted from the epoch. */
+/** Converts a time (ms) to its day, counted from the epoch. */
 export const toDayNumber = (at: number): number => Math.floor(at / DAY_MS);
 
-/** The company whose use is counted, and the time (ms). */
+/** The company and the time (ms) of a use to count. */
 export interface UsageKey {
   companyId: string;
   at: number;
 }
 
-type CountedUse = 'mails' | 'modelCalls' | 'executions';
+type UsageCounter = 'mails' | 'modelCalls' | 'executions';
 
 const selectQuota = (companyId: string, quota: Quota): SQL =>
   sql`(select ${companies.quotas} ->> ${`$.${quota}`} from ${companies} where ${eq(companies.id, companyId)})`;
@@ -27,38 +27,36 @@ const selectQuota = (companyId: string, quota: Quota): SQL =>
 const selectCountedUse = ({ companyId, at }: UsageKey, column: 'mails' | 'model_calls'): SQL =>
   sql`coalesce((select ${sql.identifier(column)} from ${usageDays} where company_id = ${companyId} and day = ${toDayNumber(at)}), 0)`;
 
-/** The number of mails waiting to be sent: they use up the day's quota although they are not counted yet. */
+/** Makes the SQL of the number of mails waiting to be sent: they use up the day's quota although they are not counted yet. */
 const selectPendingMails = (companyId: string): SQL =>
   sql`(select count(*) from ${mailRequests} where company_id = ${companyId} and due_at > 0)`;
 
-const mailsTaken = (by: UsageKey): SQL => sql`${selectCountedUse(by, 'mails')} + ${selectPendingMails(by.companyId)}`;
+const sumMailsUsed = (by: UsageKey): SQL => sql`${selectCountedUse(by, 'mails')} + ${selectPendingMails(by.companyId)}`;
 
 const isBelowLimit = (use: SQL, limit: SQL): SQL => sql`(${limit} is null or ${use} < ${limit})`;
 
-/** SQL condition: true if the company's quota allows one more mail on that day. */
-export const mayMail = (by: UsageKey): SQL => isBelowLimit(mailsTaken(by), selectQuota(by.companyId, 'mails_per_day'));
+/** Makes the SQL condition that is true if the company's quota allows one more mail on that day. */
+export const mayMail = (by: UsageKey): SQL =>
+  isBelowLimit(sumMailsUsed(by), selectQuota(by.companyId, 'mails_per_day'));
 
-/** Adds to a count of a day, if a condition holds; subtracts where `count` is below zero. */
+/** Adds `count` to a counter of a day, if a condition holds; subtracts where `count` is below zero. */
 export function countUse(
   db: ControlDb,
   { companyId, at }: UsageKey,
-  counted: CountedUse,
+  counter: UsageCounter,
   count: number,
   when: SQL = sql`true`,
 ) {
-  const row = { companyId, day: toDayNumber(at), mails: 0, modelCalls: 0, executions: 0, [counted]: count };
+  const row = { companyId, day: toDayNumber(at), mails: 0, modelCalls: 0, executions: 0, [counter]: count };
   return insertWhen(db, usageDays, row, when)
     .onConflictDoUpdate({
       target: [usageDays.companyId, usageDays.day],
-      set: { [counted]: sql`${usageDays[counted]} + ${count}` },
+      set: { [counter]: sql`${usageDays[counter]} + ${count}` },
     })
     .returning({ day: usageDays.day });
 }
 
-/**
- * Counts a mail that is about to be sent, unless that would exceed the quota.
- * @returns whether it was counted
- */
+/** Counts a mail that is about to be sent, unless it would exceed the quota. @returns whether the mail was counted */
 export async function consumeMailQuota(db: ControlDb, by: UsageKey): Promise<boolean> {
   return (await countUse(db, by, 'mails', 1, mayMail(by))).length > 0;
 }
@@ -70,13 +68,13 @@ export async function consumeMailQuota(db: ControlDb, by: UsageKey): Promise<boo
 export async function consumeModelCallQuota(ctx: CompanyContext): Promise<void> {
   const by = { companyId: ctx.actor.companyId, at: ctx.now() };
   const [limit, use] = [selectQuota(by.companyId, 'model_calls_per_day'), selectCountedUse(by, 'model_calls')];
-  const taken = await countUse(ctx.db, by, 'modelCalls', 1, isBelowLimit(use, limit));
-  if (taken.length > 0) return;
+  const countedRows = await countUse(ctx.db, by, 'modelCalls', 1, isBelowLimit(use, limit));
+  if (countedRows.length > 0) return;
   const [found] = await ctx.db.all<{ limit: number; use: number }>(sql`select ${limit} as "limit", ${use} as "use"`);
   throw quotaExceeded({ quota: 'model_calls_per_day', limit: found?.limit ?? 0, use: found?.use ?? 0 });
 }
 
-/** Reads the use of a company that is counted here, from one day to another, both included; days without use are missing. */
+/** Selects the counted use of a company, from one day to another, both included; days without use are missing. */
 export const selectUsedDays = (db: ControlDb, companyId: string, from: number, to: number) =>
   db
     .select()
@@ -109,5 +107,5 @@ export const selectDataUsage = (db: ControlDb, companyIds: readonly string[]) =>
     .from(companies)
     .leftJoin(userCounts, eq(userCounts.companyId, companies.id))
     .leftJoin(managedDatabases, eq(managedDatabases.companyId, companies.id))
-    .where(sql`${companies.id} in ${idListSql(companyIds)}`);
+    .where(sql`${companies.id} in ${makeIdListSql(companyIds)}`);
 };

@@ -20,10 +20,10 @@ import {
   userNotFound,
   userStillInvited,
 } from './failures.ts';
-import { requireUnlikePerson } from './fields.ts';
-import { defaultName, getStatus, prepareActiveUser } from './service.ts';
+import { requireUnlikeOwner } from './fields.ts';
+import { getUserStatus, makeDefaultName, prepareActiveUser } from './service.ts';
 import {
-  endResets,
+  endPasswordResets,
   readUsers,
   readUsersWithGroups,
   removeMemberships,
@@ -41,19 +41,19 @@ import {
   updateUser,
 } from './store.ts';
 
-/** A page of the company's users. */
+/** Lists a page of the company's users. */
 export function listUsers(ctx: PrincipalContext, filter: Omit<UserFilter, 'denied'>, page: UserPageRequest) {
   const denied = findDeniedInLists(ctx.actor, 'organization_user');
   return readUsers(ctx.db, ctx.actor.companyId, { ...filter, denied }, page);
 }
 
-/** A page of the company's living users with the groups they are in. */
-export function listUsersWithGroups(ctx: PrincipalContext, wanted: UserSearch) {
+/** Lists a page of the company's users that are not deleted, with the groups they are in. */
+export function listUsersWithGroups(ctx: PrincipalContext, userSearch: UserSearch) {
   const denied = { users: findDeniedInLists(ctx.actor, 'user'), groups: findDeniedEverywhere(ctx.actor, 'group') };
-  return readUsersWithGroups(ctx.db, ctx.actor.companyId, denied, wanted);
+  return readUsersWithGroups(ctx.db, ctx.actor.companyId, denied, userSearch);
 }
 
-/** A living user of the company with the groups they are in. */
+/** Finds a user of the company who is not deleted, with the groups they are in. */
 export async function findUserWithGroups(ctx: PrincipalContext, id: string): Promise<UserWithGroups> {
   const denied = findDeniedEverywhere(ctx.actor, 'group');
   const [user] = await selectUserWithGroups(ctx.db, ctx.actor.companyId, id, denied);
@@ -61,14 +61,14 @@ export async function findUserWithGroups(ctx: PrincipalContext, id: string): Pro
   return user;
 }
 
-/** A living user of the company. */
+/** Finds a user of the company who is not deleted. */
 export async function findUser(ctx: PrincipalContext, id: string): Promise<User> {
   const [user] = await selectUser(ctx.db, ctx.actor.companyId, id);
   if (!user) throw userNotFound();
   return user;
 }
 
-/** Makes a user who can sign in at once, in no group. `email` is lower-case. */
+/** Creates a user who can sign in at once, in no group. `email` is lower-case. */
 export async function createUser(
   ctx: PrincipalContext,
   { email, password, metadata }: { email: string; password: string; metadata: Metadata },
@@ -83,14 +83,14 @@ export async function createUser(
   });
   // Spares the work of hashing; the index decides.
   if (taken.length > 0) throw emailTaken();
-  if (company) requireUnlikePerson(password, { email, name: defaultName(email), company }, 'password');
+  if (company) requireUnlikeOwner(password, { email, name: makeDefaultName(email), company }, 'password');
   const passwordHash = await hashPassword(password);
   const { record, statement } = prepareActiveUser(ctx, companyId, { email, passwordHash, metadata });
-  await commit(ctx.db, { inserted: statement }, NAMES_ARE_UNIQUE);
+  await commit(ctx.db, { inserted: statement }, UNIQUE_FAILURES);
   return record;
 }
 
-const NAMES_ARE_UNIQUE = { 'users.email': emailTaken, 'users.external_id': externalIdTaken };
+const UNIQUE_FAILURES = { 'users.email': emailTaken, 'users.external_id': externalIdTaken };
 
 /**
  * Creates a user on behalf of a directory (SCIM), which has identified them: without a password, in no group. `email` is
@@ -101,7 +101,7 @@ export async function provisionUser(
   input: { email: string; name?: string; externalId?: string | null; isActive?: boolean },
 ): Promise<User> {
   const { record, statement } = prepareActiveUser(ctx, ctx.actor.companyId, { ...input, passwordHash: null });
-  await commit(ctx.db, { inserted: statement }, NAMES_ARE_UNIQUE);
+  await commit(ctx.db, { inserted: statement }, UNIQUE_FAILURES);
   return record;
 }
 
@@ -110,9 +110,9 @@ export async function provisionUser(
  * As whoever receives a user's mail can sign in as that user, changing an email requires at least the permissions of that user.
  */
 export async function changeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
-  const write = () => writeUser(ctx, id, changes);
-  if (changes.email === undefined || isAdministrator(ctx.actor.access)) return write();
-  return writeWithoutEscalation(ctx, { principalType: 'user', principalId: id }, write);
+  const writeChanges = () => writeUser(ctx, id, changes);
+  if (changes.email === undefined || isAdministrator(ctx.actor.access)) return writeChanges();
+  return writeWithoutEscalation(ctx, { principalType: 'user', principalId: id }, writeChanges);
 }
 
 async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges): Promise<User> {
@@ -131,26 +131,26 @@ async function writeUser(ctx: PrincipalContext, id: string, changes: UserChanges
       found: selectUser(ctx.db, companyId, id),
       updated: parts.map((part) => updateUser(ctx.db, companyId, id, now, part, changes)),
       sessions: endSessionsOfInactiveUser(ctx.db, companyId, id, now),
-      resets: changes.email === undefined ? [] : [endResets(ctx.db, { companyId, id }, now, changes.email)],
+      resets: changes.email === undefined ? [] : [endPasswordResets(ctx.db, { companyId, id }, now, changes.email)],
     },
-    NAMES_ARE_UNIQUE,
+    UNIQUE_FAILURES,
   );
-  const changed = updated.at(-1)?.[0];
-  if (changed) return changed;
+  const changedUser = updated.at(-1)?.[0];
+  if (changedUser) return changedUser;
   if (!user) throw userNotFound();
   if (!user.isOwner) throw userStillInvited();
   throw changes.email === undefined ? ownerNotDeactivatable() : ownerEmailNotChangeable();
 }
 
-/** Activates a deactivated user. Nothing changes for an active one. */
+/** Activates a deactivated user; an active user stays unchanged. */
 export async function activateUser(ctx: PrincipalContext, id: string): Promise<User> {
   return changeUser(ctx, id, { isActive: true });
 }
 
-/** Keeps a user from signing in, and ends the sessions. */
+/** Deactivates a user, who can no longer sign in, and ends their sessions. */
 export async function deactivateUser(ctx: PrincipalContext, id: string): Promise<User> {
   if (id === ctx.actor.id) throw selfNotDeactivatable();
-  if (getStatus(await findUser(ctx, id)) === 'invited') throw userStillInvited();
+  if (getUserStatus(await findUser(ctx, id)) === 'invited') throw userStillInvited();
   return changeUser(ctx, id, { isActive: false });
 }
 
@@ -172,7 +172,7 @@ export async function deleteUser(ctx: PrincipalContext, id: string): Promise<voi
   throw user.deletedAt === null ? ownerNotDeletable() : userAlreadyDeleted();
 }
 
-/** Deletes another user: people do not delete themselves. The link of somebody who is only invited stops working. */
+/** Deletes another user: users do not delete themselves. The link of somebody who is only invited stops working. */
 export async function deleteOtherUser(ctx: PrincipalContext, id: string): Promise<void> {
   if (id === ctx.actor.id) throw selfNotDeletable();
   await deleteUser(ctx, id);

@@ -1,7 +1,7 @@
-import { alreadyDeleted, defineFailure, defineTaken, notFoundBy } from '../../kernel/failure.ts';
+import { defineAlreadyDeleted, defineFailure, defineNotFoundBy, defineTaken } from '../../kernel/failure.ts';
 
-export const userNotFound = notFoundBy('user', ['id', 'principal_id', 'principal.id', 'member_id']);
-export const userAlreadyDeleted = alreadyDeleted('user');
+export const userNotFound = defineNotFoundBy('user', ['id', 'principal_id', 'principal.id', 'member_id']);
+export const userAlreadyDeleted = defineAlreadyDeleted('user');
 
 export const emailTaken = defineTaken('user', 'email', {
   message: 'Another user has this email address.',

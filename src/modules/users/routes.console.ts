@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { noContent, ok, versioned } from '../../http/endpoint.ts';
-import { sortedList, toSortedRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { displayName, idsInput } from '../../kernel/fields.ts';
+import { declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { makeSortedListQuery, toSortedRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
+import { displayNameSchema, makeIdsSchema } from '../../kernel/fields.ts';
 import { activateUser, deactivateUser, deleteOtherUser, listUsersWithGroups } from './administration.ts';
 import {
   ownerNotDeactivatable,
@@ -16,20 +16,20 @@ import {
 import { changeProfile, getUser } from './service.ts';
 import {
   consoleUserView,
-  userStatus,
+  userStatusField,
   userStatusView,
   viewConsoleUser,
   viewUserOfList,
   viewUserStatus,
 } from './views.ts';
 
-const userListQuery = sortedList({
+const userListQuery = makeSortedListQuery({
   search: 'the name or email address',
   fields: ['name', 'created_at', 'email', 'last_login_at'],
   standard: '-created_at',
 }).extend({
   include: z.literal('groups').optional(),
-  status: userStatus.optional().meta({ description: 'Only users of this status.' }),
+  status: userStatusField.optional().meta({ description: 'Only users of this status.' }),
   group_id: z
     .string()
     .min(1)
@@ -38,8 +38,8 @@ const userListQuery = sortedList({
     .meta({ description: 'Only members of this group within the default account.' }),
 });
 
-const userChanges = z
-  .object({ name: displayName, team_ids: idsInput() })
+const userChangesInput = z
+  .object({ name: displayNameSchema, team_ids: makeIdsSchema() })
   .partial()
   .transform(({ team_ids: teams, ...rest }) => ({ ...rest, ...(teams && { teams }) }));
 
@@ -53,11 +53,11 @@ export const consoleUserEndpoints = [
       summary: 'List users',
       description: 'Active, invited and deactivated users. The newest first, unless `sort_by` says otherwise.',
       query: userListQuery,
-      returns: ok(listSchema(consoleUserView)),
+      returns: ok(makeListSchema(consoleUserView)),
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(
+      viewList(
         await listUsersWithGroups(ctx, { ...toSortedRequest(query), status: query.status, groupId: query.group_id }),
         viewUserOfList(query.include === 'groups'),
       ),
@@ -71,7 +71,7 @@ export const consoleUserEndpoints = [
       summary: 'Get a user',
       description: 'With status, teams and groups. An invited user, who has not accepted yet, is found too.',
       returns: ok(consoleUserView),
-      versioned: versioned(),
+      versioned: declareVersion(),
       fails: [userNotFound],
     },
     async ({ ctx, params }) => viewConsoleUser(await getUser(ctx, params.id)),
@@ -84,7 +84,7 @@ export const consoleUserEndpoints = [
       operationId: 'updateUser',
       summary: 'Update a user',
       description: 'Changes only the fields that are sent; `team_ids` replace all teams of the user.',
-      body: userChanges,
+      body: userChangesInput,
       alsoChanges: ['teams'],
       changedBy: { teams: 'team_ids', email: 'PATCH /scim/v2/Users/{id}' },
       returns: ok(consoleUserView),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { quotaExceeded } from '../../db/failures.ts';
-import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { INCLUDE_DELETED, listQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/organization.ts';
+import { created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { INCLUDE_DELETED_OPTION, makeListQuery, toDeletionFilter, toPageRequest } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/organization.ts';
 import { toBodyFields } from '../../http/wire.ts';
-import { email, metadata } from '../../kernel/fields.ts';
+import { email, metadataSchema } from '../../kernel/fields.ts';
 import { changeUser, createUser, deleteUser, findUser, listUsers } from './administration.ts';
 import {
   emailTaken,
@@ -14,24 +14,28 @@ import {
   userNotFound,
   userStillInvited,
 } from './failures.ts';
-import { newPassword } from './fields.ts';
+import { makeNewPasswordField } from './fields.ts';
 import { organizationUserView, viewOrganizationUser } from './views.ts';
 
 const MIN_PASSWORD_LENGTH = 8;
 
-const userInput = z.object({ email, password: newPassword(MIN_PASSWORD_LENGTH), metadata: metadata.default({}) });
+const userInput = z.object({
+  email,
+  password: makeNewPasswordField(MIN_PASSWORD_LENGTH),
+  metadata: metadataSchema.default({}),
+});
 
-const userChanges = z
+const userChangesInput = z
   .object({
     is_active: z.boolean().meta({ description: '`false` ends the user’s sessions.' }),
-    metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
+    metadata: metadataSchema.meta({ description: 'Replaces the metadata as a whole.' }),
   })
   .partial()
   .transform(toBodyFields);
 
-const userListQuery = listQuery(['created_at', 'updated_at', 'email', 'last_login_at']).extend({
+const userListQuery = makeListQuery(['created_at', 'updated_at', 'email', 'last_login_at']).extend({
   account_id: z.string().max(100).optional().meta({ description: 'Users with a membership in this account.' }),
-  ...INCLUDE_DELETED.query,
+  ...INCLUDE_DELETED_OPTION.query,
 });
 
 export const organizationUserEndpoints = [
@@ -44,12 +48,12 @@ export const organizationUserEndpoints = [
       summary: 'List users',
       description: 'Lists deleted users too with `include_deleted=true`, which only administrators may send.',
       query: userListQuery,
-      returns: ok(listSchema(organizationUserView)),
-      ...INCLUDE_DELETED.contract,
+      returns: ok(makeListSchema(organizationUserView)),
+      ...INCLUDE_DELETED_OPTION.contract,
       fails: [],
     },
     async ({ ctx, query }) =>
-      list(
+      viewList(
         await listUsers(ctx, { accountId: query.account_id, which: toDeletionFilter(query) }, toPageRequest(query)),
         viewOrganizationUser,
       ),
@@ -63,7 +67,7 @@ export const organizationUserEndpoints = [
       summary: 'Get a user',
       description: 'With metadata, the last sign-in, and whether a second factor is set up.',
       returns: ok(organizationUserView),
-      versioned: versioned('last_login_at'),
+      versioned: declareVersion('last_login_at'),
       fails: [userNotFound],
     },
     async ({ ctx, params }) => viewOrganizationUser(await findUser(ctx, params.id)),
@@ -90,7 +94,7 @@ export const organizationUserEndpoints = [
       operationId: 'updateOrganizationUser',
       summary: 'Update a user',
       description: 'Changes only the fields that are sent. A user who becomes inactive is signed out everywhere.',
-      body: userChanges,
+      body: userChangesInput,
       changedBy: { mfa_enabled: 'DELETE /v1/users/{id}/2fa', email: 'PATCH /scim/v2/Users/{id}' },
       returns: ok(organizationUserView),
       fails: [userNotFound, ownerNotDeactivatable, userStillInvited],

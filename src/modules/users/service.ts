@@ -16,12 +16,12 @@ import {
 
 export { changeUser, deleteUser, findUserWithGroups, listUsersWithGroups, provisionUser } from './administration.ts';
 export { emailTaken, userNotFound } from './failures.ts';
-export { claimedEmail } from './fields.ts';
+export { normalizeClaimedEmail } from './fields.ts';
 export {
-  endResets,
-  endSignInsUnderWay,
+  endPasswordResets,
+  endSignInsInProgress,
+  markEmailVerified,
   recordSignIn,
-  recordVerified,
   selectGroupsOfUser,
   selectUser,
   selectUserByEmail,
@@ -30,16 +30,16 @@ export {
 } from './store.ts';
 export type { User, UserChanges, UserStatus, UserWithGroups };
 
-/** The status of a user: invited ones have never been active. */
-export function getStatus(user: Pick<User, 'isActive' | 'activatedAt'>): UserStatus {
+/** Returns the status of a user: invited users have never been active. */
+export function getUserStatus(user: Pick<User, 'isActive' | 'activatedAt'>): UserStatus {
   if (user.isActive) return 'active';
   return user.activatedAt === null ? 'invited' : 'inactive';
 }
 
 interface NewUser {
-  /** Lower-case. */
+  /** The email in lower case. */
   email: string;
-  /** The local part of the email when not given. */
+  /** The user's name; the local part of the email when not given. */
   name?: string;
   passwordHash: string | null;
   isOwner?: boolean;
@@ -49,29 +49,33 @@ interface NewUser {
   externalId?: string | null;
 }
 
-/** A new user who can sign in at once, unless `isActive` is false, and the statement that stores it. */
+/** Prepares a new user who can sign in at once, unless `isActive` is false, and the statement that stores the user. */
 export function prepareActiveUser(ctx: Context, companyId: string, input: NewUser) {
   const now = ctx.now();
-  const record = newUser(ctx, companyId, { ...input, isActive: input.isActive ?? true, activatedAt: now });
+  const record = createUserRecord(ctx, companyId, { ...input, isActive: input.isActive ?? true, activatedAt: now });
   return { record, statement: insertUser(ctx.db, record) };
 }
 
-/** A new user who cannot sign in before accepting an invitation, and the statement that stores it. */
+/** Prepares a new user who cannot sign in before accepting an invitation, and the statement that stores the user. */
 export function prepareInvitedUser(ctx: Context, companyId: string, input: Pick<NewUser, 'email' | 'name' | 'teams'>) {
-  const record = newUser(ctx, companyId, { ...input, passwordHash: null, isActive: false, activatedAt: null });
+  const record = createUserRecord(ctx, companyId, { ...input, passwordHash: null, isActive: false, activatedAt: null });
   return { record, statement: insertUser(ctx.db, record) };
 }
 
-/** The name of somebody of whom only the email is known. */
-export const defaultName = (email: string): string => email.split('@')[0] as string;
+/** Makes the name of a user of whom only the email is known. */
+export const makeDefaultName = (email: string): string => email.split('@')[0] as string;
 
-function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'isActive' | 'activatedAt'>): User {
+function createUserRecord(
+  ctx: Context,
+  companyId: string,
+  input: NewUser & Pick<User, 'isActive' | 'activatedAt'>,
+): User {
   const now = ctx.now();
   return {
     id: ctx.newId(),
     companyId,
     email: input.email,
-    name: input.name ?? defaultName(input.email),
+    name: input.name ?? makeDefaultName(input.email),
     externalId: input.externalId ?? null,
     passwordHash: input.passwordHash,
     isOwner: input.isOwner ?? false,
@@ -89,18 +93,18 @@ function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'i
   };
 }
 
-/** The groups of somebody as the caller is shown them: without those that a Deny keeps from the caller. */
-export function shownGroups(ctx: PrincipalContext, memberships: readonly { groupId: string }[]): string[] {
+/** Lists the ids of a user's groups without those that a Deny hides from the caller. */
+export function listVisibleGroups(ctx: PrincipalContext, memberships: readonly { groupId: string }[]): string[] {
   return memberships.flatMap(({ groupId }) => (isDenied(ctx.actor, 'group', groupId) ? [] : [groupId]));
 }
 
-/** A user with the groups it is in, without those that the caller may not see. */
+/** A user with the groups they are in, without those that the caller may not see. */
 export interface UserInGroups {
   user: User;
   groupIds: string[];
 }
 
-/** A user of the caller's company with the groups it is in. */
+/** Returns a user of the caller's company with the groups they are in. */
 export async function getUser(ctx: PrincipalContext, id: string): Promise<UserInGroups> {
   const { companyId } = ctx.actor;
   const {
@@ -111,10 +115,10 @@ export async function getUser(ctx: PrincipalContext, id: string): Promise<UserIn
     memberships: selectGroupsOfUser(ctx.db, companyId, id),
   });
   if (!user) throw userNotFound();
-  return { user, groupIds: shownGroups(ctx, memberships) };
+  return { user, groupIds: listVisibleGroups(ctx, memberships) };
 }
 
-/** Changes the fields that are sent of a user's name and teams. */
+/** Changes the sent fields of a user's name and teams. */
 export async function changeProfile(
   ctx: PrincipalContext,
   id: string,
@@ -129,5 +133,5 @@ export async function changeProfile(
     memberships: selectGroupsOfUser(ctx.db, companyId, id),
   });
   if (!user) throw userNotFound();
-  return { user, groupIds: shownGroups(ctx, memberships) };
+  return { user, groupIds: listVisibleGroups(ctx, memberships) };
 }

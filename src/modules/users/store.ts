@@ -1,8 +1,8 @@
 import { and, asc, eq, getTableColumns, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import {
+  DEFAULT_ACCOUNT_JOIN,
   isBindingOfPrincipal,
   isMembershipOfUser,
-  joinDefaultAccount,
   selectDefaultAccount,
 } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
@@ -11,29 +11,29 @@ import { type PageRequest, readPage, type SearchRequest } from '../../db/page.ts
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
-import { containsSql, ignoreCase } from '../../db/search.ts';
-import { afterChange, byId, exists, livingById, matchesDeletion } from '../../db/statements.ts';
+import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
+import { AFTER_CHANGE, existsSql, matchesDeletion, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import { type Denials, isNothingDenied } from '../../permissions/denials.ts';
 
 export type User = typeof users.$inferSelect;
 
 export const insertUser = (db: ControlDb, record: User) => db.insert(users).values(record);
 
-/** The living user of an id, for a batch. */
+/** Selects the user of an id, unless deleted, for a batch. */
 export const selectUser = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(users)
-    .where(livingById(users, companyId, id));
+    .where(matchesUndeletedId(users, companyId, id));
 
-/** The living user of an email, which is lower-case already. */
+/** Selects the user of an email, which must be lower-case, unless deleted. */
 export const selectUserByEmail = (db: ControlDb, companyId: string, email: string) =>
   db
     .select()
     .from(users)
     .where(and(eq(users.companyId, companyId), eq(users.email, email), isNull(users.deletedAt)));
 
-/** The groups a user is in on the console. */
+/** Selects the groups that a user is in on the console. */
 export const selectGroupsOfUser = (db: ControlDb, companyId: string, userId: string) =>
   db
     .select({ groupId: groupBindings.groupId })
@@ -46,14 +46,14 @@ export const recordSignIn = (db: ControlDb, user: User, now: number) =>
   db
     .update(users)
     .set({ lastLoginAt: now })
-    .where(and(byId(users, user.companyId, user.id), afterChange));
+    .where(and(matchesId(users, user.companyId, user.id), AFTER_CHANGE));
 
 /**
  * Invalidates sign-ins that are in progress, so that they get no session; to be combined with the statement that ends the
  * sessions.
  * @param when an additional SQL condition, if any
  */
-export const endSignInsUnderWay = (
+export const endSignInsInProgress = (
   db: ControlDb,
   { companyId, userId }: { companyId: string; userId: string },
   when?: SQL,
@@ -61,24 +61,26 @@ export const endSignInsUnderWay = (
   db
     .update(users)
     .set({ sessionEpoch: sql`${users.sessionEpoch} + 1` })
-    .where(and(byId(users, companyId, userId), when));
+    .where(and(matchesId(users, companyId, userId), when));
 
 /** Replaces the hash of a password by a newer one, unless the password has changed since `user` was read. */
 export const upgradePasswordHash = (db: ControlDb, user: User, passwordHash: string) =>
   db
     .update(users)
     .set({ passwordHash })
-    .where(and(byId(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
+    .where(and(matchesId(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
 
-/** Sets a new password and ends every sign-in under way, unless the password has changed since `user` was read. */
+/** Sets a new password and ends every sign-in in progress, unless the password has changed since `user` was read. */
 export const setPassword = (db: ControlDb, user: User, passwordHash: string, now: number) =>
   db
     .update(users)
     .set({ passwordHash, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
-    .where(and(livingById(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
+    .where(
+      and(matchesUndeletedId(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)),
+    );
 
 /** Ends the links to reset a user's password. @param email only where this is the user's address */
-export const endResets = (
+export const endPasswordResets = (
   db: ControlDb,
   { companyId, id }: { companyId: string; id: string },
   now: number,
@@ -92,70 +94,72 @@ export const endResets = (
         eq(passwordResets.companyId, companyId),
         eq(passwordResets.userId, id),
         isNull(passwordResets.usedAt),
-        email === undefined ? undefined : exists(users, byId(users, companyId, id), eq(users.email, email)),
+        email === undefined ? undefined : existsSql(users, matchesId(users, companyId, id), eq(users.email, email)),
       ),
     );
 
 /** Marks the user's email address as verified. */
-export const recordVerified = (db: ControlDb, user: User, now: number) =>
+export const markEmailVerified = (db: ControlDb, user: User, now: number) =>
   db
     .update(users)
     .set({ isVerified: true, updatedAt: now })
-    .where(and(byId(users, user.companyId, user.id), eq(users.isVerified, false)));
+    .where(and(matchesId(users, user.companyId, user.id), eq(users.isVerified, false)));
 
-/** The user of an id, living or deleted. */
+/** Selects the user of an id, even a deleted one. */
 export const selectUserEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(users)
-    .where(byId(users, companyId, id));
+    .where(matchesId(users, companyId, id));
 
-/** The orders of a list of users, with the columns of a table that hold their values. */
-const sortColumns = (table: typeof users | typeof accountUsers) => ({
+/** Returns the columns of a table by which a list of users can be sorted. */
+const getSortColumns = (table: typeof users | typeof accountUsers) => ({
   created_at: table.createdAt,
   updated_at: table.updatedAt,
   email: table.email,
   last_login_at: table.lastLoginAt,
 });
 
-export type UserPageRequest = PageRequest<keyof ReturnType<typeof sortColumns>>;
+export type UserPageRequest = PageRequest<keyof ReturnType<typeof getSortColumns>>;
 
-/** The users that a list leaves out: deleted ones, those not attached to an account, and those that are denied. */
+/** The filter of a list of users: which deleted ones, which account, and which denied users it leaves out. */
 export interface UserFilter {
   accountId?: string;
   which: 'living' | 'all';
   denied: Denials;
 }
 
-/** A page of a company's users. Its total is a stored one, unless some are denied. */
+/** Reads a page of a company's users. Its total is a stored one, unless some users are denied. */
 export function readUsers(db: ControlDb, companyId: string, filter: UserFilter, page: UserPageRequest) {
   const { accountId } = filter;
-  const listing =
-    accountId === undefined ? ofCompany(companyId, filter) : ofAccount(companyId, { ...filter, accountId }, page.by);
-  return readPage(db, listing, { ...page, by: sortColumns(users)[page.by] });
+  const listQuery =
+    accountId === undefined
+      ? makeCompanyQuery(companyId, filter)
+      : makeAccountQuery(companyId, { ...filter, accountId }, page.by);
+  return readPage(db, listQuery, { ...page, by: getSortColumns(users)[page.by] });
 }
 
-/** A group as the users in it show it. */
+/** A group in the list of a user's groups. */
 export interface GroupName {
   id: string;
   name: string;
   slug: string;
 }
 
-const ofUser = and(
+const membershipCondition = and(
   eq(groupBindings.companyId, users.companyId),
   eq(groupBindings.principalType, 'user'),
   eq(groupBindings.principalId, users.id),
 );
 /**
- * A column with the groups of a user that are not denied, as JSON. The join starts at the memberships, so that SQLite does not
- * scan all groups of the company for each user.
+ * Makes a column with the groups of a user that are not denied, as JSON. The join starts at the memberships, so that SQLite does
+ * not scan all groups of the company for each user.
  */
-const groupsWithout = (denied: Denials) =>
+const makeGroupsColumn = (denied: Denials) =>
   sql`(select json_group_array(json_object('id', id, 'name', name, 'slug', slug)) from (
-  select groups.id, groups.name, groups.slug from ${groupBindings} ${joinDefaultAccount}
+  select groups.id, groups.name, groups.slug from ${groupBindings} ${DEFAULT_ACCOUNT_JOIN}
   cross join ${groups} on groups.id = group_bindings.group_id
-  where ${and(ofUser, eq(groups.companyId, users.companyId), isNull(groups.deletedAt), isNotDenied(groups.id, denied))}
+  where ${and(membershipCondition, eq(groups.companyId, users.companyId), isNull(groups.deletedAt), isNotDenied(groups.id, denied))}
   order by groups.id))`
     .mapWith((text: string): GroupName[] => JSON.parse(text))
     .as('groups');
@@ -164,14 +168,14 @@ export interface UserWithGroups extends User {
   groups: GroupName[];
 }
 
-/** The living user of an id with the groups it is in. */
+/** Selects the user of an id, unless deleted, with the groups they are in. */
 export const selectUserWithGroups = (db: ControlDb, companyId: string, id: string, deniedGroups: Denials) =>
   db
-    .select({ ...getTableColumns(users), groups: groupsWithout(deniedGroups) })
+    .select({ ...getTableColumns(users), groups: makeGroupsColumn(deniedGroups) })
     .from(users)
-    .where(livingById(users, companyId, id));
+    .where(matchesUndeletedId(users, companyId, id));
 
-/** The status of a user: invited ones have never been active. */
+/** The status of a user: invited users have never been active. */
 export type UserStatus = 'invited' | 'active' | 'inactive';
 
 const HAS_STATUS: Record<UserStatus, SQL> = {
@@ -180,7 +184,7 @@ const HAS_STATUS: Record<UserStatus, SQL> = {
   inactive: and(eq(users.isActive, false), isNotNull(users.activatedAt)) as SQL,
 };
 
-/** The members of a group on the console: nobody where the group is denied. */
+/** Selects the ids of a group's members on the console; none where the group is denied. */
 const selectMembers = (db: ControlDb, companyId: string, groupId: string, denied: Denials) =>
   db
     .select({ id: groupBindings.principalId })
@@ -195,9 +199,9 @@ const selectMembers = (db: ControlDb, companyId: string, groupId: string, denied
       ),
     );
 
-/** The orders of users in the console and in directories. */
-const CONSOLE_ORDER = {
-  name: ignoreCase(users.name),
+/** The columns by which users can be sorted in the console and in directories. */
+const CONSOLE_ORDER_COLUMNS = {
+  name: makeNocaseSql(users.name),
   created_at: users.createdAt,
   updated_at: users.updatedAt,
   email: users.email,
@@ -207,23 +211,23 @@ const CONSOLE_ORDER = {
   is_active: users.isActive,
 };
 
-export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER> & {
+export type UserSearch = SearchRequest<keyof typeof CONSOLE_ORDER_COLUMNS> & {
   status?: UserStatus;
   groupId?: string;
   /** A further condition on the users. */
   where?: SQL;
 };
 
-/** A page of a company's living users with the groups they are in, without users and groups that are denied. */
+/** Reads a page of a company's users that are not deleted, with the groups they are in, without denied users and groups. */
 export function readUsersWithGroups(
   db: ControlDb,
   companyId: string,
   denied: { users: Denials; groups: Denials },
   { search, status, groupId, where, ...page }: UserSearch,
 ) {
-  const { filter, ...all } = ofCompany(companyId, { which: 'living', denied: denied.users });
-  const narrowed = [
-    containsSql([users.name, users.email], search),
+  const { filter, ...all } = makeCompanyQuery(companyId, { which: 'living', denied: denied.users });
+  const searchConditions = [
+    makeContainsSql([users.name, users.email], search),
     where,
     status && HAS_STATUS[status],
     groupId === undefined ? undefined : inArray(users.id, selectMembers(db, companyId, groupId, denied.groups)),
@@ -231,14 +235,16 @@ export function readUsersWithGroups(
   return readPage(
     db,
     {
-      ...(narrowed.length === 0 ? { ...all, filter } : { table: users, filter: and(filter, ...narrowed) as SQL }),
-      extra: { groups: groupsWithout(denied.groups) },
+      ...(searchConditions.length === 0
+        ? { ...all, filter }
+        : { table: users, filter: and(filter, ...searchConditions) as SQL }),
+      extra: { groups: makeGroupsColumn(denied.groups) },
     },
-    { ...page, by: CONSOLE_ORDER[page.by] },
+    { ...page, by: CONSOLE_ORDER_COLUMNS[page.by] },
   );
 }
 
-const ofCompany = (companyId: string, { which, denied }: UserFilter) => ({
+const makeCompanyQuery = (companyId: string, { which, denied }: UserFilter) => ({
   table: users,
   filter: and(eq(users.companyId, companyId), matchesDeletion(users, which), isNotDenied(users.id, denied)) as SQL,
   ...(isNothingDenied(denied) && {
@@ -246,14 +252,14 @@ const ofCompany = (companyId: string, { which, denied }: UserFilter) => ({
   }),
 });
 
-/** Deleted users are attached to nothing. */
-const ofAccount = (
+/** Makes the query of an account's users; deleted users are attached to no account. */
+const makeAccountQuery = (
   companyId: string,
   { accountId, denied }: UserFilter & { accountId: string },
   by: UserPageRequest['by'],
 ) => ({
   table: users,
-  via: { table: accountUsers, id: accountUsers.userId, by: sortColumns(accountUsers)[by] },
+  via: { table: accountUsers, id: accountUsers.userId, by: getSortColumns(accountUsers)[by] },
   filter: and(
     eq(accountUsers.companyId, companyId),
     eq(accountUsers.accountId, accountId),
@@ -268,9 +274,9 @@ const ofAccount = (
 export type UserChanges = Partial<Pick<User, 'isActive' | 'metadata' | 'name' | 'teams' | 'email' | 'externalId'>>;
 
 /**
- * Changes a living user. Changes nothing if that would deactivate the owner or change the owner's email, or activate an only
- * invited user or change their email.
- * @param all all fields of the request of which `changes` is a part: none is changed if one is not allowed
+ * Updates a user who is not deleted. Changes nothing if it would deactivate the owner or change the owner's email, or activate an
+ * only invited user or change their email. @param allChanges all fields of the request of which `changes` is a part: none is
+ * changed if one is not allowed
  */
 export const updateUser = (
   db: ControlDb,
@@ -278,7 +284,7 @@ export const updateUser = (
   id: string,
   now: number,
   changes: UserChanges,
-  all = changes,
+  allChanges = changes,
 ) =>
   db
     .update(users)
@@ -293,28 +299,28 @@ export const updateUser = (
     })
     .where(
       and(
-        livingById(users, companyId, id),
-        all.isActive === false || all.email !== undefined ? eq(users.isOwner, false) : undefined,
-        all.isActive === true || all.email !== undefined ? isNotNull(users.activatedAt) : undefined,
+        matchesUndeletedId(users, companyId, id),
+        allChanges.isActive === false || allChanges.email !== undefined ? eq(users.isOwner, false) : undefined,
+        allChanges.isActive === true || allChanges.email !== undefined ? isNotNull(users.activatedAt) : undefined,
       ),
     )
     .returning();
 
-/** Deletes a living user who is not the owner. */
+/** Marks a user who is not deleted and not the owner as deleted. */
 export const softDeleteUser = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(users)
     .set({ deletedAt: now, updatedAt: now })
-    .where(and(livingById(users, companyId, id), eq(users.isOwner, false)))
+    .where(and(matchesUndeletedId(users, companyId, id), eq(users.isOwner, false)))
     .returning({ id: users.id });
 
-/** Removes the memberships of a user whom the same batch has deleted. */
+/** Removes the memberships of a user whom the same batch marks as deleted. */
 export const removeMemberships = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(groupBindings)
     .where(
       and(
         isBindingOfPrincipal({ companyId, principalType: 'user', principalId: id }),
-        exists(users, byId(users, companyId, id), isNotNull(users.deletedAt)),
+        existsSql(users, matchesId(users, companyId, id), isNotNull(users.deletedAt)),
       ),
     );

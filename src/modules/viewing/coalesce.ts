@@ -1,19 +1,19 @@
 import type { CompanyContext } from '../../context.ts';
-import { withinTime } from '../../kernel/time-limit.ts';
+import { awaitWithinTime } from '../../kernel/time-limit.ts';
 import { tooManyViewers } from './failures.ts';
 
 /** An execution in progress, whose result equal requests share. */
-interface WaitingRequest {
+interface RunningExecution {
   answer: Promise<string>;
   since: number;
 }
 
-/** The executions of this isolate, by the key of their answers. */
-const waiting = new Map<string, WaitingRequest>();
+/** The executions in progress in this isolate, by the key of their results. */
+const runningExecutions = new Map<string, RunningExecution>();
 
 /**
- * The maximum age of an execution that others join: longer than the wait for a slot, so that an older one has died without a
- * result. Milliseconds.
+ * The maximum age of an execution that equal requests join: longer than the wait for a slot, so that an older execution has died
+ * without a result. Milliseconds.
  */
 const MAX_WAIT_MS = 30_000;
 /** The maximum wait for another request's result: longer than the wait for a slot and the execution together. Milliseconds. */
@@ -29,18 +29,20 @@ export async function executeOnce(
   key: string,
   execute: (begin: () => void) => Promise<string>,
 ): Promise<string> {
-  const known = waiting.get(key);
-  if (known && Date.now() - known.since < MAX_WAIT_MS) return waitInTime(known.answer);
-  const own: WaitingRequest = { answer: Promise.resolve(''), since: Date.now() };
+  const runningExecution = runningExecutions.get(key);
+  if (runningExecution && Date.now() - runningExecution.since < MAX_WAIT_MS)
+    return waitForResult(runningExecution.answer);
+  const newExecution: RunningExecution = { answer: Promise.resolve(''), since: Date.now() };
   const begin = () => {
-    if (waiting.get(key) === own) waiting.delete(key);
+    if (runningExecutions.get(key) === newExecution) runningExecutions.delete(key);
   };
-  waiting.set(key, own);
-  own.answer = execute(begin).finally(begin);
+  runningExecutions.set(key, newExecution);
+  newExecution.answer = execute(begin).finally(begin);
   // Others may depend on it when the viewer who asked first is gone.
-  ctx.defer(own.answer.then(() => undefined).catch(() => undefined));
-  return own.answer;
+  ctx.defer(newExecution.answer.then(() => undefined).catch(() => undefined));
+  return newExecution.answer;
 }
 
-/** Waits with a timer of its own: the answer is another request's, which may end without giving one. */
-const waitInTime = (answer: Promise<string>): Promise<string> => withinTime(MAX_RESPONSE_MS, answer, tooManyViewers);
+/** Waits with a timer of its own for another request's result, which may never come. */
+const waitForResult = (answer: Promise<string>): Promise<string> =>
+  awaitWithinTime(MAX_RESPONSE_MS, answer, tooManyViewers);

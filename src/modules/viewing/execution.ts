@@ -1,12 +1,12 @@
 import type { CompanyContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { isoTimestamp } from '../../kernel/fields.ts';
-import { type PreparedResponse, preparedJson } from '../../kernel/files.ts';
+import { formatIsoTimestamp } from '../../kernel/fields.ts';
+import { makePreparedJson, type PreparedResponse } from '../../kernel/files.ts';
 import { readText } from '../../platform/bounded.ts';
 import type { ViewResponse } from '../../presentation/viewing.ts';
 import { downloadsDisabled, policyViolation } from '../../sharing/failures.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
-import { boundValues } from '../../sharing/values.ts';
+import { computeBoundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { findWidget, readAllowedOptions, runDashboard } from '../dashboards/service.ts';
 import { openCachedResults, UNKNOWN_TABLES, waitUntilWaking } from '../managed-database/service.ts';
@@ -14,89 +14,89 @@ import {
   type AccessFailures,
   buildFile,
   type Execution,
-  execute,
+  executeRuns,
   findAccessFailures,
   requireFormat,
   type Visualization,
   viewExecution,
 } from '../visualizations/service.ts';
 import { respondEarly } from './answer-early.ts';
-import { type CachedResponse, computeDigest, findCachedResponse, type Limits } from './cached-answer.ts';
+import { type CachedResponse, computeDigest, type ExecutionLimits, findCachedResponse } from './cached-answer.ts';
 import { executeOnce } from './coalesce.ts';
 import { listVisualizations, type SharedItem } from './shared-item.ts';
-import { withSlot } from './slot.ts';
+import { runWithSlot } from './slot.ts';
 
-/** How long the last result is stored, to be shown while the database wakes: from one working day to the next. */
+/** The time for which the last result is stored, to be shown while the database wakes: from one working day to the next. */
 const LAST_RESULT_SECONDS = 24 * 60 * 60;
-/** The number of connections that one execution uses at once: see `ViewerGate`. */
+/** The maximum number of connections that one execution uses: see `ViewerGate`. */
 const VIEWER_CONNECTIONS = 2;
-/** The maximum age of a cached result that a request for fresh ones still gets, however often it is repeated. Milliseconds. */
-const FRESH_MS = 5_000;
-/** The maximum number of characters of an answer that is cached. */
-const MAX_CACHED = 8 * 1024 * 1024;
+/** The maximum age of a cached result that a request for fresh results still gets, however often it is repeated. Milliseconds. */
+const FRESH_RESULT_MS = 5_000;
+/** The maximum number of characters of a cached answer. */
+const MAX_CACHED_LENGTH = 8 * 1024 * 1024;
 
-/** The options of a filter that the viewer may choose. */
+/** Lists the options of a filter that the viewer may choose. */
 export const listFilterOptions = (
   ctx: CompanyContext,
   { dashboard }: SharedItem & { type: 'dashboard' },
   rules: ViewerRules,
   slug: string,
   search: string,
-) => readAllowedOptions(ctx, dashboard, rules, { slug, search }, (work) => withSlot(ctx, work));
+) => readAllowedOptions(ctx, dashboard, rules, { slug, search }, (work) => runWithSlot(ctx, work));
 
-/** The file that a viewer asks for, if any. */
+/** The file that a viewer requests, if any, and whether results must be fresh. */
 export interface ExecutionQuery {
   format?: 'csv' | 'xlsx' | undefined;
   visualization_id?: string | undefined;
-  /** Requests fresh results instead of cached ones (see `FRESH_MS`). */
+  /** Whether to compute fresh results instead of returning cached ones (see `FRESH_RESULT_MS`). */
   isFresh?: boolean;
 }
 
-/** An answer to a viewer, and the file that was downloaded by it. */
-export interface Executed {
+/** The answer to a viewer's execution, and the file that it downloads, if any. */
+export interface ExecutionAnswer {
   answer: PreparedResponse;
   downloaded?: { visualization_id: string; format: string };
 }
 
 /**
- * Executes for a viewer, or downloads one result as a file, from the cached execution if there is one.
- * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization; or a file
+ * Executes an item for a viewer, or downloads one result as a file, from the cached execution if there is one. @returns JSON: `{
+ * results }` of a dashboard, `{ result }` of a visualization; or a file
  */
-export async function executeFor(
+export async function executeForViewer(
   ctx: CompanyContext,
   item: SharedItem,
   rules: ViewerRules,
   parameters: Readonly<Record<string, unknown>>,
   { format, visualization_id: wanted, isFresh = false }: ExecutionQuery = {},
-): Promise<Executed> {
+): Promise<ExecutionAnswer> {
   if (format && !rules.downloads) throw downloadsDisabled();
   const { values, limits } = bindParameters(ctx, item, rules, parameters);
-  const cached = await findCachedResponse(ctx, item, values, limits);
+  const cachedResponse = await findCachedResponse(ctx, item, values, limits);
   if (!format) {
     requireFormat(wanted);
-    const maxAge = isFresh ? FRESH_MS : undefined;
-    return { answer: await respondToExecution(ctx, item, values, limits, cached, maxAge) };
+    const maxAge = isFresh ? FRESH_RESULT_MS : undefined;
+    return { answer: await respondToExecution(ctx, item, values, limits, cachedResponse, maxAge) };
   }
   const visualization =
     item.type === 'dashboard' ? findWidget(item, wanted) : requireSameVisualization(item.visualization, wanted);
   const { id, name } = visualization;
   const result =
-    (await findResult(await cached.lookUp(), id)) ??
-    (await withSlot(ctx, () => run(ctx, item, values, { ...limits, only: visualization })))[0];
+    (await findResult(await cachedResponse.lookUp(), id)) ??
+    (await runWithSlot(ctx, () => runItem(ctx, item, values, { ...limits, only: visualization })))[0];
   const answer = buildFile(result as Execution, { name, format, safe: true });
   return { answer, downloaded: { visualization_id: id, format } };
 }
 
 /** An execution for a viewer whose result is mailed by a schedule instead of returned. */
 export interface MailedExecution {
-  /** Equal for those who are shown the same of the same data. */
+  /** The digest of the result: equal for recipients who are shown the same. */
   digest: string;
   run(): Promise<Execution[]>;
 }
 
 /**
- * Prepares the execution for one viewer, with the same rules as `executeFor`.
- * @throws the problem of the parameters for this viewer
+ * Prepares the execution for one viewer, with the same rules as `executeForViewer`. @throws the problem of the parameters for
+ * this viewer
  */
 export async function prepareMailedExecution(
   ctx: CompanyContext,
@@ -106,7 +106,7 @@ export async function prepareMailedExecution(
 ): Promise<MailedExecution> {
   const { values, limits } = bindParameters(ctx, item, rules, parameters);
   const digest = await computeDigest(ctx, item, values, limits);
-  return { digest, run: () => withSlot(ctx, () => run(ctx, item, values, limits)) };
+  return { digest, run: () => runWithSlot(ctx, () => runItem(ctx, item, values, limits)) };
 }
 
 function bindParameters(
@@ -115,23 +115,23 @@ function bindParameters(
   rules: ViewerRules,
   parameters: Readonly<Record<string, unknown>>,
 ) {
-  const values = boundValues(rules, parameters);
-  return { values, limits: { refusals: refusalsFor(ctx, item, rules), enforced: new Set(rules.enforced.keys()) } };
+  const values = computeBoundValues(rules, parameters);
+  return { values, limits: { refusals: findRefusals(ctx, item, rules), enforced: new Set(rules.enforced.keys()) } };
 }
 
-function requireSameVisualization(visualization: Visualization, wanted: string | undefined): Visualization {
-  if (wanted === undefined || wanted === visualization.id) return visualization;
+function requireSameVisualization(visualization: Visualization, wantedId: string | undefined): Visualization {
+  if (wantedId === undefined || wantedId === visualization.id) return visualization;
   throw invalid([{ field: 'visualization_id', message: 'must be the visualization that the token shows' }]);
 }
 
-/** The result of a visualization in an answer, unless it failed there. */
+/** Finds the result of a visualization in an answer, unless it failed there. */
 async function findResult(
   answer: PreparedResponse | undefined,
   visualizationId: string,
 ): Promise<Execution | undefined> {
   if (!answer) return undefined;
-  const known = JSON.parse(await readText(answer.body)) as ViewResponse;
-  const results = 'results' in known ? known.results : [known.result];
+  const storedResponse = JSON.parse(await readText(answer.body)) as ViewResponse;
+  const results = 'results' in storedResponse ? storedResponse.results : [storedResponse.result];
   const { columns, rows, truncated = false } = results.find((each) => each.visualization_id === visualizationId) ?? {};
   return columns && rows && { visualizationId, durationMs: 0, cached: true, result: { columns, rows, truncated } };
 }
@@ -146,50 +146,50 @@ async function respondToExecution(
   ctx: CompanyContext,
   item: SharedItem,
   values: BoundValues,
-  limits: Limits,
+  limits: ExecutionLimits,
   { digest, key, isChanging, lookUp, store }: CachedResponse,
   maxAge?: number,
 ): Promise<PreparedResponse> {
-  const compute = async (own: CompanyContext, tell: (last: string) => void) => {
-    const last = openCachedResults(own, 'last-results', digest);
-    void waitUntilWaking(own).then(async () => {
-      const known = await last.find();
-      if (known !== undefined) tell(known);
+  const compute = async (workContext: CompanyContext, respond: (last: string) => void) => {
+    const last = openCachedResults(workContext, 'last-results', digest);
+    void waitUntilWaking(workContext).then(async () => {
+      const lastResult = await last.find();
+      if (lastResult !== undefined) respond(lastResult);
     });
-    const asOf = isoTimestamp(ctx.now());
-    const executions = await run(own, item, values, limits);
-    const text = toJson(item, executions);
+    const asOf = formatIsoTimestamp(ctx.now());
+    const executions = await runItem(workContext, item, values, limits);
+    const text = formatResponse(item, executions);
     // Failures are not cached, as they may be gone by the next request; and a large result is not held twice in memory.
-    const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
-    if (text.length <= MAX_CACHED && isLasting) {
-      const known = executions.map((execution) => ({ ...execution, cached: true }));
+    const isCacheable = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
+    if (text.length <= MAX_CACHED_LENGTH && isCacheable) {
+      const cachedExecutions = executions.map((execution) => ({ ...execution, cached: true }));
       const tables = listTables(executions);
-      await store(toJson(item, known, { as_of: asOf }), tables);
-      const keeping = { length: text.length, seconds: LAST_RESULT_SECONDS, tables };
-      last.store(() => toJson(item, known, { as_of: asOf, waking: true }), keeping);
+      await store(formatResponse(item, cachedExecutions, { as_of: asOf }), tables);
+      const storeOptions = { length: text.length, seconds: LAST_RESULT_SECONDS, tables };
+      last.store(() => formatResponse(item, cachedExecutions, { as_of: asOf, waking: true }), storeOptions);
     }
     return text;
   };
-  const answer = () =>
+  const computeOnce = () =>
     executeOnce(ctx, maxAge === undefined ? key : `${key}/fresh`, (begin) =>
-      respondEarly<string>(ctx, (own, tell) =>
-        withSlot(own, async () => {
+      respondEarly<string>(ctx, (workContext, respond) =>
+        runWithSlot(workContext, async () => {
           // Of one version of the data all see the same, also those who come while it is read.
           if (isChanging) begin();
           // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
-          const known = await lookUp(maxAge);
-          return known ? readText(known.body) : compute(own, tell);
+          const cachedResponse = await lookUp(maxAge);
+          return cachedResponse ? readText(cachedResponse.body) : compute(workContext, respond);
         }),
       ),
     );
-  return (await lookUp(maxAge)) ?? preparedJson(await answer());
+  return (await lookUp(maxAge)) ?? makePreparedJson(await computeOnce());
 }
 
 /**
  * Returns the failures of visualizations that a viewer may not see: either an enforced value cannot be applied to them, or the
  * caller is denied them.
  */
-function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): AccessFailures {
+function findRefusals(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): AccessFailures {
   const denied = findAccessFailures(
     ctx,
     listVisualizations(item).map(({ id }) => id),
@@ -198,21 +198,26 @@ function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules):
   return new Map([...denied, ...[...rules.refused].map((id) => [id, failure] as const)]);
 }
 
-async function run(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<Execution[]> {
+async function runItem(
+  ctx: CompanyContext,
+  item: SharedItem,
+  values: BoundValues,
+  limits: ExecutionLimits,
+): Promise<Execution[]> {
   if (item.type === 'dashboard')
     return runDashboard(ctx, item, values, { ...limits, maxConnections: VIEWER_CONNECTIONS });
   const { visualization } = item;
   const failure = limits.refusals.get(visualization.id);
   if (failure) return [{ visualizationId: visualization.id, durationMs: 0, cached: false, failure }];
-  return execute(ctx, [{ visualization, values, enforced: limits.enforced }]);
+  return executeRuns(ctx, [{ visualization, values, enforced: limits.enforced }]);
 }
 
-/** The tables that all executions read; a refused one reads none. */
+/** Lists the tables that all executions read; a refused execution reads none. */
 const listTables = (executions: readonly Execution[]): string[] => [
   ...new Set(executions.flatMap((each) => ('result' in each ? (each.result.tables ?? UNKNOWN_TABLES) : []))),
 ];
 
-function toJson(item: SharedItem, executions: readonly Execution[], more = {}): string {
+function formatResponse(item: SharedItem, executions: readonly Execution[], more = {}): string {
   const results = executions.map((execution) => viewExecution(execution));
   return JSON.stringify({ ...(item.type === 'dashboard' ? { results } : { result: results[0] }), ...more });
 }

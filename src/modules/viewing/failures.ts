@@ -17,10 +17,10 @@ export const tooManyViewers = defineFailure('viewing.busy', 'unavailable', {
 
 const databaseFailures = [notProvisioned, ...tenantSqlFailures, tooManyViewers];
 
-/** The failures of `executeFor`, besides bad parameters. */
+/** The failures of `executeForViewer`, besides bad parameters. */
 export const executionFailures = [policyViolation, ...databaseFailures];
 
-/** The failures of `executeFor` where a file is asked for. */
+/** The failures of `executeForViewer` where a file is requested. */
 export const downloadFailures = [downloadsDisabled, executionFailed, accessDenied];
 
 /** The failures of `listFilterOptions`. */

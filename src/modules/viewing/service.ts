@@ -7,49 +7,50 @@ import { originNotAllowed } from './failures.ts';
 export { optionsQuery, optionsView } from '../dashboards/views.ts';
 export {
   type ExecutionQuery,
-  executeFor,
+  executeForViewer,
   listFilterOptions,
   type MailedExecution,
   prepareMailedExecution,
 } from './execution.ts';
 export {
-  dashboardReads,
-  getRecord,
+  getOptionsSource,
+  getSharedRecord,
   listInputs,
   listVisualizations,
   loadSharedItem,
   makeRules,
-  optionsSource,
-  requireSharingOf,
+  requireMayShareItem,
   type SharedItem,
-  sharedDashboard,
-  sharedVisualization,
+  selectSharedDashboard,
+  selectSharedVisualization,
+  toSharedDashboard,
+  toSharedVisualization,
   viewSharedItem,
-  visualizationReads,
 } from './shared-item.ts';
 export {
   candidatesView,
   downloadMediaTypes,
-  EXECUTION,
+  EXECUTION_DESCRIPTION,
   embedOptionsView,
   executionQuery,
-  filterPolicies,
-  origin,
+  filterPoliciesField,
+  originField,
   resultsView,
   resultView,
   sharedItemView,
   viewEmbedOptions,
-  viewer,
-  viewerAttributes,
+  viewerAttributesField,
+  viewerField,
 } from './views.ts';
 
-/** Refuses requests from origins that the token does not allow. A token without origins allows all. */
-export function requireOrigin(ctx: Context, allowed: readonly string[]): void {
-  if (allowed.length === 0) return;
-  const { fromOwnPage, origin } = ctx.caller();
-  if (fromOwnPage || allowed.includes(origin ?? '')) return;
+/** Rejects requests from origins that the token does not allow. A token without origins allows all. */
+export function requireAllowedOrigin(ctx: Context, allowedOrigins: readonly string[]): void {
+  if (allowedOrigins.length === 0) return;
+  const { isFromOwnPage: fromOwnPage, origin } = ctx.caller();
+  if (fromOwnPage || allowedOrigins.includes(origin ?? '')) return;
   throw originNotAllowed();
 }
 
-/** The origins that may frame a page: those of the token, or any if it names none. */
-export const framesFor = (allowed: readonly string[]): FrameAncestors => (allowed.length > 0 ? allowed : 'anywhere');
+/** Returns the origins that may frame a page: those of the token, or any if it names none. */
+export const listFrameAncestors = (allowedOrigins: readonly string[]): FrameAncestors =>
+  allowedOrigins.length > 0 ? allowedOrigins : 'anywhere';

@@ -8,13 +8,13 @@ import { tooManyViewers } from './failures.ts';
  * Runs `work`, which uses the company's database, once the viewer gets a slot: a single viewer must not occupy all connections,
  * and all viewers together must not occupy those reserved for the company's own users.
  */
-export async function withSlot<T>(ctx: CompanyContext, work: () => Promise<T>): Promise<T> {
+export async function runWithSlot<T>(ctx: CompanyContext, work: () => Promise<T>): Promise<T> {
   const { VIEWER_GATE } = ctx.bindings;
   const { companyId } = ctx.actor;
-  const slot = { id: newSecretToken(), viewer: getViewer(ctx) };
+  const slot = { id: newSecretToken(), viewer: getViewerId(ctx) };
   // Asking again with the same id does not take a second slot.
-  const enter = () => callObject(VIEWER_GATE, companyId, async (gate) => await gate.enter(slot));
-  if (!(await enter()) && !(await pauseBeforeRetry().then(enter))) {
+  const enterGate = () => callObject(VIEWER_GATE, companyId, async (gate) => await gate.enter(slot));
+  if (!(await enterGate()) && !(await pauseBeforeRetry().then(enterGate))) {
     throw tooManyViewers();
   }
   try {
@@ -24,8 +24,8 @@ export async function withSlot<T>(ctx: CompanyContext, work: () => Promise<T>): 
   }
 }
 
-/** The id by which a viewer's slots are counted: all holders of one token count as one viewer, and so does each user. */
-const getViewer = ({ actor }: CompanyContext): string => {
+/** Returns the id by which a viewer's slots are counted: all holders of one token count as one viewer, and so does each user. */
+const getViewerId = ({ actor }: CompanyContext): string => {
   if (actor.kind === 'viewer') return actor.tokenId;
   return actor.kind === 'system' ? actor.kind : actor.id;
 };

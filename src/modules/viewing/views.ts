@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
-import { timestamp } from '../../kernel/fields.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
-import { cut } from '../../kernel/text.ts';
+import { truncateText } from '../../kernel/text.ts';
 import { POLICY_MODES } from '../../sharing/terms.ts';
 import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
-import { valuesBySlug } from '../../sql-templates/fields.ts';
+import { makeValuesBySlugField } from '../../sql-templates/fields.ts';
 import {
   MAX_LIST_LENGTH,
   MAX_SLUG_LENGTH,
@@ -17,7 +17,7 @@ import {
 import { executionSchema } from '../visualizations/service.ts';
 import { chartView } from '../visualizations/views.ts';
 
-/** A dashboard or visualization for its viewer. */
+/** A dashboard or visualization in the form that its viewer gets. */
 export const sharedItemView = z
   .object({
     id: z.string(),
@@ -40,7 +40,7 @@ export const sharedItemView = z
   })
   .meta({ id: 'SharedItem' });
 
-/** The display of a share's page, and the origins that may show it. */
+/** The display options of a share's page, and the origins that may show it. */
 export const embedOptionsView = z
   .object({
     allowed_origins: z.array(z.string()),
@@ -50,15 +50,15 @@ export const embedOptionsView = z
   })
   .meta({ id: 'EmbedOptions' });
 
-/** The options of a share, of which old ones say nothing about downloads. */
+/** Views the options of a share; old shares have no option about downloads. */
 export const viewEmbedOptions = (options: EmbedOptions): z.input<typeof embedOptionsView> => ({
   ...options,
   allow_downloads: options.allow_downloads === true,
 });
 
-/** The fields about the age of an answer while the database wakes. */
-const age = {
-  as_of: timestamp
+/** The fields about the age of a response while the database wakes. */
+const ageFields = {
+  as_of: timestampSchema
     .optional()
     .meta({ description: 'When the results were computed, where that was before the request.' }),
   waking: z.literal(true).optional().meta({
@@ -67,8 +67,8 @@ const age = {
   }),
 };
 
-/** The answer to executing a dashboard. */
-export const resultsView = z.object({ results: z.array(executionSchema), ...age });
+/** The response to executing a dashboard. */
+export const resultsView = z.object({ results: z.array(executionSchema), ...ageFields });
 
 /** The formats in which a viewer may download a result. */
 const DOWNLOAD_FORMATS = ['csv', 'xlsx'] as const;
@@ -84,17 +84,17 @@ export const executionQuery = z.object({
     .meta({ description: 'The visualization whose result is downloaded; required with `format` for a dashboard.' }),
 });
 
-/** The description of executing a dashboard. */
-export const EXECUTION =
+/** The description of the routes that execute a dashboard. */
+export const EXECUTION_DESCRIPTION =
   "A visualization that fails has `error` and does not fail the others. A result may have been computed before, at `as_of`; with `Cache-Control: no-cache` at most five seconds ago. Where downloads are allowed, `format` downloads the result of one of them, `visualization_id`, under the same rules: texts that a spreadsheet would read as formulas are prefixed with `'`, a result that was cut carries `X-Truncated: true`, and one that failed is refused.";
 
-/** The answer to executing a visualization. */
-export const resultView = z.object({ result: executionSchema, ...age });
+/** The response to executing a visualization. */
+export const resultView = z.object({ result: executionSchema, ...ageFields });
 
 const MAX_POLICIES = 50;
 
-/** The choices that viewers have in filters, in requests and answers. */
-export const filterPolicies = z
+/** The choices that viewers have in filters, in requests and responses. */
+export const filterPoliciesField = z
   .array(
     z
       .object({
@@ -110,8 +110,8 @@ export const filterPolicies = z
   )
   .max(MAX_POLICIES);
 
-/** An origin in the form that browsers send. */
-export const origin = z
+/** The schema of an origin in the form that browsers send. */
+export const originField = z
   .string()
   .max(256)
   .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? '') && URL.parse(text)?.origin === text, {
@@ -139,7 +139,7 @@ const isScalar = (value: unknown): boolean =>
   (typeof value === 'number' && Number.isFinite(value)) ||
   (typeof value === 'string' && value.length <= MAX_TEXT_LENGTH && value.isWellFormed() && !value.includes('\0'));
 
-function attributeProblem(slug: string, value: unknown): string | undefined {
+function findAttributeProblem(slug: string, value: unknown): string | undefined {
   if (slug.length > MAX_SLUG_LENGTH || !PARAMETER_SLUG_PATTERN.test(slug))
     return 'must be lower-case letters, digits and _, with single hyphens between them';
   if (!Array.isArray(value))
@@ -149,24 +149,26 @@ function attributeProblem(slug: string, value: unknown): string | undefined {
 }
 
 /** The attributes of a viewer: scalars and lists of them by slug. */
-export const viewerAttributes = valuesBySlug('What is known of the viewer: values, or lists of them, by slug.')
+export const viewerAttributesField = makeValuesBySlugField(
+  'What is known of the viewer: values, or lists of them, by slug.',
+)
   .superRefine((attributes, context) => {
-    const complain = (message: string, ...path: string[]) => context.addIssue({ code: 'custom', path, message });
+    const addIssue = (message: string, ...path: string[]) => context.addIssue({ code: 'custom', path, message });
     const entries = Object.entries(attributes);
-    if (entries.length > MAX_ATTRIBUTES) return complain(`must hold at most ${MAX_ATTRIBUTES} attributes`);
+    if (entries.length > MAX_ATTRIBUTES) return addIssue(`must hold at most ${MAX_ATTRIBUTES} attributes`);
     for (const [slug, value] of entries) {
-      const problem = attributeProblem(slug, value);
-      if (problem) complain(problem, cut(slug, MAX_SLUG_LENGTH));
+      const problem = findAttributeProblem(slug, value);
+      if (problem) addIssue(problem, truncateText(slug, MAX_SLUG_LENGTH));
     }
     if (new TextEncoder().encode(JSON.stringify(attributes)).length > MAX_ATTRIBUTE_BYTES) {
-      complain('must be at most 16 KiB as JSON');
+      addIssue('must be at most 16 KiB as JSON');
     }
   })
   .transform((attributes) => attributes as ViewerAttributes);
 
 const MAX_VIEWER_ID_LENGTH = 200;
 
-/** A viewer as a host knows them. */
-export const viewer = z
-  .object({ id: z.string().min(1).max(MAX_VIEWER_ID_LENGTH), attributes: viewerAttributes.default({}) })
+/** A viewer in the terms of the host that embeds the page. */
+export const viewerField = z
+  .object({ id: z.string().min(1).max(MAX_VIEWER_ID_LENGTH), attributes: viewerAttributesField.default({}) })
   .meta({ id: 'Viewer', description: 'The viewer, as the host knows them.' });

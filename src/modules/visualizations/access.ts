@@ -1,17 +1,17 @@
 import { isDeniedOn } from '../../access/denials.ts';
 import { accessDenied } from '../../access/failures.ts';
-import { isMet, requireAction } from '../../access/requirements.ts';
+import { isRequirementMet, requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Action } from '../../permissions/actions.ts';
-import { resourceArn } from '../../permissions/arn.ts';
+import { makeResourceArn } from '../../permissions/arn.ts';
 import { selectIsSeenByOthers, type Target } from './queries.ts';
 
-/** The failures for visualizations that are not shown, by id. */
+/** The failures for visualizations that the caller is not shown, by id. */
 export type AccessFailures = ReadonlyMap<string, Failure>;
 
-/** The actions that show a visualization: a Deny of either holds wherever it is shown. */
-const SEEING_ACTIONS: readonly Action[] = ['visualizations:get', 'visualizations:execute'];
+/** The actions that show a visualization: a Deny of either applies wherever the visualization is shown. */
+const VIEW_ACTIONS: readonly Action[] = ['visualizations:get', 'visualizations:execute'];
 
 /**
  * Finds the visualizations that the caller is denied. Seeing a dashboard needs no Allow for its visualizations, but a Deny
@@ -20,17 +20,17 @@ const SEEING_ACTIONS: readonly Action[] = ['visualizations:get', 'visualizations
 export function findAccessFailures(
   { actor }: CompanyContext,
   ids: readonly string[],
-  actions: readonly Action[] = SEEING_ACTIONS,
+  actions: readonly Action[] = VIEW_ACTIONS,
 ): AccessFailures {
   if (actor.kind !== 'user' && actor.kind !== 'service_account') return new Map();
   const { access, companyId } = actor;
-  const deniedOn = (id: string) =>
-    actions.filter((action) => isDeniedOn(access, action, resourceArn(action, companyId, id)));
-  return new Map(ids.flatMap((id) => deniedOn(id).map((action) => [id, accessDenied(action)])));
+  const findDenial = (id: string) =>
+    actions.filter((action) => isDeniedOn(access, action, makeResourceArn(action, companyId, id)));
+  return new Map(ids.flatMap((id) => findDenial(id).map((action) => [id, accessDenied(action)])));
 }
 
 /** Throws unless the caller may share all these visualizations, as sharing a dashboard does, and is denied none of them. */
-export function requireSharingAll(ctx: PrincipalContext, ids: readonly string[]): void {
+export function requireMayShareAll(ctx: PrincipalContext, ids: readonly string[]): void {
   for (const id of ids) requireAction(ctx.actor, 'visualizations:share', id);
   requireNotDenied(ctx, ids);
 }
@@ -42,27 +42,25 @@ export function requireSharingAll(ctx: PrincipalContext, ids: readonly string[])
 export function requireNotDenied(
   ctx: CompanyContext,
   ids: readonly string[],
-  actions: readonly Action[] = SEEING_ACTIONS,
+  actions: readonly Action[] = VIEW_ACTIONS,
 ): void {
   const [first] = findAccessFailures(ctx, ids, actions).values();
   if (first) throw first;
 }
 
 /**
- * Requires the permission to share a change of a target that others can see; a target that nobody else sees needs only the
- * permission to change it.
- * @param requireSharing throws if the caller may not share the change
- * @returns if the caller may not share it: the time at which nobody else may see the target, a condition of the write; else
- * undefined
+ * Requires the permission to share for a change of a target that others can see; changing a target that nobody else sees needs
+ * only the permission to change it. @param requireMayShare throws if the caller may not share the change @returns if the caller
+ * may not share it: the time at which nobody else may see the target, a condition of the write; else undefined
  */
-export async function requireSharingIfSeen(
+export async function requireMayShareIfSeen(
   ctx: PrincipalContext,
   target: Target,
-  requireSharing: () => void,
+  requireMayShare: () => void,
 ): Promise<number | undefined> {
-  if (isMet(requireSharing)) return undefined;
+  if (isRequirementMet(requireMayShare)) return undefined;
   const now = ctx.now();
   const [found] = await selectIsSeenByOthers(ctx.db, ctx.actor.companyId, target, now);
-  if (found?.seen) requireSharing();
+  if (found?.seen) requireMayShare();
   return now;
 }

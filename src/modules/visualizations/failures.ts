@@ -1,6 +1,6 @@
-import { defineFailure, defineTaken, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound, defineTaken } from '../../kernel/failure.ts';
 
-export const visualizationNotFound = notFound('visualization');
+export const visualizationNotFound = defineNotFound('visualization');
 export const visualizationSlugTaken = defineTaken('visualization', 'slug', { detail: { field: 'slug' } });
 
 export const visualizationInUse = defineFailure('visualization.in_use', 'conflict', {
@@ -8,14 +8,14 @@ export const visualizationInUse = defineFailure('visualization.in_use', 'conflic
   console: 'VISUALIZATION_IN_USE',
 });
 
-/** SQL that is not saved failed. Its author is told all that the database said. */
+/** SQL that is not saved failed. Its author gets the database's whole message. */
 export const previewFailed = defineFailure('visualization.preview_failed', 'invalid', {
   message: 'The query failed, took too long, or is not allowed.',
   detail: (message: string, position: number | undefined) => ({ message, position: position ?? null }),
   console: 'DB_QUERY_ERROR',
 });
 
-/** The SQL of a single result failed. Only its author is told the database's message. */
+/** The SQL of a single result failed. Only its author gets the database's message. */
 export const executionFailed = defineFailure('visualization.execution_failed', 'invalid', {
   message: 'The query of the visualization failed, took too long, or is not allowed.',
   detail: (message: string) => ({ message }),

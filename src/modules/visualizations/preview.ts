@@ -1,32 +1,37 @@
 import type { CompanyContext } from '../../context.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
-import { viewerRules } from '../../sharing/rules.ts';
-import { boundValues } from '../../sharing/values.ts';
-import { databaseMessage } from '../../tenant-sql/failures.ts';
-import { definitionProblems, type Preview } from './definition.ts';
+import { makeViewerRules } from '../../sharing/rules.ts';
+import { computeBoundValues } from '../../sharing/values.ts';
+import { getDatabaseMessage } from '../../tenant-sql/failures.ts';
+import { findDefinitionProblems, type Preview } from './definition.ts';
 import { previewFailed } from './failures.ts';
-import { type Execution, execute, failedCharacter } from './run.ts';
-import { visualizationInputs } from './service.ts';
+import { type Execution, executeRuns, findFailedCharacter } from './run.ts';
+import { listVisualizationInputs } from './service.ts';
 
 /** The result of a preview's SQL, which did not fail. */
-type Previewed = Extract<Execution, { result: unknown }>;
+type PreviewResult = Extract<Execution, { result: unknown }>;
 
-/** Runs a visualization that is not saved, as `executeVisualization` runs one that is. @throws previewFailed for SQL that fails */
+/** Runs a visualization that is not saved, like `executeVisualization`. @throws previewFailed for SQL that fails */
 export async function previewVisualization(
   ctx: CompanyContext,
-  { sql, parameters, values: sent }: Preview,
-): Promise<Previewed> {
-  const problems = definitionProblems({ sql, parameters });
+  { sql, parameters, values: sentValues }: Preview,
+): Promise<PreviewResult> {
+  const problems = findDefinitionProblems({ sql, parameters });
   if (problems.length > 0) throw invalid(problems);
   const visualization = { id: '', sql, parameters };
   try {
-    const values = boundValues(viewerRules(visualizationInputs(visualization), { isInsider: true }), sent);
+    const values = computeBoundValues(
+      makeViewerRules(listVisualizationInputs(visualization), { isInsider: true }),
+      sentValues,
+    );
     const run = { visualization, values };
-    const [execution] = (await execute(ctx, [run])) as [Execution];
+    const [execution] = (await executeRuns(ctx, [run])) as [Execution];
     if ('result' in execution) return execution;
     const { failure } = execution;
     if (failure.kind !== 'invalid' || failure.detail.problems) throw failure;
-    throw previewFailed(databaseMessage(failure) ?? failure.message, failedCharacter(run, failure)).because(failure);
+    throw previewFailed(getDatabaseMessage(failure) ?? failure.message, findFailedCharacter(run, failure)).addCause(
+      failure,
+    );
   } catch (error) {
     throw error instanceof Failure ? nameValuesField(error) : error;
   }
@@ -39,9 +44,9 @@ export async function previewVisualization(
 function nameValuesField(failure: Failure): Failure {
   const { problems } = failure.detail;
   if (!problems) return failure;
-  const renamed = problems.map(({ field, message }) => ({
+  const renamedProblems = problems.map(({ field, message }) => ({
     field: field.replace(/^parameters(?=\.|$)/, 'values'),
     message,
   }));
-  return invalid(renamed).because(failure);
+  return invalid(renamedProblems).addCause(failure);
 }

@@ -1,6 +1,6 @@
-import { csvLine } from '../../formats/csv/write.ts';
-import { withoutFormula } from '../../formats/formulas.ts';
-import { MAX_CELL_TEXT, WorkbookWriter } from '../../formats/workbook/write.ts';
+import { formatCsvLine } from '../../formats/csv/write.ts';
+import { escapeFormula } from '../../formats/formulas.ts';
+import { MAX_CELL_CHARACTERS, WorkbookWriter } from '../../formats/workbook/write.ts';
 import { isTooLong, toWrittenCell } from '../../formats/workbook/written-cells.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { Cell, ResultColumn, UserSqlResult } from '../../tenant-sql/user-sql.ts';
@@ -13,43 +13,46 @@ export interface WritingOptions {
   format: ResultFormat;
   /** The name of a workbook's sheet. */
   title?: string;
-  /** Whether a spreadsheet must take no text for a formula. */
+  /** Whether texts are escaped so that no spreadsheet takes one for a formula. */
   safe?: boolean;
 }
 
-/** Writes a result piece by piece: `begin`, then `rows` as often as there are any, then `end`. */
+/** A writer of a result, piece by piece: `begin`, then `rows` for each batch of rows, then `end`. */
 export interface ResultWriter {
   begin(columns: readonly ResultColumn[]): Uint8Array;
   rows(rows: readonly Cell[][]): Uint8Array;
-  /** @param facts further members of JSON beside columns and rows */
+  /** Writes the end of the result. @param facts further members of the JSON beside columns and rows */
   end(facts: Record<string, unknown>): Uint8Array;
 }
 
 /** A result writer whose output is text. */
-type TextWriter = { [Part in keyof ResultWriter]: (...given: Parameters<ResultWriter[Part]>) => string };
+type TextWriter = { [Part in keyof ResultWriter]: (...args: Parameters<ResultWriter[Part]>) => string };
 
-/** The writer of one result. */
-export const resultWriter = ({ format, title = 'Result', safe = false }: WritingOptions): ResultWriter =>
-  WRITERS[format](safe, title);
+/** Creates the writer of one result. */
+export const createResultWriter = ({ format, title = 'Result', safe = false }: WritingOptions): ResultWriter =>
+  WRITER_FACTORIES[format](safe, title);
 
-const WRITERS: Record<ResultFormat, (safe: boolean, title: string) => ResultWriter> = {
-  json: () => encoded(jsonWriter()),
-  ndjson: () => encoded(linesWriter()),
-  csv: (safe) => encoded(csvWriter(safe)),
-  xlsx: workbookWriter,
+const WRITER_FACTORIES: Record<ResultFormat, (safe: boolean, title: string) => ResultWriter> = {
+  json: () => encodeWriter(createJsonWriter()),
+  ndjson: () => encodeWriter(createLinesWriter()),
+  csv: (safe) => encodeWriter(createCsvWriter(safe)),
+  xlsx: createWorkbookWriter,
 };
 
-/** The rows that are written at once, so that no result is held twice. */
+/** The number of rows that are written at a time, so that no result is held in memory twice. */
 const ROWS_PER_BATCH = 500;
 
-/** A result as a file, written as it is taken. A result that cannot be written is refused before anything is. */
-export function resultFile(
-  written: WritingOptions,
+/**
+ * Writes a result as a file, piece by piece as it is read. A result that the format cannot hold is rejected before anything is
+ * written.
+ */
+export function writeResultFile(
+  options: WritingOptions,
   { columns, rows }: UserSqlResult,
   facts: Record<string, unknown> = {},
 ): ReadableStream<Uint8Array> {
-  if (written.format === 'xlsx') requireCells(columns, rows, written.safe);
-  const pieces = splitPieces(resultWriter(written), columns, rows, facts);
+  if (options.format === 'xlsx') requireFittingCells(columns, rows, options.safe);
+  const pieces = splitPieces(createResultWriter(options), columns, rows, facts);
   return new ReadableStream<Uint8Array>({
     pull(controller) {
       const { value, done } = pieces.next();
@@ -70,24 +73,24 @@ function* splitPieces(
   yield writer.end(facts);
 }
 
-function requireCells(columns: readonly ResultColumn[], rows: readonly Cell[][], safe = false): void {
+function requireFittingCells(columns: readonly ResultColumn[], rows: readonly Cell[][], safe = false): void {
   const at = columns.findIndex(({ type }, index) =>
     rows.some((row) => isTooLong(toWrittenCell(row[index] ?? null, type, safe))),
   );
   if (at < 0) return;
-  const message = `cannot be xlsx: "${columns[at]?.name}" has a text of more than ${MAX_CELL_TEXT} characters, which no cell can hold`;
+  const message = `cannot be xlsx: "${columns[at]?.name}" has a text of more than ${MAX_CELL_CHARACTERS} characters, which no cell can hold`;
   throw invalid([{ field: 'format', message }]);
 }
 
 const encoder = new TextEncoder();
 
-const encoded = ({ begin, rows, end }: TextWriter): ResultWriter => ({
+const encodeWriter = ({ begin, rows, end }: TextWriter): ResultWriter => ({
   begin: (columns) => encoder.encode(begin(columns)),
-  rows: (some) => encoder.encode(rows(some)),
+  rows: (rowBatch) => encoder.encode(rows(rowBatch)),
   end: (facts) => encoder.encode(end(facts)),
 });
 
-function jsonWriter(): TextWriter {
+function createJsonWriter(): TextWriter {
   let separator = '';
   return {
     begin: (columns) => `{"columns":${JSON.stringify(columns)},"rows":[`,
@@ -101,11 +104,11 @@ function jsonWriter(): TextWriter {
   };
 }
 
-function linesWriter(): TextWriter {
+function createLinesWriter(): TextWriter {
   let names: string[] = [];
   return {
     begin(columns) {
-      names = uniqueNames(columns).map((name) => JSON.stringify(name));
+      names = makeUniqueNames(columns).map((name) => JSON.stringify(name));
       return '';
     },
     rows: (rows) =>
@@ -114,45 +117,45 @@ function linesWriter(): TextWriter {
   };
 }
 
-function csvWriter(safe: boolean): TextWriter {
+function createCsvWriter(safe: boolean): TextWriter {
   let isText: boolean[] = [];
   const field = (cell: Cell, at: number) =>
-    safe && isText[at] ? withoutFormula(String(cell ?? '')) : String(cell ?? '');
+    safe && isText[at] ? escapeFormula(String(cell ?? '')) : String(cell ?? '');
   return {
     begin(columns) {
       isText = columns.map(({ type }) => type === 'text');
-      return csvLine(columns.map(({ name }) => (safe ? withoutFormula(name) : name)));
+      return formatCsvLine(columns.map(({ name }) => (safe ? escapeFormula(name) : name)));
     },
-    rows: (rows) => rows.map((row) => csvLine(row.map(field))).join(''),
+    rows: (rows) => rows.map((row) => formatCsvLine(row.map(field))).join(''),
     end: () => '',
   };
 }
 
-function workbookWriter(safe: boolean, title: string): ResultWriter {
-  let book: WorkbookWriter;
+function createWorkbookWriter(safe: boolean, title: string): ResultWriter {
+  let workbook: WorkbookWriter;
   let types: string[] = [];
   return {
     begin(columns) {
       types = columns.map(({ type }) => type);
-      book = new WorkbookWriter(
+      workbook = new WorkbookWriter(
         title,
-        columns.map(({ name }) => (safe ? withoutFormula(name) : name)),
+        columns.map(({ name }) => (safe ? escapeFormula(name) : name)),
       );
-      return book.write();
+      return workbook.write();
     },
     rows: (rows) =>
-      book.write(rows.map((row) => row.map((cell, at) => toWrittenCell(cell, types[at] as string, safe)))),
-    end: () => book.end(),
+      workbook.write(rows.map((row) => row.map((cell, at) => toWrittenCell(cell, types[at] as string, safe)))),
+    end: () => workbook.end(),
   };
 }
 
-/** SQL may name two columns alike; the members of an object cannot be: `total`, `total_2`. */
-function uniqueNames(columns: readonly ResultColumn[]): string[] {
-  const taken = new Set<string>();
+/** Makes unique names: SQL may give two columns the same name, but members of an object cannot have one: `total`, `total_2`. */
+function makeUniqueNames(columns: readonly ResultColumn[]): string[] {
+  const takenNames = new Set<string>();
   return columns.map(({ name }) => {
-    let free = name;
-    for (let count = 2; taken.has(free); count += 1) free = `${name}_${count}`;
-    taken.add(free);
-    return free;
+    let freeName = name;
+    for (let count = 2; takenNames.has(freeName); count += 1) freeName = `${name}_${count}`;
+    takenNames.add(freeName);
+    return freeName;
   });
 }

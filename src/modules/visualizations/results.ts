@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { resultCell } from '../../kernel/fields.ts';
-import { fileHeaders, MEDIA_TYPES, PreparedResponse } from '../../kernel/files.ts';
+import { resultCellSchema } from '../../kernel/fields.ts';
+import { MEDIA_TYPES, makeFileHeaders, PreparedResponse } from '../../kernel/files.ts';
 import { policyViolation } from '../../sharing/failures.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
-import { databaseMessage } from '../../tenant-sql/failures.ts';
+import { getDatabaseMessage } from '../../tenant-sql/failures.ts';
 import { executionFailed } from './failures.ts';
-import { type ResultFormat, resultFile } from './result-writers.ts';
+import { type ResultFormat, writeResultFile } from './result-writers.ts';
 import type { Execution } from './run.ts';
 
-/** The result of one visualization, on every surface. */
+/** The result of one visualization, in the responses of every surface. */
 export const executionSchema = z
   .object({
     visualization_id: z.string(),
     columns: z.array(z.object({ name: z.string(), type: z.enum(COLUMN_TYPES) })).optional(),
-    rows: z.array(z.array(resultCell)).optional().meta({
+    rows: z.array(z.array(resultCellSchema)).optional().meta({
       description:
         'Integers and decimals are numbers where a double holds them exactly, else strings; dates are `YYYY-MM-DD`, datetimes ISO 8601 UTC.',
     }),
@@ -42,13 +42,13 @@ export function viewExecution(execution: Execution, explain = false): z.input<ty
   const { visualizationId, durationMs, cached } = execution;
   const timing = { duration_ms: durationMs, cached };
   if ('failure' in execution) {
-    return { visualization_id: visualizationId, error: toError(execution.failure, explain), ...timing };
+    return { visualization_id: visualizationId, error: viewFailure(execution.failure, explain), ...timing };
   }
   const { columns, rows, truncated } = execution.result;
   return { visualization_id: visualizationId, columns, rows, row_count: rows.length, truncated, ...timing };
 }
 
-/** The result of SQL that is not saved. */
+/** Views the result of SQL that is not saved. */
 export function viewPreview({
   durationMs,
   cached,
@@ -57,7 +57,7 @@ export function viewPreview({
   return { columns, rows, row_count: rows.length, truncated, duration_ms: durationMs, cached };
 }
 
-function toError(failure: Failure, explain: boolean): { error_code: string; message: string } {
+function viewFailure(failure: Failure, explain: boolean): { error_code: string; message: string } {
   const { kind, message, detail } = limitFailure(failure, explain);
   if (kind === 'forbidden') {
     return { error_code: policyViolation.matches(failure) ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message };
@@ -79,14 +79,14 @@ function toError(failure: Failure, explain: boolean): { error_code: string; mess
 function limitFailure(failure: Failure, explain: boolean): Failure {
   if (failure.kind === 'forbidden' || failure.kind === 'unavailable') return failure;
   if (failure.detail.problems)
-    return explain ? failure : invalid([], 'A parameter has a value that does not fit.').because(failure);
-  return executionFailed((explain ? databaseMessage(failure) : undefined) ?? failure.message).because(failure);
+    return explain ? failure : invalid([], 'A parameter has a value that does not fit.').addCause(failure);
+  return executionFailed((explain ? getDatabaseMessage(failure) : undefined) ?? failure.message).addCause(failure);
 }
 
 /** The formats in which the result of an execution can be downloaded. */
 export const FILE_FORMATS = ['csv', 'ndjson', 'xlsx'] as const;
 
-/** The media types of these. */
+/** The media types of the downloadable formats. */
 export const fileMediaTypes = FILE_FORMATS.map((format) => MEDIA_TYPES[format]);
 
 /** The query of an execution that asks for a file. */
@@ -101,7 +101,7 @@ export const fileQuery = z.object({
   }),
 });
 
-/** The query for a file with the result of one visualization of several. */
+/** The query for a file with the result of one of several visualizations. */
 export const widgetQuery = fileQuery.extend({
   visualization_id: z
     .string()
@@ -109,20 +109,19 @@ export const widgetQuery = fileQuery.extend({
     .meta({ description: 'The visualization whose result the file holds; required with `format`.' }),
 });
 
-/** Refuses the id of a visualization where no file is asked for: all of them are run then. */
+/** Rejects the id of a visualization where no file is requested: then all visualizations are run. */
 export function requireFormat(visualizationId: string | undefined): void {
   if (visualizationId !== undefined)
     throw invalid([{ field: 'visualization_id', message: 'is only accepted with format' }]);
 }
 
-/** Returns the response header that marks a truncated result; no header for a whole one. */
+/** Returns the response header that marks a truncated result; no header for a complete result. */
 export const buildTruncationHeader = ({ truncated }: { truncated: boolean }): Record<string, string> =>
   truncated ? { 'X-Truncated': 'true' } : {};
 
 /**
- * The result of an execution as a file.
- * @param explain whether the reader wrote the SQL or may change it
- * @throws the failure of an execution that failed, as it is told otherwise
+ * Builds a file of the result of an execution. @param explain whether the reader wrote the SQL or may change it @throws the
+ * failure of an execution that failed, reduced to what its reader may see
  */
 export function buildFile(
   execution: Execution,
@@ -131,6 +130,6 @@ export function buildFile(
 ): PreparedResponse {
   if ('failure' in execution) throw limitFailure(execution.failure, explain);
   const { result } = execution;
-  const body = resultFile({ format, title: name, safe }, result);
-  return new PreparedResponse(body, { ...fileHeaders(name, format), ...buildTruncationHeader(result) });
+  const body = writeResultFile({ format, title: name, safe }, result);
+  return new PreparedResponse(body, { ...makeFileHeaders(name, format), ...buildTruncationHeader(result) });
 }

@@ -1,15 +1,21 @@
 import { z } from 'zod';
 import { isAllowed } from '../../access/requirements.ts';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok, prepared, versioned } from '../../http/endpoint.ts';
-import { searchableList } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
-import { viewBy } from '../../http/wire.ts';
-import { timestamp } from '../../kernel/fields.ts';
-import { executeBody } from '../../sql-templates/fields.ts';
+import { created, declareVersion, noContent, ok, prepared } from '../../http/endpoint.ts';
+import { searchableListQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
+import { makeView } from '../../http/wire.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
+import { executionInput } from '../../sql-templates/fields.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
-import { chart, newVisualization, parameterFields, previewBody, visualizationChanges } from './definition.ts';
+import {
+  chartField,
+  newVisualizationInput,
+  parameterFields,
+  previewInput,
+  visualizationChangesInput,
+} from './definition.ts';
 import {
   executionFailed,
   previewFailed,
@@ -44,17 +50,17 @@ const visualizationRecord = z
     slug: z.string(),
     description: z.string(),
     sql: z.string(),
-    chart,
+    chart: chartField,
     parameters: z.array(z.object(parameterFields)),
     created_by_user_id: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'Visualization' });
 
-const executed = z.object({ result: executionSchema });
+const executedView = z.object({ result: executionSchema });
 
-const view = viewBy(visualizationRecord);
+const viewVisualization = makeView(visualizationRecord);
 
 export const visualizationEndpoints = [
   endpoint(
@@ -65,12 +71,12 @@ export const visualizationEndpoints = [
       operationId: 'listVisualizations',
       summary: 'List visualizations',
       description: 'Without those that the caller is denied, and without data. Newest first.',
-      query: searchableList,
-      returns: ok(listSchema(visualizationRecord)),
+      query: searchableListQuery,
+      returns: ok(makeListSchema(visualizationRecord)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
-      list(await listVisualizations(ctx, { page, perPage, search }), view),
+      viewList(await listVisualizations(ctx, { page, perPage, search }), viewVisualization),
   ),
   endpoint(
     {
@@ -81,11 +87,11 @@ export const visualizationEndpoints = [
       summary: 'Create a visualization',
       description:
         '`sql` is one SELECT over the tables of schema `public`. `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a `date_range`, `[[ … ]]` a clause that is dropped when one of its parameters has no value; `[[ {{slug}} -- ]] 1` has a default, which ends with its line. A `multi_select` is used as `= ANY({{slug}})`.',
-      body: newVisualization,
+      body: newVisualizationInput,
       returns: created(visualizationRecord),
       fails: [visualizationSlugTaken],
     },
-    async ({ ctx, body }) => view(await createVisualization(ctx, body)),
+    async ({ ctx, body }) => viewVisualization(await createVisualization(ctx, body)),
   ),
   endpoint(
     {
@@ -97,7 +103,7 @@ export const visualizationEndpoints = [
       safe: true,
       description:
         'Runs SQL that is not saved as executing a visualization does: with a read-only login, within 10 s, 10,000 rows and 10 MiB. `parameters` are definitions, `values` their values. If the query fails, the answer is 422 with the message of the database, and `details.position` is the character of `sql` at which it failed, counted from 1 in Unicode code points; null where the database does not say.',
-      body: previewBody,
+      body: previewInput,
       exactNumbers: true,
       returns: ok(z.object({ result: previewSchema })),
       fails: [previewFailed, notProvisioned, ...tenantSqlFailures],
@@ -113,10 +119,10 @@ export const visualizationEndpoints = [
       summary: 'Get a visualization',
       description: 'With its SQL, parameters and chart. Executing it returns the data.',
       returns: ok(visualizationRecord),
-      versioned: versioned(),
+      versioned: declareVersion(),
       fails: [visualizationNotFound],
     },
-    async ({ ctx, params }) => view(await getVisualization(ctx, params.id)),
+    async ({ ctx, params }) => viewVisualization(await getVisualization(ctx, params.id)),
   ),
   endpoint(
     {
@@ -127,11 +133,11 @@ export const visualizationEndpoints = [
       summary: 'Update a visualization',
       description:
         'Changes only the fields that are sent. Where others see it, such as by a share, a context or an embed, changing its SQL or parameters also needs `visualizations:share`.',
-      body: visualizationChanges,
+      body: visualizationChangesInput,
       returns: ok(visualizationRecord),
       fails: [visualizationNotFound, visualizationSlugTaken, concurrentChange],
     },
-    async ({ ctx, params, body }) => view(await changeVisualization(ctx, params.id, body)),
+    async ({ ctx, params, body }) => viewVisualization(await changeVisualization(ctx, params.id, body)),
   ),
   endpoint(
     {
@@ -157,9 +163,9 @@ export const visualizationEndpoints = [
       description:
         'Runs with a read-only login, within 10 s, 10,000 rows and 10 MiB. If the query fails, `result.error` says why, with the message of the database for those who may change the visualization. With `format`, the result is a file, and a query that fails is refused with 422.',
       query: fileQuery,
-      body: executeBody,
+      body: executionInput,
       exactNumbers: true,
-      returns: prepared(executed, ...fileMediaTypes),
+      returns: prepared(executedView, ...fileMediaTypes),
       fails: [visualizationNotFound, executionFailed, notProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params, query: { format, safe }, body }) => {
@@ -168,7 +174,7 @@ export const visualizationEndpoints = [
       // Who may change the SQL is told what the database says about it.
       const explain = isAllowed(ctx.actor, 'visualizations:update', params.id);
       if (format) return buildFile(execution, { name: visualization.name, format, safe: safe === 'true' }, explain);
-      return Response.json({ result: viewExecution(execution, explain) } satisfies z.input<typeof executed>);
+      return Response.json({ result: viewExecution(execution, explain) } satisfies z.input<typeof executedView>);
     },
   ),
 ];

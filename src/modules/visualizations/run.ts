@@ -1,16 +1,16 @@
 import type { CompanyContext } from '../../context.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
-import { charactersBefore } from '../../kernel/text.ts';
+import { countCharactersBefore } from '../../kernel/text.ts';
 import { pauseBeforeRetry } from '../../platform/concurrency.ts';
 import { logError } from '../../platform/log.ts';
 import { policyViolation } from '../../sharing/failures.ts';
 import { allowsNothing } from '../../sharing/values.ts';
-import { type CompiledSql, compileTemplate, placeInTemplate, usedSlugs } from '../../sql-templates/compiled.ts';
+import { type CompiledSql, compileTemplate, findTemplateIndex, listUsedSlugs } from '../../sql-templates/compiled.ts';
 import {
   type BoundValue,
   type BoundValues,
   getDefault,
-  isChoice,
+  isChoiceKind,
   type Parameter,
 } from '../../sql-templates/parameters.ts';
 import { getTemplate, TemplateError } from '../../sql-templates/template.ts';
@@ -28,11 +28,11 @@ import { openAnotherReadonlyDatabase, openReadonlyDatabase } from '../managed-da
 import { mapKinds } from './definition.ts';
 import type { Visualization } from './store.ts';
 
-/** A visualization and the values to run it with. A parameter without one takes its own default. */
-export interface Run {
+/** A visualization and the values to run it with. A parameter without a value takes its own default. */
+export interface VisualizationRun {
   visualization: Pick<Visualization, 'id' | 'sql' | 'parameters'>;
   values: BoundValues;
-  /** Slugs with enforced values: SQL that has such a parameter and does not use it is not run. */
+  /** The slugs with enforced values: SQL that has a parameter of such a slug and does not use it is not run. */
   enforced?: ReadonlySet<string>;
 }
 
@@ -42,55 +42,54 @@ export type Execution = { visualizationId: string; durationMs: number; cached: b
   | { failure: Failure }
 );
 
-/** The number of connections of one request, where others do not wait for them. */
+/** The maximum number of connections of one request, where no other request waits for them. */
 const MAX_CONNECTIONS = 4;
-/** The number of statements that are sent to a connection at once: a slow one keeps those that were sent with it waiting. */
-const MAX_SENT = 4;
+/** The maximum number of statements that are sent to a connection at a time: a slow one delays those that were sent with it. */
+const MAX_SENT_STATEMENTS = 4;
 /** A request whose connection failed before any run ended is retried once, unless the failure took longer than this. */
 const MAX_FIRST_TRY_MS = 10_000;
-/** Limits of one request, however many statements it runs. */
-const TOTAL_MILLISECONDS = 30_000;
-const TOTAL_BYTES = 20 * 1024 * 1024;
+/** The limits of time and of bytes of one request, however many statements it runs. */
+const MAX_REQUEST_MS = 30_000;
+const MAX_REQUEST_BYTES = 20 * 1024 * 1024;
 
 /** The state that the runs of one request share. */
 interface RunState {
-  /** The runs that are left, each with its index among the results. */
-  waiting: [index: number, run: Run][];
+  /** The remaining runs, each with its index among the results. */
+  waiting: [index: number, run: VisualizationRun][];
   endsAt: number;
   budget: ByteBudget;
-  /** The number of connections that have not taken their share. */
+  /** The number of connections that have not yet taken their share of the runs. */
   connections: number;
-  /** The failure, where there was no connection. */
+  /** The failure, where no connection could be opened. */
   unavailable?: Failure;
 }
 
 /**
- * Runs visualizations side by side, within a bound, under the company's read-only login. One that fails does not fail the others.
- * @param maxConnections how many connections it may use at once
- * @returns the outcome of each, in order
+ * Runs visualizations concurrently, within a bound, under the company's read-only login. One that fails does not fail the others.
+ * @param maxConnections how many connections it may use at once @returns the outcome of each, in order
  */
-export async function execute(
+export async function executeRuns(
   ctx: CompanyContext,
-  runs: readonly Run[],
+  runs: readonly VisualizationRun[],
   maxConnections = MAX_CONNECTIONS,
 ): Promise<Execution[]> {
   const executions: Execution[] = [];
   const startedAt = performance.now();
-  const shared: RunState = {
+  const runState: RunState = {
     waiting: [...runs.entries()],
-    endsAt: startedAt + TOTAL_MILLISECONDS,
-    budget: { left: TOTAL_BYTES },
+    endsAt: startedAt + MAX_REQUEST_MS,
+    budget: { left: MAX_REQUEST_BYTES },
     connections: 0,
   };
-  const gotNowhere = () => shared.unavailable !== undefined && shared.waiting.length === runs.length;
-  await runOnConnections(ctx, shared, executions, maxConnections);
-  if (gotNowhere() && performance.now() - startedAt < MAX_FIRST_TRY_MS) {
+  const hasNoProgress = () => runState.unavailable !== undefined && runState.waiting.length === runs.length;
+  await runOnConnections(ctx, runState, executions, maxConnections);
+  if (hasNoProgress() && performance.now() - startedAt < MAX_FIRST_TRY_MS) {
     await pauseBeforeRetry();
-    await runOnConnections(ctx, shared, executions, maxConnections);
+    await runOnConnections(ctx, runState, executions, maxConnections);
   }
   // Runs that a lost connection gave back when the others had ended already.
-  if (shared.waiting.length > 0 && !gotNowhere()) await runOnConnections(ctx, shared, executions, 1);
-  const { waiting, unavailable } = shared;
+  if (runState.waiting.length > 0 && !hasNoProgress()) await runOnConnections(ctx, runState, executions, 1);
+  const { waiting, unavailable } = runState;
   if (unavailable && waiting.length === runs.length) throw unavailable;
   if (unavailable && waiting.length > 0)
     logError('database_unavailable', unavailable, { company_id: ctx.actor.companyId });
@@ -108,76 +107,78 @@ export async function execute(
 /** A run with its index among the results. */
 type PendingRun = RunState['waiting'][number];
 
-/** Removes the runs for one connection from the waiting ones: an equal share, at most as many as are sent at once. */
+/** Removes the runs for one connection from the waiting runs: an equal share, at most as many as are sent at a time. */
 const takeRuns = ({ waiting }: RunState, connections: number): PendingRun[] =>
-  waiting.splice(0, Math.min(MAX_SENT, Math.ceil(waiting.length / Math.max(1, connections))));
+  waiting.splice(0, Math.min(MAX_SENT_STATEMENTS, Math.ceil(waiting.length / Math.max(1, connections))));
 
-/** Runs the remaining statements on the first free connection, and on further ones for which nobody is waiting. */
+/** Runs the remaining statements on the first free connection, and on further connections that no other request waits for. */
 async function runOnConnections(
   ctx: CompanyContext,
-  shared: RunState,
+  runState: RunState,
   executions: Execution[],
   most: number,
 ): Promise<void> {
-  const wanted = Math.min(most, shared.waiting.length);
-  const opened: TenantSql[] = [];
-  while (opened.length < wanted) {
-    const sql = await (opened.length === 0 ? openedOrUndefined(ctx, shared) : openAnotherReadonlyDatabase(ctx));
+  const wantedConnections = Math.min(most, runState.waiting.length);
+  const openedConnections: TenantSql[] = [];
+  while (openedConnections.length < wantedConnections) {
+    const sql = await (openedConnections.length === 0
+      ? openOrRecordFailure(ctx, runState)
+      : openAnotherReadonlyDatabase(ctx));
     if (!sql) break;
-    opened.push(sql);
+    openedConnections.push(sql);
   }
-  shared.connections = opened.length;
-  await Promise.all(opened.map((sql) => runOnConnection(ctx, sql, shared, executions)));
+  runState.connections = openedConnections.length;
+  await Promise.all(openedConnections.map((sql) => runOnConnection(ctx, sql, runState, executions)));
 }
 
-async function openedOrUndefined(ctx: CompanyContext, shared: RunState): Promise<TenantSql | undefined> {
+async function openOrRecordFailure(ctx: CompanyContext, runState: RunState): Promise<TenantSql | undefined> {
   try {
     return await openReadonlyDatabase(ctx);
   } catch (error) {
     if (!databaseUnavailable.matches(error)) throw error;
-    shared.unavailable = error;
+    runState.unavailable = error;
     return undefined;
   }
 }
 
 /**
- * Runs the remaining statements on one connection. Runs whose connection is lost are given back; without a connection (a role may
- * have only so many) the others do the work.
+ * Runs the remaining statements on one connection. Runs whose connection is lost are returned to the waiting ones; without a new
+ * connection (a role may have only so many) the other connections do the work.
  */
 async function runOnConnection(
   ctx: CompanyContext,
   first: TenantSql,
-  shared: RunState,
+  runState: RunState,
   executions: Execution[],
 ): Promise<void> {
   let sql = first;
   let hasWorked = false;
   try {
-    let next = takeRuns(shared, shared.connections);
-    shared.connections -= 1;
-    for (; next.length > 0; next = takeRuns(shared, MAX_CONNECTIONS)) {
+    let next = takeRuns(runState, runState.connections);
+    runState.connections -= 1;
+    for (; next.length > 0; next = takeRuns(runState, MAX_CONNECTIONS)) {
       if (sql.closed) {
-        const another = await openedOrUndefined(ctx, shared);
-        if (!another) {
-          shared.waiting.unshift(...next);
+        const newConnection = await openOrRecordFailure(ctx, runState);
+        if (!newConnection) {
+          runState.waiting.unshift(...next);
           return;
         }
-        sql = another;
+        sql = newConnection;
         hasWorked = false;
       }
-      const lost: PendingRun[] = [];
-      for (const [index, execution] of (await executeAll(sql, next, shared)).entries()) {
+      const lostRuns: PendingRun[] = [];
+      for (const [index, execution] of (await executeAll(sql, next, runState)).entries()) {
         const run = next[index] as PendingRun;
         if ('failure' in execution && execution.failure.kind === 'unavailable') {
-          lost.push(run);
-          shared.unavailable = execution.failure;
+          lostRuns.push(run);
+          runState.unavailable = execution.failure;
         } else {
           executions[run[0]] = execution;
           hasWorked = true;
         }
       }
-      if (lost.length === 0) continue;
-      shared.waiting.unshift(...lost);
+      if (lostRuns.length === 0) continue;
+      runState.waiting.unshift(...lostRuns);
       sql.drop();
       if (!hasWorked) return;
     }
@@ -187,16 +188,18 @@ async function runOnConnection(
   }
 }
 
-/** Runs these on one connection, sent at once. @returns the outcome of each */
-async function executeAll(sql: TenantSql, pending: PendingRun[], shared: RunState): Promise<Execution[]> {
+/** Runs the statements of pending runs on one connection, all sent at once. @returns the outcome of each */
+async function executeAll(sql: TenantSql, pending: PendingRun[], runState: RunState): Promise<Execution[]> {
   const startedAt = performance.now();
-  const prepared = pending.map(([, run]) => prepareOrFailure(run, shared));
-  const statements = prepared.filter((each): each is LimitedStatement => !(each instanceof Failure));
+  const preparedStatements = pending.map(([, run]) => prepareOrCatchFailure(run, runState));
+  const statements = preparedStatements.filter((each): each is LimitedStatement => !(each instanceof Failure));
   const results = runAllUserSql(sql, statements);
   return Promise.all(
-    prepared.map(async (each, index) => {
+    preparedStatements.map(async (each, index) => {
       const outcome =
-        each instanceof Failure ? { failure: each } : await settle(results[statements.indexOf(each)] as Result);
+        each instanceof Failure
+          ? { failure: each }
+          : await settleResult(results[statements.indexOf(each)] as PendingResult);
       const durationMs = Math.round(performance.now() - startedAt);
       const { visualization } = (pending[index] as PendingRun)[1];
       return { visualizationId: visualization.id, durationMs, cached: false, ...outcome };
@@ -204,9 +207,9 @@ async function executeAll(sql: TenantSql, pending: PendingRun[], shared: RunStat
   );
 }
 
-type Result = Promise<UserSqlResult>;
+type PendingResult = Promise<UserSqlResult>;
 
-const settle = (result: Result): Promise<{ result: UserSqlResult } | { failure: Failure }> =>
+const settleResult = (result: PendingResult): Promise<{ result: UserSqlResult } | { failure: Failure }> =>
   result.then(
     (result) => ({ result }),
     (failure: unknown) => {
@@ -215,47 +218,48 @@ const settle = (result: Result): Promise<{ result: UserSqlResult } | { failure: 
     },
   );
 
-function prepareOrFailure(run: Run, shared: RunState): LimitedStatement | Failure {
+function prepareOrCatchFailure(run: VisualizationRun, runState: RunState): LimitedStatement | Failure {
   try {
-    return prepare(run, shared);
+    return prepareStatement(run, runState);
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
   }
 }
 
-function prepare({ visualization, values, enforced }: Run, shared: RunState): LimitedStatement {
-  const left = Math.floor(shared.endsAt - performance.now());
+function prepareStatement({ visualization, values, enforced }: VisualizationRun, runState: RunState): LimitedStatement {
+  const left = Math.floor(runState.endsAt - performance.now());
   if (left <= 0) throw queryTimedOut();
-  const own = ownValues(visualization.parameters, values);
-  const used = usedSlugs(getTemplate(visualization.sql), own);
-  if (visualization.parameters.some(({ slug }) => enforced?.has(slug) && !used.has(slug))) throw policyViolation();
-  const seesNothing = [...own.values()].some(allowsNothing);
+  const ownParameterValues = chooseParameterValues(visualization.parameters, values);
+  const usedParameterSlugs = listUsedSlugs(getTemplate(visualization.sql), ownParameterValues);
+  if (visualization.parameters.some(({ slug }) => enforced?.has(slug) && !usedParameterSlugs.has(slug)))
+    throw policyViolation();
+  const maySeeNothing = [...ownParameterValues.values()].some(allowsNothing);
   return {
-    statement: compileOrFail(visualization, own),
+    statement: compileOrFail(visualization, ownParameterValues),
     limits: {
       ...STANDARD_LIMITS,
       // A viewer who may see nothing gets no rows, whatever the SQL answers.
-      ...(seesNothing && { rows: 0 }),
+      ...(maySeeNothing && { rows: 0 }),
       milliseconds: Math.min(STANDARD_LIMITS.milliseconds, left),
-      endsAt: shared.endsAt,
-      budget: shared.budget,
+      endsAt: runState.endsAt,
+      budget: runState.budget,
     },
   };
 }
 
 /** Compiles the SQL statement of a run, for callers that execute it themselves. */
-export const compileStatement = ({ visualization, values }: Run): CompiledSql =>
-  compileOrFail(visualization, ownValues(visualization.parameters, values));
+export const compileStatement = ({ visualization, values }: VisualizationRun): CompiledSql =>
+  compileOrFail(visualization, chooseParameterValues(visualization.parameters, values));
 
-/** A value for each of a visualization's parameters. */
-function ownValues(parameters: readonly Parameter[], values: BoundValues): BoundValues {
+/** Lists a value for each of a visualization's parameters. */
+function chooseParameterValues(parameters: readonly Parameter[], values: BoundValues): BoundValues {
   return new Map(
     parameters.map((parameter): [string, BoundValue] => {
       const { slug, kind, required } = parameter;
       const value = values.has(slug) ? (values.get(slug) as BoundValue) : getDefault(parameter);
       if (value === null && required) throw invalid([{ field: `parameters.${slug}`, message: 'is required' }]);
-      if (value !== null && !fits(kind, value)) {
+      if (value !== null && !canTakeValue(kind, value)) {
         throw invalid([
           { field: `parameters.${slug}`, message: `must be a ${kind}: the filter with this name is of another kind` },
         ]);
@@ -265,24 +269,31 @@ function ownValues(parameters: readonly Parameter[], values: BoundValues): Bound
   );
 }
 
-/** Whether a parameter of this kind can take a filter's value. */
-function fits(kind: Parameter['kind'], value: NonNullable<BoundValue>): boolean {
-  if (isChoice(kind) || kind === 'text') return value.type === 'list' || value.type === 'text';
+/** Tells whether a parameter of this kind can take a filter's value. */
+function canTakeValue(kind: Parameter['kind'], value: NonNullable<BoundValue>): boolean {
+  if (isChoiceKind(kind) || kind === 'text') return value.type === 'list' || value.type === 'text';
   return value.type === (kind === 'date_range' ? 'range' : kind);
 }
 
 /**
- * The 1-based character of a visualization's SQL at which a run of it failed, where that is known. Characters are Unicode's code
- * points, as PostgreSQL counts them.
+ * Finds the 1-based character of a visualization's SQL at which a run of it failed, where that is known. Characters are Unicode's
+ * code points, as PostgreSQL counts them.
  */
-export function failedCharacter({ visualization: { sql, parameters }, values }: Run, failure: Failure) {
-  if (failure.cause instanceof TemplateError) return charactersBefore(sql, failure.cause.position) + 1;
-  const [template, kinds, own] = [getTemplate(sql), mapKinds(parameters), ownValues(parameters, values)];
+export function findFailedCharacter(
+  { visualization: { sql, parameters }, values }: VisualizationRun,
+  failure: Failure,
+) {
+  if (failure.cause instanceof TemplateError) return countCharactersBefore(sql, failure.cause.position) + 1;
+  const [template, kinds, own] = [getTemplate(sql), mapKinds(parameters), chooseParameterValues(parameters, values)];
   const index = findFailedIndex(compileTemplate(template, kinds, own), failure);
-  return index === undefined ? undefined : charactersBefore(sql, placeInTemplate(template, kinds, own, index)) + 1;
+  return index === undefined
+    ? undefined
+    : countCharactersBefore(sql, findTemplateIndex(template, kinds, own, index)) + 1;
 }
 
-/** Compiles SQL for the values of its parameters. @throws queryFailed where it is no template, or they do not fit */
+/**
+ * Compiles SQL for the values of its parameters. @throws queryFailed where the SQL is no valid template, or the values do not fit
+ */
 export function compileOrFail(
   { sql, parameters }: { sql: string; parameters: Parameters<typeof mapKinds>[0] },
   values: BoundValues,
@@ -290,6 +301,6 @@ export function compileOrFail(
   try {
     return compileTemplate(getTemplate(sql), mapKinds(parameters), values);
   } catch (error) {
-    throw error instanceof TemplateError ? queryFailed().because(error) : error;
+    throw error instanceof TemplateError ? queryFailed().addCause(error) : error;
   }
 }

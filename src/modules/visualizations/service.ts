@@ -4,26 +4,26 @@ import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { slugFrom } from '../../kernel/text.ts';
-import { viewerRules } from '../../sharing/rules.ts';
+import { makeSlug } from '../../kernel/text.ts';
+import { makeViewerRules } from '../../sharing/rules.ts';
 import { type Input, listAttributes } from '../../sharing/terms.ts';
-import { boundValues } from '../../sharing/values.ts';
-import { getTemplate, takesList } from '../../sql-templates/template.ts';
-import { requireSharingAll, requireSharingIfSeen } from './access.ts';
+import { computeBoundValues } from '../../sharing/values.ts';
+import { acceptsList, getTemplate } from '../../sql-templates/template.ts';
+import { requireMayShareAll, requireMayShareIfSeen } from './access.ts';
 import {
-  definitionProblems,
+  findDefinitionProblems,
   MAX_DASHBOARD_LENGTH,
   measureLength,
   type NewVisualization,
   type VisualizationChanges,
 } from './definition.ts';
 import { visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
-import { type Execution, execute } from './run.ts';
+import { type Execution, executeRuns } from './run.ts';
 import {
   deleteVisualization as deleteRow,
   insertVisualization,
   readVisualizations,
-  selectLongestBeside,
+  selectMaxOtherLength,
   selectPublication,
   selectVisualization,
   selectVisualizations,
@@ -34,21 +34,21 @@ import {
 export {
   type AccessFailures,
   findAccessFailures,
+  requireMayShareAll,
+  requireMayShareIfSeen,
   requireNotDenied,
-  requireSharingAll,
-  requireSharingIfSeen,
 } from './access.ts';
 export {
+  findParameterProblems,
+  findTemplateProblems,
   MAX_DASHBOARD_LENGTH,
   mapKinds,
   measureLength,
   parameterFields,
-  parameterProblems,
-  templateProblems,
-  templateSql,
+  templateSqlField,
 } from './definition.ts';
 export { visualizationNotFound } from './failures.ts';
-export { resultFile, resultWriter, type WritingOptions } from './result-writers.ts';
+export { createResultWriter, type WritingOptions, writeResultFile } from './result-writers.ts';
 export {
   buildFile,
   buildTruncationHeader,
@@ -58,13 +58,13 @@ export {
   viewExecution,
   widgetQuery,
 } from './results.ts';
-export { compileOrFail, compileStatement, type Execution, execute } from './run.ts';
+export { compileOrFail, compileStatement, type Execution, executeRuns } from './run.ts';
 export type { Visualization };
 export { selectVisualization, selectVisualizations };
 
-const SLUG_IS_UNIQUE = { 'visualizations.slug': visualizationSlugTaken };
+const UNIQUE_FAILURES = { 'visualizations.slug': visualizationSlugTaken };
 
-/** A page of the company's visualizations, newest first. */
+/** Lists a page of the company's visualizations, newest first. */
 export function listVisualizations(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
   const denied = findDeniedInLists(ctx.actor, 'visualization');
   return readVisualizations(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase(), denied });
@@ -77,7 +77,7 @@ export async function getVisualization(ctx: CompanyContext, id: string): Promise
   return visualization;
 }
 
-/** Creates a visualization. Its SQL is not run: the tables may come later. */
+/** Creates a visualization. Its SQL is not run: the tables may be created later. */
 export async function createVisualization(ctx: PrincipalContext, input: NewVisualization): Promise<Visualization> {
   validateDefinition(input);
   const now = ctx.now();
@@ -85,7 +85,7 @@ export async function createVisualization(ctx: PrincipalContext, input: NewVisua
     ...input,
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
-    slug: input.slug ?? slugFrom(input.name, 'visualization'),
+    slug: input.slug ?? makeSlug(input.name, 'visualization'),
     embeddedUntil: null,
     version: 1,
     createdByUserId: ctx.actor.id,
@@ -93,13 +93,13 @@ export async function createVisualization(ctx: PrincipalContext, input: NewVisua
     updatedAt: now,
   };
   const unit = { inserted: insertVisualization(ctx.db, record, { canChangeSlug: input.slug === undefined }) };
-  const [visualization] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
+  const [visualization] = (await commit(ctx.db, unit, UNIQUE_FAILURES)).inserted;
   return visualization as Visualization;
 }
 
 /**
- * Changes the fields that are sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile.
- * Who changes them where others see the result must be allowed to share it.
+ * Changes the sent fields. SQL and parameters must fit each other after the change, even if they are changed concurrently. A
+ * caller who changes them where others see the result must be allowed to share it.
  */
 export function changeVisualization(
   ctx: PrincipalContext,
@@ -107,23 +107,23 @@ export function changeVisualization(
   changes: VisualizationChanges,
 ): Promise<Visualization> {
   return retryOnConcurrentChange(async () => {
-    const present = await getVisualization(ctx, id);
-    const next = { ...present, ...changes, updatedAt: ctx.now() };
+    const currentVisualization = await getVisualization(ctx, id);
+    const next = { ...currentVisualization, ...changes, updatedAt: ctx.now() };
     validateDefinition(next);
-    if (changes.sql !== undefined || changes.parameters) await requireRoom(ctx, next);
-    const unpublished = namesFormat(next);
-    if (unpublished) await requireUnpublished(ctx, id);
-    const unseen =
-      getShownParts(next) === getShownParts(present)
+    if (changes.sql !== undefined || changes.parameters) await requireDashboardsCanHold(ctx, next);
+    const mustBeUnpublished = hasFormatParameter(next);
+    if (mustBeUnpublished) await requireUnpublished(ctx, id);
+    const unseenAt =
+      formatShownParts(next) === formatShownParts(currentVisualization)
         ? undefined
-        : await requireSharingIfSeen(ctx, { type: 'visualization', id }, () => requireSharingAll(ctx, [id]));
-    const unit = { updated: updateVisualization(ctx.db, next, { unpublished, unseen }) };
-    return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
+        : await requireMayShareIfSeen(ctx, { type: 'visualization', id }, () => requireMayShareAll(ctx, [id]));
+    const unit = { updated: updateVisualization(ctx.db, next, { unpublished: mustBeUnpublished, unseen: unseenAt }) };
+    return (await commit(ctx.db, unit, UNIQUE_FAILURES)).updated[0];
   });
 }
 
-/** The parts of a visualization that decide what it shows, as text. */
-const getShownParts = ({ sql, parameters }: Visualization): string => JSON.stringify([sql, parameters]);
+/** Formats the parts of a visualization that decide what it shows as a text. */
+const formatShownParts = ({ sql, parameters }: Visualization): string => JSON.stringify([sql, parameters]);
 
 export async function deleteVisualization(ctx: CompanyContext, id: string): Promise<void> {
   const unit = { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) };
@@ -131,8 +131,8 @@ export async function deleteVisualization(ctx: CompanyContext, id: string): Prom
   if (deleted.length === 0) throw visualizationNotFound();
 }
 
-/** The inputs of a visualization shown alone: its parameters. */
-export function visualizationInputs({
+/** Lists the inputs of a visualization shown alone: its parameters. */
+export function listVisualizationInputs({
   id,
   sql,
   parameters,
@@ -141,7 +141,7 @@ export function visualizationInputs({
   return parameters.map((parameter) => ({
     ...parameter,
     origin: 'filter',
-    takesList: takesList(template, parameter.slug, parameter.kind),
+    takesList: acceptsList(template, parameter.slug, parameter.kind),
     appliesTo: [id],
     skips: [],
     viewerAttributes: listAttributes(parameter),
@@ -149,47 +149,50 @@ export function visualizationInputs({
   }));
 }
 
-/** A visualization and how its execution ended. */
-export interface Executed {
+/** A visualization and the outcome of its execution. */
+export interface ExecutedVisualization {
   visualization: Visualization;
   execution: Execution;
 }
 
-/** Runs a visualization for a member of the company. A query that fails says so in the result. */
+/** Runs a visualization for a user of the company. If its query fails, the result says so. */
 export async function executeVisualization(
   ctx: CompanyContext,
   id: string,
   parameters: Record<string, unknown>,
-): Promise<Executed> {
+): Promise<ExecutedVisualization> {
   const visualization = await getVisualization(ctx, id);
-  const values = boundValues(viewerRules(visualizationInputs(visualization), { isInsider: true }), parameters);
-  const [execution] = await execute(ctx, [{ visualization, values }]);
+  const values = computeBoundValues(
+    makeViewerRules(listVisualizationInputs(visualization), { isInsider: true }),
+    parameters,
+  );
+  const [execution] = await executeRuns(ctx, [{ visualization, values }]);
   return { visualization, execution: execution as Execution };
 }
 
-/** Whether a parameter has the name that the query of the Data API gives to the form of the answer. */
-export const namesFormat = ({ parameters }: Pick<Visualization, 'parameters'>): boolean =>
+/** Tells whether a parameter has the name that the query of the Data API gives to the format of the response. */
+export const hasFormatParameter = ({ parameters }: Pick<Visualization, 'parameters'>): boolean =>
   parameters.some(({ slug }) => slug === 'format');
 
 async function requireUnpublished(ctx: CompanyContext, id: string): Promise<void> {
-  const published = await selectPublication(ctx.db, ctx.actor.companyId, id);
-  if (published.length === 0) return;
+  const publications = await selectPublication(ctx.db, ctx.actor.companyId, id);
+  if (publications.length === 0) return;
   const message = 'must not include one named "format" while a Data API endpoint publishes the visualization';
   throw invalid([{ field: 'parameters', message }]);
 }
 
 /**
- * The dashboards with the visualization must have room for it. Changes at the same moment may go over that together, which only
- * makes each view read more.
+ * Throws unless the dashboards with the visualization can hold it. Concurrent changes may together exceed their maximum length,
+ * which only makes each view read more.
  */
-async function requireRoom(ctx: CompanyContext, next: Visualization): Promise<void> {
-  const [beside] = await selectLongestBeside(ctx.db, next.companyId, next.id);
+async function requireDashboardsCanHold(ctx: CompanyContext, next: Visualization): Promise<void> {
+  const [beside] = await selectMaxOtherLength(ctx.db, next.companyId, next.id);
   if ((beside?.length ?? 0) + measureLength(next) <= MAX_DASHBOARD_LENGTH) return;
   const message = `is too long for a dashboard that it is on: at most ${MAX_DASHBOARD_LENGTH} characters of SQL and parameters together`;
   throw invalid([{ field: 'sql', message }]);
 }
 
-function validateDefinition(definition: Parameters<typeof definitionProblems>[0]): void {
-  const problems = definitionProblems(definition);
+function validateDefinition(definition: Parameters<typeof findDefinitionProblems>[0]): void {
+  const problems = findDefinitionProblems(definition);
   if (problems.length > 0) throw invalid(problems);
 }

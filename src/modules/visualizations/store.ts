@@ -4,18 +4,18 @@ import { type ListRequest, readNewest } from '../../db/page.ts';
 import { dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
-import { byId, exists, idListSql, insertWhen, slugOrSuffixedSql } from '../../db/statements.ts';
+import { existsSql, insertWhen, makeIdListSql, makeUniqueSlugSql, matchesId } from '../../db/statements.ts';
 import { isSeenByOthers } from './queries.ts';
 
 export type Visualization = typeof visualizations.$inferSelect;
 
-/** Stores a visualization. A taken slug gets a suffix where it may. */
+/** Inserts a visualization. A taken slug gets a suffix if `canChangeSlug`. */
 export const insertVisualization = (
   db: ControlDb,
   record: Visualization,
   { canChangeSlug }: { canChangeSlug: boolean },
 ) => {
-  const slug = canChangeSlug ? slugOrSuffixedSql(visualizations, record) : record.slug;
+  const slug = canChangeSlug ? makeUniqueSlugSql(visualizations, record) : record.slug;
   return insertWhen(db, visualizations, { ...record, slug }, sql`true`).returning();
 };
 
@@ -23,17 +23,17 @@ export const selectVisualization = (db: ControlDb, companyId: string, id: string
   db
     .select()
     .from(visualizations)
-    .where(byId(visualizations, companyId, id));
+    .where(matchesId(visualizations, companyId, id));
 
 /** Reads the company's visualizations with these ids. */
 export const selectVisualizations = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select()
     .from(visualizations)
-    .where(and(eq(visualizations.companyId, companyId), inArray(visualizations.id, idListSql(ids))));
+    .where(and(eq(visualizations.companyId, companyId), inArray(visualizations.id, makeIdListSql(ids))));
 
-/** Reads the total length of the other visualizations on each dashboard with this one, and returns the greatest. */
-export const selectLongestBeside = (db: ControlDb, companyId: string, id: string) =>
+/** Selects the greatest total length of the other visualizations on a dashboard with this one. */
+export const selectMaxOtherLength = (db: ControlDb, companyId: string, id: string) =>
   db.all<{ length: number | null }>(sql`
     select max(total) as length from (
       select sum(length(visualizations.sql) + length(visualizations.parameters)) as total
@@ -43,18 +43,17 @@ export const selectLongestBeside = (db: ControlDb, companyId: string, id: string
       where own.visualization_id = ${id} and own.company_id = ${companyId}
       group by own.dashboard_id)`);
 
-/** A page of the company's visualizations, newest first. `search` is a lower-case part of the name. */
-export const readVisualizations = (db: ControlDb, companyId: string, wanted: ListRequest) =>
-  readNewest(db, visualizations, companyId, wanted);
+/** Reads a page of the company's visualizations, newest first. `search` is a lower-case part of the name. */
+export const readVisualizations = (db: ControlDb, companyId: string, listRequest: ListRequest) =>
+  readNewest(db, visualizations, companyId, listRequest);
 
 /**
- * Changes the visualization while it is the version that the change was made for.
- * @param unpublished only while no endpoint of the Data API publishes it
- * @param unseen only while nobody else sees it at that time
+ * Updates the visualization while it is still the version that was read. @param unpublished only while no endpoint of the Data
+ * API publishes it @param unseen only while nobody else sees it at that time
  */
 export const updateVisualization = (
   db: ControlDb,
-  { id, companyId, version, embeddedUntil: _kept, ...rest }: Visualization,
+  { id, companyId, version, embeddedUntil: _embeddedUntil, ...rest }: Visualization,
   { unpublished, unseen }: { unpublished: boolean; unseen: number | undefined },
 ) =>
   db
@@ -62,24 +61,24 @@ export const updateVisualization = (
     .set({ ...rest, version: version + 1 })
     .where(
       and(
-        byId(visualizations, companyId, id),
+        matchesId(visualizations, companyId, id),
         eq(visualizations.version, version),
-        unpublished ? not(exists(vizApiEndpoints, publishes(companyId, id))) : undefined,
+        unpublished ? not(existsSql(vizApiEndpoints, isPublicationOf(companyId, id))) : undefined,
         unseen === undefined ? undefined : not(isSeenByOthers(companyId, { type: 'visualization', id }, unseen)),
       ),
     )
     .returning();
 
-const publishes = (companyId: string, id: string) =>
+const isPublicationOf = (companyId: string, id: string) =>
   and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.visualizationId, id)) as SQL;
 
-/** An endpoint of the Data API that publishes the visualization, if there is one. */
+/** Selects an endpoint of the Data API that publishes the visualization, if there is one. */
 export const selectPublication = (db: ControlDb, companyId: string, id: string) =>
-  db.select({ id: vizApiEndpoints.id }).from(vizApiEndpoints).where(publishes(companyId, id)).limit(1);
+  db.select({ id: vizApiEndpoints.id }).from(vizApiEndpoints).where(isPublicationOf(companyId, id)).limit(1);
 
-/** Deletes the visualization; foreign keys refuse it while it stands on a dashboard or is published. */
+/** Deletes the visualization; foreign keys prevent this while it is on a dashboard or published. */
 export const deleteVisualization = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(visualizations)
-    .where(byId(visualizations, companyId, id))
+    .where(matchesId(visualizations, companyId, id))
     .returning({ id: visualizations.id });

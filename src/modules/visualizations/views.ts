@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Visualization } from './store.ts';
 
-/** The data for drawing the result of a visualization, for those who are shown it. */
+/** The data for drawing the result of a visualization, for callers who are shown the visualization. */
 export const chartView = z.object({
   visualization_id: z.string(),
   name: z.string(),

@@ -2,20 +2,20 @@ import type { PrincipalContext } from '../../context.ts';
 import type { Page } from '../../db/page.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { Delivery, DeliveryStatus } from '../../objects/webhook-sender.ts';
-import { AUDIT_RECORDS, findEventType } from './event-types.ts';
+import { AUDIT_RECORDS_TYPE, findEventType } from './event-types.ts';
 import { deliveryNotFound, endpointNotActive, noAuditStream } from './failures.ts';
 import { callSender, type Endpoint, getEndpoint } from './service.ts';
 import { toDeliveryInput } from './tell.ts';
 
 export type { Delivery };
 
-/** The deliveries that a list is for. */
+/** The filter of a list of deliveries. */
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined;
   eventType?: string | undefined;
 }
 
-/** A page of the deliveries to an endpoint in the last 30 days, the newest first. */
+/** Lists a page of the deliveries to an endpoint in the last 30 days, the newest first. */
 export async function listDeliveries(
   ctx: PrincipalContext,
   endpointId: string,
@@ -33,27 +33,33 @@ export async function getDelivery(
   id: string,
 ): Promise<Delivery & { body: string }> {
   await getEndpoint(ctx, endpointId);
-  const found = ID_PATTERN.test(id) ? await callSender(ctx, endpointId, async (sender) => await sender.get(id)) : null;
-  if (!found) throw deliveryNotFound();
-  return found as Delivery & { body: string };
+  const foundDelivery = ID_PATTERN.test(id)
+    ? await callSender(ctx, endpointId, async (sender) => await sender.get(id))
+    : null;
+  if (!foundDelivery) throw deliveryNotFound();
+  return foundDelivery as Delivery & { body: string };
 }
 
-/** Sends a delivery again, whatever became of it. */
+/** Sends a delivery again, whether it succeeded, failed or is pending. */
 export async function resendDelivery(ctx: PrincipalContext, endpointId: string, id: string): Promise<void> {
-  await requireActive(ctx, endpointId);
+  await requireActiveEndpoint(ctx, endpointId);
   const isFound = ID_PATTERN.test(id) && (await callSender(ctx, endpointId, async (sender) => await sender.resend(id)));
   if (!isFound) throw deliveryNotFound();
 }
 
-/** Sends deliveries again that have failed since a time (ms). @returns how many */
-export async function resendFailed(ctx: PrincipalContext, endpointId: string, since: number): Promise<number> {
-  await requireActive(ctx, endpointId);
+/** Sends the deliveries again that have failed since a time (ms). @returns how many */
+export async function resendFailedDeliveries(
+  ctx: PrincipalContext,
+  endpointId: string,
+  since: number,
+): Promise<number> {
+  await requireActiveEndpoint(ctx, endpointId);
   return callSender(ctx, endpointId, async (sender) => await sender.resendFailed(since));
 }
 
-/** Sends an example of an event. @returns the id of the delivery */
-export async function sendTest(ctx: PrincipalContext, endpointId: string, type: string): Promise<string> {
-  const { companyId } = await requireActive(ctx, endpointId);
+/** Sends an example event to an endpoint. @returns the id of the delivery */
+export async function sendTestEvent(ctx: PrincipalContext, endpointId: string, type: string): Promise<string> {
+  const { companyId } = await requireActiveEndpoint(ctx, endpointId);
   const example = { id: ctx.newId(), type, at: ctx.now(), data: findEventType(type).example };
   const [id] = await callSender(ctx, endpointId, async (sender) =>
     sender.take({ companyId, endpointId }, [toDeliveryInput(example)]),
@@ -61,18 +67,21 @@ export async function sendTest(ctx: PrincipalContext, endpointId: string, type: 
   return id as string;
 }
 
-/** Sends the stored records of the audit trail between two times (ms), the newest first, after all else. */
-export async function backfill(
+/**
+ * Queues the stored records of the audit trail between two times (ms) for an endpoint; they are sent after all other events, the
+ * newest first.
+ */
+export async function queueBackfill(
   ctx: PrincipalContext,
   endpointId: string,
   { from, to }: { from: number; to: number },
 ): Promise<void> {
-  const { companyId, eventTypes } = await requireActive(ctx, endpointId);
-  if (!eventTypes.includes(AUDIT_RECORDS)) throw noAuditStream();
+  const { companyId, eventTypes } = await requireActiveEndpoint(ctx, endpointId);
+  if (!eventTypes.includes(AUDIT_RECORDS_TYPE)) throw noAuditStream();
   await ctx.jobs.send({ type: 'webhooks.backfill', companyId, endpointId, backfillId: ctx.newId(), from, to });
 }
 
-async function requireActive(ctx: PrincipalContext, id: string): Promise<Endpoint> {
+async function requireActiveEndpoint(ctx: PrincipalContext, id: string): Promise<Endpoint> {
   const endpoint = await getEndpoint(ctx, id);
   if (endpoint.status !== 'active') throw endpointNotActive();
   return endpoint;

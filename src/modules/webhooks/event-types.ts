@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { timestamp } from '../../kernel/fields.ts';
+import { timestampSchema } from '../../kernel/fields.ts';
 import { SHARE_EVENT_TYPES, type ShareEventType } from '../../sharing/share-event.ts';
-import { CONCEPTS, type Concept } from './events/views.ts';
+import { CONCEPTS, type EventConcept } from './events/views.ts';
 
-/** Batches of the audit trail. */
-export const AUDIT_RECORDS = 'audit.records';
+/** The event type of batches of the audit trail. */
+export const AUDIT_RECORDS_TYPE = 'audit.records';
 
-const OWN_EVENTS = {
+const OWN_EVENT_TYPES = {
   'user.created': ['user', 'A user was made who needed no invitation, such as one who came by single sign-on.'],
   'user.invited': ['user', 'A user was invited, or invited again.'],
   'user.updated': ['user', 'The name, address or teams of a user were changed.'],
@@ -51,18 +51,21 @@ const OWN_EVENTS = {
   'knowledge_job.done': ['knowledgeJob', 'A job that generates domain knowledge ended.'],
   'knowledge_job.failed': ['knowledgeJob', 'A job that generates domain knowledge failed.'],
   'knowledge_job.cancelled': ['knowledgeJob', 'A job that generates domain knowledge was cancelled.'],
-  [AUDIT_RECORDS]: ['auditRecords', 'Records of the audit trail, in batches. Only endpoints that name it get them.'],
+  [AUDIT_RECORDS_TYPE]: [
+    'auditRecords',
+    'Records of the audit trail, in batches. Only endpoints that name it get them.',
+  ],
 } as const satisfies Record<string, readonly [keyof typeof CONCEPTS, string]>;
 
-const ONLY_NAMED = 'Only endpoints that name it get it.';
+const ONLY_NAMED_NOTE = 'Only endpoints that name it get it.';
 
-/** The descriptions of the events of shares and embeds, as the list of share events tells them. */
+/** The descriptions of the events of shares and embeds, the same as in the list of share events. */
 const SHARE_EVENT_DESCRIPTIONS: Record<ShareEventType, string> = {
   'share.created': 'A dashboard was shared.',
   'share.updated': 'A share was changed.',
   'share.revoked': 'A share was ended.',
-  'share.resolved': `A share was opened. ${ONLY_NAMED}`,
-  'share.executed': `A shared dashboard was executed. ${ONLY_NAMED}`,
+  'share.resolved': `A share was opened. ${ONLY_NAMED_NOTE}`,
+  'share.executed': `A shared dashboard was executed. ${ONLY_NAMED_NOTE}`,
   'share.downloaded': 'The data of a shared dashboard was downloaded.',
   'share.denied': 'A viewer of a share was refused.',
   'context.created': 'A share context was made.',
@@ -75,7 +78,7 @@ const SHARE_EVENT_DESCRIPTIONS: Record<ShareEventType, string> = {
   'auth.verified': 'A person from outside signed in to the portal.',
   'auth.failed': 'A code for the portal was wrong.',
   'embed.generated': 'An embed token was made.',
-  'embed.executed': `Something embedded was executed. ${ONLY_NAMED}`,
+  'embed.executed': `Something embedded was executed. ${ONLY_NAMED_NOTE}`,
   'embed.downloaded': 'The data of something embedded was downloaded.',
   'embed.denied': 'A viewer of something embedded was refused.',
   'embed.revoked': 'Embed tokens were ended.',
@@ -84,21 +87,21 @@ const SHARE_EVENT_DESCRIPTIONS: Record<ShareEventType, string> = {
   'embed.signing_key_deleted': 'A key that signs embed tokens was deleted.',
 };
 
-/** Event types that `*` does not include, as such events are many: an endpoint must name them. */
-const EXCLUDED_FROM_WILDCARD = /^audit\.|\.(?:executed|resolved)$/;
+/** The event types that `*` does not include, as such events are many: an endpoint must name them. */
+const EXCLUDED_TYPES_PATTERN = /^audit\.|\.(?:executed|resolved)$/;
 
-export type OwnEventType = keyof typeof OWN_EVENTS;
+export type OwnEventType = keyof typeof OWN_EVENT_TYPES;
 export type EventTypeName = OwnEventType | ShareEventType;
 
 /** A type of event, with its description. */
-export interface EventType extends Concept {
+export interface EventType extends EventConcept {
   type: EventTypeName;
   description: string;
 }
 
-/** Every type of event. The list, OpenAPI's `webhooks`, the types of the client and the tests are all made of this. */
+/** All types of events. The list, OpenAPI's `webhooks`, the client's types and the tests are generated from this. */
 export const EVENT_TYPES: readonly EventType[] = [
-  ...Object.entries(OWN_EVENTS).map(([type, [concept, description]]) => ({
+  ...Object.entries(OWN_EVENT_TYPES).map(([type, [concept, description]]) => ({
     ...CONCEPTS[concept],
     type: type as OwnEventType,
     description,
@@ -113,21 +116,22 @@ export const EVENT_TYPES: readonly EventType[] = [
 
 export const EVENT_TYPE_NAMES = EVENT_TYPES.map(({ type }) => type) as [EventTypeName, ...EventTypeName[]];
 
-const BY_NAME = new Map<string, EventType>(EVENT_TYPES.map((each) => [each.type, each]));
+const EVENT_TYPES_BY_NAME = new Map<string, EventType>(EVENT_TYPES.map((each) => [each.type, each]));
 
-/** @throws if the type is unknown: another version of the program stored the event */
+/** Finds an event type by its name. @throws if the type is unknown: another version of the program stored the event */
 export function findEventType(name: string): EventType {
-  const found = BY_NAME.get(name);
-  if (!found) throw new Error(`There is no event type ${name}.`);
-  return found;
+  const eventType = EVENT_TYPES_BY_NAME.get(name);
+  if (!eventType) throw new Error(`There is no event type ${name}.`);
+  return eventType;
 }
 
-/** Whether an endpoint with these types gets events of a type. */
+/** Tells whether an endpoint with these types gets events of a type. */
 export const isWantedType = (eventTypes: readonly string[], type: string): boolean =>
-  eventTypes.includes(type) || (eventTypes.includes('*') && !EXCLUDED_FROM_WILDCARD.test(type));
+  eventTypes.includes(type) || (eventTypes.includes('*') && !EXCLUDED_TYPES_PATTERN.test(type));
 
-/** Whether a type is that of a share event, which the company's log stores. */
+/** Tells whether a type is that of a share event, which the company's log stores. */
 export const isShareEventType = (type: string): boolean => (SHARE_EVENT_TYPES as readonly string[]).includes(type);
 
-/** The schema of the body that an endpoint is sent. */
-export const payloadSchema = ({ type, data }: EventType) => z.object({ type: z.literal(type), timestamp, data });
+/** Makes the schema of the body that is sent to an endpoint. */
+export const makePayloadSchema = ({ type, data }: EventType) =>
+  z.object({ type: z.literal(type), timestamp: timestampSchema, data });

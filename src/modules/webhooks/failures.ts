@@ -1,12 +1,14 @@
-import { defineFailure, notFound } from '../../kernel/failure.ts';
+import { defineFailure, defineNotFound } from '../../kernel/failure.ts';
 
-export const endpointNotFound = notFound('webhook_endpoint');
+export const endpointNotFound = defineNotFound('webhook_endpoint');
 
-export const deliveryNotFound = notFound('webhook_delivery');
+export const deliveryNotFound = defineNotFound('webhook_delivery');
 
 export const tooManyEndpoints = defineFailure('webhook_endpoint.limit', 'conflict', {
   message: 'The company has the maximum number of webhook endpoints. Delete one first.',
-  detail: (most: number) => ({ message: `A company can have at most ${most} webhook endpoints. Delete one first.` }),
+  detail: (maxEndpoints: number) => ({
+    message: `A company can have at most ${maxEndpoints} webhook endpoints. Delete one first.`,
+  }),
   console: 'WEBHOOK_ENDPOINT_LIMIT',
 });
 

@@ -15,7 +15,7 @@ import { deleteEventsWithoutEndpoint, selectCompaniesWithPendingEvents, selectEn
 export { backfillAudit, streamLog } from './stream.ts';
 export { collectEvents, deliverEvents } from './tell.ts';
 
-/** The age at which the scheduled run delivers an event that its own request did not. */
+/** The age at which the scheduled run delivers an event that was not delivered by the request that caused it. */
 const UNDELIVERED_AFTER_MS = MINUTE_MS;
 /** The maximum number of companies per scheduled run. */
 const MAX_COMPANIES_PER_RUN = 100;
@@ -23,13 +23,13 @@ const MAX_COMPANIES_PER_RUN = 100;
 /** Queues the delivery of pending events in all active companies. For the scheduled run. */
 export async function queueWaitingEvents(ctx: Context): Promise<void> {
   const until = ctx.now() - UNDELIVERED_AFTER_MS;
-  const waiting = await selectCompaniesWithPendingEvents(ctx.db, until, MAX_COMPANIES_PER_RUN);
-  await ctx.jobs.sendAll(waiting.map(({ companyId }) => ({ type: 'webhooks.tell', companyId }) as const));
+  const waitingCompanies = await selectCompaniesWithPendingEvents(ctx.db, until, MAX_COMPANIES_PER_RUN);
+  await ctx.jobs.sendAll(waitingCompanies.map(({ companyId }) => ({ type: 'webhooks.tell', companyId }) as const));
   await deleteEventsWithoutEndpoint(ctx.db, ctx.now() - DAY_MS).run();
 }
 
 /** Mails the owner and the administrators that an endpoint was disabled. */
-export async function mailDisabled(ctx: CompanyContext, endpointId: string): Promise<void> {
+export async function mailEndpointDisabled(ctx: CompanyContext, endpointId: string): Promise<void> {
   const { companyId } = ctx.actor;
   const [endpoint] = await selectEndpoint(ctx.db, companyId, endpointId);
   if (endpoint?.status !== 'disabled') return;
@@ -46,7 +46,7 @@ export async function mailDisabled(ctx: CompanyContext, endpointId: string): Pro
   mails.send();
 }
 
-/** Tells an administrator that an endpoint is disabled, and why. */
+/** Mails an administrator that an endpoint is disabled, and why. */
 export async function mailWebhookDisabled(
   ctx: SendingContext,
   { companyId, email, about }: MailRequest<'webhook_disabled'>,
@@ -54,7 +54,7 @@ export async function mailWebhookDisabled(
   const { user, company } = await readRecipient(ctx, { companyId, email });
   const [endpoint] = await selectEndpoint(ctx.db, companyId, about ?? '');
   if (!user || !company || !endpoint?.disabledReason) return;
-  await ctx.handOver(
+  await ctx.sendToMailService(
     companyId,
     composeWebhookDisabledMail({
       to: email,

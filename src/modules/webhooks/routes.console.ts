@@ -1,13 +1,20 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
-import { accepted, created, noContent, ok, versioned } from '../../http/endpoint.ts';
-import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listSchema } from '../../http/surfaces/console.ts';
+import { accepted, created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
+import { makePageQuery } from '../../http/list-query.ts';
+import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
 import { toBodyFields } from '../../http/wire.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { isoMilliseconds, isoTimestamp } from '../../kernel/fields.ts';
+import { formatIsoTimestamp, isoMilliseconds } from '../../kernel/fields.ts';
 import { DELIVERY_STATUSES } from '../../objects/webhook-sender.ts';
-import { backfill, getDelivery, listDeliveries, resendDelivery, resendFailed, sendTest } from './deliveries.ts';
+import {
+  getDelivery,
+  listDeliveries,
+  queueBackfill,
+  resendDelivery,
+  resendFailedDeliveries,
+  sendTestEvent,
+} from './deliveries.ts';
 import { EVENT_TYPES } from './event-types.ts';
 import { deliveryNotFound, endpointNotActive, endpointNotFound, noAuditStream, tooManyEndpoints } from './failures.ts';
 import {
@@ -22,30 +29,32 @@ import {
 import {
   createdEndpointView,
   deliveryView,
-  endpointChanges,
+  deliveryWithBodyView,
+  endpointChangesInput,
   endpointView,
-  eventTypeName,
+  eventTypeNameField,
   eventTypeView,
-  newEndpoint,
+  newEndpointInput,
   rotatedSecretView,
   viewDelivery,
   viewEndpoint,
   viewEventType,
-  wholeDeliveryView,
 } from './views.ts';
 
-const update = { access: 'webhooks:update', only: 'administrators' } as const;
+const UPDATE_ACCESS = { access: 'webhooks:update', only: 'administrators' } as const;
 
-const times = {
+const timeRangeFields = {
   from: isoMilliseconds.meta({ description: 'The earliest time, included.' }),
   to: isoMilliseconds.meta({ description: 'The latest time, included.' }),
 };
 
-/** The answer with all event types, which is always the same, once an isolate has made it. */
-let eventTypes: { records: z.input<typeof eventTypeView>[] } | undefined;
+/** The response with all event types, which is always the same; cached once an isolate has built it. */
+let eventTypesResponse: { records: z.input<typeof eventTypeView>[] } | undefined;
 
-/** The routes of webhook endpoints: addresses of a company's own programs that are told of events, and the deliveries to them. */
-export const webhookEndpointsOfConsole = [
+/**
+ * The routes of webhook endpoints, the URLs of a company's own programs to which events are sent, and of the deliveries to them.
+ */
+export const consoleWebhookEndpoints = [
   endpoint(
     {
       method: 'get',
@@ -58,8 +67,8 @@ export const webhookEndpointsOfConsole = [
       fails: [],
     },
     () => {
-      eventTypes ??= { records: EVENT_TYPES.map(viewEventType) };
-      return eventTypes;
+      eventTypesResponse ??= { records: EVENT_TYPES.map(viewEventType) };
+      return eventTypesResponse;
     },
   ),
   endpoint(
@@ -70,12 +79,12 @@ export const webhookEndpointsOfConsole = [
       operationId: 'listWebhookEndpoints',
       summary: 'List webhook endpoints',
       description: 'Newest first; a company has at most 20. Their secrets were shown when they were made.',
-      query: pageQuery('per_page'),
-      returns: ok(listSchema(endpointView)),
+      query: makePageQuery('per_page'),
+      returns: ok(makeListSchema(endpointView)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage } }) =>
-      list(await listEndpoints(ctx, { page, perPage }), viewEndpoint),
+      viewList(await listEndpoints(ctx, { page, perPage }), viewEndpoint),
   ),
   endpoint(
     {
@@ -87,13 +96,13 @@ export const webhookEndpointsOfConsole = [
       summary: 'Create a webhook endpoint',
       description:
         'It is sent what happens from now on, signed as Standard Webhooks says: a POST of `{ type, timestamp, data }` with `webhook-id`, `webhook-timestamp` and `webhook-signature`. A 2xx within 15 seconds is delivered; 410 disables the endpoint; all else is tried again for three days. An event may come twice, under the same id, and in any order.',
-      body: newEndpoint,
+      body: newEndpointInput,
       returns: created(createdEndpointView),
       fails: [tooManyEndpoints],
     },
     async ({ ctx, body }) => {
-      const { endpoint: made, secret } = await createEndpoint(ctx, toBodyFields(body));
-      return { ...viewEndpoint(made), secret };
+      const { endpoint: createdEndpoint, secret } = await createEndpoint(ctx, toBodyFields(body));
+      return { ...viewEndpoint(createdEndpoint), secret };
     },
   ),
   endpoint(
@@ -105,7 +114,7 @@ export const webhookEndpointsOfConsole = [
       summary: 'Get a webhook endpoint',
       description: 'Where it is, what it is told, and whether it was disabled.',
       returns: ok(endpointView),
-      versioned: versioned(),
+      versioned: declareVersion(),
       fails: [endpointNotFound],
     },
     async ({ ctx, params }) => viewEndpoint(await getEndpoint(ctx, params.id)),
@@ -114,12 +123,12 @@ export const webhookEndpointsOfConsole = [
     {
       method: 'put',
       path: '/v1/webhook-endpoints/{id}',
-      ...update,
+      ...UPDATE_ACCESS,
       operationId: 'updateWebhookEndpoint',
       summary: 'Update a webhook endpoint',
       description:
         'Changes only the fields that are sent. What waits for a further try goes to the new address; while it is paused nothing is sent.',
-      body: endpointChanges,
+      body: endpointChangesInput,
       returns: ok(endpointView),
       fails: [endpointNotFound],
     },
@@ -144,7 +153,7 @@ export const webhookEndpointsOfConsole = [
     {
       method: 'post',
       path: '/v1/webhook-endpoints/{id}/rotate-secret',
-      ...update,
+      ...UPDATE_ACCESS,
       operationId: 'rotateWebhookSecret',
       summary: 'Rotate the secret of a webhook endpoint',
       description:
@@ -154,36 +163,36 @@ export const webhookEndpointsOfConsole = [
     },
     async ({ ctx, params }) => {
       const { secret, formerUntil } = await rotateSecret(ctx, params.id);
-      return { secret, former_until: isoTimestamp(formerUntil) };
+      return { secret, former_until: formatIsoTimestamp(formerUntil) };
     },
   ),
   endpoint(
     {
       method: 'get',
       path: '/v1/webhook-endpoints/{id}/deliveries',
-      ...update,
+      ...UPDATE_ACCESS,
       operationId: 'listWebhookDeliveries',
       summary: 'List the deliveries of a webhook endpoint',
       description: 'What it was sent in the last 30 days, and each try. Newest first.',
-      query: pageQuery('per_page').extend({
+      query: makePageQuery('per_page').extend({
         status: z.enum(DELIVERY_STATUSES).optional(),
-        event_type: eventTypeName.optional(),
+        event_type: eventTypeNameField.optional(),
       }),
-      returns: ok(listSchema(deliveryView)),
+      returns: ok(makeListSchema(deliveryView)),
       fails: [endpointNotFound],
     },
     async ({ ctx, params, query: { page, per_page: perPage, status, event_type: eventType } }) =>
-      list(await listDeliveries(ctx, params.id, { status, eventType }, { page, perPage }), viewDelivery),
+      viewList(await listDeliveries(ctx, params.id, { status, eventType }, { page, perPage }), viewDelivery),
   ),
   endpoint(
     {
       method: 'get',
       path: '/v1/webhook-endpoints/{id}/deliveries/{delivery_id}',
-      ...update,
+      ...UPDATE_ACCESS,
       operationId: 'getWebhookDelivery',
       summary: 'Get a delivery of a webhook endpoint',
       description: 'With the body that is sent at each try.',
-      returns: ok(wholeDeliveryView),
+      returns: ok(deliveryWithBodyView),
       fails: [endpointNotFound, deliveryNotFound],
     },
     async ({ ctx, params }) => {
@@ -195,7 +204,7 @@ export const webhookEndpointsOfConsole = [
     {
       method: 'post',
       path: '/v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend',
-      ...update,
+      ...UPDATE_ACCESS,
       operationId: 'sendWebhookDelivery',
       summary: 'Send a delivery of a webhook endpoint again',
       description: 'At once, under the same `webhook-id`, with all further tries.',
@@ -211,7 +220,7 @@ export const webhookEndpointsOfConsole = [
     {
       method: 'post',
       path: '/v1/webhook-endpoints/{id}/resend-failed',
-      ...update,
+      ...UPDATE_ACCESS,
       operationId: 'sendFailedWebhookDeliveries',
       summary: 'Send the failed deliveries of a webhook endpoint again',
       description: 'Those that were first to be sent at `since` or later, and whose tries have ended.',
@@ -219,38 +228,38 @@ export const webhookEndpointsOfConsole = [
       returns: accepted(z.object({ count: z.int() })),
       fails: [endpointNotFound, endpointNotActive],
     },
-    async ({ ctx, params, body }) => ({ count: await resendFailed(ctx, params.id, body.since) }),
+    async ({ ctx, params, body }) => ({ count: await resendFailedDeliveries(ctx, params.id, body.since) }),
   ),
   endpoint(
     {
       method: 'post',
       path: '/v1/webhook-endpoints/{id}/test',
-      ...update,
+      ...UPDATE_ACCESS,
       operationId: 'sendWebhookTest',
       summary: 'Send a test event to a webhook endpoint',
       description: 'Sends an example of an event, whether or not the endpoint gets that type otherwise.',
-      body: z.object({ event_type: eventTypeName }),
+      body: z.object({ event_type: eventTypeNameField }),
       returns: accepted(z.object({ delivery_id: z.string() })),
       fails: [endpointNotFound, endpointNotActive],
     },
-    async ({ ctx, params, body }) => ({ delivery_id: await sendTest(ctx, params.id, body.event_type) }),
+    async ({ ctx, params, body }) => ({ delivery_id: await sendTestEvent(ctx, params.id, body.event_type) }),
   ),
   endpoint(
     {
       method: 'post',
       path: '/v1/webhook-endpoints/{id}/backfill',
-      ...update,
+      ...UPDATE_ACCESS,
       operationId: 'sendAuditTrail',
       summary: 'Send the past audit trail to a webhook endpoint',
       description:
         'Sends what is kept of a time, archived days included, in batches as `audit.records`: the newest first, and after all else that is to be sent.',
-      body: z.object(times),
+      body: z.object(timeRangeFields),
       returns: accepted(z.object({ status: z.literal('queued') })),
       fails: [endpointNotFound, endpointNotActive, noAuditStream],
     },
     async ({ ctx, params, body }) => {
       if (body.from > body.to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
-      await backfill(ctx, params.id, body);
+      await queueBackfill(ctx, params.id, body);
       return { status: 'queued' as const };
     },
   ),

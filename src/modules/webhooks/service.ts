@@ -6,14 +6,14 @@ import type { Page } from '../../db/page.ts';
 import type { SigningSecret } from '../../db/schema/webhooks.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { addressProblem } from '../../kernel/public-address.ts';
+import { findAddressProblem } from '../../kernel/public-address.ts';
 import type { LogKind } from '../../logs/log.ts';
-import { secretContext, type WebhookSender } from '../../objects/webhook-sender.ts';
-import { encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
+import { makeSecretContext, type WebhookSender } from '../../objects/webhook-sender.ts';
+import { encrypt, getNewestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';
-import { newWebhookSecret } from '../../platform/webhooks.ts';
-import { AUDIT_RECORDS, isShareEventType } from './event-types.ts';
+import { createWebhookSecret } from '../../platform/webhooks.ts';
+import { AUDIT_RECORDS_TYPE, isShareEventType } from './event-types.ts';
 import { endpointNotFound, tooManyEndpoints } from './failures.ts';
 import {
   deleteEndpoint as deleteRow,
@@ -31,8 +31,8 @@ export type { Endpoint };
 
 /** The maximum number of endpoints of a company. */
 const MAX_ENDPOINTS = 20;
-/** The time for which a replaced secret signs along. */
-const FORMER_SECRET_MS = DAY_MS;
+/** The time for which a replaced secret still signs deliveries, beside the new one. */
+const FORMER_SECRET_LIFETIME_MS = DAY_MS;
 /** The maximum number of secrets with which an endpoint's deliveries are signed; beyond it the oldest are dropped. */
 const MAX_SECRETS = 10;
 
@@ -54,15 +54,15 @@ export async function getEndpoint(ctx: PrincipalContext, id: string): Promise<En
   return endpoint;
 }
 
-/** Makes an endpoint. The secret is returned only here. */
+/** Creates an endpoint. The secret is returned only here. */
 export async function createEndpoint(
   ctx: PrincipalContext,
   input: EndpointInput,
 ): Promise<{ endpoint: Endpoint; secret: string }> {
-  requireGoodAddress(ctx, input.url);
+  requireAllowedUrl(ctx, input.url);
   const now = ctx.now();
   const id = ctx.newId();
-  const secret = newWebhookSecret();
+  const secret = createWebhookSecret();
   const endpoint: Endpoint = {
     ...input,
     id,
@@ -86,22 +86,22 @@ export async function changeEndpoint(
   id: string,
   input: Partial<EndpointInput>,
 ): Promise<Endpoint> {
-  if (input.url !== undefined) requireGoodAddress(ctx, input.url);
-  const present = await getEndpoint(ctx, id);
+  if (input.url !== undefined) requireAllowedUrl(ctx, input.url);
+  const currentEndpoint = await getEndpoint(ctx, id);
   const { status, ...rest } = input;
-  if (status === 'disabled' && present.status !== 'disabled') {
+  if (status === 'disabled' && currentEndpoint.status !== 'disabled') {
     throw invalid([{ field: 'status', message: 'must be active or paused' }]);
   }
   const isSet = status !== undefined && status !== 'disabled';
   const changes: EndpointChanges = { ...rest, ...(isSet && { status, disabledReason: null }) };
-  await followLog(ctx, { ...present, ...changes });
+  await followLog(ctx, { ...currentEndpoint, ...changes });
   const { updated } = await commit(ctx.db, {
     updated: updateEndpoint(ctx.db, ctx.actor.companyId, id, changes, ctx.now()),
   });
   const [endpoint] = updated;
   if (!endpoint) throw endpointNotFound();
-  const resumed = present.status !== 'active' && endpoint.status === 'active';
-  await notifySender(ctx, id, (sender) => sender.changed({ resumed }));
+  const isResumed = currentEndpoint.status !== 'active' && endpoint.status === 'active';
+  await notifySender(ctx, id, (sender) => sender.changed({ resumed: isResumed }));
   await followLog(ctx, endpoint);
   return endpoint;
 }
@@ -112,7 +112,7 @@ export async function removeEndpoint(ctx: PrincipalContext, id: string): Promise
   await notifySender(ctx, id, (sender) => sender.end());
 }
 
-/** Makes a new secret. The one before signs along for 24 hours. */
+/** Creates a new secret. The former secret still signs deliveries for 24 hours. */
 export async function rotateSecret(
   ctx: PrincipalContext,
   id: string,
@@ -120,29 +120,29 @@ export async function rotateSecret(
   return retryOnConcurrentChange(async () => {
     const endpoint = await getEndpoint(ctx, id);
     const now = ctx.now();
-    const secret = newWebhookSecret();
-    const former = endpoint.secrets.map(({ secret: text, until }) => ({
+    const secret = createWebhookSecret();
+    const formerSecrets = endpoint.secrets.map(({ secret: text, until }) => ({
       secret: text,
-      until: until ?? now + FORMER_SECRET_MS,
+      until: until ?? now + FORMER_SECRET_LIFETIME_MS,
     }));
-    const next = [await encryptSecret(ctx, id, secret), ...former.filter(({ until }) => until > now)].slice(
+    const next = [await encryptSecret(ctx, id, secret), ...formerSecrets.filter(({ until }) => until > now)].slice(
       0,
       MAX_SECRETS,
     );
     const { replaced } = await commit(ctx.db, { replaced: replaceSecrets(ctx.db, endpoint, next, now) });
     if (replaced.length === 0) return undefined;
     await notifySender(ctx, id, (sender) => sender.changed({ resumed: false }));
-    return { secret, formerUntil: now + FORMER_SECRET_MS };
+    return { secret, formerUntil: now + FORMER_SECRET_LIFETIME_MS };
   });
 }
 
 const encryptSecret = async (ctx: Context, id: string, secret: string): Promise<SigningSecret> => ({
-  secret: await encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id)),
+  secret: await encrypt(ctx.config.ENCRYPTION_KEYS, secret, makeSecretContext(id)),
   until: null,
 });
 
-function requireGoodAddress(ctx: Context, url: string): void {
-  const problem = addressProblem(url, ctx.config.ALLOW_PRIVATE_ISSUERS);
+function requireAllowedUrl(ctx: Context, url: string): void {
+  const problem = findAddressProblem(url, ctx.config.ALLOW_PRIVATE_ISSUERS);
   if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
 }
 
@@ -150,8 +150,8 @@ function requireGoodAddress(ctx: Context, url: string): void {
 export const callSender = <T>(
   { bindings }: Pick<Context, 'bindings'>,
   endpointId: string,
-  ask: (sender: DurableObjectStub<WebhookSender>) => Promise<T>,
-): Promise<T> => callObject(bindings.WEBHOOK_SENDER, endpointId, ask);
+  call: (sender: DurableObjectStub<WebhookSender>) => Promise<T>,
+): Promise<T> => callObject(bindings.WEBHOOK_SENDER, endpointId, call);
 
 /**
  * Notifies the sender of a committed change. The sender also checks by itself before it sends, so nothing is lost if it is
@@ -160,44 +160,49 @@ export const callSender = <T>(
 async function notifySender(
   ctx: Context,
   id: string,
-  tell: (sender: DurableObjectStub<WebhookSender>) => Promise<void>,
+  notify: (sender: DurableObjectStub<WebhookSender>) => Promise<void>,
 ): Promise<void> {
-  await callSender(ctx, id, tell).catch((error) => logError('webhook_sender_not_told', error, { endpoint_id: id }));
+  await callSender(ctx, id, notify).catch((error) => logError('webhook_sender_not_told', error, { endpoint_id: id }));
 }
 
-/** The kinds of log records that an endpoint with these event types gets. */
+/** Lists the kinds of log records that an endpoint with these event types gets. */
 export const listLogKinds = (eventTypes: readonly string[]): LogKind[] => [
-  ...(eventTypes.includes(AUDIT_RECORDS) ? (['audit'] as const) : []),
+  ...(eventTypes.includes(AUDIT_RECORDS_TYPE) ? (['audit'] as const) : []),
   ...(eventTypes.some((type) => type === '*' || isShareEventType(type)) ? (['share'] as const) : []),
 ];
 
 /**
- * Has the company's log report new records that the endpoint subscribes to. Called before the commit, so that it cannot be
- * forgotten, and after it, in case a concurrent run, which did not see the endpoint yet, has ended that meanwhile.
+ * Makes the company's log report new records that the endpoint subscribes to. Called before the commit, so that it is not
+ * skipped, and again after it, in case a concurrent run, which did not yet see the endpoint, has stopped the reports meanwhile.
  */
 async function followLog(ctx: PrincipalContext, { eventTypes, status, companyId }: Endpoint): Promise<void> {
   const kinds = listLogKinds(eventTypes);
   if (status !== 'active' || kinds.length === 0) return;
-  await callObject(ctx.bindings.COMPANY_LOG, companyId, async (logOfCompany) => {
-    await logOfCompany.follow(companyId, kinds);
+  await callObject(ctx.bindings.COMPANY_LOG, companyId, async (log) => {
+    await log.follow(companyId, kinds);
   });
 }
 
-/** The number of endpoints whose secrets are encrypted again at once. */
-const BATCH = 100;
+/** The number of endpoints whose secrets one scheduled run encrypts again. */
+const BATCH_SIZE = 100;
 
-/** Encrypts secrets under the newest key. For the scheduled run. @returns of how many endpoints */
+/** Encrypts secrets again under the newest key. For the scheduled run. @returns of how many endpoints */
 export async function reencryptWebhookSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdated = await selectEndpointsUnderOlderKey(ctx.db, newestPrefix(keys), BATCH);
-  const renewed = await Promise.all(
-    outdated.map(({ id, secrets }) =>
+  const outdatedEndpoints = await selectEndpointsUnderOlderKey(ctx.db, getNewestPrefix(keys), BATCH_SIZE);
+  const renewedSecrets = await Promise.all(
+    outdatedEndpoints.map(({ id, secrets }) =>
       Promise.all(
-        secrets.map(async ({ secret, until }) => ({ secret: await reencrypt(keys, secret, secretContext(id)), until })),
+        secrets.map(async ({ secret, until }) => ({
+          secret: await reencrypt(keys, secret, makeSecretContext(id)),
+          until,
+        })),
       ),
     ),
   );
-  const replaced = outdated.map((endpoint, at) => replaceSecrets(ctx.db, endpoint, renewed[at] as SigningSecret[]));
-  if (replaced.length > 0) await commit(ctx.db, { replaced });
-  return replaced.length;
+  const replaceStatements = outdatedEndpoints.map((endpoint, at) =>
+    replaceSecrets(ctx.db, endpoint, renewedSecrets[at] as SigningSecret[]),
+  );
+  if (replaceStatements.length > 0) await commit(ctx.db, { replaced: replaceStatements });
+  return replaceStatements.length;
 }

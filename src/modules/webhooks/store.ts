@@ -6,29 +6,29 @@ import { type PageRequest, readPage } from '../../db/page.ts';
 import { groupBindings, groupPermissions, groupPolicies } from '../../db/schema/groups.ts';
 import { events } from '../../db/schema/outbox.ts';
 import { type SigningSecret, webhookEndpoints } from '../../db/schema/webhooks.ts';
-import { byId, idListSql, insertWhen } from '../../db/statements.ts';
+import { insertWhen, makeIdListSql, matchesId } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type Endpoint = typeof webhookEndpoints.$inferSelect;
 export type StoredEvent = typeof events.$inferSelect;
 
-/** Adds an endpoint while the company has fewer than `most`. */
-export const insertEndpoint = (db: ControlDb, record: Endpoint, most: number) =>
+/** Inserts an endpoint while the company has fewer than `maxEndpoints` endpoints. */
+export const insertEndpoint = (db: ControlDb, record: Endpoint, maxEndpoints: number) =>
   insertWhen(
     db,
     webhookEndpoints,
     record,
-    sql`(select count(*) from ${webhookEndpoints} where company_id = ${record.companyId}) < ${most}`,
+    sql`(select count(*) from ${webhookEndpoints} where company_id = ${record.companyId}) < ${maxEndpoints}`,
   ).returning({ id: webhookEndpoints.id });
 
 export const selectEndpoint = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(webhookEndpoints)
-    .where(byId(webhookEndpoints, companyId, id));
+    .where(matchesId(webhookEndpoints, companyId, id));
 
-/** A page of a company's endpoints, without those that are denied. */
+/** Reads a page of a company's endpoints, without denied ones. */
 export const readEndpoints = (
   db: ControlDb,
   companyId: string,
@@ -44,8 +44,8 @@ export const readEndpoints = (
     { by: webhookEndpoints.createdAt, ...part },
   );
 
-/** Selects a company's endpoints that are active or paused: a paused one still gets events from before its pause. */
-export const selectListeners = (db: ControlDb, companyId: string) =>
+/** Selects a company's endpoints that are active or paused: a paused endpoint still gets events from before its pause. */
+export const selectSubscribedEndpoints = (db: ControlDb, companyId: string) =>
   db
     .select({ id: webhookEndpoints.id, eventTypes: webhookEndpoints.eventTypes, pauses: webhookEndpoints.pauses })
     .from(webhookEndpoints)
@@ -59,10 +59,10 @@ export const updateEndpoint = (db: ControlDb, companyId: string, id: string, cha
   db
     .update(webhookEndpoints)
     .set({ ...changes, updatedAt: now })
-    .where(byId(webhookEndpoints, companyId, id))
+    .where(matchesId(webhookEndpoints, companyId, id))
     .returning();
 
-/** Replaces an endpoint's secrets, if they are still those that were read. */
+/** Replaces an endpoint's secrets, if they are unchanged since they were read. */
 export const replaceSecrets = (
   db: ControlDb,
   { companyId, id, secrets }: Pick<Endpoint, 'companyId' | 'id' | 'secrets'>,
@@ -72,16 +72,16 @@ export const replaceSecrets = (
   db
     .update(webhookEndpoints)
     .set({ secrets: next, ...(now !== undefined && { updatedAt: now }) })
-    .where(and(byId(webhookEndpoints, companyId, id), eq(webhookEndpoints.secrets, secrets)))
+    .where(and(matchesId(webhookEndpoints, companyId, id), eq(webhookEndpoints.secrets, secrets)))
     .returning({ id: webhookEndpoints.id });
 
 export const deleteEndpoint = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(webhookEndpoints)
-    .where(byId(webhookEndpoints, companyId, id))
+    .where(matchesId(webhookEndpoints, companyId, id))
     .returning({ id: webhookEndpoints.id });
 
-/** Endpoints, of all companies, with a secret that does not begin with the prefix of the newest encryption key. */
+/** Selects endpoints of all companies with a secret that does not begin with the prefix of the newest encryption key. */
 export const selectEndpointsUnderOlderKey = (db: ControlDb, prefix: string, limit: number) =>
   db
     .select()
@@ -91,10 +91,10 @@ export const selectEndpointsUnderOlderKey = (db: ControlDb, prefix: string, limi
     )
     .limit(limit);
 
-/** An event with its record as the database has it. */
-export type ReadEvent = StoredEvent & { text: string };
+/** An event with the text of its record in the database. */
+export type EventWithText = StoredEvent & { text: string };
 
-/** Reads the events of a company that were not told yet, the oldest first. */
+/** Selects the events of a company that are not delivered yet, the oldest first. */
 export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
   db
     .select({ ...getTableColumns(events), text: sql<string>`${events.record} || ''`.as('text') })
@@ -104,20 +104,24 @@ export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
     .limit(limit);
 
 /**
- * Deletes events whose record is unchanged since it was read. One from which a user was redacted meanwhile stays, and is sent
- * again.
+ * Deletes events whose record is unchanged since it was read. An event from which a user was redacted meanwhile stays, and is
+ * sent again.
  */
-export const deleteEvents = (db: ControlDb, companyId: string, read: readonly Pick<ReadEvent, 'id' | 'text'>[]) =>
+export const deleteEvents = (
+  db: ControlDb,
+  companyId: string,
+  readEvents: readonly Pick<EventWithText, 'id' | 'text'>[],
+) =>
   db.delete(events).where(
     and(
       eq(events.companyId, companyId),
-      inArray(events.id, idListSql(read.map(({ id }) => id))),
-      sql`exists (select 1 from json_each(${JSON.stringify(read.map(({ id, text }) => [id, text]))}) as read
+      inArray(events.id, makeIdListSql(readEvents.map(({ id }) => id))),
+      sql`exists (select 1 from json_each(${JSON.stringify(readEvents.map(({ id, text }) => [id, text]))}) as read
           where read.value ->> 0 = ${events.id} and read.value ->> 1 = ${events.record})`,
     ),
   );
 
-/** Stores events from a company's Postgres, each only once, if the company has an endpoint that is not disabled. */
+/** Inserts events from a company's Postgres, each only once, if the company has an endpoint that is not disabled. */
 export const insertEvents = (db: ControlDb, companyId: string, records: readonly Omit<StoredEvent, 'companyId'>[]) =>
   db
     .insert(events)
@@ -128,7 +132,7 @@ export const insertEvents = (db: ControlDb, companyId: string, records: readonly
     )
     .onConflictDoNothing();
 
-/** Active companies with events that have waited since a time (ms). */
+/** Selects active companies with events that have waited since a time (ms). */
 export const selectCompaniesWithPendingEvents = (db: ControlDb, until: number, limit: number) =>
   db
     .selectDistinct({ companyId: events.companyId })
@@ -147,8 +151,8 @@ export const deleteEventsWithoutEndpoint = (db: ControlDb, before: number) =>
       ),
     );
 
-/** Reads the groups of users on the console, and the permissions and policies of groups. */
-export const listReads = (db: ControlDb, companyId: string, ids: readonly string[]) => ({
+/** Makes the reads of the users' groups on the console, and of the permissions and policies of groups. */
+export const selectRelatedIds = (db: ControlDb, companyId: string, ids: readonly string[]) => ({
   memberships: db
     .select({ of: groupBindings.principalId, id: groupBindings.groupId })
     .from(groupBindings)
@@ -157,15 +161,15 @@ export const listReads = (db: ControlDb, companyId: string, ids: readonly string
         eq(groupBindings.companyId, companyId),
         eq(groupBindings.accountId, selectDefaultAccount(companyId)),
         eq(groupBindings.principalType, 'user'),
-        inArray(groupBindings.principalId, idListSql(ids)),
+        inArray(groupBindings.principalId, makeIdListSql(ids)),
       ),
     ),
   policies: db
     .select({ of: groupPolicies.groupId, id: groupPolicies.policyId })
     .from(groupPolicies)
-    .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, idListSql(ids)))),
+    .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, makeIdListSql(ids)))),
   permissions: db
     .select({ of: groupPermissions.groupId, id: groupPermissions.permissionId })
     .from(groupPermissions)
-    .where(and(eq(groupPermissions.companyId, companyId), inArray(groupPermissions.groupId, idListSql(ids)))),
+    .where(and(eq(groupPermissions.companyId, companyId), inArray(groupPermissions.groupId, makeIdListSql(ids)))),
 });

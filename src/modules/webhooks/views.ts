@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { DISABLED_REASONS, ENDPOINT_STATUSES } from '../../db/schema/webhooks.ts';
-import { viewBy } from '../../http/wire.ts';
-import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { makeView } from '../../http/wire.ts';
+import { formatIsoTimestamp, formatIsoTimestampOrNull, timestampSchema } from '../../kernel/fields.ts';
 import { DELIVERY_STATUSES, type Delivery } from '../../objects/webhook-sender.ts';
-import { TRY_ERRORS } from '../../platform/webhooks.ts';
-import { EVENT_TYPE_NAMES, type EventType, payloadSchema } from './event-types.ts';
+import { ATTEMPT_ERRORS } from '../../platform/webhooks.ts';
+import { EVENT_TYPE_NAMES, type EventType, makePayloadSchema } from './event-types.ts';
 
-export const eventTypeName = z.enum(EVENT_TYPE_NAMES).meta({ id: 'WebhookEventType' });
+export const eventTypeNameField = z.enum(EVENT_TYPE_NAMES).meta({ id: 'WebhookEventType' });
 
 const status = z.enum(ENDPOINT_STATUSES);
 
@@ -19,39 +19,39 @@ const fields = {
   disabled_reason: z.enum(DISABLED_REASONS).nullable().meta({
     description: '`gone`: it answered 410. `failing`: for five days nothing but failures came.',
   }),
-  created_at: timestamp,
-  updated_at: timestamp,
+  created_at: timestampSchema,
+  updated_at: timestampSchema,
 };
 
 export const endpointView = z.object(fields).meta({ id: 'WebhookEndpoint' });
-export const viewEndpoint = viewBy(endpointView);
+export const viewEndpoint = makeView(endpointView);
 
-const secret = z
+const secretField = z
   .string()
   .meta({ description: 'Shown in this answer only. `whsec_`, then the key of HMAC-SHA256 in Base64.' });
 
-export const createdEndpointView = z.object({ ...fields, secret }).meta({ id: 'CreatedWebhookEndpoint' });
+export const createdEndpointView = z.object({ ...fields, secret: secretField }).meta({ id: 'CreatedWebhookEndpoint' });
 
 export const rotatedSecretView = z
   .object({
-    secret,
-    former_until: timestamp.meta({ description: 'Until then the secret before signs along.' }),
+    secret: secretField,
+    former_until: timestampSchema.meta({ description: 'Until then the secret before signs along.' }),
   })
   .meta({ id: 'RotatedWebhookSecret' });
 
-const ADDRESS_LENGTH = 2000;
-const DESCRIPTION_LENGTH = 500;
+const MAX_URL_LENGTH = 2000;
+const MAX_DESCRIPTION_LENGTH = 500;
 
-const inputs = {
+const endpointFields = {
   url: z
     .string()
     .min(1)
-    .max(ADDRESS_LENGTH)
+    .max(MAX_URL_LENGTH)
     .meta({
       description: 'https, at a public address. Redirects are not followed.',
       examples: ['https://example.com/hooks'],
     }),
-  description: z.string().max(DESCRIPTION_LENGTH),
+  description: z.string().max(MAX_DESCRIPTION_LENGTH),
   event_types: z
     .array(z.enum(['*', ...EVENT_TYPE_NAMES]))
     .min(1)
@@ -66,14 +66,14 @@ const inputs = {
   }),
 };
 
-export const newEndpoint = z.object({
-  ...inputs,
-  description: inputs.description.default(''),
-  event_types: inputs.event_types.default(['*']),
+export const newEndpointInput = z.object({
+  ...endpointFields,
+  description: endpointFields.description.default(''),
+  event_types: endpointFields.event_types.default(['*']),
   status: z.enum(['active', 'paused']).default('active'),
 });
 
-export const endpointChanges = z.object(inputs).partial();
+export const endpointChangesInput = z.object(endpointFields).partial();
 
 const deliveryFields = {
   _id: z.string(),
@@ -83,14 +83,14 @@ const deliveryFields = {
   attempts: z
     .array(
       z.object({
-        at: timestamp,
+        at: timestampSchema,
         status: z.int().nullable().meta({ description: 'The status of the answer; null where none came.' }),
         duration_ms: z.int(),
-        error: z.enum(TRY_ERRORS).nullable(),
+        error: z.enum(ATTEMPT_ERRORS).nullable(),
       }),
     )
     .meta({ description: 'The latest 50.' }),
-  next_attempt_at: timestamp.nullable(),
+  next_attempt_at: timestampSchema.nullable(),
 };
 
 export const deliveryView = z.object(deliveryFields).meta({ id: 'WebhookDelivery' });
@@ -107,16 +107,16 @@ export const viewDelivery = ({
   event_id: eventId,
   event_type: eventType,
   status: state,
-  attempts: attempts.map(({ at, ...attempt }) => ({ at: isoTimestamp(at), ...attempt })),
-  next_attempt_at: isoTimestampOrNull(nextAttemptAt),
+  attempts: attempts.map(({ at, ...attempt }) => ({ at: formatIsoTimestamp(at), ...attempt })),
+  next_attempt_at: formatIsoTimestampOrNull(nextAttemptAt),
 });
 
-export const wholeDeliveryView = z
+export const deliveryWithBodyView = z
   .object({ ...deliveryFields, body: z.string().meta({ description: 'As it is sent, byte for byte.' }) })
   .meta({ id: 'WholeWebhookDelivery' });
 
 export const eventTypeView = z.object({
-  type: eventTypeName,
+  type: eventTypeNameField,
   description: z.string(),
   schema: z
     .record(z.string(), z.unknown())
@@ -126,28 +126,28 @@ export const eventTypeView = z.object({
 export const viewEventType = (each: EventType): z.input<typeof eventTypeView> => ({
   type: each.type,
   description: each.description,
-  schema: toSchema(each),
+  schema: makeBodySchema(each),
 });
 
 /**
- * The body that is sent, as a JSON Schema that needs no other: linters and generators take a `$ref` for one to the document
- * around it.
+ * Makes the JSON Schema of the sent body without references: linters and generators would resolve a `$ref` in the document around
+ * it.
  */
-function toSchema(each: EventType): Record<string, unknown> {
-  const { $defs, ...schema } = z.toJSONSchema(payloadSchema(each), { unrepresentable: 'any' });
-  const whole = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(whole);
+function makeBodySchema(each: EventType): Record<string, unknown> {
+  const { $defs, ...schema } = z.toJSONSchema(makePayloadSchema(each), { unrepresentable: 'any' });
+  const inlineReferences = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inlineReferences);
     if (typeof value !== 'object' || value === null) return value;
     const { $ref, ...members } = value as Record<string, unknown>;
     // The name of a schema, which is no longer one that is referred to; a property of that name is an object.
     if (typeof members.id === 'string') delete members.id;
     // The format says what a time is; zod's pattern for it is not read alike by all languages.
     if (members.format === 'date-time' || members.format === 'date') delete members.pattern;
-    const named = typeof $ref === 'string' ? $defs?.[$ref.slice('#/$defs/'.length)] : undefined;
+    const referencedSchema = typeof $ref === 'string' ? $defs?.[$ref.slice('#/$defs/'.length)] : undefined;
     return {
-      ...(named && (whole(named) as object)),
-      ...Object.fromEntries(Object.entries(members).map(([name, member]) => [name, whole(member)])),
+      ...(referencedSchema && (inlineReferences(referencedSchema) as object)),
+      ...Object.fromEntries(Object.entries(members).map(([name, member]) => [name, inlineReferences(member)])),
     };
   };
-  return whole(schema) as Record<string, unknown>;
+  return inlineReferences(schema) as Record<string, unknown>;
 }

@@ -1,6 +1,6 @@
 /**
- * The sentences of failures, in English, Portuguese and Spanish. `{name}` stands for a part that differs from case to case. Where
- * a failure has a Portuguese sentence of its own for managed tables, that one is said.
+ * The sentences of failures, in English, Portuguese and Spanish. `{name}` is a placeholder for a part that varies. Where a
+ * failure has a Portuguese sentence of its own for managed tables, that sentence is used.
  */
 export const FAILURES: readonly (readonly [english: string, portuguese: string, spanish: string])[] = [
   // By rule.
@@ -1346,7 +1346,7 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
   ['Another group has this externalId.', 'Outro grupo tem este externalId.', 'Otro grupo tiene este externalId.'],
 ];
 
-/** The things and fields that sentences made by rule name, as `{thing}`, `{field}` and `{kind}`. */
+/** The nouns that generated sentences contain as `{thing}`, `{field}` and `{kind}`, with their translations. */
 export const NOUNS: Readonly<Record<string, readonly [portuguese: string, spanish: string]>> = {
   account: ['conta', 'cuenta'],
   'api key': ['chave de API', 'clave de API'],

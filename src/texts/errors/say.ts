@@ -1,44 +1,48 @@
 import type { Locale } from '../locales.ts';
 import { FAILURES, NOUNS } from './failures.ts';
-import { FIELDS, type FieldReason } from './fields.ts';
+import { FIELD_SENTENCES, type FieldReason } from './fields.ts';
 
-/** A sentence with places for parts that differ from case to case. */
+/** A sentence with placeholders for parts that vary. */
 interface Sentence {
-  /** The literal texts around the places, in English. */
+  /** The literal texts around the placeholders, in English. */
   parts: string[];
-  /** The names of the places, in the order of the English sentence. */
+  /** The names of the placeholders, in the order of the English sentence. */
   places: string[];
   words: Record<Locale, string>;
   reason?: FieldReason;
 }
 
-/** A place in a sentence, `{name}`, for a part that differs. Braces that are doubled are those of a template of SQL. */
-export const PLACE = /(?<!\{)\{(\w+)\}(?!\})/;
+/** The pattern of a placeholder in a sentence, `{name}`. Doubled braces belong to a template of SQL. */
+export const PLACEHOLDER_PATTERN = /(?<!\{)\{(\w+)\}(?!\})/;
 
-const sentence = (english: string, portuguese: string, spanish: string, reason?: FieldReason): Sentence => {
-  const split = english.split(PLACE);
+const makeSentence = (english: string, portuguese: string, spanish: string, reason?: FieldReason): Sentence => {
+  const splitParts = english.split(PLACEHOLDER_PATTERN);
   return {
-    parts: split.filter((_, index) => index % 2 === 0),
-    places: split.filter((_, index) => index % 2 === 1),
+    parts: splitParts.filter((_, index) => index % 2 === 0),
+    places: splitParts.filter((_, index) => index % 2 === 1),
     words: { en: english, 'pt-BR': portuguese, es: spanish },
     ...(reason && { reason }),
   };
 };
 
 const SENTENCES = [
-  ...FIELDS.map(([reason, english, portuguese, spanish]) => sentence(english, portuguese, spanish, reason)),
-  ...FAILURES.map(([english, portuguese, spanish]) => sentence(english, portuguese, spanish)),
+  ...FIELD_SENTENCES.map(([reason, english, portuguese, spanish]) =>
+    makeSentence(english, portuguese, spanish, reason),
+  ),
+  ...FAILURES.map(([english, portuguese, spanish]) => makeSentence(english, portuguese, spanish)),
 ];
-const FIXED = new Map(SENTENCES.filter(({ places }) => places.length === 0).map((each) => [each.words.en, each]));
-
-const literalLength = ({ parts }: Sentence): number => parts.join('').length;
-/** The most specific first: `must be at most {max}` begins as others do. */
-const OPEN = SENTENCES.filter(({ places }) => places.length > 0).toSorted(
-  (a, b) => literalLength(b) - literalLength(a),
+const FIXED_SENTENCES = new Map(
+  SENTENCES.filter(({ places }) => places.length === 0).map((each) => [each.words.en, each]),
 );
 
-/** Returns the values in the places of a sentence, if a text is that sentence. Linear in the text. */
-function valuesIn(text: string, { parts, places }: Sentence): Record<string, string> | undefined {
+const measureLiterals = ({ parts }: Sentence): number => parts.join('').length;
+/** The sentences with placeholders, the most specific first: `must be at most {max}` begins like other sentences. */
+const SENTENCES_WITH_PLACEHOLDERS = SENTENCES.filter(({ places }) => places.length > 0).toSorted(
+  (a, b) => measureLiterals(b) - measureLiterals(a),
+);
+
+/** Reads the values of a sentence's placeholders from a text; undefined if the text is not that sentence. Linear in the text. */
+function readPlaceholderValues(text: string, { parts, places }: Sentence): Record<string, string> | undefined {
   const [first = '', ...rest] = parts;
   if (!text.startsWith(first)) return undefined;
   const values: Record<string, string> = {};
@@ -48,50 +52,50 @@ function valuesIn(text: string, { parts, places }: Sentence): Record<string, str
     const end = isLast ? text.length - part.length : text.indexOf(part, from);
     if (end < from || (isLast && !text.endsWith(part))) return undefined;
     const [place = '', value] = [places[index], text.slice(from, end)];
-    if (isLimit(place) && !NUMBER.test(value)) return undefined;
+    if (isLimitName(place) && !NUMBER_PATTERN.test(value)) return undefined;
     values[place] = value;
     from = end + part.length;
   }
   return values;
 }
 
-const NUMBER = /^-?\d+(\.\d+)?$/;
-const isLimit = (place: string): place is 'min' | 'max' => place === 'min' || place === 'max';
+const NUMBER_PATTERN = /^-?\d+(\.\d+)?$/;
+const isLimitName = (place: string): place is 'min' | 'max' => place === 'min' || place === 'max';
 
 interface ParsedMessage {
   sentence: Sentence;
   values: Record<string, string>;
 }
 
-function find(text: string): ParsedMessage | undefined {
-  const fixed = FIXED.get(text);
-  if (fixed) return { sentence: fixed, values: {} };
-  for (const each of OPEN) {
-    const values = valuesIn(text, each);
+function parseMessage(text: string): ParsedMessage | undefined {
+  const fixedSentence = FIXED_SENTENCES.get(text);
+  if (fixedSentence) return { sentence: fixedSentence, values: {} };
+  for (const each of SENTENCES_WITH_PLACEHOLDERS) {
+    const values = readPlaceholderValues(text, each);
     if (values) return { sentence: each, values };
   }
   return undefined;
 }
 
-/** The places whose values are nouns of ours. */
-const NAMES_THINGS = ['thing', 'field', 'kind'];
+/** The placeholders whose values are nouns of `NOUNS`. */
+const NOUN_PLACEHOLDERS = ['thing', 'field', 'kind'];
 
-function inLanguage(text: string, found: ParsedMessage | undefined, locale: Locale): string {
-  if (!found || locale === 'en') return text;
+function translateMessage(text: string, parsedMessage: ParsedMessage | undefined, locale: Locale): string {
+  if (!parsedMessage || locale === 'en') return text;
   const at = locale === 'es' ? 1 : 0;
-  return found.sentence.words[locale].replaceAll(new RegExp(PLACE, 'g'), (_, place: string) => {
-    const value = found.values[place] ?? '';
+  return parsedMessage.sentence.words[locale].replaceAll(new RegExp(PLACEHOLDER_PATTERN, 'g'), (_, place: string) => {
+    const value = parsedMessage.values[place] ?? '';
     if (place === 'problem') return translate(value, locale);
-    return NAMES_THINGS.includes(place) && Object.hasOwn(NOUNS, value) ? (NOUNS[value]?.[at] ?? value) : value;
+    return NOUN_PLACEHOLDERS.includes(place) && Object.hasOwn(NOUNS, value) ? (NOUNS[value]?.[at] ?? value) : value;
   });
 }
 
-/** Translates an English sentence of ours. Other text, such as PostgreSQL's words, stays as it is. */
+/** Translates an English sentence of our own. Other text, such as PostgreSQL's messages, stays unchanged. */
 export const translate = (english: string, locale: Locale): string =>
-  locale === 'en' ? english : inLanguage(english, find(english), locale);
+  locale === 'en' ? english : translateMessage(english, parseMessage(english), locale);
 
-/** Whether a sentence can be said in every language. */
-export const isTranslated = (english: string): boolean => find(english) !== undefined;
+/** Tells whether a sentence can be translated to every language. */
+export const isTranslated = (english: string): boolean => parseMessage(english) !== undefined;
 
 /** The problem of a field: its kind, its message for a person, and the limits. */
 export interface FieldExplanation {
@@ -100,38 +104,39 @@ export interface FieldExplanation {
   limits?: { min?: number; max?: number };
 }
 
-/** Why, where a sentence only says where its problem is: why that is one. */
-const getReason = (found: ParsedMessage | undefined): FieldReason | undefined =>
-  (found?.values.problem === undefined ? undefined : getReason(find(found.values.problem))) ?? found?.sentence.reason;
+/** Returns the reason of a message; where the sentence only locates another problem, the reason of that problem. */
+const getReason = (parsedMessage: ParsedMessage | undefined): FieldReason | undefined =>
+  (parsedMessage?.values.problem === undefined ? undefined : getReason(parseMessage(parsedMessage.values.problem))) ??
+  parsedMessage?.sentence.reason;
 
-const AT_LEAST_ONE = /^must (not be empty|hold at least one\b)/;
+const AT_LEAST_ONE_PATTERN = /^must (not be empty|hold at least one\b)/;
 
-/** Explains the problem of a field that an English sentence tells. */
+/** Explains the problem of a field from its English sentence. */
 export function explainField(english: string, locale: Locale): FieldExplanation {
-  const found = find(english);
-  const limits = Object.entries(found?.values ?? {}).flatMap(([place, value]) =>
-    isLimit(place) ? [[place, Number(value)] as const] : [],
+  const parsedMessage = parseMessage(english);
+  const limits = Object.entries(parsedMessage?.values ?? {}).flatMap(([place, value]) =>
+    isLimitName(place) ? [[place, Number(value)] as const] : [],
   );
-  if (AT_LEAST_ONE.test(english)) limits.push(['min', 1]);
+  if (AT_LEAST_ONE_PATTERN.test(english)) limits.push(['min', 1]);
   return {
-    reason: getReason(found) ?? 'format',
-    message: inLanguage(english, found, locale),
+    reason: getReason(parsedMessage) ?? 'format',
+    message: translateMessage(english, parsedMessage, locale),
     ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
   };
 }
 
-/** A sentence that says when to try again. */
-export function tryAgainIn(seconds: number, locale: Locale): string {
-  const [one, many] = SECONDS[locale];
-  return `${TRY_AGAIN_IN[locale]} ${seconds} ${seconds === 1 ? one : many}.`;
+/** Formats a sentence that says when to try again. */
+export function formatTryAgain(seconds: number, locale: Locale): string {
+  const [one, many] = SECOND_NOUNS[locale];
+  return `${TRY_AGAIN_TEXTS[locale]} ${seconds} ${seconds === 1 ? one : many}.`;
 }
 
-const TRY_AGAIN_IN: Record<Locale, string> = {
+const TRY_AGAIN_TEXTS: Record<Locale, string> = {
   en: 'Try again in',
   'pt-BR': 'Tente novamente em',
   es: 'Inténtelo de nuevo en',
 };
-const SECONDS: Record<Locale, readonly [one: string, many: string]> = {
+const SECOND_NOUNS: Record<Locale, readonly [one: string, many: string]> = {
   en: ['second', 'seconds'],
   'pt-BR': ['segundo', 'segundos'],
   es: ['segundo', 'segundos'],

@@ -1,4 +1,4 @@
-/** The texts of the page on which people let programs in, besides those of all pages; the other languages have the same. */
+/** The texts of the page on which users authorize programs, besides those of all pages; the other languages have the same. */
 export const texts = {
   title: 'Let a program in',
   wants: (program: string) => `${program} asks for access`,
@@ -82,4 +82,4 @@ export const texts = {
   } as Readonly<Record<string, string>>,
 };
 
-export type LetInTexts = typeof texts;
+export type AuthorizationTexts = typeof texts;

@@ -1,6 +1,6 @@
-import type { LetInTexts } from './en.ts';
+import type { AuthorizationTexts } from './en.ts';
 
-export const texts: LetInTexts = {
+export const texts: AuthorizationTexts = {
   title: 'Dar acceso a un programa',
   wants: (program) => `${program} pide acceso`,
 

@@ -1,9 +1,9 @@
 import type { Locale } from '../locales.ts';
-import { texts as en, type LetInTexts } from './en.ts';
+import { type AuthorizationTexts, texts as en } from './en.ts';
 import { texts as es } from './es.ts';
 import { texts as ptBr } from './pt-BR.ts';
 
-export type { LetInTexts };
+export type { AuthorizationTexts };
 
-/** The texts of this page in each language. The page itself loads its own only. */
-export const LET_IN_TEXTS: Readonly<Record<Locale, LetInTexts>> = { en, 'pt-BR': ptBr, es };
+/** The texts of the authorization page in each language. The page itself loads only its own language. */
+export const AUTHORIZATION_TEXTS: Readonly<Record<Locale, AuthorizationTexts>> = { en, 'pt-BR': ptBr, es };

@@ -1,6 +1,6 @@
-import type { LetInTexts } from './en.ts';
+import type { AuthorizationTexts } from './en.ts';
 
-export const texts: LetInTexts = {
+export const texts: AuthorizationTexts = {
   title: 'Dar acesso a um programa',
   wants: (program) => `${program} pede acesso`,
 

@@ -1,4 +1,6 @@
-/** The texts of the pages that the links of mails lead to, besides those of all pages; the other languages have the same. */
+/**
+ * The English texts of the pages that links in mails lead to, without the texts of all pages; other languages have the same keys.
+ */
 export const texts = {
   name: 'Your name',
   password: 'Password',

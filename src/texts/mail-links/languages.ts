@@ -5,5 +5,5 @@ import { texts as ptBr } from './pt-BR.ts';
 
 export type { MailLinkTexts };
 
-/** The texts of these pages in each language. A page itself loads its own only. */
+/** The texts of these pages in each language. A page itself loads only its own language. */
 export const MAIL_LINK_TEXTS: Readonly<Record<Locale, MailLinkTexts>> = { en, 'pt-BR': ptBr, es };

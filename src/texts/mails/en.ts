@@ -1,12 +1,12 @@
-import { counting } from '../counting.ts';
+import { createCountFormatter } from '../counting.ts';
 
-const formatCount = counting('en');
+const formatCount = createCountFormatter('en');
 const sayMinutes = (count: number) => formatCount(count, { one: 'minute', other: 'minutes' });
 const sayDays = (count: number) => formatCount(count, { one: 'day', other: 'days' });
 
 /** The texts of the mails; the other languages have the same. */
 export const texts = {
-  /** The greeting, without a name where nothing of it can be shown. */
+  /** The greeting, without a name where no part of the name can be shown. */
   greeting: (name: string) => `Hello ${name === '' ? 'there' : name},`,
   yes: 'Yes',
   no: 'No',
@@ -45,7 +45,7 @@ export const texts = {
     unasked:
       'Do you not know who this is from? Then delete this mail: no account can be used until somebody opens the link.',
   },
-  /** The changes by a user to how everybody signs in. */
+  /** The texts of changes by a user to how all users sign in. */
   notice: {
     subject: (company: string) => `The way people sign in to ${company} was changed`,
     events: {
@@ -71,7 +71,7 @@ export const texts = {
     rules:
       'It is sent nothing until somebody sets its status to active. What failed can then be sent again for 30 days. You get this mail because you are the owner or an administrator.',
   },
-  /** The changes to how a user signs in. */
+  /** The texts of changes to how one user signs in. */
   security: {
     changes: {
       password_changed: {
@@ -113,7 +113,7 @@ export const texts = {
     sessions: 'Wherever else you were signed in, you have to sign in again.',
     unmeant: 'Was this not you? Then set a new password at once, and tell an administrator of your company.',
   },
-  /** A program acts for somebody for the first time. */
+  /** The mail about a program that acts for a user for the first time. */
   letIn: {
     subject: (company: string) => `A program was let in: ${company}`,
     before: (program: string, company: string, time: string) =>
@@ -122,7 +122,7 @@ export const texts = {
     after:
       'Was this not you? Then end its access at once, set a new password, and tell an administrator of your company.',
   },
-  /** The mail of a schedule. */
+  /** The texts of the mail of a schedule. */
   schedule: {
     subject: (name: string, company: string) => `${name}: ${company}`,
     aReport: 'A report',
@@ -145,7 +145,7 @@ export const texts = {
     why: (company: string) => `You get this mail because somebody at ${company} has scheduled it for you.`,
     unsubscribe: 'Unsubscribe',
   },
-  /** Asks an address from outside before it is sent the first scheduled mail. */
+  /** The mail that asks an address from outside for consent before its first scheduled mail. */
   scheduleConsent: {
     subject: (company: string) => `Would you like to get mails from ${company}?`,
     before: (company: string) =>
@@ -156,7 +156,7 @@ export const texts = {
     why: (company: string) => `You get this mail once, because somebody at ${company} has entered your address.`,
     never: 'Never get reports from this company',
   },
-  /** A schedule failed too often. */
+  /** The mail about a schedule that failed too often. */
   schedulePaused: {
     subject: (name: string, company: string) => `“${name}” is paused: ${company}`,
     before: (name: string, company: string) =>
@@ -174,7 +174,7 @@ export const texts = {
     },
     what: 'Check it in the console, then activate it again.',
   },
-  /** The pages that the links of scheduled mails lead to. */
+  /** The texts of the pages to which the links of scheduled mails lead. */
   pages: {
     unsubscribe: {
       title: 'Unsubscribe',

@@ -1,7 +1,7 @@
-import { counting } from '../counting.ts';
+import { createCountFormatter } from '../counting.ts';
 import type { MailTexts } from './en.ts';
 
-const formatCount = counting('es');
+const formatCount = createCountFormatter('es');
 const sayMinutes = (count: number) => formatCount(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
 const sayDays = (count: number) => formatCount(count, { one: 'día', many: 'de días', other: 'días' });
 

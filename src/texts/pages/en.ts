@@ -1,7 +1,7 @@
-import { counting } from '../counting.ts';
+import { createCountFormatter } from '../counting.ts';
 
-const formatCount = counting('en');
-const number = (value: number) => value.toLocaleString('en');
+const formatCount = createCountFormatter('en');
+const formatNumber = (value: number) => value.toLocaleString('en');
 const rows = (count: number) => formatCount(count, { one: 'row', other: 'rows' });
 
 /** The texts of the pages; the other languages have the same. */
@@ -12,7 +12,7 @@ export const texts = {
   loading: 'Loading …',
   wakingSince: (time: string) => `The database is waking. As of ${time}`,
   updatedNow: 'Updated just now',
-  /** `ago` as the language says it: "2 minutes ago". */
+  /** `ago` is the age in the language's own words: "2 minutes ago". */
   updated: (ago: string) => `Updated ${ago}`,
   asOf: (time: string) => `As of ${time}`,
   runAgain: 'Run again',
@@ -26,9 +26,9 @@ export const texts = {
   showTable: 'Show as table',
   showChart: 'Show as chart',
   moreRows: (left: number) => `Show more (${rows(left)} left)`,
-  /** Rows in view, of how many. */
+  /** The text about the rows in view, and their total. */
   range: (from: number, to: number, total: number) =>
-    `${from === to ? '' : `${number(from)}–`}${number(to)} of ${number(total)}`,
+    `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} of ${formatNumber(total)}`,
   notPrinted: (left: number) =>
     `${formatCount(left, { one: 'more row is not printed', other: 'more rows are not printed' })}.`,
   truncated: (shown: number) => `${rows(shown)}. There is more than is shown here.`,

@@ -1,8 +1,8 @@
-import { counting } from '../counting.ts';
+import { createCountFormatter } from '../counting.ts';
 import type { PageTexts } from './en.ts';
 
-const formatCount = counting('es');
-const number = (value: number) => value.toLocaleString('es');
+const formatCount = createCountFormatter('es');
+const formatNumber = (value: number) => value.toLocaleString('es');
 const rows = (count: number) => formatCount(count, { one: 'fila', many: 'de filas', other: 'filas' });
 
 export const texts: PageTexts = {
@@ -26,7 +26,8 @@ export const texts: PageTexts = {
   showChart: 'Ver como gráfico',
   moreRows: (left) =>
     `Mostrar más (${formatCount(left, { one: 'fila restante', many: 'de filas restantes', other: 'filas restantes' })})`,
-  range: (from, to, total) => `${from === to ? '' : `${number(from)}–`}${number(to)} de ${number(total)}`,
+  range: (from, to, total) =>
+    `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} de ${formatNumber(total)}`,
   notPrinted: (left) =>
     `${formatCount(left, { one: 'fila no se imprimió', many: 'de filas no se imprimieron', other: 'filas no se imprimieron' })}.`,
   truncated: (shown) => `${rows(shown)}. Hay más datos de los que se muestran aquí.`,

@@ -5,5 +5,5 @@ import { texts as ptBr } from './pt-BR.ts';
 
 export type { PageTexts };
 
-/** The texts of the pages in each language. A page itself loads its own only. */
+/** The texts of the pages in each language. A page itself loads only its own language. */
 export const PAGE_TEXTS: Readonly<Record<Locale, PageTexts>> = { en, 'pt-BR': ptBr, es };

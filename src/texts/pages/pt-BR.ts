@@ -1,8 +1,8 @@
-import { counting } from '../counting.ts';
+import { createCountFormatter } from '../counting.ts';
 import type { PageTexts } from './en.ts';
 
-const formatCount = counting('pt-BR');
-const number = (value: number) => value.toLocaleString('pt-BR');
+const formatCount = createCountFormatter('pt-BR');
+const formatNumber = (value: number) => value.toLocaleString('pt-BR');
 const rows = (count: number) => formatCount(count, { one: 'linha', many: 'de linhas', other: 'linhas' });
 
 export const texts: PageTexts = {
@@ -26,7 +26,8 @@ export const texts: PageTexts = {
   showChart: 'Ver como gráfico',
   moreRows: (left) =>
     `Mostrar mais (${formatCount(left, { one: 'linha restante', many: 'de linhas restantes', other: 'linhas restantes' })})`,
-  range: (from, to, total) => `${from === to ? '' : `${number(from)}–`}${number(to)} de ${number(total)}`,
+  range: (from, to, total) =>
+    `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} de ${formatNumber(total)}`,
   notPrinted: (left) =>
     `${formatCount(left, { one: 'linha não foi impressa', many: 'de linhas não foram impressas', other: 'linhas não foram impressas' })}.`,
   truncated: (shown) => `${rows(shown)}. Há mais dados do que os exibidos aqui.`,

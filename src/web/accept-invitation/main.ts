@@ -1,33 +1,33 @@
 import type { MailLinkView } from '../../presentation/mail-links.ts';
-import { ApiProblem, call } from '../api.ts';
+import { ApiProblem, callApi } from '../api.ts';
 import { h } from '../dom.ts';
-import { buildField, buildForm, passwordField } from '../mail-links/form.ts';
+import { buildField, buildForm, buildPasswordField } from '../mail-links/form.ts';
 import { forgetToken, readMailLink, takeToken } from '../mail-links/link.ts';
 import {
   applyPageBranding,
+  buildEmailParagraph,
   buildHiddenEmailField,
-  howToSignIn,
-  paragraph,
-  paragraphAbout,
+  buildParagraph,
+  buildSignInGuide,
   showCard,
 } from '../mail-links/page.ts';
 import { LINK_TEXTS } from '../mail-links/texts.ts';
 import { LOCALE } from '../texts.ts';
 
-/** The page of `/accept-invitation`: whoever is invited chooses a password. */
+/** The texts of the page `/accept-invitation`, on which an invited person chooses a password. */
 const TEXTS = LINK_TEXTS.invitation;
-const TIME = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'long', timeStyle: 'short' });
+const TIME_FORMAT = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'long', timeStyle: 'short' });
 
 function showForm(token: string, link: MailLinkView): void {
   const { email, company, name, sso_only: ssoOnly, expires_at: expiresAt } = link;
   const fields = [
     buildField('name', LINK_TEXTS.name, { autocomplete: 'name', required: true, maxlength: 200, value: name }),
-    passwordField(LINK_TEXTS.password),
+    buildPasswordField(LINK_TEXTS.password),
   ] as const;
-  const accept = async () => {
+  const acceptInvitation = async () => {
     const [chosenName, password] = fields.map(({ input }) => input.value);
     try {
-      await call('/v1/users/accept-invitation', { body: { token, name: chosenName, password } });
+      await callApi('/v1/users/accept-invitation', { body: { token, name: chosenName, password } });
     } catch (error) {
       if (error instanceof ApiProblem && error.code === 'INVALID_INVITATION_TOKEN')
         return showRefusal(TEXTS.deadWhy, true);
@@ -36,9 +36,9 @@ function showForm(token: string, link: MailLinkView): void {
     showSuccess(link);
   };
   showCard(TEXTS.join(company.name), [
-    paragraphAbout(email, (ssoOnly ? TEXTS.invitedWithSso : TEXTS.invited)(company.name, email)),
-    buildForm(TEXTS.action, fields, accept, { before: buildHiddenEmailField(link) }),
-    expiresAt !== null && paragraph(TEXTS.goodUntil(TIME.format(new Date(expiresAt))), 'small'),
+    buildEmailParagraph(email, (ssoOnly ? TEXTS.invitedWithSso : TEXTS.invited)(company.name, email)),
+    buildForm(TEXTS.action, fields, acceptInvitation, { before: buildHiddenEmailField(link) }),
+    expiresAt !== null && buildParagraph(TEXTS.goodUntil(TIME_FORMAT.format(new Date(expiresAt))), 'small'),
   ]);
   fields[1].input.focus();
 }
@@ -49,19 +49,19 @@ function showSuccess(link: MailLinkView): void {
   showCard(
     TEXTS.done(company.name),
     [
-      !ssoOnly && paragraph(TEXTS.doneText),
-      require2fa && !ssoOnly && paragraph(LINK_TEXTS.secondFactor),
-      ...howToSignIn(link),
+      !ssoOnly && buildParagraph(TEXTS.doneText),
+      require2fa && !ssoOnly && buildParagraph(LINK_TEXTS.secondFactor),
+      ...buildSignInGuide(link),
     ],
     true,
   );
 }
 
-function showRefusal(why: string, isAnswer = false): void {
+function showRefusal(reason: string, isResponse = false): void {
   forgetToken();
   // The address has no token any more, and may name a language.
   const resetLink = h('a', { href: `/reset-password${location.search}` }, LINK_TEXTS.reset.title);
-  showCard(TEXTS.dead, [paragraph(why), paragraph(TEXTS.deadWhatNow), resetLink], isAnswer);
+  showCard(TEXTS.dead, [buildParagraph(reason), buildParagraph(TEXTS.deadWhatNow), resetLink], isResponse);
 }
 
 applyPageBranding();

@@ -1,14 +1,14 @@
 import type { ViewBranding } from '../../presentation/viewing.ts';
 import { h } from '../dom.ts';
-import { type ChartColours, makeTheme, type Scheme, STANDARD } from './theme.ts';
+import { type ChartColours, makeTheme, type Scheme, STANDARD_CHART_COLOURS } from './theme.ts';
 
-/** The colours of charts, in the brand of the page. */
-let chartsByScheme: Record<Scheme, ChartColours> = STANDARD;
+/** The colours of charts in the brand of the page, by colour scheme. */
+let chartsByScheme: Record<Scheme, ChartColours> = STANDARD_CHART_COLOURS;
 
-export const chartColours = (scheme: Scheme): ChartColours => chartsByScheme[scheme];
+export const getChartColours = (scheme: Scheme): ChartColours => chartsByScheme[scheme];
 
-/** The brand that the server put into the page, if it knew one. */
-export const brandingOfPage = (): ViewBranding =>
+/** Reads the brand that the server put into the page, if it knew one. */
+export const readPageBranding = (): ViewBranding =>
   JSON.parse(document.getElementById('branding')?.textContent ?? '{}') as ViewBranding;
 
 let appliedBrand: ViewBranding = {};
@@ -23,7 +23,7 @@ export function applyBranding(brand: ViewBranding): void {
 export function applyPrintBranding(isPrinted: boolean): void {
   const { style, dataset } = document.documentElement;
   if (isPrinted) {
-    const { background: _ground, text_color: _text, ...onWhite } = appliedBrand;
+    const { background: _background, text_color: _textColour, ...onWhite } = appliedBrand;
     dataset.print = dataset.theme ?? '';
     for (const name of Object.keys(makeTheme(appliedBrand).properties)) style.removeProperty(name);
     applyTheme(onWhite);

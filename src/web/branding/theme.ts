@@ -1,11 +1,11 @@
 import {
   type Colour,
   chooseTextColour,
-  contrast,
-  GRAPHIC_CONTRAST,
-  mixed,
-  readable,
-  TEXT_CONTRAST,
+  computeContrast,
+  MIN_GRAPHIC_CONTRAST,
+  MIN_TEXT_CONTRAST,
+  makeReadable,
+  mixColours,
 } from '../../kernel/colours.ts';
 import { type Branding, STANDARD_COLOURS } from '../../presentation/branding.ts';
 
@@ -19,17 +19,19 @@ export interface ChartColours {
   series: readonly Colour[];
 }
 
-/** The theme of pages in a brand's colours. */
+/** A theme of pages in a brand's colours. */
 export interface Theme {
-  /** The colour scheme, where the brand has a background or text colour: the page is the same by day and night. */
+  /** The colour scheme, where the brand has a background or text colour: then the page is the same in light and dark mode. */
   scheme?: Scheme;
-  /** Properties of styles/base.css. */
+  /** The CSS properties of styles/base.css to override. */
   properties: Record<string, string>;
   charts: Record<Scheme, ChartColours>;
 }
 
-/** The standard colours. Of series: people with any colour vision can tell them apart, with a contrast of 3 on a card. */
-export const STANDARD: Record<Scheme, ChartColours> = {
+/**
+ * The standard colours of charts. Those of series can be told apart with any colour vision, and have a contrast of 3 on a card.
+ */
+export const STANDARD_CHART_COLOURS: Record<Scheme, ChartColours> = {
   light: {
     text: '#475569',
     grid: '#e2e8f0',
@@ -72,20 +74,21 @@ const BASE_COLOURS: Record<Scheme, { backgrounds: readonly Colour[]; text: Colou
   dark: { backgrounds: ['#0e131b', '#171e29', '#212b3a'], text: '#e8edf4', accent: '#7fb0ff', error: '#ff9a8d' },
 };
 
-/** The theme of a brand. Whatever its colours are, all that is written can be read. */
+/** Makes the theme of a brand. Whatever the brand's colours are, all text is readable. */
 export const makeTheme = (brand: Branding): Theme =>
-  brand.background === undefined && brand.text_color === undefined ? themeByScheme(brand) : ownTheme(brand);
+  brand.background === undefined && brand.text_color === undefined ? makeStandardTheme(brand) : makeOwnTheme(brand);
 
-/** The theme of the standard page: the brand's colours are changed as far as day and night need it. */
-function themeByScheme({ primary_color: primary, chart_palette: series }: Branding): Theme {
+/** Makes the theme of the standard page: the brand's colours are changed as far as light and dark mode need it. */
+function makeStandardTheme({ primary_color: primary, chart_palette: series }: Branding): Theme {
   const accents = (['light', 'dark'] as const).map((scheme) => {
     const { backgrounds, text, accent } = BASE_COLOURS[scheme];
-    return readable(primary ?? accent, backgrounds, TEXT_CONTRAST, text);
+    return makeReadable(primary ?? accent, backgrounds, MIN_TEXT_CONTRAST, text);
   }) as [Colour, Colour];
   const makeChartColours = (scheme: Scheme): ChartColours => {
-    const standard = STANDARD[scheme];
-    const drawn = (colour: Colour) => readable(colour, [standard.card], GRAPHIC_CONTRAST, BASE_COLOURS[scheme].text);
-    return { ...standard, series: series?.map(drawn) ?? standard.series };
+    const standardColours = STANDARD_CHART_COLOURS[scheme];
+    const drawn = (colour: Colour) =>
+      makeReadable(colour, [standardColours.card], MIN_GRAPHIC_CONTRAST, BASE_COLOURS[scheme].text);
+    return { ...standardColours, series: series?.map(drawn) ?? standardColours.series };
   };
   return {
     properties:
@@ -99,25 +102,32 @@ function themeByScheme({ primary_color: primary, chart_palette: series }: Brandi
   };
 }
 
-/** The theme of a brand with a background of its own: all other colours follow from the brand's. */
-function ownTheme(brand: Branding): Theme {
+/** Makes the theme of a brand with a background of its own: all other colours follow from the brand's. */
+function makeOwnTheme(brand: Branding): Theme {
   const page = brand.background ?? STANDARD_COLOURS.background;
   const scheme = chooseTextColour(page) === '#ffffff' ? 'dark' : 'light';
-  const standard = BASE_COLOURS[scheme];
-  const text = readable(brand.text_color ?? standard.text, [page], TEXT_CONTRAST, chooseTextColour(page));
-  const ifReadable = (ground: Colour, otherwise: Colour, ...inks: Colour[]): Colour =>
-    inks.every((ink) => contrast(ink, ground) >= TEXT_CONTRAST) ? ground : otherwise;
-  const card = ifReadable(mixed(page, '#ffffff', scheme === 'dark' ? 0.05 : 0.6), page, text);
-  const accent = readable(brand.primary_color ?? standard.accent, [page, card], TEXT_CONTRAST, text);
-  const hover = ifReadable(mixed(card, text, 0.06), card, text, accent);
-  const soft = readable(mixed(text, page, 0.3), [page, card, hover], TEXT_CONTRAST, text);
-  const line = mixed(card, text, 0.14);
-  const series = brand.chart_palette ?? STANDARD[scheme].series;
+  const standardColours = BASE_COLOURS[scheme];
+  const text = makeReadable(
+    brand.text_color ?? standardColours.text,
+    [page],
+    MIN_TEXT_CONTRAST,
+    chooseTextColour(page),
+  );
+  const chooseReadable = (background: Colour, otherwise: Colour, ...textColours: Colour[]): Colour =>
+    textColours.every((textColour) => computeContrast(textColour, background) >= MIN_TEXT_CONTRAST)
+      ? background
+      : otherwise;
+  const card = chooseReadable(mixColours(page, '#ffffff', scheme === 'dark' ? 0.05 : 0.6), page, text);
+  const accent = makeReadable(brand.primary_color ?? standardColours.accent, [page, card], MIN_TEXT_CONTRAST, text);
+  const hover = chooseReadable(mixColours(card, text, 0.06), card, text, accent);
+  const soft = makeReadable(mixColours(text, page, 0.3), [page, card, hover], MIN_TEXT_CONTRAST, text);
+  const line = mixColours(card, text, 0.14);
+  const series = brand.chart_palette ?? STANDARD_CHART_COLOURS[scheme].series;
   const colours: ChartColours = {
     text: soft,
     grid: line,
     card,
-    series: series.map((colour) => readable(colour, [card], GRAPHIC_CONTRAST, text)),
+    series: series.map((colour) => makeReadable(colour, [card], MIN_GRAPHIC_CONTRAST, text)),
   };
   return {
     scheme,
@@ -125,32 +135,35 @@ function ownTheme(brand: Branding): Theme {
       '--page': page,
       '--card': card,
       '--line': line,
-      '--field': readable(mixed(text, card, 0.5), [page, card], GRAPHIC_CONTRAST, text),
+      '--field': makeReadable(mixColours(text, card, 0.5), [page, card], MIN_GRAPHIC_CONTRAST, text),
       '--text': text,
       '--soft': soft,
       '--accent': accent,
       '--on-accent': chooseTextColour(accent),
-      '--error': readable(standard.error, [page, card], TEXT_CONTRAST, text),
+      '--error': makeReadable(standardColours.error, [page, card], MIN_TEXT_CONTRAST, text),
       '--hover': hover,
-      '--chosen': ifReadable(mixed(card, accent, 0.14), card, text),
+      '--chosen': chooseReadable(mixColours(card, accent, 0.14), card, text),
     },
     charts: { light: colours, dark: colours },
   };
 }
 
-/** The variants of the palette's colours: how much of the text's or the card's colour they contain. */
-const VARIANTS = [
+/** The variants of the palette's colours: the share of the text's or the card's colour that is mixed in. */
+const COLOUR_VARIANTS = [
   { towards: 'text', share: 0.6 },
   { towards: 'card', share: 0.35 },
 ] as const;
 
-/** The colour of a series. After the palette its colours come darker and lighter, the more different first. */
-export function colourOfSeries({ series, text, card }: ChartColours, index: number): Colour {
+/**
+ * Chooses the colour of a series. After the palette its colours are repeated darker and lighter, the more different variant
+ * first.
+ */
+export function chooseSeriesColour({ series, text, card }: ChartColours, index: number): Colour {
   const colour = series[index % series.length] as Colour;
   const round = Math.floor(index / series.length);
   if (round === 0) return colour;
-  const others = VARIANTS.map(({ towards, share }) =>
-    readable(mixed(colour, { text, card }[towards], share), [card], GRAPHIC_CONTRAST, text),
-  ).sort((a, b) => contrast(b, colour) - contrast(a, colour));
-  return others[(round - 1) % others.length] as Colour;
+  const variantColours = COLOUR_VARIANTS.map(({ towards, share }) =>
+    makeReadable(mixColours(colour, { text, card }[towards], share), [card], MIN_GRAPHIC_CONTRAST, text),
+  ).sort((a, b) => computeContrast(b, colour) - computeContrast(a, colour));
+  return variantColours[(round - 1) % variantColours.length] as Colour;
 }

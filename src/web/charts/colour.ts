@@ -1,6 +1,6 @@
-import { mixed } from '../../kernel/colours.ts';
+import { mixColours } from '../../kernel/colours.ts';
 
-/** Stands for Chart.js's colour package: ours are only `#rrggbb` or `#rrggbbaa`. Darkens what is hovered. */
+/** Replaces Chart.js's colour package: ours are only `#rrggbb` or `#rrggbbaa`. Darkens hovered elements. */
 export class Color {
   readonly #hex: string;
 
@@ -22,7 +22,7 @@ export class Color {
 
   darken(share: number): Color {
     const [solid, opacity] = [this.#hex.slice(0, 7), this.#hex.slice(7)];
-    return this.valid ? new Color(mixed(solid, '#000000', share) + opacity) : this;
+    return this.valid ? new Color(mixColours(solid, '#000000', share) + opacity) : this;
   }
 
   hexString(): string {

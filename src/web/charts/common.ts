@@ -1,12 +1,12 @@
 import { type NumberStyle, numberText } from './format.ts';
-import { palette } from './palette.ts';
+import { getPalette } from './palette.ts';
 
 export const getTitle = (option: unknown): string | undefined =>
   typeof option === 'string' && option !== '' ? option : undefined;
 
-/** Options that all charts share. There are no animations. */
+/** Makes the options that all charts share. There are no animations. */
 export function makeCommonOptions(style: NumberStyle) {
-  const { text } = palette();
+  const { text } = getPalette();
   return {
     animation: false,
     // Paper has more dots than screens.
@@ -36,9 +36,9 @@ export function makeCommonOptions(style: NumberStyle) {
   } as const;
 }
 
-/** An axis, its numbers in a style if there is one. */
-export function axis(title?: string, style?: NumberStyle) {
-  const { text, grid } = palette();
+/** Makes the options of an axis, with its numbers in a style if there is one. */
+export function makeAxis(title?: string, style?: NumberStyle) {
+  const { text, grid } = getPalette();
   return {
     title: { display: title !== undefined, text: title, color: text },
     grid: { color: grid },
@@ -47,11 +47,11 @@ export function axis(title?: string, style?: NumberStyle) {
       color: text,
       maxRotation: 30,
       autoSkipPadding: style ? 14 : 6,
-      ...(style && { callback: (value: number | string) => numberText(Number(value), shortened(style)) }),
+      ...(style && { callback: (value: number | string) => numberText(Number(value), shortenStyle(style)) }),
     },
   };
 }
 
-/** Tick labels have no more digits than their values. */
-const shortened = (style: NumberStyle): NumberStyle =>
+/** Shortens a number style: tick labels have no more digits than their values. */
+const shortenStyle = (style: NumberStyle): NumberStyle =>
   style.format === 'currency' ? { ...style, decimals: style.decimals ?? 0 } : { ...style, decimals: undefined };

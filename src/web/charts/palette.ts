@@ -1,24 +1,25 @@
-import { chartColours } from '../branding/apply.ts';
-import { type ChartColours, colourOfSeries, type Scheme } from '../branding/theme.ts';
+import { getChartColours } from '../branding/apply.ts';
+import { type ChartColours, chooseSeriesColour, type Scheme } from '../branding/theme.ts';
 
 /** Different shapes of points, for viewers who cannot tell the colours apart. */
-const POINTS = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'crossRot'] as const;
+const POINT_SHAPES = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'crossRot'] as const;
 
-/** The colour scheme of the page: from the address, else from the viewer's system. */
-function scheme(): Scheme {
+/** Returns the colour scheme of the page: from the URL, else from the viewer's system. */
+function getScheme(): Scheme {
   const { theme } = document.documentElement.dataset;
   if (theme === 'light' || theme === 'dark') return theme;
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 }
 
-export const palette = (): ChartColours => chartColours(scheme());
+export const getPalette = (): ChartColours => getChartColours(getScheme());
 
-export const seriesColour = (index: number): string => colourOfSeries(palette(), index);
+export const getSeriesColour = (index: number): string => chooseSeriesColour(getPalette(), index);
 
-export const pointShape = (index: number): (typeof POINTS)[number] => POINTS[index % POINTS.length] as 'circle';
+export const getPointShape = (index: number): (typeof POINT_SHAPES)[number] =>
+  POINT_SHAPES[index % POINT_SHAPES.length] as 'circle';
 
-/** A colour with an opacity of 0 to 1. */
-export const withOpacity = (colour: string, opacity: number): string =>
+/** Adds an opacity of 0 to 1 to a colour. */
+export const addOpacity = (colour: string, opacity: number): string =>
   `${colour}${Math.round(opacity * 255)
     .toString(16)
     .padStart(2, '0')}`;

@@ -1,83 +1,86 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../../presentation/viewing.ts';
 import { TEXTS } from '../texts.ts';
-import { labelText, type NumberStyle, parseNumberStyle, periodTextOf, toNumber } from './format.ts';
+import { formatLabel, type NumberStyle, parseNumberStyle, periodTextOf, toNumber } from './format.ts';
 import { parseTimestamps } from './timestamps.ts';
 
-/** Columns and rows of a result that has no error. */
-export interface Data {
+/** The columns and rows of a result that has no error. */
+export interface ResultData {
   columns: ViewColumn[];
   rows: ViewCell[][];
 }
 
-/** Values by column: of a row, or of several that a chart draws as one. */
-export type Point = Record<string, ViewCell>;
+/** Values by column: of one row, or of several rows that a chart draws as one point. */
+export type DataPoint = Record<string, ViewCell>;
 
-export const toPoint = (columns: readonly ViewColumn[], row: readonly ViewCell[]): Point =>
+export const toPoint = (columns: readonly ViewColumn[], row: readonly ViewCell[]): DataPoint =>
   Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null]));
 
-/** One line, set of bars or cloud of points. */
+/** One line, set of bars or cloud of points of a plot. */
 export interface Series {
   label: string;
-  /** One value for each label of the plot; null where the series has none. */
+  /** The values, one for each label of the plot; null where the series has none. */
   values: (number | null)[];
-  /** The point that is drawn at a label. */
-  pointAt(label: number): Point;
+  /** Returns the point that is drawn at a label. */
+  pointAt(label: number): DataPoint;
 }
 
 /** The data of a line, bar, area or pie chart. */
 export interface Plot {
   xLabel: string;
   labels: string[];
-  /** Milliseconds since the epoch for each label, where all are timestamps. */
+  /** The time of each label in milliseconds since the epoch, where all labels are timestamps. */
   timestamps: number[] | undefined;
   series: Series[];
   style: NumberStyle;
 }
 
 /** The data of a scatter chart. */
-export interface Clouds {
+export interface ScatterPlot {
   xLabel: string;
   yLabel: string;
-  clouds: { label: string; points: { x: number; y: number; of: Point }[] }[];
+  clouds: { label: string; points: { x: number; y: number; of: DataPoint }[] }[];
   style: NumberStyle;
 }
 
-/** The maximum number of series that are drawn, as nobody can tell more apart; the page says that the rest is left out. */
+/** The maximum number of series that are drawn, as viewers cannot tell more apart; the page says that the rest is left out. */
 export const MAX_SERIES = 20;
 export const MAX_SLICES = 10;
 
 /** The columns by their role; a chart of single numbers needs no x. */
-export interface Roles {
+export interface ColumnRoles {
   x: number;
   y: number[];
   series: number | null;
 }
 
-const isNumber = ({ type }: ViewColumn): boolean => type === 'integer' || type === 'decimal';
+const isNumericColumn = ({ type }: ViewColumn): boolean => type === 'integer' || type === 'decimal';
 
 /**
  * Assigns roles to columns: those that the chart names, else the first column that is not a number to x and all other
  * numbers to y.
  * @returns undefined if the chart names a column that the result lacks, or there is nothing to draw
  */
-export function findRoles({ columns }: Data, { x, y, series, type }: ViewChart['chart']): Roles | undefined {
+export function findRoles(
+  { columns }: ResultData,
+  { x, y, series, type }: ViewChart['chart'],
+): ColumnRoles | undefined {
   const index = (name: string | null) => columns.findIndex((column) => column.name === name);
-  const named = [x, series, ...y].filter((name) => name !== null).map(index);
-  if (named.includes(-1)) return undefined;
+  const namedIndexes = [x, series, ...y].filter((name) => name !== null).map(index);
+  if (namedIndexes.includes(-1)) return undefined;
   const seriesIndex = series === null ? null : index(series);
-  const free = columns
+  const freeIndexes = columns
     .map((_column, at) => at)
     .filter((at) => at !== seriesIndex && !y.includes(columns[at]?.name ?? ''));
-  const fits = (at: number) => isNumber(columns[at] as ViewColumn) === (type === 'scatter');
-  const xIndex = type === 'number' ? -1 : x === null ? (free.find(fits) ?? free[0] ?? -1) : index(x);
-  const numbers = free.filter((at) => at !== xIndex && isNumber(columns[at] as ViewColumn));
-  const yIndexes = y.length > 0 ? y.map(index) : numbers;
+  const isFitForX = (at: number) => isNumericColumn(columns[at] as ViewColumn) === (type === 'scatter');
+  const xIndex = type === 'number' ? -1 : x === null ? (freeIndexes.find(isFitForX) ?? freeIndexes[0] ?? -1) : index(x);
+  const numericIndexes = freeIndexes.filter((at) => at !== xIndex && isNumericColumn(columns[at] as ViewColumn));
+  const yIndexes = y.length > 0 ? y.map(index) : numericIndexes;
   const lacksX = xIndex < 0 && type !== 'number';
   return lacksX || yIndexes.length === 0 ? undefined : { x: xIndex, y: yIndexes, series: seriesIndex };
 }
 
-/** The plot of a line, bar, area or pie chart; undefined if the result does not fit the chart. */
-export function makePlot(data: Data, chart: ViewChart['chart']): Plot | undefined {
+/** Makes the plot of a line, bar, area or pie chart; undefined if the result does not fit the chart. */
+export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | undefined {
   const roles = findRoles(data, chart);
   if (!roles) return undefined;
   const style = parseNumberStyle(chart.options);
@@ -92,41 +95,41 @@ export function makePlot(data: Data, chart: ViewChart['chart']): Plot | undefine
     }));
     return {
       xLabel: x.name,
-      labels: cells.map((cell) => labelText(text, cell)),
+      labels: cells.map((cell) => formatLabel(text, cell)),
       timestamps: parseTimestamps(x, cells),
       series,
       style,
     };
   }
-  const places = new Map<ViewCell, number>();
-  for (const cell of cells) if (!places.has(cell)) places.set(cell, places.size);
-  const { name: ofSeries = '' } = data.columns[roles.series] ?? {};
-  const keys = [...places.keys()];
+  const labelIndexes = new Map<ViewCell, number>();
+  for (const cell of cells) if (!labelIndexes.has(cell)) labelIndexes.set(cell, labelIndexes.size);
+  const { name: seriesColumnName = '' } = data.columns[roles.series] ?? {};
+  const keys = [...labelIndexes.keys()];
   const series = splitSeries(data, roles).map(([label, y, rows]) => {
-    const values: (number | null)[] = Array(places.size).fill(null);
+    const values: (number | null)[] = Array(labelIndexes.size).fill(null);
     for (const row of rows) {
-      const place = places.get(row[roles.x] ?? null) as number;
+      const labelIndex = labelIndexes.get(row[roles.x] ?? null) as number;
       const value = toNumber(row[y]);
-      if (value !== null) values[place] = (values[place] ?? 0) + value;
+      if (value !== null) values[labelIndex] = (values[labelIndex] ?? 0) + value;
     }
-    const pointAt = (at: number): Point => ({
+    const getPoint = (at: number): DataPoint => ({
       [x.name]: keys[at] ?? null,
-      [ofSeries]: rows[0]?.[roles.series as number] ?? null,
+      [seriesColumnName]: rows[0]?.[roles.series as number] ?? null,
       [data.columns[y]?.name ?? '']: values[at] ?? null,
     });
-    return { label, values, pointAt };
+    return { label, values, pointAt: getPoint };
   });
   return {
     xLabel: x.name,
-    labels: keys.map((cell) => labelText(text, cell)),
+    labels: keys.map((cell) => formatLabel(text, cell)),
     timestamps: parseTimestamps(x, keys),
     series,
     style,
   };
 }
 
-/** The points of a scatter chart; undefined if the result does not fit the chart. */
-export function makeClouds(data: Data, chart: ViewChart['chart']): Clouds | undefined {
+/** Makes the points of a scatter chart; undefined if the result does not fit the chart. */
+export function makeScatterPlot(data: ResultData, chart: ViewChart['chart']): ScatterPlot | undefined {
   const roles = findRoles(data, chart);
   if (!roles) return undefined;
   const clouds = splitSeries(data, roles).map(([label, y, rows]) => ({
@@ -145,8 +148,11 @@ export function makeClouds(data: Data, chart: ViewChart['chart']): Clouds | unde
   };
 }
 
-/** The rows of each series: one for each value of the series column and each y, in the order of the rows. */
-function splitSeries({ columns, rows }: Data, { y, series }: Roles): [label: string, y: number, rows: ViewCell[][]][] {
+/** Splits the rows into those of each series: one for each value of the series column and each y, in the order of the rows. */
+function splitSeries(
+  { columns, rows }: ResultData,
+  { y, series }: ColumnRoles,
+): [label: string, y: number, rows: ViewCell[][]][] {
   if (series === null) return y.map((at) => [columns[at]?.name ?? '', at, rows]);
   const text = periodTextOf(
     columns[series] as ViewColumn,
@@ -155,36 +161,39 @@ function splitSeries({ columns, rows }: Data, { y, series }: Roles): [label: str
   const groups = Map.groupBy(rows, (row) => row[series] ?? null);
   return [...groups].flatMap(([value, group]) =>
     y.map((at): [string, number, ViewCell[][]] => {
-      const label = labelText(text, value);
+      const label = formatLabel(text, value);
       return [y.length > 1 ? `${label} · ${columns[at]?.name}` : label, at, group];
     }),
   );
 }
 
-/** A part of a whole, and the parts in it where it is several together: that is no point of the data. */
+/** A part of a whole; with `parts` if it combines several parts, and is then no point of the data. */
 export interface Slice {
   label: string;
   value: number;
-  of?: Point;
+  of?: DataPoint;
   parts?: Slice[];
 }
 
-/** Parts below this are too small to be told apart. */
+/** The share of the whole below which slices are too small to be told apart. */
 const MIN_SLICE_SHARE = 0.03;
 
-/** A pie's slices, largest first, none for zero or less. Several below 3 %, or beyond the tenth, are one. */
+/**
+ * Makes a pie's slices, the largest first, without values of zero or less. Several slices below 3 %, or beyond the tenth, become
+ * one.
+ */
 export function makeSlices({ labels, series }: Plot): Slice[] {
   const slices = labels
     .map((label, at): Slice => ({ label, value: series[0]?.values[at] ?? 0, of: series[0]?.pointAt(at) ?? {} }))
     .filter(({ value }) => value > 0)
     .sort((a, b) => b.value - a.value);
-  const least = sumValues(slices) * MIN_SLICE_SHARE;
-  const large = slices.filter(({ value }) => value >= least).length;
-  let kept = slices.length - large < 2 ? slices.length : large;
-  if (kept + Number(kept < slices.length) > MAX_SLICES) kept = MAX_SLICES - 1;
-  const parts = slices.slice(kept);
+  const minValue = sumValues(slices) * MIN_SLICE_SHARE;
+  const largeCount = slices.filter(({ value }) => value >= minValue).length;
+  let keptCount = slices.length - largeCount < 2 ? slices.length : largeCount;
+  if (keptCount + Number(keptCount < slices.length) > MAX_SLICES) keptCount = MAX_SLICES - 1;
+  const parts = slices.slice(keptCount);
   const other = { label: TEXTS.other, value: sumValues(parts), parts };
-  return [...slices.slice(0, kept), ...(parts.length > 0 ? [other] : [])];
+  return [...slices.slice(0, keptCount), ...(parts.length > 0 ? [other] : [])];
 }
 
 export const sumValues = (slices: readonly Slice[]): number => slices.reduce((sum, { value }) => sum + value, 0);

@@ -3,28 +3,28 @@ import { LOCALE } from '../texts.ts';
 
 /** Ticks along an axis of time, in UTC like the data. */
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
-/** The possible distances between ticks, finest first: a number of hours, days or months. */
-const STEPS: [unit: 'hour' | 'day' | 'month', size: number][] = [
+/** The possible distances between ticks, the finest first: a number of hours, days or months. */
+const TICK_STEPS: [unit: 'hour' | 'day' | 'month', size: number][] = [
   ...[1, 3, 6, 12].map((size): ['hour', number] => ['hour', size]),
   ...[1, 2, 7].map((size): ['day', number] => ['day', size]),
   ...[1, 3, 6, 12, 24, 60, 120, 240, 600, 1200].map((size): ['month', number] => ['month', size]),
 ];
 
-const LENGTH = { hour: HOUR, day: DAY, month: 30.4375 * DAY };
+const UNIT_MS = { hour: HOUR_MS, day: DAY_MS, month: 30.4375 * DAY_MS };
 
 const makeFormat = (options: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: 'UTC' });
-const FORMATS = {
+const TICK_FORMATS = {
   hour: makeFormat({ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }),
   day: makeFormat({ month: 'short', day: 'numeric', year: 'numeric' }),
   month: makeFormat({ month: 'short', year: 'numeric' }),
   year: makeFormat({ year: 'numeric' }),
 };
 
-/** The cells of a column in milliseconds, where all are timestamps and two differ at least; else undefined. */
+/** Parses the cells of a column to milliseconds, where all are timestamps and at least two differ; else undefined. */
 export function parseTimestamps({ type }: ViewColumn, cells: readonly ViewCell[]): number[] | undefined {
   if (type !== 'date' && type !== 'datetime') return undefined;
   const timestamps = cells.map((cell) => (cell === null ? Number.NaN : Date.parse(String(cell))));
@@ -37,38 +37,46 @@ export interface Tick {
   label: string;
 }
 
-/** Chooses at most `most` ticks (at least 2) between two timestamps: at round hours, days, Mondays, months or years. */
-export function timestampTicks(from: number, to: number, most: number): Tick[] {
-  const [unit, size] = STEPS.find(([name, n]) => (to - from) / (LENGTH[name] * n) < most) ?? (['month', 1200] as const);
-  const format = FORMATS[unit === 'month' && size >= 12 ? 'year' : unit];
+/** Chooses at most `maxTicks` ticks (at least 2) between two timestamps: at round hours, days, Mondays, months or years. */
+export function chooseTimestampTicks(from: number, to: number, maxTicks: number): Tick[] {
+  const [unit, size] =
+    TICK_STEPS.find(([name, n]) => (to - from) / (UNIT_MS[name] * n) < maxTicks) ?? (['month', 1200] as const);
+  const format = TICK_FORMATS[unit === 'month' && size >= 12 ? 'year' : unit];
   const ticks: Tick[] = [];
-  for (let at = firstTick(from, unit, size); at <= to && ticks.length < most; at = nextTick(at, unit, size)) {
+  for (
+    let at = findFirstTick(from, unit, size);
+    at <= to && ticks.length < maxTicks;
+    at = computeNextTick(at, unit, size)
+  ) {
     ticks.push({ value: at, label: format.format(at) });
   }
   // A single tick shows no scale: both ends get one instead.
-  return ticks.length < 2 ? [from, to].map((value) => ({ value, label: FORMATS.hour.format(value) })) : ticks;
+  return ticks.length < 2 ? [from, to].map((value) => ({ value, label: TICK_FORMATS.hour.format(value) })) : ticks;
 }
 
-/** The first round timestamp that is not before `from`. */
-function firstTick(from: number, unit: 'hour' | 'day' | 'month', size: number): number {
+/** Finds the first round timestamp that is not before `from`. */
+function findFirstTick(from: number, unit: 'hour' | 'day' | 'month', size: number): number {
   if (unit !== 'month') {
-    const step = LENGTH[unit] * size;
+    const step = UNIT_MS[unit] * size;
     // The epoch began on a Thursday.
-    const monday = unit === 'day' && size === 7 ? 4 * DAY : 0;
-    return Math.ceil((from - monday) / step) * step + monday;
+    const mondayOffset = unit === 'day' && size === 7 ? 4 * DAY_MS : 0;
+    return Math.ceil((from - mondayOffset) / step) * step + mondayOffset;
   }
   const months = countMonths(from);
-  const whole = Math.floor(months / size) * size;
-  return startOfMonth(whole) >= from ? startOfMonth(whole) : startOfMonth(whole + size);
+  const roundMonths = Math.floor(months / size) * size;
+  return computeMonthStart(roundMonths) >= from
+    ? computeMonthStart(roundMonths)
+    : computeMonthStart(roundMonths + size);
 }
 
-const nextTick = (at: number, unit: 'hour' | 'day' | 'month', size: number): number =>
-  unit === 'month' ? startOfMonth(countMonths(at) + size) : at + LENGTH[unit] * size;
+const computeNextTick = (at: number, unit: 'hour' | 'day' | 'month', size: number): number =>
+  unit === 'month' ? computeMonthStart(countMonths(at) + size) : at + UNIT_MS[unit] * size;
 
-/** Months since year 0. */
+/** Counts the months since year 0. */
 function countMonths(timestamp: number): number {
   const date = new Date(timestamp);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-const startOfMonth = (months: number): number => new Date(0).setUTCFullYear(Math.floor(months / 12), months % 12, 1);
+const computeMonthStart = (months: number): number =>
+  new Date(0).setUTCFullYear(Math.floor(months / 12), months % 12, 1);

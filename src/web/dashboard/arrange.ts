@@ -1,23 +1,23 @@
 import type { ViewPlace } from '../../presentation/viewing.ts';
 
-/** The columns of a dashboard's grid, unless its layout is wider. */
-const COLUMNS = 12;
-/** A layout with more columns is scaled to this many. */
+/** The number of columns of a dashboard's grid, unless its layout is wider. */
+const STANDARD_COLUMNS = 12;
+/** The maximum number of columns: a wider layout is scaled down. */
 const MAX_COLUMNS = 48;
-/** The highest card, in rows. */
-const MAX_HEIGHT = 40;
+/** The maximum height of a card, in rows. */
+const MAX_CARD_ROWS = 40;
 
-/** Cards on a grid of bounded size, in reading order. */
+/** The cards on a grid of bounded size, in reading order. */
 export interface Arrangement {
   columns: number;
   places: ViewPlace[];
 }
 
 /** Makes a layout drawable: cards do not overlap, none is wider or higher than a page allows, no row is empty. */
-export function arrange(layout: readonly ViewPlace[]): Arrangement {
-  const asked = Math.max(COLUMNS, ...layout.map(({ x, w }) => x + w));
-  const scale = Math.min(1, MAX_COLUMNS / asked);
-  const columns = Math.min(asked, MAX_COLUMNS);
+export function arrangeCards(layout: readonly ViewPlace[]): Arrangement {
+  const layoutColumns = Math.max(STANDARD_COLUMNS, ...layout.map(({ x, w }) => x + w));
+  const scale = Math.min(1, MAX_COLUMNS / layoutColumns);
+  const columns = Math.min(layoutColumns, MAX_COLUMNS);
   const places: ViewPlace[] = [];
   for (const place of layout.toSorted((a, b) => a.y - b.y || a.x - b.x)) {
     const w = Math.max(1, Math.round(place.w * scale));
@@ -25,12 +25,12 @@ export function arrange(layout: readonly ViewPlace[]): Arrangement {
       ...place,
       x: Math.min(Math.floor(place.x * scale), columns - w),
       w,
-      h: Math.min(place.h, MAX_HEIGHT),
+      h: Math.min(place.h, MAX_CARD_ROWS),
     };
     for (let other = findOverlap(next, places); other; other = findOverlap(next, places)) next.y = other.y + other.h;
     places.push(next);
   }
-  return { columns, places: withoutEmptyRows(places).toSorted((a, b) => a.y - b.y || a.x - b.x) };
+  return { columns, places: removeEmptyRows(places).toSorted((a, b) => a.y - b.y || a.x - b.x) };
 }
 
 function findOverlap(place: ViewPlace, others: readonly ViewPlace[]): ViewPlace | undefined {
@@ -44,14 +44,14 @@ function findOverlap(place: ViewPlace, others: readonly ViewPlace[]): ViewPlace 
 }
 
 /** Removes the empty rows: the cards below them move up. */
-function withoutEmptyRows(places: readonly ViewPlace[]): ViewPlace[] {
+function removeEmptyRows(places: readonly ViewPlace[]): ViewPlace[] {
   let bottom = 0;
-  let empty = 0;
-  const moved: ViewPlace[] = [];
+  let emptyRows = 0;
+  const movedPlaces: ViewPlace[] = [];
   for (const place of places.toSorted((a, b) => a.y - b.y)) {
-    empty += Math.max(0, place.y - bottom);
+    emptyRows += Math.max(0, place.y - bottom);
     bottom = Math.max(bottom, place.y + place.h);
-    moved.push({ ...place, y: place.y - empty });
+    movedPlaces.push({ ...place, y: place.y - emptyRows });
   }
-  return moved;
+  return movedPlaces;
 }

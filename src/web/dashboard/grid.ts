@@ -1,75 +1,76 @@
 import type { ViewChart, ViewPlace } from '../../presentation/viewing.ts';
 import { h } from '../dom.ts';
-import { arrange } from './arrange.ts';
+import { arrangeCards } from './arrange.ts';
 import { buildWidget, type CardOptions, type Widget } from './widget.ts';
 
 export interface Grid {
   element: HTMLElement;
-  /** Every card with its visualization. A visualization may stand in several places. */
+  /** All cards with their visualizations. A visualization may have several cards. */
   cards: { visualizationId: string; widget: Widget }[];
-  /** Arranges the cards for paper, or again as before: a table that is cut has the whole width there. */
+  /** Arranges the cards for paper, or restores the previous arrangement: a cut table gets the whole width on paper. */
   print(isPrinted: boolean): void;
 }
 
-/** The height of a page of A4, which no higher card fits on. Pixels. */
-const PAGE_HEIGHT = 1031;
+/** The height of an A4 page in pixels; a higher card does not fit on one page. */
+const PAGE_HEIGHT_PIXELS = 1031;
 
 /**
- * Puts cards on a grid. On a narrow page they stand below each other, in the reading order of the wide page.
- * Visualizations without a place come last, over the whole width.
- * @param bare leaves out the names of cards, if the page names them already
+ * Builds a grid of cards. On a narrow page they stand below each other, in the reading order of the wide page. Visualizations
+ * without a place come last, over the whole width. @param isBare whether to leave out the names of cards, as the page shows them
+ * already
  */
 export function buildGrid(
   layout: readonly ViewPlace[],
   charts: readonly ViewChart[],
-  bare: boolean,
+  isBare: boolean,
   options: CardOptions = {},
 ): Grid {
   const byId = new Map(charts.map((chart) => [chart.visualization_id, chart]));
-  const { columns, places } = arrange(layout.filter(({ visualization_id: id }) => byId.has(id)));
-  const placed = new Set(places.map(({ visualization_id: id }) => id));
+  const { columns, places } = arrangeCards(layout.filter(({ visualization_id: id }) => byId.has(id)));
+  const placedIds = new Set(places.map(({ visualization_id: id }) => id));
   const element = h('div', { class: 'grid' });
   element.style.setProperty('--columns', String(columns));
   const cards: Grid['cards'] = [];
   const placedCards: PlacedCard[] = [];
-  function add(visualizationId: string): Widget {
-    const widget = buildWidget(byId.get(visualizationId) as ViewChart, bare, options);
+  function addCard(visualizationId: string): Widget {
+    const widget = buildWidget(byId.get(visualizationId) as ViewChart, isBare, options);
     cards.push({ visualizationId, widget });
     element.append(widget.element);
     return widget;
   }
-  for (const place of places) placedCards.push({ place, widget: add(place.visualization_id) });
-  for (const id of byId.keys()) if (!placed.has(id)) add(id);
-  putAt(placedCards);
+  for (const place of places) placedCards.push({ place, widget: addCard(place.visualization_id) });
+  for (const id of byId.keys()) if (!placedIds.has(id)) addCard(id);
+  placeCards(placedCards);
 
-  function print(isPrinted: boolean): void {
-    const cut = new Set(isPrinted ? cards.flatMap(({ widget }) => (widget.isCut() ? widget : [])) : []);
-    const focused = document.activeElement;
+  function arrangeForPrint(isPrinted: boolean): void {
+    const cutWidgets = new Set(isPrinted ? cards.flatMap(({ widget }) => (widget.isCut() ? widget : [])) : []);
+    const focusedElement = document.activeElement;
     if (isPrinted) {
       const bands = splitBands(placedCards).flatMap((band) =>
-        band.some(({ widget }) => cut.has(widget)) ? splitLines(band, cut, columns) : [band],
+        band.some(({ widget }) => cutWidgets.has(widget)) ? splitLines(band, cutWidgets, columns) : [band],
       );
       element.replaceChildren(
         ...bands.map((band) => {
-          putAt(band);
+          placeCards(band);
           return h('div', { class: 'band' }, ...band.map(({ widget }) => widget.element));
         }),
         ...cards.slice(placedCards.length).map(({ widget }) => widget.element),
       );
     } else {
-      putAt(placedCards);
+      placeCards(placedCards);
       element.replaceChildren(...cards.map(({ widget }) => widget.element));
     }
     for (const { widget } of cards) {
       widget.print(isPrinted);
-      widget.element.toggleAttribute('data-whole', cut.has(widget));
+      widget.element.toggleAttribute('data-whole', cutWidgets.has(widget));
     }
     for (const { widget } of cards) {
-      widget.element.toggleAttribute('data-long', isPrinted && widget.element.offsetHeight > PAGE_HEIGHT);
+      widget.element.toggleAttribute('data-long', isPrinted && widget.element.offsetHeight > PAGE_HEIGHT_PIXELS);
     }
-    if (focused instanceof HTMLElement && focused.isConnected) focused.focus({ preventScroll: true });
+    if (focusedElement instanceof HTMLElement && focusedElement.isConnected)
+      focusedElement.focus({ preventScroll: true });
   }
-  return { element, cards, print };
+  return { element, cards, print: arrangeForPrint };
 }
 
 interface PlacedCard {
@@ -77,7 +78,7 @@ interface PlacedCard {
   widget: Widget;
 }
 
-function putAt(cards: readonly PlacedCard[]): void {
+function placeCards(cards: readonly PlacedCard[]): void {
   for (const { place, widget } of cards) {
     const { x, y, w, h: height } = place;
     widget.element.style.setProperty('--column', `${x + 1} / span ${w}`);
@@ -85,9 +86,9 @@ function putAt(cards: readonly PlacedCard[]): void {
   }
 }
 
-/** Splits the grid into bands that no card reaches beyond. A card's row is counted from the top of its band. */
+/** Splits the grid into bands so that no card reaches beyond its band. A card's row is counted from the top of its band. */
 function splitBands(cards: readonly PlacedCard[]): PlacedCard[][] {
-  const { places } = arrange(cards.map(({ place }, at) => ({ ...place, visualization_id: String(at) })));
+  const { places } = arrangeCards(cards.map(({ place }, at) => ({ ...place, visualization_id: String(at) })));
   const bands: PlacedCard[][] = [];
   let [top, bottom] = [0, 0];
   for (const place of places) {
@@ -102,12 +103,12 @@ function splitBands(cards: readonly PlacedCard[]): PlacedCard[][] {
   return bands;
 }
 
-/** Splits a band into full lines of cards in reading order; a table that is cut has a line of its own. */
-function splitLines(band: readonly PlacedCard[], cut: ReadonlySet<Widget>, columns: number): PlacedCard[][] {
+/** Splits a band into full lines of cards in reading order; a cut table has a line of its own. */
+function splitLines(band: readonly PlacedCard[], cutWidgets: ReadonlySet<Widget>, columns: number): PlacedCard[][] {
   const lines: PlacedCard[][] = [];
   let left = 0;
   for (const card of band) {
-    const isCut = cut.has(card.widget);
+    const isCut = cutWidgets.has(card.widget);
     if (isCut || card.place.w > left) {
       lines.push([]);
       left = columns;

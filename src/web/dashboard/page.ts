@@ -2,46 +2,46 @@ import type { EmbedOptions, SharedItemView, ViewFilter } from '../../presentatio
 import { ApiProblem } from '../api.ts';
 import { applyPrintBranding } from '../branding/apply.ts';
 import { h } from '../dom.ts';
-import { type FilterBar, filterBar } from '../filters/bar.ts';
-import { problemPanel } from '../panel.ts';
+import { createFilterBar, type FilterBar } from '../filters/bar.ts';
+import { buildProblemPanel } from '../panel.ts';
 import { onPrint } from '../print.ts';
-import type { Executed, Source } from '../source.ts';
+import type { ExecutionResult, Source } from '../source.ts';
 import { formatList, LOCALE, TEXTS } from '../texts.ts';
 import {
   areEqual,
-  initialValues,
-  listBackwards,
+  listBackwardsRanges,
   listMissing,
   type ParameterValues,
+  readInitialValues,
   toParameters,
   toQuery,
 } from '../values.ts';
-import { freshness } from './freshness.ts';
+import { buildFreshness } from './freshness.ts';
 import { buildGrid } from './grid.ts';
 import type { ChosenPoint, DownloadResult } from './widget.ts';
 
-/** Delays before results are requested again while the database wakes, which takes a second or two. Milliseconds. */
-const PAUSES = [1_000, 2_000, 4_000, 8_000];
+/** The delays before results are requested again while the database wakes, which takes a second or two. Milliseconds. */
+const RENEWAL_DELAYS_MS = [1_000, 2_000, 4_000, 8_000];
 
 /** The initial values of a page. */
-export interface Start {
-  /** The filters in the page's address. */
+export interface InitialState {
+  /** The filters in the page's URL. */
   query: URLSearchParams;
-  /** Values that override those of the address. */
+  /** Values that override those of the URL. */
   values?: ParameterValues;
 }
 
 /** The events of a page. */
 export interface PageEvents {
-  /** Filter values were changed by the viewer, or by the host page. */
+  /** Called when the viewer or the host page has changed filter values. */
   onChange(query: URLSearchParams, parameters: ParameterValues): void;
-  /** The first results are there, or the reason why there are none. */
+  /** Called when the first results are shown, or the reason why there are none. */
   onReady?(parameters: ParameterValues): void;
-  /** The access to it has ended. */
+  /** Called when the access to the item has ended. */
   onEnd?(problem: ApiProblem): void;
-  /** The results cannot be shown. */
+  /** Called when the results cannot be shown. */
   onFailure?(problem: ApiProblem | undefined): void;
-  /** The viewer has chosen a point of a chart. */
+  /** Called when the viewer has chosen a point of a chart. */
   onChoose?(point: ChosenPoint): void;
 }
 
@@ -52,35 +52,39 @@ export interface ItemPage {
   setParameters(parameters: ParameterValues): void;
   /** Draws the charts again in the other colour scheme. */
   repaint(): void;
-  /** Aborts the requests under way. */
+  /** Aborts the requests in progress. */
   end(): void;
 }
 
-/** Makes the page and runs its queries. */
+/** Builds the page and runs its queries. */
 export function buildItemPage(
   item: SharedItemView,
   { hide_header, hide_controls, allow_downloads }: EmbedOptions,
   source: Source,
-  start: Start,
+  start: InitialState,
   { onChange, onReady, onEnd, onFailure, onChoose }: PageEvents,
 ): ItemPage {
   const { name, description, filters, charts, layout } = item;
-  let values = { ...initialValues(filters, start.query), ...ofFilters(start.values ?? {}) };
-  let running = new AbortController();
+  let values = { ...readInitialValues(filters, start.query), ...pickFilterParameters(start.values ?? {}) };
+  let currentRequest = new AbortController();
 
-  const alone = charts.length === 1 && charts[0]?.name === name;
+  const isSingleNamedCard = charts.length === 1 && charts[0]?.name === name;
   const download: DownloadResult | undefined = allow_downloads
     ? (id, format) => source.download(id, format, toParameters(filters, values))
     : undefined;
-  const isChosen = () => bar && !filters.every(({ slug, default: initial }) => areEqual(values[slug], initial));
-  const grid = buildGrid(layout, charts, alone, { download, onChoose, reset: () => (isChosen() ? reset : undefined) });
+  const hasChosenFilters = () => bar && !filters.every(({ slug, default: initial }) => areEqual(values[slug], initial));
+  const grid = buildGrid(layout, charts, isSingleNamedCard, {
+    download,
+    onChoose,
+    reset: () => (hasChosenFilters() ? resetFilters : undefined),
+  });
   const status = h('p', { class: 'unseen', role: 'status' });
-  const fresh = freshness(() => void run({ isFresh: true }), parent === window);
-  const chosen = h('ul', { class: 'chosen', 'aria-label': TEXTS.filters });
-  const age = h('p', { class: 'age', role: 'status' });
-  const trouble = h('div', { class: 'trouble' });
+  const freshnessDisplay = buildFreshness(() => void runQueries({ isFresh: true }), parent === window);
+  const chosenFilters = h('ul', { class: 'chosen', 'aria-label': TEXTS.filters });
+  const ageNote = h('p', { class: 'age', role: 'status' });
+  const problemElement = h('div', { class: 'trouble' });
   const bar: FilterBar | undefined =
-    filters.length > 0 && !hide_controls ? filterBar(filters, source, choose, reset) : undefined;
+    filters.length > 0 && !hide_controls ? createFilterBar(filters, source, chooseValue, resetFilters) : undefined;
   const element = h(
     'main',
     { class: 'item' },
@@ -93,60 +97,60 @@ export function buildItemPage(
         h('h1', {}, name),
         description !== '' && h('p', {}, description),
       ),
-      charts.length > 0 && fresh.element,
+      charts.length > 0 && freshnessDisplay.element,
     ),
-    chosen,
+    chosenFilters,
     bar?.element,
-    trouble,
-    age,
+    problemElement,
+    ageNote,
     charts.length === 0
       ? h('div', { class: 'empty' }, h('p', {}, TEXTS.emptyDashboard), h('p', {}, TEXTS.emptyDashboardHint))
       : grid.element,
     status,
   );
 
-  /** The parameters that belong to filters of the page. */
-  function ofFilters(parameters: ParameterValues): ParameterValues {
+  /** Picks the parameters that belong to filters of the page. */
+  function pickFilterParameters(parameters: ParameterValues): ParameterValues {
     const slugs = filters.map(({ slug }) => slug).filter((slug) => Object.hasOwn(parameters, slug));
     return Object.fromEntries(slugs.map((slug) => [slug, parameters[slug] ?? null]));
   }
 
-  function choose(slug: string, value: unknown): void {
+  function chooseValue(slug: string, value: unknown): void {
     values = { ...values, [slug]: value };
-    apply();
+    applyFilters();
   }
 
-  function reset(): void {
-    values = initialValues(filters, new URLSearchParams());
+  function resetFilters(): void {
+    values = readInitialValues(filters, new URLSearchParams());
     bar?.set(values);
-    apply();
+    applyFilters();
   }
 
-  function apply(): void {
+  function applyFilters(): void {
     onChange(toQuery(filters, values), toParameters(filters, values));
-    void run();
+    void runQueries();
   }
 
-  async function run({ isFresh = false } = {}): Promise<void> {
-    running.abort();
-    running = new AbortController();
-    const { signal } = running;
+  async function runQueries({ isFresh = false } = {}): Promise<void> {
+    currentRequest.abort();
+    currentRequest = new AbortController();
+    const { signal } = currentRequest;
     bar?.markMissing(values);
-    trouble.replaceChildren();
-    age.textContent = '';
+    problemElement.replaceChildren();
+    ageNote.textContent = '';
     grid.element.hidden = false;
     const [missing] = listMissing(filters, values);
     if (missing) return failAll(TEXTS.required(missing.label));
-    const [wrong] = listBackwards(filters, values);
+    const [wrong] = listBackwardsRanges(filters, values);
     if (wrong) return failAll(TEXTS.backwards(wrong.label));
     for (const { widget } of grid.cards) widget.showWaiting();
     status.textContent = TEXTS.loading;
     try {
-      const executed = await source.execute(toParameters(filters, values), signal, isFresh);
+      const execution = await source.execute(toParameters(filters, values), signal, isFresh);
       if (signal.aborted) return;
-      show(executed);
+      showResults(execution);
       status.textContent = '';
-      if (executed.waking) void renew(signal);
+      if (execution.waking) void renewResults(signal);
     } catch (error) {
       if (signal.aborted) return;
       const problem = error instanceof ApiProblem ? error : undefined;
@@ -154,74 +158,78 @@ export function buildItemPage(
       onFailure?.(problem);
       failAll('');
       grid.element.hidden = true;
-      trouble.replaceChildren(problemPanel(problemWith(error, filters), () => void run()));
+      problemElement.replaceChildren(buildProblemPanel(toFilterProblem(error, filters), () => void runQueries()));
     }
   }
 
-  function show({ results, age: milliseconds, waking }: Executed): void {
+  function showResults({ results, age: milliseconds, waking }: ExecutionResult): void {
     const byId = new Map(results.map((result) => [result.visualization_id, result]));
     for (const { visualizationId, widget } of grid.cards) {
       const result = byId.get(visualizationId);
       if (result) widget.showResult(result);
       else widget.showFailure(TEXTS.broken);
     }
-    age.textContent = waking ? TEXTS.wakingSince(new Date(Date.now() - milliseconds).toLocaleString(LOCALE)) : '';
-    fresh.showAge(milliseconds);
+    ageNote.textContent = waking ? TEXTS.wakingSince(new Date(Date.now() - milliseconds).toLocaleString(LOCALE)) : '';
+    freshnessDisplay.showAge(milliseconds);
   }
 
-  /** Requests results again until they are up to date. Until then, and if that fails, the outdated results stay on the page. */
-  async function renew(signal: AbortSignal): Promise<void> {
-    for (const pause of PAUSES) {
-      await new Promise((resolve) => setTimeout(resolve, pause));
+  /** Requests results again until they are current. Until then, and if that fails, the outdated results stay on the page. */
+  async function renewResults(signal: AbortSignal): Promise<void> {
+    for (const delayMs of RENEWAL_DELAYS_MS) {
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
       if (signal.aborted) return;
-      const executed = await source.execute(toParameters(filters, values), signal).catch(() => undefined);
+      const execution = await source.execute(toParameters(filters, values), signal).catch(() => undefined);
       if (signal.aborted) return;
-      if (executed) show(executed);
-      if (executed?.waking === false) return;
+      if (execution) showResults(execution);
+      if (execution?.waking === false) return;
     }
   }
 
   function failAll(message: string): void {
-    fresh.showAge(undefined);
+    freshnessDisplay.showAge(undefined);
     status.textContent = message;
     for (const { widget } of grid.cards) widget.showFailure(message);
   }
 
-  function print(isPrinted: boolean): void {
-    chosen.replaceChildren(...(bar?.listTexts() ?? []).map((each) => h('li', {}, each)));
+  function arrangeForPrint(isPrinted: boolean): void {
+    chosenFilters.replaceChildren(...(bar?.listTexts() ?? []).map((each) => h('li', {}, each)));
     applyPrintBranding(isPrinted);
     grid.print(isPrinted);
   }
 
   bar?.set(values);
-  fresh.showAge(undefined);
-  const stopPrinting = onPrint(print);
-  const began = charts.length > 0 ? run() : Promise.resolve();
-  void began.then(() => onReady?.(toParameters(filters, values)));
+  freshnessDisplay.showAge(undefined);
+  const stopPrinting = onPrint(arrangeForPrint);
+  const firstRun = charts.length > 0 ? runQueries() : Promise.resolve();
+  void firstRun.then(() => onReady?.(toParameters(filters, values)));
   return {
     element,
     setParameters(parameters) {
-      const next = { ...values, ...ofFilters(parameters) };
+      const next = { ...values, ...pickFilterParameters(parameters) };
       // Otherwise two pages that send each other their filters would never end.
       if (filters.every(({ slug }) => areEqual(next[slug], values[slug]))) return;
       values = next;
       bar?.set(values);
-      apply();
+      applyFilters();
     },
     repaint() {
       for (const { widget } of grid.cards) widget.repaint();
     },
     end() {
-      running.abort();
+      currentRequest.abort();
       stopPrinting();
     },
   };
 }
 
-/** The problem of an execution, which names the filters whose values are wrong. */
-function problemWith(error: unknown, filters: readonly ViewFilter[]): ApiProblem | undefined {
+/** Makes the problem of an execution, which names the filters whose values are wrong. */
+function toFilterProblem(error: unknown, filters: readonly ViewFilter[]): ApiProblem | undefined {
   if (!(error instanceof ApiProblem)) return undefined;
-  const wrong = filters.filter(({ slug }) => error.details.some(({ field }) => field.split('.').includes(slug)));
-  if (wrong.length === 0) return error;
-  return new ApiProblem(error.status, error.code, TEXTS.invalidValues(formatList(wrong.map(({ label }) => label))));
+  const wrongFilters = filters.filter(({ slug }) => error.details.some(({ field }) => field.split('.').includes(slug)));
+  if (wrongFilters.length === 0) return error;
+  return new ApiProblem(
+    error.status,
+    error.code,
+    TEXTS.invalidValues(formatList(wrongFilters.map(({ label }) => label))),
+  );
 }

@@ -1,36 +1,36 @@
 import { h, labelButton } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 
-/** Opens a card in full screen or closes it; where browser or host forbid that, the card fills the page. */
-export async function toggleWhole(card: HTMLElement, button: HTMLElement): Promise<void> {
-  const open = card.closest('dialog');
-  if (open) return open.close();
+/** Opens a card in full screen or closes it; where the browser or host page forbids that, the card fills the page. */
+export async function toggleFullScreen(card: HTMLElement, button: HTMLElement): Promise<void> {
+  const openDialog = card.closest('dialog');
+  if (openDialog) return openDialog.close();
   if (document.fullscreenEnabled) await document.documentElement.requestFullscreen().catch(() => undefined);
-  const place = h('div', { class: 'widget' });
-  place.style.cssText = card.style.cssText;
-  place.style.height = `${card.offsetHeight}px`;
+  const placeholder = h('div', { class: 'widget' });
+  placeholder.style.cssText = card.style.cssText;
+  placeholder.style.height = `${card.offsetHeight}px`;
   const dialog = h('dialog', {
     class: 'whole-screen',
     'aria-labelledby': card.getAttribute('aria-labelledby') ?? undefined,
-    onclose: close,
+    onclose: restoreCard,
   });
-  card.replaceWith(place);
+  card.replaceWith(placeholder);
   dialog.append(card);
   document.body.append(dialog);
   const [label, title] = [button.getAttribute('aria-label') ?? '', button.title];
   labelButton(button, TEXTS.close);
   dialog.showModal();
   button.focus();
-  document.addEventListener('fullscreenchange', leave);
+  document.addEventListener('fullscreenchange', closeWithFullScreen);
 
-  function leave(): void {
+  function closeWithFullScreen(): void {
     if (!document.fullscreenElement) dialog.close();
   }
 
-  function close(): void {
-    document.removeEventListener('fullscreenchange', leave);
+  function restoreCard(): void {
+    document.removeEventListener('fullscreenchange', closeWithFullScreen);
     if (document.fullscreenElement) void document.exitFullscreen();
-    place.replaceWith(card);
+    placeholder.replaceWith(card);
     dialog.remove();
     labelButton(button, label, title);
     button.focus();

@@ -7,7 +7,7 @@ import paging from '../../../docs/guides/paging.md';
 import versions from '../../../docs/guides/versions.md';
 import signing from '../../../examples/signing/README.md';
 
-/** The guides for all operations. The texts are those of the repository, as HTML. */
+/** The guides for all operations: texts of the repository, as HTML. */
 export const GUIDES: { id: string; title: string; html: string }[] = [
   { id: 'authentication', title: 'Authentication', html: authentication },
   { id: 'signing', title: 'Signing requests', html: signing },

@@ -4,14 +4,14 @@ import { h } from '../dom.ts';
 import { GUIDES } from './guides.ts';
 import { buildOverview } from './operation.ts';
 import { type ApiDocument, extractOperation, listOperations, type Operation } from './reference.ts';
-import { signInPanel } from './sign-in.ts';
+import { createSignInPanel } from './sign-in.ts';
 
 const page = document.getElementById('page') as HTMLElement;
 
-/** The guide or the operation, by its id, that the address names. */
+/** Reads the id of the guide or operation that the URL names. */
 const readChosenId = (): string => decodeURIComponent(location.hash.slice(1)) || (GUIDES[0]?.id ?? '');
 
-async function show(): Promise<void> {
+async function showDocs(): Promise<void> {
   const description: ApiDocument = await (await fetch('/openapi.json')).json();
   const operations = listOperations(description);
   const main = h('main', { tabindex: -1 });
@@ -19,38 +19,38 @@ async function show(): Promise<void> {
     type: 'search',
     placeholder: 'Find by any word',
     'aria-label': 'Find an operation',
-    oninput: find,
+    oninput: filterEntries,
   });
-  const account = signInPanel();
+  const account = createSignInPanel();
   const entries = operations.map((operation) => ({ operation, entry: buildEntry(operation) }));
   const sections = description['x-tagGroups'].map(({ name, description: about, tags }) => {
     const groups = tags.map((tag) => {
-      const own = entries.filter(({ operation }) => operation.tag === tag);
+      const tagEntries = entries.filter(({ operation }) => operation.tag === tag);
       return h(
         'details',
         {},
         // The events are the one concept of theirs.
         h('summary', {}, tag === name ? 'Events' : tag.slice(name.length + 2)),
-        h('ul', {}, ...own.map(({ entry }) => entry)),
+        h('ul', {}, ...tagEntries.map(({ entry }) => entry)),
       );
     });
     return h('section', {}, h('h2', { title: about }, name), ...groups);
   });
-  const guides = h('section', {}, h('h2', {}, 'Guides'), h('ul', {}, ...GUIDES.map(guideEntry)));
-  const nothing = h('p', { role: 'status', hidden: true }, 'No operation has all of these words.');
+  const guidesSection = h('section', {}, h('h2', {}, 'Guides'), h('ul', {}, ...GUIDES.map(buildGuideEntry)));
+  const noMatchNote = h('p', { role: 'status', hidden: true }, 'No operation has all of these words.');
   const nav = h(
     'nav',
     { 'aria-label': 'Operations' },
     h('h1', {}, description.info.title),
     search,
     account.element,
-    nothing,
-    guides,
+    noMatchNote,
+    guidesSection,
     ...sections,
   );
   page.replaceChildren(nav, main);
 
-  function find(): void {
+  function filterEntries(): void {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const { operation, entry } of entries) entry.hidden = !words.every((word) => operation.words.includes(word));
     for (const group of nav.querySelectorAll('details')) {
@@ -58,18 +58,18 @@ async function show(): Promise<void> {
       group.open = words.length > 0 && !group.hidden;
     }
     for (const section of sections) section.hidden = section.querySelector('details:not([hidden])') === null;
-    guides.hidden = words.length > 0;
-    nothing.hidden = entries.some(({ entry }) => !entry.hidden);
+    guidesSection.hidden = words.length > 0;
+    noMatchNote.hidden = entries.some(({ entry }) => !entry.hidden);
   }
 
-  async function open(): Promise<void> {
+  async function openChosen(): Promise<void> {
     const name = readChosenId();
     const guide = GUIDES.find(({ id }) => id === name);
     const operation = operations.find(({ id }) => id === name);
     for (const link of nav.querySelectorAll('a')) {
-      const isHere = link.hash.slice(1) === name;
-      link.toggleAttribute('aria-current', isHere);
-      if (isHere) link.closest('details')?.setAttribute('open', '');
+      const isChosenLink = link.hash.slice(1) === name;
+      link.toggleAttribute('aria-current', isChosenLink);
+      if (isChosenLink) link.closest('details')?.setAttribute('open', '');
     }
     if (guide) {
       const text = h('article', {});
@@ -77,15 +77,18 @@ async function show(): Promise<void> {
       text.innerHTML = guide.html;
       main.replaceChildren(text);
     } else if (operation) {
-      main.replaceChildren(...buildOverview(operation), ...(operation.isEvent ? [] : [tryIt(operation)]));
+      main.replaceChildren(...buildOverview(operation), ...(operation.isEvent ? [] : [buildTryPanel(operation)]));
     } else main.replaceChildren(h('p', { role: 'status' }, 'There is no such operation.'));
     main.scrollTop = 0;
   }
 
-  /** All fields and answers, and a form that makes the request. Swagger's reader takes longer than all the rest. */
-  function tryIt(operation: Operation): HTMLElement {
+  /**
+   * Builds a panel with all fields and responses, and a form that makes the request. Swagger UI is loaded on demand, as it takes
+   * longer than everything else.
+   */
+  function buildTryPanel(operation: Operation): HTMLElement {
     const reader = h('div', {});
-    const load = async () => {
+    const loadSwagger = async () => {
       const { default: SwaggerUi } = await import('swagger-ui-dist/swagger-ui-es-bundle.js');
       SwaggerUi({
         spec: extractOperation(description, operation),
@@ -102,12 +105,12 @@ async function show(): Promise<void> {
       });
     };
     const details = h('details', { class: 'try' }, h('summary', {}, 'Try it, with all fields and answers'), reader);
-    details.addEventListener('toggle', () => void load(), { once: true });
+    details.addEventListener('toggle', () => void loadSwagger(), { once: true });
     return details;
   }
 
-  addEventListener('hashchange', () => void open());
-  await open();
+  addEventListener('hashchange', () => void openChosen());
+  await openChosen();
 }
 
 const buildEntry = ({ id, method, path, summary }: Operation): HTMLLIElement =>
@@ -122,15 +125,15 @@ const buildEntry = ({ id, method, path, summary }: Operation): HTMLLIElement =>
     ),
   );
 
-const guideEntry = ({ id, title }: { id: string; title: string }): HTMLLIElement =>
+const buildGuideEntry = ({ id, title }: { id: string; title: string }): HTMLLIElement =>
   h('li', {}, h('a', { href: `#${id}` }, title));
 
-const dark = matchMedia('(prefers-color-scheme: dark)');
-const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
-dark.addEventListener('change', followScheme);
+const darkScheme = matchMedia('(prefers-color-scheme: dark)');
+const followScheme = () => document.documentElement.classList.toggle('dark-mode', darkScheme.matches);
+darkScheme.addEventListener('change', followScheme);
 followScheme();
 
-show().catch(() => {
+showDocs().catch(() => {
   page.replaceChildren(
     h('p', { role: 'alert' }, 'The description of the API could not be loaded. Load this page again.'),
   );

@@ -2,8 +2,10 @@ import { h } from '../dom.ts';
 import type { Operation } from './reference.ts';
 import { buildExamples } from './snippets.ts';
 
-/** The overview of an operation: its effect, permission and parameters, with a request and an answer that were really made; of an
- * event, what is sent. */
+/**
+ * Builds the overview of an operation: its effect, permission and parameters, with a request and a response that were really
+ * made; for an event, the body that is sent.
+ */
 export function buildOverview(operation: Operation): HTMLElement[] {
   const { method, path, isEvent, summary, tag, object } = operation;
   const { description = '', parameters = [], requestBody, responses, 'x-permission': permission } = object;
@@ -18,14 +20,16 @@ export function buildOverview(operation: Operation): HTMLElement[] {
       h('h2', {}, summary),
       h('p', {}, ...(isEvent ? ['Sent by POST to webhook endpoints'] : [h('code', {}, `${method} ${path}`)])),
     ),
-    h('p', {}, ...prose(description)),
+    h('p', {}, ...buildProse(description)),
     ...(isEvent
       ? []
       : [
-          h('p', {}, ...prose(permission ? `Asks for \`${permission}\`.` : 'Asks for no permission.')),
+          h('p', {}, ...buildProse(permission ? `Asks for \`${permission}\`.` : 'Asks for no permission.')),
           buildExamples(operation, location.origin),
         ]),
-    ...(parameters.length > 0 ? [h('h3', {}, 'Parameters'), h('dl', {}, ...parameters.flatMap(parameterEntry))] : []),
+    ...(parameters.length > 0
+      ? [h('h3', {}, 'Parameters'), h('dl', {}, ...parameters.flatMap(buildParameterEntry))]
+      : []),
     ...(json === undefined
       ? []
       : [
@@ -35,16 +39,16 @@ export function buildOverview(operation: Operation): HTMLElement[] {
   ];
 }
 
-const parameterEntry = ({
+const buildParameterEntry = ({
   name,
-  in: place,
+  in: parameterPlace,
   required,
   description = '',
 }: NonNullable<Operation['object']['parameters']>[number]) => [
-  h('dt', {}, h('code', {}, name), ` in ${place}${required ? ', required' : ''}`),
-  h('dd', {}, ...prose(description)),
+  h('dt', {}, h('code', {}, name), ` in ${parameterPlace}${required ? ', required' : ''}`),
+  h('dd', {}, ...buildProse(description)),
 ];
 
-/** A text in which code stands between backticks. */
-const prose = (text: string): (Node | string)[] =>
+/** Converts a text with code between backticks to nodes. */
+const buildProse = (text: string): (Node | string)[] =>
   text.split('`').map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));

@@ -23,15 +23,15 @@ export interface OperationObject {
 
 export interface Operation {
   id: string;
-  /** The method in capitals. */
+  /** The HTTP method in capitals. */
   method: string;
   /** The request's path; for a webhook event, its type. */
   path: string;
-  /** Whether it is a webhook event: a request that the API sends to endpoints, instead of one that it receives. */
+  /** True for a webhook event: a request that the API sends to endpoints, not one that it receives. */
   isEvent: boolean;
   summary: string;
   tag: string;
-  /** All words that it can be found by, in small letters. */
+  /** All words by which the operation can be found, in lower case. */
   words: string;
   object: OperationObject;
 }
@@ -52,20 +52,20 @@ const readOperations = (items: ApiDocument['paths'], isEvent: boolean): Operatio
     }),
   );
 
-/** The document with one operation alone, and the components that it refers to. */
+/** Extracts a document with only one operation, and the components that it refers to. */
 export function extractOperation(document: ApiDocument, { method, path, object }: Operation): object {
   const { openapi, info, servers, components } = document;
-  const kept: Record<string, Record<string, unknown>> = { securitySchemes: components.securitySchemes ?? {} };
-  const seen = new Set<string>();
-  const open: unknown[] = [object];
-  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+  const keptComponents: Record<string, Record<string, unknown>> = { securitySchemes: components.securitySchemes ?? {} };
+  const seenComponents = new Set<string>();
+  const pendingParts: unknown[] = [object];
+  for (let part = pendingParts.pop(); part !== undefined; part = pendingParts.pop()) {
     for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)) {
-      if (seen.has(`${kind}/${name}`)) continue;
-      seen.add(`${kind}/${name}`);
+      if (seenComponents.has(`${kind}/${name}`)) continue;
+      seenComponents.add(`${kind}/${name}`);
       const component = components[kind]?.[name];
-      kept[kind] = { ...kept[kind], [name]: component };
-      open.push(component);
+      keptComponents[kind] = { ...keptComponents[kind], [name]: component };
+      pendingParts.push(component);
     }
   }
-  return { openapi, info, servers, paths: { [path]: { [method.toLowerCase()]: object } }, components: kept };
+  return { openapi, info, servers, paths: { [path]: { [method.toLowerCase()]: object } }, components: keptComponents };
 }

@@ -1,14 +1,14 @@
 import { h } from '../dom.ts';
 import type { Operation } from './reference.ts';
 
-/** The request that was really made, of which the document holds the parts. */
+/** The example request of an operation, assembled from the API document: its method, path, parameters and body. */
 interface Example {
   method: string;
   path: string;
   params: Record<string, unknown>;
   query: Record<string, unknown>;
   body: unknown;
-  /** Whether the request sends files as a multipart form instead of JSON. */
+  /** True if the request sends files as a multipart form instead of JSON. */
   isForm: boolean;
   credential: 'signature' | 'bearer' | 'none';
   baseUrl: string;
@@ -16,20 +16,20 @@ interface Example {
 
 function makeExample({ method, path, object }: Operation, baseUrl: string): Example {
   const { parameters = [], requestBody, security = [] } = object;
-  const said = (place: string) =>
+  const readParameters = (location: string) =>
     Object.fromEntries(
-      parameters.flatMap(({ name, in: where, required, example }) => {
-        const isTold = where === place && (example !== undefined || required);
-        return isTold ? [[name, example ?? `{${name}}`]] : [];
+      parameters.flatMap(({ name, in: parameterLocation, required, example }) => {
+        const isShown = parameterLocation === location && (example !== undefined || required);
+        return isShown ? [[name, example ?? `{${name}}`]] : [];
       }),
     );
   const content = requestBody?.content ?? {};
-  const [scheme] = security.flatMap((way) => Object.keys(way));
+  const [scheme] = security.flatMap((requirement) => Object.keys(requirement));
   return {
     method,
     path,
-    params: said('path'),
-    query: said('query'),
+    params: readParameters('path'),
+    query: readParameters('query'),
     body: content['application/json']?.example,
     isForm: content['multipart/form-data'] !== undefined && content['application/json'] === undefined,
     credential: scheme === undefined ? 'none' : scheme === 'signature' ? 'signature' : 'bearer',
@@ -37,20 +37,22 @@ function makeExample({ method, path, object }: Operation, baseUrl: string): Exam
   };
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const formatPath = ({ path, params, query }: Example): string => {
-  const asked = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();
-  const filled = path.replaceAll(/\{(\w+)\}/g, (whole, name) =>
-    name in params ? encodeURIComponent(String(params[name])) : whole,
+  const queryString = new URLSearchParams(
+    Object.entries(query).map(([name, value]) => [name, String(value)]),
+  ).toString();
+  const filledPath = path.replaceAll(/\{(\w+)\}/g, (placeholder, name) =>
+    name in params ? encodeURIComponent(String(params[name])) : placeholder,
   );
-  return asked ? `${filled}?${asked}` : filled;
+  return queryString ? `${filledPath}?${queryString}` : filledPath;
 };
 
-function curl(example: Example): string {
+function formatCurl(example: Example): string {
   const { method, body, isForm, credential, baseUrl } = example;
-  const url = quoted(baseUrl + formatPath(example));
-  const json = body === undefined ? undefined : quoted(JSON.stringify(body));
+  const url = quoteForShell(baseUrl + formatPath(example));
+  const json = body === undefined ? undefined : quoteForShell(JSON.stringify(body));
   if (credential === 'signature')
     return [
       '# examples/signing/sign.sh, with ACCESS_KEY and SECRET_KEY set',
@@ -65,21 +67,23 @@ function curl(example: Example): string {
   return lines.join(' \\\n  ');
 }
 
-function typescript({ method, path, params, query, body, isForm, credential, baseUrl }: Example): string {
-  const make = { signature: 'withKey({ access_key, secret_key })', bearer: 'withToken(token)', none: undefined }[
-    credential
-  ];
+function formatTypeScript({ method, path, params, query, body, isForm, credential, baseUrl }: Example): string {
+  const credentialCode = {
+    signature: 'withKey({ access_key, secret_key })',
+    bearer: 'withToken(token)',
+    none: undefined,
+  }[credential];
   const input = [
     ...(Object.keys(params).length > 0 ? [`params: ${JSON.stringify(params)}`] : []),
     ...(Object.keys(query).length > 0 ? [`query: ${JSON.stringify(query)}`] : []),
     ...(body === undefined ? [] : [`body: ${JSON.stringify(body, null, 2)}`]),
     ...(isForm ? ['form'] : []),
   ];
-  const names = ['createClient', ...(make ? [make.replace(/\(.*/, '')] : [])];
+  const names = ['createClient', ...(credentialCode ? [credentialCode.replace(/\(.*/, '')] : [])];
   return [
     `import { ${names.join(', ')} } from 'data-console-client';`,
     '',
-    `const client = createClient({ baseUrl: '${baseUrl}'${make ? `, credential: ${make}` : ''} });`,
+    `const client = createClient({ baseUrl: '${baseUrl}'${credentialCode ? `, credential: ${credentialCode}` : ''} });`,
     ...(isForm ? ['const form = new FormData();', "form.append('files', file);"] : []),
     `const answer = await client.${method.toLowerCase()}('${path}'${input.length > 0 ? `, { ${input.join(', ')} }` : ''});`,
   ].join('\n');
@@ -97,16 +101,16 @@ const SIGNED_IN_PYTHON = [
   '',
 ];
 
-const IN_PYTHON: Record<string, string> = { true: 'True', false: 'False', null: 'None' };
+const PYTHON_WORDS: Record<string, string> = { true: 'True', false: 'False', null: 'None' };
 
-/** JSON differs from Python's literals in three words. */
-const pythonLiteral = (value: unknown): string =>
+/** Formats a value as a Python literal: JSON differs from it in three words, `true`, `false` and `null`. */
+const formatPythonLiteral = (value: unknown): string =>
   JSON.stringify(value, null, 4).replaceAll(
     /("(?:[^"\\]|\\.)*")|true|false|null/g,
-    (word, text?: string) => text ?? IN_PYTHON[word] ?? word,
+    (word, text?: string) => text ?? PYTHON_WORDS[word] ?? word,
   );
 
-function python(example: Example): string {
+function formatPython(example: Example): string {
   const { method, body, isForm, credential, baseUrl } = example;
   const isSigned = credential === 'signature';
   const url = JSON.stringify(baseUrl + formatPath(example));
@@ -116,7 +120,7 @@ function python(example: Example): string {
       ? "'Authorization': f'Bearer {TOKEN}'"
       : '';
   const type = body === undefined ? '' : "'Content-Type': 'application/json'";
-  const sent = [headers, type].filter(Boolean).join(', ');
+  const headerArguments = [headers, type].filter(Boolean).join(', ');
   return [
     ...(isSigned
       ? [
@@ -133,30 +137,34 @@ function python(example: Example): string {
     '',
     ...(isSigned ? SIGNED_IN_PYTHON : []),
     `url = ${url}`,
-    ...(body === undefined ? (isSigned ? ["body = b''"] : []) : [`body = json.dumps(${pythonLiteral(body)}).encode()`]),
-    `answer = requests.request(${[`'${method}'`, 'url', ...(sent ? [`headers={${sent}}`] : []), ...(body === undefined ? [] : ['data=body']), ...(isForm ? ["files={'files': open('data.csv', 'rb')}"] : [])].join(', ')})`,
+    ...(body === undefined
+      ? isSigned
+        ? ["body = b''"]
+        : []
+      : [`body = json.dumps(${formatPythonLiteral(body)}).encode()`]),
+    `answer = requests.request(${[`'${method}'`, 'url', ...(headerArguments ? [`headers={${headerArguments}}`] : []), ...(body === undefined ? [] : ['data=body']), ...(isForm ? ["files={'files': open('data.csv', 'rb')}"] : [])].join(', ')})`,
     'answer.raise_for_status()',
   ].join('\n');
 }
 
-const LANGUAGES = { curl, TypeScript: typescript, Python: python };
+const FORMATTERS = { curl: formatCurl, TypeScript: formatTypeScript, Python: formatPython };
 
-/** The recorded request in each language. The choice is kept from one operation to the next. */
+/** Builds the panel with the example request in each language. The chosen language stays chosen for the next operations. */
 export function buildExamples(operation: Operation, baseUrl: string): HTMLElement {
   const example = makeExample(operation, baseUrl);
   const code = h('code', {});
-  const buttons = Object.entries(LANGUAGES).map(([name, write]) => {
-    const choose = () => {
+  const buttons = Object.entries(FORMATTERS).map(([name, write]) => {
+    const showLanguage = () => {
       language = name;
       code.textContent = write(example);
       for (const each of buttons) each.setAttribute('aria-pressed', String(each === button));
     };
-    const button = h('button', { type: 'button', onclick: choose }, name);
+    const button = h('button', { type: 'button', onclick: showLanguage }, name);
     return button;
   });
-  const at = Object.keys(LANGUAGES).indexOf(language);
+  const at = Object.keys(FORMATTERS).indexOf(language);
   buttons[at]?.click();
-  const copy = h(
+  const copyButton = h(
     'button',
     { type: 'button', class: 'copy', onclick: () => void navigator.clipboard.writeText(code.textContent ?? '') },
     'Copy',
@@ -164,7 +172,7 @@ export function buildExamples(operation: Operation, baseUrl: string): HTMLElemen
   return h(
     'section',
     { class: 'request', 'aria-label': 'Request' },
-    h('div', { role: 'group', 'aria-label': 'Language' }, ...buttons, copy),
+    h('div', { role: 'group', 'aria-label': 'Language' }, ...buttons, copyButton),
     h('pre', { tabindex: 0 }, code),
   );
 }

@@ -3,8 +3,8 @@ import { h } from '../dom.ts';
 import type { Source } from '../source.ts';
 import { TEXTS } from '../texts.ts';
 import { listMissing, type ParameterValues } from '../values.ts';
-import { type Control, dateControl, dateRangeControl, inputControl } from './inputs.ts';
-import { pickerControl } from './picker.ts';
+import { createDateControl, createDateRangeControl, createInputControl, type FilterControl } from './inputs.ts';
+import { createPickerControl } from './picker.ts';
 
 /** The filters at the top of a page. */
 export interface FilterBar {
@@ -12,12 +12,12 @@ export interface FilterBar {
   set(values: ParameterValues): void;
   /** Marks the required filters that have no value. */
   markMissing(values: ParameterValues): void;
-  /** Each filter with its value in words, such as `State: Texas`. */
+  /** Returns each filter with its value as text, such as `State: Texas`. */
   listTexts(): string[];
 }
 
-/** @param choose called with a slug and the chosen value @param reset called when the defaults are wanted back */
-export function filterBar(
+/** Creates the filter bar. @param choose called with a slug and the value @param reset called to restore the defaults */
+export function createFilterBar(
   filters: readonly ViewFilter[],
   source: Source,
   choose: (slug: string, value: unknown) => void,
@@ -42,17 +42,21 @@ export function filterBar(
   };
 }
 
-function buildControl(filter: ViewFilter, source: Source, choose: (slug: string, value: unknown) => void): Control {
-  const take = (value: unknown) => choose(filter.slug, value);
+function buildControl(
+  filter: ViewFilter,
+  source: Source,
+  choose: (slug: string, value: unknown) => void,
+): FilterControl {
+  const chooseValue = (value: unknown) => choose(filter.slug, value);
   switch (filter.kind) {
     case 'select':
     case 'multi_select':
-      return pickerControl(filter, (search, signal) => source.options(filter.slug, search, signal), take);
+      return createPickerControl(filter, (search, signal) => source.options(filter.slug, search, signal), chooseValue);
     case 'date':
-      return dateControl(filter, take);
+      return createDateControl(filter, chooseValue);
     case 'date_range':
-      return dateRangeControl(filter, take);
+      return createDateRangeControl(filter, chooseValue);
     default:
-      return inputControl(filter, take);
+      return createInputControl(filter, chooseValue);
   }
 }

@@ -1,31 +1,39 @@
 import type { ViewFilter } from '../../presentation/viewing.ts';
-import { debounced, h, uniqueId } from '../dom.ts';
+import { createUniqueId, debounce, h } from '../dom.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
 import { areEqual, toRange } from '../values.ts';
-import { type DateRange, isBackwards, PRESETS, type Preset, presetRange, shownDate, typedDate } from './dates.ts';
-import { shownNumber, typedNumber } from './numbers.ts';
+import {
+  type DateRange,
+  formatDate,
+  isBackwardsRange,
+  makePresetRange,
+  PRESETS,
+  type Preset,
+  parseTypedDate,
+} from './dates.ts';
+import { formatNumber, parseTypedNumber } from './numbers.ts';
 
 /** The form control of a filter. */
-export interface Control {
+export interface FilterControl {
   element: HTMLElement;
-  /** Sets a value that comes from elsewhere: a reset, the address, or the page around an embedded one. */
+  /** Sets a value that the viewer did not enter here: from a reset, the address, or the host page of an embed. */
   set(value: unknown): void;
   /** Marks the control as required but empty. */
   markMissing(missing: boolean): void;
-  /** The control's value as people read it; empty without one. */
+  /** Returns the control's value as text; empty without a value. */
   getText(): string;
 }
 
-/** Called when the viewer chose a value. */
-export type Choose = (value: unknown) => void;
+/** Callback for a value that the viewer chose. */
+export type OnChoose = (value: unknown) => void;
 
-/** Typing is applied after this pause. */
+/** The pause in typing after which a typed value is applied. Milliseconds. */
 const TYPING_MS = 450;
 
-/** A field for a text or a number. */
-export function inputControl({ slug, label, kind, required }: ViewFilter, choose: Choose): Control {
-  const id = uniqueId(slug);
-  let chosen = '';
+/** Creates a control to type a text or a number. */
+export function createInputControl({ slug, label, kind, required }: ViewFilter, choose: OnChoose): FilterControl {
+  const id = createUniqueId(slug);
+  let chosenValue = '';
   const input = h('input', {
     id,
     type: 'text',
@@ -33,20 +41,20 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
     autocomplete: 'off',
     maxlength: 1000,
     'aria-required': required && 'true',
-    oninput: debounced(TYPING_MS, take),
-    onchange: take,
+    oninput: debounce(TYPING_MS, chooseTypedValue),
+    onchange: chooseTypedValue,
   });
-  function take(): void {
-    const text = kind === 'number' ? typedNumber(input.value, LOCALE) : input.value;
-    if (text === chosen) return;
-    chosen = text;
+  function chooseTypedValue(): void {
+    const text = kind === 'number' ? parseTypedNumber(input.value, LOCALE) : input.value;
+    if (text === chosenValue) return;
+    chosenValue = text;
     choose(text === '' ? null : text);
   }
   return {
     element: h('div', { class: 'filter' }, buildLabel(id, label, required), input),
     set(value) {
-      chosen = value === null || value === undefined ? '' : String(value);
-      input.value = kind === 'number' ? shownNumber(chosen, LOCALE) : chosen;
+      chosenValue = value === null || value === undefined ? '' : String(value);
+      input.value = kind === 'number' ? formatNumber(chosenValue, LOCALE) : chosenValue;
     },
     markMissing: (missing) => input.setAttribute('aria-invalid', String(missing)),
     getText: () => input.value,
@@ -56,16 +64,16 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
 interface DateField {
   element: HTMLElement;
   input: HTMLInputElement;
-  /** The value in the API's form; empty without one, undefined for a text that is no date. */
+  /** Returns the value in the API's form; empty without a value, undefined for a text that is not a date. */
   value(): string | undefined;
   set(value: string): void;
 }
 
-/** A date as the page's language writes it, which the browser's own field does not; its calendar opens at the end. */
-function dateField(attributes: Parameters<typeof h>[1], took: () => void): DateField {
+/** Creates a date field in the format of the page's language, unlike the browser's own field; its calendar opens at the end. */
+function createDateField(attributes: Parameters<typeof h>[1], onInput: () => void): DateField {
   const change = () => {
-    calendar.value = value() ?? '';
-    took();
+    calendarInput.value = value() ?? '';
+    onInput();
   };
   const input = h('input', {
     type: 'text',
@@ -73,97 +81,102 @@ function dateField(attributes: Parameters<typeof h>[1], took: () => void): DateF
     maxlength: 20,
     placeholder: TEXTS.dateForm,
     // Until a date is whole, it is being typed.
-    oninput: debounced(TYPING_MS, () => value() !== undefined && change()),
+    oninput: debounce(TYPING_MS, () => value() !== undefined && change()),
     onchange: change,
     ...attributes,
   });
-  const calendar = h('input', { type: 'date', class: 'calendar', tabindex: -1, 'aria-hidden': 'true' });
-  calendar.addEventListener('change', () => {
-    set(calendar.value);
-    took();
+  const calendarInput = h('input', { type: 'date', class: 'calendar', tabindex: -1, 'aria-hidden': 'true' });
+  calendarInput.addEventListener('change', () => {
+    set(calendarInput.value);
+    onInput();
   });
-  const value = () => (input.value.trim() === '' ? '' : typedDate(input.value, LOCALE));
+  const value = () => (input.value.trim() === '' ? '' : parseTypedDate(input.value, LOCALE));
   function set(iso: string): void {
-    input.value = shownDate(iso, LOCALE);
-    calendar.value = value() ?? '';
+    input.value = formatDate(iso, LOCALE);
+    calendarInput.value = value() ?? '';
   }
-  return { element: h('div', { class: 'date' }, input, calendar), input, value, set };
+  return { element: h('div', { class: 'date' }, input, calendarInput), input, value, set };
 }
 
-/** The element below date fields for their problem. */
-const dateProblem = () => h('p', { class: 'error', role: 'alert' });
+/** Creates the element below date fields that shows their problem. */
+const createProblemElement = () => h('p', { class: 'error', role: 'alert' });
 
-const noDate = (): string => TEXTS.noDate(shownDate('2026-12-31', LOCALE));
+const formatNoDateMessage = (): string => TEXTS.noDate(formatDate('2026-12-31', LOCALE));
 
-/** A field for one date. */
-export function dateControl({ slug, label, required }: ViewFilter, choose: Choose): Control {
-  const id = uniqueId(slug);
-  let chosen = '';
-  const field = dateField({ id, 'aria-required': required && 'true' }, take);
-  const problem = dateProblem();
-  function take(): void {
+/** Creates a control with a field for one date. */
+export function createDateControl({ slug, label, required }: ViewFilter, choose: OnChoose): FilterControl {
+  const id = createUniqueId(slug);
+  let chosenValue = '';
+  const field = createDateField({ id, 'aria-required': required && 'true' }, chooseTypedDate);
+  const problemElement = createProblemElement();
+  function chooseTypedDate(): void {
     const value = field.value();
-    mark(value === undefined);
-    problem.textContent = value === undefined ? noDate() : '';
-    if (value === undefined || value === chosen) return;
-    chosen = value;
+    markInvalid(value === undefined);
+    problemElement.textContent = value === undefined ? formatNoDateMessage() : '';
+    if (value === undefined || value === chosenValue) return;
+    chosenValue = value;
     choose(value === '' ? null : value);
   }
-  const mark = (isWrong: boolean) => field.input.setAttribute('aria-invalid', String(isWrong));
+  const markInvalid = (isInvalid: boolean) => field.input.setAttribute('aria-invalid', String(isInvalid));
   return {
-    element: h('div', { class: 'filter' }, buildLabel(id, label, required), field.element, problem),
+    element: h('div', { class: 'filter' }, buildLabel(id, label, required), field.element, problemElement),
     set(value) {
-      chosen = value === null || value === undefined ? '' : String(value);
-      problem.textContent = '';
-      field.set(chosen);
+      chosenValue = value === null || value === undefined ? '' : String(value);
+      problemElement.textContent = '';
+      field.set(chosenValue);
     },
-    markMissing: mark,
+    markMissing: markInvalid,
     getText: () => field.input.value,
   };
 }
 
-/** Two fields for dates, either of which may be empty, and the ranges that people often choose. */
-export function dateRangeControl({ slug, label, required }: ViewFilter, choose: Choose): Control {
-  const titleId = uniqueId(slug);
-  const end = (name: string) => dateField({ 'aria-label': name, 'aria-required': required && 'true' }, take);
+/** Creates a control with two date fields, either of which may be empty, and a list of often-chosen ranges. */
+export function createDateRangeControl({ slug, label, required }: ViewFilter, choose: OnChoose): FilterControl {
+  const titleId = createUniqueId(slug);
+  const end = (name: string) =>
+    createDateField({ 'aria-label': name, 'aria-required': required && 'true' }, chooseTypedRange);
   const [from, to] = [end(TEXTS.rangeStart(label)), end(TEXTS.rangeEnd(label))];
-  const problem = dateProblem();
-  const preset = h(
+  const problemElement = createProblemElement();
+  const presetSelect = h(
     'select',
-    { 'aria-label': TEXTS.presetsOf(label), onchange: takePreset },
+    { 'aria-label': TEXTS.presetsOf(label), onchange: choosePreset },
     h('option', { value: '' }, TEXTS.anyDate),
     ...PRESETS.map((each) => h('option', { value: each }, TEXTS.presets[each])),
     h('option', { value: 'own' }, TEXTS.ownDates),
   );
-  let chosen: unknown = null;
+  let chosenRange: unknown = null;
 
-  function take(): void {
+  function chooseTypedRange(): void {
     const range = { from: from.value(), to: to.value() };
-    const isWhole = range.from !== undefined && range.to !== undefined;
-    problem.textContent = !isWhole ? noDate() : isBackwards(range as DateRange) ? TEXTS.backwards(label) : '';
-    preset.value = findPreset(range);
+    const isValid = range.from !== undefined && range.to !== undefined;
+    problemElement.textContent = !isValid
+      ? formatNoDateMessage()
+      : isBackwardsRange(range as DateRange)
+        ? TEXTS.backwards(label)
+        : '';
+    presetSelect.value = findPreset(range);
     markMissing(false);
-    const value = isWhole ? toRange(range.from as string, range.to as string) : chosen;
-    if (areEqual(value, chosen)) return;
-    chosen = value;
+    const value = isValid ? toRange(range.from as string, range.to as string) : chosenRange;
+    if (areEqual(value, chosenRange)) return;
+    chosenRange = value;
     choose(value);
   }
 
-  function takePreset(): void {
-    if (preset.value === 'own') {
+  function choosePreset(): void {
+    if (presetSelect.value === 'own') {
       from.input.focus();
       return;
     }
-    const range: DateRange = preset.value === '' ? {} : presetRange(preset.value as Preset, new Date());
+    const range: DateRange = presetSelect.value === '' ? {} : makePresetRange(presetSelect.value as Preset, new Date());
     from.set(range.from ?? '');
     to.set(range.to ?? '');
-    take();
+    chooseTypedRange();
   }
 
   function markMissing(missing: boolean): void {
     for (const { input, value } of [from, to]) {
-      const isWrong = missing || value() === undefined || isBackwards({ from: from.value(), to: to.value() });
-      input.setAttribute('aria-invalid', String(isWrong));
+      const isInvalid = missing || value() === undefined || isBackwardsRange({ from: from.value(), to: to.value() });
+      input.setAttribute('aria-invalid', String(isInvalid));
     }
   }
 
@@ -175,20 +188,20 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
       h(
         'div',
         { class: 'ends' },
-        h('div', { class: 'select' }, preset),
+        h('div', { class: 'select' }, presetSelect),
         from.element,
         h('span', { 'aria-hidden': 'true' }, '–'),
         to.element,
       ),
-      problem,
+      problemElement,
     ),
     set(value) {
       const range = (value ?? {}) as DateRange;
-      chosen = value;
+      chosenRange = value;
       from.set(range.from ?? '');
       to.set(range.to ?? '');
-      preset.value = findPreset(range);
-      problem.textContent = isBackwards(range) ? TEXTS.backwards(label) : '';
+      presetSelect.value = findPreset(range);
+      problemElement.textContent = isBackwardsRange(range) ? TEXTS.backwards(label) : '';
     },
     markMissing,
     getText: () =>
@@ -196,7 +209,7 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
   };
 }
 
-/** The preset that stands for these days now. */
+/** Returns the preset whose range at this time equals the given dates. */
 function findPreset({
   from = '',
   to = '',
@@ -206,9 +219,9 @@ function findPreset({
 }): Preset | '' | 'own' {
   if (from === '' && to === '') return '';
   const now = new Date();
-  return PRESETS.find((each) => areEqual(presetRange(each, now), { from, to })) ?? 'own';
+  return PRESETS.find((each) => areEqual(makePresetRange(each, now), { from, to })) ?? 'own';
 }
 
-/** The label of the field with this id. */
+/** Builds the label of the field with the given id. */
 export const buildLabel = (id: string, label: string, required: boolean): HTMLLabelElement =>
   h('label', { for: id }, label, required && h('span', { 'aria-hidden': 'true' }, ' *'));

@@ -1,41 +1,46 @@
 import { h } from '../dom.ts';
 
-/** The maximum number of options that are drawn; the viewer searches for others. */
+/** The maximum number of options that are shown; the viewer finds the remaining ones by searching. */
 const LIMIT = 100;
 
-/** The options of a picker. Enter chooses the active one. */
+/** The list box with the options of a picker. The Enter key chooses the active option. */
 export interface OptionList {
   element: HTMLElement;
   limit: number;
-  fill(options: { label: string; value: string }[], chosen: readonly string[]): void;
-  mark(chosen: readonly string[]): void;
-  move(step: 1 | -1): void;
+  setOptions(options: { label: string; value: string }[], chosenValues: readonly string[]): void;
+  markChosen(chosen: readonly string[]): void;
+  moveActive(step: 1 | -1): void;
   pickActive(): void;
-  /** Id of the active option's element; empty when there is none. */
-  activeId(): string;
+  /** Returns the id of the active option's element; empty when there is none. */
+  getActiveId(): string;
 }
 
-/** Makes a list box with this id. `pick` is called with the chosen value. */
-export function optionList(id: string, label: string, several: boolean, pick: (value: string) => void): OptionList {
-  const element = h('ul', { id, role: 'listbox', 'aria-label': label, 'aria-multiselectable': several && 'true' });
+/** Creates a list box with this id. `pick` is called with the chosen value. */
+export function createOptionList(
+  id: string,
+  label: string,
+  isMultiple: boolean,
+  pick: (value: string) => void,
+): OptionList {
+  const element = h('ul', { id, role: 'listbox', 'aria-label': label, 'aria-multiselectable': isMultiple && 'true' });
   let items: { value: string; item: HTMLLIElement }[] = [];
-  let active = -1;
+  let activeIndex = -1;
 
-  function activate(at: number): void {
-    items[active]?.item.classList.remove('active');
-    active = at;
-    items[active]?.item.classList.add('active');
-    items[active]?.item.scrollIntoView({ block: 'nearest' });
+  function activateOption(at: number): void {
+    items[activeIndex]?.item.classList.remove('active');
+    activeIndex = at;
+    items[activeIndex]?.item.classList.add('active');
+    items[activeIndex]?.item.scrollIntoView({ block: 'nearest' });
   }
 
-  function mark(chosen: readonly string[]): void {
+  function markOptions(chosen: readonly string[]): void {
     for (const { value, item } of items) item.setAttribute('aria-selected', String(chosen.includes(value)));
   }
 
   return {
     element,
     limit: LIMIT,
-    fill(options, chosen) {
+    setOptions(options, chosen) {
       items = options.slice(0, LIMIT).map(({ label: text, value }, at) => ({
         value: String(value),
         item: h(
@@ -46,25 +51,25 @@ export function optionList(id: string, label: string, several: boolean, pick: (v
             // The search field keeps the focus.
             onmousedown: (event: MouseEvent) => event.preventDefault(),
             onclick: () => {
-              activate(at);
+              activateOption(at);
               pick(String(value));
             },
           },
           text,
         ),
       }));
-      active = -1;
+      activeIndex = -1;
       element.replaceChildren(...items.map(({ item }) => item));
-      mark(chosen);
+      markOptions(chosen);
     },
-    mark,
-    move(step) {
-      if (items.length > 0) activate((active + step + items.length) % items.length);
+    markChosen: markOptions,
+    moveActive(step) {
+      if (items.length > 0) activateOption((activeIndex + step + items.length) % items.length);
     },
     pickActive() {
-      const current = items[active];
-      if (current) pick(current.value);
+      const activeOption = items[activeIndex];
+      if (activeOption) pick(activeOption.value);
     },
-    activeId: () => items[active]?.item.id ?? '',
+    getActiveId: () => items[activeIndex]?.item.id ?? '',
   };
 }

@@ -1,31 +1,35 @@
 import type { ViewFilter, ViewOptions } from '../../presentation/viewing.ts';
 import { ApiProblem } from '../api.ts';
-import { debounced, h, uniqueId } from '../dom.ts';
+import { createUniqueId, debounce, h } from '../dom.ts';
 import { formatList, TEXTS } from '../texts.ts';
-import type { Choose, Control } from './inputs.ts';
-import { optionList } from './option-list.ts';
+import type { FilterControl, OnChoose } from './inputs.ts';
+import { createOptionList } from './option-list.ts';
 
-/** Options are requested after this pause in typing. */
+/** The pause in typing after which options are requested. Milliseconds. */
 const TYPING_MS = 200;
 
-/** Requests the options that contain a text. */
-export type AskOptions = (search: string, signal: AbortSignal) => Promise<ViewOptions>;
+/** A function that requests the options that contain a text. */
+export type RequestOptions = (search: string, signal: AbortSignal) => Promise<ViewOptions>;
 
 /**
- * A control to choose one or several options that the server searches: a button with the chosen ones, and a panel with
- * a search field above a list box. Arrow keys move, Enter chooses, Escape closes.
+ * Creates a control to choose one or several options that the server searches: a button with the chosen ones, and a panel with a
+ * search field above a list box. Arrow keys move, Enter chooses, Escape closes.
  */
-export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choose): Control {
+export function createPickerControl(
+  filter: ViewFilter,
+  requestOptions: RequestOptions,
+  choose: OnChoose,
+): FilterControl {
   const { slug, label, required } = filter;
-  const several = filter.kind === 'multi_select';
-  let chosen: string[] = [];
+  const isMultiple = filter.kind === 'multi_select';
+  let chosenValues: string[] = [];
   const labels = new Map<string, string>();
-  let asking = new AbortController();
-  /** The server has no options: the text typed is the value. */
-  let free = false;
+  let pendingRequest = new AbortController();
+  /** True if the server has no list of options: the typed text is the value. */
+  let isFreeText = false;
 
-  const [buttonId, labelId, listId] = [uniqueId(slug), uniqueId(slug), uniqueId(slug)];
-  const said = h('span', { class: 'said' });
+  const [buttonId, labelId, listId] = [createUniqueId(slug), createUniqueId(slug), createUniqueId(slug)];
+  const chosenText = h('span', { class: 'said' });
   const button = h(
     'button',
     {
@@ -34,13 +38,13 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
       class: 'picker',
       'aria-haspopup': 'dialog',
       'aria-expanded': 'false',
-      onclick: toggle,
+      onclick: togglePanel,
     },
-    said,
+    chosenText,
   );
   button.setAttribute('aria-labelledby', `${labelId} ${buttonId}`);
-  const list = optionList(listId, label, several, (value) => pick(value));
-  const search = h('input', {
+  const list = createOptionList(listId, label, isMultiple, (value) => pickOption(value));
+  const searchInput = h('input', {
     type: 'text',
     role: 'combobox',
     autocomplete: 'off',
@@ -49,117 +53,125 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
     'aria-expanded': 'true',
     'aria-controls': listId,
     'aria-autocomplete': 'list',
-    oninput: debounced(TYPING_MS, () => void load()),
-    onkeydown: onKey,
+    oninput: debounce(TYPING_MS, () => void loadOptions()),
+    onkeydown: onKeyDown,
   });
-  const note = h('p', { class: 'note', role: 'status' });
-  const clear = h('button', { type: 'button', class: 'quiet', onclick: () => take([]) }, TEXTS.clear);
+  const noteElement = h('p', { class: 'note', role: 'status' });
+  const clearButton = h('button', { type: 'button', class: 'quiet', onclick: () => setValues([]) }, TEXTS.clear);
   const panel = h(
     'div',
     { class: 'panel', role: 'dialog', 'aria-label': label, hidden: true },
-    search,
+    searchInput,
     list.element,
-    note,
-    clear,
+    noteElement,
+    clearButton,
   );
   const element = h(
     'div',
     {
       class: 'filter',
-      onkeydown: (event: KeyboardEvent) => event.key === 'Escape' && close(true),
-      onfocusout: onLeave,
+      onkeydown: (event: KeyboardEvent) => event.key === 'Escape' && closePanel(true),
+      onfocusout: onFocusOut,
     },
     h('span', { class: 'label', id: labelId }, label, required && h('span', { 'aria-hidden': 'true' }, ' *')),
     button,
     panel,
   );
 
-  function toggle(): void {
+  function togglePanel(): void {
     if (!panel.hidden) {
-      close(true);
+      closePanel(true);
       return;
     }
     panel.hidden = false;
     button.setAttribute('aria-expanded', 'true');
-    search.value = '';
-    search.focus();
-    void load();
+    searchInput.value = '';
+    searchInput.focus();
+    void loadOptions();
   }
 
-  function close(back: boolean): void {
+  function closePanel(returnsFocus: boolean): void {
     if (panel.hidden) return;
     panel.hidden = true;
-    asking.abort();
+    pendingRequest.abort();
     button.setAttribute('aria-expanded', 'false');
-    if (back) button.focus();
+    if (returnsFocus) button.focus();
   }
 
-  function onLeave({ relatedTarget }: FocusEvent): void {
-    if (!element.contains(relatedTarget as Node | null)) close(false);
+  function onFocusOut({ relatedTarget }: FocusEvent): void {
+    if (!element.contains(relatedTarget as Node | null)) closePanel(false);
   }
 
-  async function load(): Promise<void> {
-    asking.abort();
-    asking = new AbortController();
-    const { signal } = asking;
-    note.textContent = TEXTS.loading;
+  async function loadOptions(): Promise<void> {
+    pendingRequest.abort();
+    pendingRequest = new AbortController();
+    const { signal } = pendingRequest;
+    noteElement.textContent = TEXTS.loading;
     try {
-      const { options } = await ask(search.value.trim(), signal);
+      const { options } = await requestOptions(searchInput.value.trim(), signal);
       for (const option of options) labels.set(String(option.value), option.label);
-      list.fill(options, chosen);
-      note.textContent = options.length === 0 ? TEXTS.noOptions : options.length >= list.limit ? TEXTS.moreOptions : '';
-      say();
+      list.setOptions(options, chosenValues);
+      noteElement.textContent =
+        options.length === 0 ? TEXTS.noOptions : options.length >= list.limit ? TEXTS.moreOptions : '';
+      showChosen();
     } catch (error) {
       if (signal.aborted) return;
-      list.fill([], chosen);
-      free = error instanceof ApiProblem && error.status === 404;
-      note.textContent = free ? TEXTS.typeValue : error instanceof ApiProblem ? error.message : TEXTS.broken;
+      list.setOptions([], chosenValues);
+      isFreeText = error instanceof ApiProblem && error.status === 404;
+      noteElement.textContent = isFreeText
+        ? TEXTS.typeValue
+        : error instanceof ApiProblem
+          ? error.message
+          : TEXTS.broken;
     }
   }
 
-  /** Replaces values that come from elsewhere by their labels, once these are known. */
-  async function learnLabels(): Promise<void> {
-    const { options } = await ask('', new AbortController().signal).catch(() => ({ options: [] }));
+  /** Loads the labels of values that the viewer did not choose here, and shows them instead of the values. */
+  async function loadLabels(): Promise<void> {
+    const { options } = await requestOptions('', new AbortController().signal).catch(() => ({ options: [] }));
     for (const option of options) labels.set(String(option.value), option.label);
-    say();
+    showChosen();
   }
 
-  function onKey(event: KeyboardEvent): void {
-    const moves: Record<string, () => void> = {
-      ArrowDown: () => list.move(1),
-      ArrowUp: () => list.move(-1),
-      Enter: () => (free && search.value !== '' ? pick(search.value) : list.pickActive()),
+  function onKeyDown(event: KeyboardEvent): void {
+    const keyActions: Record<string, () => void> = {
+      ArrowDown: () => list.moveActive(1),
+      ArrowUp: () => list.moveActive(-1),
+      Enter: () => (isFreeText && searchInput.value !== '' ? pickOption(searchInput.value) : list.pickActive()),
     };
-    const move = moves[event.key];
-    if (!move) return;
+    const keyAction = keyActions[event.key];
+    if (!keyAction) return;
     event.preventDefault();
-    move();
-    search.setAttribute('aria-activedescendant', list.activeId());
+    keyAction();
+    searchInput.setAttribute('aria-activedescendant', list.getActiveId());
   }
 
-  function pick(value: string): void {
-    if (!several) {
-      take(chosen.includes(value) && !required ? [] : [value]);
-      close(true);
-    } else take(chosen.includes(value) ? chosen.filter((each) => each !== value) : [...chosen, value]);
+  function pickOption(value: string): void {
+    if (!isMultiple) {
+      setValues(chosenValues.includes(value) && !required ? [] : [value]);
+      closePanel(true);
+    } else
+      setValues(
+        chosenValues.includes(value) ? chosenValues.filter((each) => each !== value) : [...chosenValues, value],
+      );
   }
 
-  function take(values: string[]): void {
-    chosen = values;
-    list.mark(chosen);
-    say();
-    choose(several ? chosen : (chosen[0] ?? null));
+  function setValues(values: string[]): void {
+    chosenValues = values;
+    list.markChosen(chosenValues);
+    showChosen();
+    choose(isMultiple ? chosenValues : (chosenValues[0] ?? null));
   }
 
-  function say(): void {
-    const names = chosen.map((value) => labels.get(value) ?? value);
-    said.textContent =
+  function showChosen(): void {
+    const names = chosenValues.map((value) => labels.get(value) ?? value);
+    chosenText.textContent =
       names.length === 0 ? TEXTS.all : names.length > 2 ? `${names[0]} + ${names.length - 1}` : formatList(names);
     button.title = formatList(names);
-    clear.hidden = chosen.length === 0 || required;
+    clearButton.hidden = chosenValues.length === 0 || required;
   }
 
-  say();
+  showChosen();
   return {
     element,
     set(value) {
@@ -168,10 +180,10 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
         : value === null || value === undefined || value === ''
           ? []
           : [value];
-      chosen = values.map(String);
-      list.mark(chosen);
-      say();
-      if (!chosen.every((each) => labels.has(each))) void learnLabels();
+      chosenValues = values.map(String);
+      list.markChosen(chosenValues);
+      showChosen();
+      if (!chosenValues.every((each) => labels.has(each))) void loadLabels();
     },
     getText: () => button.title,
     markMissing: (missing) => button.classList.toggle('missing', missing),

@@ -1,18 +1,21 @@
-import { ApiProblem, type Call, call } from '../api.ts';
+import { ApiProblem, type CallOptions, callApi } from '../api.ts';
 import { AUTHORIZATION_TEXTS } from './texts.ts';
 
-/** Calls the API as `call` does, with error messages in the words of this page. */
-export async function ask<T>(path: string, options: Call = {}): Promise<T> {
+/** Calls the API like `call`, but with the error messages of this page's texts. */
+export async function ask<T>(path: string, options: CallOptions = {}): Promise<T> {
   try {
-    return await call<T>(path, options);
+    return await callApi<T>(path, options);
   } catch (error) {
-    const said = error instanceof ApiProblem ? AUTHORIZATION_TEXTS.failures[error.code] : undefined;
-    if (!(error instanceof ApiProblem) || said === undefined) throw error;
-    throw new ApiProblem(error.status, error.code, said, { retryAfter: error.retryAfter, details: error.details });
+    const failureMessage = error instanceof ApiProblem ? AUTHORIZATION_TEXTS.failures[error.code] : undefined;
+    if (!(error instanceof ApiProblem) || failureMessage === undefined) throw error;
+    throw new ApiProblem(error.status, error.code, failureMessage, {
+      retryAfter: error.retryAfter,
+      details: error.details,
+    });
   }
 }
 
-/** The answer of every way of signing in. */
+/** The response of every sign-in method. */
 export interface SignInResult {
   token?: string;
   user?: { email: string };
@@ -23,7 +26,7 @@ export interface SignInResult {
 }
 
 /** A person who has signed in on this page. */
-export interface SignedIn {
+export interface SignedInUser {
   token: string;
   email: string;
 }

@@ -1,22 +1,22 @@
-import type { LetInView } from '../../presentation/letting-in.ts';
+import type { AuthorizationView } from '../../presentation/letting-in.ts';
 import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
 import { buildField, buildForm } from '../mail-links/form.ts';
-import { paragraph, showCard } from '../mail-links/page.ts';
+import { buildParagraph, showCard } from '../mail-links/page.ts';
 import { TEXTS } from '../texts.ts';
-import { ask, type SignedIn, type SignInResult } from './api.ts';
+import { ask, type SignedInUser, type SignInResult } from './api.ts';
 import { AUTHORIZATION_TEXTS } from './texts.ts';
 
-type Company = NonNullable<LetInView['company']>;
-type OnSignedIn = (signedIn: SignedIn) => void;
+type Company = NonNullable<AuthorizationView['company']>;
+type SignInCallback = (signedInUser: SignedInUser) => void;
 
-/** The key of the data that the tab keeps while the browser is at the identity provider. */
+/** The session storage key of the sign-in that is pending while the browser is at the identity provider. */
 const STORAGE_KEY = 'let-in';
 
 interface StoredSignIn {
   /** The address of the page at which the sign-in continues. */
   address: string;
-  /** The secret that is sent with the code of single sign-on to exchange it. */
+  /** The secret that is sent with the single sign-on code to exchange it for a session. */
   secret?: string;
   /** The company's slug, and the `state` and `nonce` that must come with a social provider's ID token. */
   social?: { slug: string; state: string; nonce: string };
@@ -24,12 +24,12 @@ interface StoredSignIn {
   result?: SignInResult | { failed: true };
 }
 
-const button = (text: string, work: () => void, type = 'quiet'): HTMLElement =>
-  h('button', { type: 'button', class: type, onclick: work }, text);
+const buildButton = (text: string, onClick: () => void, type = 'quiet'): HTMLElement =>
+  h('button', { type: 'button', class: type, onclick: onClick }, text);
 
-const codeAttributes = { autocomplete: 'one-time-code', required: true, spellcheck: 'false', autocapitalize: 'off' };
+const CODE_ATTRIBUTES = { autocomplete: 'one-time-code', required: true, spellcheck: 'false', autocapitalize: 'off' };
 
-/** Asks for the company, whose own sign-in the page is loaded with. */
+/** Asks for the company, and then loads the page with the sign-in methods of that company. */
 export function askForCompany(title: string): void {
   const field = buildField('slug', AUTHORIZATION_TEXTS.company, {
     autocomplete: 'organization',
@@ -37,7 +37,7 @@ export function askForCompany(title: string): void {
     spellcheck: 'false',
     autocapitalize: 'off',
   });
-  const choose = async () => {
+  const submitCompany = async () => {
     const slug = field.input.value.trim().toLowerCase();
     const { exists } = await ask<{ exists: boolean }>(`/v1/auth/validate-company?${new URLSearchParams({ slug })}`);
     if (!exists) {
@@ -45,27 +45,30 @@ export function askForCompany(title: string): void {
       field.input.focus();
       return;
     }
-    goToCompany(slug);
+    loadCompanyPage(slug);
   };
-  showCard(title, [paragraph(AUTHORIZATION_TEXTS.companyAsked), buildForm(AUTHORIZATION_TEXTS.next, [field], choose)]);
+  showCard(title, [
+    buildParagraph(AUTHORIZATION_TEXTS.companyAsked),
+    buildForm(AUTHORIZATION_TEXTS.next, [field], submitCompany),
+  ]);
   field.input.focus();
 }
 
-function goToCompany(slug: string | null): void {
+function loadCompanyPage(slug: string | null): void {
   const address = new URL(location.href);
   if (slug === null) address.searchParams.delete('company_slug');
   else address.searchParams.set('company_slug', slug);
   location.assign(address);
 }
 
-/** Shows the sign-in form with every method that the company offers; calls `then` once the user is signed in. */
-export function signIn(company: Company, then: OnSignedIn, isOwner = false): void {
+/** Shows the sign-in form with every method that the company offers; calls `onSignedIn` once the user is signed in. */
+export function showSignIn(company: Company, onSignedIn: SignInCallback, isOwner = false): void {
   if (company.sso_only && !isOwner) {
     showCard(AUTHORIZATION_TEXTS.signIn(company.name), [
-      paragraph(AUTHORIZATION_TEXTS.ssoOnly),
+      buildParagraph(AUTHORIZATION_TEXTS.ssoOnly),
       ...buildSsoForm(company, 'primary'),
-      button(AUTHORIZATION_TEXTS.passwordInstead, () => signIn(company, then, true)),
-      otherCompany(),
+      buildButton(AUTHORIZATION_TEXTS.passwordInstead, () => showSignIn(company, onSignedIn, true)),
+      buildOtherCompanyButton(),
     ]);
     return;
   }
@@ -75,65 +78,73 @@ export function signIn(company: Company, then: OnSignedIn, isOwner = false): voi
     autocomplete: 'current-password',
     required: true,
   });
-  const identity = () => ({ company_slug: company.slug, email: email.input.value.trim() });
-  const withPassword = async () =>
-    continueSignIn(await ask('/v1/auth/login', { body: { ...identity(), password: password.input.value } }), then);
-  const withCode = async () => {
-    await ask('/v1/auth/passwordless/request', { body: identity() });
-    askForCode(identity(), then);
+  const readIdentity = () => ({ company_slug: company.slug, email: email.input.value.trim() });
+  const signInByPassword = async () =>
+    continueSignIn(
+      await ask('/v1/auth/login', { body: { ...readIdentity(), password: password.input.value } }),
+      onSignedIn,
+    );
+  const requestMailCode = async () => {
+    await ask('/v1/auth/passwordless/request', { body: readIdentity() });
+    askForCode(readIdentity(), onSignedIn);
   };
-  const form = buildForm(AUTHORIZATION_TEXTS.signInAction, [email, password], withPassword);
-  const byCode = buildOneButtonForm(AUTHORIZATION_TEXTS.mailCode, withCode);
-  const needsEmail = (event: Event) => {
+  const form = buildForm(AUTHORIZATION_TEXTS.signInAction, [email, password], signInByPassword);
+  const mailCodeForm = buildOneButtonForm(AUTHORIZATION_TEXTS.mailCode, requestMailCode);
+  const requireEmail = (event: Event) => {
     if (email.input.value.trim() !== '') return;
     event.preventDefault();
     event.stopImmediatePropagation();
     email.input.focus();
     email.showProblem(TEXTS.failures.VALIDATION_ERROR);
   };
-  byCode.addEventListener('submit', needsEmail, { capture: true });
+  mailCodeForm.addEventListener('submit', requireEmail, { capture: true });
   showCard(AUTHORIZATION_TEXTS.signIn(company.name), [
     form,
     h('h2', { class: 'small' }, AUTHORIZATION_TEXTS.otherWays),
-    ...buildPasskeyForm(company, then),
-    byCode,
+    ...buildPasskeyForm(company, onSignedIn),
+    mailCodeForm,
     ...buildSsoForm(company, ''),
     ...buildSocialForms(company),
-    otherCompany(),
+    buildOtherCompanyButton(),
   ]);
   email.input.focus();
 }
 
-const otherCompany = (): HTMLElement => button(AUTHORIZATION_TEXTS.anotherCompany, () => goToCompany(null));
+const buildOtherCompanyButton = (): HTMLElement =>
+  buildButton(AUTHORIZATION_TEXTS.anotherCompany, () => loadCompanyPage(null));
 
 function buildSsoForm(company: Company, type: string): HTMLElement[] {
   if (!company.sso) return [];
-  const begin = async () => {
-    const back = `${location.origin}/oauth/signed-in`;
-    const begun = await ask<{ url: string; exchange_secret: string }>(
-      `/v1/auth/sso/${encodeURIComponent(company.slug)}/start?${new URLSearchParams({ redirect_uri: back })}`,
+  const redirectToProvider = async () => {
+    const returnUrl = `${location.origin}/oauth/signed-in`;
+    const ssoRequest = await ask<{ url: string; exchange_secret: string }>(
+      `/v1/auth/sso/${encodeURIComponent(company.slug)}/start?${new URLSearchParams({ redirect_uri: returnUrl })}`,
     );
-    storeSignIn({ address: location.href, secret: begun.exchange_secret });
-    location.assign(begun.url);
+    storeSignIn({ address: location.href, secret: ssoRequest.exchange_secret });
+    location.assign(ssoRequest.url);
   };
   return [
-    type === '' ? buildOneButtonForm(AUTHORIZATION_TEXTS.sso, begin) : buildForm(AUTHORIZATION_TEXTS.sso, [], begin),
+    type === ''
+      ? buildOneButtonForm(AUTHORIZATION_TEXTS.sso, redirectToProvider)
+      : buildForm(AUTHORIZATION_TEXTS.sso, [], redirectToProvider),
   ];
 }
 
-/** A way besides the password, as a form of one button. */
-function buildOneButtonForm(action: string, begin: () => Promise<void>): HTMLFormElement {
-  const form = buildForm(action, [], begin);
+/** Builds a form that consists of one button, for a sign-in method other than the password. */
+function buildOneButtonForm(action: string, onSubmit: () => Promise<void>): HTMLFormElement {
+  const form = buildForm(action, [], onSubmit);
   form.querySelector('button')?.classList.remove('primary');
   return form;
 }
 
-/** The form to sign in by passkey, if the browser has them and the company's are for this page's domain. */
-function buildPasskeyForm({ slug, passkey_domain: domain }: Company, then: OnSignedIn): HTMLElement[] {
+/**
+ * Builds the form to sign in by passkey, if the browser supports passkeys and the company's passkeys are for this page's domain.
+ */
+function buildPasskeyForm({ slug, passkey_domain: domain }: Company, onSignedIn: SignInCallback): HTMLElement[] {
   const { hostname } = location;
-  const fits = domain !== null && (hostname === domain || hostname.endsWith(`.${domain}`));
-  if (!fits || !('parseRequestOptionsFromJSON' in (globalThis.PublicKeyCredential ?? {}))) return [];
-  const withPasskey = async () => {
+  const isPasskeyDomain = domain !== null && (hostname === domain || hostname.endsWith(`.${domain}`));
+  if (!isPasskeyDomain || !('parseRequestOptionsFromJSON' in (globalThis.PublicKeyCredential ?? {}))) return [];
+  const signInByPasskey = async () => {
     const options = await ask<PublicKeyCredentialRequestOptionsJSON>('/v1/auth/passkeys/authentication-options', {
       body: { company_slug: slug },
     });
@@ -142,19 +153,19 @@ function buildPasskeyForm({ slug, passkey_domain: domain }: Company, then: OnSig
     const credential = await navigator.credentials.get({ publicKey }).catch(() => null);
     if (credential === null) throw new ApiProblem(0, 'NO_PASSKEY', AUTHORIZATION_TEXTS.noPasskey);
     const response = (credential as PublicKeyCredential).toJSON();
-    continueSignIn(await ask('/v1/auth/passkeys/verify', { body: { company_slug: slug, response } }), then);
+    continueSignIn(await ask('/v1/auth/passkeys/verify', { body: { company_slug: slug, response } }), onSignedIn);
   };
-  return [buildOneButtonForm(AUTHORIZATION_TEXTS.passkey, withPasskey)];
+  return [buildOneButtonForm(AUTHORIZATION_TEXTS.passkey, signInByPasskey)];
 }
 
-/** Issuers that people know by another name than their host's. */
+/** Names of token issuers whose provider is known by a name other than its host name. */
 const ISSUER_NAMES: Readonly<Record<string, string>> = {
   'accounts.google.com': 'Google',
   'appleid.apple.com': 'Apple',
   'login.microsoftonline.com': 'Microsoft',
 };
 
-/** The ways to sign in by each provider whose ID tokens the company takes. */
+/** Builds a sign-in form for each social provider whose ID tokens the company accepts. */
 function buildSocialForms({ slug, social }: Company): HTMLElement[] {
   return social.map((issuer) => {
     const { host } = new URL(issuer);
@@ -168,114 +179,123 @@ function buildSocialForms({ slug, social }: Company): HTMLElement[] {
   });
 }
 
-const storeSignIn = (kept: StoredSignIn): void => sessionStorage.setItem(STORAGE_KEY, JSON.stringify(kept));
+const storeSignIn = (pendingSignIn: StoredSignIn): void =>
+  sessionStorage.setItem(STORAGE_KEY, JSON.stringify(pendingSignIn));
 
 /** Returns the pending sign-in stored in this tab, and deletes it. */
 function takeStoredSignIn(): StoredSignIn | null {
-  const kept = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null') as StoredSignIn | null;
+  const pendingSignIn = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null') as StoredSignIn | null;
   sessionStorage.removeItem(STORAGE_KEY);
-  return kept;
+  return pendingSignIn;
 }
 
 /** Runs on the page to which the identity provider redirects: completes the sign-in, then loads the page that continues. */
 export async function returnFromProvider(): Promise<void> {
-  const kept = takeStoredSignIn();
-  if (!kept) return showCard(AUTHORIZATION_TEXTS.badTitle, [paragraph(AUTHORIZATION_TEXTS.nothing)], true);
-  const result = await sendSignIn(kept).catch(() => ({ failed: true }) as const);
-  storeSignIn({ address: kept.address, result });
-  location.replace(kept.address);
+  const pendingSignIn = takeStoredSignIn();
+  if (!pendingSignIn)
+    return showCard(AUTHORIZATION_TEXTS.badTitle, [buildParagraph(AUTHORIZATION_TEXTS.nothing)], true);
+  const result = await exchangeRedirect(pendingSignIn).catch(() => ({ failed: true }) as const);
+  storeSignIn({ address: pendingSignIn.address, result });
+  location.replace(pendingSignIn.address);
 }
 
-/** Signs in with the values in the provider's redirect. @throws if they are not for this tab's request */
-async function sendSignIn({ secret, social }: StoredSignIn): Promise<SignInResult> {
-  if (social) return ask('/v1/auth/social', { body: { company_slug: social.slug, social_token: tokenFor(social) } });
+/** Signs in with the values in the provider's redirect. @throws if they do not belong to this tab's request */
+async function exchangeRedirect({ secret, social }: StoredSignIn): Promise<SignInResult> {
+  if (social) return ask('/v1/auth/social', { body: { company_slug: social.slug, social_token: readIdToken(social) } });
   const code = new URLSearchParams(location.search).get('code');
   return ask('/v1/auth/sso/exchange', { body: { code, exchange_secret: secret } });
 }
 
-/** The ID token in the address, whose issuer the API verifies. @throws for another `state` or `nonce` */
-function tokenFor({ state, nonce }: NonNullable<StoredSignIn['social']>): string {
-  const answer = new URLSearchParams(location.hash.slice(1));
-  const token = answer.get('id_token') ?? '';
+/** Returns the ID token in the address; the API verifies its issuer. @throws for a `state` or `nonce` of another request */
+function readIdToken({ state, nonce }: NonNullable<StoredSignIn['social']>): string {
+  const redirectParameters = new URLSearchParams(location.hash.slice(1));
+  const token = redirectParameters.get('id_token') ?? '';
   const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
   const claims = JSON.parse(atob(payload)) as { nonce?: unknown };
-  if (answer.get('state') !== state || claims.nonce !== nonce) throw new Error('The answer is not to this sign-in.');
+  if (redirectParameters.get('state') !== state || claims.nonce !== nonce)
+    throw new Error('The answer is not to this sign-in.');
   return token;
 }
 
-/** Continues a sign-in that has just returned from a provider. @returns whether there was one */
-export function continueAfterProvider(then: OnSignedIn): boolean {
-  const kept = takeStoredSignIn();
-  if (kept?.result === undefined || kept.address !== location.href) return false;
-  if ('failed' in kept.result) {
-    const again = button(AUTHORIZATION_TEXTS.next, () => location.reload(), 'primary');
-    showCard(AUTHORIZATION_TEXTS.badTitle, [paragraph(AUTHORIZATION_TEXTS.ssoFailed), again], true);
-  } else continueSignIn(kept.result, then);
+/** Continues a sign-in that has just returned from a provider. @returns whether there was such a sign-in */
+export function continueAfterProvider(onSignedIn: SignInCallback): boolean {
+  const pendingSignIn = takeStoredSignIn();
+  if (pendingSignIn?.result === undefined || pendingSignIn.address !== location.href) return false;
+  if ('failed' in pendingSignIn.result) {
+    const retryButton = buildButton(AUTHORIZATION_TEXTS.next, () => location.reload(), 'primary');
+    showCard(AUTHORIZATION_TEXTS.badTitle, [buildParagraph(AUTHORIZATION_TEXTS.ssoFailed), retryButton], true);
+  } else continueSignIn(pendingSignIn.result, onSignedIn);
   return true;
 }
 
-function askForCode(identity: { company_slug: string; email: string }, then: OnSignedIn): void {
-  const field = buildField('code', AUTHORIZATION_TEXTS.code, { ...codeAttributes, inputmode: 'numeric' });
-  const verify = async () =>
-    continueSignIn(await ask('/v1/auth/passwordless/verify', { body: { ...identity, code: field.input.value } }), then);
+function askForCode(identity: { company_slug: string; email: string }, onSignedIn: SignInCallback): void {
+  const field = buildField('code', AUTHORIZATION_TEXTS.code, { ...CODE_ATTRIBUTES, inputmode: 'numeric' });
+  const verifyCode = async () =>
+    continueSignIn(
+      await ask('/v1/auth/passwordless/verify', { body: { ...identity, code: field.input.value } }),
+      onSignedIn,
+    );
   showCard(AUTHORIZATION_TEXTS.codeTitle, [
-    paragraph(AUTHORIZATION_TEXTS.codeSent(identity.email)),
-    buildForm(AUTHORIZATION_TEXTS.signInAction, [field], verify),
+    buildParagraph(AUTHORIZATION_TEXTS.codeSent(identity.email)),
+    buildForm(AUTHORIZATION_TEXTS.signInAction, [field], verifyCode),
   ]);
   field.input.focus();
 }
 
-/** Continues after the first factor: asks for the second one, has it set up, or finishes the sign-in. */
-function continueSignIn(result: SignInResult, then: OnSignedIn): void {
-  const { token, user, pending_2fa_token: pending } = result;
-  if (token !== undefined && user) then({ token, email: user.email });
-  else if (pending === undefined) askForPasskey();
-  else if (result.requires_2fa_setup) void setUpFactor(pending, then);
-  else askForFactor(pending, then);
+/** Continues after the first factor: asks for the second factor, has it set up, or completes the sign-in. */
+function continueSignIn(result: SignInResult, onSignedIn: SignInCallback): void {
+  const { token, user, pending_2fa_token: pendingToken } = result;
+  if (token !== undefined && user) onSignedIn({ token, email: user.email });
+  else if (pendingToken === undefined) askForPasskey();
+  else if (result.requires_2fa_setup) void setUpSecondFactor(pendingToken, onSignedIn);
+  else askForSecondFactor(pendingToken, onSignedIn);
 }
 
 /** Asks a user whose second factor is a passkey to start over: the passkey alone signs them in. */
 function askForPasskey(): void {
-  const again = button(AUTHORIZATION_TEXTS.next, () => location.reload(), 'primary');
-  showCard(AUTHORIZATION_TEXTS.factorTitle, [paragraph(AUTHORIZATION_TEXTS.passkeyAsked), again], true);
+  const restartButton = buildButton(AUTHORIZATION_TEXTS.next, () => location.reload(), 'primary');
+  showCard(AUTHORIZATION_TEXTS.factorTitle, [buildParagraph(AUTHORIZATION_TEXTS.passkeyAsked), restartButton], true);
 }
 
-function askForFactor(pending: string, then: OnSignedIn): void {
-  const field = buildField('code', AUTHORIZATION_TEXTS.code, codeAttributes);
-  const finish = async () => {
+function askForSecondFactor(pendingToken: string, onSignedIn: SignInCallback): void {
+  const field = buildField('code', AUTHORIZATION_TEXTS.code, CODE_ATTRIBUTES);
+  const submitFactor = async () => {
     const code = field.input.value.trim();
-    const sent = /^[\d\s-]+$/.test(code) && code.replaceAll(/\D/g, '').length === 6 ? 'totp_token' : 'backup_code';
-    continueSignIn(await ask('/v1/auth/2fa/login', { body: { pending_2fa_token: pending, [sent]: code } }), then);
+    const fieldName = /^[\d\s-]+$/.test(code) && code.replaceAll(/\D/g, '').length === 6 ? 'totp_token' : 'backup_code';
+    continueSignIn(
+      await ask('/v1/auth/2fa/login', { body: { pending_2fa_token: pendingToken, [fieldName]: code } }),
+      onSignedIn,
+    );
   };
   showCard(AUTHORIZATION_TEXTS.factorTitle, [
-    paragraph(AUTHORIZATION_TEXTS.factorAsked),
-    buildForm(AUTHORIZATION_TEXTS.next, [field], finish),
+    buildParagraph(AUTHORIZATION_TEXTS.factorAsked),
+    buildForm(AUTHORIZATION_TEXTS.next, [field], submitFactor),
   ]);
   field.input.focus();
 }
 
-async function setUpFactor(pending: string, then: OnSignedIn): Promise<void> {
-  const body = { pending_2fa_token: pending };
-  const made = await ask<{ secret: string; otpauth_url: string }>('/v1/auth/2fa/setup', { body });
-  const field = buildField('code', AUTHORIZATION_TEXTS.code, { ...codeAttributes, inputmode: 'numeric' });
-  const enable = async () => {
-    const sent = { ...body, totp_token: field.input.value };
-    const result = await ask<SignInResult & { backup_codes: string[] }>('/v1/auth/2fa/enable', { body: sent });
+async function setUpSecondFactor(pendingToken: string, onSignedIn: SignInCallback): Promise<void> {
+  const body = { pending_2fa_token: pendingToken };
+  const newFactor = await ask<{ secret: string; otpauth_url: string }>('/v1/auth/2fa/setup', { body });
+  const field = buildField('code', AUTHORIZATION_TEXTS.code, { ...CODE_ATTRIBUTES, inputmode: 'numeric' });
+  const enableFactor = async () => {
+    const enableBody = { ...body, totp_token: field.input.value };
+    const result = await ask<SignInResult & { backup_codes: string[] }>('/v1/auth/2fa/enable', { body: enableBody });
     showCard(
       AUTHORIZATION_TEXTS.backupTitle,
       [
-        paragraph(AUTHORIZATION_TEXTS.backupText),
+        buildParagraph(AUTHORIZATION_TEXTS.backupText),
         h('ul', {}, ...result.backup_codes.map((code) => h('li', {}, h('code', {}, code)))),
-        button(AUTHORIZATION_TEXTS.next, () => continueSignIn(result, then), 'primary'),
+        buildButton(AUTHORIZATION_TEXTS.next, () => continueSignIn(result, onSignedIn), 'primary'),
       ],
       true,
     );
   };
   showCard(AUTHORIZATION_TEXTS.setupTitle, [
-    paragraph(AUTHORIZATION_TEXTS.setupAsked),
-    h('dl', {}, h('dt', {}, AUTHORIZATION_TEXTS.setupKey), h('dd', {}, h('code', {}, made.secret))),
-    h('a', { href: made.otpauth_url }, AUTHORIZATION_TEXTS.setupLink),
-    buildForm(AUTHORIZATION_TEXTS.next, [field], enable),
+    buildParagraph(AUTHORIZATION_TEXTS.setupAsked),
+    h('dl', {}, h('dt', {}, AUTHORIZATION_TEXTS.setupKey), h('dd', {}, h('code', {}, newFactor.secret))),
+    h('a', { href: newFactor.otpauth_url }, AUTHORIZATION_TEXTS.setupLink),
+    buildForm(AUTHORIZATION_TEXTS.next, [field], enableFactor),
   ]);
   field.input.focus();
 }

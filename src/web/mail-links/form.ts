@@ -1,10 +1,10 @@
 import { ApiProblem } from '../api.ts';
-import { h, uniqueId } from '../dom.ts';
+import { createUniqueId, h } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 import { LINK_TEXTS } from './texts.ts';
 
-/** A field of a form, which shows the API's problem with its value beside it. */
-export interface Field {
+/** A form field that shows the API's message about its value. */
+export interface FormField {
   /** The field's name in the API's request body. */
   name: string;
   input: HTMLInputElement;
@@ -13,14 +13,14 @@ export interface Field {
   showProblem(message: string): void;
 }
 
-/** A field with its label. @param more a hint, shown before anything is wrong, and an element beside the input */
+/** Builds a field with its label. @param more a hint, shown before anything is wrong, and an element beside the input */
 export function buildField(
   name: string,
   label: string,
   attributes: Parameters<typeof h>[1],
   { hint, beside }: { hint?: string; beside?: (input: HTMLInputElement) => HTMLElement } = {},
-): Field {
-  const [id, hintId, errorId] = [uniqueId('field'), uniqueId('hint'), uniqueId('error')];
+): FormField {
+  const [id, hintId, errorId] = [createUniqueId('field'), createUniqueId('hint'), createUniqueId('error')];
   const describedBy = hint === undefined ? errorId : `${errorId} ${hintId}`;
   const input = h('input', { id, 'aria-describedby': describedBy, oninput: () => showProblem(''), ...attributes });
   const error = h('p', { class: 'error', id: errorId });
@@ -29,86 +29,89 @@ export function buildField(
     if (message === '') input.removeAttribute('aria-invalid');
     else input.setAttribute('aria-invalid', 'true');
   }
-  const box = beside ? h('div', { class: 'beside' }, input, beside(input)) : input;
+  const inputBox = beside ? h('div', { class: 'beside' }, input, beside(input)) : input;
   const element = h(
     'div',
     { class: 'field' },
     h('label', { for: id }, label),
     hint !== undefined && h('p', { class: 'hint', id: hintId }, hint),
-    box,
+    inputBox,
     error,
   );
   return { name, input, element, showProblem };
 }
 
-/** A field for a password that is chosen, which can be shown. */
-export function passwordField(label: string): Field {
-  const toggle = (input: HTMLInputElement) => {
-    const button = h('button', { type: 'button', class: 'quiet', onclick: () => show(input.type === 'password') });
-    function show(isShown: boolean): void {
+/** Builds a field for a new password, with a button that shows the typed text. */
+export function buildPasswordField(label: string): FormField {
+  const buildToggle = (input: HTMLInputElement) => {
+    const button = h('button', {
+      type: 'button',
+      class: 'quiet',
+      onclick: () => setPasswordVisible(input.type === 'password'),
+    });
+    function setPasswordVisible(isShown: boolean): void {
       input.type = isShown ? 'text' : 'password';
       button.textContent = isShown ? LINK_TEXTS.hide : LINK_TEXTS.show;
       button.setAttribute('aria-label', isShown ? LINK_TEXTS.hidePassword : LINK_TEXTS.showPassword);
     }
-    show(false);
+    setPasswordVisible(false);
     return button;
   };
   const attributes = { autocomplete: 'new-password', required: true, autocapitalize: 'off', spellcheck: 'false' };
-  return buildField('password', label, attributes, { hint: LINK_TEXTS.passwordRules, beside: toggle });
+  return buildField('password', label, attributes, { hint: LINK_TEXTS.passwordRules, beside: buildToggle });
 }
 
-/** The elements of a form besides its fields. */
+/** Elements that a form has in addition to its fields. */
 interface FormExtras {
   before?: HTMLElement;
 }
 
 /**
- * A form whose values the API validates. Problems are shown beside their fields, the first of which gets the focus; any other
- * failure is shown below. The form cannot be submitted twice at once.
- * @param submit may handle failures itself
+ * Builds a form whose values the API validates. Problems are shown beside their fields, the first of which gets the focus; any
+ * other failure is shown below. The form cannot be submitted twice at once. @param submit may handle failures itself
  */
 export function buildForm(
   action: string,
-  fields: readonly Field[],
+  fields: readonly FormField[],
   submit: () => Promise<void>,
   { before }: FormExtras = {},
 ): HTMLFormElement {
   const alert = h('p', { role: 'alert' });
   const button = h('button', { type: 'submit', class: 'primary' }, action);
   const elements = fields.map(({ element }) => element);
-  const form = h('form', { novalidate: true, onsubmit: send }, before, ...elements, alert, button);
+  const form = h('form', { novalidate: true, onsubmit: submitForm }, before, ...elements, alert, button);
 
-  async function send(event: Event): Promise<void> {
+  async function submitForm(event: Event): Promise<void> {
     event.preventDefault();
     if (button.disabled) return;
     for (const field of fields) field.showProblem('');
     alert.textContent = '';
-    work(true);
+    setBusy(true);
     const failure = await submit().then(
       () => undefined,
       (error: unknown) => error,
     );
-    work(false);
-    if (failure !== undefined) explain(failure);
+    setBusy(false);
+    if (failure !== undefined) showFailure(failure);
   }
 
-  function work(isAtWork: boolean): void {
-    button.disabled = isAtWork;
-    button.textContent = isAtWork ? LINK_TEXTS.sending : action;
-    form.setAttribute('aria-busy', String(isAtWork));
+  function setBusy(isBusy: boolean): void {
+    button.disabled = isBusy;
+    button.textContent = isBusy ? LINK_TEXTS.sending : action;
+    form.setAttribute('aria-busy', String(isBusy));
   }
 
-  function explain(failure: unknown): void {
+  function showFailure(failure: unknown): void {
     const problem = failure instanceof ApiProblem ? failure : undefined;
-    const wrong = fields.filter(({ name }) => problem?.details.some(({ field }) => field === name));
-    for (const field of wrong) {
+    const invalidFields = fields.filter(({ name }) => problem?.details.some(({ field }) => field === name));
+    for (const field of invalidFields) {
       const [first] = problem?.details.filter((detail) => detail.field === field.name) ?? [];
-      field.showProblem(asSentence(first?.message ?? TEXTS.failures.VALIDATION_ERROR));
+      field.showProblem(formatSentence(first?.message ?? TEXTS.failures.VALIDATION_ERROR));
     }
-    wrong[0]?.input.focus();
+    invalidFields[0]?.input.focus();
     // Beside the fields it is seen anyway.
-    alert.className = wrong.length > 0 ? 'unseen' : 'error';
-    alert.textContent = wrong.length > 0 ? LINK_TEXTS.checkFields : (problem?.message ?? TEXTS.broken);
+    alert.className = invalidFields.length > 0 ? 'unseen' : 'error';
+    alert.textContent = invalidFields.length > 0 ? LINK_TEXTS.checkFields : (problem?.message ?? TEXTS.broken);
     if (!problem) throw failure;
   }
 
@@ -116,7 +119,7 @@ export function buildForm(
 }
 
 /** Makes a sentence of the API's message about a field, which begins with a verb: `must have …`. */
-function asSentence(text: string): string {
+function formatSentence(text: string): string {
   const sentence = text.charAt(0).toLocaleUpperCase() + text.slice(1);
   return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
 }

@@ -12,9 +12,9 @@ export const readMailLink = (): MailLinkView | null =>
 export function takeToken(): string | null | undefined {
   const address = new URL(location.href);
   const token = address.searchParams.get('token');
-  const { token: kept } = Object(history.state) as { token?: unknown };
-  if (token === null && typeof kept === 'string') {
-    address.searchParams.set('token', kept);
+  const { token: storedToken } = Object(history.state) as { token?: unknown };
+  if (token === null && typeof storedToken === 'string') {
+    address.searchParams.set('token', storedToken);
     history.replaceState(null, '');
     location.replace(address);
     return undefined;
@@ -24,5 +24,5 @@ export function takeToken(): string | null | undefined {
   return token;
 }
 
-/** Forgets a token that is good for nothing any more. */
+/** Deletes the stored token, which is no longer valid, from the history entry. */
 export const forgetToken = (): void => history.replaceState(null, '');

@@ -1,9 +1,9 @@
 import '../styles/main.css';
-import { applyBranding, brandingOfPage, buildLogo } from '../branding/apply.ts';
+import { applyBranding, buildLogo, readPageBranding } from '../branding/apply.ts';
 import { followScheme } from '../theme.ts';
 
-/** The script of pages that the server renders completely: they work without it; it applies the brand. */
-const branding = brandingOfPage();
+/** The script of pages that the server renders completely: it only applies the brand, and the pages work without it. */
+const branding = readPageBranding();
 applyBranding(branding);
 followScheme(() => {});
 

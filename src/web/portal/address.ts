@@ -1,17 +1,17 @@
-/** A dashboard in the portal; undefined stands for the list. It is the part of the page's address after `#`. */
-export interface Place {
+/** The dashboard that the portal shows, as the part of the page's address after `#` says; undefined stands for the list. */
+export interface DashboardLocation {
   id: string;
   contextId: string;
-  /** The values that the viewer chose in the filters. */
+  /** The filter values that the viewer chose. */
   query: URLSearchParams;
 }
 
-/** `#/{dashboard id}/{context id}?{filters}` */
-export const formatAddress = ({ id, contextId, query }: Place): string =>
+/** Formats a dashboard's address: `#/{dashboard id}/{context id}?{filters}`. */
+export const formatAddress = ({ id, contextId, query }: DashboardLocation): string =>
   `#/${encodeURIComponent(id)}/${encodeURIComponent(contextId)}${query.size > 0 ? `?${query}` : ''}`;
 
-/** Parses the place in an address; undefined for any other address. */
-export function parsePlace(hash: string): Place | undefined {
+/** Parses the dashboard in an address; undefined for any other address. */
+export function parseAddress(hash: string): DashboardLocation | undefined {
   const [, id, contextId, query] = /^#\/([\w-]+)\/([\w-]+)(?:\?(.*))?$/.exec(hash) ?? [];
   return id && contextId ? { id, contextId, query: new URLSearchParams(query) } : undefined;
 }

@@ -1,7 +1,7 @@
-import { ApiProblem, type Call, call, callFile } from '../api.ts';
+import { ApiProblem, type CallOptions, callApi, callFile } from '../api.ts';
 
-/** An outsider's tokens, as share-auth answers them. */
-interface Tokens {
+/** The access and refresh tokens of an outside viewer, as the share-auth API returns them. */
+interface SessionTokens {
   access_token: string;
   refresh_token: string;
 }
@@ -14,74 +14,78 @@ export interface Session {
   /** Called when the server ends the session. */
   onEnded: () => void;
   /** @throws ApiProblem */
-  call<T>(path: string, options?: Omit<Call, 'token'>): Promise<T>;
+  call<T>(path: string, options?: Omit<CallOptions, 'token'>): Promise<T>;
   /** Calls the API for a file. @throws ApiProblem */
   file(path: string, options: { body: unknown }): Promise<File>;
   /** Deletes the tokens, here and on the server. */
   signOut(): Promise<void>;
 }
 
-/** Has a code mailed to an address, without telling whether that is known. @throws ApiProblem */
+/** Requests a code for an email address, without revealing whether the address is known. @throws ApiProblem */
 export async function requestCode(companySlug: string, email: string): Promise<void> {
-  await call('/api/v1/share-auth/request', { body: { company_slug: companySlug, email } });
+  await callApi('/api/v1/share-auth/request', { body: { company_slug: companySlug, email } });
 }
 
 /** Signs in with a mailed code. @throws ApiProblem `INVALID_CODE` */
 export async function signIn(companySlug: string, email: string, code: string): Promise<Session> {
   const body = { company_slug: companySlug, email, code };
-  const { company, ...tokens } = await call<Tokens & { company: { name: string } }>('/api/v1/share-auth/verify', {
-    body,
-  });
+  const { company, ...tokens } = await callApi<SessionTokens & { company: { name: string } }>(
+    '/api/v1/share-auth/verify',
+    {
+      body,
+    },
+  );
   return openSession(companySlug, email, company.name, tokens);
 }
 
-/** Restores the session of this tab after a reload. */
+/** Restores this tab's session after a reload. */
 export function restoreSession(companySlug: string): Session | undefined {
   try {
-    const { email, company, tokens } = JSON.parse(sessionStorage.getItem(formatKey(companySlug)) ?? '{}');
+    const { email, company, tokens } = JSON.parse(sessionStorage.getItem(formatStorageKey(companySlug)) ?? '{}');
     return tokens && openSession(companySlug, email, company, tokens);
   } catch {
     return undefined;
   }
 }
 
-const formatKey = (companySlug: string): string => `portal:${companySlug}`;
+const formatStorageKey = (companySlug: string): string => `portal:${companySlug}`;
 
-/** Tokens are stored in this tab only and end with it. */
-function openSession(companySlug: string, email: string, company: string | undefined, first: Tokens): Session {
+/** Opens a session whose tokens are stored in this tab only and end with it. */
+function openSession(companySlug: string, email: string, company: string | undefined, first: SessionTokens): Session {
   let tokens = first;
-  let refreshing: Promise<void> | undefined;
+  let pendingRefresh: Promise<void> | undefined;
 
-  const keep = () => sessionStorage.setItem(formatKey(companySlug), JSON.stringify({ email, company, tokens }));
-  const forget = () => sessionStorage.removeItem(formatKey(companySlug));
+  const storeTokens = () =>
+    sessionStorage.setItem(formatStorageKey(companySlug), JSON.stringify({ email, company, tokens }));
+  const deleteTokens = () => sessionStorage.removeItem(formatStorageKey(companySlug));
 
-  async function refresh(): Promise<void> {
+  async function refreshTokens(): Promise<void> {
     const body = { refresh_token: tokens.refresh_token };
-    tokens = await call<Tokens>('/api/v1/share-auth/refresh', { body });
-    keep();
+    tokens = await callApi<SessionTokens>('/api/v1/share-auth/refresh', { body });
+    storeTokens();
   }
 
-  keep();
-  /** Calls with the token, and once more with a new one where it has ended. */
+  storeTokens();
+  /** Calls `send` with the access token, and once more with a new token if that one has expired. */
   async function withToken<T>(send: (token: string) => Promise<T>): Promise<T> {
-    const used = tokens.access_token;
+    const usedToken = tokens.access_token;
     try {
-      return await send(used);
+      return await send(usedToken);
     } catch (error) {
       if (!(error instanceof ApiProblem) || error.status !== 401) throw error;
     }
     try {
       // Calls that fail together request one new token.
-      if (used === tokens.access_token) {
-        refreshing ??= refresh().finally(() => {
-          refreshing = undefined;
+      if (usedToken === tokens.access_token) {
+        pendingRefresh ??= refreshTokens().finally(() => {
+          pendingRefresh = undefined;
         });
-        await refreshing;
+        await pendingRefresh;
       }
       return await send(tokens.access_token);
     } catch (error) {
       if (error instanceof ApiProblem && error.status === 401) {
-        forget();
+        deleteTokens();
         session.onEnded();
       }
       throw error;
@@ -92,12 +96,12 @@ function openSession(companySlug: string, email: string, company: string | undef
     email,
     company,
     onEnded() {},
-    call: (path, options = {}) => withToken((token) => call(path, { ...options, token })),
+    call: (path, options = {}) => withToken((token) => callApi(path, { ...options, token })),
     file: (path, options) => withToken((token) => callFile(path, { ...options, token })),
     async signOut() {
-      forget();
+      deleteTokens();
       const { access_token: token, refresh_token } = tokens;
-      await call('/api/v1/share-auth/logout', { body: { refresh_token }, token }).catch(() => undefined);
+      await callApi('/api/v1/share-auth/logout', { body: { refresh_token }, token }).catch(() => undefined);
     },
   };
   return session;

@@ -1,30 +1,30 @@
 import { ApiProblem } from '../api.ts';
-import { h, uniqueId } from '../dom.ts';
+import { createUniqueId, h } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
 import { requestCode, type Session, signIn } from './session.ts';
 
-/** A form for an e-mail address, then the mailed code. @param reason why to sign in again; empty the first time */
-export function signInPage(
+/** Builds a form for an email address, then for the mailed code. @param reason why to sign in again; empty the first time */
+export function buildSignInPage(
   companySlug: string,
   reason: string,
   logo: HTMLElement | undefined,
-  done: (session: Session) => void,
+  onSignedIn: (session: Session) => void,
 ): HTMLElement {
   const card = h('div', { class: 'card sign-in' });
 
-  function askEmail(email: string, message: string): void {
+  function showEmailForm(email: string, message: string): void {
     const field = buildField(TEXTS.email, { type: 'email', autocomplete: 'email', maxlength: 254, value: email });
     const form = buildForm(TEXTS.sendCode, message, [field.element], async () => {
       const address = field.input.value.trim();
       await requestCode(companySlug, address);
-      askCode(address, '');
+      showCodeForm(address, '');
     });
     card.replaceChildren(logo ?? '', h('h1', {}, TEXTS.sharedDashboards), h('p', {}, TEXTS.codeExplained), form);
     // The first time, the card is added to the page only after this function returns.
     queueMicrotask(() => field.input.focus());
   }
 
-  function askCode(email: string, message: string): void {
+  function showCodeForm(email: string, message: string): void {
     const field = buildField(TEXTS.code, {
       type: 'text',
       inputmode: 'numeric',
@@ -38,7 +38,7 @@ export function signInPage(
       },
     });
     const form = buildForm(TEXTS.signIn, message, [field.element], async () => {
-      done(await signIn(companySlug, email, field.input.value));
+      onSignedIn(await signIn(companySlug, email, field.input.value));
     });
     card.replaceChildren(
       logo ?? '',
@@ -48,23 +48,23 @@ export function signInPage(
       h(
         'p',
         { class: 'links' },
-        buildLink(TEXTS.sendAnother, () => void again(email)),
-        buildLink(TEXTS.otherAddress, () => askEmail(email, '')),
+        buildLink(TEXTS.sendAnother, () => void requestNewCode(email)),
+        buildLink(TEXTS.otherAddress, () => showEmailForm(email, '')),
       ),
     );
     field.input.focus();
   }
 
-  async function again(email: string): Promise<void> {
-    const message = await requestCode(companySlug, email).then(() => TEXTS.anotherSent, toMessage);
-    askCode(email, message);
+  async function requestNewCode(email: string): Promise<void> {
+    const message = await requestCode(companySlug, email).then(() => TEXTS.anotherSent, formatFailure);
+    showCodeForm(email, message);
   }
 
-  askEmail('', reason);
+  showEmailForm('', reason);
   return h('main', { class: 'message' }, card);
 }
 
-const toMessage = (error: unknown): string => {
+const formatFailure = (error: unknown): string => {
   return error instanceof ApiProblem ? error.message : TEXTS.broken;
 };
 
@@ -72,12 +72,12 @@ const buildLink = (text: string, onclick: () => void): HTMLElement =>
   h('button', { type: 'button', class: 'quiet', onclick }, text);
 
 function buildField(label: string, attributes: Parameters<typeof h>[1]) {
-  const id = uniqueId('field');
+  const id = createUniqueId('field');
   const input = h('input', { id, required: true, ...attributes });
   return { input, element: h('div', { class: 'field' }, h('label', { for: id }, label), input) };
 }
 
-/** A form that shows errors below its fields, and cannot be submitted twice at once. */
+/** Builds a form that shows errors below its fields, and cannot be submitted twice at once. */
 function buildForm(
   action: string,
   message: string,
@@ -86,14 +86,14 @@ function buildForm(
 ): HTMLFormElement {
   const alert = h('p', { class: 'error', role: 'alert' }, message);
   const button = h('button', { type: 'submit', class: 'primary' }, action);
-  const form = h('form', { onsubmit: send }, ...fields, button, alert);
-  async function send(event: Event): Promise<void> {
+  const form = h('form', { onsubmit: submitForm }, ...fields, button, alert);
+  async function submitForm(event: Event): Promise<void> {
     event.preventDefault();
     if (button.disabled) return;
     button.disabled = true;
     alert.textContent = '';
     await submit().catch((error: unknown) => {
-      alert.textContent = toMessage(error);
+      alert.textContent = formatFailure(error);
     });
     button.disabled = false;
   }

@@ -1,48 +1,50 @@
 import type { MailLinkView } from '../../presentation/mail-links.ts';
-import { ApiProblem, call } from '../api.ts';
-import { buildField, buildForm, passwordField } from '../mail-links/form.ts';
+import { ApiProblem, callApi } from '../api.ts';
+import { buildField, buildForm, buildPasswordField } from '../mail-links/form.ts';
 import { forgetToken, readMailLink, takeToken } from '../mail-links/link.ts';
 import {
   applyPageBranding,
+  buildEmailParagraph,
   buildHiddenEmailField,
-  howToSignIn,
-  paragraph,
-  paragraphAbout,
+  buildParagraph,
+  buildSignInGuide,
   showCard,
 } from '../mail-links/page.ts';
 import { LINK_TEXTS } from '../mail-links/texts.ts';
 import { TEXTS as ALL } from '../texts.ts';
 
-/** The page of `/reset-password`: whoever asked for its link sets a new password. Without one, it sends such a link. */
+/**
+ * The script of `/reset-password`: a user with a mailed link sets a new password; without a link, the page offers to mail one.
+ */
 const TEXTS = LINK_TEXTS.reset;
 
 function showForm(token: string, link: MailLinkView): void {
-  const field = passwordField(LINK_TEXTS.newPassword);
-  const confirm = async () => {
+  const field = buildPasswordField(LINK_TEXTS.newPassword);
+  const confirmReset = async () => {
     try {
-      await call('/v1/users/reset-password/confirm', { body: { token, password: field.input.value } });
+      await callApi('/v1/users/reset-password/confirm', { body: { token, password: field.input.value } });
     } catch (error) {
       const code = error instanceof ApiProblem ? error.code : undefined;
       if (code === 'INVALID_RESET_TOKEN') return offerLink(TEXTS.dead, TEXTS.deadWhy, true);
-      if (code === 'SSO_REQUIRED') return showHowToSignIn(TEXTS.ssoOnly, [], { ...link, sso_only: true }, true);
+      if (code === 'SSO_REQUIRED') return showSignInGuide(TEXTS.ssoOnly, [], { ...link, sso_only: true }, true);
       throw error;
     }
-    showHowToSignIn(TEXTS.done, [paragraph(TEXTS.doneText)], link, true);
+    showSignInGuide(TEXTS.done, [buildParagraph(TEXTS.doneText)], link, true);
   };
   showCard(TEXTS.title, [
-    paragraphAbout(link.email, TEXTS.intro(link.company.name, link.email)),
-    buildForm(TEXTS.action, [field], confirm, { before: buildHiddenEmailField(link) }),
+    buildEmailParagraph(link.email, TEXTS.intro(link.company.name, link.email)),
+    buildForm(TEXTS.action, [field], confirmReset, { before: buildHiddenEmailField(link) }),
   ]);
   field.input.focus();
 }
 
-function showHowToSignIn(title: string, before: HTMLElement[], link: MailLinkView, isAnswer: boolean): void {
+function showSignInGuide(title: string, leadingElements: HTMLElement[], link: MailLinkView, isAnswer: boolean): void {
   forgetToken();
-  showCard(title, [...before, ...howToSignIn(link)], isAnswer);
+  showCard(title, [...leadingElements, ...buildSignInGuide(link)], isAnswer);
 }
 
-/** Offers to send a link. */
-function offerLink(title: string, why: string, isAnswer = false): void {
+/** Shows a form that has a password reset link mailed. */
+function offerLink(title: string, reason: string, isAnswer = false): void {
   forgetToken();
   const field = buildField('email', ALL.email, {
     type: 'email',
@@ -52,16 +54,16 @@ function offerLink(title: string, why: string, isAnswer = false): void {
   });
   const form = buildForm(TEXTS.requestAction, [field], async () => {
     const email = field.input.value.trim();
-    await call('/v1/users/reset-password/request', { body: { email } });
-    showCard(TEXTS.requested, [paragraphAbout(email, TEXTS.requestedText(email))], true);
+    await callApi('/v1/users/reset-password/request', { body: { email } });
+    showCard(TEXTS.requested, [buildEmailParagraph(email, TEXTS.requestedText(email))], true);
   });
-  showCard(title, [paragraph(why), form], isAnswer);
+  showCard(title, [buildParagraph(reason), form], isAnswer);
 }
 
 applyPageBranding();
 const token = takeToken();
-const link = readMailLink();
-if (token && link?.sso_only) showHowToSignIn(TEXTS.ssoOnly, [], link, false);
-else if (token && link) showForm(token, link);
+const mailLink = readMailLink();
+if (token && mailLink?.sso_only) showSignInGuide(TEXTS.ssoOnly, [], mailLink, false);
+else if (token && mailLink) showForm(token, mailLink);
 else if (token === null) offerLink(TEXTS.title, TEXTS.request);
 else if (token !== undefined) offerLink(TEXTS.dead, TEXTS.deadWhy);

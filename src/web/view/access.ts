@@ -1,28 +1,28 @@
 import type { TokenView } from '../../presentation/viewing.ts';
-import { ApiProblem, call } from '../api.ts';
-import type { Host } from '../embedding.ts';
+import { ApiProblem, callApi } from '../api.ts';
+import type { HostConnection } from '../embedding.ts';
 import type { TokenAccess } from '../source.ts';
 
-/** How long before its expiry a token is renewed: a share of its remaining life, within bounds. Milliseconds. */
+/** The time between the renewal of a token and its expiry: a part of its remaining lifetime, within bounds in milliseconds. */
 const RENEWAL_LEAD = { part: 0.2, least: 2_000, most: 60_000 };
 /** The maximum delay of a browser timer. Milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** Delays before the check of a new token is retried after a temporary failure. Milliseconds. */
-const PAUSES = [1_000, 2_000, 4_000, 8_000];
-/** The minimum delay before the host page is asked again for a token after it sent no usable one. Milliseconds. */
-const RETRY_MS = 5_000;
+/** The delays before the check of a new token is retried after a temporary failure. Milliseconds. */
+const RETRY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000];
+/** The minimum delay before the host page is asked for another token after it sent no usable one. Milliseconds. */
+const TOKEN_RETRY_MS = 5_000;
 
 /**
  * Creates the access to an embed's API. The host page renews its token: before the token expires, by the server's clock,
- * independent of the clocks of host and viewer, and when it was revoked. Requests wait for the new token.
- * @param kind `d` for a dashboard, `v` for a visualization
- * @param onLate called with whether the viewer is waiting because there is no new token yet
+ * independent of the clocks of host and viewer, and when it was revoked. Requests wait for the new token. @param kind `d` for a
+ * dashboard, `v` for a visualization @param reportDelay called with whether the viewer is waiting because there is no new token
+ * yet
  */
 export function createEmbedAccess(
   kind: string,
   first: string,
-  host: Host | undefined,
-  onLate: (isLate: boolean) => void,
+  host: HostConnection | undefined,
+  reportDelay: (isDelayed: boolean) => void,
 ): TokenAccess {
   const formatBase = (token: string) => `/api/embed/${kind}/${token}`;
   let token = first;
@@ -32,22 +32,22 @@ export function createEmbedAccess(
   let failed = false;
   let renewal: PromiseWithResolvers<boolean> | undefined;
 
-  /** Reads the view that a token opens, and when it ends by the clock of this page's process. */
-  async function read(candidate: string): Promise<{ view: TokenView; ends: number }> {
+  /** Reads the view that a token opens, and the time at which the token expires by this page's clock. */
+  async function readView(candidateToken: string): Promise<{ view: TokenView; ends: number }> {
     let time = Date.now();
-    const view = await call<TokenView>(`${formatBase(candidate)}/info`, {
+    const view = await callApi<TokenView>(`${formatBase(candidateToken)}/info`, {
       onTime: (serverTime) => (time = serverTime),
     });
     const expires = view.requires_auth || view.expires_at === null ? Number.NaN : Date.parse(view.expires_at);
     return { view, ends: performance.now() + (Number.isNaN(expires) ? Number.POSITIVE_INFINITY : expires - time) };
   }
 
-  function use(next: string, { view, ends }: { view: TokenView; ends: number }): void {
+  function useToken(next: string, { view, ends }: { view: TokenView; ends: number }): void {
     token = next;
-    itemId ??= getId(view);
+    itemId ??= getItemId(view);
     endsAt = ends;
     failed = false;
-    onLate(false);
+    reportDelay(false);
     const left = ends - performance.now();
     requestTokenIn(left - Math.min(RENEWAL_LEAD.most, Math.max(RENEWAL_LEAD.least, left * RENEWAL_LEAD.part)));
   }
@@ -61,42 +61,42 @@ export function createEmbedAccess(
     );
   }
 
-  /** Waits until a token other than the rejected one is in use; false if the host provides none. */
+  /** Waits until a token other than the refused one is in use; false if the host provides none. */
   async function awaitRenewal(refused: string): Promise<boolean> {
     if (token !== refused) return true;
     if (!host || !(await host.renewsTokens())) return false;
     if (token !== refused) return true;
     renewal ??= Promise.withResolvers<boolean>();
-    reportLate();
+    reportIfDelayed();
     host.requestToken();
     return renewal.promise;
   }
 
-  const reportLate = () => onLate(failed && (renewal !== undefined || performance.now() >= endsAt));
+  const reportIfDelayed = () => reportDelay(failed && (renewal !== undefined || performance.now() >= endsAt));
 
   /** Switches to a token from the host page, if it is for the same item and allows the host's origin. */
-  async function useFromHost(next: unknown, origin: string): Promise<void> {
-    const opened = typeof next === 'string' && next !== token ? await readWithRetries(next) : undefined;
-    if (opened && isFor(opened.view, origin)) use(next as string, opened);
+  async function useHostToken(next: unknown, origin: string): Promise<void> {
+    const newView = typeof next === 'string' && next !== token ? await readWithRetries(next) : undefined;
+    if (newView && isUsableView(newView.view, origin)) useToken(next as string, newView);
     else {
       // This one may be good for a while yet, and the host may give another one then.
       const left = endsAt - performance.now();
-      if (left > 0) requestTokenIn(Math.max(RETRY_MS, left / 2));
+      if (left > 0) requestTokenIn(Math.max(TOKEN_RETRY_MS, left / 2));
     }
     renewal?.resolve(next === token);
     renewal = undefined;
   }
 
-  const isFor = (view: TokenView, origin: string): boolean => {
+  const isUsableView = (view: TokenView, origin: string): boolean => {
     const origins = (!view.requires_auth && view.embed_options?.allowed_origins) || [];
-    return (itemId === undefined || getId(view) === itemId) && (origins.length === 0 || origins.includes(origin));
+    return (itemId === undefined || getItemId(view) === itemId) && (origins.length === 0 || origins.includes(origin));
   };
 
   /** Fetches a token's item, and retries temporary failures; undefined if the token is rejected or all tries fail. */
-  async function readWithRetries(candidate: string) {
-    for (const pause of PAUSES) {
+  async function readWithRetries(candidateToken: string) {
+    for (const pause of RETRY_DELAYS_MS) {
       try {
-        return await read(candidate);
+        return await readView(candidateToken);
       } catch (error) {
         if (!(error instanceof ApiProblem) || !isTemporary(error)) return undefined;
         await new Promise((resolve) => setTimeout(resolve, pause));
@@ -105,41 +105,41 @@ export function createEmbedAccess(
     return undefined;
   }
 
-  host?.on('token', ({ token: next }, origin) => void useFromHost(next, origin));
+  host?.on('token', ({ token: next }, origin) => void useHostToken(next, origin));
   host?.on('token-failed', () => {
     failed = true;
-    reportLate();
-    if (!renewal) setTimeout(reportLate, Math.max(0, Math.min(endsAt - performance.now(), MAX_TIMER_MS)));
+    reportIfDelayed();
+    if (!renewal) setTimeout(reportIfDelayed, Math.max(0, Math.min(endsAt - performance.now(), MAX_TIMER_MS)));
   });
   host?.on('token-refused', () => {
-    onLate(false);
+    reportDelay(false);
     renewal?.resolve(false);
     renewal = undefined;
   });
 
   async function withToken<T>(work: (token: string) => Promise<T>): Promise<T> {
-    const used = token;
+    const usedToken = token;
     try {
-      return await work(used);
+      return await work(usedToken);
     } catch (error) {
-      if (!(error instanceof ApiProblem && error.status === 401 && (await awaitRenewal(used)))) throw error;
+      if (!(error instanceof ApiProblem && error.status === 401 && (await awaitRenewal(usedToken)))) throw error;
       return work(token);
     }
   }
 
   return {
-    ask: (work) => withToken((each) => work(formatBase(each))),
-    info: () =>
+    callWithBase: (work) => withToken((each) => work(formatBase(each))),
+    readInfo: () =>
       withToken(async (each) => {
-        const opened = await read(each);
-        use(each, opened);
-        return opened.view;
+        const currentView = await readView(each);
+        useToken(each, currentView);
+        return currentView.view;
       }),
   };
 }
 
-/** Whether a failure may be gone in a moment. */
+/** Returns true if a failure may be temporary. */
 const isTemporary = ({ status }: ApiProblem): boolean => status === 0 || status === 429 || status >= 500;
 
-const getId = (view: TokenView): string | undefined =>
+const getItemId = (view: TokenView): string | undefined =>
   view.requires_auth ? undefined : (view.dashboard ?? view.visualization)?.id;

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
-import { generateKnown, generateValues, type JsonSchema, junkValue, knownOfAnyKind } from './values.ts';
+import { generateKnown, generateValues, type JsonSchema, JUNK_VALUE, KNOWN_OF_ANY_KIND } from './values.ts';
 
-/** Who sends a request. */
-export type Who = 'owner' | 'weak' | 'nobody' | 'forger';
+/** The kind of sender of a request. */
+export type SenderKind = 'owner' | 'weak' | 'nobody' | 'forger';
 
-/** A request as it is sent, once what it names is put in. */
+/** A random request as it is sent after its placeholders were replaced by known values. */
 export interface RandomRequest {
-  who: Who;
+  who: SenderKind;
   method: string;
-  /** Path and query. */
+  /** The path with its query. */
   path: string;
   headers: Record<string, string>;
-  /** JSON or another text; members of a form; or nothing. */
+  /** JSON or another text; the members of a form; or null. */
   body: { text: string } | { form: [name: string, value: string, fileName: string | null][] } | null;
 }
 
@@ -28,15 +28,15 @@ interface Operation {
   requestBody?: { content: Record<string, { schema: JsonSchema }> };
 }
 
-export interface Description {
+export interface ApiDescription {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, JsonSchema> };
 }
 
-const WILDNESS = 1 / 12;
+const JUNK_SHARE = 1 / 12;
 
-/** Requests to any of the operations, most of them nearly right. */
-export function generateRequests({ paths, components }: Description): fc.Arbitrary<RandomRequest> {
+/** Generates requests to random operations, most of them nearly valid. */
+export function generateRequests({ paths, components }: ApiDescription): fc.Arbitrary<RandomRequest> {
   const resolve = (ref: string) => components.schemas[ref.split('/').at(-1) as string] as JsonSchema;
   const each = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => generateRequest(path, method.toUpperCase(), operation, resolve)),
@@ -50,8 +50,8 @@ function generateRequest(
   { parameters = [], requestBody }: Operation,
   resolve: (ref: string) => JsonSchema,
 ): fc.Arbitrary<RandomRequest> {
-  const asked = parameters.filter((parameter) => parameter.in === 'query');
-  const query = fc.tuple(...asked.map((parameter) => generateQueryPart(parameter, resolve)));
+  const queryParameters = parameters.filter((parameter) => parameter.in === 'query');
+  const query = fc.tuple(...queryParameters.map((parameter) => generateQueryPart(parameter, resolve)));
   const words = template.split('/');
   const segments = fc.tuple(
     ...words.map((part, at) => (part.startsWith('{') ? generateSegment(findKindAt(words, at)) : fc.constant(part))),
@@ -59,44 +59,47 @@ function generateRequest(
   const json = requestBody?.content['application/json'];
   const bodies: fc.Arbitrary<RandomRequest['body']>[] = [];
   if (json)
-    bodies.push(generateValues(json.schema, resolve, WILDNESS).map((value) => ({ text: JSON.stringify(value) ?? '' })));
-  if (requestBody?.content['multipart/form-data']) bodies.push(formRequest);
+    bodies.push(
+      generateValues(json.schema, resolve, JUNK_SHARE).map((value) => ({ text: JSON.stringify(value) ?? '' })),
+    );
+  if (requestBody?.content['multipart/form-data']) bodies.push(FORM_BODY);
   const right = bodies.length > 0 ? fc.oneof(...bodies) : fc.constant(null);
   const body =
     method === 'GET'
       ? fc.constant(null)
-      : fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: wrongRequest });
+      : fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: WRONG_BODY });
   return fc
-    .record({ who: WHO, query, segments, headers: HEADERS, body })
-    .map(({ who, query: asking, segments: path, headers, body: sent }) => {
-      const search = asking.filter((part) => part !== '').join('&');
-      const type: Record<string, string> = sent && 'text' in sent ? { 'content-type': 'application/json' } : {};
+    .record({ who: SENDER, query, segments, headers: RANDOM_HEADERS, body })
+    .map(({ who, query: queryParts, segments: path, headers, body: randomBody }) => {
+      const search = queryParts.filter((part) => part !== '').join('&');
+      const type: Record<string, string> =
+        randomBody && 'text' in randomBody ? { 'content-type': 'application/json' } : {};
       return {
         who,
         method,
         path: path.join('/') + (search && `?${search}`),
         headers: { ...type, ...headers },
-        body: sent,
+        body: randomBody,
       };
     });
 }
 
-const WHO = fc.oneof(
-  { weight: 8, arbitrary: fc.constant<Who>('owner') },
-  { weight: 1, arbitrary: fc.constantFrom<Who>('weak', 'nobody', 'forger') },
+const SENDER = fc.oneof(
+  { weight: 8, arbitrary: fc.constant<SenderKind>('owner') },
+  { weight: 1, arbitrary: fc.constantFrom<SenderKind>('weak', 'nobody', 'forger') },
 );
 
-/** The last word of a path before one of its parameters: what the parameter is an id of. */
+/** Returns the last fixed word of a path before a parameter, which says what the parameter identifies. */
 const findKindAt = (parts: string[], at: number): string =>
   parts.slice(0, at).findLast((part) => part !== '' && !part.startsWith('{')) ?? '';
 
-/** The kind of what a route answers. */
+/** Returns the kind of record that a route answers with. */
 export const findKind = (template: string): string => findKindAt(template.split('/'), template.split('/').length);
 
 const generateSegment = (kind: string) =>
   fc.oneof(
     { weight: 20, arbitrary: generateKnown(kind) },
-    { weight: 1, arbitrary: knownOfAnyKind },
+    { weight: 1, arbitrary: KNOWN_OF_ANY_KIND },
     {
       weight: 1,
       arbitrary: fc.constantFrom('acme', 'overview', 'regions', 'f'.repeat(24), '0194c0de-0000-7000-8000-000000000000'),
@@ -113,14 +116,14 @@ const generateSegment = (kind: string) =>
 
 function generateQueryPart(parameter: Parameter, resolve: (ref: string) => JsonSchema): fc.Arbitrary<string> {
   const { name, required, schema, style } = parameter;
-  if (style === 'form') return generateOpenPart;
-  if (style === 'deepObject') return deepObject(name, Object(schema.anyOf?.[0]?.additionalProperties), resolve);
-  const written = generateValues(schema, resolve, WILDNESS, name).map((value) => {
+  if (style === 'form') return OPEN_QUERY_PART;
+  if (style === 'deepObject') return generateDeepObject(name, Object(schema.anyOf?.[0]?.additionalProperties), resolve);
+  const queryTexts = generateValues(schema, resolve, JUNK_SHARE, name).map((value) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
     return `${name}=${text.startsWith('@known:') ? text : encodeURIComponent(text.toWellFormed())}`;
   });
   return fc.option(
-    fc.oneof({ weight: 20, arbitrary: written }, { weight: 1, arbitrary: fc.constantFrom(`${name}=%`, name) }),
+    fc.oneof({ weight: 20, arbitrary: queryTexts }, { weight: 1, arbitrary: fc.constantFrom(`${name}=%`, name) }),
     {
       nil: '',
       freq: required ? 20 : 1,
@@ -128,35 +131,35 @@ function generateQueryPart(parameter: Parameter, resolve: (ref: string) => JsonS
   );
 }
 
-/** A parameter whose name depends on the data. */
-const generateOpenPart = fc
+/** A random query parameter whose name depends on the data, such as a column name. */
+const OPEN_QUERY_PART = fc
   .tuple(
     fc.constantFrom('region', 'regions', 'days.from', 'nope', '__proto__', ''),
     fc.constantFrom('north', '1', '', '%'),
   )
   .map(([name, value]) => `${name}=${value}`);
 
-/** Members of the members of a deep object: `filter[city][eq]=…`, or the same as JSON. */
-function deepObject(name: string, { properties = {} }: JsonSchema, resolve: (ref: string) => JsonSchema) {
+/** Generates the members of a nested query parameter: `filter[city][eq]=…`, or the same value as JSON. */
+function generateDeepObject(name: string, { properties = {} }: JsonSchema, resolve: (ref: string) => JsonSchema) {
   const member = fc.constantFrom('id', 'day', 'region', 'amount', 'nope', '__proto__', '');
-  const inner = fc
+  const innerMember = fc
     .constantFrom(...Object.keys(properties))
     .chain((key) =>
-      fc.tuple(fc.constant(key), fc.oneof(generateValues(properties[key] ?? {}, resolve, WILDNESS), WRITTEN)),
+      fc.tuple(fc.constant(key), fc.oneof(generateValues(properties[key] ?? {}, resolve, JUNK_SHARE), QUERY_TEXTS)),
     );
-  const encoded = (value: unknown) => encodeURIComponent(String(value).toWellFormed());
+  const encode = (value: unknown) => encodeURIComponent(String(value).toWellFormed());
   return fc
-    .tuple(fc.array(fc.tuple(member, inner), { maxLength: 3 }), fc.boolean())
+    .tuple(fc.array(fc.tuple(member, innerMember), { maxLength: 3 }), fc.boolean())
     .map(([members, asJson]) =>
       asJson
-        ? members.map(([one, [key, value]]) => `${name}=${encoded(JSON.stringify({ [one]: { [key]: value } }))}`)
-        : members.map(([one, [key, value]]) => `${name}[${one}][${key}]=${encoded(value)}`),
+        ? members.map(([one, [key, value]]) => `${name}=${encode(JSON.stringify({ [one]: { [key]: value } }))}`)
+        : members.map(([one, [key, value]]) => `${name}[${one}][${key}]=${encode(value)}`),
     )
     .map((parameters) => parameters.join('&'));
 }
 
-/** Values as a query writes them. */
-const WRITTEN = fc.constantFrom(
+/** Values in the form in which a query string contains them. */
+const QUERY_TEXTS = fc.constantFrom(
   '1',
   '-0.5',
   '2026-01-05',
@@ -169,7 +172,7 @@ const WRITTEN = fc.constantFrom(
   '10.50,',
 );
 
-const HEADERS: fc.Arbitrary<Record<string, string>> = fc.oneof(
+const RANDOM_HEADERS: fc.Arbitrary<Record<string, string>> = fc.oneof(
   { weight: 10, arbitrary: fc.constant({}) },
   {
     weight: 1,
@@ -206,21 +209,28 @@ const HEADERS: fc.Arbitrary<Record<string, string>> = fc.oneof(
   },
 );
 
-const wrongRequest: fc.Arbitrary<RandomRequest['body']> = fc.oneof(
+const WRONG_BODY: fc.Arbitrary<RandomRequest['body']> = fc.oneof(
   fc.constantFrom(
     null,
     ...['', '{', 'null', '[]', '"x"', '{"a":1}}', '1e999', '\u0000', '['.repeat(2_000)].map((text) => ({ text })),
   ),
-  junkValue.map((value) => ({ text: JSON.stringify(value) ?? '' })),
+  JUNK_VALUE.map((value) => ({ text: JSON.stringify(value) ?? '' })),
 );
 
-const FILES = ['day,region,amount\n2026-01-05,north,10.50\n', 'city\nLisboa\n', '', '\u0000', 'a,a\n"', ';;;\n1;2\n'];
+const FILE_TEXTS = [
+  'day,region,amount\n2026-01-05,north,10.50\n',
+  'city\nLisboa\n',
+  '',
+  '\u0000',
+  'a,a\n"',
+  ';;;\n1;2\n',
+];
 
-const formRequest: fc.Arbitrary<RandomRequest['body']> = fc
+const FORM_BODY: fc.Arbitrary<RandomRequest['body']> = fc
   .array(
     fc.tuple(
       fc.constantFrom('files', 'files', 'file', 'mode', 'business_domains', 'text', 'x'),
-      fc.oneof(fc.constantFrom(...FILES, 'append', 'replace', 'sales'), fc.string({ maxLength: 30 })),
+      fc.oneof(fc.constantFrom(...FILE_TEXTS, 'append', 'replace', 'sales'), fc.string({ maxLength: 30 })),
       fc.option(fc.constantFrom('sales.csv', 'a.txt', 'b.zip', 'c.xlsx', 'd.exe', '../e.csv', '"', 'é.CSV', ''), {
         nil: null,
       }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** As much of JSON Schema as the description uses. */
+/** The part of JSON Schema that the API description uses. */
 export interface JsonSchema {
   $ref?: string;
   type?: string | string[];
@@ -23,38 +23,38 @@ export interface JsonSchema {
   format?: string;
 }
 
-/** Stands for something the system answered earlier, of this kind where there is one; `withKnown` puts it in. */
+/** Generates a placeholder for a value from an earlier answer, of the given kind if there is one; `KnownValues` replaces it. */
 export const generateKnown = (kind: string): fc.Arbitrary<string> =>
-  fc.nat(999_999).map((pick) => `@known:${kind}:${pick}`);
+  fc.nat(999_999).map((randomNumber) => `@known:${kind}:${randomNumber}`);
 
-/** An id, slug or token of any kind. */
-export const knownOfAnyKind = generateKnown('');
+/** Generates a placeholder for an id, slug or token of any kind. */
+export const KNOWN_OF_ANY_KIND = generateKnown('');
 
-/** What the system answered, for later requests to name: ids, slugs, tokens, by the word that stands before them in paths. */
+/** Values from earlier answers that later requests may name: ids, slugs and tokens, by the word before them in paths. */
 export class KnownValues {
   readonly #all: string[] = [];
   readonly #byKind = new Map<string, string[]>();
 
   add(kind: string, ...values: string[]): void {
-    const ofKind = this.#byKind.get(kind) ?? [];
-    this.#byKind.set(kind, ofKind);
-    for (const list of [ofKind, this.#all]) {
-      list.push(...values.filter((value) => !list.includes(value)));
+    const kindValues = this.#byKind.get(kind) ?? [];
+    this.#byKind.set(kind, kindValues);
+    for (const kindList of [kindValues, this.#all]) {
+      kindList.push(...values.filter((value) => !kindList.includes(value)));
       // Those of the beginning stay, of later ones the newest.
-      if (list.length > 200) list.splice(20, 80);
+      if (kindList.length > 200) kindList.splice(20, 80);
     }
   }
 
-  /** The text with every stand-in replaced. */
-  putInto(text: string): string {
-    return text.replaceAll(/@known:([\w-]*):(\d+)/g, (_, kind, pick) => {
-      const list = this.#byKind.get(kind) ?? this.#all;
-      return list[Number(pick) % list.length] ?? 'none';
+  /** Returns the text with every placeholder replaced by a known value. */
+  replacePlaceholders(text: string): string {
+    return text.replaceAll(/@known:([\w-]*):(\d+)/g, (_, kind, index) => {
+      const kindList = this.#byKind.get(kind) ?? this.#all;
+      return kindList[Number(index) % kindList.length] ?? 'none';
     });
   }
 }
 
-const SQL = [
+const SQL_TEXTS = [
   'SELECT region, amount FROM sales',
   'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}})]]',
   'SELECT * FROM sales WHERE day >= {{days.from}} AND day <= {{days.to}}',
@@ -67,11 +67,11 @@ const SQL = [
   '[[[[ {{',
 ];
 
-/** Surrogates stand for no character of their own. */
+/** The range of surrogates, which are no characters by themselves. */
 const SURROGATES = { from: 0xd800, count: 0x800 };
 
-/** Any character. The library's own `binary` first lists all of them, which takes a second. */
-const character = fc.nat(0x10ffff - SURROGATES.count).map(
+/** Generates any Unicode character. The library's own `binary` first lists all of them, which takes a second. */
+const ANY_CHARACTER = fc.nat(0x10ffff - SURROGATES.count).map(
   (number) => String.fromCodePoint(number < SURROGATES.from ? number : number + SURROGATES.count),
   (text) => {
     const code = [...String(text)].length === 1 ? (String(text).codePointAt(0) as number) : SURROGATES.from;
@@ -80,63 +80,63 @@ const character = fc.nat(0x10ffff - SURROGATES.count).map(
   },
 );
 
-/** Values that no schema asks for. */
-export const junkValue: fc.Arbitrary<unknown> = fc.oneof(
+/** Generates values that fit no schema. */
+export const JUNK_VALUE: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom<unknown>(null, '', ' ', '\u0000', '\ud800', '__proto__', -1, 0, 1.5, 1e308) },
   {
     weight: 2,
     arbitrary: fc.constantFrom<unknown>(true, [], {}, [[]], { __proto__: 1 }, 2 ** 60, 'ﬀİ', '%_\\'),
   },
-  { weight: 2, arbitrary: fc.string({ unit: character, maxLength: 40 }) },
+  { weight: 2, arbitrary: fc.string({ unit: ANY_CHARACTER, maxLength: 40 }) },
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
   {
     weight: 1,
     arbitrary: fc.constantFrom('x'.repeat(5_000), 'é'.repeat(300), "'; --", '2026-02-30', '*', '{{x}}', '..'),
   },
-  { weight: 1, arbitrary: knownOfAnyKind },
+  { weight: 1, arbitrary: KNOWN_OF_ANY_KIND },
 );
 
-/** Values of a schema, mostly: one in `1 / wildness` places holds something else. */
+/** Generates values of a schema; with the probability `junkShare`, a part of a value is replaced by junk. */
 export function generateValues(
   schema: JsonSchema,
   resolve: (ref: string) => JsonSchema,
-  wildness: number,
+  junkShare: number,
   name = '',
   depth = 0,
 ): fc.Arbitrary<unknown> {
-  const inner = (part: JsonSchema, of = name) => generateValues(part, resolve, wildness, of, depth + 1);
+  const generateInner = (part: JsonSchema, of = name) => generateValues(part, resolve, junkShare, of, depth + 1);
   const right = (): fc.Arbitrary<unknown> => {
-    if (schema.$ref) return inner(resolve(schema.$ref));
+    if (schema.$ref) return generateInner(resolve(schema.$ref));
     if ('const' in schema) return fc.constant(schema.const);
     if (schema.enum) return fc.constantFrom(...schema.enum);
     const choices = schema.anyOf ?? schema.oneOf;
-    if (choices) return fc.oneof(...choices.map((choice) => inner(choice)));
+    if (choices) return fc.oneof(...choices.map((choice) => generateInner(choice)));
     if (schema.allOf) {
-      const parts = fc.tuple(...schema.allOf.map((part) => inner(part)));
+      const parts = fc.tuple(...schema.allOf.map((part) => generateInner(part)));
       return parts.map((values) => Object.assign({}, ...values.filter((value) => typeof value === 'object')));
     }
     const types = [schema.type ?? 'any'].flat();
-    return fc.oneof(...types.map((type) => generateOfType(type, schema, inner, name, depth)));
+    return fc.oneof(...types.map((type) => generateOfType(type, schema, generateInner, name, depth)));
   };
-  return fc.oneof({ weight: Math.round(1 / wildness), arbitrary: right() }, { weight: 1, arbitrary: junkValue });
+  return fc.oneof({ weight: Math.round(1 / junkShare), arbitrary: right() }, { weight: 1, arbitrary: JUNK_VALUE });
 }
 
-type GenerateInner = (part: JsonSchema, name?: string) => fc.Arbitrary<unknown>;
+type InnerGenerator = (part: JsonSchema, name?: string) => fc.Arbitrary<unknown>;
 
 function generateOfType(
   type: string,
   schema: JsonSchema,
-  inner: GenerateInner,
+  generateInner: InnerGenerator,
   name: string,
   depth: number,
 ): fc.Arbitrary<unknown> {
   switch (type) {
     case 'object':
-      return generateObject(schema, inner, depth);
+      return generateObject(schema, generateInner, depth);
     case 'array': {
       const maxLength = Math.min(schema.maxItems ?? 4, 4);
       const minLength = Math.min(schema.minItems ?? 0, maxLength);
-      return depth > 7 ? fc.constant([]) : fc.array(inner(schema.items ?? {}), { minLength, maxLength });
+      return depth > 7 ? fc.constant([]) : fc.array(generateInner(schema.items ?? {}), { minLength, maxLength });
     }
     case 'integer':
     case 'number': {
@@ -151,34 +151,49 @@ function generateOfType(
     case 'string':
       return generateString(schema, name);
     default:
-      return junkValue;
+      return JUNK_VALUE;
   }
 }
 
-function generateObject(schema: JsonSchema, inner: GenerateInner, depth: number): fc.Arbitrary<unknown> {
+function generateObject(schema: JsonSchema, generateInner: InnerGenerator, depth: number): fc.Arbitrary<unknown> {
   const members = Object.entries(schema.properties ?? {});
   const required = new Set(schema.required);
   if (members.length === 0) {
-    const extra = typeof schema.additionalProperties === 'object' ? inner(schema.additionalProperties) : junkValue;
+    const extraValue =
+      typeof schema.additionalProperties === 'object' ? generateInner(schema.additionalProperties) : JUNK_VALUE;
     const keys = fc.constantFrom('regions', 'region', 'days', 'city', 'amount', 'name', '__proto__', 'constructor');
-    return depth > 7 ? fc.constant({}) : fc.dictionary(keys, extra, { maxKeys: 4 });
+    return depth > 7 ? fc.constant({}) : fc.dictionary(keys, extraValue, { maxKeys: 4 });
   }
-  const chosen = members.map(([name, part]) =>
-    fc.option(inner(part, name), { nil: undefined, freq: required.has(name) ? 30 : 1 }).map((value) => [name, value]),
+  const memberEntries = members.map(([name, part]) =>
+    fc
+      .option(generateInner(part, name), { nil: undefined, freq: required.has(name) ? 30 : 1 })
+      .map((value) => [name, value]),
   );
-  return fc.tuple(...chosen).map((entries) => Object.fromEntries(entries.filter(([, value]) => value !== undefined)));
+  return fc
+    .tuple(...memberEntries)
+    .map((entries) => Object.fromEntries(entries.filter(([, value]) => value !== undefined)));
 }
 
-const word = fc.constantFrom('sales', 'regions', 'region', 'acme', 'orders', 'north', 'Analysts', 'stores', 'amount');
+const SOME_WORD = fc.constantFrom(
+  'sales',
+  'regions',
+  'region',
+  'acme',
+  'orders',
+  'north',
+  'Analysts',
+  'stores',
+  'amount',
+);
 
 function generateString(
   { format, pattern, minLength = 0, maxLength = 60 }: JsonSchema,
   name: string,
 ): fc.Arbitrary<unknown> {
   if (/(^|_)(id|ids|Id|token|slug|sort_by|key|type)$|Ids$/.test(name)) {
-    return fc.oneof({ weight: 4, arbitrary: knownOfAnyKind }, { weight: 1, arbitrary: word });
+    return fc.oneof({ weight: 4, arbitrary: KNOWN_OF_ANY_KIND }, { weight: 1, arbitrary: SOME_WORD });
   }
-  if (name === 'sql' || name === 'formula' || name === 'filters') return fc.constantFrom(...SQL);
+  if (name === 'sql' || name === 'formula' || name === 'filters') return fc.constantFrom(...SQL_TEXTS);
   if (format === 'email') return fc.constantFrom('owner@acme.test', 'ana@acme.test', 'x@y.example');
   if (format === 'date-time')
     return fc.constantFrom('2026-01-31T12:00:00Z', '2026-12-31T23:59:60Z', '0001-01-01T00:00:00Z');
@@ -187,14 +202,14 @@ function generateString(
   if (format === 'uri' || /ur[il]|issuer|origin/.test(name))
     return fc.constantFrom('https://id.invalid', 'http://127.0.0.1:9/x');
   if (name === 'name' || name === 'display_name')
-    return fc.oneof(word, knownOfAnyKind, fc.string({ minLength: 1, maxLength: 20 }));
+    return fc.oneof(SOME_WORD, KNOWN_OF_ANY_KIND, fc.string({ minLength: 1, maxLength: 20 }));
   if (pattern) {
     try {
       return fc.stringMatching(new RegExp(pattern.replace(/^\^?/, '^').replace(/\$?$/, '$')), { size: 'small' });
     } catch {
-      return word;
+      return SOME_WORD;
     }
   }
   const text = fc.string({ unit: 'grapheme', minLength: Math.min(minLength, 60), maxLength: Math.min(maxLength, 60) });
-  return fc.oneof(word, text, knownOfAnyKind);
+  return fc.oneof(SOME_WORD, text, KNOWN_OF_ANY_KIND);
 }

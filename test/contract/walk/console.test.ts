@@ -3,20 +3,20 @@ import { postForm } from '../../oauth/support.ts';
 import { BASE_URL } from '../../support/api.ts';
 import { resetClock } from '../../support/clock.ts';
 import { readLink, readNewestMail } from '../../support/mail.ts';
-import { allow, must } from '../../support/signed.ts';
-import { aProvisionedCompany, aUser } from '../../support/worlds.ts';
-import { aVisualization, someSales } from '../../visualizations/support.ts';
+import { expectSuccess, makeAllow } from '../../support/signed.ts';
+import { createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
+import { createSalesTable, postVisualization } from '../../visualizations/support.ts';
 import { type Step, walkRoutes } from '../walk.ts';
-import { SECOND_FACTOR, SESSIONS, SIGN_IN } from './sign-in.ts';
+import { SECOND_FACTOR_STEPS, SESSION_STEPS, SIGN_IN_STEPS } from './sign-in.ts';
 
 afterAll(resetClock);
 
 const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
 
-/** No console of its own: mails lead to the API itself. */
+/** An environment without a console URL: links in mails lead to the API itself. */
 const NO_CONSOLE = { CONSOLE_URL: BASE_URL };
 
-const USERS: Step[] = [
+const USER_STEPS: Step[] = [
   {
     route: 'POST /v1/groups',
     json: () => ({ name: 'Analysts', slug: 'analysts', description: 'They look at figures.' }),
@@ -71,12 +71,12 @@ const USERS: Step[] = [
     route: 'DELETE /v1/users/{id}',
     params: { id: 'leaver' },
     before: async ({ company, kept }) => {
-      kept.leaver = (await aUser(company)).id;
+      kept.leaver = (await createAllowedUser(company)).id;
     },
   },
 ];
 
-const PERMISSIONS: Step[] = [
+const PERMISSION_STEPS: Step[] = [
   {
     route: 'POST /v1/permissions',
     json: (_, { company: { id: company_id } }) => ({
@@ -104,7 +104,7 @@ const PERMISSIONS: Step[] = [
     json: () => ({
       name: 'ReadSales',
       description: 'Reads the tables of sales.',
-      document: { version: '2024-01-01', statements: [allow('managed-tables:list', 'managed-tables:data-read')] },
+      document: { version: '2024-01-01', statements: [makeAllow('managed-tables:list', 'managed-tables:data-read')] },
     }),
     keep: id('policy'),
   },
@@ -149,7 +149,7 @@ const PERMISSIONS: Step[] = [
   { route: 'DELETE /v1/groups/{id}', params: { id: 'group' } },
 ];
 
-const MACHINES: Step[] = [
+const MACHINE_STEPS: Step[] = [
   {
     route: 'POST /v1/service-accounts',
     json: () => ({ name: 'Nightly load', description: 'Loads the sales of the day.' }),
@@ -192,7 +192,7 @@ const MACHINES: Step[] = [
   },
 ];
 
-const DASHBOARDS: Step[] = [
+const DASHBOARD_STEPS: Step[] = [
   {
     route: 'POST /v1/visualizations',
     json: () => ({
@@ -283,19 +283,19 @@ const DASHBOARDS: Step[] = [
     route: 'DELETE /v1/visualizations/{id}',
     params: { id: 'lone' },
     before: async ({ company: { as }, kept }) => {
-      kept.lone = (await aVisualization(as, 'SELECT 1 AS one'))._id;
+      kept.lone = (await postVisualization(as, 'SELECT 1 AS one'))._id;
     },
   },
 ];
 
-/** Nobody listens at the address: what is sent fails, and waits for the next try. */
-const HOOKS = 'http://127.0.0.1:9/hooks';
+/** A webhook URL at which no server listens: each event fails, and waits for its next attempt. */
+const HOOK_URL = 'http://127.0.0.1:9/hooks';
 
-const WEBHOOKS: Step[] = [
+const WEBHOOK_STEPS: Step[] = [
   { route: 'GET /v1/webhook-event-types' },
   {
     route: 'POST /v1/webhook-endpoints',
-    json: () => ({ url: HOOKS, description: 'Ours', event_types: ['company.updated', 'audit.records'] }),
+    json: () => ({ url: HOOK_URL, description: 'Ours', event_types: ['company.updated', 'audit.records'] }),
     keep: id('hook'),
     stranger: 'never',
   },
@@ -339,12 +339,12 @@ const WEBHOOKS: Step[] = [
   { route: 'DELETE /v1/webhook-endpoints/{id}', params: { id: 'hook' } },
 ];
 
-const REDIRECT = 'https://program.example.com/callback';
+const REDIRECT_URL = 'https://program.example.com/callback';
 
-const OAUTH: Step[] = [
+const OAUTH_STEPS: Step[] = [
   {
     route: 'POST /v1/oauth-clients',
-    json: () => ({ name: 'Sheets', redirect_uris: [REDIRECT] }),
+    json: () => ({ name: 'Sheets', redirect_uris: [REDIRECT_URL] }),
     keep: ({ _id, client_id }) => ({ client: _id, clientId: client_id }),
     stranger: 'never',
   },
@@ -353,10 +353,10 @@ const OAUTH: Step[] = [
   {
     route: 'POST /v1/oauth-devices',
     before: async ({ kept }) => {
-      const begun = await must(
+      const startedRequest = await expectSuccess(
         postForm('/oauth/device_authorization', { client_id: kept.clientId as string, scope: 'groups:list' }),
       );
-      Object.assign(kept, { userCode: begun.user_code, deviceCode: begun.device_code });
+      Object.assign(kept, { userCode: startedRequest.user_code, deviceCode: startedRequest.device_code });
     },
     json: ({ userCode }) => ({ user_code: userCode }),
     keep: ({ request }) => ({ request }),
@@ -365,7 +365,7 @@ const OAUTH: Step[] = [
   {
     route: 'GET /v1/oauth-grants',
     before: ({ kept }) =>
-      must(
+      expectSuccess(
         postForm('/oauth/token', {
           grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
           client_id: kept.clientId as string,
@@ -382,19 +382,19 @@ walkRoutes(
   ['Console API'],
   'console',
   async () => {
-    const company = await aProvisionedCompany({ slug: 'acme' });
-    await someSales(company);
+    const company = await createProvisionedCompany({ slug: 'acme' });
+    await createSalesTable(company);
     return { company };
   },
   [
-    ...SIGN_IN,
-    ...SESSIONS,
-    ...USERS,
-    ...PERMISSIONS,
-    ...MACHINES,
-    ...DASHBOARDS,
-    ...WEBHOOKS,
-    ...OAUTH,
-    ...SECOND_FACTOR,
+    ...SIGN_IN_STEPS,
+    ...SESSION_STEPS,
+    ...USER_STEPS,
+    ...PERMISSION_STEPS,
+    ...MACHINE_STEPS,
+    ...DASHBOARD_STEPS,
+    ...WEBHOOK_STEPS,
+    ...OAUTH_STEPS,
+    ...SECOND_FACTOR_STEPS,
   ],
 );

@@ -1,16 +1,21 @@
 import { createDirectory } from '../../directory/support.ts';
-import { aCompany } from '../../support/worlds.ts';
+import { createOwnedCompany } from '../../support/worlds.ts';
 import { walkRoutes } from '../walk.ts';
 
-const CORE = 'urn:ietf:params:scim:schemas:core:2.0';
-const MESSAGES = 'urn:ietf:params:scim:api:messages:2.0';
+const CORE_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0';
+const MESSAGE_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0';
 
 const user = { id: 'user' };
 const group = { id: 'group' };
-const search = (filter: string) => ({ schemas: [`${MESSAGES}:SearchRequest`], filter, startIndex: 1, count: 10 });
-const patch = (...operations: object[]) => ({ schemas: [`${MESSAGES}:PatchOp`], Operations: operations });
-const ana = {
-  schemas: [`${CORE}:User`],
+const makeSearch = (filter: string) => ({
+  schemas: [`${MESSAGE_SCHEMA}:SearchRequest`],
+  filter,
+  startIndex: 1,
+  count: 10,
+});
+const makePatch = (...operations: object[]) => ({ schemas: [`${MESSAGE_SCHEMA}:PatchOp`], Operations: operations });
+const USER_INPUT = {
+  schemas: [`${CORE_SCHEMA}:User`],
   externalId: '00u1a2b3c4',
   userName: 'ana@acme.test',
   displayName: 'Ana Souza',
@@ -22,11 +27,11 @@ walkRoutes(
   ['SCIM 2.0'],
   'directory',
   async () => {
-    const company = await aCompany({ slug: 'acme' });
+    const company = await createOwnedCompany({ slug: 'acme' });
     return {
       company,
       callers: { directory: await createDirectory(company) },
-      kept: { kind: 'User', urn: `${CORE}:User` },
+      kept: { kind: 'User', urn: `${CORE_SCHEMA}:User` },
     };
   },
   [
@@ -35,34 +40,38 @@ walkRoutes(
     { route: 'GET /scim/v2/ResourceTypes/{name}', params: { name: 'kind' }, stranger: 'never' },
     { route: 'GET /scim/v2/Schemas' },
     { route: 'GET /scim/v2/Schemas/{urn}', params: { urn: 'urn' }, stranger: 'never' },
-    { route: 'POST /scim/v2/Users', json: () => ana, keep: ({ id }) => ({ user: id }) },
+    { route: 'POST /scim/v2/Users', json: () => USER_INPUT, keep: ({ id }) => ({ user: id }) },
     { route: 'GET /scim/v2/Users', query: () => ({ filter: 'userName eq "ana@acme.test"' }) },
-    { route: 'POST /scim/v2/Users/.search', json: () => search('externalId eq "00u1a2b3c4"') },
+    { route: 'POST /scim/v2/Users/.search', json: () => makeSearch('externalId eq "00u1a2b3c4"') },
     { route: 'GET /scim/v2/Users/{id}', params: user },
-    { route: 'PUT /scim/v2/Users/{id}', params: user, json: () => ({ ...ana, displayName: 'Ana Lima' }) },
+    { route: 'PUT /scim/v2/Users/{id}', params: user, json: () => ({ ...USER_INPUT, displayName: 'Ana Lima' }) },
     {
       route: 'PATCH /scim/v2/Users/{id}',
       params: user,
-      json: () => patch({ op: 'replace', path: 'active', value: false }),
+      json: () => makePatch({ op: 'replace', path: 'active', value: false }),
     },
     {
       route: 'POST /scim/v2/Groups',
-      json: ({ user: value }) => ({ schemas: [`${CORE}:Group`], displayName: 'Analysts', members: [{ value }] }),
+      json: ({ user: value }) => ({ schemas: [`${CORE_SCHEMA}:Group`], displayName: 'Analysts', members: [{ value }] }),
       keep: ({ id }) => ({ group: id }),
     },
     { route: 'GET /scim/v2/Groups', query: () => ({ filter: 'displayName eq "Analysts"' }) },
-    { route: 'POST /scim/v2/Groups/.search', json: () => search('displayName sw "Ana"') },
-    { route: 'POST /scim/v2/.search', json: () => search('displayName sw "Ana"') },
+    { route: 'POST /scim/v2/Groups/.search', json: () => makeSearch('displayName sw "Ana"') },
+    { route: 'POST /scim/v2/.search', json: () => makeSearch('displayName sw "Ana"') },
     { route: 'GET /scim/v2/Groups/{id}', params: group },
     {
       route: 'PUT /scim/v2/Groups/{id}',
       params: group,
-      json: ({ user: value }) => ({ schemas: [`${CORE}:Group`], displayName: 'Data analysts', members: [{ value }] }),
+      json: ({ user: value }) => ({
+        schemas: [`${CORE_SCHEMA}:Group`],
+        displayName: 'Data analysts',
+        members: [{ value }],
+      }),
     },
     {
       route: 'PATCH /scim/v2/Groups/{id}',
       params: group,
-      json: ({ user: value }) => patch({ op: 'remove', path: `members[value eq "${value}"]` }),
+      json: ({ user: value }) => makePatch({ op: 'remove', path: `members[value eq "${value}"]` }),
     },
     { route: 'DELETE /scim/v2/Groups/{id}', params: group },
     { route: 'DELETE /scim/v2/Users/{id}', params: user },

@@ -1,41 +1,46 @@
-import { answerConcepts, makeConceptCandidate } from '../../knowledge/jobs.ts';
+import { makeConceptCandidate, makeConceptsAnswer } from '../../knowledge/jobs.ts';
 import { createModel, makeProposal } from '../../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
-import type { Step as Answered } from '../../support/ai-server.ts';
-import { must } from '../../support/signed.ts';
-import { aProvisionedCompany } from '../../support/worlds.ts';
+import type { ScriptStep as Answered } from '../../support/ai-server.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { createProvisionedCompany } from '../../support/worlds.ts';
 import { createHeldQueue } from '../../uploads/support.ts';
-import { type Step, type World, walkRoutes } from '../walk.ts';
+import { type Step, type WalkState, walkRoutes } from '../walk.ts';
 
 const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
 
-/** Jobs that are queued and not worked on, so that the walk always finds them as they were. */
+/** A queue that holds its jobs, so that the walk always finds them unprocessed. */
 const queue = createHeldQueue();
 let model: Awaited<ReturnType<typeof createModel>>;
 const env = (): Record<string, string> => ({ ...model.env, MODEL_JOBS: queue.env.JOBS }) as never;
-const says = (answered: Answered) => async () => {
-  model = await createModel(answered);
+const setModelAnswer = (modelAnswer: Answered) => async () => {
+  model = await createModel(modelAnswer);
 };
 
-const resource = (plural: string, kept: string, body: (kept: World['kept']) => object, changes: object): Step[] => [
-  { route: `POST ${KNOWLEDGE_PATH}${plural}`, json: body, keep: id(kept), stranger: 'never' },
+const resource = (
+  plural: string,
+  idName: string,
+  body: (kept: WalkState['kept']) => object,
+  changes: object,
+): Step[] => [
+  { route: `POST ${KNOWLEDGE_PATH}${plural}`, json: body, keep: id(idName), stranger: 'never' },
   { route: `GET ${KNOWLEDGE_PATH}${plural}` },
-  { route: `GET ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: kept } },
-  { route: `PATCH ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: kept }, json: () => changes },
-  { route: `GET ${KNOWLEDGE_PATH}${plural}/{id}/versions`, params: { id: kept } },
+  { route: `GET ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: idName } },
+  { route: `PATCH ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: idName }, json: () => changes },
+  { route: `GET ${KNOWLEDGE_PATH}${plural}/{id}/versions`, params: { id: idName } },
 ];
-const proposalStep = (path: string, params: Record<string, string>, payload: object, kept: string): Step => ({
+const makeProposalStep = (path: string, params: Record<string, string>, payload: object, idName: string): Step => ({
   route: `POST ${KNOWLEDGE_PATH}/suggestions/${path}`,
   params,
-  before: says(makeProposal(payload as Record<string, unknown>)),
+  before: setModelAnswer(makeProposal(payload as Record<string, unknown>)),
   env,
-  keep: id(kept),
+  keep: id(idName),
 });
 const concept = { id: 'concept' };
-const job = { id: 'job' };
+const JOB_PARAMS = { id: 'job' };
 
-const RESOURCES: Step[] = [
+const RESOURCE_STEPS: Step[] = [
   { route: `GET ${KNOWLEDGE_PATH}/business-domains` },
   {
     route: `PUT ${KNOWLEDGE_PATH}/business-domains`,
@@ -71,10 +76,10 @@ const RESOURCES: Step[] = [
     route: `POST ${KNOWLEDGE_PATH}/semantic/query`,
     before: async ({ company: { as }, kept }) => {
       const item = { status: 'active', description: 'x', source_concept_ids: [kept.concept] };
-      const sold = { kind: 'metric', name: 'Sold', formula: 'sum(orders.total)', mapped_tables: ['orders'] };
-      await must(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...item, ...sold } }));
-      const city = { kind: 'dimension', name: 'City', mapped_columns: ['orders.city'] };
-      await must(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...item, ...city } }));
+      const soldMetric = { kind: 'metric', name: 'Sold', formula: 'sum(orders.total)', mapped_tables: ['orders'] };
+      await expectSuccess(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...item, ...soldMetric } }));
+      const cityDimension = { kind: 'dimension', name: 'City', mapped_columns: ['orders.city'] };
+      await expectSuccess(as.post(`${KNOWLEDGE_PATH}/semantic`, { json: { ...item, ...cityDimension } }));
     },
     json: () => ({
       metrics: ['Sold'],
@@ -101,7 +106,7 @@ const RESOURCES: Step[] = [
   },
   {
     route: `POST ${KNOWLEDGE_PATH}/ask`,
-    before: says({
+    before: setModelAnswer({
       answer: {
         kind: 'answer',
         query: {
@@ -145,23 +150,28 @@ const RESOURCES: Step[] = [
   ),
 ];
 
-const SUGGESTIONS: Step[] = [
-  proposalStep('concepts/{id}/generate', concept, { description: 'What customers paid.' }, 'suggestion'),
-  proposalStep(
+const SUGGESTION_STEPS: Step[] = [
+  makeProposalStep('concepts/{id}/generate', concept, { description: 'What customers paid.' }, 'suggestion'),
+  makeProposalStep(
     'concepts/{id}/promote-semantic',
     concept,
     { kind: 'entity', name: 'Sale', description: 'One sale.' },
     'promotion',
   ),
-  proposalStep(
+  makeProposalStep(
     'concepts/{id}/promote-ontology',
     concept,
     { name: 'Payment', description: 'Money that came in.' },
     'node2',
   ),
-  proposalStep('semantic/{id}/generate', { id: 'item' }, { description: 'The sum of all payments.' }, 'improved'),
-  proposalStep('ontology/nodes/{id}/generate', { id: 'node' }, { description: 'Who buys of us.' }, 'other'),
-  proposalStep('ontology/relations/{id}/generate', { id: 'relation' }, { description: 'Who ordered what.' }, 'another'),
+  makeProposalStep('semantic/{id}/generate', { id: 'item' }, { description: 'The sum of all payments.' }, 'improved'),
+  makeProposalStep('ontology/nodes/{id}/generate', { id: 'node' }, { description: 'Who buys of us.' }, 'other'),
+  makeProposalStep(
+    'ontology/relations/{id}/generate',
+    { id: 'relation' },
+    { description: 'Who ordered what.' },
+    'another',
+  ),
   { route: `GET ${KNOWLEDGE_PATH}/suggestions`, query: () => ({ target_type: 'concept' }) },
   { route: `POST ${KNOWLEDGE_PATH}/suggestions/{id}/accept`, params: { id: 'suggestion' }, json: () => ({}) },
   {
@@ -175,7 +185,7 @@ const SUGGESTIONS: Step[] = [
   },
 ];
 
-const INTERCHANGE: Step[] = [
+const INTERCHANGE_STEPS: Step[] = [
   { route: `GET ${KNOWLEDGE_PATH}/export` },
   {
     route: `POST ${KNOWLEDGE_PATH}/import`,
@@ -189,22 +199,22 @@ const INTERCHANGE: Step[] = [
   },
 ];
 
-const JOBS: Step[] = [
+const JOB_STEPS: Step[] = [
   { route: `GET ${KNOWLEDGE_PATH}/concepts/generation/prerequisites` },
   {
     route: `POST ${KNOWLEDGE_PATH}/concepts/generation/jobs`,
-    before: says(answerConcepts(makeConceptCandidate('Churn'))),
+    before: setModelAnswer(makeConceptsAnswer(makeConceptCandidate('Churn'))),
     env,
     json: () => ({ business_domains: ['sales'], text: 'Churn is when a customer stops buying.' }),
     keep: id('job'),
     stranger: 'never',
   },
-  { route: `GET ${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`, params: job },
+  { route: `GET ${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`, params: JOB_PARAMS },
   { route: `GET ${KNOWLEDGE_PATH}/ontology/generation/prerequisites` },
   {
     route: `POST ${KNOWLEDGE_PATH}/ontology/generation/jobs`,
     before: async ({ company: { as }, kept }) => {
-      kept.connection = (await must(as.get('/v1/managed-tables/status'))).connection_id;
+      kept.connection = (await expectSuccess(as.get('/v1/managed-tables/status'))).connection_id;
     },
     env,
     json: ({ connection }) => ({ connection_id: connection }),
@@ -219,11 +229,11 @@ const JOBS: Step[] = [
     stranger: 'never',
   },
   { route: `GET ${KNOWLEDGE_PATH}/jobs`, query: () => ({ status: 'queued' }) },
-  { route: `GET ${KNOWLEDGE_PATH}/jobs/{id}`, params: job },
-  { route: `POST ${KNOWLEDGE_PATH}/jobs/{id}/cancel`, params: job },
+  { route: `GET ${KNOWLEDGE_PATH}/jobs/{id}`, params: JOB_PARAMS },
+  { route: `POST ${KNOWLEDGE_PATH}/jobs/{id}/cancel`, params: JOB_PARAMS },
 ];
 
-const DELETIONS: Step[] = [
+const DELETION_STEPS: Step[] = [
   { route: `DELETE ${KNOWLEDGE_PATH}/verified-questions/{id}`, params: { id: 'question' } },
   { route: `DELETE ${KNOWLEDGE_PATH}/ontology/relations/{id}`, params: { id: 'relation' } },
   { route: `DELETE ${KNOWLEDGE_PATH}/ontology/nodes/{id}`, params: { id: 'node' } },
@@ -235,16 +245,16 @@ walkRoutes(
   ['Domain knowledge'],
   'knowledge',
   async () => {
-    const company = await aProvisionedCompany({ slug: 'acme' });
-    const orders = await createTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
+    const company = await createProvisionedCompany({ slug: 'acme' });
+    const ordersTableId = await createTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
     const rows = [
       { total: 120.5, city: 'Recife' },
       { total: 80, city: 'Olinda' },
       { total: 30, city: 'Recife' },
     ];
-    await must(makeTableRoutes(company.as, orders).insert(rows));
+    await expectSuccess(makeTableRoutes(company.as, ordersTableId).insert(rows));
     await createConcept(company.as, { name: 'Customer', type: 'entity_hint' });
     return { company };
   },
-  [...RESOURCES, ...SUGGESTIONS, ...INTERCHANGE, ...JOBS, ...DELETIONS],
+  [...RESOURCE_STEPS, ...SUGGESTION_STEPS, ...INTERCHANGE_STEPS, ...JOB_STEPS, ...DELETION_STEPS],
 );

@@ -1,24 +1,24 @@
-import { aCompany, aProvisionedCompany } from '../../support/worlds.ts';
+import { createOwnedCompany, createProvisionedCompany } from '../../support/worlds.ts';
 import { makeFile, waitForAnalysis, waitForEnd } from '../../uploads/support.ts';
-import { formatMetadata, parseUploadId, VERSION } from '../../uploads/tus.ts';
-import { type Step, type World, walkRoutes } from '../walk.ts';
+import { formatMetadata, parseUploadId, VERSION_HEADER } from '../../uploads/tus.ts';
+import { type Step, type WalkState, walkRoutes } from '../walk.ts';
 
-const CSV = 'day,region,amount\n2026-01-05,north,10.50\n2026-01-06,south,20.00\n2026-01-07,east,7.25\n';
+const SALES_CSV = 'day,region,amount\n2026-01-05,north,10.50\n2026-01-06,south,20.00\n2026-01-07,east,7.25\n';
 const table = { id: 'table' };
-const job = { jobId: 'job' };
+const JOB_PARAMS = { jobId: 'job' };
 const upload = { uploadId: 'upload' };
-const ofBytes = { ...VERSION, 'content-type': 'application/offset+octet-stream' };
+const BYTES_HEADERS = { ...VERSION_HEADER, 'content-type': 'application/offset+octet-stream' };
 
-const form = () => {
+const makeFileForm = () => {
   const data = new FormData();
-  data.append('files', makeFile('sales.csv', CSV));
+  data.append('files', makeFile('sales.csv', SALES_CSV));
   return data;
 };
-const inferred = async ({ company, kept }: World) => {
+const waitForSchema = async ({ company, kept }: WalkState) => {
   await waitForAnalysis(company, kept.job as string);
 };
 
-const loaded = async ({ company, kept }: World) => {
+const waitForLoad = async ({ company, kept }: WalkState) => {
   await waitForEnd(company, kept.job as string);
 };
 
@@ -78,18 +78,23 @@ const STEPS: Step[] = [
   { route: 'GET /v1/managed-tables/{id}/indexes', params: table },
   { route: 'DELETE /v1/managed-tables/{id}/indexes/{index_id}', params: { ...table, index_id: 'index' } },
   { route: 'POST /v1/managed-tables/{id}/truncate', params: table },
-  { route: 'POST /v1/managed-tables/upload', body: form, keep: ({ job_id }) => ({ job: job_id }), stranger: 'never' },
-  { route: 'GET /v1/managed-tables/upload-jobs/{jobId}', params: job, before: inferred },
+  {
+    route: 'POST /v1/managed-tables/upload',
+    body: makeFileForm,
+    keep: ({ job_id }) => ({ job: job_id }),
+    stranger: 'never',
+  },
+  { route: 'GET /v1/managed-tables/upload-jobs/{jobId}', params: JOB_PARAMS, before: waitForSchema },
   { route: 'GET /v1/managed-tables/upload-jobs/active' },
   {
     route: 'POST /v1/managed-tables/upload-jobs/{jobId}/analyze',
-    params: job,
+    params: JOB_PARAMS,
     json: () => ({ delimiter: ',', header: true }),
   },
   {
     route: 'POST /v1/managed-tables/upload-jobs/{jobId}/confirm',
-    params: job,
-    before: inferred,
+    params: JOB_PARAMS,
+    before: waitForSchema,
     json: () => ({
       display_name: 'sales',
       columns: [
@@ -110,7 +115,7 @@ const STEPS: Step[] = [
     },
     keep: ({ job_id }) => ({ job: job_id }),
   },
-  { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/cancel', params: job, before: inferred },
+  { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/cancel', params: JOB_PARAMS, before: waitForSchema },
   {
     route: 'POST /v1/managed-tables/{id}/upload',
     params: table,
@@ -124,15 +129,15 @@ const STEPS: Step[] = [
   },
   {
     route: 'POST /v1/managed-tables/upload-jobs/{jobId}/confirm',
-    params: job,
-    before: inferred,
+    params: JOB_PARAMS,
+    before: waitForSchema,
     json: () => ({
       columns: [{ name: 'city', display_name: 'City', type: 'text', nullable: false, source_index: 0 }],
     }),
     unshown: true,
   },
-  { route: 'GET /v1/managed-tables/{id}/loads', params: table, before: loaded },
-  { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/undo', params: job },
+  { route: 'GET /v1/managed-tables/{id}/loads', params: table, before: waitForLoad },
+  { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/undo', params: JOB_PARAMS },
   {
     route: 'POST /v1/managed-tables/upload-from-url',
     json: () => ({ url: 'https://files.example.com/sales.csv' }),
@@ -140,7 +145,7 @@ const STEPS: Step[] = [
   },
   {
     route: 'POST /v1/managed-tables/uploads',
-    headers: { ...VERSION, 'upload-length': '12', 'upload-metadata': formatMetadata({ filename: 'shops.csv' }) },
+    headers: { ...VERSION_HEADER, 'upload-length': '12', 'upload-metadata': formatMetadata({ filename: 'shops.csv' }) },
     keep: (_, { headers }) => ({ upload: parseUploadId(headers.get('location') as string) }),
     stranger: 'never',
   },
@@ -148,16 +153,16 @@ const STEPS: Step[] = [
   {
     route: 'PATCH /v1/managed-tables/uploads/{uploadId}',
     params: upload,
-    headers: { ...ofBytes, 'upload-offset': '0' },
+    headers: { ...BYTES_HEADERS, 'upload-offset': '0' },
     body: () => 'city\n',
   },
   {
     route: 'POST /v1/managed-tables/uploads/{uploadId}',
     params: upload,
-    headers: { ...ofBytes, 'upload-offset': '5', 'x-http-method-override': 'PATCH' },
+    headers: { ...BYTES_HEADERS, 'upload-offset': '5', 'x-http-method-override': 'PATCH' },
     body: () => 'Porto',
   },
-  { route: 'DELETE /v1/managed-tables/uploads/{uploadId}', params: upload, headers: VERSION },
+  { route: 'DELETE /v1/managed-tables/uploads/{uploadId}', params: upload, headers: VERSION_HEADER },
   { route: 'DELETE /v1/managed-tables/{id}', params: table },
   { route: 'GET /v1/managed-tables/deleted' },
   { route: 'POST /v1/managed-tables/{id}/restore', params: table },
@@ -167,8 +172,8 @@ walkRoutes(
   ['Managed tables'],
   'managed-tables',
   async () => ({
-    company: await aCompany({ slug: 'acme' }),
-    stranger: await aProvisionedCompany({ slug: 'stranger' }),
+    company: await createOwnedCompany({ slug: 'acme' }),
+    stranger: await createProvisionedCompany({ slug: 'stranger' }),
   }),
   STEPS,
 );

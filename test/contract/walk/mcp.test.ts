@@ -1,12 +1,12 @@
 import { column, createTable } from '../../managed-tables/support.ts';
-import { aProvisionedCompany } from '../../support/worlds.ts';
+import { createProvisionedCompany } from '../../support/worlds.ts';
 import { walkRoutes } from '../walk.ts';
 
 walkRoutes(
   ['Model Context Protocol'],
   'mcp',
   async () => {
-    const company = await aProvisionedCompany({ slug: 'acme' });
+    const company = await createProvisionedCompany({ slug: 'acme' });
     await createTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
     return { company };
   },

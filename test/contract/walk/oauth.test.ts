@@ -1,28 +1,34 @@
-import { giveConsent, makeAuthorizationQuery, REDIRECT, readConsentRequest, VERIFIER } from '../../oauth/support.ts';
-import { aCompany } from '../../support/worlds.ts';
+import {
+  CODE_VERIFIER,
+  giveConsent,
+  makeAuthorizationQuery,
+  REDIRECT_URI,
+  readConsentRequest,
+} from '../../oauth/support.ts';
+import { createOwnedCompany } from '../../support/worlds.ts';
 import { walkRoutes } from '../walk.ts';
 
 const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
+const encodeForm = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 
-let asked: Record<string, string> = {};
+let consentRequest: Record<string, string> = {};
 let code = '';
 
-walkRoutes(['OAuth'], 'oauth', async () => ({ company: await aCompany({ slug: 'acme' }) }), [
+walkRoutes(['OAuth'], 'oauth', async () => ({ company: await createOwnedCompany({ slug: 'acme' }) }), [
   { route: 'GET /.well-known/oauth-protected-resource' },
   { route: 'GET /.well-known/oauth-protected-resource/mcp' },
   { route: 'GET /.well-known/oauth-authorization-server' },
   {
     route: 'POST /oauth/register',
-    json: () => ({ client_name: 'Sheets', redirect_uris: [REDIRECT] }),
+    json: () => ({ client_name: 'Sheets', redirect_uris: [REDIRECT_URI] }),
     keep: ({ client_id }) => ({ client: client_id }),
   },
   {
     route: 'GET /oauth/authorize',
     before: async ({ kept }) => {
-      asked = await makeAuthorizationQuery(kept.client as string);
+      consentRequest = await makeAuthorizationQuery(kept.client as string);
     },
-    query: () => asked,
+    query: () => consentRequest,
     unshown: true,
   },
   {
@@ -32,24 +38,24 @@ walkRoutes(['OAuth'], 'oauth', async () => ({ company: await aCompany({ slug: 'a
     },
     headers,
     body: ({ client }) =>
-      form({
+      encodeForm({
         grant_type: 'authorization_code',
         client_id: client as string,
         code,
-        redirect_uri: REDIRECT,
-        code_verifier: VERIFIER,
+        redirect_uri: REDIRECT_URI,
+        code_verifier: CODE_VERIFIER,
       }),
     keep: ({ refresh_token }) => ({ refresh: refresh_token }),
   },
   {
     route: 'POST /oauth/revoke',
     headers,
-    body: ({ client, refresh }) => form({ token: refresh as string, client_id: client as string }),
+    body: ({ client, refresh }) => encodeForm({ token: refresh as string, client_id: client as string }),
   },
   {
     route: 'POST /oauth/device_authorization',
     headers,
-    body: ({ client }) => form({ client_id: client as string }),
+    body: ({ client }) => encodeForm({ client_id: client as string }),
   },
   { route: 'GET /oauth/device', unshown: true },
   { route: 'GET /oauth/signed-in', unshown: true },

@@ -1,18 +1,18 @@
 import { expect, vi } from 'vitest';
-import { aQueue, finish } from '../../company-exports/support.ts';
-import { endAtOnce, runErasure } from '../../organizations/looking.ts';
-import { allow, must, signed } from '../../support/signed.ts';
-import { aProvisionedCompany } from '../../support/worlds.ts';
-import { aVisualization, parameter, someSales } from '../../visualizations/support.ts';
+import { createExportQueue, deliverUntilEmpty } from '../../company-exports/support.ts';
+import { deleteAtOnce, runErasure } from '../../organizations/looking.ts';
+import { createSignedCaller, expectSuccess, makeAllow } from '../../support/signed.ts';
+import { createProvisionedCompany } from '../../support/worlds.ts';
+import { createSalesTable, makeParameter, postVisualization } from '../../visualizations/support.ts';
 import { type Step, walkRoutes } from '../walk.ts';
 
 const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });
 const account = { id: 'account' };
-const robot = { id: 'robot' };
+const SERVICE_ACCOUNT_PARAMS = { id: 'robot' };
 const group = { id: 'group' };
 const user = { id: 'user' };
 
-const exports = aQueue();
+const exportQueue = createExportQueue();
 
 const STEPS: Step[] = [
   {
@@ -51,14 +51,14 @@ const STEPS: Step[] = [
     route: 'POST /admin/organizations/{id}/exports',
     params: { id: 'organization' },
     // Its size is another one each time: what is shown waits.
-    env: () => exports.env,
+    env: () => exportQueue.env,
     keep: ({ export_id }) => ({ export: export_id }),
   },
   { route: 'GET /admin/organizations/{id}/exports/{export_id}', params: { id: 'organization', export_id: 'export' } },
   {
     route: 'GET /admin/organizations/{id}/exports/{export_id}',
     params: { id: 'organization', export_id: 'export' },
-    before: () => finish(exports),
+    before: () => deliverUntilEmpty(exportQueue),
     keep: ({ url }) => ({ token: url.split('/').at(-1) }),
     unshown: true,
   },
@@ -73,7 +73,7 @@ const STEPS: Step[] = [
     route: 'GET /admin/organizations/{id}/certificate',
     params: { id: 'organization' },
     before: async ({ kept }) => {
-      await endAtOnce({ id: kept.organization as string });
+      await deleteAtOnce({ id: kept.organization as string });
       await runErasure({ id: kept.organization as string });
     },
   },
@@ -88,16 +88,16 @@ const STEPS: Step[] = [
     stranger: 'never',
   },
   { route: 'GET /service-accounts', query: ({ account }) => ({ account_id: account as string }) },
-  { route: 'GET /service-accounts/{id}', params: robot },
-  { route: 'PATCH /service-accounts/{id}', params: robot, json: () => ({ name: 'Nightly load' }) },
+  { route: 'GET /service-accounts/{id}', params: SERVICE_ACCOUNT_PARAMS },
+  { route: 'PATCH /service-accounts/{id}', params: SERVICE_ACCOUNT_PARAMS, json: () => ({ name: 'Nightly load' }) },
   {
     route: 'POST /service-accounts/{id}/keys',
-    params: robot,
+    params: SERVICE_ACCOUNT_PARAMS,
     json: () => ({ description: 'The import server.' }),
     keep: id('key'),
   },
-  { route: 'GET /service-accounts/{id}/keys', params: robot },
-  { route: 'DELETE /service-accounts/{id}/keys/{key_id}', params: { ...robot, key_id: 'key' } },
+  { route: 'GET /service-accounts/{id}/keys', params: SERVICE_ACCOUNT_PARAMS },
+  { route: 'DELETE /service-accounts/{id}/keys/{key_id}', params: { ...SERVICE_ACCOUNT_PARAMS, key_id: 'key' } },
   { route: 'POST /tokens', json: () => ({ expires_in: 300 }) },
   {
     route: 'POST /users',
@@ -130,14 +130,14 @@ const STEPS: Step[] = [
     route: 'POST /groups/{id}/policies/{policy_id}',
     params: { ...group, policy_id: 'policy' },
     before: async ({ company, kept }) => {
-      const document = { version: '2024-01-01', statements: [allow('users:list')] };
+      const document = { version: '2024-01-01', statements: [makeAllow('users:list')] };
       kept.policy = (await company.as.post('/v1/policies', { json: { name: 'Readers', document } })).body._id;
     },
   },
   { route: 'DELETE /groups/{id}/policies/{policy_id}', params: { ...group, policy_id: 'policy' } },
   { route: 'DELETE /groups/{id}', params: group },
   { route: 'DELETE /users/{id}', params: user },
-  { route: 'DELETE /service-accounts/{id}', params: robot },
+  { route: 'DELETE /service-accounts/{id}', params: SERVICE_ACCOUNT_PARAMS },
   { route: 'DELETE /accounts/{id}', params: account },
   { route: 'GET /admin/deleted/accounts' },
   { route: 'POST /admin/restore/account/{id}', params: account },
@@ -148,7 +148,9 @@ const STEPS: Step[] = [
     before: ({ company }) =>
       vi.waitFor(
         async () => {
-          const { body } = await signed(company.apiKey).get('/admin/audit-events?action=accounts:GetAccount');
+          const { body } = await createSignedCaller(company.apiKey).get(
+            '/admin/audit-events?action=accounts:GetAccount',
+          );
           // Of its step, of a stranger, and of the walk, which looks at what was made and at what it sends back.
           expect(body.total).toBe(4);
         },
@@ -162,9 +164,11 @@ const STEPS: Step[] = [
     query: () => ({ region: 'north' }),
     before: async ({ company: { as }, kept }) => {
       const sql = 'SELECT region, sum(amount) AS amount FROM sales WHERE region = {{region}} GROUP BY region';
-      const { _id } = await aVisualization(as, sql, { parameters: [parameter('region', 'text')] });
+      const { _id } = await postVisualization(as, sql, { parameters: [makeParameter('region', 'text')] });
       kept.data = 'sales-of-a-region';
-      await must(as.post('/v1/viz-api-endpoints', { json: { name: 'Sales', slug: kept.data, visualization_id: _id } }));
+      await expectSuccess(
+        as.post('/v1/viz-api-endpoints', { json: { name: 'Sales', slug: kept.data, visualization_id: _id } }),
+      );
     },
   },
   {
@@ -179,7 +183,7 @@ const STEPS: Step[] = [
     before: ({ company, kept }) =>
       vi.waitFor(
         async () => {
-          const { body } = await signed(company.apiKey).get(`/data/jobs/${kept.job}`);
+          const { body } = await createSignedCaller(company.apiKey).get(`/data/jobs/${kept.job}`);
           expect(body.status).toBe('succeeded');
         },
         { timeout: 20_000, interval: 200 },
@@ -197,8 +201,8 @@ walkRoutes(
   ['Organization API'],
   'organization',
   async () => {
-    const company = await aProvisionedCompany({ slug: 'acme' });
-    await someSales(company);
+    const company = await createProvisionedCompany({ slug: 'acme' });
+    await createSalesTable(company);
     return { company };
   },
   STEPS,

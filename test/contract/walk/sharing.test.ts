@@ -1,30 +1,30 @@
 import { expect, vi } from 'vitest';
 import { decodePicture, PICTURES } from '../../formats/image/pictures.ts';
-import { createSchedule, runNow, unsubscribeLinkIn } from '../../schedules/support.ts';
-import { aContext, anOutsider, dashboardGrant, portalCodeOf } from '../../share-portal/support.ts';
-import { aSalesDashboard, policy, someSales } from '../../shares/support.ts';
+import { createSchedule, readUnsubscribeLink, runNow } from '../../schedules/support.ts';
+import { createShareContext, makeDashboardGrant, readPortalCode, signInOutsider } from '../../share-portal/support.ts';
+import { createSalesDashboard, createSalesTable, policy } from '../../shares/support.ts';
 import { createCaller } from '../../support/api.ts';
 import { listMailsTo, readLink, readNewestMail } from '../../support/mail.ts';
-import { must } from '../../support/signed.ts';
-import { aProvisionedCompany } from '../../support/worlds.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { createProvisionedCompany } from '../../support/worlds.ts';
 import { type Step, walkRoutes } from '../walk.ts';
 
 const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });
-const OUTSIDER = 'carla@customer.test';
+const OUTSIDER_EMAIL = 'carla@customer.test';
 const context = { id: 'context' };
 const dashboard = { id: 'dashboard' };
-const inCompany = { company_slug: 'company', dashboard_slug: 'dashboardSlug' };
-const region = { filter_slug: 'filter' };
-const ofContext = ({ context }: Record<string, string>) => ({ context_id: context as string });
+const COMPANY_PARAMS = { company_slug: 'company', dashboard_slug: 'dashboardSlug' };
+const FILTER_PARAMS = { filter_slug: 'filter' };
+const makeContextQuery = ({ context }: Record<string, string>) => ({ context_id: context as string });
 
-const CONTEXTS: Step[] = [
+const CONTEXT_STEPS: Step[] = [
   {
     route: 'POST /api/v1/share-contexts',
     json: ({ dashboard }) => ({
       name: 'Northern customers',
-      grants: [dashboardGrant(dashboard as string, [policy('regions', 'selectable', ['north', 'south'])])],
+      grants: [makeDashboardGrant(dashboard as string, [policy('regions', 'selectable', ['north', 'south'])])],
     }),
-    keep: ({ id: made, slug }) => ({ context: made, contextSlug: slug }),
+    keep: ({ id: contextId, slug }) => ({ context: contextId, contextSlug: slug }),
     stranger: 'never',
   },
   { route: 'GET /api/v1/share-contexts' },
@@ -34,19 +34,19 @@ const CONTEXTS: Step[] = [
     route: 'PUT /api/v1/share-contexts/{id}/grants',
     params: context,
     json: ({ dashboard }) => ({
-      grants: [dashboardGrant(dashboard as string, [policy('regions', 'selectable', ['north', 'east'])])],
+      grants: [makeDashboardGrant(dashboard as string, [policy('regions', 'selectable', ['north', 'east'])])],
     }),
   },
   {
     route: 'POST /api/v1/share-contexts/{id}/members',
     params: context,
-    json: () => ({ member_type: 'external_email', email: OUTSIDER }),
+    json: () => ({ member_type: 'external_email', email: OUTSIDER_EMAIL }),
     keep: id('member'),
   },
   { route: 'GET /api/v1/share-contexts/{id}/members', params: context },
 ];
 
-const SHARES: Step[] = [
+const SHARE_STEPS: Step[] = [
   { route: 'GET /api/v1/dashboards/{id}/share-filter-candidates', params: dashboard },
   { route: 'GET /api/v1/dashboards/{id}/embed-parameter-candidates', params: dashboard },
   {
@@ -64,20 +64,20 @@ const SHARES: Step[] = [
   { route: 'GET /api/v1/dashboard-shares/{shareId}', params: { shareId: 'share' } },
   { route: 'PUT /api/v1/dashboard-shares/{shareId}', params: { shareId: 'share' }, json: () => ({ name: 'Board' }) },
   { route: 'GET /api/v1/public/shares/{token}/resolve' },
-  { route: 'GET /api/v1/public/shares/{token}/filters/{filter_slug}/options', params: region },
+  { route: 'GET /api/v1/public/shares/{token}/filters/{filter_slug}/options', params: FILTER_PARAMS },
   { route: 'POST /api/v1/public/shares/{token}/execute', json: () => ({ parameters: { regions: ['north'] } }) },
   { route: 'GET /p/{token}', unshown: true },
 ];
 
-const PORTAL: Step[] = [
+const PORTAL_STEPS: Step[] = [
   {
     route: 'POST /api/v1/share-auth/request',
-    json: ({ company }) => ({ company_slug: company, email: OUTSIDER }),
+    json: ({ company }) => ({ company_slug: company, email: OUTSIDER_EMAIL }),
   },
   {
     route: 'POST /api/v1/share-auth/verify',
-    before: () => expect.poll(() => listMailsTo(OUTSIDER)).toHaveLength(1),
-    json: ({ company }) => ({ company_slug: company, email: OUTSIDER, code: portalCodeOf(OUTSIDER) }),
+    before: () => expect.poll(() => listMailsTo(OUTSIDER_EMAIL)).toHaveLength(1),
+    json: ({ company }) => ({ company_slug: company, email: OUTSIDER_EMAIL, code: readPortalCode(OUTSIDER_EMAIL) }),
     keep: ({ refresh_token }) => ({ refresh: refresh_token }),
   },
   {
@@ -87,46 +87,46 @@ const PORTAL: Step[] = [
   {
     route: 'GET /api/v1/share-portal/contexts',
     before: async ({ callers, company }) => {
-      callers.external = (await anOutsider(company, OUTSIDER)).as;
+      callers.external = (await signInOutsider(company, OUTSIDER_EMAIL)).as;
     },
   },
   { route: 'GET /api/v1/share-portal/{company_slug}/contexts', params: { company_slug: 'company' } },
-  { route: 'GET /api/v1/share-portal/dashboards', query: ofContext },
+  { route: 'GET /api/v1/share-portal/dashboards', query: makeContextQuery },
   { route: 'GET /api/v1/share-portal/{company_slug}/dashboards', params: { company_slug: 'company' } },
-  { route: 'GET /api/v1/share-portal/dashboards/{id}', params: dashboard, query: ofContext, stranger: 400 },
+  { route: 'GET /api/v1/share-portal/dashboards/{id}', params: dashboard, query: makeContextQuery, stranger: 400 },
   {
     route: 'GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}',
-    params: inCompany,
-    query: ofContext,
+    params: COMPANY_PARAMS,
+    query: makeContextQuery,
     stranger: 404,
   },
   {
     route: 'GET /api/v1/share-portal/dashboards/{id}/filters/{filter_slug}/options',
-    params: { ...dashboard, ...region },
-    query: ofContext,
+    params: { ...dashboard, ...FILTER_PARAMS },
+    query: makeContextQuery,
     stranger: 400,
   },
   {
     route: 'GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options',
-    params: { ...inCompany, ...region },
-    query: ofContext,
+    params: { ...COMPANY_PARAMS, ...FILTER_PARAMS },
+    query: makeContextQuery,
   },
   {
     route: 'POST /api/v1/share-portal/dashboards/{id}/execute',
     params: dashboard,
-    json: (kept) => ({ ...ofContext(kept), parameters: { regions: ['north'] } }),
+    json: (storedValues) => ({ ...makeContextQuery(storedValues), parameters: { regions: ['north'] } }),
     stranger: 400,
   },
   {
     route: 'POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute',
-    params: inCompany,
-    json: (kept) => ({ ...ofContext(kept), parameters: { regions: ['north'] } }),
+    params: COMPANY_PARAMS,
+    json: (storedValues) => ({ ...makeContextQuery(storedValues), parameters: { regions: ['north'] } }),
   },
   { route: 'GET /portal/{company_slug}', params: { company_slug: 'company' }, unshown: true },
   {
     route: 'GET /api/v1/public/logos/{company_id}/{logo_id}',
     before: async ({ company, kept }) => {
-      const { logo_url } = await must(
+      const { logo_url } = await expectSuccess(
         company.as.put('/v1/company/branding/logo', { body: decodePicture(PICTURES.png) }),
       );
       [kept.logoCompany, kept.logo] = new URL(logo_url).pathname.split('/').slice(-2) as [string, string];
@@ -137,7 +137,7 @@ const PORTAL: Step[] = [
   { route: 'POST /api/v1/share-auth/logout', as: ({ callers }) => callers.external ?? createCaller('none') },
 ];
 
-const EMBEDS: Step[] = [
+const EMBED_STEPS: Step[] = [
   {
     route: 'POST /api/v1/embed/dashboards/{id}',
     params: dashboard,
@@ -150,7 +150,7 @@ const EMBEDS: Step[] = [
     keep: ({ token }) => ({ token }),
   },
   { route: 'GET /api/embed/d/{token}/info' },
-  { route: 'GET /api/embed/d/{token}/filters/{filter_slug}/options', params: region },
+  { route: 'GET /api/embed/d/{token}/filters/{filter_slug}/options', params: FILTER_PARAMS },
   { route: 'POST /api/embed/d/{token}/execute', json: () => ({ parameters: { regions: ['north'] } }) },
   { route: 'GET /embed/d/{token}', unshown: true },
   {
@@ -175,14 +175,14 @@ const EMBEDS: Step[] = [
   { route: 'POST /api/v1/embed/rotate-key' },
 ];
 
-const UNSUBSCRIBING: Step[] = [
+const UNSUBSCRIBE_STEPS: Step[] = [
   {
     route: 'GET /unsubscribe/{token}',
     before: async ({ company: { as, owner }, kept }) => {
-      const target = await must(as.get(`/v1/visualizations/${kept.visualization}`));
+      const target = await expectSuccess(as.get(`/v1/visualizations/${kept.visualization}`));
       const { _id } = await createSchedule(as, target, { recipients: [{ user_id: owner.id }] });
       await runNow(as, _id);
-      kept.unsubscribing = unsubscribeLinkIn(readNewestMail(owner.email)).pathname.split('/').at(-1) as string;
+      kept.unsubscribing = readUnsubscribeLink(readNewestMail(owner.email)).pathname.split('/').at(-1) as string;
     },
     params: { token: 'unsubscribing' },
     unshown: true,
@@ -191,11 +191,15 @@ const UNSUBSCRIBING: Step[] = [
   {
     route: 'GET /mail-consent/{token}',
     before: async ({ company, kept }) => {
-      const target = await must(company.as.get(`/v1/visualizations/${kept.visualization}`));
-      const asked = 'asked@customer.test';
-      await aContext(company, [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }], [asked]);
-      await createSchedule(company.as, target, { recipients: [{ email: asked }] });
-      kept.asking = readLink(readNewestMail(asked)).pathname.split('/').at(-1) as string;
+      const target = await expectSuccess(company.as.get(`/v1/visualizations/${kept.visualization}`));
+      const recipientEmail = 'asked@customer.test';
+      await createShareContext(
+        company,
+        [{ target_type: 'visualization', target_id: target._id, filter_policies: [] }],
+        [recipientEmail],
+      );
+      await createSchedule(company.as, target, { recipients: [{ email: recipientEmail }] });
+      kept.asking = readLink(readNewestMail(recipientEmail)).pathname.split('/').at(-1) as string;
     },
     params: { token: 'asking' },
     unshown: true,
@@ -203,7 +207,7 @@ const UNSUBSCRIBING: Step[] = [
   { route: 'POST /mail-consent/{token}', params: { token: 'asking' }, unshown: true },
 ];
 
-const ACTIVITY: Step[] = [
+const ACTIVITY_STEPS: Step[] = [
   {
     route: 'GET /api/v1/share-events',
     query: () => ({ type: 'share.created' }),
@@ -229,13 +233,18 @@ walkRoutes(
   ['Sharing and embedding'],
   'sharing',
   async () => {
-    const company = await aProvisionedCompany({ slug: 'acme' });
-    await someSales(company);
-    const { dashboard: made, rows } = await aSalesDashboard(company);
+    const company = await createProvisionedCompany({ slug: 'acme' });
+    await createSalesTable(company);
+    const { dashboard: createdDashboard, rows } = await createSalesDashboard(company);
     return {
       company,
-      kept: { dashboard: made._id, dashboardSlug: made.slug, visualization: rows._id, filter: 'regions' },
+      kept: {
+        dashboard: createdDashboard._id,
+        dashboardSlug: createdDashboard.slug,
+        visualization: rows._id,
+        filter: 'regions',
+      },
     };
   },
-  [...CONTEXTS, ...SHARES, ...PORTAL, ...EMBEDS, ...UNSUBSCRIBING, ...ACTIVITY],
+  [...CONTEXT_STEPS, ...SHARE_STEPS, ...PORTAL_STEPS, ...EMBED_STEPS, ...UNSUBSCRIBE_STEPS, ...ACTIVITY_STEPS],
 );

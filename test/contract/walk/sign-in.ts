@@ -1,23 +1,23 @@
 import { importJWK, SignJWT } from 'jose';
 import { inject } from 'vitest';
-import { aQueue } from '../../company-exports/support.ts';
+import { createExportQueue } from '../../company-exports/support.ts';
 import { decodePicture, PICTURES } from '../../formats/image/pictures.ts';
-import { secretOfStart, startSignIn } from '../../single-sign-on/support.ts';
-import { call, createCaller } from '../../support/api.ts';
+import { getSecretOfState, startSignIn } from '../../single-sign-on/support.ts';
+import { callApi, createCaller } from '../../support/api.ts';
 import { readCode, readNewestMail } from '../../support/mail.ts';
 import { type Authenticator, createAuthenticator } from '../../support/passkeys.ts';
 import { createSigner } from '../../support/saml-idp.ts';
 import { computeCode, enrolAuthenticator, goToNextStep } from '../../support/second-factor.ts';
-import { must } from '../../support/signed.ts';
-import { aUser, logIn, PASSWORD } from '../../support/worlds.ts';
-import type { Step, World } from '../walk.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { createAllowedUser, logIn, PASSWORD } from '../../support/worlds.ts';
+import type { Step, WalkState } from '../walk.ts';
 
-const CONSOLE = 'https://console.test/signed-in';
-const CLIENT = 'our-client';
+const CONSOLE_URL = 'https://console.test/signed-in';
+const CLIENT_ID = 'our-client';
 const getIssuer = () => `${inject('forgerUrl')}/plain`;
 const company = { company_slug: 'company' };
 
-/** An ID token as the identity provider of the tests issues it. */
+/** Signs an ID token like the identity provider of the tests. */
 async function signIdToken(email: string, audience: string, nonce?: string | null): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const claims = {
@@ -34,20 +34,20 @@ async function signIdToken(email: string, audience: string, nonce?: string | nul
     .sign(await importJWK(inject('forgerKey'), 'RS256'));
 }
 
-/** What the identity provider sends the person back with. */
-async function returnFromProvider({ company: tenant, kept }: World): Promise<void> {
+/** Starts a sign-in at the identity provider, and stores the state, secret and code of its redirect. */
+async function signInAtProvider({ company: tenant, kept }: WalkState): Promise<void> {
   const { searchParams } = await startSignIn(tenant);
   kept.state = searchParams.get('state') as string;
-  kept.exchange = secretOfStart(kept.state);
-  kept.code = await signIdToken(tenant.owner.email, CLIENT, searchParams.get('nonce'));
+  kept.exchange = getSecretOfState(kept.state);
+  kept.code = await signIdToken(tenant.owner.email, CLIENT_ID, searchParams.get('nonce'));
 }
-const getAuthenticator = (kept: World['kept']) => kept.authenticator as unknown as Authenticator;
+const getAuthenticator = (storedValues: WalkState['kept']) => storedValues.authenticator as unknown as Authenticator;
 const readSsoCode = (_body: unknown, { headers }: { headers: Headers }) => ({
   ssoCode: new URL(headers.get('location') as string).searchParams.get('code') as string,
 });
 
-/** Every way to sign in. */
-export const SIGN_IN: Step[] = [
+/** Steps through every sign-in method. */
+export const SIGN_IN_STEPS: Step[] = [
   { route: 'GET /v1/auth/validate-company', query: () => ({ slug: 'acme' }) },
   {
     route: 'POST /v1/auth/login',
@@ -94,22 +94,22 @@ export const SIGN_IN: Step[] = [
     json: () => ({
       type: 'oidc',
       issuer: getIssuer(),
-      client_id: CLIENT,
+      client_id: CLIENT_ID,
       client_secret: 'a secret',
-      redirect_uris: [CONSOLE],
+      redirect_uris: [CONSOLE_URL],
     }),
   },
   { route: 'GET /v1/auth/sso/config' },
   {
     route: 'GET /v1/auth/sso/{company_slug}/start',
     params: company,
-    query: () => ({ redirect_uri: CONSOLE }),
+    query: () => ({ redirect_uri: CONSOLE_URL }),
     unshown: true,
   },
   {
     route: 'GET /v1/auth/sso/{company_slug}/callback',
     params: company,
-    before: returnFromProvider,
+    before: signInAtProvider,
     query: ({ state, code }) => ({ state: state as string, code: code as string }),
     keep: readSsoCode,
     unshown: true,
@@ -117,7 +117,7 @@ export const SIGN_IN: Step[] = [
   {
     route: 'POST /v1/auth/sso/{company_slug}/callback',
     params: company,
-    before: returnFromProvider,
+    before: signInAtProvider,
     body: ({ state, code }) => new URLSearchParams({ state: state as string, code: code as string }),
     keep: readSsoCode,
     unshown: true,
@@ -131,9 +131,9 @@ export const SIGN_IN: Step[] = [
     params: company,
     before: async ({ company: { as } }) => {
       const { certificate } = await createSigner();
-      const idp = { idp_entity_id: 'https://id.example.com', idp_sso_url: 'https://id.example.com/sso' };
-      const json = { type: 'saml', ...idp, idp_certificates: [certificate], redirect_uris: [CONSOLE] };
-      await must(as.put('/v1/auth/sso/config', { json }));
+      const idpSettings = { idp_entity_id: 'https://id.example.com', idp_sso_url: 'https://id.example.com/sso' };
+      const json = { type: 'saml', ...idpSettings, idp_certificates: [certificate], redirect_uris: [CONSOLE_URL] };
+      await expectSuccess(as.put('/v1/auth/sso/config', { json }));
     },
     unshown: true,
   },
@@ -147,16 +147,16 @@ export const SIGN_IN: Step[] = [
   },
 ];
 
-/** Where people are signed in, and how the company lets them. */
-export const SESSIONS: Step[] = [
+/** Steps about sessions and about the company's sign-in settings. */
+export const SESSION_STEPS: Step[] = [
   {
     route: 'GET /v1/auth/sessions',
     as: ({ callers }) => callers.roamer as never,
     before: async ({ company, callers, kept }) => {
-      const roamer = await aUser(company);
-      callers.roamer = roamer.as;
-      kept.roamer = roamer.id;
-      await logIn(company.slug, roamer.email, PASSWORD);
+      const roamingUser = await createAllowedUser(company);
+      callers.roamer = roamingUser.as;
+      kept.roamer = roamingUser.id;
+      await logIn(company.slug, roamingUser.email, PASSWORD);
     },
     keep: ({ records }) => ({ otherSession: records.find(({ current }: { current: boolean }) => !current)._id }),
   },
@@ -175,7 +175,7 @@ export const SESSIONS: Step[] = [
     route: 'POST /v1/auth/passkeys/registration-options',
     as: ({ callers }) => callers.keyholder as never,
     before: async ({ company, callers, kept }) => {
-      callers.keyholder = (await aUser(company)).as;
+      callers.keyholder = (await createAllowedUser(company)).as;
       kept.authenticator = (await createAuthenticator()) as never;
     },
     json: () => ({ password: PASSWORD }),
@@ -231,17 +231,21 @@ export const SESSIONS: Step[] = [
   { route: 'PUT /v1/company/branding/logo', body: () => decodePicture(PICTURES.png) },
   { route: 'GET /v1/company/branding' },
   // Its size is another one each time: what is shown waits.
-  { route: 'POST /v1/company/exports', env: () => aQueue().env, keep: ({ export_id }) => ({ export: export_id }) },
+  {
+    route: 'POST /v1/company/exports',
+    env: () => createExportQueue().env,
+    keep: ({ export_id }) => ({ export: export_id }),
+  },
   { route: 'GET /v1/company/exports/{export_id}', params: { export_id: 'export' } },
 ];
 
-/** Last, because the clock stands still from here on: a code of the app is good once. */
-export const SECOND_FACTOR: Step[] = [
+/** Steps about the second factor. They are last, as the clock stands still from here on: a TOTP code is valid only once. */
+export const SECOND_FACTOR_STEPS: Step[] = [
   {
     route: 'POST /v1/auth/2fa/setup',
     as: ({ callers }) => callers.member as never,
     before: async ({ company, callers, kept }) => {
-      const { as, email } = await aUser(company);
+      const { as, email } = await createAllowedUser(company);
       callers.member = as;
       kept.member = email;
     },
@@ -258,7 +262,7 @@ export const SECOND_FACTOR: Step[] = [
     before: async ({ company: { slug, owner }, kept }) => {
       goToNextStep();
       const json = { company_slug: slug, email: kept.member, password: owner.password };
-      kept.pending = (await call('POST', '/v1/auth/login', { json })).body.pending_2fa_token;
+      kept.pending = (await callApi('POST', '/v1/auth/login', { json })).body.pending_2fa_token;
     },
     json: ({ pending, secret }) => ({ pending_2fa_token: pending, totp_token: computeCode(secret as string) }),
     keep: ({ token }) => ({ session: token }),
@@ -278,7 +282,7 @@ export const SECOND_FACTOR: Step[] = [
     route: 'DELETE /v1/users/{id}/2fa',
     params: { id: 'enrolled' },
     before: async ({ company, kept }) => {
-      const { id, as } = await aUser(company);
+      const { id, as } = await createAllowedUser(company);
       await enrolAuthenticator(as);
       kept.enrolled = id;
     },

@@ -7,39 +7,46 @@ import {
   makeGroupInput,
   makePolicyInput,
 } from '../../support/console.ts';
-import { allow, aServiceAccountThat, must } from '../../support/signed.ts';
-import { aUser, type Company } from '../../support/worlds.ts';
-import { type AccessPath, type AccessTarget, type ActionPattern, makeResourceArn, post, put } from './way.ts';
+import { createAllowedAccount, expectSuccess, makeAllow } from '../../support/signed.ts';
+import { type Company, createAllowedUser } from '../../support/worlds.ts';
+import {
+  type AccessPath,
+  type AccessTarget,
+  type ActionPattern,
+  makePostRequest,
+  makePutRequest,
+  makeResourceArn,
+} from './way.ts';
 
 const createGroup = async (company: Company): Promise<string> => (await createConsoleGroup(company))._id;
 
-/** A policy that allows next to nothing, so that whoever is asked may grant it. */
+/** Creates a policy that allows very little, so that every tested caller may grant it. */
 async function createPolicy({ as }: Company) {
-  const json = makePolicyInput([allow('users:list')], { name: makeName('Matrix').replaceAll(' ', '-') });
-  return (await must(as.post('/v1/policies', { json }))) as { _id: string; arn: string };
+  const json = makePolicyInput([makeAllow('users:list')], { name: makeName('Matrix').replaceAll(' ', '-') });
+  return (await expectSuccess(as.post('/v1/policies', { json }))) as { _id: string; arn: string };
 }
 
-/** A group that is named in a body, by its id. */
-const makeNamedGroupWay = (
-  way: string,
+/** Makes the access path to a group whose id is in a request body. */
+const makeNamedGroupPath = (
+  label: string,
   route: string,
-  besides: ActionPattern[],
-  askOf: (company: Company, groupId: string) => Promise<AccessTarget['ask']>,
+  otherActions: ActionPattern[],
+  makeRequest: (company: Company, groupId: string) => Promise<AccessTarget['ask']>,
 ): AccessPath => ({
   thing: 'group',
-  way,
+  way: label,
   routes: [route],
-  besides,
+  besides: otherActions,
   denied: ['groups:get'],
   async make(company) {
     const id = await createGroup(company);
-    return { arn: makeResourceArn(company, 'group', id), ask: await askOf(company, id) };
+    return { arn: makeResourceArn(company, 'group', id), ask: await makeRequest(company, id) };
   },
 });
 
-const makeGroupsWay = async (company: Company) => `/v1/users/${(await aUser(company)).id}/groups`;
+const makeGroupsUrl = async (company: Company) => `/v1/users/${(await createAllowedUser(company)).id}/groups`;
 
-const makePermissionWay = (method: 'post' | 'put' | 'delete'): AccessPath => ({
+const makePermissionPath = (method: 'post' | 'put' | 'delete'): AccessPath => ({
   thing: 'permission',
   way: { post: 'added to a group', put: 'made the only one of a group', delete: 'removed from a group' }[method],
   routes: [`${method.toUpperCase()} /v1/groups/{id}/permissions`],
@@ -56,7 +63,7 @@ const makePermissionWay = (method: 'post' | 'put' | 'delete'): AccessPath => ({
   },
 });
 
-const makeAttachmentWay = (surface: 'console' | 'organization', method: 'post' | 'delete'): AccessPath => ({
+const makeAttachmentPath = (surface: 'console' | 'organization', method: 'post' | 'delete'): AccessPath => ({
   thing: 'policy',
   way: `${method === 'post' ? 'attached to' : 'detached from'} a group, on the ${surface} API`,
   routes: [`${method.toUpperCase()} ${surface === 'console' ? '/v1' : ''}/groups/{id}/policies/{policy_id}`],
@@ -69,37 +76,37 @@ const makeAttachmentWay = (surface: 'console' | 'organization', method: 'post' |
   async make(company) {
     const { _id, arn } = await createPolicy(company);
     const groupId = await createGroup(company);
-    if (method === 'delete') await must(company.as.post(`/v1/groups/${groupId}/policies/${_id}`));
+    if (method === 'delete') await expectSuccess(company.as.post(`/v1/groups/${groupId}/policies/${_id}`));
     const path = `${surface === 'console' ? '/v1' : ''}/groups/${groupId}/policies/${_id}`;
     return { arn, ask: (as: Caller) => as[method](path) };
   },
 });
 
-/** Who may have access, with the action that each surface asks to get one. */
+/** The principals that can be members, with the action that each API checks to read one. */
 const PRINCIPALS = [
   {
     thing: 'user',
     onOrganization: 'users:GetUser',
     onConsole: 'users:get',
-    made: async (company: Company) => (await aUser(company)).id,
+    made: async (company: Company) => (await createAllowedUser(company)).id,
   },
   {
     thing: 'service account',
     onOrganization: 'service-accounts:GetServiceAccount',
     onConsole: 'service-accounts:GetServiceAccount',
-    made: async (company: Company) => (await aServiceAccountThat(company)).id,
+    made: async (company: Company) => (await createAllowedAccount(company)).id,
   },
 ] as const;
 
-/** A service account whose keys are asked for on the console, where each key is a thing of its own. */
-const makeKeyWay = (way: string, method: 'get' | 'post' | 'delete', besides: ActionPattern): AccessPath => ({
+/** Makes the access path to a service account whose keys the console reads or changes: there, each key is a resource. */
+const makeKeyPath = (label: string, method: 'get' | 'post' | 'delete', otherAction: ActionPattern): AccessPath => ({
   thing: 'service account on the console',
-  way,
+  way: label,
   routes: [`${method.toUpperCase()} /v1/service-accounts/{id}/keys${method === 'delete' ? '/{key_id}' : ''}`],
-  besides: [besides],
+  besides: [otherAction],
   denied: ['users:list_integration_users'],
   async make(company) {
-    const { id, keyId } = await aServiceAccountThat(company);
+    const { id, keyId } = await createAllowedAccount(company);
     const path = `/v1/service-accounts/${id}/keys`;
     return {
       arn: makeResourceArn(company, 'service account on the console', id),
@@ -108,11 +115,11 @@ const makeKeyWay = (way: string, method: 'get' | 'post' | 'delete', besides: Act
   },
 });
 
-/** People, groups, policies and service accounts that are named in a body, or beside another thing. */
-export const NAMED_RESOURCE_WAYS: AccessPath[] = [
-  makeKeyWay('its keys', 'get', 'api_keys:list'),
-  makeKeyWay('given a key', 'post', 'api_keys:create'),
-  makeKeyWay('a key of it, revoked', 'delete', 'api_keys:delete'),
+/** Access paths to users, groups, policies and service accounts that a body or another resource's path names. */
+export const NAMED_RESOURCE_PATHS: AccessPath[] = [
+  makeKeyPath('its keys', 'get', 'api_keys:list'),
+  makeKeyPath('given a key', 'post', 'api_keys:create'),
+  makeKeyPath('a key of it, revoked', 'delete', 'api_keys:delete'),
   {
     thing: 'service account on the console',
     way: 'its permissions, simulated',
@@ -120,25 +127,25 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     besides: ['policies:get'],
     denied: ['users:list_integration_users'],
     async make(company) {
-      const { id } = await aServiceAccountThat(company);
+      const { id } = await createAllowedAccount(company);
       const json = { principal: { type: 'service_account', id }, checks: [{ action: 'users:list', resource: '*' }] };
       return {
         arn: makeResourceArn(company, 'service account on the console', id),
-        ask: post('/v1/policies/simulate', json),
+        ask: makePostRequest('/v1/policies/simulate', json),
       };
     },
   },
-  makeNamedGroupWay('entered by a user', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
-    post(await makeGroupsWay(company), { group_ids: [id] }),
+  makeNamedGroupPath('entered by a user', 'POST /v1/users/{id}/groups', ['users:assign_groups'], async (company, id) =>
+    makePostRequest(await makeGroupsUrl(company), { group_ids: [id] }),
   ),
-  makeNamedGroupWay(
+  makeNamedGroupPath(
     'made the only group of a user',
     'PUT /v1/users/{id}/groups',
     ['users:assign_groups'],
-    async (company, id) => put(await makeGroupsWay(company), { group_ids: [id] }),
+    async (company, id) => makePutRequest(await makeGroupsUrl(company), { group_ids: [id] }),
   ),
-  makeNamedGroupWay('left by a user', 'DELETE /v1/users/{id}/groups', ['users:remove_groups'], async (company, id) => {
-    const user = await aUser(company);
+  makeNamedGroupPath('left by a user', 'DELETE /v1/users/{id}/groups', ['users:remove_groups'], async (company, id) => {
+    const user = await createAllowedUser(company);
     await addToGroups(company, user.id, id);
     return (as) => as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [id] } });
   }),
@@ -150,13 +157,13 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     denied: ['groups:get'],
     async make(company) {
       const id = await createGroup(company);
-      const user = await aUser(company);
+      const user = await createAllowedUser(company);
       await addToGroups(company, user.id, id);
       return {
         arn: makeResourceArn(company, 'group', id),
         async ask(as) {
           const answer = await as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } });
-          const { group_ids } = await must(company.as.get(`/v1/users/${user.id}`));
+          const { group_ids } = await expectSuccess(company.as.get(`/v1/users/${user.id}`));
           return { ...answer, body: group_ids.includes(id) ? 'in' : 'out' };
         },
       };
@@ -171,13 +178,13 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     denied: ['groups:get'],
     async make(company) {
       const id = await createGroup(company);
-      await addToGroups(company, (await aUser(company)).id, id);
+      await addToGroups(company, (await createAllowedUser(company)).id, id);
       return { arn: makeResourceArn(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
     },
     reached: ({ body }) => body.total === 1,
   },
-  makeNamedGroupWay('named in an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
-    post('/v1/users/invite', {
+  makeNamedGroupPath('named in an invitation', 'POST /v1/users/invite', ['users:invite'], async (_, id) =>
+    makePostRequest('/v1/users/invite', {
       email: `${makeName('invited').replace(' ', '-')}@matrix.test`,
       group_ids: [id],
     }),
@@ -196,7 +203,7 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
         const json = { principal_type: type, principal_id: id, account_id: company.accountId };
         return {
           arn: makeResourceArn(company, thing, id),
-          ask: post(`/groups/${await createGroup(company)}/bindings`, json),
+          ask: makePostRequest(`/groups/${await createGroup(company)}/bindings`, json),
         };
       },
     }),
@@ -214,7 +221,7 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
           principal: { type: thing.replace(' ', '_'), id },
           checks: [{ action: 'users:list', resource: '*' }],
         };
-        return { arn: makeResourceArn(company, thing, id), ask: post('/v1/policies/simulate', json) };
+        return { arn: makeResourceArn(company, thing, id), ask: makePostRequest('/v1/policies/simulate', json) };
       },
     }),
   ),
@@ -228,16 +235,16 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
       const id = await createPermission(company);
       return {
         arn: makeResourceArn(company, 'permission', id),
-        ask: post('/v1/groups', makeGroupInput({ permissionIds: [id] })),
+        ask: makePostRequest('/v1/groups', makeGroupInput({ permissionIds: [id] })),
       };
     },
   },
-  makePermissionWay('post'),
-  makePermissionWay('put'),
-  makePermissionWay('delete'),
+  makePermissionPath('post'),
+  makePermissionPath('put'),
+  makePermissionPath('delete'),
   ...(['console', 'organization'] as const).flatMap((surface) => [
-    makeAttachmentWay(surface, 'post'),
-    makeAttachmentWay(surface, 'delete'),
+    makeAttachmentPath(surface, 'post'),
+    makeAttachmentPath(surface, 'delete'),
   ]),
   {
     thing: 'policy',
@@ -249,7 +256,7 @@ export const NAMED_RESOURCE_WAYS: AccessPath[] = [
     async make(company) {
       const { _id, arn } = await createPolicy(company);
       const json = { name: makeName('Clone').replaceAll(' ', '-') };
-      return { arn, ask: post(`/v1/policies/${_id}/clone`, json) };
+      return { arn, ask: makePostRequest(`/v1/policies/${_id}/clone`, json) };
     },
   },
 ];

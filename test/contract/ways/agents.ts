@@ -1,9 +1,9 @@
-import { createPlacedVisualization } from './showing.ts';
-import { callTool, hasToolAnswered } from './tables.ts';
+import { createVisualizationOnDashboard } from './showing.ts';
+import { hasToolAnswered, makeToolCall } from './tables.ts';
 import { type AccessPath, makeResourceArn } from './way.ts';
 
-/** Dashboards and what stands on them, through the tools of agents. */
-export const MCP_WAYS: AccessPath[] = [
+/** Access paths to dashboards and their visualizations through MCP tools. */
+export const MCP_PATHS: AccessPath[] = [
   {
     thing: 'dashboard',
     way: 'run by an agent',
@@ -11,9 +11,9 @@ export const MCP_WAYS: AccessPath[] = [
     needs: ['dashboards:get'],
     denied: ['dashboards:get'],
     async make(company) {
-      const { dashboard } = await createPlacedVisualization(company);
-      const ask = callTool('run_dashboard', { dashboard_id: dashboard._id });
-      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask };
+      const { dashboard } = await createVisualizationOnDashboard(company);
+      const runDashboard = makeToolCall('run_dashboard', { dashboard_id: dashboard._id });
+      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: runDashboard };
     },
     reached: hasToolAnswered,
   },
@@ -24,9 +24,9 @@ export const MCP_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: ['visualizations:get', 'visualizations:execute'],
     async make(company) {
-      const { dashboard, visualization } = await createPlacedVisualization(company);
-      const ask = callTool('run_dashboard', { dashboard_id: dashboard._id });
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      const { dashboard, visualization } = await createVisualizationOnDashboard(company);
+      const runDashboard = makeToolCall('run_dashboard', { dashboard_id: dashboard._id });
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: runDashboard };
     },
     reached: (answer) =>
       hasToolAnswered(answer) && answer.body.result.structuredContent.data.results[0].rows !== undefined,

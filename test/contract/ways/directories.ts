@@ -9,37 +9,44 @@ import {
   USERS_PATH,
 } from '../../directory/support.ts';
 import type { Company } from '../../support/worlds.ts';
-import { type AccessPath, makeResourceArn, patch, post, put } from './way.ts';
+import { type AccessPath, makePatchRequest, makePostRequest, makePutRequest, makeResourceArn } from './way.ts';
 
 const SEARCH_PATH = '/scim/v2/.search';
 
 const makeFilter = (id: string) => ({ filter: `id eq "${id}"` });
 
-/** A user or a group that a directory finds. */
-const makeListWay = (thing: 'user' | 'group', route: string, denied: Action[], besides: Action[]): AccessPath => ({
-  thing,
+/** Makes the access path to a user or group that a SCIM list or search finds. */
+const makeListPath = (
+  resourceName: 'user' | 'group',
+  route: string,
+  deniedActions: Action[],
+  otherActions: Action[],
+): AccessPath => ({
+  thing: resourceName,
   way: `found by a directory, ${route}`,
   routes: [route],
   directory: true,
-  besides,
-  denied,
+  besides: otherActions,
+  denied: deniedActions,
   async make(company) {
     const directory = await createDirectory(company);
-    const { id } = await (thing === 'user' ? createDirectoryUser(directory) : createDirectoryGroup(directory));
+    const { id } = await (resourceName === 'user' ? createDirectoryUser(directory) : createDirectoryGroup(directory));
     const [method, path = ''] = route.split(' ');
     return {
-      arn: makeResourceArn(company, thing, id),
+      arn: makeResourceArn(company, resourceName, id),
       ask: (as) =>
-        method === 'GET' ? as.get(`${path}?${new URLSearchParams(makeFilter(id))}`) : post(path, makeFilter(id))(as),
+        method === 'GET'
+          ? as.get(`${path}?${new URLSearchParams(makeFilter(id))}`)
+          : makePostRequest(path, makeFilter(id))(as),
     };
   },
   reached: ({ body }) => body.totalResults === 1,
 });
 
-/** A user whom a directory changes. */
-const makeChangeWay = (method: 'PUT' | 'PATCH', what: object, action: Action): AccessPath => ({
+/** Makes the access path to a user whom a SCIM client changes. */
+const makeChangePath = (method: 'PUT' | 'PATCH', changedFields: object, action: Action): AccessPath => ({
   thing: 'user',
-  way: `changed by a directory, ${method} ${JSON.stringify(what)}`,
+  way: `changed by a directory, ${method} ${JSON.stringify(changedFields)}`,
   routes: [`${method} ${USERS_PATH}/{id}`],
   directory: true,
   needs: [action],
@@ -47,54 +54,54 @@ const makeChangeWay = (method: 'PUT' | 'PATCH', what: object, action: Action): A
   async make(company) {
     const { id, userName } = await createDirectoryUser(await createDirectory(company));
     const path = `${USERS_PATH}/${id}`;
-    const ask =
+    const sendChange =
       method === 'PUT'
-        ? put(path, { userName, ...what })
-        : patch(path, operations({ op: 'replace', value: what }).json);
-    return { arn: makeResourceArn(company, 'user', id), ask };
+        ? makePutRequest(path, { userName, ...changedFields })
+        : makePatchRequest(path, operations({ op: 'replace', value: changedFields }).json);
+    return { arn: makeResourceArn(company, 'user', id), ask: sendChange };
   },
 });
 
-/** A user whom a directory makes a member. */
-const makeMemberWay = (
+/** Makes the access path to a user whom a SCIM client makes a member of a group. */
+const makeMemberPath = (
   route: string,
-  needs: Action,
-  askOf: (company: Company, members: object[]) => Promise<ReturnType<typeof post>>,
+  neededAction: Action,
+  makeRequest: (company: Company, members: object[]) => Promise<ReturnType<typeof makePostRequest>>,
 ): AccessPath => ({
   thing: 'user',
   way: `made a member by a directory, ${route}`,
   routes: [route],
   directory: true,
-  besides: [needs],
+  besides: [neededAction],
   denied: ['users:get'],
   async make(company) {
     const { id } = await createDirectoryUser(await createDirectory(company));
-    return { arn: makeResourceArn(company, 'user', id), ask: await askOf(company, [{ value: id }]) };
+    return { arn: makeResourceArn(company, 'user', id), ask: await makeRequest(company, [{ value: id }]) };
   },
 });
 
 const createGroup = async (company: Company) => createDirectoryGroup(await createDirectory(company));
 
-/** Users and groups, through SCIM. */
-export const DIRECTORY_WAYS: AccessPath[] = [
-  makeListWay('user', `GET ${USERS_PATH}`, ['users:list', 'users:get'], ['users:list']),
-  makeListWay('user', `POST ${USERS_PATH}/.search`, ['users:list', 'users:get'], ['users:list']),
-  makeListWay('user', `POST ${SEARCH_PATH}`, ['users:list', 'users:get'], ['users:list']),
-  makeListWay('group', `GET ${GROUPS_PATH}`, ['groups:list', 'groups:get'], ['groups:list']),
-  makeListWay('group', `POST ${GROUPS_PATH}/.search`, ['groups:list', 'groups:get'], ['groups:list']),
-  makeListWay('group', `POST ${SEARCH_PATH}`, ['groups:list', 'groups:get'], ['groups:list']),
-  makeChangeWay('PUT', { displayName: 'Changed' }, 'users:update'),
-  makeChangeWay('PATCH', { displayName: 'Changed' }, 'users:update'),
-  makeChangeWay('PATCH', { active: false }, 'users:deactivate'),
-  makeMemberWay(`POST ${GROUPS_PATH}`, 'groups:create', async (_, members) =>
-    post(GROUPS_PATH, makeGroupInput({ members })),
+/** Access paths to users and groups through SCIM. */
+export const DIRECTORY_PATHS: AccessPath[] = [
+  makeListPath('user', `GET ${USERS_PATH}`, ['users:list', 'users:get'], ['users:list']),
+  makeListPath('user', `POST ${USERS_PATH}/.search`, ['users:list', 'users:get'], ['users:list']),
+  makeListPath('user', `POST ${SEARCH_PATH}`, ['users:list', 'users:get'], ['users:list']),
+  makeListPath('group', `GET ${GROUPS_PATH}`, ['groups:list', 'groups:get'], ['groups:list']),
+  makeListPath('group', `POST ${GROUPS_PATH}/.search`, ['groups:list', 'groups:get'], ['groups:list']),
+  makeListPath('group', `POST ${SEARCH_PATH}`, ['groups:list', 'groups:get'], ['groups:list']),
+  makeChangePath('PUT', { displayName: 'Changed' }, 'users:update'),
+  makeChangePath('PATCH', { displayName: 'Changed' }, 'users:update'),
+  makeChangePath('PATCH', { active: false }, 'users:deactivate'),
+  makeMemberPath(`POST ${GROUPS_PATH}`, 'groups:create', async (_, members) =>
+    makePostRequest(GROUPS_PATH, makeGroupInput({ members })),
   ),
-  makeMemberWay(`PUT ${GROUPS_PATH}/{id}`, 'groups:update', async (company, members) => {
+  makeMemberPath(`PUT ${GROUPS_PATH}/{id}`, 'groups:update', async (company, members) => {
     const { id, displayName } = await createGroup(company);
-    return put(`${GROUPS_PATH}/${id}`, { displayName, members });
+    return makePutRequest(`${GROUPS_PATH}/${id}`, { displayName, members });
   }),
-  makeMemberWay(`PATCH ${GROUPS_PATH}/{id}`, 'groups:update', async (company, members) => {
+  makeMemberPath(`PATCH ${GROUPS_PATH}/{id}`, 'groups:update', async (company, members) => {
     const { id } = await createGroup(company);
-    return patch(`${GROUPS_PATH}/${id}`, operations({ op: 'add', path: 'members', value: members }).json);
+    return makePatchRequest(`${GROUPS_PATH}/${id}`, operations({ op: 'add', path: 'members', value: members }).json);
   }),
 ];

@@ -1,8 +1,8 @@
 import type { Action } from '../../../src/permissions/actions.ts';
 import { REFUSAL } from '../../knowledge/ask/support.ts';
 import { createModel, makeProposal } from '../../knowledge/model.ts';
-import { createQuestion, createSum, QUESTIONS } from '../../knowledge/questions/support.ts';
-import { createSuggestion, SUGGESTIONS } from '../../knowledge/suggesting.ts';
+import { createQuestion, createSum, QUESTIONS_PATH } from '../../knowledge/questions/support.ts';
+import { createSuggestion, SUGGESTIONS_PATH } from '../../knowledge/suggesting.ts';
 import {
   createConcept,
   createItem,
@@ -12,25 +12,25 @@ import {
   makeName,
 } from '../../knowledge/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
-import { must } from '../../support/signed.ts';
+import { expectSuccess } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
 import { createHeldQueue } from '../../uploads/support.ts';
-import { callTool, hasToolAnswered } from './tables.ts';
+import { hasToolAnswered, makeToolCall } from './tables.ts';
 import {
   type AccessPath,
   type AccessTarget,
   type ActionPattern,
-  get,
+  makeDeleteRequest,
+  makeGetRequest,
+  makePatchRequest,
+  makePostRequest,
   makeResourceArn,
-  patch,
-  post,
-  remove,
 } from './way.ts';
 
-/** Drafts are in no export. */
+/** The status of created resources: an export leaves out drafts. */
 const status = 'active';
 
-/** How each kind of knowledge is made, and what a GET of one asks. */
+/** For each kind of knowledge, the action that a GET checks, and a function that creates a resource. */
 const KINDS = {
   concept: { gets: 'concepts:get', make: (as: Caller, name: string) => createConcept(as, { name, status }) },
   item: { gets: 'semantic:list', make: (as: Caller, name: string) => createItem(as, { name, status }) },
@@ -44,141 +44,145 @@ const KINDS = {
         predicate,
         await createNode(as, { status }),
       );
-      await must(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${id}`, { json: { status } }));
+      await expectSuccess(as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${id}`, { json: { status } }));
       return id;
     },
   },
 } as const satisfies Record<string, { gets: Action; make: (as: Caller, name: string) => Promise<string> }>;
-type Kind = keyof typeof KINDS;
-const ALL_KINDS = Object.keys(KINDS) as Kind[];
+type KnowledgeKind = keyof typeof KINDS;
+const ALL_KINDS = Object.keys(KINDS) as KnowledgeKind[];
 
-/** A way to knowledge that a Deny alone closes. */
-const toKnowledge = (
-  thing: Kind,
-  way: string,
+/** Makes an access path to a knowledge resource that is open by default, and that a Deny closes. */
+const makeKnowledgePath = (
+  knowledgeKind: KnowledgeKind,
+  label: string,
   route: string,
-  besides: ActionPattern[],
-  ask: (company: Company, id: string, name: string) => Promise<AccessTarget['ask']>,
+  otherActions: ActionPattern[],
+  makeRequest: (company: Company, id: string, name: string) => Promise<AccessTarget['ask']>,
 ): AccessPath => ({
-  thing,
-  way,
+  thing: knowledgeKind,
+  way: label,
   routes: [route],
-  besides,
-  denied: [KINDS[thing].gets],
+  besides: otherActions,
+  denied: [KINDS[knowledgeKind].gets],
   async make(company) {
     const name = makeName('matrix').replace(' ', '-');
-    const id = await KINDS[thing].make(company.as, name);
-    return { arn: makeResourceArn(company, thing, id), ask: await ask(company, id, name) };
+    const id = await KINDS[knowledgeKind].make(company.as, name);
+    return { arn: makeResourceArn(company, knowledgeKind, id), ask: await makeRequest(company, id, name) };
   },
 });
 
-/** The same, asking a model that answers with a proposal. */
-const makeSuggestionWay = (thing: Kind, path: string, payload: () => Record<string, unknown>): AccessPath =>
-  toKnowledge(
-    thing,
+/** Makes an access path through a request for a suggestion, to a model that answers with a proposal. */
+const makeSuggestionPath = (
+  knowledgeKind: KnowledgeKind,
+  path: string,
+  payload: () => Record<string, unknown>,
+): AccessPath =>
+  makeKnowledgePath(
+    knowledgeKind,
     `sent to the model by ${path.split('/').at(-1)}`,
-    `POST ${SUGGESTIONS}/${path}`,
+    `POST ${SUGGESTIONS_PATH}/${path}`,
     ['knowledge_reviews:generate'],
     async (_, id) => async (as) => {
       const { env } = await createModel(makeProposal(payload()));
-      return as.post(`${SUGGESTIONS}/${path.replace('{id}', id)}`, { env });
+      return as.post(`${SUGGESTIONS_PATH}/${path.replace('{id}', id)}`, { env });
     },
   );
-const makeDescription = () => ({ description: 'Better.' });
+const makePayload = () => ({ description: 'Better.' });
 
 const TARGET_TYPES = { concept: 'concept', item: 'semantic', node: 'ontology_node', relation: 'ontology_relation' };
-const enrich = (thing: Kind, id: string) => async (as: Caller) => {
+const makeEnrichRequest = (knowledgeKind: KnowledgeKind, id: string) => async (as: Caller) => {
   const { env } = await createModel();
-  const queued = { ...env, MODEL_JOBS: createHeldQueue().env.JOBS } as unknown as Record<string, string>;
-  const json = { target_type: TARGET_TYPES[thing], target_ids: [id] };
-  return as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: queued });
+  const heldQueueEnv = { ...env, MODEL_JOBS: createHeldQueue().env.JOBS } as unknown as Record<string, string>;
+  const json = { target_type: TARGET_TYPES[knowledgeKind], target_ids: [id] };
+  return as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: heldQueueEnv });
 };
 
-/** A suggestion about a concept, reviewed. */
-const makeReviewWay = (
-  way: string,
+/** Makes the access paths to a concept and to the suggestion about it, through a review of the suggestion. */
+const makeReviewPaths = (
+  label: string,
   route: string,
-  ask: (suggestion: string) => AccessTarget['ask'],
-  reached?: (answer: ApiResponse) => boolean,
+  makeRequest: (suggestion: string) => AccessTarget['ask'],
+  isReached?: (answer: ApiResponse) => boolean,
 ): AccessPath[] =>
-  (['concept', 'suggestion'] as const).map((thing) => ({
-    thing,
-    way: thing === 'concept' ? `about which a suggestion is ${way}` : way,
+  (['concept', 'suggestion'] as const).map((resourceKind) => ({
+    thing: resourceKind,
+    way: resourceKind === 'concept' ? `about which a suggestion is ${label}` : label,
     routes: [route],
     besides: ['knowledge_reviews:review', 'concepts:update'],
-    denied: thing === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
+    denied: resourceKind === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
     async make(company) {
       const { id, conceptId } = await createSuggestion(company.as);
-      const arn = makeResourceArn(company, thing, thing === 'concept' ? conceptId : id);
-      return { arn, ask: ask(id) };
+      const arn = makeResourceArn(company, resourceKind, resourceKind === 'concept' ? conceptId : id);
+      return { arn, ask: makeRequest(id) };
     },
-    ...(reached && { reached }),
+    ...(isReached && { reached: isReached }),
   }));
 
 const isAccepted = ({ status, body }: ApiResponse): boolean => status === 200 && body.accepted.length === 1;
 
-const makeQuery = (sum: { query: object }) => post(`${KNOWLEDGE_PATH}/semantic/query`, sum.query);
-const askQuestion = (question: string) => async (as: Caller) => {
+const makeQueryRequest = (sum: { query: object }) => makePostRequest(`${KNOWLEDGE_PATH}/semantic/query`, sum.query);
+const makeQuestionRequest = (question: string) => async (as: Caller) => {
   const { env } = await createModel(REFUSAL);
   return as.post(`${KNOWLEDGE_PATH}/ask`, { json: { question }, env });
 };
 const isAnswered = ({ status, body }: ApiResponse): boolean => status === 200 && body.kind === 'answer';
 
-/** A metric and its table, asked for: the metric may be denied, and the rows of the table must be allowed. */
-const makeMetricWay = (
-  way: string,
+/** Makes the access paths to a metric, which may be denied, and to its table, whose rows must be allowed, by a metric query. */
+const makeMetricPaths = (
+  label: string,
   route: string,
-  besides: ActionPattern[],
-  askOf: (company: Company) => Promise<{ item: string; table: { id: string }; ask: AccessTarget['ask'] }>,
-  reached?: (answer: ApiResponse) => boolean,
+  otherActions: ActionPattern[],
+  createMetricRequest: (company: Company) => Promise<{ item: string; table: { id: string }; ask: AccessTarget['ask'] }>,
+  isReached?: (answer: ApiResponse) => boolean,
 ): AccessPath[] => [
   {
     thing: 'item',
-    way,
+    way: label,
     routes: [route],
-    besides: [...besides, 'managed-tables:data-read'],
+    besides: [...otherActions, 'managed-tables:data-read'],
     denied: ['semantic:list'],
     async make(company) {
-      const made = await askOf(company);
-      return { arn: makeResourceArn(company, 'item', made.item), ask: made.ask };
+      const metricRequest = await createMetricRequest(company);
+      return { arn: makeResourceArn(company, 'item', metricRequest.item), ask: metricRequest.ask };
     },
-    ...(reached && { reached }),
+    ...(isReached && { reached: isReached }),
   },
   {
     thing: "table's rows",
-    way: `of a metric that is ${way}`,
+    way: `of a metric that is ${label}`,
     routes: [route],
-    besides,
+    besides: otherActions,
     needs: ['managed-tables:data-read'],
     denied: ['managed-tables:data-read'],
     async make(company) {
-      const made = await askOf(company);
-      return { arn: makeResourceArn(company, 'table', made.table.id), ask: made.ask };
+      const metricRequest = await createMetricRequest(company);
+      return { arn: makeResourceArn(company, 'table', metricRequest.table.id), ask: metricRequest.ask };
     },
-    ...(reached && { reached }),
+    ...(isReached && { reached: isReached }),
   },
 ];
 
-/** A verified question, by what its metric is denied. */
-const makeQuestionWay = (
-  way: string,
+/** Makes the access path to a verified question, which a Deny on its metric closes. */
+const makeQuestionPath = (
+  label: string,
   method: 'GET' | 'PATCH' | 'DELETE',
-  askOf: (path: string) => AccessTarget['ask'],
+  makeRequest: (path: string) => AccessTarget['ask'],
 ): AccessPath => ({
   thing: 'item',
-  way: `that answers a verified question, ${way}`,
-  routes: [`${method} ${QUESTIONS}/{id}`],
+  way: `that answers a verified question, ${label}`,
+  routes: [`${method} ${QUESTIONS_PATH}/{id}`],
   besides: ['semantic:*', 'managed-tables:data-read'],
   denied: ['semantic:list'],
   async make(company) {
     const { id, item } = await createQuestion(company.as);
-    return { arn: makeResourceArn(company, 'item', item), ask: askOf(`${QUESTIONS}/${id}`) };
+    return { arn: makeResourceArn(company, 'item', item), ask: makeRequest(`${QUESTIONS_PATH}/${id}`) };
   },
 });
 
-const makeExportWay = (thing: Kind): AccessPath => ({
-  ...toKnowledge(
-    thing,
+const makeExportPath = (knowledgeKind: KnowledgeKind): AccessPath => ({
+  ...makeKnowledgePath(
+    knowledgeKind,
     'exported',
     `GET ${KNOWLEDGE_PATH}/export`,
     ['concepts:list', 'semantic:list', 'ontology:list'],
@@ -198,186 +202,209 @@ const makeRelation = (end: 'subject_node_id' | 'object_node_id', id: string, oth
   [end]: id,
 });
 
-/** Concepts, items, nodes and relations, beside their own routes, and suggestions about them. */
-export const KNOWLEDGE_WAYS: AccessPath[] = [
-  makeSuggestionWay('concept', 'concepts/{id}/generate', makeDescription),
-  makeSuggestionWay('concept', 'concepts/{id}/promote-semantic', () => ({ name: makeName('Promoted') })),
-  makeSuggestionWay('concept', 'concepts/{id}/promote-ontology', () => ({
+/** Access paths to concepts, items, nodes and relations through other routes than their own, and through suggestions. */
+export const KNOWLEDGE_PATHS: AccessPath[] = [
+  makeSuggestionPath('concept', 'concepts/{id}/generate', makePayload),
+  makeSuggestionPath('concept', 'concepts/{id}/promote-semantic', () => ({ name: makeName('Promoted') })),
+  makeSuggestionPath('concept', 'concepts/{id}/promote-ontology', () => ({
     name: makeName('Promoted'),
     node_type: 'class',
   })),
-  makeSuggestionWay('item', 'semantic/{id}/generate', makeDescription),
-  makeSuggestionWay('node', 'ontology/nodes/{id}/generate', makeDescription),
-  makeSuggestionWay('relation', 'ontology/relations/{id}/generate', makeDescription),
-  ...ALL_KINDS.map((thing) =>
-    toKnowledge(
-      thing,
+  makeSuggestionPath('item', 'semantic/{id}/generate', makePayload),
+  makeSuggestionPath('node', 'ontology/nodes/{id}/generate', makePayload),
+  makeSuggestionPath('relation', 'ontology/relations/{id}/generate', makePayload),
+  ...ALL_KINDS.map((knowledgeKind) =>
+    makeKnowledgePath(
+      knowledgeKind,
       'enriched',
       `POST ${KNOWLEDGE_PATH}/jobs/enrich`,
       ['knowledge_reviews:generate'],
-      async (_, id) => enrich(thing, id),
+      async (_, id) => makeEnrichRequest(knowledgeKind, id),
     ),
   ),
-  ...ALL_KINDS.map((thing) =>
-    toKnowledge(
-      thing,
+  ...ALL_KINDS.map((knowledgeKind) =>
+    makeKnowledgePath(
+      knowledgeKind,
       'job about it',
       `GET ${KNOWLEDGE_PATH}/jobs/{id}`,
       ['knowledge_reviews:list'],
-      async ({ as }, id) => get(`${KNOWLEDGE_PATH}/jobs/${(await must(enrich(thing, id)(as)))._id}`),
+      async ({ as }, id) =>
+        makeGetRequest(`${KNOWLEDGE_PATH}/jobs/${(await expectSuccess(makeEnrichRequest(knowledgeKind, id)(as)))._id}`),
     ),
   ),
-  ...ALL_KINDS.map((thing) =>
-    toKnowledge(
-      thing,
+  ...ALL_KINDS.map((knowledgeKind) =>
+    makeKnowledgePath(
+      knowledgeKind,
       'job about it, cancelled',
       `POST ${KNOWLEDGE_PATH}/jobs/{id}/cancel`,
       ['knowledge_reviews:generate'],
-      async ({ as }, id) => post(`${KNOWLEDGE_PATH}/jobs/${(await must(enrich(thing, id)(as)))._id}/cancel`),
+      async ({ as }, id) =>
+        makePostRequest(
+          `${KNOWLEDGE_PATH}/jobs/${(await expectSuccess(makeEnrichRequest(knowledgeKind, id)(as)))._id}/cancel`,
+        ),
     ),
   ),
-  ...makeReviewWay('accepted', `POST ${SUGGESTIONS}/{id}/accept`, (id) => post(`${SUGGESTIONS}/${id}/accept`)),
-  ...makeReviewWay('rejected', `POST ${SUGGESTIONS}/{id}/reject`, (id) => post(`${SUGGESTIONS}/${id}/reject`)),
-  ...makeReviewWay(
+  ...makeReviewPaths('accepted', `POST ${SUGGESTIONS_PATH}/{id}/accept`, (id) =>
+    makePostRequest(`${SUGGESTIONS_PATH}/${id}/accept`),
+  ),
+  ...makeReviewPaths('rejected', `POST ${SUGGESTIONS_PATH}/{id}/reject`, (id) =>
+    makePostRequest(`${SUGGESTIONS_PATH}/${id}/reject`),
+  ),
+  ...makeReviewPaths(
     'accepted in bulk',
-    `POST ${SUGGESTIONS}/bulk-accept`,
-    (id) => post(`${SUGGESTIONS}/bulk-accept`, { ids: [id] }),
+    `POST ${SUGGESTIONS_PATH}/bulk-accept`,
+    (id) => makePostRequest(`${SUGGESTIONS_PATH}/bulk-accept`, { ids: [id] }),
     isAccepted,
   ),
   ...(['accept', 'bulk-accept'] as const).map(
-    (how): AccessPath => ({
+    (acceptRoute): AccessPath => ({
       thing: 'concept',
-      way: `changed by a suggestion, ${how}`,
-      routes: [`POST ${SUGGESTIONS}/${how === 'accept' ? '{id}/accept' : 'bulk-accept'}`],
+      way: `changed by a suggestion, ${acceptRoute}`,
+      routes: [`POST ${SUGGESTIONS_PATH}/${acceptRoute === 'accept' ? '{id}/accept' : 'bulk-accept'}`],
       besides: ['knowledge_reviews:review'],
       needs: ['concepts:update'],
       denied: ['concepts:update'],
       async make(company) {
         const { id, conceptId } = await createSuggestion(company.as);
-        const path = how === 'accept' ? `${SUGGESTIONS}/${id}/accept` : `${SUGGESTIONS}/bulk-accept`;
+        const path = acceptRoute === 'accept' ? `${SUGGESTIONS_PATH}/${id}/accept` : `${SUGGESTIONS_PATH}/bulk-accept`;
         return {
           arn: makeResourceArn(company, 'concept', conceptId),
-          ask: post(path, how === 'accept' ? {} : { ids: [id] }),
+          ask: makePostRequest(path, acceptRoute === 'accept' ? {} : { ids: [id] }),
         };
       },
-      ...(how === 'bulk-accept' && { reached: isAccepted }),
+      ...(acceptRoute === 'bulk-accept' && { reached: isAccepted }),
     }),
   ),
-  ...makeMetricWay('queried', `POST ${KNOWLEDGE_PATH}/semantic/query`, ['semantic:list'], async ({ as }) => {
+  ...makeMetricPaths('queried', `POST ${KNOWLEDGE_PATH}/semantic/query`, ['semantic:list'], async ({ as }) => {
     const sum = await createSum(as);
-    return { ...sum, ask: makeQuery(sum) };
+    return { ...sum, ask: makeQueryRequest(sum) };
   }),
-  ...makeMetricWay(
+  ...makeMetricPaths(
     'used to answer a question',
     `POST ${KNOWLEDGE_PATH}/ask`,
     ['semantic:list'],
     async ({ as }) => {
       const question = await createQuestion(as);
-      return { ...question, ask: askQuestion(question.question) };
+      return { ...question, ask: makeQuestionRequest(question.question) };
     },
     isAnswered,
   ),
   // Verifying shows no rows: only the metric may be denied.
-  ...makeMetricWay('verified for a question', `POST ${QUESTIONS}`, ['semantic:create'], async ({ as }) => {
+  ...makeMetricPaths('verified for a question', `POST ${QUESTIONS_PATH}`, ['semantic:create'], async ({ as }) => {
     const sum = await createSum(as);
-    return { ...sum, ask: post(QUESTIONS, { question: `${makeName('How much')}?`, query: sum.query }) };
+    return { ...sum, ask: makePostRequest(QUESTIONS_PATH, { question: `${makeName('How much')}?`, query: sum.query }) };
   }).slice(0, 1),
-  ...makeMetricWay(
+  ...makeMetricPaths(
     'used by a question that is accepted',
     `POST ${KNOWLEDGE_PATH}/questions/{id}/accept`,
     ['semantic:create'],
     async ({ as }) => {
       const question = await createQuestion(as);
       const json = { question: question.question, execute: false };
-      const { question_id } = await must(as.post(`${KNOWLEDGE_PATH}/ask`, { json }));
+      const { question_id } = await expectSuccess(as.post(`${KNOWLEDGE_PATH}/ask`, { json }));
       // Else it would be there already.
-      await must(as.delete(`${QUESTIONS}/${question.id}`));
-      return { ...question, ask: post(`${KNOWLEDGE_PATH}/questions/${question_id}/accept`) };
+      await expectSuccess(as.delete(`${QUESTIONS_PATH}/${question.id}`));
+      return { ...question, ask: makePostRequest(`${KNOWLEDGE_PATH}/questions/${question_id}/accept`) };
     },
   ).slice(0, 1),
-  ...makeMetricWay(
+  ...makeMetricPaths(
     'queried by an agent',
     'POST /mcp',
     ['semantic:list'],
     async ({ as }) => {
       const sum = await createSum(as);
-      return { ...sum, ask: callTool('query_metrics', sum.query) };
+      return { ...sum, ask: makeToolCall('query_metrics', sum.query) };
     },
     hasToolAnswered,
   ),
-  ...makeMetricWay(
+  ...makeMetricPaths(
     'used to answer an agent',
     'POST /mcp',
     ['semantic:list'],
     async ({ as }) => {
       const question = await createQuestion(as);
-      return { ...question, ask: callTool('ask', { question: question.question }) };
+      return { ...question, ask: makeToolCall('ask', { question: question.question }) };
     },
     (answer) => hasToolAnswered(answer) && answer.body.result.structuredContent.data.kind === 'answer',
   ),
-  makeQuestionWay('read', 'GET', get),
-  makeQuestionWay('changed', 'PATCH', (path) => (as) => patch(path, { question: `${makeName('Otherwise')}?` })(as)),
-  makeQuestionWay('archived', 'DELETE', remove),
-  toKnowledge(
+  makeQuestionPath('read', 'GET', makeGetRequest),
+  makeQuestionPath(
+    'changed',
+    'PATCH',
+    (path) => (as) => makePatchRequest(path, { question: `${makeName('Otherwise')}?` })(as),
+  ),
+  makeQuestionPath('archived', 'DELETE', makeDeleteRequest),
+  makeKnowledgePath(
     'concept',
     'source of a new item',
     `POST ${KNOWLEDGE_PATH}/semantic`,
     ['semantic:create'],
     async (_, id) =>
-      post(`${KNOWLEDGE_PATH}/semantic`, { kind: 'mapping', ...newResourceFields(), source_concept_ids: [id] }),
+      makePostRequest(`${KNOWLEDGE_PATH}/semantic`, {
+        kind: 'mapping',
+        ...makeResourceFields(),
+        source_concept_ids: [id],
+      }),
   ),
-  toKnowledge(
+  makeKnowledgePath(
     'concept',
     'source of an item',
     `PATCH ${KNOWLEDGE_PATH}/semantic/{id}`,
     ['semantic:update'],
-    async ({ as }, id) => patch(`${KNOWLEDGE_PATH}/semantic/${await createItem(as)}`, { source_concept_ids: [id] }),
+    async ({ as }, id) =>
+      makePatchRequest(`${KNOWLEDGE_PATH}/semantic/${await createItem(as)}`, { source_concept_ids: [id] }),
   ),
-  toKnowledge(
+  makeKnowledgePath(
     'node',
     'parent of a new node',
     `POST ${KNOWLEDGE_PATH}/ontology/nodes`,
     ['ontology:create'],
     async (_, id) =>
-      post(`${KNOWLEDGE_PATH}/ontology/nodes`, { node_type: 'class', ...newResourceFields(), parent_node_id: id }),
+      makePostRequest(`${KNOWLEDGE_PATH}/ontology/nodes`, {
+        node_type: 'class',
+        ...makeResourceFields(),
+        parent_node_id: id,
+      }),
   ),
-  toKnowledge(
+  makeKnowledgePath(
     'node',
     'parent of a node',
     `PATCH ${KNOWLEDGE_PATH}/ontology/nodes/{id}`,
     ['ontology:update'],
-    async ({ as }, id) => patch(`${KNOWLEDGE_PATH}/ontology/nodes/${await createNode(as)}`, { parent_node_id: id }),
+    async ({ as }, id) =>
+      makePatchRequest(`${KNOWLEDGE_PATH}/ontology/nodes/${await createNode(as)}`, { parent_node_id: id }),
   ),
   ...(['subject_node_id', 'object_node_id'] as const).flatMap((end) => [
-    toKnowledge(
+    makeKnowledgePath(
       'node',
       `${end} of a new relation`,
       `POST ${KNOWLEDGE_PATH}/ontology/relations`,
       ['ontology:create'],
-      async ({ as }, id) => post(`${KNOWLEDGE_PATH}/ontology/relations`, makeRelation(end, id, await createNode(as))),
+      async ({ as }, id) =>
+        makePostRequest(`${KNOWLEDGE_PATH}/ontology/relations`, makeRelation(end, id, await createNode(as))),
     ),
-    toKnowledge(
+    makeKnowledgePath(
       'node',
       `${end} of a relation`,
       `PATCH ${KNOWLEDGE_PATH}/ontology/relations/{id}`,
       ['ontology:update'],
       async ({ as }, id) => {
-        const changed = await createRelation(as, await createNode(as), 'has', await createNode(as));
-        return patch(`${KNOWLEDGE_PATH}/ontology/relations/${changed}`, { [end]: id });
+        const relationId = await createRelation(as, await createNode(as), 'has', await createNode(as));
+        return makePatchRequest(`${KNOWLEDGE_PATH}/ontology/relations/${relationId}`, { [end]: id });
       },
     ),
   ]),
-  ...ALL_KINDS.map(makeExportWay),
+  ...ALL_KINDS.map(makeExportPath),
   {
-    ...toKnowledge(
+    ...makeKnowledgePath(
       'concept',
       'named in an imported document',
       `POST ${KNOWLEDGE_PATH}/import`,
       ['knowledge_reviews:generate'],
       async (_, __, name) =>
-        post(`${KNOWLEDGE_PATH}/import`, {
+        makePostRequest(`${KNOWLEDGE_PATH}/import`, {
           format: 'data-console-knowledge/1',
-          semantic: [{ kind: 'mapping', ...newResourceFields(), source_concepts: [name] }],
+          semantic: [{ kind: 'mapping', ...makeResourceFields(), source_concepts: [name] }],
         }),
     ),
     reached: ({ status, body }) => status === 200 && body.errors.length === 0,
@@ -391,12 +418,12 @@ export const KNOWLEDGE_WAYS: AccessPath[] = [
     async make(company) {
       const name = makeName('Sought');
       const id = await createConcept(company.as, { name, status: 'active' });
-      return { arn: makeResourceArn(company, 'concept', id), ask: callTool('search_concepts', { search: name }) };
+      return { arn: makeResourceArn(company, 'concept', id), ask: makeToolCall('search_concepts', { search: name }) };
     },
     reached: (answer) => hasToolAnswered(answer) && answer.body.result.structuredContent.data.total === 1,
   },
 ];
 
-function newResourceFields() {
+function makeResourceFields() {
   return { name: makeName('Matrix'), description: 'Text.' };
 }

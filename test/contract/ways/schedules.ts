@@ -1,55 +1,77 @@
 import type { Action } from '../../../src/permissions/actions.ts';
 import { createHeldQueue, createSchedule, makeScheduleInput, SCHEDULES_PATH } from '../../schedules/support.ts';
 import type { Caller } from '../../support/api.ts';
-import { aUser, type Company } from '../../support/worlds.ts';
-import { createPlacedVisualization, createVisibleVisualization } from './showing.ts';
-import { type AccessPath, type AccessTarget, get, makeResourceArn, post, put, remove } from './way.ts';
+import { type Company, createAllowedUser } from '../../support/worlds.ts';
+import { createVisibleVisualization, createVisualizationOnDashboard } from './showing.ts';
+import {
+  type AccessPath,
+  type AccessTarget,
+  makeDeleteRequest,
+  makeGetRequest,
+  makePostRequest,
+  makePutRequest,
+  makeResourceArn,
+} from './way.ts';
 
-type Target = Parameters<typeof createSchedule>[1];
-type Ask = (company: Company, target: Target) => Promise<AccessTarget['ask']>;
+type ScheduleTarget = Parameters<typeof createSchedule>[1];
+type RequestMaker = (company: Company, target: ScheduleTarget) => Promise<AccessTarget['ask']>;
 
 const makeRecipients = ({ owner }: Company) => ({ recipients: [{ user_id: owner.id }] });
-const at = async (company: Company, target: Target) =>
+const at = async (company: Company, target: ScheduleTarget) =>
   `${SCHEDULES_PATH}/${(await createSchedule(company.as, target, makeRecipients(company)))._id}`;
 
-/** @param gives whether it has others sent what it is about, which nobody does who is denied to see it */
-const makeWays = (way: string, route: string, gives: boolean, ask: Ask): AccessPath[] => {
-  const seen: Action[] = ['visualizations:get', 'visualizations:execute'];
+/**
+ * Makes the access paths of a schedule route. @param sendsContent true if the schedule mails its target's content, which callers
+ * who are denied to see it may not do
+ */
+const makeSchedulePaths = (
+  label: string,
+  route: string,
+  sendsContent: boolean,
+  makeRequest: RequestMaker,
+): AccessPath[] => {
+  const seeActions: Action[] = ['visualizations:get', 'visualizations:execute'];
   return [
     {
       thing: 'dashboard',
-      way,
+      way: label,
       routes: [route],
       needs: ['dashboards:schedule'],
-      denied: ['dashboards:schedule', ...(gives ? (['dashboards:get'] as const) : [])],
+      denied: ['dashboards:schedule', ...(sendsContent ? (['dashboards:get'] as const) : [])],
       async make(company) {
-        const { dashboard } = await createPlacedVisualization(company);
-        return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: await ask(company, dashboard) };
+        const { dashboard } = await createVisualizationOnDashboard(company);
+        return {
+          arn: makeResourceArn(company, 'dashboard', dashboard._id),
+          ask: await makeRequest(company, dashboard),
+        };
       },
     },
     {
       thing: 'visualization',
-      way,
+      way: label,
       routes: [route],
       needs: ['visualizations:schedule'],
-      denied: ['visualizations:schedule', ...(gives ? seen : [])],
+      denied: ['visualizations:schedule', ...(sendsContent ? seeActions : [])],
       async make(company) {
-        const made = await createVisibleVisualization(company);
-        return { arn: makeResourceArn(company, 'visualization', made._id), ask: await ask(company, made) };
+        const createdVisualization = await createVisibleVisualization(company);
+        return {
+          arn: makeResourceArn(company, 'visualization', createdVisualization._id),
+          ask: await makeRequest(company, createdVisualization),
+        };
       },
     },
-    ...(gives
+    ...(sendsContent
       ? [
           {
             thing: 'visualization',
-            way: `on a dashboard that is ${way}`,
+            way: `on a dashboard that is ${label}`,
             routes: [route],
             besides: ['dashboards:schedule'] as Action[],
-            denied: seen,
+            denied: seeActions,
             async make(company: Company) {
-              const { dashboard, visualization } = await createPlacedVisualization(company);
+              const { dashboard, visualization } = await createVisualizationOnDashboard(company);
               const arn = makeResourceArn(company, 'visualization', visualization._id);
-              return { arn, ask: await ask(company, dashboard) };
+              return { arn, ask: await makeRequest(company, dashboard) };
             },
           },
         ]
@@ -57,28 +79,28 @@ const makeWays = (way: string, route: string, gives: boolean, ask: Ask): AccessP
   ];
 };
 
-const makeRun = (path: string) => (as: Caller) => as.post(`${path}/run`, { env: createHeldQueue().env });
+const makeRunRequest = (path: string) => (as: Caller) => as.post(`${path}/run`, { env: createHeldQueue().env });
 
-/** What is mailed by schedule. */
-export const SCHEDULE_WAYS: AccessPath[] = [
-  ...makeWays('scheduled', 'POST /v1/schedules', true, async (company, target) =>
-    post(SCHEDULES_PATH, makeScheduleInput(target, makeRecipients(company))),
+/** Access paths to dashboards and visualizations that are mailed by schedule. */
+export const SCHEDULE_PATHS: AccessPath[] = [
+  ...makeSchedulePaths('scheduled', 'POST /v1/schedules', true, async (company, target) =>
+    makePostRequest(SCHEDULES_PATH, makeScheduleInput(target, makeRecipients(company))),
   ),
-  ...makeWays('scheduled otherwise', 'PUT /v1/schedules/{id}', true, async (company, target) =>
-    put(await at(company, target), { name: 'Every evening' }),
+  ...makeSchedulePaths('scheduled otherwise', 'PUT /v1/schedules/{id}', true, async (company, target) =>
+    makePutRequest(await at(company, target), { name: 'Every evening' }),
   ),
-  ...makeWays('sent at once', 'POST /v1/schedules/{id}/run', true, async (company, target) =>
-    makeRun(await at(company, target)),
+  ...makeSchedulePaths('sent at once', 'POST /v1/schedules/{id}/run', true, async (company, target) =>
+    makeRunRequest(await at(company, target)),
   ),
   // Who is denied to see it can still end it, and read what to end.
-  ...makeWays('its schedule', 'GET /v1/schedules/{id}', false, async (company, target) =>
-    get(await at(company, target)),
+  ...makeSchedulePaths('its schedule', 'GET /v1/schedules/{id}', false, async (company, target) =>
+    makeGetRequest(await at(company, target)),
   ),
-  ...makeWays('its schedule, paused', 'PUT /v1/schedules/{id}', false, async (company, target) =>
-    put(await at(company, target), { status: 'paused' }),
+  ...makeSchedulePaths('its schedule, paused', 'PUT /v1/schedules/{id}', false, async (company, target) =>
+    makePutRequest(await at(company, target), { status: 'paused' }),
   ),
-  ...makeWays('its schedule, deleted', 'DELETE /v1/schedules/{id}', false, async (company, target) =>
-    remove(await at(company, target)),
+  ...makeSchedulePaths('its schedule, deleted', 'DELETE /v1/schedules/{id}', false, async (company, target) =>
+    makeDeleteRequest(await at(company, target)),
   ),
   {
     thing: 'dashboard',
@@ -88,10 +110,10 @@ export const SCHEDULE_WAYS: AccessPath[] = [
     needs: ['dashboards:schedule'],
     denied: ['dashboards:schedule', 'dashboards:get'],
     async make(company) {
-      const { dashboard, visualization } = await createPlacedVisualization(company);
+      const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       const path = await at(company, visualization);
-      const ask = put(path, { target_type: 'dashboard', target_id: dashboard._id });
-      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask };
+      const changeTarget = makePutRequest(path, { target_type: 'dashboard', target_id: dashboard._id });
+      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: changeTarget };
     },
   },
   {
@@ -101,10 +123,10 @@ export const SCHEDULE_WAYS: AccessPath[] = [
     besides: ['dashboards:schedule'],
     denied: ['users:get'],
     async make(company) {
-      const { dashboard } = await createPlacedVisualization(company);
-      const { id } = await aUser(company);
+      const { dashboard } = await createVisualizationOnDashboard(company);
+      const { id } = await createAllowedUser(company);
       const json = makeScheduleInput(dashboard, { recipients: [{ user_id: id }] });
-      return { arn: makeResourceArn(company, 'user', id), ask: post(SCHEDULES_PATH, json) };
+      return { arn: makeResourceArn(company, 'user', id), ask: makePostRequest(SCHEDULES_PATH, json) };
     },
   },
 ];

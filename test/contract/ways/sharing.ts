@@ -1,14 +1,22 @@
 import type { Action } from '../../../src/permissions/actions.ts';
-import { makeEmbed, SIGNING_KEYS_PATH } from '../../embeds/support.ts';
+import { createEmbedRecord, SIGNING_KEYS_PATH } from '../../embeds/support.ts';
 import { EVENTS_PATH, expectTypes } from '../../share-activity/support.ts';
-import { aContext, aMember, CONTEXTS_PATH, dashboardGrant } from '../../share-portal/support.ts';
-import { aSalesDashboard, aShare, linkOf } from '../../shares/support.ts';
-import { call } from '../../support/api.ts';
+import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../../share-portal/support.ts';
+import { createSalesDashboard, createShare, makeShareRoutes } from '../../shares/support.ts';
+import { callApi } from '../../support/api.ts';
 import { createConsoleGroup } from '../../support/console.ts';
-import { allow, must } from '../../support/signed.ts';
-import { aUser, type Company } from '../../support/worlds.ts';
-import { createPlacedVisualization, createVisibleVisualization, hasRows } from './showing.ts';
-import { type AccessPath, type AccessTarget, get, makeResourceArn, post, put, remove } from './way.ts';
+import { expectSuccess, makeAllow } from '../../support/signed.ts';
+import { type Company, createAllowedUser } from '../../support/worlds.ts';
+import { createVisibleVisualization, createVisualizationOnDashboard, hasRows } from './showing.ts';
+import {
+  type AccessPath,
+  type AccessTarget,
+  makeDeleteRequest,
+  makeGetRequest,
+  makePostRequest,
+  makePutRequest,
+  makeResourceArn,
+} from './way.ts';
 
 const SHARES_PATH = '/api/v1/dashboard-shares';
 const PORTAL_PATH = '/api/v1/share-portal';
@@ -16,171 +24,187 @@ const SHARE_ACTIONS: Action[] = ['dashboards:share', 'visualizations:share'];
 const SEE_ACTIONS: Action[] = ['visualizations:get', 'visualizations:execute'];
 const GRANT_ACTIONS: Action[] = ['visualizations:share', ...SEE_ACTIONS];
 
-/** A dashboard with one visualization, and what is asked about it: both are given away with it. */
-const makeGivenAwayWays = (
-  way: string,
+/** Makes the access paths to a dashboard and to its single visualization, which are both given to others by the request. */
+const makeSharingPaths = (
+  label: string,
   routes: string[],
-  askOf: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
+  makeRequest: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
 ): AccessPath[] => [
   {
     thing: 'dashboard',
-    way,
+    way: label,
     routes,
     besides: ['visualizations:share'],
     needs: ['dashboards:share'],
     denied: ['dashboards:share', 'dashboards:get'],
     async make(company) {
-      const { dashboard } = await createPlacedVisualization(company);
-      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: await askOf(company, dashboard._id) };
+      const { dashboard } = await createVisualizationOnDashboard(company);
+      return {
+        arn: makeResourceArn(company, 'dashboard', dashboard._id),
+        ask: await makeRequest(company, dashboard._id),
+      };
     },
   },
   {
     thing: 'visualization',
-    way: `on a dashboard that is ${way}`,
+    way: `on a dashboard that is ${label}`,
     routes,
     besides: ['dashboards:share'],
     needs: ['visualizations:share'],
     denied: GRANT_ACTIONS,
     async make(company) {
-      const { dashboard, visualization } = await createPlacedVisualization(company);
+      const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       return {
         arn: makeResourceArn(company, 'visualization', visualization._id),
-        ask: await askOf(company, dashboard._id),
+        ask: await makeRequest(company, dashboard._id),
       };
     },
   },
 ];
 
-/** Something about a dashboard that others see already. */
-const makeWayAbout = (
-  way: string,
+/** Makes the access path of a request about a dashboard that others can already see. */
+const makeSharedDashboardPath = (
+  label: string,
   route: string,
-  denied: Action[],
-  askOf: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
+  deniedActions: Action[],
+  makeRequest: (company: Company, dashboardId: string) => Promise<AccessTarget['ask']>,
 ): AccessPath => ({
   thing: 'dashboard',
-  way,
+  way: label,
   routes: [route],
   needs: ['dashboards:share'],
-  denied,
+  denied: deniedActions,
   async make(company) {
-    const { dashboard } = await createPlacedVisualization(company);
-    return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: await askOf(company, dashboard._id) };
+    const { dashboard } = await createVisualizationOnDashboard(company);
+    return {
+      arn: makeResourceArn(company, 'dashboard', dashboard._id),
+      ask: await makeRequest(company, dashboard._id),
+    };
   },
 });
 
 const SEE_SHARE_ACTIONS: Action[] = ['dashboards:share', 'dashboards:get'];
-const createContext = (company: Company, dashboardId: string) => aContext(company, [dashboardGrant(dashboardId)]);
-const guest = { member_type: 'external_email', email: 'guest@matrix.test' };
+const createContext = (company: Company, dashboardId: string) =>
+  createShareContext(company, [makeDashboardGrant(dashboardId)]);
+const GUEST_MEMBER = { member_type: 'external_email', email: 'guest@matrix.test' };
 
-/** What concerns all of a company's embeds. */
-const makeCompanyWay = (
-  way: string,
+/** Makes the access paths of a request that concerns all embeds of a company. */
+const makeCompanyPaths = (
+  label: string,
   route: string,
-  make: (company: Company) => Promise<AccessTarget['ask']>,
+  makeRequest: (company: Company) => Promise<AccessTarget['ask']>,
 ): AccessPath[] =>
   SHARE_ACTIONS.map((action) => {
-    const thing = action === 'dashboards:share' ? 'dashboard' : 'visualization';
+    const resourceKind = action === 'dashboards:share' ? 'dashboard' : 'visualization';
     return {
-      thing: `all ${thing}s`,
-      way,
+      thing: `all ${resourceKind}s`,
+      way: label,
       routes: [route],
       besides: SHARE_ACTIONS.filter((other) => other !== action),
       needs: [action],
       denied: [action],
-      make: async (company) => ({ arn: makeResourceArn(company, thing, '*'), ask: await make(company) }),
+      make: async (company) => ({ arn: makeResourceArn(company, resourceKind, '*'), ask: await makeRequest(company) }),
     };
   });
 
-const endViewer = post('/api/v1/embed/revoke', { viewer_id: 'viewer' });
-const ROTATE = 'POST /api/v1/embed/rotate-key';
-const rotateKey = post('/api/v1/embed/rotate-key');
+const endViewerTokens = makePostRequest('/api/v1/embed/revoke', { viewer_id: 'viewer' });
+const ROTATE_ROUTE = 'POST /api/v1/embed/rotate-key';
+const rotateKey = makePostRequest('/api/v1/embed/rotate-key');
 
 async function deleteSigningKeys({ as }: Company): Promise<void> {
-  const { records } = await must(as.get(SIGNING_KEYS_PATH));
-  for (const { id } of records) await must(as.delete(`${SIGNING_KEYS_PATH}/${id}`));
+  const { records } = await expectSuccess(as.get(SIGNING_KEYS_PATH));
+  for (const { id } of records) await expectSuccess(as.delete(`${SIGNING_KEYS_PATH}/${id}`));
 }
 
-const DELETE_KEY = 'DELETE /api/v1/embed/signing-keys/{id}';
-async function deleteNewKey(company: Company): Promise<AccessTarget['ask']> {
+const DELETE_KEY_ROUTE = 'DELETE /api/v1/embed/signing-keys/{id}';
+async function makeKeyDeletion(company: Company): Promise<AccessTarget['ask']> {
   await deleteSigningKeys(company);
-  return remove(`${SIGNING_KEYS_PATH}/${(await must(company.as.post(SIGNING_KEYS_PATH))).id}`);
+  return makeDeleteRequest(`${SIGNING_KEYS_PATH}/${(await expectSuccess(company.as.post(SIGNING_KEYS_PATH))).id}`);
 }
 
-/** A way through the portal, of a member who is a person of the company. */
-const makePortalWay = (
-  way: string,
+/** Makes the access paths through the portal for a member who is a user of the company. */
+const makePortalPaths = (
+  label: string,
   routes: [byId: string, bySlug: string],
-  askOf: (path: string, contextId: string) => AccessTarget['ask'],
+  makeRequest: (path: string, contextId: string) => AccessTarget['ask'],
 ): AccessPath[] =>
   routes.map((route, at) => ({
     thing: 'dashboard',
-    way: `${way} in the portal, by its ${at === 0 ? 'id' : 'slug'}`,
+    way: `${label} in the portal, by its ${at === 0 ? 'id' : 'slug'}`,
     routes: [route],
     denied: ['dashboards:get'],
     async make(company, caller) {
-      const { dashboard } = await aSalesDashboard(company);
+      const { dashboard } = await createSalesDashboard(company);
       const { id } = await createContext(company, dashboard._id);
-      await aMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
+      await addContextMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
       const path = at === 0 ? `dashboards/${dashboard._id}` : `${company.slug}/dashboards/${dashboard.slug}`;
-      return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: askOf(`${PORTAL_PATH}/${path}`, id) };
+      return {
+        arn: makeResourceArn(company, 'dashboard', dashboard._id),
+        ask: makeRequest(`${PORTAL_PATH}/${path}`, id),
+      };
     },
   }));
 
-const EXECUTE_IN_PORTAL: [string, string] = [
+const PORTAL_EXECUTE_ROUTES: [string, string] = [
   'POST /api/v1/share-portal/dashboards/{id}/execute',
   'POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute',
 ];
 
-/** Something that the events of a dashboard tell. */
-const makeShareEventWays = (
-  way: string,
+/** Makes the access path of a request that reads the events of a dashboard's share. */
+const makeShareEventPath = (
+  label: string,
   route: string,
-  askOf: (event: { id: string; share_id: string }) => AccessTarget['ask'],
-  reached?: AccessPath['reached'],
+  makeRequest: (event: { id: string; share_id: string }) => AccessTarget['ask'],
+  isReached?: AccessPath['reached'],
 ): AccessPath => ({
   thing: 'dashboard',
-  way,
+  way: label,
   routes: [route],
   besides: SHARE_ACTIONS,
   denied: SEE_SHARE_ACTIONS,
   async make(company) {
-    const { dashboard } = await createPlacedVisualization(company);
-    const share = await aShare(company, dashboard._id);
-    await must(linkOf(share.token).execute());
+    const { dashboard } = await createVisualizationOnDashboard(company);
+    const share = await createShare(company, dashboard._id);
+    await expectSuccess(makeShareRoutes(share.token).execute());
     const events = await expectTypes(company, `share_id=${share.id}`, ['share.created', 'share.executed']);
-    return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: askOf(events[0] as never) };
+    return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: makeRequest(events[0] as never) };
   },
-  ...(reached && { reached }),
+  ...(isReached && { reached: isReached }),
 });
 
-/** What is shared, granted and embedded, and what of it people of the company see in the portal. */
-export const SHARING_WAYS: AccessPath[] = [
-  ...makeGivenAwayWays('shared', ['POST /api/v1/dashboards/{id}/shares'], async (_, id) =>
-    post(`/api/v1/dashboards/${id}/shares`, { share_type: 'link' }),
+/** Access paths through sharing, grants, embeds and the portal, in which users of the company can see shared dashboards, too. */
+export const SHARING_PATHS: AccessPath[] = [
+  ...makeSharingPaths('shared', ['POST /api/v1/dashboards/{id}/shares'], async (_, id) =>
+    makePostRequest(`/api/v1/dashboards/${id}/shares`, { share_type: 'link' }),
   ),
-  makeWayAbout('its share', 'GET /api/v1/dashboard-shares/{shareId}', SEE_SHARE_ACTIONS, async (company, id) =>
-    get(`${SHARES_PATH}/${(await aShare(company, id)).id}`),
+  makeSharedDashboardPath(
+    'its share',
+    'GET /api/v1/dashboard-shares/{shareId}',
+    SEE_SHARE_ACTIONS,
+    async (company, id) => makeGetRequest(`${SHARES_PATH}/${(await createShare(company, id)).id}`),
   ),
-  makeWayAbout('its share, changed', 'PUT /api/v1/dashboard-shares/{shareId}', SEE_SHARE_ACTIONS, async (company, id) =>
-    put(`${SHARES_PATH}/${(await aShare(company, id)).id}`, { name: 'Renamed' }),
+  makeSharedDashboardPath(
+    'its share, changed',
+    'PUT /api/v1/dashboard-shares/{shareId}',
+    SEE_SHARE_ACTIONS,
+    async (company, id) => makePutRequest(`${SHARES_PATH}/${(await createShare(company, id)).id}`, { name: 'Renamed' }),
   ),
-  makeWayAbout('its shares', 'GET /api/v1/dashboards/{id}/shares', SEE_SHARE_ACTIONS, async (_, id) =>
-    get(`/api/v1/dashboards/${id}/shares`),
+  makeSharedDashboardPath('its shares', 'GET /api/v1/dashboards/{id}/shares', SEE_SHARE_ACTIONS, async (_, id) =>
+    makeGetRequest(`/api/v1/dashboards/${id}/shares`),
   ),
   // Who is denied to see it can still take it from others.
-  makeWayAbout(
+  makeSharedDashboardPath(
     'its share, revoked',
     'DELETE /api/v1/dashboard-shares/{shareId}',
     ['dashboards:share'],
-    async (company, id) => remove(`${SHARES_PATH}/${(await aShare(company, id)).id}`),
+    async (company, id) => makeDeleteRequest(`${SHARES_PATH}/${(await createShare(company, id)).id}`),
   ),
-  ...makeGivenAwayWays('shared for longer', ['PUT /api/v1/dashboard-shares/{shareId}'], async (company, id) =>
-    put(`${SHARES_PATH}/${(await aShare(company, id)).id}`, { expires_at: null }),
+  ...makeSharingPaths('shared for longer', ['PUT /api/v1/dashboard-shares/{shareId}'], async (company, id) =>
+    makePutRequest(`${SHARES_PATH}/${(await createShare(company, id)).id}`, { expires_at: null }),
   ),
   ...['share-filter-candidates', 'embed-parameter-candidates'].map((path) =>
-    makeWayAbout(`its ${path}`, `GET /api/v1/dashboards/{id}/${path}`, SEE_SHARE_ACTIONS, async (_, id) =>
-      get(`/api/v1/dashboards/${id}/${path}`),
+    makeSharedDashboardPath(`its ${path}`, `GET /api/v1/dashboards/{id}/${path}`, SEE_SHARE_ACTIONS, async (_, id) =>
+      makeGetRequest(`/api/v1/dashboards/${id}/${path}`),
     ),
   ),
   {
@@ -190,22 +214,24 @@ export const SHARING_WAYS: AccessPath[] = [
     besides: ['dashboards:share'],
     denied: SEE_ACTIONS,
     async make(company) {
-      const { visualization, dashboard } = await createPlacedVisualization(company, 'number');
-      const ask = get(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
+      const listCandidates = makeGetRequest(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: listCandidates };
     },
     reached: ({ body }) => body.records?.[0]?.slug === 'secret',
   },
-  ...makeGivenAwayWays('granted in a new context', ['POST /api/v1/share-contexts'], async (_, id) =>
-    post(CONTEXTS_PATH, { name: 'Circle', grants: [dashboardGrant(id)] }),
+  ...makeSharingPaths('granted in a new context', ['POST /api/v1/share-contexts'], async (_, id) =>
+    makePostRequest(CONTEXTS_PATH, { name: 'Circle', grants: [makeDashboardGrant(id)] }),
   ),
-  ...makeGivenAwayWays('granted in a context', ['PUT /api/v1/share-contexts/{id}/grants'], async (company, id) =>
-    put(`${CONTEXTS_PATH}/${(await aContext(company)).id}/grants`, { grants: [dashboardGrant(id)] }),
+  ...makeSharingPaths('granted in a context', ['PUT /api/v1/share-contexts/{id}/grants'], async (company, id) =>
+    makePutRequest(`${CONTEXTS_PATH}/${(await createShareContext(company)).id}/grants`, {
+      grants: [makeDashboardGrant(id)],
+    }),
   ),
   // What the context shows was shared already: who adds a member must not be denied any of it.
-  ...makeGivenAwayWays('shown to a new member', ['POST /api/v1/share-contexts/{id}/members'], async (company, id) =>
-    post(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}/members`, guest),
-  ).map((way): AccessPath => (way.thing === 'visualization' ? { ...way, needs: [] } : way)),
+  ...makeSharingPaths('shown to a new member', ['POST /api/v1/share-contexts/{id}/members'], async (company, id) =>
+    makePostRequest(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}/members`, GUEST_MEMBER),
+  ).map((accessPath): AccessPath => (accessPath.thing === 'visualization' ? { ...accessPath, needs: [] } : accessPath)),
   {
     thing: 'visualization',
     way: 'granted by itself in a new context',
@@ -217,7 +243,7 @@ export const SHARING_WAYS: AccessPath[] = [
       const grants = [{ target_type: 'visualization', target_id: _id, filter_policies: [] }];
       return {
         arn: makeResourceArn(company, 'visualization', _id),
-        ask: post(CONTEXTS_PATH, { name: 'Circle', grants }),
+        ask: makePostRequest(CONTEXTS_PATH, { name: 'Circle', grants }),
       };
     },
   },
@@ -229,50 +255,57 @@ export const SHARING_WAYS: AccessPath[] = [
     denied: GRANT_ACTIONS,
     async make(company) {
       const { _id } = await createVisibleVisualization(company);
-      const { id } = await aContext(company, [{ target_type: 'visualization', target_id: _id, filter_policies: [] }]);
+      const { id } = await createShareContext(company, [
+        { target_type: 'visualization', target_id: _id, filter_policies: [] },
+      ]);
       return {
         arn: makeResourceArn(company, 'visualization', _id),
-        ask: post(`${CONTEXTS_PATH}/${id}/members`, guest),
+        ask: makePostRequest(`${CONTEXTS_PATH}/${id}/members`, GUEST_MEMBER),
       };
     },
   },
-  makeWayAbout('its context', 'GET /api/v1/share-contexts/{id}', SEE_SHARE_ACTIONS, async (company, id) =>
-    get(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}`),
+  makeSharedDashboardPath('its context', 'GET /api/v1/share-contexts/{id}', SEE_SHARE_ACTIONS, async (company, id) =>
+    makeGetRequest(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}`),
   ),
-  makeWayAbout('its context, changed', 'PUT /api/v1/share-contexts/{id}', SEE_SHARE_ACTIONS, async (company, id) =>
-    put(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}`, { name: 'Renamed' }),
+  makeSharedDashboardPath(
+    'its context, changed',
+    'PUT /api/v1/share-contexts/{id}',
+    SEE_SHARE_ACTIONS,
+    async (company, id) =>
+      makePutRequest(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}`, { name: 'Renamed' }),
   ),
-  makeWayAbout(
+  makeSharedDashboardPath(
     'its context without it',
     'PUT /api/v1/share-contexts/{id}/grants',
     SEE_SHARE_ACTIONS,
-    async (company, id) => put(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}/grants`, { grants: [] }),
+    async (company, id) =>
+      makePutRequest(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}/grants`, { grants: [] }),
   ),
-  makeWayAbout(
+  makeSharedDashboardPath(
     'members of its context',
     'GET /api/v1/share-contexts/{id}/members',
     SEE_SHARE_ACTIONS,
-    async (company, id) => get(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}/members`),
+    async (company, id) => makeGetRequest(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}/members`),
   ),
-  makeWayAbout(
+  makeSharedDashboardPath(
     'its context, deleted',
     'DELETE /api/v1/share-contexts/{id}',
     ['dashboards:share'],
-    async (company, id) => remove(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}`),
+    async (company, id) => makeDeleteRequest(`${CONTEXTS_PATH}/${(await createContext(company, id)).id}`),
   ),
-  makeWayAbout(
+  makeSharedDashboardPath(
     'a member of its context, removed',
     'DELETE /api/v1/share-contexts/{id}/members/{memberId}',
     ['dashboards:share'],
     async (company, id) => {
       const context = await createContext(company, id);
-      const member = await aMember(company.as, context.id, guest);
-      return remove(`${CONTEXTS_PATH}/${context.id}/members/${member.id}`);
+      const member = await addContextMember(company.as, context.id, GUEST_MEMBER);
+      return makeDeleteRequest(`${CONTEXTS_PATH}/${context.id}/members/${member.id}`);
     },
   ),
   ...(
     [
-      ['user', 'internal_user', async (company: Company) => (await aUser(company)).id],
+      ['user', 'internal_user', async (company: Company) => (await createAllowedUser(company)).id],
       ['group', 'group', async (company: Company) => (await createConsoleGroup(company))._id],
     ] as const
   ).map(
@@ -283,15 +316,18 @@ export const SHARING_WAYS: AccessPath[] = [
       besides: SHARE_ACTIONS,
       denied: [`${thing}s:get`],
       async make(company) {
-        const { dashboard } = await createPlacedVisualization(company);
+        const { dashboard } = await createVisualizationOnDashboard(company);
         const member_id = await made(company);
         const path = `${CONTEXTS_PATH}/${(await createContext(company, dashboard._id)).id}/members`;
-        return { arn: makeResourceArn(company, thing, member_id), ask: post(path, { member_type, member_id }) };
+        return {
+          arn: makeResourceArn(company, thing, member_id),
+          ask: makePostRequest(path, { member_type, member_id }),
+        };
       },
     }),
   ),
-  ...makeGivenAwayWays('embedded', ['POST /api/v1/embed/dashboards/{id}'], async (_, id) =>
-    post(`/api/v1/embed/dashboards/${id}`),
+  ...makeSharingPaths('embedded', ['POST /api/v1/embed/dashboards/{id}'], async (_, id) =>
+    makePostRequest(`/api/v1/embed/dashboards/${id}`),
   ),
   {
     thing: 'visualization',
@@ -301,79 +337,89 @@ export const SHARING_WAYS: AccessPath[] = [
     denied: GRANT_ACTIONS,
     async make(company) {
       const { _id } = await createVisibleVisualization(company);
-      return { arn: makeResourceArn(company, 'visualization', _id), ask: post(`/api/v1/embed/visualizations/${_id}`) };
+      return {
+        arn: makeResourceArn(company, 'visualization', _id),
+        ask: makePostRequest(`/api/v1/embed/visualizations/${_id}`),
+      };
     },
   },
-  ...(['dashboard', 'visualization'] as const).flatMap((thing) =>
-    ['token', thing].map(
+  ...(['dashboard', 'visualization'] as const).flatMap((resourceKind) =>
+    ['token', resourceKind].map(
       (by): AccessPath => ({
-        thing,
+        thing: resourceKind,
         way: `its embeds ended, by ${by === 'token' ? 'the id of a token' : 'its own id'}`,
         routes: ['POST /api/v1/embed/revoke'],
-        needs: [`${thing}s:share`],
-        denied: [`${thing}s:share`],
+        needs: [`${resourceKind}s:share`],
+        denied: [`${resourceKind}s:share`],
         async make(company) {
-          const { _id } = (await createPlacedVisualization(company))[thing];
-          const id = by === 'token' ? (await makeEmbed(company, `${thing}s`, _id)).id : _id;
-          return { arn: makeResourceArn(company, thing, _id), ask: post('/api/v1/embed/revoke', { [`${by}_id`]: id }) };
+          const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
+          const id = by === 'token' ? (await createEmbedRecord(company, `${resourceKind}s`, _id)).id : _id;
+          return {
+            arn: makeResourceArn(company, resourceKind, _id),
+            ask: makePostRequest('/api/v1/embed/revoke', { [`${by}_id`]: id }),
+          };
         },
       }),
     ),
   ),
-  ...makeCompanyWay('embeds of a viewer, ended', 'POST /api/v1/embed/revoke', async () => endViewer).map(
-    (way): AccessPath => ({ ...way, whatever: true }),
+  ...makeCompanyPaths('embeds of a viewer, ended', 'POST /api/v1/embed/revoke', async () => endViewerTokens).map(
+    (accessPath): AccessPath => ({ ...accessPath, whatever: true }),
   ),
-  ...makeCompanyWay('the key of embeds, rotated', ROTATE, async () => rotateKey).map(
-    (way): AccessPath => ({ ...way, whatever: true }),
+  ...makeCompanyPaths('the key of embeds, rotated', ROTATE_ROUTE, async () => rotateKey).map(
+    (accessPath): AccessPath => ({ ...accessPath, whatever: true }),
   ),
-  ...makeCompanyWay('a signing key', 'POST /api/v1/embed/signing-keys', async (company) => {
+  ...makeCompanyPaths('a signing key', 'POST /api/v1/embed/signing-keys', async (company) => {
     await deleteSigningKeys(company);
-    return post(SIGNING_KEYS_PATH);
-  }).map((way): AccessPath => ({ ...way, whatever: true })),
-  ...makeCompanyWay('the signing keys', 'GET /api/v1/embed/signing-keys', async () => get(SIGNING_KEYS_PATH)),
-  ...makeCompanyWay('a signing key, deleted', DELETE_KEY, deleteNewKey).map(
-    (way): AccessPath => ({ ...way, whatever: true }),
+    return makePostRequest(SIGNING_KEYS_PATH);
+  }).map((accessPath): AccessPath => ({ ...accessPath, whatever: true })),
+  ...makeCompanyPaths('the signing keys', 'GET /api/v1/embed/signing-keys', async () =>
+    makeGetRequest(SIGNING_KEYS_PATH),
+  ),
+  ...makeCompanyPaths('a signing key, deleted', DELETE_KEY_ROUTE, makeKeyDeletion).map(
+    (accessPath): AccessPath => ({ ...accessPath, whatever: true }),
   ),
   // They may show anything: whoever is denied to share any of it does not end them.
-  ...(['dashboard', 'visualization'] as const).flatMap((thing) =>
+  ...(['dashboard', 'visualization'] as const).flatMap((resourceKind) =>
     (
       [
-        ['of a viewer', 'POST /api/v1/embed/revoke', async () => endViewer],
-        ['of a rotated key', ROTATE, async () => rotateKey],
-        ['of a deleted signing key', DELETE_KEY, deleteNewKey],
+        ['of a viewer', 'POST /api/v1/embed/revoke', async () => endViewerTokens],
+        ['of a rotated key', ROTATE_ROUTE, async () => rotateKey],
+        ['of a deleted signing key', DELETE_KEY_ROUTE, makeKeyDeletion],
       ] as const
     ).map(
       ([which, route, make]): AccessPath => ({
-        thing,
+        thing: resourceKind,
         way: `among all that embeds ${which} show`,
         routes: [route],
         besides: SHARE_ACTIONS,
-        denied: [`${thing}s:share`],
+        denied: [`${resourceKind}s:share`],
         whatever: true,
         async make(company) {
-          const { _id } = (await createPlacedVisualization(company))[thing];
-          return { arn: makeResourceArn(company, thing, _id), ask: await make(company) };
+          const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
+          return { arn: makeResourceArn(company, resourceKind, _id), ask: await make(company) };
         },
       }),
     ),
   ),
   // A key shows everything: whoever is denied any of it makes none.
   ...(['dashboard', 'visualization'] as const).map(
-    (thing): AccessPath => ({
-      thing,
+    (resourceKind): AccessPath => ({
+      thing: resourceKind,
       way: 'among all that a signing key shows',
       routes: ['POST /api/v1/embed/signing-keys'],
       besides: SHARE_ACTIONS,
-      denied: thing === 'dashboard' ? SEE_SHARE_ACTIONS : GRANT_ACTIONS,
+      denied: resourceKind === 'dashboard' ? SEE_SHARE_ACTIONS : GRANT_ACTIONS,
       whatever: true,
       async make(company) {
         await deleteSigningKeys(company);
-        const { _id } = (await createPlacedVisualization(company))[thing];
-        return { arn: makeResourceArn(company, thing, _id), ask: post(SIGNING_KEYS_PATH) };
+        const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
+        return { arn: makeResourceArn(company, resourceKind, _id), ask: makePostRequest(SIGNING_KEYS_PATH) };
       },
     }),
   ),
-  makeShareEventWays('an event of it', 'GET /api/v1/share-events/{id}', ({ id }) => get(`${EVENTS_PATH}/${id}`)),
+  makeShareEventPath('an event of it', 'GET /api/v1/share-events/{id}', ({ id }) =>
+    makeGetRequest(`${EVENTS_PATH}/${id}`),
+  ),
   {
     thing: 'visualization',
     way: 'the event of a download',
@@ -381,63 +427,67 @@ export const SHARING_WAYS: AccessPath[] = [
     besides: SHARE_ACTIONS,
     denied: ['visualizations:share', 'visualizations:get'],
     async make(company) {
-      const { visualization, dashboard } = await createPlacedVisualization(company);
-      const share = await aShare(company, dashboard._id, { embed_options: { allow_downloads: true } });
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
+      const share = await createShare(company, dashboard._id, { embed_options: { allow_downloads: true } });
       const query = `format=csv&visualization_id=${visualization._id}`;
-      await must(call('POST', `/api/v1/public/shares/${share.token}/execute?${query}`, { json: {} }));
+      await expectSuccess(callApi('POST', `/api/v1/public/shares/${share.token}/execute?${query}`, { json: {} }));
       const [event] = await expectTypes(company, `share_id=${share.id}&type=share.downloaded`, ['share.downloaded']);
       const arn = makeResourceArn(company, 'visualization', visualization._id);
-      return { arn, ask: get(`${EVENTS_PATH}/${event?.id}`) };
+      return { arn, ask: makeGetRequest(`${EVENTS_PATH}/${event?.id}`) };
     },
   },
-  makeShareEventWays(
+  makeShareEventPath(
     'counted in analytics',
     'GET /api/v1/share-analytics',
-    ({ share_id }) => get(`/api/v1/share-analytics?share_id=${share_id}`),
+    ({ share_id }) => makeGetRequest(`/api/v1/share-analytics?share_id=${share_id}`),
     ({ status, body }) => status === 200 && body.totals.executed === 1,
   ),
-  ...makePortalWay(
+  ...makePortalPaths(
     'shown',
     ['GET /api/v1/share-portal/dashboards/{id}', 'GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}'],
-    (path, contextId) => get(`${path}?context_id=${contextId}`),
+    (path, contextId) => makeGetRequest(`${path}?context_id=${contextId}`),
   ),
-  ...makePortalWay(
+  ...makePortalPaths(
     'its options',
     [
       'GET /api/v1/share-portal/dashboards/{id}/filters/{filter_slug}/options',
       'GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options',
     ],
-    (path, contextId) => get(`${path}/filters/regions/options?context_id=${contextId}`),
+    (path, contextId) => makeGetRequest(`${path}/filters/regions/options?context_id=${contextId}`),
   ),
-  ...makePortalWay('executed', EXECUTE_IN_PORTAL, (path, context_id) => post(`${path}/execute`, { context_id })),
+  ...makePortalPaths('executed', PORTAL_EXECUTE_ROUTES, (path, context_id) =>
+    makePostRequest(`${path}/execute`, { context_id }),
+  ),
   {
     thing: 'visualization',
     way: 'a parameter of it, told by the portal',
-    routes: [EXECUTE_IN_PORTAL[0]],
+    routes: [PORTAL_EXECUTE_ROUTES[0]],
     denied: SEE_ACTIONS,
     async make(company, caller) {
-      await caller.may([allow('*')]);
-      const { dashboard, visualization } = await createPlacedVisualization(company, 'number');
+      await caller.setStatements([makeAllow('*')]);
+      const { dashboard, visualization } = await createVisualizationOnDashboard(company, 'number');
       const { id } = await createContext(company, dashboard._id);
-      await aMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
+      await addContextMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
       const json = { context_id: id, parameters: { secret: 3 } };
-      const ask = post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, json);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      const executeDashboard = makePostRequest(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, json);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
     },
     reached: ({ body }) => body.error_code === 'SHARE_FILTER_POLICY_VIOLATION',
   },
   {
     thing: 'visualization',
     way: 'on a dashboard that is executed in the portal',
-    routes: [EXECUTE_IN_PORTAL[0]],
+    routes: [PORTAL_EXECUTE_ROUTES[0]],
     denied: SEE_ACTIONS,
     async make(company, caller) {
-      await caller.may([allow('*')]);
-      const { dashboard, visualization } = await createPlacedVisualization(company);
+      await caller.setStatements([makeAllow('*')]);
+      const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       const { id } = await createContext(company, dashboard._id);
-      await aMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
-      const ask = post(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, { context_id: id });
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      await addContextMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
+      const executeDashboard = makePostRequest(`${PORTAL_PATH}/dashboards/${dashboard._id}/execute`, {
+        context_id: id,
+      });
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
     },
     reached: hasRows,
   },

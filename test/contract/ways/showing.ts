@@ -1,81 +1,86 @@
 import type { Action } from '../../../src/permissions/actions.ts';
 import { ENDPOINTS_PATH } from '../../data-api/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
-import { call } from '../../support/api.ts';
-import { must } from '../../support/signed.ts';
+import { callApi } from '../../support/api.ts';
+import { expectSuccess } from '../../support/signed.ts';
 import type { Company } from '../../support/worlds.ts';
 import { createHeldQueue, deliverMessage } from '../../uploads/support.ts';
-import { aDashboard, aVisualization, DASHBOARDS_PATH, parameter } from '../../visualizations/support.ts';
-import { type AccessPath, get, makeArn, makeResourceArn, post, put } from './way.ts';
+import { DASHBOARDS_PATH, makeParameter, postDashboard, postVisualization } from '../../visualizations/support.ts';
+import { type AccessPath, makeArn, makeGetRequest, makePostRequest, makePutRequest, makeResourceArn } from './way.ts';
 
 const SEE_ACTIONS = ['visualizations:get', 'visualizations:execute'] as const;
 
 export const createVisibleVisualization = async ({ as }: Company, kind?: string) =>
   kind === undefined
-    ? aVisualization(as, 'SELECT 1 AS one')
-    : aVisualization(as, 'SELECT {{secret}} AS one', { parameters: [parameter('secret', kind)] });
+    ? postVisualization(as, 'SELECT 1 AS one')
+    : postVisualization(as, 'SELECT {{secret}} AS one', { parameters: [makeParameter('secret', kind)] });
 export const makeLayout = ({ _id }: { _id: string }) => [{ visualization_id: _id, x: 0, y: 0, w: 4, h: 3 }];
 
-/** A visualization that stands on a dashboard, with a parameter `secret` of a kind if one is named. */
-export async function createPlacedVisualization(company: Company, kind?: string) {
+/** Creates a visualization on a dashboard; with `kind`, it has a parameter `secret` of that kind. */
+export async function createVisualizationOnDashboard(company: Company, kind?: string) {
   const visualization = await createVisibleVisualization(company, kind);
-  return { visualization, dashboard: await aDashboard(company.as, [visualization]) };
+  return { visualization, dashboard: await postDashboard(company.as, [visualization]) };
 }
 
-/** Whether results hold rows: one that is denied holds an error in their place. */
+/** Returns true if the results contain rows: a denied visualization has an error instead. */
 export const hasRows = ({ status, body }: ApiResponse): boolean =>
   status === 200 && (body.result ?? body.results?.[0])?.rows !== undefined;
 
-let slugs = 0;
-const makeSlug = () => `matrix-${++slugs}`;
-/** A visualization that is published. */
+let slugCount = 0;
+const makeSlug = () => `matrix-${++slugCount}`;
+/** Creates a visualization and publishes it as an endpoint of the Data API. */
 export const createPublishedVisualization = async (company: Company) => {
   const visualization = await createVisibleVisualization(company);
   const json = { name: 'Published', slug: makeSlug(), visualization_id: visualization._id };
-  return { visualization, endpoint: await must(company.as.post(ENDPOINTS_PATH, { json })) };
+  return { visualization, endpoint: await expectSuccess(company.as.post(ENDPOINTS_PATH, { json })) };
 };
 
-/** A job of the Data API that has written its result. */
+/** Creates a Data API job, and has its result written. */
 async function createJob(company: Company, signer: Caller) {
   const { visualization, endpoint } = await createPublishedVisualization(company);
   const { messages, env } = createHeldQueue();
   const queue = { DATA_JOBS: env.JOBS } as unknown as Record<string, string>;
-  const { job_id } = await must(signer.post(`/data/${endpoint.slug}/jobs`, { json: {}, env: queue }));
+  const { job_id } = await expectSuccess(signer.post(`/data/${endpoint.slug}/jobs`, { json: {}, env: queue }));
   for (const message of messages.splice(0)) await deliverMessage(message);
   return { visualization, endpoint, path: `/data/jobs/${job_id}` };
 }
 
-const JOB_RESULT: Pick<AccessPath, 'routes' | 'signed' | 'reached'> = {
+const JOB_RESULT_PATH: Pick<AccessPath, 'routes' | 'signed' | 'reached'> = {
   routes: ['GET /data/jobs/{job_id}', 'GET /data/results/{token}'],
   signed: true,
   reached: ({ status, body }) => status === 200 && body.rows !== undefined,
 };
 
-/** @param arnFor the ARN of what a Deny is tried on */
-const makeJobResult =
-  (arnFor: (company: Company, made: Awaited<ReturnType<typeof createJob>>) => string): AccessPath['make'] =>
+/**
+ * Makes a function that creates a job and the request of its result. @param makeTargetArn returns the ARN on which a Deny is
+ * tested
+ */
+const makeJobTargetCreator =
+  (
+    makeTargetArn: (company: Company, createdJob: Awaited<ReturnType<typeof createJob>>) => string,
+  ): AccessPath['make'] =>
   async (company, caller) => {
-    await caller.may([{ effect: 'Allow', actions: ['*'], resources: ['*'] }]);
-    const made = await createJob(company, caller.as);
+    await caller.setStatements([{ effect: 'Allow', actions: ['*'], resources: ['*'] }]);
+    const createdJob = await createJob(company, caller.as);
     return {
-      arn: arnFor(company, made),
+      arn: makeTargetArn(company, createdJob),
       async ask(as) {
-        const told = await as.get(made.path);
-        return told.body.url ? call('GET', told.body.url.replace('https://api.test', '')) : told;
+        const jobAnswer = await as.get(createdJob.path);
+        return jobAnswer.body.url ? callApi('GET', jobAnswer.body.url.replace('https://api.test', '')) : jobAnswer;
       },
     };
   };
 
-/** What the Data API shows, and the actions whose Deny keeps it from there. */
-const PUBLISHED_THINGS: { thing: 'visualization' | 'endpoint'; denied: Action[] }[] = [
+/** The resources that the Data API shows, with the actions whose Deny hides them there. */
+const PUBLISHED_RESOURCES: { thing: 'visualization' | 'endpoint'; denied: Action[] }[] = [
   { thing: 'visualization', denied: [...SEE_ACTIONS] },
   { thing: 'endpoint', denied: ['viz_api_endpoints:get'] },
 ];
 
-const options = [{ ...parameter('region', 'select'), options: { sql: 'SELECT 1' } }];
+const options = [{ ...makeParameter('region', 'select'), options: { sql: 'SELECT 1' } }];
 
-/** What visualizations, dashboards and published endpoints show. */
-export const SHOWING_WAYS: AccessPath[] = [
+/** Access paths through the results of visualizations, dashboards and published endpoints. */
+export const RESULT_PATHS: AccessPath[] = [
   {
     thing: 'visualization',
     way: 'placed on a new dashboard',
@@ -84,9 +89,12 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['visualizations:execute'],
     denied: ['visualizations:execute'],
     async make(company) {
-      const made = await createVisibleVisualization(company);
-      const json = { name: 'Made', layout: makeLayout(made) };
-      return { arn: makeResourceArn(company, 'visualization', made._id), ask: post(DASHBOARDS_PATH, json) };
+      const createdVisualization = await createVisibleVisualization(company);
+      const json = { name: 'Made', layout: makeLayout(createdVisualization) };
+      return {
+        arn: makeResourceArn(company, 'visualization', createdVisualization._id),
+        ask: makePostRequest(DASHBOARDS_PATH, json),
+      };
     },
   },
   {
@@ -97,10 +105,10 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['visualizations:execute'],
     denied: ['visualizations:execute'],
     async make(company) {
-      const made = await createVisibleVisualization(company);
-      const { _id } = await aDashboard(company.as, []);
-      const ask = put(`${DASHBOARDS_PATH}/${_id}`, { layout: makeLayout(made) });
-      return { arn: makeResourceArn(company, 'visualization', made._id), ask };
+      const createdVisualization = await createVisibleVisualization(company);
+      const { _id } = await postDashboard(company.as, []);
+      const changeLayout = makePutRequest(`${DASHBOARDS_PATH}/${_id}`, { layout: makeLayout(createdVisualization) });
+      return { arn: makeResourceArn(company, 'visualization', createdVisualization._id), ask: changeLayout };
     },
   },
   {
@@ -110,9 +118,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await createPlacedVisualization(company);
-      const ask = post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
+      const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
     },
     reached: hasRows,
   },
@@ -123,10 +131,10 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await createPlacedVisualization(company);
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
       const query = `?format=csv&visualization_id=${visualization._id}`;
-      const ask = post(`${DASHBOARDS_PATH}/${dashboard._id}/execute${query}`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute${query}`);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
     },
   },
   {
@@ -136,9 +144,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await createPlacedVisualization(company);
-      const ask = get(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company);
+      const readCharts = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: readCharts };
     },
     reached: ({ body }) => body.charts?.length > 0,
   },
@@ -149,9 +157,11 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await createPlacedVisualization(company, 'number');
-      const ask = post(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, { parameters: { secret: 'x' } });
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
+      const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, {
+        parameters: { secret: 'x' },
+      });
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
     },
     reached: ({ body }) => body.details?.[0].message === 'must be a number',
   },
@@ -162,9 +172,9 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await createPlacedVisualization(company, 'select');
-      const ask = get(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`);
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'select');
+      const readOptions = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`);
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: readOptions };
     },
   },
   {
@@ -174,9 +184,11 @@ export const SHOWING_WAYS: AccessPath[] = [
     besides: ['dashboards:update'],
     denied: [...SEE_ACTIONS],
     async make(company) {
-      const { visualization, dashboard } = await createPlacedVisualization(company, 'number');
-      const ask = put(`${DASHBOARDS_PATH}/${dashboard._id}`, { filters: [parameter('secret', 'text')] });
-      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask };
+      const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
+      const changeFilters = makePutRequest(`${DASHBOARDS_PATH}/${dashboard._id}`, {
+        filters: [makeParameter('secret', 'text')],
+      });
+      return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: changeFilters };
     },
     reached: ({ status, body }) => status === 422 && body.details[0].message.includes('"Sales"'),
   },
@@ -188,8 +200,8 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['dashboards:get', 'dashboards:update'],
     denied: ['dashboards:get', 'dashboards:update'],
     async make(company) {
-      const { _id } = await aDashboard(company.as, [], { filters: options });
-      return { arn: makeResourceArn(company, 'dashboard', _id), ask: get(`${DASHBOARDS_PATH}/${_id}`) };
+      const { _id } = await postDashboard(company.as, [], { filters: options });
+      return { arn: makeResourceArn(company, 'dashboard', _id), ask: makeGetRequest(`${DASHBOARDS_PATH}/${_id}`) };
     },
     reached: ({ body }) => body.filters?.[0].options.sql !== undefined,
   },
@@ -201,7 +213,7 @@ export const SHOWING_WAYS: AccessPath[] = [
     denied: ['visualizations:create'],
     make: async (company) => ({
       arn: makeResourceArn(company, 'visualization', '*'),
-      ask: post('/v1/visualizations/preview', { sql: 'SELECT region FROM sales' }),
+      ask: makePostRequest('/v1/visualizations/preview', { sql: 'SELECT region FROM sales' }),
     }),
     reached: hasRows,
   },
@@ -214,7 +226,7 @@ export const SHOWING_WAYS: AccessPath[] = [
     denied: ['visualizations:create'],
     make: async (company) => ({
       arn: makeResourceArn(company, 'visualization', '*'),
-      ask: post(DASHBOARDS_PATH, { name: 'Made', filters: options }),
+      ask: makePostRequest(DASHBOARDS_PATH, { name: 'Made', filters: options }),
     }),
   },
   {
@@ -225,10 +237,10 @@ export const SHOWING_WAYS: AccessPath[] = [
     needs: ['visualizations:create'],
     denied: ['visualizations:create'],
     async make(company) {
-      const { _id } = await aDashboard(company.as, []);
+      const { _id } = await postDashboard(company.as, []);
       return {
         arn: makeResourceArn(company, 'visualization', '*'),
-        ask: put(`${DASHBOARDS_PATH}/${_id}`, { filters: options }),
+        ask: makePutRequest(`${DASHBOARDS_PATH}/${_id}`, { filters: options }),
       };
     },
   },
@@ -242,7 +254,7 @@ export const SHOWING_WAYS: AccessPath[] = [
     async make(company) {
       const { _id } = await createVisibleVisualization(company);
       const json = { name: 'Published', slug: makeSlug(), visualization_id: _id };
-      return { arn: makeResourceArn(company, 'visualization', _id), ask: post(ENDPOINTS_PATH, json) };
+      return { arn: makeResourceArn(company, 'visualization', _id), ask: makePostRequest(ENDPOINTS_PATH, json) };
     },
   },
   {
@@ -255,11 +267,11 @@ export const SHOWING_WAYS: AccessPath[] = [
     async make(company) {
       const { endpoint } = await createPublishedVisualization(company);
       const { _id } = await createVisibleVisualization(company);
-      const ask = put(`${ENDPOINTS_PATH}/${endpoint._id}`, { visualization_id: _id });
-      return { arn: makeResourceArn(company, 'visualization', _id), ask };
+      const changeEndpoint = makePutRequest(`${ENDPOINTS_PATH}/${endpoint._id}`, { visualization_id: _id });
+      return { arn: makeResourceArn(company, 'visualization', _id), ask: changeEndpoint };
     },
   },
-  ...PUBLISHED_THINGS.flatMap(({ thing, denied }): AccessPath[] => [
+  ...PUBLISHED_RESOURCES.flatMap(({ thing, denied }): AccessPath[] => [
     {
       thing,
       way: 'executed by the Data API',
@@ -268,10 +280,10 @@ export const SHOWING_WAYS: AccessPath[] = [
       besides: ['data_api:execute'],
       denied,
       async make(company) {
-        const published = await createPublishedVisualization(company);
+        const publishedVisualization = await createPublishedVisualization(company);
         return {
-          arn: makeResourceArn(company, thing, published[thing]._id),
-          ask: (as) => as.get(`/data/${published.endpoint.slug}`),
+          arn: makeResourceArn(company, thing, publishedVisualization[thing]._id),
+          ask: (as) => as.get(`/data/${publishedVisualization.endpoint.slug}`),
         };
       },
     },
@@ -283,29 +295,29 @@ export const SHOWING_WAYS: AccessPath[] = [
       besides: ['data_api:execute'],
       denied,
       async make(company) {
-        const published = await createPublishedVisualization(company);
+        const publishedVisualization = await createPublishedVisualization(company);
         return {
-          arn: makeResourceArn(company, thing, published[thing]._id),
-          ask: post(`/data/${published.endpoint.slug}/jobs`),
+          arn: makeResourceArn(company, thing, publishedVisualization[thing]._id),
+          ask: makePostRequest(`/data/${publishedVisualization.endpoint.slug}/jobs`),
         };
       },
     },
     {
-      ...JOB_RESULT,
+      ...JOB_RESULT_PATH,
       thing,
       way: 'result of a job, by the link that the job tells',
       besides: ['data_api:execute', 'data_api:get_job'],
       denied,
-      make: makeJobResult((company, made) => makeResourceArn(company, thing, made[thing]._id)),
+      make: makeJobTargetCreator((company, createdJob) => makeResourceArn(company, thing, createdJob[thing]._id)),
     },
   ]),
   {
-    ...JOB_RESULT,
+    ...JOB_RESULT_PATH,
     thing: 'endpoint',
     way: 'result of a job, by what may be done with the endpoint',
     besides: ['data_api:get_job'],
     needs: ['data_api:execute'],
     denied: ['data_api:execute', 'data_api:get_job'],
-    make: makeJobResult((company, { endpoint }) => makeArn(company, 'data_api:endpoint', endpoint._id)),
+    make: makeJobTargetCreator((company, { endpoint }) => makeArn(company, 'data_api:endpoint', endpoint._id)),
   },
 ];

@@ -1,6 +1,6 @@
 import type { Action } from '../../../src/permissions/actions.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
-import type { Principal } from '../../support/principals.ts';
+import type { TestPrincipal } from '../../support/principals.ts';
 import type { Company } from '../../support/worlds.ts';
 
 /** An action, or a wildcard pattern of actions. */
@@ -19,31 +19,31 @@ export interface AccessTarget {
 export interface AccessPath {
   thing: string;
   way: string;
-  /** The routes that are asked, `GET /v1/…`. */
+  /** The requested routes, such as `GET /v1/…`. */
   routes: string[];
-  /** What the caller is allowed besides, on everything. */
+  /** Further actions that the caller is allowed on all resources. */
   besides?: ActionPattern[];
-  /** Allowed on the thing alone, these suffice, and without them the way is closed. Without any it is open. */
+  /** Actions that open the path when they are allowed on the resource alone. If empty, the path is open without any. */
   needs?: Action[];
-  /** Each of these, denied on the thing, closes the way, whatever else is allowed. */
+  /** Actions each of which closes the path when it is denied on the resource, whatever else is allowed. */
   denied: Action[];
-  /** By a service account that signs, in the place of a person. */
+  /** True if a service account sends a signed request, instead of a user. */
   signed?: true;
-  /** The same, with its key and secret in a header. */
+  /** True if a service account sends its key and secret in a header, as SCIM clients do. */
   directory?: true;
-  /** A Deny on any other thing closes the way as well. */
+  /** True if a Deny on any other resource closes the path as well. */
   whatever?: true;
-  make(company: Company, caller: Principal): Promise<AccessTarget>;
-  /** Whether an answer shows or has done it, where success alone does not say so. */
+  make(company: Company, caller: TestPrincipal): Promise<AccessTarget>;
+  /** Returns true if an answer shows or changes the resource, where the success status alone does not say so. */
   reached?(answer: ApiResponse): boolean;
 }
 
-export const makeArn = (company: Pick<Company, 'id'>, place: string, id: string): string => {
-  const [service, type] = place.split(':');
+export const makeArn = (company: Pick<Company, 'id'>, arnPart: string, id: string): string => {
+  const [service, type] = arnPart.split(':');
   return `arn:svc:${service}::${company.id}:${type}/${id}`;
 };
 
-const TYPES: Record<string, string> = {
+const ARN_PARTS: Record<string, string> = {
   visualization: 'visualizations:visualization',
   dashboard: 'dashboards:dashboard',
   table: 'managed-tables:table',
@@ -60,30 +60,30 @@ const TYPES: Record<string, string> = {
   'service account on the console': 'users:user',
 };
 
-/** The ARN of a thing by what people call it. */
-export const makeResourceArn = (company: Pick<Company, 'id'>, thing: string, id: string): string => {
-  const place = TYPES[thing];
-  if (place === undefined) throw new Error(`Nothing is called ${thing}.`);
-  return makeArn(company, place, id);
+/** Makes the ARN of a resource from its kind in words. */
+export const makeResourceArn = (company: Pick<Company, 'id'>, resourceName: string, id: string): string => {
+  const arnPart = ARN_PARTS[resourceName];
+  if (arnPart === undefined) throw new Error(`Nothing is called ${resourceName}.`);
+  return makeArn(company, arnPart, id);
 };
 
-export const post =
+export const makePostRequest =
   (path: string, json: object = {}) =>
   (as: Caller): Promise<ApiResponse> =>
     as.post(path, { json });
-export const get =
+export const makeGetRequest =
   (path: string) =>
   (as: Caller): Promise<ApiResponse> =>
     as.get(path);
-export const put =
+export const makePutRequest =
   (path: string, json: object) =>
   (as: Caller): Promise<ApiResponse> =>
     as.put(path, { json });
-export const patch =
+export const makePatchRequest =
   (path: string, json: object) =>
   (as: Caller): Promise<ApiResponse> =>
     as.patch(path, { json });
-export const remove =
+export const makeDeleteRequest =
   (path: string) =>
   (as: Caller): Promise<ApiResponse> =>
     as.delete(path);

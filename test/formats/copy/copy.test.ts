@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { csvOptions, hasEndOfData } from '../../../src/formats/copy/csv.ts';
+import { formatCsvOptions, hasEndOfData } from '../../../src/formats/copy/csv.ts';
 import { CopyText } from '../../../src/formats/copy/text.ts';
 import { parseCopyText } from './parsing.ts';
 
@@ -35,12 +35,12 @@ describe('a writer of the text format of COPY', () => {
 });
 
 describe('a CSV that is sent to COPY unchanged', () => {
-  it('has COPY options for its dialect', () => {
+  it('has COPY options that match its dialect', () => {
     const dialect = { delimiter: ';', quote: '"', escape: 'doubled', spaceBeforeQuote: false } as const;
-    expect(csvOptions(dialect, 'utf-8', ['"a""b"'])).toBe(
+    expect(formatCsvOptions(dialect, 'utf-8', ['"a""b"'])).toBe(
       `FORMAT csv, DELIMITER ';', QUOTE '"', ESCAPE '"', FORCE_NULL ("a""b"), ENCODING 'UTF8'`,
     );
-    expect(csvOptions({ ...dialect, delimiter: '\t', quote: null }, 'windows-1252', ['"a"'])).toBe(
+    expect(formatCsvOptions({ ...dialect, delimiter: '\t', quote: null }, 'windows-1252', ['"a"'])).toBe(
       `FORMAT csv, DELIMITER E'\\x09', QUOTE E'\\x01', ESCAPE E'\\x01', FORCE_NULL ("a"), ENCODING 'WIN1252'`,
     );
   });
@@ -50,7 +50,7 @@ describe('a CSV that is sent to COPY unchanged', () => {
     ['a\n\\.\r\nb', true],
     ['a\n\\.b\n', false],
     ['a\\.\n', false],
-  ])('has a line that would end COPY early in %j: %s', (text, ends) => {
-    expect(hasEndOfData(encoder.encode(text))).toBe(ends);
+  ])('has a line that would end COPY early in %j: %s', (text, hasCopyEnd) => {
+    expect(hasEndOfData(encoder.encode(text))).toBe(hasCopyEnd);
   });
 });

@@ -1,6 +1,6 @@
-const LETTERS: Record<string, string> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };
+const ESCAPED_CHARACTERS: Record<string, string> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };
 
-/** COPY's text form as rows of values. */
+/** Parses COPY's text format into rows of values. */
 export function parseCopyText(text: string): (string | null)[][] {
   return text
     .split('\n')
@@ -9,7 +9,7 @@ export function parseCopyText(text: string): (string | null)[][] {
       line
         .split('\t')
         .map((cell) =>
-          cell === '\\N' ? null : cell.replace(/\\(.)/g, (_, letter: string) => LETTERS[letter] ?? letter),
+          cell === '\\N' ? null : cell.replace(/\\(.)/g, (_, letter: string) => ESCAPED_CHARACTERS[letter] ?? letter),
         ),
     );
 }

@@ -2,37 +2,37 @@ import fc from 'fast-check';
 import Papa from 'papaparse';
 import { describe, expect, it } from 'vitest';
 import type { Dialect } from '../../../src/formats/csv/dialect.ts';
-import { fieldText, MAX_FIELDS, newFields, scan, TooManyFields } from '../../../src/formats/csv/records.ts';
+import { createFields, MAX_FIELDS, readFieldText, scan, TooManyFields } from '../../../src/formats/csv/records.ts';
 import { createDecoder } from '../../../src/formats/text/decode.ts';
 
 const encoder = new TextEncoder();
-const fields = newFields();
+const fields = createFields();
 const decode = createDecoder('utf-8');
 
-/** The records of a text that arrives in blocks of a size, or more where a record needs it. */
-function readRecords(text: string, dialect: Dialect, block: number): string[][] {
+/** Reads the records of a text that arrives in blocks of the given size, or of more where a record is longer. */
+function readRecords(text: string, dialect: Dialect, blockBytes: number): string[][] {
   const bytes = encoder.encode(text);
   const records: string[][] = [];
-  for (let at = 0, size = block; at < bytes.length; ) {
-    const piece = bytes.subarray(at, at + size);
-    const { end } = scan(piece, 0, at + size >= bytes.length, dialect, 1, fields, () => {
+  for (let at = 0, size = blockBytes; at < bytes.length; ) {
+    const blockOfBytes = bytes.subarray(at, at + size);
+    const { end } = scan(blockOfBytes, 0, at + size >= bytes.length, dialect, 1, fields, () => {
       records.push(
-        Array.from({ length: fields.count }, (_, index) => fieldText(piece, fields, index, dialect, decode)),
+        Array.from({ length: fields.count }, (_, index) => readFieldText(blockOfBytes, fields, index, dialect, decode)),
       );
     });
-    size = end === 0 ? size * 2 : block;
+    size = end === 0 ? size * 2 : blockBytes;
     at += end;
   }
   return records;
 }
 
-const dialect: Dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false };
+const COMMA_DIALECT: Dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false };
 
 describe('the records read from a CSV', () => {
-  it('are those that papaparse wrote, in any dialect and with any size of blocks', () => {
+  it('are the records that papaparse wrote, in any dialect and with any size of blocks', () => {
     const cell = fc
       .array(fc.constantFrom('a', 'é', '1', '"', "'", ',', ';', '\t', '|', '\n', '\r\n', ' '))
-      .map((all) => all.join(''));
+      .map((pieces) => pieces.join(''));
     const rows = fc
       .integer({ min: 1, max: 4 })
       .chain((width) =>
@@ -49,9 +49,9 @@ describe('the records read from a CSV', () => {
         rows,
         dialects,
         fc.integer({ min: 1, max: 40 }),
-        (table, { delimiter, quote, newline, quotes }, block) => {
+        (table, { delimiter, quote, newline, quotes }, blockBytes) => {
           const text = Papa.unparse(table, { delimiter, quoteChar: quote, newline, quotes }) + newline;
-          expect(readRecords(text, { ...dialect, delimiter, quote }, block)).toEqual(table);
+          expect(readRecords(text, { ...COMMA_DIALECT, delimiter, quote }, blockBytes)).toEqual(table);
         },
       ),
       { numRuns: 500 },
@@ -60,13 +60,15 @@ describe('the records read from a CSV', () => {
 
   it('may have quotes escaped by backslashes', () => {
     const text = `${String.raw`"a\"b","c\\","d\e"`}\n`;
-    expect(readRecords(text, { ...dialect, escape: 'backslash' }, 100)).toEqual([['a"b', 'c\\', String.raw`d\e`]]);
+    expect(readRecords(text, { ...COMMA_DIALECT, escape: 'backslash' }, 100)).toEqual([
+      ['a"b', 'c\\', String.raw`d\e`],
+    ]);
   });
 
   it('are refused with more fields than a table can have', () => {
     const line = (count: number) => encoder.encode(`a\n${','.repeat(count - 1)}\n`);
-    const read = (bytes: Uint8Array) => scan(bytes, 0, true, dialect, 1, fields, () => {});
-    expect(read(line(MAX_FIELDS)).line).toBe(3);
-    expect(() => read(line(MAX_FIELDS + 1))).toThrow(new TooManyFields(2));
+    const scanBytes = (bytes: Uint8Array) => scan(bytes, 0, true, COMMA_DIALECT, 1, fields, () => {});
+    expect(scanBytes(line(MAX_FIELDS)).line).toBe(3);
+    expect(() => scanBytes(line(MAX_FIELDS + 1))).toThrow(new TooManyFields(2));
   });
 });

@@ -21,33 +21,33 @@ const convertPage = (page: string | Uint8Array) => {
 };
 const convertToText = async (page: string | Uint8Array) => (await convertPage(page))?.text;
 
-const ROWS = '<tr><th>nome</th><th>valor</th></tr><tr><td>Ana</td><td>1</td></tr>';
-const TEXT = '"nome","valor"\n"Ana","1"\n';
+const ROWS_HTML = '<tr><th>nome</th><th>valor</th></tr><tr><td>Ana</td><td>1</td></tr>';
+const ROWS_CSV = '"nome","valor"\n"Ana","1"\n';
 
 describe('an HTML page that is uploaded as a table', () => {
   it.each([
     [
       'as programs write it',
-      `<html><head><title>x</title></head><body><table border="1">${ROWS}</table></body></html>`,
+      `<html><head><title>x</title></head><body><table border="1">${ROWS_HTML}</table></body></html>`,
     ],
     ['in capital letters, without closing tags', '<TABLE><TR><TH>nome<TH>valor<TR><TD>Ana<TD>1</TABLE>'],
     [
       'with sections and layout',
-      `<table>\n <thead>\n${ROWS.replace('</tr>', '</tr>\n</thead>\n<tbody>\n')}</tbody></table>`,
+      `<table>\n <thead>\n${ROWS_HTML.replace('</tr>', '</tr>\n</thead>\n<tbody>\n')}</tbody></table>`,
     ],
-    ['never closed', `<table>${ROWS}`],
-    ['behind a table of one row', `<table><tr><td>Relatório</td></tr></table><table>${ROWS}</table>`],
+    ['never closed', `<table>${ROWS_HTML}`],
+    ['behind a table of one row', `<table><tr><td>Relatório</td></tr></table><table>${ROWS_HTML}</table>`],
     [
       'behind a table of empty rows',
-      `<table><tr><td>&nbsp;</td></tr><tr><td> </td></tr></table><table>${ROWS}</table>`,
+      `<table><tr><td>&nbsp;</td></tr><tr><td> </td></tr></table><table>${ROWS_HTML}</table>`,
     ],
-    ['within a table for layout', `<table><tr><td><table>${ROWS}</table></td></tr></table>`],
-    ['before another table', `<table>${ROWS}</table><table><tr><td>x</td></tr><tr><td>y</td></tr></table>`],
+    ['within a table for layout', `<table><tr><td><table>${ROWS_HTML}</table></td></tr></table>`],
+    ['before another table', `<table>${ROWS_HTML}</table><table><tr><td>x</td></tr><tr><td>y</td></tr></table>`],
   ])('is read from its first table with two rows, %s', async (_, page) => {
-    expect(await convertToText(page)).toBe(TEXT);
+    expect(await convertToText(page)).toBe(ROWS_CSV);
   });
 
-  it('is converted to the texts that a person sees', async () => {
+  it('is converted to the texts that a reader of the page sees', async () => {
     const cells = [
       ' a\n  b ',
       'x<br>y<p>z</p>',
@@ -73,18 +73,20 @@ describe('an HTML page that is uploaded as a table', () => {
     });
   });
 
-  it('is read in the encoding that it declares or has', async () => {
+  it('is read in the encoding that it declares or was saved in', async () => {
     const table = '<table><tr><td>Ação</td></tr><tr><td>São</td></tr></table>';
-    const latin1 = (text: string) => Uint8Array.from(text, (sign) => sign.charCodeAt(0));
-    const utf16 = new Uint8Array(Uint16Array.from(`\ufeff${table}`, (sign) => sign.charCodeAt(0)).buffer);
+    const encodeLatin1 = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
+    const utf16Page = new Uint8Array(Uint16Array.from(`\ufeff${table}`, (character) => character.charCodeAt(0)).buffer);
     const text = '"Ação"\n"São"\n';
     expect(await convertToText(`<meta charset="utf-8">${table}`)).toBe(text);
     expect(
-      await convertToText(latin1(`<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1">${table}`)),
+      await convertToText(
+        encodeLatin1(`<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1">${table}`),
+      ),
     ).toBe(text);
-    expect(await convertToText(latin1(table))).toBe(text);
-    expect(await convertToText(latin1(`<meta charset=utf-8>${table}`))).toBe(text);
-    expect(await convertToText(utf16)).toBe(text);
+    expect(await convertToText(encodeLatin1(table))).toBe(text);
+    expect(await convertToText(encodeLatin1(`<meta charset=utf-8>${table}`))).toBe(text);
+    expect(await convertToText(utf16Page)).toBe(text);
     await expect(convertPage(`<meta charset="x-nada">${table}`)).rejects.toThrow(HtmlUnreadable);
   });
 
@@ -105,7 +107,7 @@ describe('an HTML page that is uploaded as a table', () => {
     await expect(
       convertPage(`<table><tr><td>${'x'.repeat(1_100_000)}</td></tr><tr><td>b</td></tr></table>`),
     ).rejects.toThrow(WorkbookTooLarge);
-    await expect(convertPage(`${'<div>'.repeat(200_000)}<table>${ROWS}</table>`)).rejects.toThrow(HtmlUnreadable);
+    await expect(convertPage(`${'<div>'.repeat(200_000)}<table>${ROWS_HTML}</table>`)).rejects.toThrow(HtmlUnreadable);
     await expect(convertPage(`${'<table><tr><td>'.repeat(200)}x`)).rejects.toThrow(HtmlUnreadable);
     const entities = `<table><tr><td>a</td></tr><tr><td>${'&amp;'.repeat(200_000)}</td></tr></table>`;
     expect((await convertToText(entities))?.length).toBe('"a"\n""\n'.length + 200_000);

@@ -4,23 +4,23 @@ import { describe, expect, it } from 'vitest';
 import { BadImage, readImage } from '../../../src/formats/image/read.ts';
 import { decodePicture, PICTURES } from './pictures.ts';
 
-const TYPES = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp', lossless: 'image/webp' };
+const MEDIA_TYPES = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp', lossless: 'image/webp' };
 
 const joinBytes = (...parts: (string | Uint8Array | number[])[]): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string, 'latin1'))));
 
 function makeChunk(type: string, content: Uint8Array): Buffer {
-  const named = Buffer.concat([Buffer.from(type), content]);
-  const framed = Buffer.alloc(8 + named.length);
-  framed.writeUInt32BE(content.length);
-  named.copy(framed, 4);
-  framed.writeUInt32BE(crc32(named), 4 + named.length);
-  return framed;
+  const typeAndContent = Buffer.concat([Buffer.from(type), content]);
+  const chunkBytes = Buffer.alloc(8 + typeAndContent.length);
+  chunkBytes.writeUInt32BE(content.length);
+  typeAndContent.copy(chunkBytes, 4);
+  chunkBytes.writeUInt32BE(crc32(typeAndContent), 4 + typeAndContent.length);
+  return chunkBytes;
 }
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** A PNG in shades of grey, a byte a pixel, with whatever stands between its header and its pixels. */
+/** Makes a greyscale PNG with one byte per pixel, and further chunks between its header and its pixels. */
 function makePng(
   width: number,
   height: number,
@@ -36,7 +36,7 @@ function makePng(
 }
 
 const readRefusal = async (file: Uint8Array<ArrayBuffer>): Promise<string> => {
-  const error = await readImage(file).catch((thrown: unknown) => thrown);
+  const error = await readImage(file).catch((caughtError: unknown) => caughtError);
   expect(error).toBeInstanceOf(BadImage);
   return (error as Error).message;
 };
@@ -44,32 +44,32 @@ const readRefusal = async (file: Uint8Array<ArrayBuffer>): Promise<string> => {
 describe('an uploaded picture', () => {
   it.each(Object.entries(PICTURES))('is recognized by its content: %s', async (name, base64) => {
     const image = await readImage(decodePicture(base64));
-    expect(image).toMatchObject({ type: TYPES[name as 'png'], width: 3, height: 2 });
+    expect(image).toMatchObject({ type: MEDIA_TYPES[name as 'png'], width: 3, height: 2 });
     // What is kept is read like the whole.
     expect(await readImage(image.bytes)).toEqual(image);
     expect(Buffer.from(image.bytes).includes('Google')).toBe(false);
   });
 
-  it.each(Object.entries(PICTURES))('is refused wherever it is cut off: %s', async (_name, base64) => {
-    const whole = decodePicture(base64);
-    for (let length = 0; length < whole.length; length += 1) await readRefusal(whole.slice(0, length));
+  it.each(Object.entries(PICTURES))('is refused if it is cut off at any byte: %s', async (_name, base64) => {
+    const fullPicture = decodePicture(base64);
+    for (let length = 0; length < fullPicture.length; length += 1) await readRefusal(fullPicture.slice(0, length));
   });
 
-  it.each(Object.entries(PICTURES))('is kept without bytes that follow it: %s', async (_name, base64) => {
-    const whole = decodePicture(base64);
-    const { bytes: kept } = await readImage(joinBytes(whole, '<script>alert(1)</script>'));
-    expect(kept).toEqual((await readImage(whole)).bytes);
+  it.each(Object.entries(PICTURES))('is stored without bytes that follow it: %s', async (_name, base64) => {
+    const fullPicture = decodePicture(base64);
+    const { bytes: storedBytes } = await readImage(joinBytes(fullPicture, '<script>alert(1)</script>'));
+    expect(storedBytes).toEqual((await readImage(fullPicture)).bytes);
   });
 
-  it('is kept without texts and metadata', async () => {
+  it('is stored without texts and metadata', async () => {
     const text = makeChunk('tEXt', Buffer.from('Comment\0<script>alert(1)</script>'));
     const exif = makeChunk('eXIf', Buffer.from('GPS'));
-    const { bytes: kept } = await readImage(makePng(4, 4, { more: [text, exif] }));
-    expect(kept).toEqual((await readImage(makePng(4, 4))).bytes);
+    const { bytes: storedBytes } = await readImage(makePng(4, 4, { more: [text, exif] }));
+    expect(storedBytes).toEqual((await readImage(makePng(4, 4))).bytes);
     const jpeg = decodePicture(PICTURES.jpeg);
     const comment = [0xff, 0xfe, 0, 8, ...Buffer.from('<html>')];
-    const commented = await readImage(joinBytes(jpeg.slice(0, 2), comment, jpeg.slice(2)));
-    expect(commented.bytes).toEqual((await readImage(jpeg)).bytes);
+    const commentedImage = await readImage(joinBytes(jpeg.slice(0, 2), comment, jpeg.slice(2)));
+    expect(commentedImage.bytes).toEqual((await readImage(jpeg)).bytes);
   });
 
   it.each([
@@ -82,9 +82,9 @@ describe('an uploaded picture', () => {
     expect(await readRefusal(joinBytes(content))).toBe('must be a PNG, JPEG or WebP picture');
   });
 
-  it('is refused when only its first bytes are those of a picture', async () => {
-    for (const begin of [SIGNATURE, [0xff, 0xd8, 0xff, 0xe0], 'RIFF\x10\x00\x00\x00WEBP']) {
-      await readRefusal(joinBytes(begin as string, '<html><script>alert(1)</script></html>'));
+  it('is refused when only its first bytes look like a picture', async () => {
+    for (const signature of [SIGNATURE, [0xff, 0xd8, 0xff, 0xe0], 'RIFF\x10\x00\x00\x00WEBP']) {
+      await readRefusal(joinBytes(signature as string, '<html><script>alert(1)</script></html>'));
     }
   });
 
@@ -131,17 +131,17 @@ describe('an uploaded picture', () => {
   });
 
   it('is refused when a byte of a PNG chunk was changed', async () => {
-    const whole = makePng(4, 4);
-    const damaged = whole.slice();
-    damaged[45] = (damaged[45] as number) ^ 1;
-    expect(await readRefusal(damaged)).toBe('is damaged');
+    const fullPng = makePng(4, 4);
+    const damagedPng = fullPng.slice();
+    damagedPng[45] = (damagedPng[45] as number) ^ 1;
+    expect(await readRefusal(damagedPng)).toBe('is damaged');
   });
 
-  it('is read or refused without another error, whichever bytes are changed', async () => {
-    const starts = Object.values(PICTURES).map(decodePicture);
+  it('is read or refused without any other error, whichever bytes are changed', async () => {
+    const originalPictures = Object.values(PICTURES).map(decodePicture);
     await fc.assert(
       fc.asyncProperty(
-        fc.constantFrom(...starts),
+        fc.constantFrom(...originalPictures),
         fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }),
         async (start, changes) => {
           const file = start.slice();

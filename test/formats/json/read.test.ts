@@ -8,46 +8,46 @@ import { RecordWriter } from '../../../src/formats/records/writer.ts';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The text of a file that is read in pieces of these sizes, one after another, and the names of its columns. */
+/** Reads a file in pieces of the given sizes, one after another. @returns the lines of the rows, and the column names */
 function readInPieces(
-  form: JsonForm,
+  jsonForm: JsonForm,
   text: string,
   sizes: number[],
-  most = 1000,
+  maxNames = 1000,
 ): { lines: string[]; names: string[] } {
   const bytes = encoder.encode(text);
   const writer = new RecordWriter();
   let state = beginJson();
-  let out = '';
-  for (let offset = 0, turn = 0, size = sizes[0] ?? 100; ; turn++) {
+  let output = '';
+  for (let offset = 0, readCount = 0, size = sizes[0] ?? 100; ; readCount++) {
     const piece = bytes.slice(offset, offset + size);
     const isLast = offset + piece.length >= bytes.length;
-    const next = readJson(form, state, piece, isLast, most, writer);
-    out += decoder.decode(writer.take());
+    const next = readJson(jsonForm, state, piece, isLast, maxNames, writer);
+    output += decoder.decode(writer.take());
     state = next.state;
-    offset += next.taken;
+    offset += next.takenBytes;
     if (isLast) break;
-    size = next.taken > 0 ? (sizes[turn % sizes.length] ?? 100) : size * 2;
+    size = next.takenBytes > 0 ? (sizes[readCount % sizes.length] ?? 100) : size * 2;
   }
-  return { lines: splitRows(out), names: state.names };
+  return { lines: splitRows(output), names: state.names };
 }
 
-/** The lines of a text, of which one may hold line ends in quotes. */
+/** Splits a text into lines; a quoted value may contain line ends. */
 function splitRows(text: string): string[] {
   const lines: string[] = [];
   let line = '';
   let inQuotes = false;
-  for (const sign of text) {
-    if (sign === '"') inQuotes = !inQuotes;
-    if (sign === '\n' && !inQuotes) {
+  for (const character of text) {
+    if (character === '"') inQuotes = !inQuotes;
+    if (character === '\n' && !inQuotes) {
       lines.push(line);
       line = '';
-    } else line += sign;
+    } else line += character;
   }
   return lines;
 }
 
-/** A value as a line has it. */
+/** Formats a value as it appears in a line. */
 function formatValue(value: unknown): string {
   if (value === null || value === undefined || value === '') return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
@@ -65,7 +65,7 @@ const value = fc.oneof(
   fc.boolean(),
   fc.jsonValue(),
 );
-const objects = fc.array(
+const OBJECTS = fc.array(
   fc.dictionary(
     name.map((key) => key.replaceAll('\0', '').replace('__proto__', 'p')),
     value,
@@ -73,30 +73,30 @@ const objects = fc.array(
   ),
   { minLength: 1, maxLength: 12 },
 );
-const sizes = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 5 });
+const PIECE_SIZES = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 5 });
 const hasNul = (value: unknown): boolean => JSON.stringify(value).includes('\\u0000');
 
 describe('JSON objects that are read as rows', () => {
   it('keep their values, with any chunks and white space', () => {
     fc.assert(
-      fc.property(objects, sizes, fc.constantFrom(undefined, 1, '\t'), (values, pieces, space) => {
+      fc.property(OBJECTS, PIECE_SIZES, fc.constantFrom(undefined, 1, '\t'), (values, pieceSizes, indent) => {
         fc.pre(
           !values.some((object) =>
             Object.values(object).some((member) => typeof member === 'string' && hasNul(member)),
           ),
         );
-        const plain = values.map((object) => JSON.parse(JSON.stringify(object)) as Record<string, unknown>);
-        const asLines = `${plain.map((object) => JSON.stringify(object)).join('\n')}\n`;
-        const inArray = JSON.stringify(plain, null, space);
+        const plainObjects = values.map((object) => JSON.parse(JSON.stringify(object)) as Record<string, unknown>);
+        const jsonLines = `${plainObjects.map((object) => JSON.stringify(object)).join('\n')}\n`;
+        const jsonArray = JSON.stringify(plainObjects, null, indent);
         for (const { lines, names } of [
-          readInPieces('lines', asLines, pieces),
-          readInPieces('array', inArray, pieces),
+          readInPieces('lines', jsonLines, pieceSizes),
+          readInPieces('array', jsonArray, pieceSizes),
         ]) {
-          expect(names).toEqual([...new Set(plain.flatMap((object) => Object.keys(object)))]);
-          expect(lines).toHaveLength(plain.length);
+          expect(names).toEqual([...new Set(plainObjects.flatMap((object) => Object.keys(object)))]);
+          expect(lines).toHaveLength(plainObjects.length);
           for (const [row, line] of lines.entries()) {
             const fields = splitFields(line);
-            const object = plain[row] as Record<string, unknown>;
+            const object = plainObjects[row] as Record<string, unknown>;
             expect(names.map((key, at) => [key, fields[at] ?? ''])).toEqual(
               names.map((key) => [key, formatValue(Object.hasOwn(object, key) ? object[key] : null)]),
             );
@@ -107,34 +107,34 @@ describe('JSON objects that are read as rows', () => {
     );
   });
 
-  it('are accepted only where JSON.parse accepts them, and called malformed only where it refuses them', () => {
+  it('are accepted only if JSON.parse accepts them, and are called malformed only if JSON.parse refuses them', () => {
     fc.assert(
       fc.property(
-        objects,
+        OBJECTS,
         fc.nat(),
         fc.constantFrom(...'{}[],:"\\ 0-.eEtfnulr1\u0001x'),
-        sizes,
-        (values, place, sign, pieces) => {
-          const whole = JSON.stringify(values);
-          const at = place % whole.length;
-          const changed = whole.slice(0, at) + sign + whole.slice(at + 1);
+        PIECE_SIZES,
+        (values, position, character, pieceSizes) => {
+          const jsonText = JSON.stringify(values);
+          const at = position % jsonText.length;
+          const changedText = jsonText.slice(0, at) + character + jsonText.slice(at + 1);
           let problem: JsonProblem | null = null;
           try {
-            readInPieces('array', changed, pieces);
+            readInPieces('array', changedText, pieceSizes);
           } catch (error) {
             if (!(error instanceof JsonProblem)) throw error;
             problem = error;
           }
-          if (problem === null) expect(() => JSON.parse(changed)).not.toThrow();
+          if (problem === null) expect(() => JSON.parse(changedText)).not.toThrow();
           else if (['malformed', 'truncated', 'trailing_comma', 'more_after_end'].includes(problem.fault))
-            expect(() => JSON.parse(changed), changed).toThrow();
+            expect(() => JSON.parse(changedText), changedText).toThrow();
         },
       ),
       { numRuns: 500 },
     );
   });
 
-  it('are refused with more distinct members than allowed in all objects together', () => {
+  it('are refused with more distinct members in all objects together than allowed', () => {
     expect(readInPieces('lines', '{"a":1}\n{"b":1}', [100], 2).names).toEqual(['a', 'b']);
     expect(() => readInPieces('lines', '{"a":1}\n{"b":1}\n{"c":1}', [100], 2)).toThrow('too_many_members');
   });

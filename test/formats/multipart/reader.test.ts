@@ -7,19 +7,19 @@ const BOUNDARY = 'x-boundary';
 const encode = (text: string) => new TextEncoder().encode(text);
 
 function joinPieces(pieces: Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  const joinedBytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {
-    all.set(piece, at);
+    joinedBytes.set(piece, at);
     at += piece.length;
   }
-  return all;
+  return joinedBytes;
 }
 
-/** A body that arrives in pieces of the given sizes, the last one again and again. */
+/** Makes a stream that delivers the bytes in pieces of the given sizes; the last size is repeated. */
 function streamInPieces(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint8Array> {
   let at = 0;
-  let turn = 0;
+  let pieceCount = 0;
   return new ReadableStream({
     type: 'bytes',
     pull(controller) {
@@ -28,7 +28,7 @@ function streamInPieces(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint
         controller.byobRequest?.respond(0);
         return;
       }
-      const size = sizes[Math.min(turn++, sizes.length - 1)] ?? 1;
+      const size = sizes[Math.min(pieceCount++, sizes.length - 1)] ?? 1;
       controller.enqueue(bytes.slice(at, at + size));
       at += size;
     },
@@ -41,14 +41,14 @@ const makeLimits = (blockBytes: number, maxBytes = 1e6) => ({
   tooLarge: () => new RangeError('too large'),
 });
 
-interface Part {
+interface FormPart {
   head: PartHeaders;
   content: Uint8Array;
 }
 
-async function readAll(body: Uint8Array, { sizes = [65536], block = 4096, max = 1e6 } = {}): Promise<Part[]> {
+async function readAll(body: Uint8Array, { sizes = [65536], block = 4096, max = 1e6 } = {}): Promise<FormPart[]> {
   const reader = new MultipartReader(streamInPieces(body, sizes), BOUNDARY, makeLimits(block, max));
-  const parts: Part[] = [];
+  const parts: FormPart[] = [];
   for (let head = await reader.next(); head; head = await reader.next()) {
     const pieces: Uint8Array[] = [];
     for (let last = false; !last; ) {
@@ -89,10 +89,10 @@ describe('a multipart body', () => {
         fc.array(content, { maxLength: 4 }),
         sizes,
         fc.integer({ min: 1, max: 64 }),
-        async (contents, cuts, block) => {
+        async (contents, cutSizes, blockSize) => {
           const parts = await readAll(makeForm(contents.map((bytes, index) => [makeFilePart(`${index}.csv`), bytes])), {
-            sizes: cuts,
-            block,
+            sizes: cutSizes,
+            block: blockSize,
           });
           expect(parts.map((part) => Array.from(part.content))).toEqual(contents.map((bytes) => Array.from(bytes)));
           expect(parts.map((part) => part.head.filename)).toEqual(contents.map((_, index) => `${index}.csv`));
@@ -102,7 +102,7 @@ describe('a multipart body', () => {
     );
   });
 
-  it('is read as FormData writes it', async () => {
+  it('is read in the form in which FormData writes it', async () => {
     const data = new FormData();
     data.append('mode', 'append');
     data.append('files', new File(['a,b\r\n1,2\r\n'], 'tabela "ção" 1.csv', { type: 'text/csv' }));
@@ -115,7 +115,7 @@ describe('a multipart body', () => {
     expect(await reader.next()).toBeNull();
   });
 
-  it('is read past a preamble, an epilogue and parts that are not read', async () => {
+  it('is read past a preamble, an epilogue and parts whose content is skipped', async () => {
     const body = joinPieces([
       encode('preamble\r\n'),
       makeForm([
@@ -160,22 +160,22 @@ describe('a multipart body', () => {
       ['Content-Disposition: form-data; name="text"', encode('one')],
       [makeFilePart('a.csv'), encode('1,2'.repeat(50_000))],
     ]);
-    const read = (maxBytes: number) =>
+    const readIntoMemory = (maxBytes: number) =>
       readSmallForm(streamInPieces(body, [7000]), BOUNDARY, { maxBytes, tooLarge: () => new RangeError('too large') });
-    const [text, csv] = await read(1e6);
+    const [text, csv] = await readIntoMemory(1e6);
     expect(text).toEqual({ name: 'text', filename: null, mediaType: '', bytes: encode('one') });
     expect(new TextDecoder().decode(csv?.bytes)).toBe('1,2'.repeat(50_000));
-    await expect(read(100_000)).rejects.toThrow(RangeError);
+    await expect(readIntoMemory(100_000)).rejects.toThrow(RangeError);
   });
 
   it('is refused as too large rather than as malformed', async () => {
-    const read = (bytes: number) =>
+    const readLimited = (bytes: number) =>
       readSmallForm(streamInPieces(encode(`--${BOUNDARY} text\r\n${'x'.repeat(bytes)}`), [7000]), BOUNDARY, {
         maxBytes: 100_000,
         tooLarge: () => new RangeError('too large'),
       });
-    await expect(read(90_000)).rejects.toThrow(MultipartMalformed);
-    await expect(read(100_000)).rejects.toThrow(RangeError);
+    await expect(readLimited(90_000)).rejects.toThrow(MultipartMalformed);
+    await expect(readLimited(100_000)).rejects.toThrow(RangeError);
   });
 
   it.each([

@@ -1,39 +1,39 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createDecoder, encodedLength, scannableBytes } from '../../../src/formats/text/decode.ts';
+import { createDecoder, measureEncodedLength, toScannableBytes } from '../../../src/formats/text/decode.ts';
 import { decodeWhole, guessEncoding, isUtf8 } from '../../../src/formats/text/detect.ts';
 
 const encodeUtf8 = (text: string) => new TextEncoder().encode(text);
 const text = fc.string({ unit: fc.constantFrom('a', ',', '\n', 'é', '€', '数', '😀'), minLength: 4 });
 
-function encodeUtf16(value: string, isLittle: boolean): Uint8Array {
+function encodeUtf16(value: string, isLittleEndian: boolean): Uint8Array {
   const bytes = new Uint8Array(value.length * 2);
   const view = new DataView(bytes.buffer);
-  for (let index = 0; index < value.length; index++) view.setUint16(index * 2, value.charCodeAt(index), isLittle);
+  for (let index = 0; index < value.length; index++) view.setUint16(index * 2, value.charCodeAt(index), isLittleEndian);
   return bytes;
 }
 
 describe('a text file in UTF-16', () => {
   it('is converted to UTF-8 block by block, with the length of each block in the file', () => {
     fc.assert(
-      fc.property(text, fc.boolean(), fc.integer({ min: 4, max: 9 }), (value, isLittle, block) => {
-        const bytes = encodeUtf16(value, isLittle);
-        const encoding = isLittle ? 'utf-16le' : 'utf-16be';
-        let read = '';
+      fc.property(text, fc.boolean(), fc.integer({ min: 4, max: 9 }), (value, isLittleEndian, blockBytes) => {
+        const bytes = encodeUtf16(value, isLittleEndian);
+        const encoding = isLittleEndian ? 'utf-16le' : 'utf-16be';
+        let readText = '';
         for (let at = 0; at < bytes.length; ) {
-          const isLast = at + block >= bytes.length;
-          const scannable = scannableBytes(bytes.subarray(at, at + block), encoding, isLast) as Uint8Array;
-          read += createDecoder(encoding)(scannable, 0, scannable.length);
-          at += encodedLength(scannable, scannable.length, encoding);
+          const isLast = at + blockBytes >= bytes.length;
+          const scannable = toScannableBytes(bytes.subarray(at, at + blockBytes), encoding, isLast) as Uint8Array;
+          readText += createDecoder(encoding)(scannable, 0, scannable.length);
+          at += measureEncodedLength(scannable, scannable.length, encoding);
         }
-        expect(read).toBe(value);
+        expect(readText).toBe(value);
       }),
     );
   });
 
   it('is refused with half a surrogate pair or a missing byte', () => {
-    expect(scannableBytes(encodeUtf16('a\ud83d!', true), 'utf-16le', true)).toBeNull();
-    expect(scannableBytes(encodeUtf16('ab', true).subarray(0, 3), 'utf-16le', true)).toBeNull();
+    expect(toScannableBytes(encodeUtf16('a\ud83d!', true), 'utf-16le', true)).toBeNull();
+    expect(toScannableBytes(encodeUtf16('ab', true).subarray(0, 3), 'utf-16le', true)).toBeNull();
   });
 });
 
@@ -47,7 +47,7 @@ describe('the encoding of a text file', () => {
     expect(guessEncoding(bytes)).toEqual(expected);
   });
 
-  it('is guessed as UTF-8 also where a block ends inside a character', () => {
+  it('is guessed as UTF-8 even if a block ends inside a character', () => {
     const bytes = encodeUtf8('a😀');
     for (let end = 1; end < bytes.length; end++) {
       expect(isUtf8(bytes.subarray(0, end), false)).toBe(true);

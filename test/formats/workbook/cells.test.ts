@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatNumber, numberText, unescapeText } from '../../../src/formats/workbook/cells.ts';
-import { builtinFormat, customFormat } from '../../../src/formats/workbook/number-format.ts';
+import { formatNumber, formatPlainNumber, unescapeText } from '../../../src/formats/workbook/cells.ts';
+import { findBuiltinFormat, parseCustomFormat } from '../../../src/formats/workbook/number-format.ts';
 
 describe('a number format of a workbook', () => {
   it.each<[kind: string, codes: string]>([
@@ -12,8 +12,8 @@ describe('a number format of a workbook', () => {
     ['time', 'h:mm|hh:mm:ss|mm:ss.0|[$-F400]h:mm:ss AM/PM'],
     ['span', '[h]:mm:ss|[mm]:ss'],
     ['code', '00000|00000-000|000"."000"."000"-"00'],
-  ])('shows a value of the kind %s where it is one of %s', (kind, codes) => {
-    for (const code of codes.split('|')) expect([code, customFormat(code).kind]).toEqual([code, kind]);
+  ])('shows a value of the kind %s if it is one of %s', (kind, codes) => {
+    for (const code of codes.split('|')) expect([code, parseCustomFormat(code).kind]).toEqual([code, kind]);
   });
 
   it.each([
@@ -22,8 +22,8 @@ describe('a number format of a workbook', () => {
     ['time', [18, 21]],
     ['datetime', [22]],
     ['span', [46]],
-  ])('shows a value of the kind %s where its built-in number is one of %j', (kind, ids) => {
-    for (const id of ids) expect([id, builtinFormat(id).kind]).toEqual([id, kind]);
+  ])('shows a value of the kind %s if its built-in number is one of %j', (kind, ids) => {
+    for (const id of ids) expect([id, findBuiltinFormat(id).kind]).toEqual([id, kind]);
   });
 });
 
@@ -54,10 +54,13 @@ describe('the number of a workbook cell', () => {
     ['000"."000"."000"-"00', 1234567890, '012.345.678-90', '012.345.678-90'],
     ['000', 12345, '12345', '12345'],
     ['000', -7, '-007', '-007'],
-  ])('is shown in the format %s: %d as %s, and as %s when dates count from 1904', (code, value, from1900, from1904) => {
-    expect(formatNumber(String(value), customFormat(code), false)).toBe(from1900);
-    expect(formatNumber(String(value), customFormat(code), true)).toBe(from1904);
-  });
+  ])(
+    'is shown in the format %s: %d as %s, and as %s when dates count from 1904',
+    (code, value, shownFrom1900, shownFrom1904) => {
+      expect(formatNumber(String(value), parseCustomFormat(code), false)).toBe(shownFrom1900);
+      expect(formatNumber(String(value), parseCustomFormat(code), true)).toBe(shownFrom1904);
+    },
+  );
 });
 
 it.each([
@@ -74,8 +77,8 @@ it.each([
   ['', null],
   ['abc', null],
   ['1E+400', null],
-])('the number %s of a workbook cell is shown as %s', (stored, shown) => {
-  expect(numberText(stored)).toBe(shown);
+])('the number %s of a workbook cell is shown as %s', (storedNumber, shownNumber) => {
+  expect(formatPlainNumber(storedNumber)).toBe(shownNumber);
 });
 
 it.each([
@@ -84,6 +87,6 @@ it.each([
   ['a_x0000_b', 'ab'],
   ['a_xD800_b', 'a\ufffdb'],
   ['plain_xyz', 'plain_xyz'],
-])('the text %s of a workbook cell is read as %j', (stored, text) => {
-  expect(unescapeText(stored)).toBe(text);
+])('the text %s of a workbook cell is read as %j', (storedText, text) => {
+  expect(unescapeText(storedText)).toBe(text);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { detectContent } from '../../../src/formats/workbook/content.ts';
 
-const SHEETS = 'urn:schemas-microsoft-com:office:spreadsheet';
+const SPREADSHEET_NAMESPACE = 'urn:schemas-microsoft-com:office:spreadsheet';
 
 it.each([
   ['html', '<html><body><table>'],
@@ -9,8 +9,11 @@ it.each([
   ['html', '<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml">'],
   ['html', '<table border=1><tr>'],
   ['html', '<meta charset="utf-8"><style>td{}</style><table>'],
-  ['sheets', `<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?>\n<Workbook xmlns="${SHEETS}">`],
-  ['sheets', `<ss:Workbook xmlns:ss="${SHEETS}">`],
+  [
+    'sheets',
+    `<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?>\n<Workbook xmlns="${SPREADSHEET_NAMESPACE}">`,
+  ],
+  ['sheets', `<ss:Workbook xmlns:ss="${SPREADSHEET_NAMESPACE}">`],
   ['xml', '<?xml version="1.0" encoding="utf-8"?><nfeProc><NFe>'],
   ['xml', '<Workbook><Worksheet>'],
   ['xml', '<root>\n  <row>'],
@@ -37,7 +40,7 @@ it.each([
   ['text', ''],
 ])('a file is recognized as %s that begins with %j, in any encoding', (content, text) => {
   expect(detectContent(new TextEncoder().encode(text))).toBe(content);
-  const marked = `\ufeff${text.replace(/^\ufeff/, '')}`;
-  const units = Uint16Array.from({ length: marked.length }, (_, at) => marked.charCodeAt(at));
-  expect(detectContent(new Uint8Array(units.buffer))).toBe(content);
+  const textWithMark = `\ufeff${text.replace(/^\ufeff/, '')}`;
+  const codeUnits = Uint16Array.from({ length: textWithMark.length }, (_, at) => textWithMark.charCodeAt(at));
+  expect(detectContent(new Uint8Array(codeUnits.buffer))).toBe(content);
 });

@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { dataOffset, readDirectory } from '../../../src/formats/zip/directory.ts';
+import { findDataOffset, readDirectory } from '../../../src/formats/zip/directory.ts';
 import { openZip, unpackWhole } from '../../../src/formats/zip/unpack.ts';
 import {
-  localHeader,
   makeDescriptor,
-  pathPart,
+  makeLocalHeader,
+  makePathPart,
   type WrittenEntry,
   writeDirectory,
 } from '../../../src/formats/zip/write.ts';
@@ -13,7 +13,7 @@ import { concatBytes } from '../../../src/kernel/bytes.ts';
 
 const text = new TextEncoder();
 
-/** Stored entries, from an offset on. */
+/** Writes a zip file of stored entries that begins at the given offset. */
 function writeZip(files: Record<string, string>, start = 0) {
   const entries: WrittenEntry[] = [];
   const parts: Uint8Array[] = [];
@@ -28,10 +28,10 @@ function writeZip(files: Record<string, string>, start = 0) {
       size: data.length,
       offset,
     };
-    const whole = concatBytes([localHeader(entry), data, makeDescriptor(entry)]);
-    parts.push(whole);
+    const entryBytes = concatBytes([makeLocalHeader(entry), data, makeDescriptor(entry)]);
+    parts.push(entryBytes);
     entries.push(entry);
-    offset += whole.length;
+    offset += entryBytes.length;
   }
   return { entries, bytes: concatBytes([...parts, ...writeDirectory(entries, offset)]) };
 }
@@ -42,24 +42,28 @@ describe('the records of a written zip file', () => {
     const { bytes } = writeZip(files);
     const zip = openZip(bytes);
     const entries = await readDirectory(zip.read, bytes.length);
-    const found = await Promise.all(
+    const readEntries = await Promise.all(
       entries.map(async (entry) => [entry.name, new TextDecoder().decode(await unpackWhole(zip, entry, 100))]),
     );
-    expect(Object.fromEntries(found)).toEqual(files);
+    expect(Object.fromEntries(readEntries)).toEqual(files);
   });
 
   it('may have offsets beyond 4 GiB', async () => {
     const start = 5 * 1024 ** 3;
     const { bytes, entries } = writeZip({ 'far.txt': 'far', 'farther.txt': 'farther' }, start);
     // What comes before is not looked at.
-    const read = async (offset: number, length: number) => {
-      const before = new Uint8Array(Math.min(length, Math.max(0, start - offset)));
+    const readBytes = async (offset: number, length: number) => {
+      const leadingZeros = new Uint8Array(Math.min(length, Math.max(0, start - offset)));
       const from = Math.max(0, offset - start);
-      return concatBytes([before, bytes.subarray(from, from + length - before.length)]);
+      return concatBytes([leadingZeros, bytes.subarray(from, from + length - leadingZeros.length)]);
     };
-    const found = await readDirectory(read, start + bytes.length);
-    expect(found.map(({ name, header }) => [name, header])).toEqual(entries.map(({ path, offset }) => [path, offset]));
-    expect(await dataOffset(read, found[1] as (typeof found)[number])).toBe((entries[1]?.offset ?? 0) + 30 + 11);
+    const foundEntries = await readDirectory(readBytes, start + bytes.length);
+    expect(foundEntries.map(({ name, header }) => [name, header])).toEqual(
+      entries.map(({ path, offset }) => [path, offset]),
+    );
+    expect(await findDataOffset(readBytes, foundEntries[1] as (typeof foundEntries)[number])).toBe(
+      (entries[1]?.offset ?? 0) + 30 + 11,
+    );
   });
 
   it('may be more than 65,535 entries', async () => {
@@ -89,4 +93,4 @@ it.each([
   ['\u0000\n', '%00%0A'],
   ['\ud800', '\ufffd'],
   ['a'.repeat(300), 'a'.repeat(150)],
-])('the name %j becomes the part %j of a path in a zip file', (name, part) => expect(pathPart(name)).toBe(part));
+])('the name %j becomes the part %j of a path in a zip file', (name, part) => expect(makePathPart(name)).toBe(part));

@@ -4,11 +4,11 @@ import { readDirectory, ZipDamaged, type ZipEntry } from '../../../src/formats/z
 import { openZip, unpack } from '../../../src/formats/zip/unpack.ts';
 
 const encodeText = (content: string): Uint8Array => new TextEncoder().encode(content);
-const CSV = encodeText('a,b\n1,2\n'.repeat(500));
+const CSV_BYTES = encodeText('a,b\n1,2\n'.repeat(500));
 
 const readEntries = (zip: Uint8Array) => readDirectory(openZip(zip).read, zip.length);
 
-/** The unpacked entries of an archive, by name. */
+/** Reads the unpacked entries of an archive, by name. */
 async function readContents(zip: Uint8Array): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
   for (const entry of await readEntries(zip)) {
@@ -30,50 +30,54 @@ const readDamage = async (zip: Uint8Array) => {
 };
 
 describe('a zip archive', () => {
-  it('is read with stored and deflated entries, and a comment that looks like the end of its directory', async () => {
-    const files: Zippable = { 'a.csv': [CSV, { level: 0 }], 'pasta/é.csv': CSV, 'vazio.csv': new Uint8Array() };
+  it('is read with stored and deflated entries, even if its comment looks like the end of its directory', async () => {
+    const files: Zippable = {
+      'a.csv': [CSV_BYTES, { level: 0 }],
+      'pasta/é.csv': CSV_BYTES,
+      'vazio.csv': new Uint8Array(),
+    };
     const zip = zipSync(files, { comment: 'PK\u0005\u0006 um comentário' });
     const expected = {
-      'a.csv': new TextDecoder().decode(CSV),
-      'pasta/é.csv': new TextDecoder().decode(CSV),
+      'a.csv': new TextDecoder().decode(CSV_BYTES),
+      'pasta/é.csv': new TextDecoder().decode(CSV_BYTES),
       'vazio.csv': '',
     };
     expect(await readContents(zip)).toEqual(expected);
   });
 
   it('may be written in the form for large files (Zip64)', async () => {
-    expect(await readContents(toZip64(zipSync({ 'a.csv': CSV, 'b.csv': encodeText('x') })))).toEqual({
-      'a.csv': new TextDecoder().decode(CSV),
+    expect(await readContents(toZip64(zipSync({ 'a.csv': CSV_BYTES, 'b.csv': encodeText('x') })))).toEqual({
+      'a.csv': new TextDecoder().decode(CSV_BYTES),
       'b.csv': 'x',
     });
   });
 
   it('is reported as damaged wherever it is cut off or a byte of an entry is changed', async () => {
-    const zip = zipSync({ 'a.csv': CSV, 'b.csv': [CSV, { level: 0 }] });
+    const zip = zipSync({ 'a.csv': CSV_BYTES, 'b.csv': [CSV_BYTES, { level: 0 }] });
     for (let at = 0; at < zip.length; at += 61) expect(await readDamage(zip.slice(0, at))).toBe(true);
     const [first, second] = await readEntries(zip);
     for (const entry of [first, second] as ZipEntry[]) {
       for (let at = entry.header + 40; at < entry.header + 30 + entry.compressed; at += 53) {
-        const changed = zip.slice();
-        changed[at] = (changed[at] as number) ^ 1;
-        expect(await readDamage(changed)).toBe(true);
+        const damagedZip = zip.slice();
+        damagedZip[at] = (damagedZip[at] as number) ^ 1;
+        expect(await readDamage(damagedZip)).toBe(true);
       }
     }
   });
 
   it('is refused when an entry is larger than it claims', async () => {
-    const zip = zipSync({ 'a.csv': CSV });
+    const zip = zipSync({ 'a.csv': CSV_BYTES });
     const [entry] = (await readEntries(zip)) as [ZipEntry];
-    let taken = 0;
-    const unpacking = unpack(openZip(zip), { ...entry, size: 100 }, (piece) => {
-      taken += piece.length;
+    let unpackedBytes = 0;
+    const pendingUnpack = unpack(openZip(zip), { ...entry, size: 100 }, (piece) => {
+      unpackedBytes += piece.length;
     });
-    await expect(unpacking).rejects.toBeInstanceOf(ZipDamaged);
-    expect(taken).toBeLessThanOrEqual(100);
+    await expect(pendingUnpack).rejects.toBeInstanceOf(ZipDamaged);
+    expect(unpackedBytes).toBeLessThanOrEqual(100);
   });
 });
 
-/** The same archive with a directory for files beyond 4 GB: sizes and places stand in extra fields. */
+/** Converts an archive so that its directory is in the form for files beyond 4 GB: sizes and offsets are in extra fields. */
 function toZip64(zip: Uint8Array): Uint8Array {
   const view = new DataView(zip.buffer, zip.byteOffset, zip.length);
   const end = zip.length - 22;
@@ -95,24 +99,24 @@ function toZip64(zip: Uint8Array): Uint8Array {
     extraView.setBigUint64(12, BigInt(headView.getUint32(20, true)), true);
     extraView.setBigUint64(20, BigInt(headView.getUint32(42, true)), true);
     for (const field of [20, 24, 42]) headView.setUint32(field, 0xffffffff, true);
-    const old = headView.getUint16(30, true);
+    const oldExtraLength = headView.getUint16(30, true);
     headView.setUint16(30, 28, true);
     directory.push(head, zip.slice(at + 46, at + 46 + nameLength), extra);
-    at += 46 + nameLength + old + headView.getUint16(32, true);
+    at += 46 + nameLength + oldExtraLength + headView.getUint16(32, true);
   }
   const size = directory.reduce((sum, piece) => sum + piece.length, 0);
   const record = new Uint8Array(56 + 20 + 22);
-  const out = new DataView(record.buffer);
-  out.setUint32(0, 0x06064b50, true);
-  out.setBigUint64(4, 44n, true);
-  for (const field of [24, 32]) out.setBigUint64(field, BigInt(count), true);
-  out.setBigUint64(40, BigInt(size), true);
-  out.setBigUint64(48, BigInt(offset), true);
-  out.setUint32(56, 0x07064b50, true);
-  out.setBigUint64(64, BigInt(offset + size), true);
-  out.setUint32(72, 1, true);
-  out.setUint32(76, 0x06054b50, true);
-  for (const field of [84, 86]) out.setUint16(field, 0xffff, true);
-  for (const field of [88, 92]) out.setUint32(field, 0xffffffff, true);
+  const outputView = new DataView(record.buffer);
+  outputView.setUint32(0, 0x06064b50, true);
+  outputView.setBigUint64(4, 44n, true);
+  for (const field of [24, 32]) outputView.setBigUint64(field, BigInt(count), true);
+  outputView.setBigUint64(40, BigInt(size), true);
+  outputView.setBigUint64(48, BigInt(offset), true);
+  outputView.setUint32(56, 0x07064b50, true);
+  outputView.setBigUint64(64, BigInt(offset + size), true);
+  outputView.setUint32(72, 1, true);
+  outputView.setUint32(76, 0x06054b50, true);
+  for (const field of [84, 86]) outputView.setUint16(field, 0xffff, true);
+  for (const field of [88, 92]) outputView.setUint32(field, 0xffffffff, true);
   return Buffer.concat([zip.slice(0, offset), ...directory, record]);
 }

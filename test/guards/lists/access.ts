@@ -1,4 +1,4 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const CACHED_PRINCIPAL_TESTS = ['test/http/one-hop.test.ts'];
 const ACCESS_MODEL_TESTS = ['test/http/access-model.test.ts'];
@@ -10,28 +10,36 @@ const DRY_RUN_TESTS = ['test/policies/dry-run.test.ts'];
 const VERSION_TESTS = ['test/http/access-versions.test.ts'];
 const WAITING_JOB_TESTS = ['test/http/waiting-jobs.test.ts'];
 
-/** What keeps an isolate from letting somebody in by what it remembers of them. */
+/** Guards that prevent an isolate from using outdated cached access of a principal. */
 export const ACCESS_GUARDS = [
-  ...guardsOf('src/http/authentication.ts', CACHED_PRINCIPAL_TESTS, [
-    { text: 'remembered.known.expiresAt > ctx.now() && ', without: '', title: 'when its key expires' },
-    { text: '(await presented.fits(remembered.known))', without: 'true', title: 'signed with its secret key' },
-    { text: 'answer.access !== null && ', without: '', tests: ACCESS_MODEL_TESTS },
-    { text: ' && answer.access === remembered.stamp', without: '', title: 'when its account is deactivated' },
+  ...makeGuards('src/http/authentication.ts', CACHED_PRINCIPAL_TESTS, [
+    { text: 'cachedPrincipal.knownPrincipal.expiresAt > ctx.now() &&', without: '', title: 'when its key expires' },
     {
-      text: 'cachePrincipal(credential, known, null)',
-      without: 'cachePrincipal(credential, known, answer.access)',
+      text: '(await presented.matchesPrincipal(cachedPrincipal.knownPrincipal))',
+      without: 'true',
+      title: 'signed with its secret key',
+    },
+    { text: 'gateResult.access !== null && ', without: '', tests: ACCESS_MODEL_TESTS },
+    {
+      text: ' && gateResult.access === cachedPrincipal.gateVersion',
+      without: '',
+      title: 'when its account is deactivated',
+    },
+    {
+      text: 'cachePrincipal(credential, readPrincipal, null)',
+      without: 'cachePrincipal(credential, readPrincipal, answer.access)',
       tests: ACCESS_MODEL_TESTS,
     },
-    { text: 'if (nonce) throw replayUnknown().because(error);', without: '', title: 'refuses signed requests' },
+    { text: 'if (nonce) throw replayUnknown().addCause(error);', without: '', title: 'refuses signed requests' },
   ]),
-  ...guardsOf('src/http/request-checks.ts', CACHED_PRINCIPAL_TESTS, [
+  ...makeGuards('src/http/request-checks.ts', CACHED_PRINCIPAL_TESTS, [
     {
-      text: "if (!isAddressIn && identified.status === 'fulfilled') await identified.value.uncount();",
+      text: "if (!isAddressAllowed && identified.status === 'fulfilled') await identified.value.uncount();",
       without: '',
       title: 'takes back what it counted',
     },
   ]),
-  ...guardsOf('src/http/request-checks.ts', WAITING_JOB_TESTS, [
+  ...makeGuards('src/http/request-checks.ts', WAITING_JOB_TESTS, [
     {
       in: 'recheckRequest',
       text: 'await authorize(contract, checked, (name) => request.param(name));',
@@ -39,14 +47,14 @@ export const ACCESS_GUARDS = [
       title: 'follows a Deny of the permission',
     },
   ]),
-  ...guardsOf('src/http/mount.ts', WAITING_JOB_TESTS, [
+  ...makeGuards('src/http/mount.ts', WAITING_JOB_TESTS, [
     {
       text: 'await recheckRequest({ ...returning, ctx: context })',
       without: 'call.ctx',
       title: 'follows the end of the session',
     },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/kernel/members.ts',
     ['test/http/unknown-members.test.ts'],
     [
@@ -57,7 +65,7 @@ export const ACCESS_GUARDS = [
       },
     ],
   ),
-  ...guardsOf(
+  ...makeGuards(
     'src/http/unknown-members.ts',
     ['test/http/unknown-members.test.ts'],
     [
@@ -67,67 +75,67 @@ export const ACCESS_GUARDS = [
         title: 'if the caller may not read it',
       },
       {
-        text: 'within.some((each) => isSame(value, each[name], moves))',
+        text: 'within.some((each) => isSame(value, each[name], isVolatile))',
         without: 'true',
         title: 'is refused with a changed field',
       },
     ],
   ),
-  ...guardsOf(
+  ...makeGuards(
     'src/http/waiting.ts',
     ['test/http/waiting.test.ts'],
     [{ text: '  await release();\n', without: '', title: 'releases its connections' }],
   ),
-  ...guardsOf('src/db/guarded-session.ts', GUARDED_SESSION_TESTS, [
-    { text: 'touchesAccess(sql) ? mark(statement) : statement', without: 'statement' },
-    { text: 'Object.assign(statement, { [name]: refuseAlone });', without: 'void name;' },
-    { text: 'mark(bind(...values))', without: 'bind(...values)' },
+  ...makeGuards('src/db/guarded-session.ts', GUARDED_SESSION_TESTS, [
+    { text: 'touchesAccess(sql) ? markStatement(statement) : statement', without: 'statement' },
+    { text: 'Object.assign(statement, { [name]: throwOutsideBatch });', without: 'void name;' },
+    { text: 'markStatement(bindValues(...values))', without: 'bindValues(...values)' },
     {
       text: "throw new Error('This changes access: use `ctx.changeAccess`.');",
       without: 'return session.batch(statements);',
     },
     { text: "unixepoch('subsec') * 1000 > ?", without: "unixepoch('subsec') * 0 > ?" },
-    { text: 'announced.filter((each) => each !== change)', without: 'announced' },
+    { text: 'announcedChanges.filter((each) => each !== change)', without: 'announcedChanges' },
     { text: 'each !== change', without: 'each.deadline !== deadline' },
   ]),
-  ...guardsOf('src/db/dependent-session.ts', DEPENDENT_SESSION_TESTS, [
-    { text: 'failUnlessUnchanged(read)', without: "{ sql: 'select 1', values: [] }" },
-    { text: 'reads: await dependency.renew()', without: 'reads: dependency.reads' },
-    { text: 'areSameRows(reads, next) ? { reads: next, renew } : null', without: 'null' },
-    { text: '{ [name]: refuseAlone }', without: '{}' },
+  ...makeGuards('src/db/dependent-session.ts', DEPENDENT_SESSION_TESTS, [
+    { text: 'makeUnchangedCheck(read)', without: "{ sql: 'select 1', values: [] }" },
+    { text: 'reads: await dependency.readAgain()', without: 'reads: dependency.reads' },
+    { text: 'areSameRows(reads, next) ? { reads: next, readAgain: renew } : null', without: 'null' },
+    { text: '{ [name]: throwOutsideBatch }', without: '{}' },
     { text: 'query && !isWriteStatement(query.sql)', without: 'query' },
     {
-      text: 'around ? combineDependencies(around, on) : on',
+      text: 'outerDependency ? combineDependencies(outerDependency, on) : on',
       without: 'on',
       tests: DIRECTORY_TESTS,
       title: 'for a version',
     },
     {
-      text: '[...one.reads, ...other.reads]',
-      without: '[...one.reads]',
+      text: '[...firstDependency.reads, ...other.reads]',
+      without: '[...firstDependency.reads]',
       tests: DIRECTORY_TESTS,
       title: 'for a version',
     },
   ]),
-  ...guardsOf('src/access/grants.ts', DIRECTORY_TESTS, [
+  ...makeGuards('src/access/grants.ts', DIRECTORY_TESTS, [
     {
       in: 'writeWithoutEscalation',
-      text: 'runDependentWrite(db, { reads: await renew(), renew }, write)',
+      text: 'runDependentWrite(db, { reads: await readAndCheck(), readAgain: readAndCheck }, write)',
       without: 'renew().then(write)',
       title: 'is not given to somebody who meanwhile',
     },
   ]),
-  ...guardsOf('src/db/rehearsing-session.ts', REHEARSAL_TESTS, [
+  ...makeGuards('src/db/rehearsing-session.ts', REHEARSAL_TESTS, [
     { text: ', { sql: FAILING_SQL, values: [] }', without: '', title: 'should roll it back does not fail' },
     { text: "json_extract('{}', ", without: 'coalesce(null, ', title: 'changes nothing' },
-    { text: '{ [name]: refuseAlone }', without: '{}', title: 'is refused outside of a commit' },
+    { text: '{ [name]: throwOutsideBatch }', without: '{}', title: 'is refused outside of a commit' },
     {
       text: "if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');",
       without: '',
       title: 'prepared before',
     },
   ]),
-  ...guardsOf('src/http/idempotency.ts', DRY_RUN_TESTS, [
+  ...makeGuards('src/http/idempotency.ts', DRY_RUN_TESTS, [
     {
       in: 'readKeyedRequest',
       text: ' || isDryRun(c.req, contract)',
@@ -135,42 +143,42 @@ export const ACCESS_GUARDS = [
       title: 'ignores an idempotency key',
     },
   ]),
-  ...guardsOf('src/db/read-sets.ts', DEPENDENT_SESSION_TESTS, [
+  ...makeGuards('src/db/read-sets.ts', DEPENDENT_SESSION_TESTS, [
     { text: 'exists (select * from now_counted except select * from was_counted)', without: 'false' },
     { text: 'or exists (select * from was_counted except select * from now_counted)', without: '' },
     { text: 'exists (${sql})', without: 'false' },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/http/versions.ts',
     ['test/versions/identity.test.ts'],
     [{ text: 'throw preconditionFailed();', without: '{}' }],
   ),
-  ...guardsOf('src/objects/access-versions.ts', VERSION_TESTS, [
+  ...makeGuards('src/objects/access-versions.ts', VERSION_TESTS, [
     { text: "affected === 'everybody' || affected.includes", without: 'affected.includes' },
     { text: ' || affected.includes(principal)', without: '' },
     { text: 'until <= now', without: 'false' },
     { text: ' WHERE id = ?', without: ' WHERE ? IS NOT NULL' },
-    { text: '(isMany)', without: '(false)' },
-    { text: ' || this.#versions.size + affected.length > CAPACITY', without: '' },
+    { text: '(affectsEverybody)', without: '(false)' },
+    { text: ' || this.#versions.size + affected.length > MAX_PRINCIPALS', without: '' },
     { text: 'this.#versions.size + affected.length', without: 'affected.length' },
     { text: "if (principal === 'epoch') this.#epoch = String(version);\n      else ", without: '' },
     { text: "if (this.#epoch !== '') return;", without: '' },
     { text: 'this.#epoch = crypto.randomUUID();', without: '' },
     { text: 'this.#renew(affected);', without: '' },
   ]),
-  ...guardsOf('src/objects/change-access.ts', CACHED_PRINCIPAL_TESTS, [
+  ...makeGuards('src/objects/change-access.ts', CACHED_PRINCIPAL_TESTS, [
     {
       text: 'principals.length === 0',
       without: 'false',
       tests: ['test/http/guarded-session.test.ts'],
       title: 'Durable Object',
     },
-    { text: 'throw accessNotChanged().because(error);', without: '', title: 'cannot be notified of a change' },
+    { text: 'throw accessNotChanged().addCause(error);', without: '', title: 'cannot be notified of a change' },
     { text: 'error instanceof Failure', without: 'true', title: 'as long as its outcome is unknown' },
     { text: 'if (error instanceof Failure) await end();', without: '', title: 'again when it was refused' },
     { text: 'await end();\n    return', without: 'return', tests: ACCESS_MODEL_TESTS },
   ]),
-  ...guardsOf('src/db/last-uses.ts', CACHED_PRINCIPAL_TESTS, [
+  ...makeGuards('src/db/last-uses.ts', CACHED_PRINCIPAL_TESTS, [
     { text: 'max(coalesce(last_used_at, 0), ', without: 'max(0, ', title: 'no last use earlier than the recorded' },
     {
       text: ' and ${table.companyId} = used.company_id',

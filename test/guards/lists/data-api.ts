@@ -1,59 +1,59 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const JOB_TESTS = ['test/data-api/jobs.test.ts'];
 const EXPORT_TESTS = ['test/company-exports/exports.test.ts'];
 const RACE_TESTS = ['test/data-api/races.test.ts'];
 
 export const DATA_API_GUARDS = [
-  ...guardsOf('src/modules/data-api/store.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/data-api/store.ts', RACE_TESTS, [
     { in: 'insertEndpoint', text: 'isPublishable(record)', without: 'sql`true`' },
     { in: 'updateEndpoint', text: ', isPublishable(next)', without: '' },
     { in: 'updateEndpoint', text: ', eq(vizApiEndpoints.version, version)', without: '' },
     { in: 'isPublishable', text: ', not(hasFormatParameter)', without: '' },
   ]),
-  ...guardsOf('src/modules/data-api/job-store.ts', JOB_TESTS, [
+  ...makeGuards('src/modules/data-api/job-store.ts', JOB_TESTS, [
     {
       in: 'insertJob',
-      text: ' < ${most}`',
-      without: ' < ${most + 1_000}`',
+      text: ' < ${maxUnfinished}`',
+      without: ' < ${maxUnfinished + 1_000}`',
       title: 'twenty unfinished Data API jobs',
     },
-    { in: 'giveUpJob', text: ', isFree(dataJobs, now)', without: '', title: 'five attempts' },
-    { in: 'giveUpJob', text: ', gte(dataJobs.attempt, most)', without: '', title: 'each format' },
+    { in: 'giveUpJob', text: ', isUnleased(dataJobs, now)', without: '', title: 'five attempts' },
+    { in: 'giveUpJob', text: ', gte(dataJobs.attempt, maxAttempts)', without: '', title: 'each format' },
   ]),
-  ...guardsOf('src/db/job-leases.ts', JOB_TESTS, [
-    { in: 'claimJob', text: ', isFree(jobs, now)', without: '', title: 'is delivered twice at the same time' },
+  ...makeGuards('src/db/job-leases.ts', JOB_TESTS, [
+    { in: 'claimJob', text: ', isUnleased(jobs, now)', without: '', title: 'is delivered twice at the same time' },
     {
       in: 'updateAttempt',
-      text: 'isPresent(jobs, attempt)',
+      text: 'isCurrentAttempt(jobs, attempt)',
       without: 'undefined',
       title: 'leaves the result to a later attempt',
     },
     { in: 'claimDueJobs', text: 'isUnfinished(jobs), ', without: '', title: 'five attempts' },
     { in: 'claimDueJobs', text: ' lte(jobs.dueAt, now),', without: '', title: 'five attempts' },
-    { in: 'isFree', text: ', lte(dueAt, now)', without: '', title: 'after an interruption' },
+    { in: 'isUnleased', text: ', lte(dueAt, now)', without: '', title: 'after an interruption' },
     {
-      in: 'isPresent',
+      in: 'isCurrentAttempt',
       text: ", eq(jobs.status, 'running')",
       without: '',
       tests: EXPORT_TESTS,
       title: 'stays complete',
     },
     {
-      in: 'isPresent',
+      in: 'isCurrentAttempt',
       text: ', eq(jobs.attempt, attempt)',
       without: '',
       title: 'leaves the result to a later attempt',
     },
   ]),
-  ...guardsOf('src/modules/visualizations/store.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/visualizations/store.ts', RACE_TESTS, [
     {
       in: 'updateVisualization',
-      text: 'unpublished ? not(exists(vizApiEndpoints, publishes(companyId, id))) : undefined',
+      text: 'unpublished ? not(existsSql(vizApiEndpoints, isPublicationOf(companyId, id))) : undefined',
       without: 'undefined',
     },
   ]),
-  ...guardsOf('drizzle/0017_publish-visualizations.sql', RACE_TESTS, [
+  ...makeGuards('drizzle/0017_publish-visualizations.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `viz_api_endpoints_slug`', without: 'INDEX `viz_api_endpoints_slug`' },
     {
       text: ',\n\tFOREIGN KEY (`visualization_id`) REFERENCES `visualizations`(`id`) ON UPDATE no action ON DELETE no action',

@@ -1,67 +1,73 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const RACE_TESTS = ['test/knowledge/races.test.ts'];
 const KIND_TESTS = ['test/knowledge/kind-change.console.test.ts'];
 const JOB_TESTS = ['test/knowledge/job-races.test.ts'];
 const CONCEPT_TESTS = ['test/knowledge/concept-generation.test.ts'];
-const SUPERSEDES = 'supersedes the pending suggestions';
+const SUPERSEDES_TITLE = 'supersedes the pending suggestions';
 const ONTOLOGY_TESTS = ['test/knowledge/ontology-generation.test.ts'];
-const ONCE = 'suggests a relation once';
+const ONCE_TITLE = 'suggests a relation once';
 
 const METRIC_TESTS = ['test/knowledge/metrics/query.console.test.ts'];
 
 export const KNOWLEDGE_GUARDS = [
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/knowledge/generation/reading-limit.ts',
     ['test/knowledge/concept-files.test.ts'],
     [
       {
-        text: 'semaphore.run(work, tooManyFiles)',
+        text: 'readingSemaphore.run(work, tooManyFiles)',
         without: 'work()',
         title: 'is read only after the text of the previous file is stored',
       },
     ],
   ),
-  ...guardsOf('src/modules/knowledge/metrics/service.ts', METRIC_TESTS, [
+  ...makeGuards('src/modules/knowledge/metrics/service.ts', METRIC_TESTS, [
     {
       in: 'runMetrics',
-      text: 'if (!(await areUnchanged(ctx, compiled.tables))) return undefined;',
+      text: 'if (!(await areTablesUnchanged(ctx, compiledQuery.tables))) return undefined;',
       without: '',
       title: 'took the name of an allowed one',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/metrics/prepare.ts', METRIC_TESTS, [
+  ...makeGuards('src/modules/knowledge/metrics/prepare.ts', METRIC_TESTS, [
     {
-      in: 'requireTables',
+      in: 'requireReadableTables',
       text: "requireAction(actor, 'managed-tables:data-read', id);",
       without: 'void [actor, id];',
       title: 'a table that it reads or joins is denied',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/metrics/store.ts', METRIC_TESTS, [
+  ...makeGuards('src/modules/knowledge/metrics/store.ts', METRIC_TESTS, [
     { in: 'isQueryable', text: 'eq(resources.companyId, companyId),', without: '', title: 'if it is of another kind' },
     { in: 'isQueryable', text: "eq(resources.status, 'active'),", without: '', title: 'if it is of another kind' },
     { in: 'isQueryable', text: 'eq(resources.validationErrors, []),', without: '', title: 'if it is of another kind' },
   ]),
-  ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOB_TESTS, [
-    { in: 'isPending', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACE_TESTS },
-    { in: 'markAccepted', text: ', afterChange', without: '', tests: RACE_TESTS },
+  ...makeGuards('src/modules/knowledge/suggestions/store.ts', JOB_TESTS, [
+    { in: 'isSuggestionPending', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACE_TESTS },
+    { in: 'markAccepted', text: ', AFTER_CHANGE', without: '', tests: RACE_TESTS },
     { in: 'markRejected', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACE_TESTS },
-    { in: 'insertCandidates', text: 'where ${afterChange}', without: 'where true' },
-    { in: 'insertCandidates', text: '.onConflictDoNothing()', without: '', tests: ONTOLOGY_TESTS, title: ONCE },
+    { in: 'insertJobSuggestions', text: 'where ${AFTER_CHANGE}', without: 'where true' },
+    {
+      in: 'insertJobSuggestions',
+      text: '.onConflictDoNothing()',
+      without: '',
+      tests: ONTOLOGY_TESTS,
+      title: ONCE_TITLE,
+    },
     {
       in: 'supersedeConcepts',
       text: "eq(suggestions.status, 'pending'),",
       without: '',
       tests: CONCEPT_TESTS,
-      title: SUPERSEDES,
+      title: SUPERSEDES_TITLE,
     },
     {
       in: 'supersedeConcepts',
       text: " and ${jobs.type} = 'concept_generation'",
       without: '',
       tests: CONCEPT_TESTS,
-      title: SUPERSEDES,
+      title: SUPERSEDES_TITLE,
     },
     {
       in: 'supersedeConcepts',
@@ -70,38 +76,38 @@ export const KNOWLEDGE_GUARDS = [
       tests: CONCEPT_TESTS,
       title: 'keeps the pending suggestions of an earlier generation',
     },
-    { in: 'publishStaged', text: ", eq(suggestions.status, 'staged')", without: '' },
+    { in: 'publishStagedSuggestions', text: ", eq(suggestions.status, 'staged')", without: '' },
     {
-      in: 'deleteStaged',
+      in: 'deleteStagedSuggestions',
       text: "eq(suggestions.status, 'staged'),",
       without: '',
       tests: ['test/knowledge/enrichment.test.ts'],
       title: 'ends when it is cancelled',
     },
-    { in: 'deleteStaged', text: 'afterChange,', without: '' },
+    { in: 'deleteStagedSuggestions', text: 'AFTER_CHANGE,', without: '' },
   ]),
-  ...guardsOf('src/modules/knowledge/generation/store.ts', JOB_TESTS, [
-    { in: 'leaseJob', text: 'isActive, ', without: '' },
+  ...makeGuards('src/modules/knowledge/generation/store.ts', JOB_TESTS, [
+    { in: 'leaseJob', text: 'isActiveJob, ', without: '' },
     { in: 'leaseJob', text: ', or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))', without: '' },
-    { in: 'releaseJob', text: ', eq(jobs.leasedUntil, until)', without: '' },
+    { in: 'releaseJob', text: ', eq(jobs.leasedUntil, leaseUntil)', without: '' },
     { in: 'advanceJob', text: "eq(jobs.status, 'running'), ", without: '' },
     { in: 'advanceJob', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
-    { in: 'failJob', text: 'isActive, ', without: '' },
+    { in: 'failJob', text: 'isActiveJob, ', without: '' },
     { in: 'failJob', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
-    { in: 'cancelJob', text: ', isActive', without: '' },
+    { in: 'cancelJob', text: ', isActiveJob', without: '' },
   ]),
-  ...guardsOf('src/modules/knowledge/semantic/store.ts', KIND_TESTS, [
+  ...makeGuards('src/modules/knowledge/semantic/store.ts', KIND_TESTS, [
     {
-      in: 'noNewReferrers',
-      text: 'mayRefer(companyId, id),',
-      without: 'mayRefer(companyId, id), sql`false`,',
+      in: 'hasNoNewReferrers',
+      text: 'mayReferTo(companyId, id),',
+      without: 'mayReferTo(companyId, id), sql`false`,',
       title: 'a reference to it is written just before',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/resources/store.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/knowledge/resources/store.ts', RACE_TESTS, [
     { in: 'insertResource', text: 'sql.join([sql`true`, ...conditions], sql` and `)', without: 'sql`true`' },
     {
-      in: 'haveFacets',
+      in: 'haveRequiredFacets',
       text: 'not exists (select 1 from json_each',
       without: 'true or not exists (select 1 from json_each',
       tests: KIND_TESTS,
@@ -109,7 +115,7 @@ export const KNOWLEDGE_GUARDS = [
     },
     { in: 'replaceResource', text: 'eq(resources.version, row.version - 1), ', without: '' },
     { in: 'replaceResource', text: ', ...conditions', without: '' },
-    { in: 'insertVersion', text: 'afterChange', without: 'sql`true`' },
+    { in: 'insertVersion', text: 'AFTER_CHANGE', without: 'sql`true`' },
     { in: 'formsNoCycle', text: 'not exists (', without: 'true or exists (' },
     {
       in: 'setValidationErrors',
@@ -118,18 +124,18 @@ export const KNOWLEDGE_GUARDS = [
       tests: ['test/knowledge/rechecks.test.ts'],
     },
   ]),
-  ...guardsOf('drizzle/0008_knowledge.sql', RACE_TESTS, [
+  ...makeGuards('drizzle/0008_knowledge.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `knowledge_resources_living_key`', without: 'INDEX `knowledge_resources_living_key`' },
     { text: 'UNIQUE INDEX `knowledge_versions_of_resource`', without: 'INDEX `knowledge_versions_of_resource`' },
   ]),
-  ...guardsOf('drizzle/0009_knowledge_suggestions.sql', ONTOLOGY_TESTS, [
+  ...makeGuards('drizzle/0009_knowledge_suggestions.sql', ONTOLOGY_TESTS, [
     {
       text: 'UNIQUE INDEX `knowledge_suggestions_of_job`',
       without: 'INDEX `knowledge_suggestions_of_job`',
-      title: ONCE,
+      title: ONCE_TITLE,
     },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'drizzle/0027_suggest-imports-once.sql',
     ['test/knowledge/interchange/interchange.console.test.ts'],
     [
@@ -140,7 +146,7 @@ export const KNOWLEDGE_GUARDS = [
       },
     ],
   ),
-  ...guardsOf('drizzle/0011_knowledge_jobs.sql', JOB_TESTS, [
+  ...makeGuards('drizzle/0011_knowledge_jobs.sql', JOB_TESTS, [
     { text: 'UNIQUE INDEX `knowledge_jobs_one_at_a_time`', without: 'INDEX `knowledge_jobs_one_at_a_time`' },
   ]),
 ];

@@ -1,48 +1,59 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const TOKEN_TESTS = ['test/oauth/tokens.oauth.test.ts'];
 const AUTHORIZATION_TESTS = ['test/oauth/authorization.oauth.test.ts'];
 const DEVICE_TESTS = ['test/oauth/devices.oauth.test.ts'];
 
 export const OAUTH_GUARDS = [
-  ...guardsOf('src/modules/oauth/store.ts', TOKEN_TESTS, [
-    { in: 'insertClient', text: '< ${MAX_CLIENTS}', without: '< 100000', tests: AUTHORIZATION_TESTS },
+  ...makeGuards('src/modules/oauth/store.ts', TOKEN_TESTS, [
+    { in: 'insertClient', text: '< ${MAX_CLIENTS_PER_COMPANY}', without: '< 100000', tests: AUTHORIZATION_TESTS },
     {
-      in: 'rememberClient',
+      in: 'extendClientRetention',
       text: "sql`${oauthPublicClients.clientId} like 'od_%'`,",
       without: '',
       tests: AUTHORIZATION_TESTS,
       title: 'under its host',
     },
-    { in: 'rememberClient', text: 'gt(oauthPublicClients.expiresAt, now),', without: '', title: 'is forgotten' },
+    {
+      in: 'extendClientRetention',
+      text: 'gt(oauthPublicClients.expiresAt, now),',
+      without: '',
+      title: 'a refresh does not recreate a client that has been deleted',
+    },
     { in: 'insertGrant', text: 'isActiveUser(record.companyId, record.userId),', without: '', title: 'deactivated' },
-    { in: 'insertGrant', text: 'isClientKept(record),', without: '', tests: AUTHORIZATION_TESTS, title: 'deleted' },
     {
       in: 'insertGrant',
-      text: 'exists(oauthDevices, isOpenDevice(deviceDigest, now))',
+      text: 'isClientStillRegistered(record),',
+      without: '',
+      tests: AUTHORIZATION_TESTS,
+      title: 'deleted',
+    },
+    {
+      in: 'insertGrant',
+      text: 'existsSql(oauthDevices, isOpenDevice(deviceDigest, now))',
       without: 'undefined',
       tests: DEVICE_TESTS,
     },
-    { in: 'takeCode', text: 'isNull(oauthGrants.codeUsedAt),', without: '', title: 'is used twice' },
-    { in: 'takeCode', text: 'gt(oauthGrants.codeExpiresAt, now),', without: '', title: 'sixty seconds' },
-    { in: 'takeCode', text: 'isCompanyActive(oauthGrants.companyId),', without: '', title: 'keeps codes' },
+    { in: 'markCodeUsed', text: 'isNull(oauthGrants.codeUsedAt),', without: '', title: 'is used twice' },
+    { in: 'markCodeUsed', text: 'gt(oauthGrants.codeExpiresAt, now),', without: '', title: 'sixty seconds' },
+    { in: 'markCodeUsed', text: 'isCompanyActive(oauthGrants.companyId),', without: '', title: 'keeps codes' },
     {
-      in: 'beginGrant',
+      in: 'activateGrant',
       text: 'isNotNull(oauthGrants.begunAt),',
       without: '',
-      title: 'no code of the same client',
+      title: 'ends no other code of the client that is not exchanged yet',
     },
     {
-      in: 'beginGrant',
+      in: 'activateGrant',
       text: 'isNull(oauthGrants.endedAt),\n    isNull(oauthGrants.begunAt),',
       without: 'isNull(oauthGrants.begunAt),',
       title: 'at the same time issues no tokens',
     },
-    { in: 'beginGrant', text: 'exists(oauthGrants, stillGood),', without: '', title: 'at the same time' },
+    { in: 'activateGrant', text: 'existsSql(oauthGrants, isStillValid),', without: '', title: 'at the same time' },
     {
-      in: 'beginGrant',
-      text: '.where(stillGood)',
-      without: '.where(byId(oauthGrants, companyId, id))',
+      in: 'activateGrant',
+      text: '.where(isStillValid)',
+      without: '.where(matchesId(oauthGrants, companyId, id))',
       title: 'is used twice',
     },
     {
@@ -51,7 +62,12 @@ export const OAUTH_GUARDS = [
       without: '',
       title: 'at the same time',
     },
-    { in: 'rotateGrant', text: 'isCompanyActive(oauthGrants.companyId),', without: '', title: 'loses nothing' },
+    {
+      in: 'rotateGrant',
+      text: 'isCompanyActive(oauthGrants.companyId),',
+      without: '',
+      title: 'that is suspended during a refresh does not lose the grant',
+    },
     { in: 'endUserGrant', text: ', isActiveGrant(now)', without: '', title: 'by its person' },
     {
       in: 'denyDevice',
@@ -60,24 +76,24 @@ export const OAUTH_GUARDS = [
       tests: DEVICE_TESTS,
       title: 'when the user denies',
     },
-    { in: 'denyDevice', text: ', sql`not ${isAnswered}`', without: '', tests: DEVICE_TESTS },
+    { in: 'denyDevice', text: ', sql`not ${isDeviceAnswered}`', without: '', tests: DEVICE_TESTS },
   ]),
-  ...guardsOf('src/modules/sessions/queries.ts', TOKEN_TESTS, [
+  ...makeGuards('src/modules/sessions/queries.ts', TOKEN_TESTS, [
     {
       in: 'endUserGrants',
-      text: 'exists(users, byId(users, companyId, userId), eq(users.passwordHash, passwordHash)),',
+      text: 'existsSql(users, matchesId(users, companyId, userId), eq(users.passwordHash, passwordHash)),',
       without: '',
-      title: 'began since',
+      title: 'that fails because a concurrent change came first ends no grant that began after it',
     },
   ]),
-  ...guardsOf('drizzle/0041_oauth.sql', AUTHORIZATION_TESTS, [
+  ...makeGuards('drizzle/0041_oauth.sql', AUTHORIZATION_TESTS, [
     {
       text: 'CREATE UNIQUE INDEX `oauth_grants_request_id_unique`',
       without: 'CREATE INDEX `oauth_grants_request_id_unique`',
       title: 'given once',
     },
   ]),
-  ...guardsOf('drizzle/0042_end-grants-of-inactive.sql', TOKEN_TESTS, [
+  ...makeGuards('drizzle/0042_end-grants-of-inactive.sql', TOKEN_TESTS, [
     { text: 'WHEN NEW.is_active = 0 OR', without: 'WHEN NEW.is_active = 2 OR', title: 'its person loses' },
   ]),
 ];

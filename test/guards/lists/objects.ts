@@ -1,4 +1,4 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const ATTEMPT_TESTS = ['test/objects/attempt-limiter.test.ts'];
 const ORGANIZATION_GATE_TESTS = ['test/objects/organization-gate.test.ts'];
@@ -10,9 +10,9 @@ const VIEW_TESTS = ['test/company-log/views.test.ts'];
 const VIEWER_GATE_TESTS = ['test/objects/viewer-gate.test.ts'];
 const WINDOW_TESTS = ['test/kernel/fixed-window.test.ts'];
 
-/** What Durable Objects refuse, and what makes a call that comes twice count once. */
+/** Guards of the refusals of Durable Objects, and of calls that arrive twice and must count once. */
 export const OBJECT_GUARDS = [
-  ...guardsOf('src/objects/attempt-limiter.ts', ATTEMPT_TESTS, [
+  ...makeGuards('src/objects/attempt-limiter.ts', ATTEMPT_TESTS, [
     {
       text: 'while (!this.#inFlight.has(attemptId)) {',
       without: 'for (let letIn = false; !letIn; letIn = this.#inFlight.has(attemptId)) {',
@@ -21,12 +21,12 @@ export const OBJECT_GUARDS = [
     { text: 'failures + this', without: 'this' },
     { text: 'failures + this.#inFlight.size', without: 'failures' },
     {
-      text: 'this.#inFlight.delete(attemptId)) {\n      if (failed) ',
+      text: 'this.#inFlight.delete(attemptId)) {\n      if (hasFailed) ',
       without: 'this.#inFlight.delete(attemptId)) {\n ',
     },
     { text: 'this.#overdue.delete(attemptId)', without: 'false' },
-    { text: 'if (!failed) ', without: '' },
-    { text: 'else if (failed) {', without: 'else {' },
+    { text: 'if (!hasFailed) ', without: '' },
+    { text: 'else if (hasFailed) {', without: 'else {' },
     {
       text: 'endsAt > Date.now()',
       without: 'false',
@@ -37,19 +37,19 @@ export const OBJECT_GUARDS = [
     { text: 'failures + change < 0', without: 'false' },
     { text: 'failures > 0 ? endsAt : ', without: '' },
   ]),
-  ...guardsOf('src/objects/company-log.ts', COMPANY_LOG_TESTS, [
-    { text: 'moved !== undefined && compareKeys(toKey(record), moved) <= 0', without: 'false' },
-    { text: 'compareKeys(toKey(record), moved) <= 0', without: 'true', title: 'handled as before' },
-    { text: ' && !isKnownInMinute(this.#sql, kind, record)', without: '' },
-    { text: 'late.length > 0 || isFull(this.#sql)', without: 'isFull(this.#sql)' },
-    { text: 'late.length > 0 || isFull(this.#sql) ?', without: 'late.length > 0 ?' },
-    { text: 'const fullest = isFull(this.#sql) ?', without: 'const fullest = false ?' },
+  ...makeGuards('src/objects/company-log.ts', COMPANY_LOG_TESTS, [
+    { text: 'lastMovedKey !== undefined && compareKeys(toKey(record), lastMovedKey) <= 0', without: 'false' },
+    { text: 'compareKeys(toKey(record), lastMovedKey) <= 0', without: 'true', title: 'handled as before' },
+    { text: ' && !isStoredInMinute(this.#sql, kind, record)', without: '' },
+    { text: 'lateRecords.length > 0 || isDatabaseFull(this.#sql)', without: 'isDatabaseFull(this.#sql)' },
+    { text: 'lateRecords.length > 0 || isDatabaseFull(this.#sql) ?', without: 'lateRecords.length > 0 ?' },
+    { text: 'const fullKind = isDatabaseFull(this.#sql) ?', without: 'const fullKind = false ?' },
     { text: 'this.#alarmAt !== null && this.#alarmAt <= at', without: 'false' },
     { text: ' && this.#alarmAt <= at', without: '' },
   ]),
-  ...guardsOf('src/logs/mover.ts', COMPANY_LOG_TESTS, [
+  ...makeGuards('src/logs/mover.ts', COMPANY_LOG_TESTS, [
     {
-      text: 'countRecordsIn(sql, kind, { ...toRange({}), upper: getKeyAfter(part.last) }) !== records.length',
+      text: 'countRecordsInRange(sql, kind, { ...toRange({}), upper: getKeyAfter(part.last) }) !== records.length',
       without: 'false',
     },
     {
@@ -59,42 +59,45 @@ export const OBJECT_GUARDS = [
     },
     { text: 'day.upper.at > before', without: 'false' },
   ]),
-  ...guardsOf('src/logs/mover.ts', VIEW_TESTS, [
+  ...makeGuards('src/logs/mover.ts', VIEW_TESTS, [
     { text: "while (kind === 'share' && countViews(sql));", without: '' },
-    { text: 'late.filter(({ id }) => !known.has(id))', without: 'late' },
+    { text: 'lateRecords.filter(({ id }) => !recordsById.has(id))', without: 'lateRecords' },
   ]),
-  ...guardsOf('src/logs/day-tables.ts', COMPANY_LOG_TESTS, [
-    { text: 'moved ? { lower: getKeyAfter(moved)', without: 'false as boolean && moved ? { lower: getKeyAfter(moved)' },
+  ...makeGuards('src/logs/day-tables.ts', COMPANY_LOG_TESTS, [
+    {
+      text: 'lastMoved ? { lower: getKeyAfter(lastMoved)',
+      without: 'false as boolean && lastMoved ? { lower: getKeyAfter(lastMoved)',
+    },
     { text: 'if (!left) {', without: 'if (true as boolean) {', title: 'only a part of a day' },
     { text: '(isUrgent && upper.at > now)', without: 'false', title: 'full of today' },
   ]),
-  ...guardsOf('src/logs/day-tables.ts', FORMER_TABLE_TESTS, [
+  ...makeGuards('src/logs/day-tables.ts', FORMER_TABLE_TESTS, [
     { text: 'at < formerEnd', without: 'false' },
-    { text: 'isFormer || (', without: '(' },
-    { text: 'isFirst ? getDayRange(newest).upper.at : NO_DAY', without: 'getDayRange(newest ?? 0).upper.at' },
+    { text: 'isFormerTable || (', without: '(' },
+    { text: 'isFirstTakeover ? getDayRange(newest).upper.at : NO_DAY', without: 'getDayRange(newest ?? 0).upper.at' },
     { text: 'occurredAt >= ? ORDER BY', without: '? IS NULL ORDER BY' },
     { text: 'INSERT OR IGNORE INTO ${ensureTable(', without: 'INSERT INTO ${ensureTable(' },
   ]),
-  ...guardsOf('src/logs/view-counts.ts', VIEW_TESTS, [
+  ...makeGuards('src/logs/view-counts.ts', VIEW_TESTS, [
     { text: 'compareKeys(toKey(event), mark) <= 0', without: 'false' },
     { text: "!hasRecord(sql, 'share', event)", without: 'true' },
     { text: ' || occurredAt < since', without: '' },
     { text: ' WHERE NOT EXISTS (SELECT 1 FROM views_counted)', without: '' },
     { text: 'lower: getKeyAfter({ at, id })', without: 'lower: toRange({}).lower' },
   ]),
-  ...guardsOf('src/logs/listing.ts', COMPANY_LOG_TESTS, [
-    { text: 'isMoved = state() !== before;', without: 'isMoved = state() < before;' },
-    { text: 'isWhole && isOver', without: 'isWhole', title: 'counts' },
+  ...makeGuards('src/logs/listing.ts', COMPANY_LOG_TESTS, [
+    { text: 'isMoved = state() !== stateBefore;', without: 'isMoved = state() < stateBefore;' },
+    { text: 'isWholeDay && isDayOver', without: 'isWholeDay', title: 'counts' },
   ]),
-  ...guardsOf('src/logs/parts.ts', COMPANY_LOG_TESTS, [
+  ...makeGuards('src/logs/parts.ts', COMPANY_LOG_TESTS, [
     { text: ' AND file = ?', without: ' AND ? IS NOT NULL', title: 'writes anew' },
   ]),
-  ...guardsOf('src/logs/rows.ts', COMPANY_LOG_TESTS, [{ text: 'INSERT OR IGNORE', without: 'INSERT OR REPLACE' }]),
-  ...guardsOf('src/modules/company-log/read.ts', COMPANY_LOG_TESTS, [
+  ...makeGuards('src/logs/rows.ts', COMPANY_LOG_TESTS, [{ text: 'INSERT OR IGNORE', without: 'INSERT OR REPLACE' }]),
+  ...makeGuards('src/modules/company-log/read.ts', COMPANY_LOG_TESTS, [
     { text: 'last !== null && compareKeys(toKey(record), last) >= 0', without: 'false' },
-    { text: 'file === missing', without: 'true' },
+    { text: 'file === lastMissingFile', without: 'true' },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/company-log/feed.ts',
     ['test/company-log/feed.test.ts'],
     [
@@ -102,31 +105,31 @@ export const OBJECT_GUARDS = [
         text: 'if (!(await waitUntilSettled(batch.handedOver, 2 * TIMEOUT_MS))) {',
         without: 'if (false as boolean) {',
       },
-      { text: 'waitUntilSettled(before, TIMEOUT_MS)', without: 'before' },
+      { text: 'waitUntilSettled(pendingCall, TIMEOUT_MS)', without: 'pendingCall' },
       { text: 'if (countRecords(batch.records) < BATCH_SIZE) {', without: 'if (false as boolean) {' },
     ],
   ),
-  ...guardsOf('src/objects/ip-limiter.ts', IP_LIMITER_TESTS, [
+  ...makeGuards('src/objects/ip-limiter.ts', IP_LIMITER_TESTS, [
     { text: 'if (first)', without: 'if (false as boolean && first)' },
-    { text: 'if (!sent) return;', without: '' },
-    { text: 'count === sent.count', without: 'true' },
+    { text: 'if (!minuteRecord) return;', without: '' },
+    { text: 'count === minuteRecord.count', without: 'true' },
   ]),
-  ...guardsOf('src/objects/organization-gate.ts', ORGANIZATION_GATE_TESTS, [
+  ...makeGuards('src/objects/organization-gate.ts', ORGANIZATION_GATE_TESTS, [
     { text: 'nonce && nonce.goodUntil < now', without: 'false' },
-    { text: ' && usedBy !== requestId', without: '' },
-    { text: 'usedBy !== undefined && usedBy !== requestId', without: 'false' },
+    { text: ' && usingRequestId !== requestId', without: '' },
+    { text: 'usingRequestId !== undefined && usingRequestId !== requestId', without: 'false' },
     { text: '!organization.allowed || ', without: '' },
     { text: ' || !principal.allowed', without: '' },
-    { text: 'nonce && usedBy === undefined', without: 'nonce' },
+    { text: 'nonce && usingRequestId === undefined', without: 'nonce' },
     { text: 'if (this.#nonces.nextEnd !== null) ', without: 'if (false) ' },
-    { text: 'nonce && this.#nonces.usedBy(nonce) === requestId', without: 'nonce' },
+    { text: 'nonce && this.#nonces.findUsingRequest(nonce) === requestId', without: 'nonce' },
     { text: "this.#organization.giveBack('organization', now);", without: '' },
     { text: 'this.#principals.giveBack(principalId, now);', without: '' },
     { text: 'if (this.#alarmAt !== null && this.#alarmAt <= time) return;', without: '' },
     { text: 'this.#alarmAt !== null && ', without: '' },
     { text: 'await state.storage.getAlarm()', without: 'null' },
     { text: 'this.#alarmAt = null;', without: '' },
-    { text: 'this.#keys.dropOld(now);', without: '', tests: IDEMPOTENCY_TESTS },
+    { text: 'this.#keys.dropOldDays(now);', without: '', tests: IDEMPOTENCY_TESTS },
     { text: 'if (this.#keys.nextEnd !== null) ', without: 'if (false) ', tests: IDEMPOTENCY_TESTS },
     {
       text: "if (once) this.#keys.end({ ...once, senderId: principalId, requestId }, { state: 'undone' });",
@@ -135,7 +138,7 @@ export const OBJECT_GUARDS = [
     },
     { text: 'if (!once) return null;', without: '', tests: IDEMPOTENCY_TESTS },
   ]),
-  ...guardsOf('src/objects/nonces.ts', ORGANIZATION_GATE_TESTS, [
+  ...makeGuards('src/objects/nonces.ts', ORGANIZATION_GATE_TESTS, [
     { text: 'if (found) return', without: 'if (false as boolean && found) return' },
     {
       text: 'request_id FROM nonces_${hour} WHERE access_key = ?',
@@ -147,32 +150,32 @@ export const OBJECT_GUARDS = [
       without: 'DELETE FROM nonces_${hour} WHERE ? IS NOT NULL',
     },
     { text: ' AND nonce = ?`, accessKey', without: ' AND ? IS NOT NULL`, accessKey' },
-    { text: 'if (hour >= getHour(now)) continue;', without: '' },
+    { text: 'if (hour >= toHourNumber(now)) continue;', without: '' },
     { text: 'this.#hours.has(hour)', without: 'false' },
     { text: "columns.next().done ? 'NULL'", without: "columns.next().done ? 'request_id'" },
   ]),
-  ...guardsOf('src/objects/idempotency-keys.ts', IDEMPOTENCY_TESTS, [
-    { text: "if (!digests.includes(known.digest)) return { state: 'reused' };", without: '' },
+  ...makeGuards('src/objects/idempotency-keys.ts', IDEMPOTENCY_TESTS, [
+    { text: "if (!digests.includes(keyRow.digest)) return { state: 'reused' };", without: '' },
     {
       text: "if (until === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };",
       without: '',
     },
-    { text: 'until > now && known.request_id', without: 'known.request_id' },
-    { text: 'if (until > now && known.request_id !== requestId)', without: 'if (false)' },
+    { text: 'until > now && keyRow.request_id', without: 'keyRow.request_id' },
+    { text: 'if (until > now && keyRow.request_id !== requestId)', without: 'if (false)' },
     { text: ' && this.#sql.databaseSize < this.#roomBytes', without: '' },
     { text: 'if (day >= getDay(now) - 1) continue;', without: '' },
     { text: ' - 1) continue;', without: ') continue;' },
     { text: 'if (!this.#days.has(day)) {', without: '{' },
     { text: 'WHERE sender_id = ? AND key = ? AND kept', without: 'WHERE ? IS NOT NULL AND key = ? AND kept' },
     { text: ' AND key = ? AND kept_until', without: ' AND ? IS NOT NULL AND kept_until' },
-    { text: 'if (known) {', without: 'if (false as boolean && known) {' },
+    { text: 'if (keyRow) {', without: 'if (false as boolean && keyRow) {' },
     { text: "if (end.state === 'undone') {", without: 'if (false as boolean) {' },
     { text: 'INSERT OR REPLACE', without: 'INSERT' },
     { text: ' AND kept_until > ?', without: ' AND ? IS NOT NULL' },
     { text: 'AND request_id = ? AND', without: 'AND ? IS NOT NULL AND' },
     { text: ' AND in_use_until IS NOT NULL', without: '' },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/http/idempotency.ts',
     ['test/http/idempotency-access.test.ts'],
     [
@@ -184,14 +187,14 @@ export const OBJECT_GUARDS = [
       },
     ],
   ),
-  ...guardsOf('src/objects/token-limiter.ts', IDEMPOTENCY_TESTS, [
+  ...makeGuards('src/objects/token-limiter.ts', IDEMPOTENCY_TESTS, [
     {
       text: 'if (!use || !limit.allowed) return { limit, key: null };',
       without: 'if (!use) return { limit, key: null };',
     },
     { text: 'if (!use || ', without: 'if (' },
   ]),
-  ...guardsOf('src/objects/viewer-gate.ts', VIEWER_GATE_TESTS, [
+  ...makeGuards('src/objects/viewer-gate.ts', VIEWER_GATE_TESTS, [
     {
       text: 'Date.now() < this.#wakingUntil',
       without: 'true',
@@ -202,25 +205,25 @@ export const OBJECT_GUARDS = [
     { text: 'this.#forget(slot.id);\n    const', without: 'const' },
     { text: '(({ viewer }) => viewer === slot.viewer)', without: '(() => true)' },
     { text: 'this.#waiting.length >= MAX_WAITING.company || ', without: '' },
-    { text: ' || ofViewer >= MAX_WAITING.viewer', without: '' },
+    { text: ' || viewerWaitingCount >= MAX_WAITING.viewer', without: '' },
     { text: 'if (endsAt <= now) this', without: 'this' },
     { text: 'if (endsAt <= now) this.#running.delete(id);', without: '{}' },
-    { text: 'this.#running.size < CONCURRENCY.company', without: 'true' },
-    { text: 'this.#countRunning(viewer) < CONCURRENCY.viewer', without: 'true' },
+    { text: 'this.#running.size < MAX_EXECUTIONS.company', without: 'true' },
+    { text: 'this.#countRunning(viewer) < MAX_EXECUTIONS.viewer', without: 'true' },
     { text: 'slot.viewer === viewer', without: 'true' },
     { text: 'slot.id === id', without: 'true' },
     { text: 'next < 0 ? [] : ', without: '' },
     { text: 'if (!slot) return;', without: '' },
-    { text: 'if (place >= 0) ', without: '' },
+    { text: 'if (index >= 0) ', without: '' },
   ]),
-  ...guardsOf('src/objects/jurisdiction.ts', ORGANIZATION_GATE_TESTS, [
+  ...makeGuards('src/objects/jurisdiction.ts', ORGANIZATION_GATE_TESTS, [
     { text: 'jurisdiction === undefined', without: 'false' },
   ]),
-  ...guardsOf('src/kernel/fixed-window.ts', WINDOW_TESTS, [
+  ...makeGuards('src/kernel/fixed-window.ts', WINDOW_TESTS, [
     { text: 'count < limit', without: 'true' },
     { text: 'if (!state.allowed) return state;', without: '' },
     { text: 'Math.max(0, window.count - 1)', without: 'window.count - 1' },
-    { text: 'known && known.endsAt > now', without: 'known' },
+    { text: 'storedWindow && storedWindow.endsAt > now', without: 'storedWindow' },
     { text: 'if (endsAt <= now) this', without: 'this' },
   ]),
 ];

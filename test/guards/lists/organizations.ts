@@ -1,65 +1,77 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
-const TESTS = ['test/organizations/end.test.ts'];
+const END_TESTS = ['test/organizations/end.test.ts'];
 const PERSONAL_DATA_TESTS = ['test/organizations/people.test.ts'];
-const MEANWHILE = { without: '', title: 'erasure begins meanwhile' };
-const LATE = { title: 'late log records of it are discarded' };
+const ERASURE_RACE = { without: '', title: 'erasure begins during the request' };
+const LATE_RECORDS = { title: 'late log records of it are discarded' };
 
-/** When a company ends. */
+/** Guards of the end of a company. */
 export const ORGANIZATION_GUARDS = [
-  ...guardsOf('src/modules/organizations/end/store.ts', TESTS, [
+  ...makeGuards('src/modules/organizations/end/store.ts', END_TESTS, [
     {
-      in: 'requestEnd',
+      in: 'scheduleDeletion',
       text: ' or(isNull(companies.deletesAt), gt(companies.deletesAt, deletesAt)),',
       without: '',
       title: 'is deleted once',
     },
-    { in: 'requestEnd', text: ', isNotErased', ...MEANWHILE },
-    { in: 'withdrawEnd', text: ' gt(companies.deletesAt, now),', without: '', title: 'its date has come' },
-    { in: 'withdrawEnd', text: ', isNotErased', ...MEANWHILE },
+    { in: 'scheduleDeletion', text: ', isNotErased', ...ERASURE_RACE },
+    { in: 'cancelDeletion', text: ' gt(companies.deletesAt, now),', without: '', title: 'its date has come' },
+    { in: 'cancelDeletion', text: ', isNotErased', ...ERASURE_RACE },
     {
-      in: 'countDeleted',
+      in: 'addDeletedCount',
       text: ', isNull(companyErasures.completedAt)',
       without: '',
-      title: 'erased once more',
+      title: 'is erased again to remove rows that were still being written during the first erasure',
     },
     {
-      in: 'beginEnds',
+      in: 'beginErasures',
       text: ' where ${lte(companies.deletesAt, now)}',
       without: ' where true',
       title: 'keeps all data',
     },
   ]),
-  ...guardsOf('src/modules/organizations/end/people-store.ts', PERSONAL_DATA_TESTS, [
-    { in: 'deleteInactive', text: ' eq(users.isActive, false),', without: '', title: 'activated meanwhile' },
+  ...makeGuards('src/modules/organizations/end/people-store.ts', PERSONAL_DATA_TESTS, [
+    { in: 'deleteInactiveUsers', text: ' eq(users.isActive, false),', without: '', title: 'activated meanwhile' },
     {
       in: 'replaceTexts',
-      text: ', ...changed.map(({ column, before }) => sql`${column} = ${before}`)',
+      text: ', ...changedColumns.map(({ column, before }) => sql`${column} = ${before}`)',
       without: '',
-      title: 'what others write meanwhile',
+      title: 'keeps the changes that others make during the erasure',
     },
   ]),
-  ...guardsOf('src/modules/companies/store.ts', TESTS, [
-    { in: 'updateCompany', text: ', status && isNull(companies.deletesAt)', ...MEANWHILE },
+  ...makeGuards('src/modules/companies/store.ts', END_TESTS, [
+    { in: 'updateCompany', text: ', status && isNull(companies.deletesAt)', ...ERASURE_RACE },
   ]),
-  ...guardsOf('src/objects/company-log.ts', PERSONAL_DATA_TESTS, [
-    { text: 'redactForgotten(storage, unique)', without: 'unique', title: 'a queue hands over' },
-  ]),
-  ...guardsOf('src/logs/forgotten.ts', PERSONAL_DATA_TESTS, [
-    { text: 'WHERE at >= ? AND digest', without: 'WHERE 0 <= ? AND digest', title: 'coming back' },
-  ]),
-  ...guardsOf('src/objects/company-log.ts', TESTS, [
-    { text: 'this.#isErased = state.storage.kv.get(ERASED) === true;', without: 'this.#isErased = false;', ...LATE },
+  ...makeGuards('src/objects/company-log.ts', PERSONAL_DATA_TESTS, [
     {
-      text: 'if (this.#isErased) return 0;\n    const { storage } = this.ctx;\n    const moved',
-      without: 'const { storage } = this.ctx;\n    const moved',
-      ...LATE,
+      text: 'redactErasedPersons(storage, uniqueRecords)',
+      without: 'uniqueRecords',
+      title: 'removes them from records that a queue delivers later, but not from records made after they came back',
+    },
+  ]),
+  ...makeGuards('src/logs/forgotten.ts', PERSONAL_DATA_TESTS, [
+    {
+      text: 'WHERE at >= ? AND digest',
+      without: 'WHERE 0 <= ? AND digest',
+      title: 'removes them from records that a queue delivers later, but not from records made after they came back',
+    },
+  ]),
+  ...makeGuards('src/objects/company-log.ts', END_TESTS, [
+    {
+      text: 'this.#isErased = state.storage.kv.get(ERASED_KEY) === true;',
+      without: 'this.#isErased = false;',
+      ...LATE_RECORDS,
     },
     {
-      text: 'if (this.#isErased) return 0;\n    const { storage } = this.ctx;\n    const everything',
-      without: 'const { storage } = this.ctx;\n    const everything',
-      title: 'erased once more',
+      text: 'if (this.#isErased) return 0;\n    const { storage } = this.ctx;\n    const lastMovedKey',
+      without: 'const { storage } = this.ctx;\n    const lastMovedKey',
+      ...LATE_RECORDS,
     },
-    { text: 'if (this.#isErased) return;', without: '', ...LATE },
+    {
+      text: 'if (this.#isErased) return 0;\n    const { storage } = this.ctx;\n    const fullRange',
+      without: 'const { storage } = this.ctx;\n    const fullRange',
+      title: 'is erased again to remove rows that were still being written during the first erasure',
+    },
+    { text: 'if (this.#isErased) return;', without: '', ...LATE_RECORDS },
   ]),
 ];

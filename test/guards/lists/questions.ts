@@ -1,4 +1,4 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const VERIFIED_QUESTION_TESTS = ['test/knowledge/questions/verified.console.test.ts'];
 const RECHECK_TESTS = ['test/knowledge/questions/rechecks.test.ts'];
@@ -6,10 +6,10 @@ const ASKED_QUESTION_TESTS = ['test/knowledge/ask/asked.console.test.ts'];
 const ASK_TESTS = ['test/knowledge/ask/ask.console.test.ts'];
 const OUTBOX_TESTS = ['test/outbox/outbox.test.ts'];
 
-/** Verified questions, and the messages that have them checked again. */
+/** Guards of verified questions, and of the messages that have these checked again. */
 export const QUESTION_GUARDS = [
-  ...guardsOf('src/modules/knowledge/questions/store.ts', VERIFIED_QUESTION_TESTS, [
-    { in: 'insertQuestion', text: 'hasRoom(row.companyId)', without: 'sql`true`', title: 'has a thousand' },
+  ...makeGuards('src/modules/knowledge/questions/store.ts', VERIFIED_QUESTION_TESTS, [
+    { in: 'insertQuestion', text: 'hasQuotaLeft(row.companyId)', without: 'sql`true`', title: 'has a thousand' },
     {
       in: 'replaceQuestion',
       text: 'eq(questions.version, row.version - 1),',
@@ -19,7 +19,7 @@ export const QUESTION_GUARDS = [
     },
     {
       in: 'replaceQuestion',
-      text: 'restores ? hasRoom(companyId) : undefined,',
+      text: 'isRestored ? hasQuotaLeft(companyId) : undefined,',
       without: '',
       title: 'has a thousand',
     },
@@ -31,44 +31,54 @@ export const QUESTION_GUARDS = [
       title: 'changed or archived meanwhile',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/ask/store.ts', ASKED_QUESTION_TESTS, [
-    { in: 'insertAsked', text: ', isAllowed)', without: ', sql`true`)', title: 'limited per minute' },
+  ...makeGuards('src/modules/knowledge/ask/store.ts', ASKED_QUESTION_TESTS, [
+    { in: 'insertAskedQuestion', text: ', isBelowLimit)', without: ', sql`true`)', title: 'limited per minute' },
     {
-      in: 'deleteOldest',
-      text: ', lte(asked.number, sql`${lastNumber(companyId)} - ${most}`)',
+      in: 'deleteOldestQuestions',
+      text: ', lte(asked.number, sql`${makeLastNumberSql(companyId)} - ${maxKept}`)',
       without: '',
       title: 'last ten thousand',
     },
-    { in: 'deleteBefore', text: '.where(lt(asked.askedAt, before))', without: '', title: 'after 90 days' },
-    { in: 'deleteBefore', text: 'inArray(', without: 'notInArray(', title: 'after 90 days' },
-    { in: 'markAccepted', text: ', afterChange', without: '', title: 'only if that one was written' },
+    { in: 'deleteQuestionsBefore', text: '.where(lt(asked.askedAt, before))', without: '', title: 'after 90 days' },
+    { in: 'deleteQuestionsBefore', text: 'inArray(', without: 'notInArray(', title: 'after 90 days' },
+    { in: 'markAccepted', text: ', AFTER_CHANGE', without: '', title: 'only if that one was written' },
   ]),
-  ...guardsOf('src/modules/knowledge/ask/answer.ts', ASK_TESTS, [
+  ...makeGuards('src/modules/knowledge/ask/answer.ts', ASK_TESTS, [
     {
       in: 'validateQuery',
-      text: "if (!mayRead(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };",
+      text: "if (!mayReadTables(ctx, prepared.tables)) return { kind: 'refusal', why: 'not_readable' };",
       without: '',
       title: 'no values of tables',
     },
   ]),
-  ...guardsOf('src/modules/knowledge/metrics/dimension-values.ts', ASK_TESTS, [
-    { in: 'sampleValues', text: ' && mayRead(ctx, sample.tables)', without: '', title: 'no values of tables' },
+  ...makeGuards('src/modules/knowledge/metrics/dimension-values.ts', ASK_TESTS, [
+    { in: 'sampleValues', text: ' && mayReadTables(ctx, sample.tables)', without: '', title: 'no values of tables' },
   ]),
-  ...guardsOf('src/modules/outbox/store.ts', OUTBOX_TESTS, [
-    { in: 'insertRowAfterChange', text: 'afterChange, ', without: 'sql`true`, ', title: 'another one came first' },
-    { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'has no verified question' },
-    { in: 'claimDue', text: 'lte(outbox.dueAt, now), ', without: '', title: 'stored before the table changes' },
-    { in: 'claimDue', text: '.where(inArray(outbox.id, due))', without: '', title: 'stored before the table changes' },
-  ]),
-  ...guardsOf('src/modules/managed-tables/changes.ts', OUTBOX_TESTS, [
+  ...makeGuards('src/modules/outbox/store.ts', OUTBOX_TESTS, [
     {
-      in: 'runShapeChange',
-      text: '        await announced;\n',
+      in: 'insertRowAfterChange',
+      text: 'AFTER_CHANGE, ',
+      without: 'sql`true`, ',
+      title: 'is stored once if the change is retried because a concurrent change came first',
+    },
+    { in: 'insertRowAfterChange', text: ', condition)', without: ')', title: 'has no verified question' },
+    { in: 'claimDueMessages', text: 'lte(outbox.dueAt, now), ', without: '', title: 'stored before the table changes' },
+    {
+      in: 'claimDueMessages',
+      text: '.where(inArray(outbox.id, dueMessages))',
       without: '',
       title: 'stored before the table changes',
     },
   ]),
-  ...guardsOf('drizzle/0024_verify-questions-and-keep-messages.sql', VERIFIED_QUESTION_TESTS, [
+  ...makeGuards('src/modules/managed-tables/changes.ts', OUTBOX_TESTS, [
+    {
+      in: 'runShapeChange',
+      text: '        await announcement;\n',
+      without: '',
+      title: 'stored before the table changes',
+    },
+  ]),
+  ...makeGuards('drizzle/0024_verify-questions-and-keep-messages.sql', VERIFIED_QUESTION_TESTS, [
     {
       text: 'UNIQUE INDEX `knowledge_verified_questions_living_key`',
       without: 'INDEX `knowledge_verified_questions_living_key`',

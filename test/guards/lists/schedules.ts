@@ -1,4 +1,4 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const RACE_TESTS = ['test/schedules/races.test.ts'];
 const DUE_SCHEDULE_TESTS = ['test/schedules/due.test.ts'];
@@ -11,21 +11,31 @@ const UNSUBSCRIPTION_TESTS = ['test/schedules/unsubscribing.test.ts'];
 const CONSENT_TESTS = ['test/schedules/consent.test.ts'];
 
 export const SCHEDULE_GUARDS = [
-  ...guardsOf('src/modules/schedules/store.ts', RACE_TESTS, [
-    { in: 'insertSchedule', text: 'targetExists(record)', without: 'sql`true`', title: 'is not made' },
+  ...makeGuards('src/modules/schedules/store.ts', RACE_TESTS, [
     {
       in: 'insertSchedule',
-      text: ' < ${most}`',
-      without: ' < ${most + 1_000}`',
+      text: 'targetExists(record)',
+      without: 'sql`true`',
+      title: 'is not created for a dashboard that is deleted meanwhile',
+    },
+    {
+      in: 'insertSchedule',
+      text: ' < ${maxSchedules}`',
+      without: ' < ${maxSchedules + 1_000}`',
       tests: SCHEDULE_TESTS,
       title: 'a thousand',
     },
     { in: 'updateSchedule', text: ', targetExists(next)', without: '', title: 'is not changed' },
-    { in: 'updateSchedule', text: ', eq(schedules.version, version)', without: '', title: 'keeps what others' },
+    {
+      in: 'updateSchedule',
+      text: ', eq(schedules.version, version)',
+      without: '',
+      title: 'keeps the changes that others make meanwhile',
+    },
     { in: 'replaceRecipients', text: '    condition,\n', without: '', title: 'keeps its recipients' },
     {
       in: 'replaceRecipients',
-      text: ', not(isEndedForGood)',
+      text: ', not(isUnsubscribedAddress)',
       without: '',
       tests: UNSUBSCRIPTION_TESTS,
       title: 'has ended the schedule for good',
@@ -34,7 +44,7 @@ export const SCHEDULE_GUARDS = [
     { in: 'replaceRecipients', text: ', eq(schedules.version, version)', without: '', title: 'keeps its recipients' },
     { in: 'replaceRecipients', text: ', targetExists(next)', without: '', title: 'is not changed' },
   ]),
-  ...guardsOf('src/modules/schedules/run-store.ts', FAILURE_TESTS, [
+  ...makeGuards('src/modules/schedules/run-store.ts', FAILURE_TESTS, [
     {
       in: 'insertDueRuns',
       text: " and schedules.next_run_at = handed.value ->> 'at'",
@@ -51,7 +61,7 @@ export const SCHEDULE_GUARDS = [
     },
     {
       in: 'insertManualRun',
-      text: 'exists(schedules, byId(schedules, companyId, scheduleId))',
+      text: 'existsSql(schedules, matchesId(schedules, companyId, scheduleId))',
       without: 'sql`true`',
       tests: RACE_TESTS,
       title: 'is not run',
@@ -71,7 +81,7 @@ export const SCHEDULE_GUARDS = [
       tests: RUN_TESTS,
       title: 'delivered twice',
     },
-    { in: 'endRun', text: ', afterChange', without: '', title: 'at its end' },
+    { in: 'endRun', text: ', AFTER_CHANGE', without: '', title: 'at its end' },
     {
       in: 'endRun',
       text: "          eq(schedules.status, 'active'),\n",
@@ -81,17 +91,17 @@ export const SCHEDULE_GUARDS = [
     { in: 'endRun', text: ' >= ${MAX_CONSECUTIVE_FAILURES}', without: ' >= 1', title: 'notify its creator once' },
     {
       in: 'beginDelivery',
-      text: 'exists(scheduleRecipients, isWanted)',
+      text: 'existsSql(scheduleRecipients, isWanted)',
       without: 'sql`true`',
       tests: UNSUBSCRIPTION_TESTS,
-      title: 'gets nothing of it',
+      title: 'gets no mail of that run',
     },
     {
       in: 'beginDelivery',
       text: 'isNull(scheduleRecipients.unsubscribedAt)',
       without: 'undefined',
       tests: UNSUBSCRIPTION_TESTS,
-      title: 'gets nothing of it',
+      title: 'gets no mail of that run',
     },
     {
       in: 'beginDelivery',
@@ -105,43 +115,58 @@ export const SCHEDULE_GUARDS = [
       text: '        isCompanyActive(sql`${companyId}`),\n',
       without: '',
       tests: ['test/organizations/under-way.test.ts'],
-      title: 'mails nothing',
+      title: 'a scheduled run sends no mail during the suspension, and sends its mail once after it',
     },
     { in: 'deleteOldRuns', text: ", eq(scheduleRuns.status, 'ended')", without: '', title: 'for a week' },
     { in: 'deleteOldRuns', text: 'lt(scheduleRuns.createdAt, before), ', without: '', title: 'for a week' },
   ]),
-  ...guardsOf('src/modules/schedules/consent-store.ts', CONSENT_TESTS, [
+  ...makeGuards('src/modules/schedules/consent-store.ts', CONSENT_TESTS, [
     {
       in: 'mayBeMailed',
-      text: 'not(hasEnded(to)), ',
+      text: 'not(hasEndedMails(to)), ',
       without: '',
       tests: UNSUBSCRIPTION_TESTS,
-      title: 'everything of the company',
+      title: 'gets no mail of that run either after unsubscribing from all mails of the company',
     },
-    { in: 'mayBeMailed', text: ', isBelowLimit(to, since)', without: '', title: 'of two companies' },
-    { in: 'countMail', text: 'afterChange', without: 'sql`true`', title: 'of two companies' },
-    { in: 'beginAsking', text: 'isNull(mailConsents.askedAt), ', without: '', title: 'asked once where two' },
-    { in: 'beginAsking', text: ', isNull(mailConsents.endedAt)', without: '', title: 'answered meanwhile' },
-    { in: 'beginAsking', text: ' isNull(mailConsents.agreedAt),', without: '', title: 'answered meanwhile' },
+    { in: 'mayBeMailed', text: ', isBelowMailLimit(to, since)', without: '', title: 'of two companies' },
+    { in: 'countMail', text: 'AFTER_CHANGE', without: 'sql`true`', title: 'of two companies' },
     {
-      in: 'deleteCounted',
+      in: 'recordConsentRequest',
+      text: 'isNull(mailConsents.askedAt), ',
+      without: '',
+      title: 'is asked once when two schedules are created at the same time',
+    },
+    {
+      in: 'recordConsentRequest',
+      text: ', isNull(mailConsents.endedAt)',
+      without: '',
+      title: 'is not asked if it has agreed or refused meanwhile',
+    },
+    {
+      in: 'recordConsentRequest',
+      text: ' isNull(mailConsents.agreedAt),',
+      without: '',
+      title: 'is not asked if it has agreed or refused meanwhile',
+    },
+    {
+      in: 'deleteCountedMails',
       text: 'lt(scheduledMails.sentAt, before)',
       without: 'sql`true`',
       title: 'fifty scheduled mails',
     },
     { in: 'recordConsent', text: ', isNull(mailConsents.endedAt)', without: '', title: 'can refuse for good' },
   ]),
-  ...guardsOf('drizzle/0029_consent-to-schedules.sql', CONSENT_TESTS, [
+  ...makeGuards('drizzle/0029_consent-to-schedules.sql', CONSENT_TESTS, [
     {
       text: 'UNIQUE INDEX `mail_consents_of_address`',
       without: 'INDEX `mail_consents_of_address`',
-      title: 'asked once where two',
+      title: 'is asked once when two schedules are created at the same time',
     },
   ]),
-  ...guardsOf('src/modules/schedules/service.ts', SCHEDULE_TESTS, [
+  ...makeGuards('src/modules/schedules/service.ts', SCHEDULE_TESTS, [
     {
       in: 'requireMaySeeCondition',
-      text: '  requireAction(ctx.actor, ACTION_TO_SEE[targetType], targetId);\n',
+      text: '  requireAction(ctx.actor, VIEW_ACTIONS[targetType], targetId);\n',
       without: '',
       title: 'may not open',
     },
@@ -150,7 +175,7 @@ export const SCHEDULE_GUARDS = [
       text: '  requireNotDenied(ctx, [condition.visualization_id]);\n',
       without: '',
       tests: CONDITION_TESTS,
-      title: 'only those who may see',
+      title: 'shows its last run only to users who may see the data of its condition',
     },
     {
       in: 'createSchedule',
@@ -178,31 +203,31 @@ export const SCHEDULE_GUARDS = [
       without: ']) requireMaySeeCondition',
       title: 'no condition',
     },
-    { in: 'isPause', text: ' && Object.keys(others).length === 0', without: '', title: 'no condition' },
+    { in: 'isOnlyPause', text: ' && Object.keys(others).length === 0', without: '', title: 'no condition' },
     { in: 'runSchedule', text: '  requireMaySeeCondition(ctx, schedule);\n', without: '', title: 'no condition' },
     {
       in: 'hideLastRun',
-      text: 'lastRun && !isMet',
-      without: 'lastRun && null && !isMet',
+      text: 'lastRun && !isRequirementMet',
+      without: 'lastRun && null && !isRequirementMet',
       tests: CONDITION_TESTS,
-      title: 'only those who may see',
+      title: 'shows its last run only to users who may see the data of its condition',
     },
     {
       in: 'hideLastRun',
       text: 'lastRun.about ?? schedule',
       without: 'schedule',
       tests: CONDITION_TESTS,
-      title: 'only those who may see',
+      title: 'shows its last run only to users who may see the data of its condition',
     },
     {
       in: 'listSchedules',
       text: 'hideLastRun(ctx, schedule)',
       without: 'schedule',
       tests: CONDITION_TESTS,
-      title: 'only those who may see',
+      title: 'shows its last run only to users who may see the data of its condition',
     },
   ]),
-  ...guardsOf('drizzle/0026_send-schedules.sql', SCHEDULE_TESTS, [
+  ...makeGuards('drizzle/0026_send-schedules.sql', SCHEDULE_TESTS, [
     {
       text: 'UNIQUE INDEX `schedule_runs_once`',
       without: 'INDEX `schedule_runs_once`',
@@ -210,7 +235,11 @@ export const SCHEDULE_GUARDS = [
       title: 'by whichever',
     },
     { text: ',\n\tPRIMARY KEY(`run_id`, `kind`, `subject`)', without: '', tests: FAILURE_TESTS, title: 'resumes' },
-    { text: '\tPRIMARY KEY(`schedule_id`, `kind`, `subject`),\n', without: '', title: 'is made, read' },
+    {
+      text: '\tPRIMARY KEY(`schedule_id`, `kind`, `subject`),\n',
+      without: '',
+      title: 'is created, read, listed, changed and deleted',
+    },
     {
       text: '`last_value` text,\n\tPRIMARY KEY(`schedule_id`, `kind`, `subject`),\n\tFOREIGN KEY (`schedule_id`) REFERENCES `schedules`(`id`) ON UPDATE no action ON DELETE cascade',
       without: '`last_value` text,\n\tPRIMARY KEY(`schedule_id`, `kind`, `subject`)',

@@ -1,4 +1,4 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const RACE_TESTS = ['test/shares/races.test.ts'];
 const SAME_MOMENT_TESTS = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
@@ -10,30 +10,35 @@ const FRESH_RESULT_TESTS = ['test/viewing/fresh.sharing.test.ts'];
 const OUTSIDER_SIGN_IN_TESTS = ['test/share-auth/share-auth.sharing.test.ts'];
 
 export const SHARING_GUARDS = [
-  ...guardsOf('src/modules/dashboards/store.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/dashboards/store.ts', RACE_TESTS, [
     { in: 'insertDashboard', text: 'doWidgetsExist(record)', without: 'sql`true`' },
-    { in: 'insertDashboard', text: 'slugOrSuffixedSql(dashboards, record)', without: 'record.slug' },
+    { in: 'insertDashboard', text: 'makeUniqueSlugSql(dashboards, record)', without: 'record.slug' },
     {
       in: 'areDashboardsUnchanged',
       text: " and dashboards.version = seen.value ->> 'version'",
       without: '',
       ...SAME_MOMENT_TESTS,
     },
-    { in: 'updateDashboard', text: 'eq(dashboards.version, version), ', without: '' },
-    { in: 'updateDashboard', text: 'doWidgetsExist(record), ', without: '' },
-    { in: 'updateDashboard', text: ', whileUnseen', without: '', ...DURING_CHANGE_TESTS },
+    { in: 'updateDashboard', text: 'eq(dashboards.version, version),', without: '' },
+    { in: 'updateDashboard', text: 'doWidgetsExist(record),', without: '' },
+    { in: 'updateDashboard', text: 'unsharedCondition,', without: '', ...DURING_CHANGE_TESTS },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/visualizations/queries.ts',
     [CHANGE_TESTS],
     [
       {
         in: 'isSeenByOthers',
-        text: '${ofCompany} or ${isDashboardSeen',
+        text: '${hasSigningKey} or ${isDashboardSeen',
         without: 'false or ${isDashboardSeen',
         title: 'key to sign',
       },
-      { in: 'isSeenByOthers', text: '${ofCompany} or ${isPublished}', without: '${isPublished}', title: 'key to sign' },
+      {
+        in: 'isSeenByOthers',
+        text: '${hasSigningKey} or ${isPublished}',
+        without: '${isPublished}',
+        title: 'key to sign',
+      },
       { in: 'isSeenByOthers', text: '${isPublished} or ', without: '', ...DURING_CHANGE_TESTS },
       {
         in: 'isSeenByOthers',
@@ -43,7 +48,7 @@ export const SHARING_GUARDS = [
       },
       {
         in: 'isSeenByOthers',
-        text: ' or ${isDashboardSeen(companyId, around, now)}',
+        text: ' or ${isDashboardSeen(companyId, containingDashboardIds, now)}',
         without: '',
         ...DURING_CHANGE_TESTS,
       },
@@ -76,8 +81,8 @@ export const SHARING_GUARDS = [
       },
     ],
   ),
-  ...guardsOf('src/modules/visualizations/store.ts', RACE_TESTS, [
-    { in: 'insertVisualization', text: 'slugOrSuffixedSql(visualizations, record)', without: 'record.slug' },
+  ...makeGuards('src/modules/visualizations/store.ts', RACE_TESTS, [
+    { in: 'insertVisualization', text: 'makeUniqueSlugSql(visualizations, record)', without: 'record.slug' },
     { in: 'updateVisualization', text: 'eq(visualizations.version, version),', without: '' },
     {
       in: 'updateVisualization',
@@ -86,24 +91,24 @@ export const SHARING_GUARDS = [
       ...DURING_CHANGE_TESTS,
     },
   ]),
-  ...guardsOf('src/modules/share-contexts/store.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/share-contexts/store.ts', RACE_TESTS, [
     { in: 'insertContext', text: 'areDashboardsUnchanged(record.companyId, dashboards)', without: 'sql`true`' },
-    { in: 'insertContext', text: 'slugOrSuffixedSql(shareContexts, record)', without: 'record.slug' },
-    { in: 'isVersion', text: ', eq(shareContexts.version, version)', without: '' },
+    { in: 'insertContext', text: 'makeUniqueSlugSql(shareContexts, record)', without: 'record.slug' },
+    { in: 'isContextUnchanged', text: ', eq(shareContexts.version, version)', without: '' },
     { in: 'updateContext', text: 'eq(shareContexts.version, version),', without: '' },
     { in: 'updateContext', text: 'areDashboardsUnchanged(companyId, dashboards),', without: '' },
-    { in: 'replaceGrants', text: ', current)', without: ')' },
-    { in: 'replaceGrants', text: ' where ${current}', without: '' },
-    { in: 'replaceGrants', text: 'isVersion(context), ', without: '' },
+    { in: 'replaceGrants', text: ', isUnchanged)', without: ')' },
+    { in: 'replaceGrants', text: ' where ${isUnchanged}', without: '' },
+    { in: 'replaceGrants', text: 'isContextUnchanged(context), ', without: '' },
     { in: 'prepareDeletion', text: ', eq(shareContexts.version, version)', without: '' },
     {
       in: 'prepareDeletion',
-      text: 'eq(shareMembers.companyId, companyId), gone',
+      text: 'eq(shareMembers.companyId, companyId), isDeleted',
       without: 'eq(shareMembers.companyId, companyId)',
     },
-    { in: 'prepareDeletion', text: '          gone,', without: '' },
+    { in: 'prepareDeletion', text: '          isDeleted,', without: '' },
     { in: 'prepareDeletion', text: 'isNull(dashboardShares.revokedAt),', without: '' },
-    { in: 'insertMember', text: 'isVersion(context),', without: '' },
+    { in: 'insertMember', text: 'isContextUnchanged(context),', without: '' },
     { in: 'insertMember', text: '< ${most}', without: '>= 0' },
     {
       in: 'insertMember',
@@ -112,55 +117,55 @@ export const SHARING_GUARDS = [
       ...SAME_MOMENT_TESTS,
     },
   ]),
-  ...guardsOf('src/modules/share-contexts/service.ts', RACE_TESTS, [
-    { in: 'deleteContext', text: '{ shareContextId: id }, afterChange', without: '{ shareContextId: id }' },
+  ...makeGuards('src/modules/share-contexts/service.ts', RACE_TESTS, [
+    { in: 'deleteContext', text: '{ shareContextId: id }, AFTER_CHANGE', without: '{ shareContextId: id }' },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/share-activity/store.ts',
     ['test/share-activity/share-activity.sharing.test.ts'],
     [
       { in: 'insertShareMessages', text: 'isNull(dashboardShares.revokedAt),', without: '', title: 'each once' },
       {
         in: 'insertShareMessages',
-        text: 'exists(dashboards, byId(dashboards, companyId, sql`${dashboardShares.dashboardId}`)),',
+        text: 'existsSql(dashboards, matchesId(dashboards, companyId, sql`${dashboardShares.dashboardId}`)),',
         without: '',
         title: 'each once',
       },
     ],
   ),
-  ...guardsOf('src/modules/embeds/store.ts', REVOCATION_TESTS, [
+  ...makeGuards('src/modules/embeds/store.ts', REVOCATION_TESTS, [
     {
       in: 'upsertRevocation',
       text: 'max(${embedRevocations.revokedAt}, excluded.revoked_at)',
       without: 'excluded.revoked_at',
     },
-    { in: 'upsertRevocation', text: '< ${most}', without: '>= 0' },
-    { in: 'upsertRevocation', text: '${known} or ', without: '' },
-    { in: 'deleteTargetRevocations', text: 'lte(embedRevocations.revokedAt, until),', without: '' },
+    { in: 'upsertRevocation', text: '< ${maxRevocations}', without: '>= 0' },
+    { in: 'upsertRevocation', text: '${isSubjectKnown} or ', without: '' },
+    { in: 'deleteTargetRevocations', text: 'lte(embedRevocations.revokedAt, revokedUntil),', without: '' },
     { in: 'deleteTargetRevocations', text: 'gte(embedRevocations.subject, from),', without: '' },
     { in: 'deleteTargetRevocations', text: ' lt(embedRevocations.subject, to),', without: '' },
     { in: 'deleteRevocationsBefore', text: 'lt(embedRevocations.revokedAt, time)', without: 'sql`true`' },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/shares/service.ts',
     ['test/share-activity/share-activity.sharing.test.ts'],
     [{ in: 'revokeShare', text: ', {}, hasDashboard(share)', without: '', title: 'at the same time' }],
   ),
-  ...guardsOf('src/modules/shares/store.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/shares/store.ts', RACE_TESTS, [
     {
       in: 'insertShare',
       text: 'areDashboardsUnchanged(record.companyId, [{ id: record.dashboardId, version }]),',
       without: 'sql`true`,',
       ...SAME_MOMENT_TESTS,
     },
-    { in: 'insertShare', text: 'hasContext(record.companyId, record.shareContextId)', without: 'undefined' },
+    { in: 'insertShare', text: 'contextExists(record.companyId, record.shareContextId)', without: 'undefined' },
     { in: 'updateShare', text: 'isNull(dashboardShares.revokedAt),', without: '' },
     {
       in: 'updateShare',
       text: 'eq(dashboardShares.embedOptions, before.embedOptions)',
       without: 'undefined',
     },
-    { in: 'updateShare', text: 'hasContext(before.companyId, set.shareContextId)', without: 'undefined' },
+    { in: 'updateShare', text: 'contextExists(before.companyId, newValues.shareContextId)', without: 'undefined' },
     {
       in: 'updateShare',
       text: 'areDashboardsUnchanged(before.companyId, dashboards),',
@@ -169,12 +174,12 @@ export const SHARING_GUARDS = [
     },
     { in: 'updateToRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
   ]),
-  ...guardsOf('src/modules/viewing/cached-answer.ts', FRESH_RESULT_TESTS, [
+  ...makeGuards('src/modules/viewing/cached-answer.ts', FRESH_RESULT_TESTS, [
     {
       in: 'findCachedResponse',
       text: "/${isChanging ? 'changing' : versions.version}",
       without: '',
-      title: 'in between',
+      title: 'run twice if the data changes between them',
     },
     {
       in: 'findCachedResponse',
@@ -183,16 +188,16 @@ export const SHARING_GUARDS = [
       title: 'while a change is made',
     },
   ]),
-  ...guardsOf('src/modules/viewing/execution.ts', FRESH_RESULT_TESTS, [
+  ...makeGuards('src/modules/viewing/execution.ts', FRESH_RESULT_TESTS, [
     { in: 'respondToExecution', text: 'if (isChanging) begin();', without: '', title: 'under way' },
   ]),
-  ...guardsOf('src/modules/embeds/signing-key-store.ts', HOST_TOKEN_TESTS, [
-    { in: 'insertSigningKey', text: '< ${most}', without: '>= 0' },
+  ...makeGuards('src/modules/embeds/signing-key-store.ts', HOST_TOKEN_TESTS, [
+    { in: 'insertSigningKey', text: '< ${maxKeys}', without: '>= 0' },
   ]),
-  ...guardsOf('drizzle/0020_end-embed-tokens.sql', REVOCATION_TESTS, [
+  ...makeGuards('drizzle/0020_end-embed-tokens.sql', REVOCATION_TESTS, [
     { text: 'PRIMARY KEY(`company_id`, `subject`)', without: 'CHECK(true)' },
   ]),
-  ...guardsOf('drizzle/0007_visualizations.sql', RACE_TESTS, [
+  ...makeGuards('drizzle/0007_visualizations.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `dashboards_slug`', without: 'INDEX `dashboards_slug`' },
     { text: 'UNIQUE INDEX `visualizations_slug`', without: 'INDEX `visualizations_slug`' },
     {
@@ -200,7 +205,7 @@ export const SHARING_GUARDS = [
       without: '',
     },
   ]),
-  ...guardsOf('drizzle/0010_sharing.sql', RACE_TESTS, [
+  ...makeGuards('drizzle/0010_sharing.sql', RACE_TESTS, [
     { text: 'UNIQUE INDEX `outsiders_email`', without: 'INDEX `outsiders_email`', tests: OUTSIDER_SIGN_IN_TESTS },
     { text: 'UNIQUE INDEX `share_contexts_slug`', without: 'INDEX `share_contexts_slug`' },
     { text: 'UNIQUE INDEX `share_members_once`', without: 'INDEX `share_members_once`' },

@@ -1,4 +1,4 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const RACE_TESTS = ['test/sign-in/races.test.ts'];
 const OVERTAKEN_SIGN_IN_TESTS = ['test/sign-in/overtaken.test.ts'];
@@ -14,13 +14,13 @@ const ASSERTION_TESTS = ['test/single-sign-on/saml.console.test.ts'];
 const RENEWAL_TESTS = ['test/single-sign-on/renewals.test.ts'];
 
 export const SIGN_IN_GUARDS = [
-  ...guardsOf('src/modules/sessions/queries.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/sessions/queries.ts', RACE_TESTS, [
     { in: 'insertSession', text: 'eq(users.sessionEpoch, sessionEpoch),', without: '' },
     { in: 'insertSession', text: 'eq(users.isActive, true),', without: '', tests: OVERTAKEN_SIGN_IN_TESTS },
     {
       in: 'insertSession',
-      text: 'livingById(users, companyId, userId)',
-      without: 'byId(users, companyId, userId)',
+      text: 'matchesUndeletedId(users, companyId, userId)',
+      without: 'matchesId(users, companyId, userId)',
     },
     { in: 'insertSession', text: '      when,\n', without: '', tests: SECOND_FACTOR_RACE_TESTS },
     { in: 'rotateSession', text: ' eq(sessions.refreshDigest, digests.presented),', without: '', ...REFRESH_TESTS },
@@ -29,23 +29,23 @@ export const SIGN_IN_GUARDS = [
     { in: 'endUserSessions', text: ', when)', without: ')' },
     { in: 'endSessionsOfInactiveUser', text: ', isInactive', without: '', tests: USER_RACE_TESTS },
   ]),
-  ...guardsOf('src/modules/sign-in/network-store.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/sign-in/network-store.ts', RACE_TESTS, [
     {
       in: 'recordNetwork',
-      text: 'insertWhen(db, signInNetworks, record, afterChange)',
+      text: 'insertWhen(db, signInNetworks, record, AFTER_CHANGE)',
       without: 'db.insert(signInNetworks).values(record)',
     },
   ]),
-  ...guardsOf('src/modules/sign-in/passwordless-store.ts', RACE_TESTS, [
+  ...makeGuards('src/modules/sign-in/passwordless-store.ts', RACE_TESTS, [
     { in: 'checkCode', text: 'isNull(passwordlessCodes.usedAt),', without: '' },
     { in: 'checkCode', text: 'gt(passwordlessCodes.expiresAt, now),', without: '' },
-    { in: 'checkCode', text: 'lt(passwordlessCodes.tries, MAX_TRIES),', without: '' },
+    { in: 'checkCode', text: 'lt(passwordlessCodes.tries, MAX_CODE_TRIES),', without: '' },
   ]),
-  ...guardsOf('src/modules/sign-in/pending-store.ts', SECOND_FACTOR_RACE_TESTS, [
-    { in: 'livePending', text: 'isNull(pendingSecondFactors.endedAt),', without: '' },
-    { in: 'livePending', text: 'gt(pendingSecondFactors.expiresAt, now),', without: '' },
-    { in: 'livePending', text: 'lt(pendingSecondFactors.tries, MAX_PENDING_TRIES),', without: '' },
-    { in: 'countTry', text: 'livePending(digest, now, purpose)', without: 'eq(pendingSecondFactors.digest, digest)' },
+  ...makeGuards('src/modules/sign-in/pending-store.ts', SECOND_FACTOR_RACE_TESTS, [
+    { in: 'isLivePending', text: 'isNull(pendingSecondFactors.endedAt),', without: '' },
+    { in: 'isLivePending', text: 'gt(pendingSecondFactors.expiresAt, now),', without: '' },
+    { in: 'isLivePending', text: 'lt(pendingSecondFactors.tries, MAX_PENDING_TRIES),', without: '' },
+    { in: 'countTry', text: 'isLivePending(digest, now, purpose)', without: 'eq(pendingSecondFactors.digest, digest)' },
     {
       in: 'countTry',
       text: 'needsNoSso ? undefined : not(requiresSso),',
@@ -53,88 +53,92 @@ export const SIGN_IN_GUARDS = [
       tests: ['test/companies/settings.console.test.ts'],
       title: 'what began with a password',
     },
-    { in: 'endPending', text: ', afterChange', without: '' },
+    { in: 'endPending', text: ', AFTER_CHANGE', without: '' },
   ]),
-  ...guardsOf('src/modules/sign-in/proof-store.ts', SECOND_FACTOR_RACE_TESTS, [
+  ...makeGuards('src/modules/sign-in/proof-store.ts', SECOND_FACTOR_RACE_TESTS, [
     { in: 'useProof', text: '            when,', without: '' },
-    { in: 'useProofAfterChange', text: ', afterChange', without: '' },
-    { in: 'usePassword', text: 'livingById(users, user.companyId, user.id)', without: 'eq(users.id, user.id)' },
+    { in: 'useProofAfterChange', text: ', AFTER_CHANGE', without: '' },
+    { in: 'usePassword', text: 'matchesUndeletedId(users, user.companyId, user.id)', without: 'eq(users.id, user.id)' },
     { in: 'usePassword', text: ', eq(users.passwordHash, user.passwordHash as string)', without: '' },
-    { in: 'useFreshSession', text: 'livingById(users, user.companyId, user.id)', without: 'eq(users.id, user.id)' },
+    {
+      in: 'useFreshSession',
+      text: 'matchesUndeletedId(users, user.companyId, user.id)',
+      without: 'eq(users.id, user.id)',
+    },
     { in: 'useFreshSession', text: 'isNull(users.passwordHash),', without: '' },
     { in: 'useFreshSession', text: 'eq(users.mfaEnabled, false),', without: '' },
     { in: 'useFreshSession', text: 'gte(sessions.createdAt, since),', without: '' },
   ]),
-  ...guardsOf('src/modules/sign-in/second-factor-store.ts', SECOND_FACTOR_RACE_TESTS, [
-    { in: 'replaceFactor', text: 'afterProof ? afterChange : sql`true`', without: 'sql`true`' },
+  ...makeGuards('src/modules/sign-in/second-factor-store.ts', SECOND_FACTOR_RACE_TESTS, [
+    { in: 'replaceFactor', text: 'afterProof ? AFTER_CHANGE : sql`true`', without: 'sql`true`' },
     { in: 'replaceFactor', text: 'setWhere: isNull(secondFactors.confirmedAt),', without: '' },
     { in: 'confirmFactor', text: 'isNull(secondFactors.confirmedAt), ', without: '' },
     {
       in: 'confirmFactor',
-      text: 'isNull(secondFactors.confirmedAt), afterChange',
+      text: 'isNull(secondFactors.confirmedAt), AFTER_CHANGE',
       without: 'isNull(secondFactors.confirmedAt)',
     },
     {
       in: 'confirmFactor',
-      text: 'byId(users, factor.companyId, factor.userId), afterChange',
-      without: 'byId(users, factor.companyId, factor.userId)',
+      text: 'matchesId(users, factor.companyId, factor.userId), AFTER_CHANGE',
+      without: 'matchesId(users, factor.companyId, factor.userId)',
     },
-    { in: 'confirmFactor', text: 'codes, afterChange', without: 'codes, sql`true`' },
+    { in: 'confirmFactor', text: 'codes, AFTER_CHANGE', without: 'codes, sql`true`' },
     { in: 'addBackupCodes', text: 'isStored(factor), ', without: '' },
-    { in: 'addBackupCodes', text: 'isStored(factor), afterChange', without: 'isStored(factor)' },
-    { in: 'addBackupCodes', text: 'codes, afterChange', without: 'codes, sql`true`' },
+    { in: 'addBackupCodes', text: 'isStored(factor), AFTER_CHANGE', without: 'isStored(factor)' },
+    { in: 'addBackupCodes', text: 'codes, AFTER_CHANGE', without: 'codes, sql`true`' },
     { in: 'deleteOtherBackupCodes', text: 'not(isNew), ', without: '' },
     { in: 'deleteOtherBackupCodes', text: ', isSetStored)', without: ')' },
     {
       in: 'removeFactor',
-      text: 'byId(secondFactors, factor.companyId, factor.id), ',
+      text: 'matchesId(secondFactors, factor.companyId, factor.id), ',
       without: 'eq(secondFactors.userId, factor.userId), ',
     },
-    { in: 'removeFactor', text: 'isConfirmed, afterChange', without: 'isConfirmed' },
-    { in: 'removeFactor', text: 'factor.userId), afterChange)', without: 'factor.userId))' },
-    { in: 'takeFactors', text: ', isConfirmed)', without: ')' },
-    { in: 'takeFactors', text: 'exists(secondFactors, enabled), ', without: '', tests: TAKEOVER_TESTS },
-    { in: 'takeFactors', text: ', exists(passkeys, own)', without: '', tests: PASSKEY_ROUTE_TESTS },
+    { in: 'removeFactor', text: 'isConfirmed, AFTER_CHANGE', without: 'isConfirmed' },
+    { in: 'removeFactor', text: 'factor.userId), AFTER_CHANGE)', without: 'factor.userId))' },
+    { in: 'removeAllFactors', text: ', isConfirmed)', without: ')' },
+    { in: 'removeAllFactors', text: 'existsSql(secondFactors, isEnabledFactor), ', without: '', tests: TAKEOVER_TESTS },
+    { in: 'removeAllFactors', text: ', existsSql(passkeys, isOwnPasskey)', without: '', tests: PASSKEY_ROUTE_TESTS },
     {
-      in: 'deleteRemains',
-      text: 'byFactor(factor), isGone',
-      without: 'byFactor(factor)',
+      in: 'deleteFactorRemains',
+      text: 'isCodeOfFactor(factor), isGone',
+      without: 'isCodeOfFactor(factor)',
     },
     {
-      in: 'deleteRemains',
+      in: 'deleteFactorRemains',
       text: 'stepsOfFactor, isGone',
       without: 'stepsOfFactor',
     },
   ]),
-  ...guardsOf('src/modules/password-reset/store.ts', RACE_TESTS, [
-    { in: 'isOpen', text: 'isNull(passwordResets.usedAt), ', without: '' },
-    { in: 'isOpen', text: ', gt(passwordResets.expiresAt, now)', without: '' },
+  ...makeGuards('src/modules/password-reset/store.ts', RACE_TESTS, [
+    { in: 'isOpenReset', text: 'isNull(passwordResets.usedAt), ', without: '' },
+    { in: 'isOpenReset', text: ', gt(passwordResets.expiresAt, now)', without: '' },
     {
-      in: 'prepareReset',
-      text: '.where(isOpen(digest, now))',
+      in: 'prepareResetStatements',
+      text: '.where(isOpenReset(digest, now))',
       without: '.where(eq(passwordResets.digest, digest))',
     },
-    { in: 'prepareReset', text: 'eq(users.isActive, true), ', without: '' },
+    { in: 'prepareResetStatements', text: 'eq(users.isActive, true), ', without: '' },
     {
-      in: 'prepareReset',
-      text: 'livingById(users, companyId, userId)',
-      without: 'byId(users, companyId, userId)',
+      in: 'prepareResetStatements',
+      text: 'matchesUndeletedId(users, companyId, userId)',
+      without: 'matchesId(users, companyId, userId)',
     },
-    { in: 'prepareReset', text: ', afterChange', without: '' },
-    { in: 'prepareReset', text: ', { when: wasReset }', without: '' },
+    { in: 'prepareResetStatements', text: ', AFTER_CHANGE', without: '' },
+    { in: 'prepareResetStatements', text: ', { when: wasReset }', without: '' },
     {
-      in: 'prepareReset',
+      in: 'prepareResetStatements',
       text: 'isNull(passwordResets.usedAt),\n          wasReset,',
       without: 'isNull(passwordResets.usedAt),',
     },
   ]),
-  ...guardsOf('src/modules/mails/store.ts', RACE_TESTS, [
-    { in: 'insertRequestAfterChange', text: ', afterChange', without: ', sql`true`' },
+  ...makeGuards('src/modules/mails/store.ts', RACE_TESTS, [
+    { in: 'insertRequestAfterChange', text: ', AFTER_CHANGE', without: ', sql`true`' },
     { in: 'insertLimitedRequest', text: 'eq(mailRequests.countedAs, record.countedAs), ', without: '' },
     { in: 'insertLimitedRequest', text: ', gt(mailRequests.requestedAt, since)', without: '' },
-    { in: 'insertLimitedRequest', text: 'sql`${earlier} < ${limit}`', without: 'sql`true`' },
+    { in: 'insertLimitedRequest', text: 'sql`${earlierRequests} < ${limit}`', without: 'sql`true`' },
   ]),
-  ...guardsOf('src/modules/single-sign-on/store.ts', RENEWAL_TESTS, [
+  ...makeGuards('src/modules/single-sign-on/store.ts', RENEWAL_TESTS, [
     { in: 'putConfiguration', text: 'setWhere: eq(ssoConfigurations.clientSecret, record.clientSecret)', without: '' },
     {
       in: 'replaceClientSecret',
@@ -160,7 +164,7 @@ export const SIGN_IN_GUARDS = [
       text: 'gt(ssoCodes.expiresAt, now),',
       without: '',
       tests: ['test/single-sign-on/oidc.console.test.ts'],
-      title: 'accepts a code for a minute',
+      title: 'accepts a code for one minute',
     },
     {
       in: 'isLiveCode',
@@ -170,7 +174,7 @@ export const SIGN_IN_GUARDS = [
       title: 'only from the client that began',
     },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/single-sign-on/service.ts',
     ['test/single-sign-on/oidc.console.test.ts'],
     [
@@ -182,29 +186,34 @@ export const SIGN_IN_GUARDS = [
       },
     ],
   ),
-  ...guardsOf('src/modules/invitations/invite.ts', INVITATION_RACE_TESTS, [
+  ...makeGuards('src/modules/invitations/invite.ts', INVITATION_RACE_TESTS, [
     { text: 'if (emailTaken.matches(error)) return undefined;', without: '', title: 'is renewed by another one' },
   ]),
-  ...guardsOf('src/modules/passkeys/store.ts', PASSKEY_RACE_TESTS, [
-    { in: 'insertPasskey', text: '${afterChange} and ', without: '' },
+  ...makeGuards('src/modules/passkeys/store.ts', PASSKEY_RACE_TESTS, [
+    { in: 'insertPasskey', text: '${AFTER_CHANGE} and ', without: '' },
     {
       in: 'insertPasskey',
       text: ' and (select count(*) from ${passkeys} where ${isOfUser(record)}) < ${MAX_PASSKEYS}',
       without: '',
     },
-    { in: 'deletePasskey', text: ', afterChange)', without: ')' },
+    { in: 'deletePasskey', text: ', AFTER_CHANGE)', without: ')' },
     { in: 'renamePasskey', text: ', ne(passkeys.name, name)', without: '', tests: PASSKEY_ROUTE_TESTS },
-    { in: 'usePasskey', text: 'lt(passkeys.counter, use.counter)', without: 'undefined' },
-    { in: 'usePasskey', text: 'eq(passkeys.counter, 0)', without: 'undefined' },
+    { in: 'recordPasskeyUse', text: 'lt(passkeys.counter, use.counter)', without: 'undefined' },
+    { in: 'recordPasskeyUse', text: 'eq(passkeys.counter, 0)', without: 'undefined' },
   ]),
-  ...guardsOf('src/modules/passkeys/service.ts', PASSKEY_RACE_TESTS, [
-    { in: 'addPasskey', text: 'challenge, afterChange)', without: 'challenge)' },
-    { in: 'addPasskey', text: 'getOwner(ctx), afterChange)', without: 'getOwner(ctx))' },
-    { in: 'changePasskey', text: 'getOwner(ctx), afterChange)', without: 'getOwner(ctx))', tests: PASSKEY_ROUTE_TESTS },
-    { in: 'removePasskey', text: 'getOwner(ctx), afterChange)', without: 'getOwner(ctx))' },
-    { in: 'logInWithPasskey', text: ', { when: afterChange }', without: '' },
+  ...makeGuards('src/modules/passkeys/service.ts', PASSKEY_RACE_TESTS, [
+    { in: 'addPasskey', text: 'challenge, AFTER_CHANGE)', without: 'challenge)' },
+    { in: 'addPasskey', text: 'getOwner(ctx), AFTER_CHANGE)', without: 'getOwner(ctx))' },
+    {
+      in: 'changePasskey',
+      text: 'getOwner(ctx), AFTER_CHANGE)',
+      without: 'getOwner(ctx))',
+      tests: PASSKEY_ROUTE_TESTS,
+    },
+    { in: 'removePasskey', text: 'getOwner(ctx), AFTER_CHANGE)', without: 'getOwner(ctx))' },
+    { in: 'logInWithPasskey', text: ', { when: AFTER_CHANGE }', without: '' },
   ]),
-  ...guardsOf('drizzle/0039_passkeys.sql', PASSKEY_RACE_TESTS, [
+  ...makeGuards('drizzle/0039_passkeys.sql', PASSKEY_RACE_TESTS, [
     { text: '`digest` text PRIMARY KEY NOT NULL', without: '`digest` text NOT NULL' },
     {
       text: 'CREATE UNIQUE INDEX `passkeys_credential`',
@@ -213,7 +222,7 @@ export const SIGN_IN_GUARDS = [
       title: 'registered already',
     },
   ]),
-  ...guardsOf('drizzle/0004_ways_in.sql', SECOND_FACTOR_RACE_TESTS, [
+  ...makeGuards('drizzle/0004_ways_in.sql', SECOND_FACTOR_RACE_TESTS, [
     { text: ',\n\tPRIMARY KEY(`factor_id`, `step`)', without: '' },
     {
       text: 'CREATE UNIQUE INDEX `second_factors_user_id_unique`',
@@ -225,14 +234,14 @@ export const SIGN_IN_GUARDS = [
       tests: INVITATION_RACE_TESTS,
     },
   ]),
-  ...guardsOf('drizzle/0005_single_sign_on.sql', ASSERTION_TESTS, [
+  ...makeGuards('drizzle/0005_single_sign_on.sql', ASSERTION_TESTS, [
     {
       text: ',\n\tPRIMARY KEY(`company_id`, `id_digest`)',
       without: '',
       title: 'is accepted once, even in answer to another request',
     },
   ]),
-  ...guardsOf('drizzle/0013_mail-notices-identities-and-exchange-secrets.sql', SOCIAL_SIGN_IN_TESTS, [
+  ...makeGuards('drizzle/0013_mail-notices-identities-and-exchange-secrets.sql', SOCIAL_SIGN_IN_TESTS, [
     { text: '`digest` text PRIMARY KEY NOT NULL', without: '`digest` text NOT NULL' },
     { text: '`user_id` text PRIMARY KEY NOT NULL', without: '`user_id` text NOT NULL' },
   ]),

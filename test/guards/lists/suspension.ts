@@ -1,12 +1,12 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
-const TESTS = ['test/companies/suspension.test.ts'];
+const SUSPENSION_TESTS = ['test/companies/suspension.test.ts'];
 const UNDER_WAY_TESTS = ['test/organizations/under-way.test.ts'];
-const WAIT = { without: '', title: 'stops waiting uploads' };
+const WAITING_WORK = { without: '', title: 'stops waiting uploads' };
 
-/** What is left alone while a company is suspended. */
+/** Guards that leave the work of a suspended company waiting. */
 export const SUSPENSION_GUARDS = [
-  ...guardsOf('src/modules/sessions/queries.ts', TESTS, [
+  ...makeGuards('src/modules/sessions/queries.ts', SUSPENSION_TESTS, [
     { in: 'rotateSession', text: ' isCompanyActive(sessions.companyId),', without: '', title: 'refresh tokens' },
     {
       in: 'insertSession',
@@ -15,7 +15,7 @@ export const SUSPENSION_GUARDS = [
       title: 'just being created',
     },
   ]),
-  ...guardsOf('src/modules/sign-in/pending-store.ts', TESTS, [
+  ...makeGuards('src/modules/sign-in/pending-store.ts', SUSPENSION_TESTS, [
     {
       in: 'countTry',
       text: 'isCompanyActive(pendingSecondFactors.companyId),',
@@ -23,24 +23,24 @@ export const SUSPENSION_GUARDS = [
       title: 'waits for a second factor',
     },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/single-sign-on/store.ts',
     ['test/single-sign-on/oidc.console.test.ts'],
     [{ in: 'consumeCode', text: ', isCompanyActive(ssoCodes.companyId)', without: '', title: 'keeps its code' }],
   ),
-  ...guardsOf('src/modules/outbox/store.ts', TESTS, [
-    { in: 'claimDue', text: ', isCompanyActive(outbox.companyId)', ...WAIT },
+  ...makeGuards('src/modules/outbox/store.ts', SUSPENSION_TESTS, [
+    { in: 'claimDueMessages', text: ', isCompanyActive(outbox.companyId)', ...WAITING_WORK },
   ]),
-  ...guardsOf('src/modules/mails/store.ts', TESTS, [
-    { in: 'claimDue', text: ', isCompanyActive(mailRequests.companyId)', ...WAIT },
+  ...makeGuards('src/modules/mails/store.ts', SUSPENSION_TESTS, [
+    { in: 'claimDueRequests', text: ', isCompanyActive(mailRequests.companyId)', ...WAITING_WORK },
   ]),
-  ...guardsOf('src/modules/data-api/job-store.ts', TESTS, [
-    { in: 'claimDue', text: 'isCompanyActive(dataJobs.companyId)', ...WAIT, without: 'sql`true`' },
+  ...makeGuards('src/modules/data-api/job-store.ts', SUSPENSION_TESTS, [
+    { in: 'claimDueDataJobs', text: 'isCompanyActive(dataJobs.companyId)', ...WAITING_WORK, without: 'sql`true`' },
   ]),
-  ...guardsOf('src/modules/managed-database/store.ts', TESTS, [
-    { in: 'claimDue', text: ', isCompanyActive(managedDatabases.companyId)', ...WAIT },
+  ...makeGuards('src/modules/managed-database/store.ts', SUSPENSION_TESTS, [
+    { in: 'claimDueRows', text: ', isCompanyActive(managedDatabases.companyId)', ...WAITING_WORK },
   ]),
-  ...guardsOf('src/modules/uploads/load.ts', UNDER_WAY_TESTS, [
+  ...makeGuards('src/modules/uploads/load.ts', UNDER_WAY_TESTS, [
     {
       in: 'continueLoad',
       text: " || (await readCompanyState(ctx)) !== 'active'",
@@ -48,7 +48,7 @@ export const SUSPENSION_GUARDS = [
       title: 'publishes no row',
     },
   ]),
-  ...guardsOf('src/modules/company-exports/jobs.ts', UNDER_WAY_TESTS, [
-    { text: ' || (await isWaiting(this.#ctx, this.#job))', without: '', title: 'an export waits' },
+  ...makeGuards('src/modules/company-exports/jobs.ts', UNDER_WAY_TESTS, [
+    { text: ' || (await waitsForSuspension(this.#ctx, this.#job))', without: '', title: 'an export waits' },
   ]),
 ];

@@ -1,8 +1,8 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const RENEWAL_TESTS = ['test/single-sign-on/renewals.test.ts'];
 const PROVISIONING_TESTS = ['test/managed-tables/provisioning.test.ts'];
-const TABLES = [
+const TABLE_TESTS = [
   'test/managed-tables/races.test.ts',
   'test/managed-tables/tables.test.ts',
   'test/managed-tables/rows.test.ts',
@@ -23,9 +23,9 @@ const UPLOAD_TURN_TESTS = ['test/uploads/turns.managed-tables.test.ts'];
 const DELIVERY_TESTS = ['test/uploads/delivery.managed-tables.test.ts'];
 const REANALYSIS_TESTS = ['test/uploads/second-look.managed-tables.test.ts'];
 const EVOLUTION_TESTS = ['test/uploads/evolve.managed-tables.test.ts'];
-const ABOUT_TO_GO = 'is kept when it is restored';
+const RESTORED_TITLE = 'is kept when it is restored';
 const DATABASE_WAKING_TESTS = ['test/viewing/waking.sharing.test.ts'];
-const UPLOADS = [
+const UPLOAD_TESTS = [
   'test/uploads/races.managed-tables.test.ts',
   'test/uploads/confirm.managed-tables.test.ts',
   'test/uploads/delivery.managed-tables.test.ts',
@@ -34,30 +34,30 @@ const UPLOADS = [
 const WORKBOOK_LIMIT_TESTS = ['test/uploads/workbook-limit.test.ts'];
 
 export const MANAGED_TABLE_GUARDS = [
-  ...guardsOf('src/modules/uploads/workbook-limit.ts', WORKBOOK_LIMIT_TESTS, [
-    { text: 'release = await semaphore.acquire();', without: 'release = () => undefined;' },
-    { text: '(release as Release | null)?.();', without: '' },
+  ...makeGuards('src/modules/uploads/workbook-limit.ts', WORKBOOK_LIMIT_TESTS, [
+    { text: 'release = await largeWorkbookSemaphore.acquire();', without: 'release = () => undefined;' },
+    { text: '(release as ReleasePermit | null)?.();', without: '' },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/managed-tables/large-rows.ts',
     ['test/managed-tables/rows.test.ts'],
-    [{ text: 'semaphore.run(work, tooManyLargeRows)', without: 'work()', title: 'one insert at a time' }],
+    [{ text: 'largeRowSemaphore.run(work, tooManyLargeRows)', without: 'work()', title: 'one insert at a time' }],
   ),
-  ...guardsOf(
+  ...makeGuards(
     'src/tenant-sql/rows.ts',
     ['test/versions/tables.test.ts'],
     [
-      { in: 'lockRow', text: ' FOR UPDATE', without: '' },
+      { in: 'buildLockRow', text: ' FOR UPDATE', without: '' },
       {
-        in: 'lockRow',
+        in: 'buildLockRow',
         text: 'ROW EXCLUSIVE',
         without: 'ACCESS SHARE',
         tests: ['test/versions/loads.test.ts'],
-        title: 'comes before the upsert',
+        title: 'is applied before the upsert once the write has locked the row',
       },
     ],
   ),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/managed-tables/rows.ts',
     ['test/versions/tables.test.ts'],
     [
@@ -65,17 +65,17 @@ export const MANAGED_TABLE_GUARDS = [
       { in: 'deleteRow', text: 'await requireRowVersion(tx, ctx, table, rowId);', without: '' },
     ],
   ),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/managed-tables/change.ts',
     ['test/versions/tables.test.ts'],
     [{ in: 'changeTable', text: 'await requireTableVersion(ctx, table);', without: '' }],
   ),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/managed-tables/service.ts',
     ['test/versions/tables.test.ts'],
     [{ in: 'deleteTable', text: 'await requireTableVersion(ctx, table);', without: '' }],
   ),
-  ...guardsOf('src/modules/managed-database/store.ts', PROVISIONING_TESTS, [
+  ...makeGuards('src/modules/managed-database/store.ts', PROVISIONING_TESTS, [
     { in: 'ensureDatabase', text: '.onConflictDoNothing()', without: '' },
     {
       in: 'takeLease',
@@ -84,39 +84,43 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'does not let another call take its lease',
     },
     { in: 'releaseLease', text: 'isLeasedBy(companyId, token)', without: 'isOfCompany(companyId)' },
-    { in: 'keepReaderPassword', text: ', isNull(managedDatabases.readerPassword)', without: '' },
-    { in: 'recordReady', text: 'isLeasedBy(companyId, token)', without: 'isOfCompany(companyId)' },
+    { in: 'storeReaderPassword', text: ', isNull(managedDatabases.readerPassword)', without: '' },
+    { in: 'storeConnection', text: 'isLeasedBy(companyId, token)', without: 'isOfCompany(companyId)' },
     {
       in: 'finishSweep',
       text: 'iif(${managedDatabases.sweepMarks} = ${marks}, ${next}, ${managedDatabases.sweepAt})',
       without: '${next}',
       tests: UPLOAD_SWEEP_TESTS,
-      title: 'scheduled while another runs',
+      title: 'a sweep that is scheduled while another sweep runs stays scheduled',
     },
     {
-      in: 'replaceEncrypted',
-      text: 'sql`${ownerConnection} is ${old.ownerConnection}`,',
+      in: 'replaceEncryptedConnections',
+      text: 'sql`${ownerConnection} is ${oldValues.ownerConnection}`,',
       without: '',
       tests: RENEWAL_TESTS,
     },
     {
-      in: 'replaceEncrypted',
-      text: 'sql`${readonlyConnection} is ${old.readonlyConnection}`,',
+      in: 'replaceEncryptedConnections',
+      text: 'sql`${readonlyConnection} is ${oldValues.readonlyConnection}`,',
       without: '',
       tests: RENEWAL_TESTS,
     },
     {
-      in: 'replaceEncrypted',
-      text: 'sql`${readerPassword} is ${old.readerPassword}`,',
+      in: 'replaceEncryptedConnections',
+      text: 'sql`${readerPassword} is ${oldValues.readerPassword}`,',
       without: '',
       tests: RENEWAL_TESTS,
     },
   ]),
-  ...guardsOf('src/modules/managed-database/data-changes.ts', DATABASE_WAKING_TESTS, [
+  ...makeGuards('src/modules/managed-database/data-changes.ts', DATABASE_WAKING_TESTS, [
     { in: 'changeData', text: 'isEnded = !resultUnknown.matches(error);', without: '', title: 'of unknown outcome' },
   ]),
-  ...guardsOf('src/modules/managed-database/data-versions.ts', DATABASE_WAKING_TESTS, [
-    { text: 'this.#beingChanged.size === 0', without: 'true', title: 'while it was made' },
+  ...makeGuards('src/modules/managed-database/data-versions.ts', DATABASE_WAKING_TESTS, [
+    {
+      text: 'this.#beingChanged.size === 0',
+      without: 'true',
+      title: 'a result that was read while the change was made is not cached',
+    },
     {
       text: ' && this.#findLastChange(tables) <= version',
       without: '',
@@ -124,26 +128,26 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'exactly until',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/changes.ts', DATABASE_WAKING_TESTS, [
-    { in: 'runChange', text: '        await announced();\n', without: '', title: 'change is announced' },
+  ...makeGuards('src/modules/managed-tables/changes.ts', DATABASE_WAKING_TESTS, [
+    { in: 'runChange', text: '        await awaitAnnounced();\n', without: '', title: 'change is announced' },
   ]),
-  ...guardsOf('drizzle/0000_identity.sql', PROVISIONING_TESTS, [
+  ...makeGuards('drizzle/0000_identity.sql', PROVISIONING_TESTS, [
     {
       text: 'UNIQUE INDEX `managed_databases_company_id_unique`',
       without: 'INDEX `managed_databases_company_id_unique`',
       title: 'has one record for a company',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/store.ts', TABLES, [
-    { in: 'LIVING_TABLE_CONDITION', text: ' AND deleted_at IS NULL', without: '' },
+  ...makeGuards('src/modules/managed-tables/store.ts', TABLE_TESTS, [
+    { in: 'CURRENT_TABLE_CONDITION', text: ' AND deleted_at IS NULL', without: '' },
     { in: 'LOCK_CLAUSES', text: "'FOR UPDATE'", without: "''" },
-    { in: 'LOCK_CLAUSES', text: "'FOR NO KEY UPDATE'", without: "''", tests: UPLOADS },
+    { in: 'LOCK_CLAUSES', text: "'FOR NO KEY UPDATE'", without: "''", tests: UPLOAD_TESTS },
     { in: 'LOCK_CLAUSES', text: "'FOR KEY SHARE'", without: "''" },
     {
-      in: 'HAS_ACTIVE_UPLOAD',
+      in: 'HAS_ACTIVE_UPLOAD_SQL',
       text: 'job.user_table_id = $1 AND',
       without: 'job.user_table_id = $1 AND false AND',
-      tests: UPLOADS,
+      tests: UPLOAD_TESTS,
     },
     {
       in: 'resetRowCount',
@@ -153,57 +157,57 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'when the table is deleted, restored and truncated',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/trash-store.ts', UPLOAD_SWEEP_TESTS, [
+  ...makeGuards('src/modules/managed-tables/trash-store.ts', UPLOAD_SWEEP_TESTS, [
     {
-      in: 'removeDeleted',
+      in: 'removeDeletedTable',
       text: ' AND deleted_at <= $3',
       without: ' AND $3::text IS NOT NULL',
-      title: ABOUT_TO_GO,
+      title: RESTORED_TITLE,
     },
     {
-      in: 'restoreDeleted',
+      in: 'restoreDeletedTable',
       text: ' AND deleted_at > $3',
       without: ' AND $3::text IS NOT NULL',
       tests: ['test/managed-tables/restore.test.ts'],
       title: 'restored by another request meanwhile',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/indexes.ts', TABLE_INDEX_TESTS, [
+  ...makeGuards('src/modules/managed-tables/indexes.ts', TABLE_INDEX_TESTS, [
     {
-      in: 'withIndexLock',
-      text: '!(await store.tryLock(database, tableId))',
-      without: 'Number.isNaN(until)',
+      in: 'runWithIndexLock',
+      text: '!(await store.tryLockIndexes(database, tableId))',
+      without: 'Number.isNaN(deadline)',
       title: 'is refused as the eleventh',
     },
     { in: 'createIndex', text: '>= MAX_INDEXES', without: '> MAX_INDEXES', title: 'is refused as the eleventh' },
     {
       in: 'createIndex',
-      text: 'await waitForTransactions(database, table.displayName, until, false);',
+      text: 'await waitForTransactions(database, table.displayName, deadline, false);',
       without: '',
       tests: BUSY_TABLE_TESTS,
       title: 'is refused as busy while other transactions are open',
     },
     {
       in: 'deleteIndex',
-      text: 'await waitForTransactions(database, table.displayName, until, true);',
+      text: 'await waitForTransactions(database, table.displayName, deadline, true);',
       without: '',
       tests: BUSY_TABLE_TESTS,
       title: 'is not dropped while another transaction reads',
     },
     {
       in: 'buildIndex',
-      text: 'if (!built) {',
-      without: 'if (!built && id === null) {',
+      text: 'if (!builtIndex) {',
+      without: 'if (!builtIndex && id === null) {',
       title: 'nor of another that takes its name',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/cursor.ts', CURSOR_TESTS, [
-    { in: 'describePurpose', text: ' tableId, filters', without: ' filters', title: 'is valid for its company' },
-    { in: 'describePurpose', text: 'filters.toSorted(), ', without: '', title: 'is valid for its company' },
-    { in: 'describePurpose', text: 'asked.search, ', without: '', title: 'is valid for its company' },
-    { in: 'describePurpose', text: 'readSort(sortBy)', without: 'null', title: 'is valid for its company' },
+  ...makeGuards('src/modules/managed-tables/cursor.ts', CURSOR_TESTS, [
+    { in: 'formatPurpose', text: ' tableId, filters', without: ' filters', title: 'is valid for its company' },
+    { in: 'formatPurpose', text: 'filters.toSorted(), ', without: '', title: 'is valid for its company' },
+    { in: 'formatPurpose', text: 'asked.search, ', without: '', title: 'is valid for its company' },
+    { in: 'formatPurpose', text: 'parseColumnSort(sortBy)', without: 'null', title: 'is valid for its company' },
   ]),
-  ...guardsOf('src/modules/managed-tables/page.ts', CURSOR_TESTS, [
+  ...makeGuards('src/modules/managed-tables/page.ts', CURSOR_TESTS, [
     {
       in: 'selectPageAfter',
       text: 'after.type !== getOrderType(page.order)',
@@ -211,31 +215,31 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'is refused when its column was converted',
     },
   ]),
-  ...guardsOf('src/modules/managed-tables/export.ts', EXPORT_TESTS, [
+  ...makeGuards('src/modules/managed-tables/export.ts', EXPORT_TESTS, [
     {
-      text: 'entered.schemaVersion !== table.schemaVersion',
+      text: 'exportStart.schemaVersion !== table.schemaVersion',
       without: 'false',
       tests: EXPORT_CHANGE_TESTS,
       title: 'values of an export have the type',
     },
     { text: "isolation: 'repeatable read',", without: '', title: 'shows the rows of one moment' },
   ]),
-  ...guardsOf('src/modules/managed-tables/export-store.ts', EXPORT_TESTS, [
+  ...makeGuards('src/modules/managed-tables/export-store.ts', EXPORT_TESTS, [
     {
-      in: 'enterExport',
+      in: 'beginExport',
       text: 'lockShape(table)',
       without: "{ text: 'SELECT 1', values: [] }",
       tests: EXPORT_CHANGE_TESTS,
       title: 'is complete before',
     },
     {
-      in: 'TAKE_EXPORT_SLOT',
+      in: 'LOCK_EXPORT_SLOT_SQL',
       text: ' WHERE pg_try_advisory_xact_lock(${EXPORT_LOCK_KEY}, place)',
       without: '',
       title: 'others of the company are read',
     },
   ]),
-  ...guardsOf('src/modules/managed-database/migrations/0005_row_count_changes.ts', ROW_COUNT_TESTS, [
+  ...makeGuards('src/modules/managed-database/migrations/0005_row_count_changes.ts', ROW_COUNT_TESTS, [
     { text: ' FOR NO KEY UPDATE SKIP LOCKED', without: '', title: 'side by side' },
     {
       text: 'WHEN (NEW.count_version = OLD.count_version)',
@@ -243,17 +247,17 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'even with pending count changes',
     },
   ]),
-  ...guardsOf('src/modules/managed-database/migrations/0001_managed_tables.ts', TABLES, [
+  ...makeGuards('src/modules/managed-database/migrations/0001_managed_tables.ts', TABLE_TESTS, [
     { text: 'UNIQUE INDEX managed_tables_display_name', without: 'INDEX managed_tables_display_name' },
   ]),
-  ...guardsOf('src/modules/managed-database/migrations/0001_upload_jobs.ts', UPLOAD_RACE_TESTS, [
+  ...makeGuards('src/modules/managed-database/migrations/0001_upload_jobs.ts', UPLOAD_RACE_TESTS, [
     {
       text: 'UNIQUE INDEX upload_jobs_name',
       without: 'INDEX upload_jobs_name',
       title: 'the confirmation of an upload job',
     },
   ]),
-  ...guardsOf('src/modules/uploads/work-store.ts', UPLOADS, [
+  ...makeGuards('src/modules/uploads/work-store.ts', UPLOAD_TESTS, [
     {
       in: 'finishFetch',
       text: ' AND step = $3',
@@ -281,16 +285,16 @@ export const MANAGED_TABLE_GUARDS = [
       text: ' AND step = $3',
       without: ' AND $3::int IS NOT NULL',
       tests: DELIVERY_TESTS,
-      title: 'another one overtakes in the analysis',
+      title: 'is not changed by a delivery that another delivery overtakes in the analysis',
     },
     {
-      in: 'guardedAdvance',
+      in: 'buildGuardedAdvance',
       text: ' AND step = ${Math.trunc(step)}',
       without: '',
       tests: DELIVERY_TESTS,
       title: 'loads each chunk once',
     },
-    { in: 'guardedAdvance', text: ' FOR UPDATE', without: '' },
+    { in: 'buildGuardedAdvance', text: ' FOR UPDATE', without: '' },
     {
       in: 'finishAnalysis',
       text: ' AND step = $3',
@@ -299,9 +303,18 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'stays cancelled',
     },
   ]),
-  ...guardsOf('src/modules/uploads/resumable-store.ts', RESUMABLE_RACE_TESTS, [
-    { text: 'pg_advisory_xact_lock', without: 'abs', title: 'one more, of two at once' },
-    { in: 'insertUpload', text: 'count(*)', without: '0 * count(*)', title: 'one more, of two at once' },
+  ...makeGuards('src/modules/uploads/resumable-store.ts', RESUMABLE_RACE_TESTS, [
+    {
+      text: 'pg_advisory_xact_lock',
+      without: 'abs',
+      title: 'can begin only one more upload when two are begun at once',
+    },
+    {
+      in: 'insertUpload',
+      text: 'count(*)',
+      without: '0 * count(*)',
+      title: 'can begin only one more upload when two are begun at once',
+    },
     {
       in: 'claimUpload',
       text: ' AND NOT is_finished',
@@ -309,7 +322,12 @@ export const MANAGED_TABLE_GUARDS = [
       tests: ['test/uploads/resumable.managed-tables.test.ts'],
       title: 'bytes of another type',
     },
-    { in: 'claimUpload', text: 'AND updated_at > $6 ', without: 'AND $6 <> $4 ', title: 'is gone before it is swept' },
+    {
+      in: 'claimUpload',
+      text: 'AND updated_at > $6 ',
+      without: 'AND $6 <> $4 ',
+      title: 'answers 404 before it is swept',
+    },
     {
       in: 'claimUpload',
       text: ' AND received = $7',
@@ -323,25 +341,38 @@ export const MANAGED_TABLE_GUARDS = [
       without: 'true',
       title: 'two requests at once',
     },
-    { in: 'keepWriting', text: ' AND writer = $4', without: ' AND $4 <> $1', title: 'wakes up late' },
-    { in: 'stopWriting', text: ' AND writer = $4', without: ' AND $4 <> $1', title: 'ends late' },
+    { in: 'saveClaimedProgress', text: ' AND writer = $4', without: ' AND $4 <> $1', title: 'wakes up late' },
+    { in: 'endClaim', text: ' AND writer = $4', without: ' AND $4 <> $1', title: 'ends late' },
     { in: 'finishUpload', text: ' AND NOT is_finished', without: '', title: 'has one job' },
-    { in: 'deleteUpload', text: ' AND updated_at > $4', without: ' AND $4 <> $1', title: 'is gone before it is swept' },
     {
-      in: 'deleteExpired',
+      in: 'deleteUpload',
+      text: ' AND updated_at > $4',
+      without: ' AND $4 <> $1',
+      title: 'answers 404 before it is swept',
+    },
+    {
+      in: 'deleteExpiredUploads',
       text: 'WHERE updated_at <= $2 AND id IN',
       without: 'WHERE id IN',
       title: 'while it is swept',
     },
   ]),
-  ...guardsOf('src/modules/uploads/sweep.ts', RESUMABLE_RACE_TESTS, [
-    { text: 'if (begun.has(id)) continue;', without: '', title: 'while bytes still come' },
+  ...makeGuards('src/modules/uploads/sweep.ts', RESUMABLE_RACE_TESTS, [
+    {
+      text: 'if (unfinishedIds.has(id)) continue;',
+      without: '',
+      title: 'keeps its files while bytes still arrive, even if it was begun more than a day ago',
+    },
   ]),
-  ...guardsOf('src/modules/uploads/resumable.ts', RESUMABLE_RACE_TESTS, [
+  ...makeGuards('src/modules/uploads/resumable.ts', RESUMABLE_RACE_TESTS, [
     { text: 'if (!deleted.isFinished)', without: 'if (true)', title: 'keeps its bytes' },
-    { text: 'if (whole) await', without: 'await', title: 'makes no job' },
+    {
+      text: 'if (finishedUpload) await',
+      without: 'await',
+      title: 'creates no job when it was deleted just before its last byte was stored',
+    },
   ]),
-  ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
+  ...makeGuards('src/modules/uploads/store.ts', UPLOAD_TESTS, [
     { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACE_TESTS, title: 'keeps another delivery' },
     {
       in: 'confirmJob',
@@ -358,11 +389,11 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'comes just before it',
     },
   ]),
-  ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
-    { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACE_TESTS, title: 'publishes first' },
-    { text: '!same', without: 'false', tests: UPLOAD_RACE_TESTS, title: 'columns of its table' },
+  ...makeGuards('src/modules/uploads/publish.ts', UPLOAD_TESTS, [
+    { text: 'lockedJob?.step !== job.step', without: 'false', tests: UPLOAD_RACE_TESTS, title: 'publishes first' },
+    { text: '!areColumnsUnchanged', without: 'false', tests: UPLOAD_RACE_TESTS, title: 'columns of its table' },
   ]),
-  ...guardsOf('src/modules/uploads/load-store.ts', UNDO_RACE_TESTS, [
+  ...makeGuards('src/modules/uploads/load-store.ts', UNDO_RACE_TESTS, [
     { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another undo waiting' },
     {
       in: 'selectLastLoad',
@@ -372,33 +403,33 @@ export const MANAGED_TABLE_GUARDS = [
       title: 'one after the other',
     },
   ]),
-  ...guardsOf('src/modules/uploads/upsert.ts', UPSERT_TESTS, [
-    { text: 'await tx.execute(lockAgainstWrites(table.displayName));', without: '', title: 'meanwhile' },
+  ...makeGuards('src/modules/uploads/upsert.ts', UPSERT_TESTS, [
+    { text: 'await tx.execute(buildLockAgainstWrites(table.displayName));', without: '', title: 'meanwhile' },
   ]),
-  ...guardsOf('src/modules/managed-tables/indexes.ts', UPSERT_TESTS, [
+  ...makeGuards('src/modules/managed-tables/indexes.ts', UPSERT_TESTS, [
     {
       in: 'requireUniqueIndex',
       text: '!(await store.tryLockForTransaction(tx, tableId))',
       without: 'false',
-      title: 'makes no more than ten',
+      title: 'creates no more than ten indexes when another request creates an index at the same moment',
     },
   ]),
-  ...guardsOf('src/modules/uploads/undo.ts', UNDO_RACE_TESTS, [
+  ...makeGuards('src/modules/uploads/undo.ts', UNDO_RACE_TESTS, [
     { text: 'load.undoneAt !== null', without: 'false', title: 'finds it undone' },
     { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before a load in the mode' },
     { text: "? 'shape' : 'rows'", without: "? 'row' : 'row'", title: 'an insert of rows' },
     { text: ' || load.evolved', without: '', tests: EVOLUTION_TESTS, title: 'is undone before an insert' },
     { text: 'load.number > limit.after', without: 'true', title: 'first, and otherwise succeeds' },
     {
-      text: 'await tx.execute(lockKeptRows(load.jobId))',
+      text: 'await tx.execute(buildLockKeptRows(load.jobId))',
       without: 'await Promise.resolve()',
       title: 'dropped just before',
     },
   ]),
-  ...guardsOf('src/modules/uploads/fail-job.ts', UPLOADS, [
-    { text: 'locked?.step !== step', without: '!locked', tests: UPLOAD_RACE_TESTS, title: 'waited too long' },
+  ...makeGuards('src/modules/uploads/fail-job.ts', UPLOAD_TESTS, [
+    { text: 'lockedJob?.step !== step', without: '!lockedJob', tests: UPLOAD_RACE_TESTS, title: 'waited too long' },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/managed-database/migrations.ts',
     ['test/tenant-sql/client.test.ts'],
     [

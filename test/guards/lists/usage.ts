@@ -1,10 +1,10 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
-const TESTS = ['test/usage/quotas.test.ts'];
+const QUOTA_TESTS = ['test/usage/quotas.test.ts'];
 
-/** What keeps a company within its quotas. */
+/** Guards that keep a company within its quotas. */
 export const USAGE_GUARDS = [
-  ...guardsOf('drizzle/0036_hold-quotas.sql', TESTS, [
+  ...makeGuards('drizzle/0036_hold-quotas.sql', QUOTA_TESTS, [
     {
       text: 'CREATE TRIGGER `users_within_quota` AFTER UPDATE OF `living` ON `user_counts` WHEN',
       without: 'CREATE TRIGGER `users_within_quota` AFTER UPDATE OF `living` ON `user_counts` WHEN false AND',
@@ -16,13 +16,13 @@ export const USAGE_GUARDS = [
       title: 'the quota of mails per day',
     },
   ]),
-  ...guardsOf('drizzle/0035_usage-and-quotas.sql', TESTS, [
+  ...makeGuards('drizzle/0035_usage-and-quotas.sql', QUOTA_TESTS, [
     { text: ',\n\tPRIMARY KEY(`company_id`, `day`)', without: '', title: 'counts per day' },
   ]),
-  ...guardsOf('src/modules/usage/queries.ts', TESTS, [
+  ...makeGuards('src/modules/usage/queries.ts', QUOTA_TESTS, [
     { in: 'countUse', text: 'row, when)', without: 'row, sql`true`)', title: 'the quota of AI model calls per day' },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/schedules/run-store.ts',
     ['test/usage/days.test.ts'],
     [
@@ -34,26 +34,30 @@ export const USAGE_GUARDS = [
       },
     ],
   ),
-  ...guardsOf('src/modules/managed-tables/room.ts', TESTS, [
-    { text: ', `pg_advisory_xact_lock(${MEASURE_LOCK})`', without: '', title: 'two tables at once' },
-    { text: ', `pg_advisory_xact_lock${mode}(${ROOM_LOCK})`', without: '', title: 'let ' },
+  ...makeGuards('src/modules/managed-tables/room.ts', QUOTA_TESTS, [
+    { text: ', `pg_advisory_xact_lock(${MEASURE_LOCK_KEY})`', without: '', title: 'two tables at once' },
+    { text: ', `pg_advisory_xact_lock${mode}(${SPACE_LOCK_KEY})`', without: '', title: 'let ' },
     {
-      text: '        await tx.query(`SELECT pg_advisory_lock${mode}(${ROOM_LOCK})`);\n',
+      text: '        await tx.query(`SELECT pg_advisory_lock${mode}(${SPACE_LOCK_KEY})`);\n',
       without: '',
       title: 'let ',
     },
-    { text: 'error.isDoubtful ?', without: 'false ?', title: 'let ' },
-    { text: 'if (hasOthers)', without: 'if (false)', title: 'not committed when an index is built' },
+    { text: 'error.mayFitAlone', without: 'false', title: 'let ' },
     {
-      in: 'requireTableRoom',
-      text: ', `pg_advisory_xact_lock(${ROOM_LOCK})`',
+      text: 'if (hasOthers)',
+      without: 'if (false)',
+      title: 'do not count uncommitted rows of other transactions when an index is built',
+    },
+    {
+      in: 'requireTableQuota',
+      text: ', `pg_advisory_xact_lock(${SPACE_LOCK_KEY})`',
       without: '',
-      title: 'not committed when an index is built',
+      title: 'do not count uncommitted rows of other transactions when an index is built',
     },
   ]),
-  ...guardsOf('src/modules/uploads/room.ts', TESTS, [
+  ...makeGuards('src/modules/uploads/room.ts', QUOTA_TESTS, [
     {
-      text: "  await tx.query('SELECT pg_advisory_xact_lock($1)', [COUNT_LOCK]);\n",
+      text: "  await tx.query('SELECT pg_advisory_xact_lock($1)', [FILE_COUNT_LOCK]);\n",
       without: '',
       title: 'two files at once',
     },

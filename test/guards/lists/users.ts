@@ -1,4 +1,4 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const USER_RACE_TESTS = ['test/users/races.test.ts'];
 const SIGN_IN_RACE_TESTS = ['test/sign-in/races.test.ts'];
@@ -8,32 +8,32 @@ const DIRECTORY_TESTS = ['test/directory/races.directory.test.ts'];
 const STORED_COUNT_TESTS = ['test/users/stored-counts.organization.test.ts'];
 
 export const USER_AND_INVITATION_GUARDS = [
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/companies/store.ts',
     ['test/companies/branding.console.test.ts'],
     [{ in: 'updateBranding', text: ', eq(companies.branding, before)', without: '', title: 'half of it' }],
   ),
-  ...guardsOf(
+  ...makeGuards(
     'src/modules/companies/store.ts',
     ['test/companies/settings.console.test.ts'],
     [
       {
         in: 'updateSettings',
-        text: ', keepsSignIn ? hasSignInRules(changes) : undefined',
+        text: ', mustKeepSignInRules ? hasSignInRules(changes) : undefined',
         without: '',
         title: 'sent back as they were read',
       },
     ],
   ),
-  ...guardsOf('src/modules/users/store.ts', USER_RACE_TESTS, [
-    { in: 'recordSignIn', text: ', afterChange', without: '', tests: SIGN_IN_RACE_TESTS },
+  ...makeGuards('src/modules/users/store.ts', USER_RACE_TESTS, [
+    { in: 'recordSignIn', text: ', AFTER_CHANGE', without: '', tests: SIGN_IN_RACE_TESTS },
     {
       in: 'upgradePasswordHash',
       text: ', eq(users.passwordHash, user.passwordHash as string)',
       without: '',
       tests: OVERTAKEN_SIGN_IN_TESTS,
     },
-    { in: 'setPassword', text: 'livingById(', without: 'byId(', tests: SIGN_IN_RACE_TESTS },
+    { in: 'setPassword', text: 'matchesUndeletedId(', without: 'matchesId(', tests: SIGN_IN_RACE_TESTS },
     {
       in: 'setPassword',
       text: ', eq(users.passwordHash, user.passwordHash as string)',
@@ -41,24 +41,24 @@ export const USER_AND_INVITATION_GUARDS = [
       tests: SIGN_IN_RACE_TESTS,
     },
     {
-      in: 'endResets',
-      text: 'exists(users, byId(users, companyId, id), eq(users.email, email))',
+      in: 'endPasswordResets',
+      text: 'existsSql(users, matchesId(users, companyId, id), eq(users.email, email))',
       without: 'undefined',
       tests: ['test/directory/users.directory.test.ts'],
       title: 'reset link',
     },
-    { in: 'updateUser', text: 'livingById(', without: 'byId(' },
+    { in: 'updateUser', text: 'matchesUndeletedId(', without: 'matchesId(' },
     { in: 'updateUser', text: 'eq(users.isOwner, false)', without: 'undefined' },
     { in: 'updateUser', text: 'isNotNull(users.activatedAt)', without: 'undefined' },
-    { in: 'softDeleteUser', text: 'livingById(', without: 'byId(' },
+    { in: 'softDeleteUser', text: 'matchesUndeletedId(', without: 'matchesId(' },
     { in: 'softDeleteUser', text: ', eq(users.isOwner, false)', without: '' },
     { in: 'removeMemberships', text: ', isNotNull(users.deletedAt)', without: '' },
   ]),
-  ...guardsOf('src/modules/users/administration.ts', DIRECTORY_TESTS, [
+  ...makeGuards('src/modules/users/administration.ts', DIRECTORY_TESTS, [
     {
       in: 'changeUser',
-      text: 'if (changes.email === undefined || isAdministrator(ctx.actor.access)) return write();',
-      without: 'return write();',
+      text: 'if (changes.email === undefined || isAdministrator(ctx.actor.access)) return writeChanges();',
+      without: 'return writeChanges();',
       title: 'is not given to somebody who meanwhile',
     },
     {
@@ -68,18 +68,18 @@ export const USER_AND_INVITATION_GUARDS = [
       title: 'or nothing is',
     },
   ]),
-  ...guardsOf('src/modules/invitations/store.ts', INVITATION_RACE_TESTS, [
+  ...makeGuards('src/modules/invitations/store.ts', INVITATION_RACE_TESTS, [
     {
       in: 'replaceInvitation',
       text: 'case when ${isMailed} then ${record.digest} else ${invitations.digest} end',
       without: '${record.digest}',
     },
-    { in: 'updateInvited', text: ', isNull(users.activatedAt)', without: '' },
+    { in: 'updateInvitedUser', text: ', isNull(users.activatedAt)', without: '' },
     { in: 'prepareAcceptance', text: ', isNull(users.activatedAt)', without: '' },
     { in: 'prepareAcceptance', text: ', isNull(users.deletedAt)', without: '' },
-    { in: 'prepareAcceptance', text: ', afterChange', without: '' },
+    { in: 'prepareAcceptance', text: ', AFTER_CHANGE', without: '' },
   ]),
-  ...guardsOf('drizzle/0000_identity.sql', USER_RACE_TESTS, [
+  ...makeGuards('drizzle/0000_identity.sql', USER_RACE_TESTS, [
     { text: 'UNIQUE INDEX `users_living_email`', without: 'INDEX `users_living_email`' },
     {
       text: 'UNIQUE INDEX `companies_slug`',
@@ -87,11 +87,11 @@ export const USER_AND_INVITATION_GUARDS = [
       tests: USER_RACE_TESTS,
     },
   ]),
-  ...guardsOf('drizzle/0003_user_counts.sql', STORED_COUNT_TESTS, [
+  ...makeGuards('drizzle/0003_user_counts.sql', STORED_COUNT_TESTS, [
     { text: 'AFTER INSERT ON `users`', without: 'AFTER INSERT ON `users` WHEN 0' },
     { text: 'AFTER UPDATE OF `deleted_at` ON `users`', without: 'AFTER UPDATE OF `deleted_at` ON `users` WHEN 0' },
   ]),
-  ...guardsOf('drizzle/0006_account_users.sql', STORED_COUNT_TESTS, [
+  ...makeGuards('drizzle/0006_account_users.sql', STORED_COUNT_TESTS, [
     { text: 'AFTER INSERT ON `account_users`', without: 'AFTER INSERT ON `account_users` WHEN 0' },
     { text: 'AFTER DELETE ON `account_users`', without: 'AFTER DELETE ON `account_users` WHEN 0' },
     { text: 'AFTER INSERT ON `group_bindings` WHEN', without: 'AFTER INSERT ON `group_bindings` WHEN 0 AND' },

@@ -1,4 +1,4 @@
-import { guardsOf } from '../guard.ts';
+import { makeGuards } from '../guard.ts';
 
 const RACE_TESTS = ['test/webhooks/races.test.ts'];
 const RECEIVER_TESTS = ['test/webhooks/receivers.test.ts'];
@@ -7,7 +7,7 @@ const SHARE_TESTS = ['test/webhooks/shares.test.ts'];
 const PERSONAL_DATA_TESTS = ['test/organizations/people.test.ts'];
 
 export const WEBHOOK_GUARDS = [
-  ...guardsOf('drizzle/0043_webhook-pauses.sql', SHARE_TESTS, [
+  ...makeGuards('drizzle/0043_webhook-pauses.sql', SHARE_TESTS, [
     {
       text: "WHEN OLD.status = 'active' AND NEW.status <> 'active'",
       without: "WHEN OLD.status = 'none' AND NEW.status <> 'active'",
@@ -19,13 +19,18 @@ export const WEBHOOK_GUARDS = [
       title: 'just before a pause',
     },
   ]),
-  ...guardsOf('src/modules/webhooks/store.ts', RACE_TESTS, [
-    { in: 'insertEndpoint', text: ' < ${most}`', without: ' < ${most + 1_000}`', title: 'at most twenty' },
+  ...makeGuards('src/modules/webhooks/store.ts', RACE_TESTS, [
+    {
+      in: 'insertEndpoint',
+      text: ' < ${maxEndpoints}`',
+      without: ' < ${maxEndpoints + 1_000}`',
+      title: 'at most twenty',
+    },
     {
       in: 'replaceSecrets',
-      text: 'and(byId(webhookEndpoints, companyId, id), eq(webhookEndpoints.secrets, secrets))',
-      without: 'byId(webhookEndpoints, companyId, id)',
-      title: 'keep every secret',
+      text: 'and(matchesId(webhookEndpoints, companyId, id), eq(webhookEndpoints.secrets, secrets))',
+      without: 'matchesId(webhookEndpoints, companyId, id)',
+      title: 'two concurrent rotations of a webhook secret keep all secrets',
     },
     {
       in: 'deleteEvents',
@@ -35,10 +40,18 @@ export const WEBHOOK_GUARDS = [
       title: 'being handed out',
     },
   ]),
-  ...guardsOf('src/objects/webhook-sender.ts', RECEIVER_TESTS, [
-    { text: "found.suspendedAt === null ? found.status : 'suspended'", without: 'found.status', title: 'of a company' },
+  ...makeGuards('src/objects/webhook-sender.ts', RECEIVER_TESTS, [
+    {
+      text: "found.suspendedAt === null ? found.status : 'suspended'",
+      without: 'found.status',
+      title: 'of a suspended company gets no further attempt until the company is active again',
+    },
     { text: 'until === null || until > now', without: 'true', title: 'for a day' },
-    { text: ' AND tries = ?5', without: ' AND ?5 = ?5', title: 'asked for again' },
+    {
+      text: ' AND tries = ?5',
+      without: ' AND ?5 = ?5',
+      title: 'gets a delivery again that is requested again during its last attempt',
+    },
     {
       text: 'WHERE eventId = ?2 AND body <> ?1',
       without: 'WHERE eventId = ?2 AND body = ?1',
@@ -46,18 +59,22 @@ export const WEBHOOK_GUARDS = [
       title: 'being handed out',
     },
   ]),
-  ...guardsOf('src/objects/company-log.ts', AUDIT_STREAM_TESTS, [
-    { text: 'told.redactions !== this.#redactions', without: 'told.redactions < 0', title: 'redacted meanwhile' },
-  ]),
-  ...guardsOf('src/logs/following.ts', AUDIT_STREAM_TESTS, [
+  ...makeGuards('src/objects/company-log.ts', AUDIT_STREAM_TESTS, [
     {
-      in: 'recordLate',
+      text: 'progress.redactions !== this.#redactions',
+      without: 'progress.redactions < 0',
+      title: 'delivers records again that were redacted after their first delivery',
+    },
+  ]),
+  ...makeGuards('src/logs/following.ts', AUDIT_STREAM_TESTS, [
+    {
+      in: 'recordLateKeys',
       text: ' || (moved !== undefined && compareKeys(key, moved) <= 0)',
       without: '',
       title: 'not reached yet',
     },
   ]),
-  ...guardsOf('src/db/webhook-endpoints.ts', RACE_TESTS, [
+  ...makeGuards('src/db/webhook-endpoints.ts', RACE_TESTS, [
     {
       in: 'disableEndpoint',
       text: "        eq(webhookEndpoints.status, 'active'),\n",
@@ -66,21 +83,21 @@ export const WEBHOOK_GUARDS = [
     },
     { in: 'disableEndpoint', text: '        eq(webhookEndpoints.url, url),\n', without: '', title: 'a new address' },
   ]),
-  ...guardsOf(
+  ...makeGuards(
     'src/platform/outside-fetch.ts',
     ['test/local/outside-fetch.test.ts'],
     [
       {
-        text: '(lookedUp.get(hostname) ?? 0) > now',
-        without: 'lookedUp.get(hostname)',
+        text: '(verifiedNames.get(hostname) ?? 0) > now',
+        without: 'verifiedNames.get(hostname)',
         title: 'even if it was public before',
       },
       {
-        text: '!found.map(asHostname).every((host) => isPublicHost(host))',
+        text: '!foundAddresses.map(toHostname).every((host) => isPublicHost(host))',
         without: 'false',
         title: 'is refused when it resolves to',
       },
-      { text: 'found.length === 0', without: 'false', title: 'is unknown or the name service is down' },
+      { text: 'foundAddresses.length === 0', without: 'false', title: 'is unknown or the name service is down' },
     ],
   ),
 ];

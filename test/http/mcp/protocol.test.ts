@@ -4,17 +4,23 @@ import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
-import { BASE_URL, call } from '../../support/api.ts';
+import { BASE_URL, callApi } from '../../support/api.ts';
 import { readRecords } from '../../support/log.ts';
-import { allow, aServiceAccountThat, must, type ServiceAccount, signed } from '../../support/signed.ts';
-import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
+import {
+  createAllowedAccount,
+  createSignedCaller,
+  expectSuccess,
+  makeAllow,
+  type ServiceAccount,
+} from '../../support/signed.ts';
+import { type Company, createProvisionedCompany } from '../../support/worlds.ts';
 import { type Agent, createAgent, readFailure } from './support.ts';
 
 let company: Company;
 let owner: Agent;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   owner = createAgent(`Bearer ${company.token}`);
 });
 
@@ -32,8 +38,8 @@ describe('POST /mcp', () => {
       requestInit: { headers: { Authorization: `Bearer ${company.token}` } },
       async fetch(url, { method = 'GET', headers, body } = {}) {
         methods.push(method);
-        const sent = Object.fromEntries(new Headers(headers as HeadersInit));
-        const answer = await call(method, new URL(url).pathname, { headers: sent, body: body as BodyInit });
+        const sentHeaders = Object.fromEntries(new Headers(headers as HeadersInit));
+        const answer = await callApi(method, new URL(url).pathname, { headers: sentHeaders, body: body as BodyInit });
         const { status } = answer;
         const bytes = status === 202 ? null : JSON.stringify(answer.body);
         return new Response(bytes, { status, headers: answer.headers });
@@ -56,14 +62,14 @@ describe('POST /mcp', () => {
     ['2025-06-18', '2025-06-18'],
     ['2024-11-05', '2025-11-25'],
     ['one of tomorrow', '2025-11-25'],
-  ])('agrees on a protocol version that it supports: %s → %s', async (asked, agreed) => {
-    const { status, body } = await owner.ask('initialize', makeInitialize(asked));
-    expect([status, body.result.protocolVersion]).toEqual([200, agreed]);
+  ])('agrees on a protocol version that it supports: %s → %s', async (requestedVersion, agreedVersion) => {
+    const { status, body } = await owner.ask('initialize', makeInitialize(requestedVersion));
+    expect([status, body.result.protocolVersion]).toEqual([200, agreedVersion]);
     expect(body.result.capabilities).toEqual({ tools: {} });
   });
 
-  /** A message of 2026-07-28 stands for itself, and is repeated in headers. */
-  const modern = (method: string, params: object = {}, { version = '2026-07-28', headers = {} } = {}) =>
+  /** Sends a message of protocol version 2026-07-28: it needs no handshake, and is repeated in headers. */
+  const sendModern = (method: string, params: object = {}, { version = '2026-07-28', headers = {} } = {}) =>
     owner.ask(
       method,
       {
@@ -78,28 +84,28 @@ describe('POST /mcp', () => {
     );
 
   it('serves protocol version 2026-07-28 without a handshake, with the same tools', async () => {
-    const discovered = (await modern('server/discover')).body.result;
-    expect(discovered.supportedVersions).toContain('2026-07-28');
-    const { tools } = (await modern('tools/list')).body.result;
+    const discovery = (await sendModern('server/discover')).body.result;
+    expect(discovery.supportedVersions).toContain('2026-07-28');
+    const { tools } = (await sendModern('tools/list')).body.result;
     expect(tools).toEqual((await owner.ask('tools/list')).body.result.tools);
     const params = { name: 'list_tables', arguments: {} };
-    const { status, body } = await modern('tools/call', params, { headers: { 'mcp-name': 'list_tables' } });
+    const { status, body } = await sendModern('tools/call', params, { headers: { 'mcp-name': 'list_tables' } });
     expect([status, body.result.structuredContent.cut]).toEqual([200, false]);
   });
 
-  it('refuses an unknown protocol version, and lists those that it supports', async () => {
-    const { status, body } = await modern('tools/list', {}, { version: '2099-01-01' });
+  it('refuses an unknown protocol version, and lists the versions that it supports', async () => {
+    const { status, body } = await sendModern('tools/list', {}, { version: '2099-01-01' });
     expect([status, body.error.data.supported]).toEqual([400, expect.arrayContaining(['2026-07-28'])]);
   });
 
-  it('supports each protocol version of the SDK, from its own oldest on', async () => {
+  it('supports each protocol version of the SDK, from its own oldest version on', async () => {
     // Of those without a handshake the SDK tells what it knows where it refuses one.
-    const { body } = await modern('tools/list', {}, { version: '2099-01-01' });
-    const known: string[] = [...body.error.data.supported, ...SUPPORTED_PROTOCOL_VERSIONS];
-    const oldest = PROTOCOL_VERSIONS.at(-1) as string;
+    const { body } = await sendModern('tools/list', {}, { version: '2099-01-01' });
+    const knownVersions: string[] = [...body.error.data.supported, ...SUPPORTED_PROTOCOL_VERSIONS];
+    const oldestVersion = PROTOCOL_VERSIONS.at(-1) as string;
     expect(
-      known
-        .filter((version) => version >= oldest)
+      knownVersions
+        .filter((version) => version >= oldestVersion)
         .toSorted()
         .toReversed(),
     ).toEqual(PROTOCOL_VERSIONS);
@@ -108,27 +114,27 @@ describe('POST /mcp', () => {
   it.each([
     ['version', { 'mcp-protocol-version': '2025-11-25' }],
     ['method', { 'mcp-method': 'tools/call' }],
-  ])('refuses a message whose header names another %s than its body', async (_, headers) => {
-    const { status, body } = await modern('tools/list', {}, { headers });
+  ])('refuses a message whose header and body name a different %s', async (_, headers) => {
+    const { status, body } = await sendModern('tools/list', {}, { headers });
     expect([status, body.result]).toEqual([400, undefined]);
   });
 
-  it('refuses a call whose header names another tool than its body', async () => {
+  it('refuses a call whose header and body name a different tool', async () => {
     const params = { name: 'list_tables', arguments: {} };
-    const { status, body } = await modern('tools/call', params, { headers: { 'mcp-name': 'list_dashboards' } });
+    const { status, body } = await sendModern('tools/call', params, { headers: { 'mcp-name': 'list_dashboards' } });
     expect([status, body.result]).toEqual([400, undefined]);
   });
 
   it('answers a client of protocol version 2024-11-05 with version 2025-11-25', async () => {
     const clientInfo = { name: 'old', version: '1' };
-    const sent = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo };
-    expect((await owner.ask('initialize', sent)).body.result.protocolVersion).toBe('2025-11-25');
+    const initializeParams = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo };
+    expect((await owner.ask('initialize', initializeParams)).body.result.protocolVersion).toBe('2025-11-25');
   });
 
-  it('refuses pages of origins that are not allowed, also of the request’s own host', async () => {
+  it('refuses pages of origins that are not allowed, including the request’s own host', async () => {
     const env = { ALLOWED_ORIGINS: 'https://console.test', PUBLIC_URL: 'https://api.example.com' };
     const from = (origin: string, variables: Record<string, string> = env) =>
-      call('POST', '/mcp', {
+      callApi('POST', '/mcp', {
         headers: { authorization: `Bearer ${company.token}`, accept: 'application/json, text/event-stream', origin },
         json: { jsonrpc: '2.0', id: 1, method: 'ping' },
         env: variables,
@@ -187,20 +193,20 @@ describe('POST /mcp', () => {
     ['another media type', 'text/plain', '{"jsonrpc":"2.0","id":1,"method":"ping"}', -32600],
   ])('refuses %s in the terms of JSON-RPC', async (_what, type, body, code) => {
     const headers = { authorization: `Bearer ${company.token}`, 'content-type': type };
-    const refused = await call('POST', '/mcp', { headers, ...(body !== undefined && { body }) });
-    expect([refused.status, refused.body]).toEqual([
+    const refusedAnswer = await callApi('POST', '/mcp', { headers, ...(body !== undefined && { body }) });
+    expect([refusedAnswer.status, refusedAnswer.body]).toEqual([
       400,
       { jsonrpc: '2.0', id: null, error: { code, message: expect.any(String) } },
     ]);
   });
 
-  it('refuses a body that is too large and other methods, as every route does', async () => {
+  it('refuses a body that is too large and other methods, like every route', async () => {
     const headers = { authorization: `Bearer ${company.token}`, 'content-type': 'application/json' };
-    expect((await call('POST', '/mcp', { headers, body: 'x'.repeat(1_100_000) })).status).toBe(413);
-    expect((await call('POST', '/mcp?session=1', { headers, body: '{}' })).status).toBe(422);
+    expect((await callApi('POST', '/mcp', { headers, body: 'x'.repeat(1_100_000) })).status).toBe(413);
+    expect((await callApi('POST', '/mcp?session=1', { headers, body: '{}' })).status).toBe(422);
     for (const method of ['GET', 'DELETE', 'PUT']) {
-      const refused = await call(method, '/mcp', { headers });
-      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST']);
+      const refusedAnswer = await callApi(method, '/mcp', { headers });
+      expect([refusedAnswer.status, refusedAnswer.headers.get('allow')]).toEqual([405, 'POST']);
     }
   });
 
@@ -209,20 +215,20 @@ describe('POST /mcp', () => {
     const answer = await owner.tool('list_tables', { search: text, [text.slice(0, 20_000)]: 1 });
     expect(readFailure(answer).error).toBe('VALIDATION_ERROR');
     expect(answer.text.length).toBeLessThan(1000);
-    const many = Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`a${index}`, 1]));
-    expect(readFailure(await owner.tool('list_tables', many)).details.length).toBeLessThanOrEqual(20);
+    const manyArguments = Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`a${index}`, 1]));
+    expect(readFailure(await owner.tool('list_tables', manyArguments)).details.length).toBeLessThanOrEqual(20);
     expect((await owner.tool('query_rows', { table_id: text })).isError).toBe(true);
     const filter = { a: { in: Array.from({ length: 100_000 }, () => 'x') } };
     expect((await owner.tool('query_rows', { table_id: 'f'.repeat(24), filter })).isError).toBe(true);
   });
 
-  it('ignores session ids: that of another company’s session opens nothing', async () => {
-    const other = await aProvisionedCompany();
-    const stranger = createAgent(`Bearer ${other.token}`);
+  it('ignores session ids: the session id of another company opens nothing', async () => {
+    const other = await createProvisionedCompany();
+    const otherAgent = createAgent(`Bearer ${other.token}`);
     const first = await owner.ask('initialize', makeInitialize('2025-11-25'));
     expect(first.headers.get('mcp-session-id')).toBeNull();
     await createTable(company.as, 'of_the_owner', [column('name')]);
-    const { body } = await stranger.ask(
+    const { body } = await otherAgent.ask(
       'tools/call',
       { name: 'list_tables', arguments: {} },
       { 'mcp-session-id': 'a-session-of-the-owner' },
@@ -238,7 +244,7 @@ describe('the result of a tool', () => {
   it('has at most 102,400 bytes of text and of structured content, and says where it was cut', async () => {
     const id = await createTable(company.as, 'long', [column('name'), column('more')]);
     const rows = Array.from({ length: 900 }, (_, index) => ({ name: `é${index}`.padEnd(100, 'é'), more: 'x' }));
-    await must(makeTableRoutes(company.as, id).insert(rows));
+    await expectSuccess(makeTableRoutes(company.as, id).insert(rows));
     const { body, text, data } = await owner.tool('query_rows', { table_id: id, per_page: 900 });
     const { structuredContent } = body.result;
     expect([structuredContent.cut, structuredContent.note]).toEqual([true, expect.stringMatching(/^CUT: .*each list/)]);
@@ -252,9 +258,9 @@ describe('the result of a tool', () => {
     expect(data.records[0].name).toBe(rows[0]?.name);
   });
 
-  it('keeps all rows where cutting long texts is enough', async () => {
+  it('keeps all rows if cutting long texts is enough', async () => {
     const id = await createTable(company.as, 'texts', [column('name')]);
-    await must(makeTableRoutes(company.as, id).insert([{ name: '😀'.repeat(100_000) }, { name: 'short' }]));
+    await expectSuccess(makeTableRoutes(company.as, id).insert([{ name: '😀'.repeat(100_000) }, { name: 'short' }]));
     const { data, body } = await owner.tool('query_rows', { table_id: id });
     expect(data.records.map(({ name }: { name: string }) => name)).toEqual([`${'😀'.repeat(1000)}…`, 'short']);
     expect(body.result.structuredContent.cut).toBe(true);
@@ -267,25 +273,28 @@ describe('the result of a tool', () => {
 });
 
 describe('a caller of /mcp', () => {
-  let robot: ServiceAccount;
+  let serviceAccount: ServiceAccount;
   beforeAll(async () => {
-    robot = await aServiceAccountThat(company, allow('managed-tables:list'));
+    serviceAccount = await createAllowedAccount(company, makeAllow('managed-tables:list'));
   });
-  const withKey = ({ key }: ServiceAccount, secret = key.secret_key) =>
+  const createKeyAgent = ({ key }: ServiceAccount, secret = key.secret_key) =>
     createAgent(`Bearer ${key.access_key}:${secret}`);
 
   it('may be a service account with its key and secret, until the key is revoked', async () => {
-    const mine = await aServiceAccountThat(company, allow('managed-tables:list'));
-    for (let times = 0; times < 3; times += 1) expect((await withKey(mine).tool('list_tables')).isError).toBe(false);
-    expect(readFailure(await withKey(mine).tool('list_dashboards')).error).toBe('FORBIDDEN');
-    await must(signed(company.apiKey).delete(`/service-accounts/${mine.id}/keys/${mine.keyId}`));
-    expect((await withKey(mine).tool('list_tables')).status).toBe(401);
+    const ownAccount = await createAllowedAccount(company, makeAllow('managed-tables:list'));
+    for (let callCount = 0; callCount < 3; callCount += 1)
+      expect((await createKeyAgent(ownAccount).tool('list_tables')).isError).toBe(false);
+    expect(readFailure(await createKeyAgent(ownAccount).tool('list_dashboards')).error).toBe('FORBIDDEN');
+    await expectSuccess(
+      createSignedCaller(company.apiKey).delete(`/service-accounts/${ownAccount.id}/keys/${ownAccount.keyId}`),
+    );
+    expect((await createKeyAgent(ownAccount).tool('list_tables')).status).toBe(401);
   });
 
   it('gets the same 401 for a wrong secret, an unknown key and no credential, with the OAuth metadata’s URL', async () => {
-    const known = await withKey(robot).tool('list_tables');
-    expect(known.status).toBe(200);
-    const { access_key, secret_key } = robot.key;
+    const knownKeyAnswer = await createKeyAgent(serviceAccount).tool('list_tables');
+    expect(knownKeyAnswer.status).toBe(200);
+    const { access_key, secret_key } = serviceAccount.key;
     for (const credential of [
       `Bearer ${access_key}:${secret_key.slice(0, -1)}`,
       `Bearer ${access_key}:${secret_key}x`,
@@ -310,16 +319,16 @@ describe('a caller of /mcp', () => {
     }
   });
 
-  it('opens no other route with a key and its secret', async () => {
-    const headers = { authorization: `Bearer ${robot.key.access_key}:${robot.key.secret_key}` };
+  it('cannot use its key and secret on any other route', async () => {
+    const headers = { authorization: `Bearer ${serviceAccount.key.access_key}:${serviceAccount.key.secret_key}` };
     for (const path of ['/v1/managed-tables', '/v1/auth/me', '/users', '/api/v1/domain-knowledge/concepts'])
-      expect((await call('GET', path, { headers })).status).toBe(401);
+      expect((await callApi('GET', path, { headers })).status).toBe(401);
   });
 
   it('is counted and audited once per call, with the action and the resource of the tool', async () => {
     const id = await createTable(company.as, 'recorded', [column('name')]);
     const answer = await owner.tool('describe_table', { table_id: id });
-    const record = await recordOf(answer.headers);
+    const record = await waitForRecord(answer.headers);
     expect(record).toMatchObject({
       principalType: 'user',
       principalId: company.owner.id,
@@ -329,25 +338,25 @@ describe('a caller of /mcp', () => {
       resourceId: id,
       status: 200,
     });
-    const refused = await withKey(robot).tool('query_rows', { table_id: id });
-    expect(await recordOf(refused.headers)).toMatchObject({
+    const refusedAnswer = await createKeyAgent(serviceAccount).tool('query_rows', { table_id: id });
+    expect(await waitForRecord(refusedAnswer.headers)).toMatchObject({
       principalType: 'service_account',
-      principalId: robot.id,
-      credential: robot.keyId,
+      principalId: serviceAccount.id,
+      credential: serviceAccount.keyId,
       action: 'managed-tables:data-read',
       resourceId: id,
       status: 403,
     });
-    const wrong = await owner.tool('query_rows', { tabel: 1 });
-    expect(wrong.text).toMatch(/table_id.*is required/s);
-    expect(await recordOf(wrong.headers)).toMatchObject({ action: 'managed-tables:data-read', status: 422 });
-    const remaining = async () => Number((await owner.tool('list_tables')).headers.get('x-ratelimit-remaining'));
-    const first = await remaining();
-    expect(await remaining()).toBe(first - 1);
+    const invalidCall = await owner.tool('query_rows', { tabel: 1 });
+    expect(invalidCall.text).toMatch(/table_id.*is required/s);
+    expect(await waitForRecord(invalidCall.headers)).toMatchObject({ action: 'managed-tables:data-read', status: 422 });
+    const readRemaining = async () => Number((await owner.tool('list_tables')).headers.get('x-ratelimit-remaining'));
+    const first = await readRemaining();
+    expect(await readRemaining()).toBe(first - 1);
   });
 
   it('is refused with 429 over a rate limit', async () => {
-    const answer = await call('POST', '/mcp', {
+    const answer = await callApi('POST', '/mcp', {
       headers: { authorization: `Bearer ${company.token}` },
       json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
       env: { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' },
@@ -355,7 +364,7 @@ describe('a caller of /mcp', () => {
     expect(answer.status).toBe(429);
   });
 
-  const recordOf = (headers: Headers) =>
+  const waitForRecord = (headers: Headers) =>
     vi.waitFor(
       async () => {
         const values = { correlationId: headers.get('x-correlation-id') as string };
@@ -368,8 +377,8 @@ describe('a caller of /mcp', () => {
 });
 
 describe('/mcp/', () => {
-  const send = (method: string, path: string, headers: Record<string, string> = {}) =>
-    call(method, path, {
+  const sendMessage = (method: string, path: string, headers: Record<string, string> = {}) =>
+    callApi(method, path, {
       headers,
       ...(method === 'POST' && { json: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
     });
@@ -382,18 +391,18 @@ describe('/mcp/', () => {
     ['OPTIONS', 204],
   ])('is answered like /mcp: %s %i', async (method, expected) => {
     const headers: Record<string, string> = expected === 401 ? {} : { authorization: `Bearer ${company.token}` };
-    const [plain, slashed] = [await send(method, '/mcp', headers), await send(method, '/mcp/', headers)];
-    const told = ({ status, body, headers: of }: typeof plain) => [
+    const [plain, slashed] = [await sendMessage(method, '/mcp', headers), await sendMessage(method, '/mcp/', headers)];
+    const readAnswer = ({ status, body, headers: of }: typeof plain) => [
       status,
       body,
       ...['allow', 'www-authenticate', 'access-control-allow-methods'].map((name) => of.get(name)),
     ];
     expect(slashed.status).toBe(expected);
-    expect(told(slashed)).toEqual(told(plain));
+    expect(readAnswer(slashed)).toEqual(readAnswer(plain));
   });
 
   it('is audited as /mcp, and no path below it exists', async () => {
-    const { headers } = await send('POST', '/mcp/', { authorization: `Bearer ${company.token}` });
+    const { headers } = await sendMessage('POST', '/mcp/', { authorization: `Bearer ${company.token}` });
     await vi.waitFor(
       async () => {
         const values = { correlationId: headers.get('x-correlation-id') as string };
@@ -401,14 +410,14 @@ describe('/mcp/', () => {
       },
       { timeout: 15_000, interval: 50 },
     );
-    for (const path of ['/mcp//', '/mcp/x', '/health/']) expect((await send('GET', path)).status).toBe(404);
+    for (const path of ['/mcp//', '/mcp/x', '/health/']) expect((await sendMessage('GET', path)).status).toBe(404);
   });
 });
 
 describe('GET /.well-known/oauth-protected-resource', () => {
-  it.each(['', '/mcp', '/mcp/'])('names the resource and its authorization server: %j', async (written) => {
-    const { status, headers, body } = await call('GET', `/.well-known/oauth-protected-resource${written}?any=1`);
-    const of = written.replace(/\/$/, '');
+  it.each(['', '/mcp', '/mcp/'])('names the resource and its authorization server: %j', async (pathSuffix) => {
+    const { status, headers, body } = await callApi('GET', `/.well-known/oauth-protected-resource${pathSuffix}?any=1`);
+    const of = pathSuffix.replace(/\/$/, '');
     expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^application\/json/)]);
     expect(body).toEqual({
       resource: `${BASE_URL}${of}`,

@@ -5,67 +5,79 @@ import { AGENT_TOOLS } from '../../../src/app.ts';
 import { createItemMaker } from '../../knowledge/metrics/support.ts';
 import { createConcept } from '../../knowledge/support.ts';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
-import { aSalesDashboard } from '../../shares/support.ts';
-import { must } from '../../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { someSales } from '../../visualizations/support.ts';
+import { createSalesDashboard } from '../../shares/support.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
+import { createSalesTable } from '../../visualizations/support.ts';
 import { type Agent, createAgent } from './support.ts';
 
 const { tools: TOOLS } = AGENT_TOOLS;
 
-const calls = inject('randomCalls');
+const callCount = inject('randomCalls');
 
-/** Stands in all that the other company has, and in nothing else. */
-const SECRET = 'xylophone';
+/** A word that occurs in all data of the other company, and in no other data. */
+const SECRET_WORD = 'xylophone';
 
-interface World {
+interface CompanyData {
   company: Company;
   ids: string[];
 }
 
-let own: World;
-let stranger: World;
+let ownData: CompanyData;
+let otherData: CompanyData;
 let agents: Agent[];
 
-/** A company with a table, a dashboard, a metric and a concept. */
-async function createWorld(word: string): Promise<World> {
-  const company = await aProvisionedCompany();
-  const sales = await someSales(company);
+/** Creates a company with a table, a dashboard, a metric and a concept, all named after a word. */
+async function createCompanyData(word: string): Promise<CompanyData> {
+  const company = await createProvisionedCompany();
+  const sales = await createSalesTable(company);
   const notes = await createTable(company.as, `notes_${word}`, [column('region'), column('text')]);
-  await must(makeTableRoutes(company.as, notes).insert([{ region: word, text: `about ${word}` }]));
-  const { dashboard, rows } = await aSalesDashboard(company, { name: word });
+  await expectSuccess(makeTableRoutes(company.as, notes).insert([{ region: word, text: `about ${word}` }]));
+  const { dashboard, rows } = await createSalesDashboard(company, { name: word });
   const concept = await createConcept(company.as, { name: word, description: word, status: 'active' });
-  const make = createItemMaker(
+  const itemMaker = createItemMaker(
     () => company.as,
     () => concept,
   );
-  const metric = await make.metric(`Count of ${word}`, {
+  const metric = await itemMaker.metric(`Count of ${word}`, {
     formula: `count(notes_${word}.id)`,
     mapped_tables: [`notes_${word}`],
   });
-  const dimension = await make.dimension(word, { formula: `notes_${word}.region`, mapped_tables: [`notes_${word}`] });
+  const dimension = await itemMaker.dimension(word, {
+    formula: `notes_${word}.region`,
+    mapped_tables: [`notes_${word}`],
+  });
   return { company, ids: [sales, notes, dashboard._id, rows._id, concept, metric, dimension, company.id] };
 }
 
 beforeAll(async () => {
-  own = await createWorld('bassoon');
-  stranger = await createWorld(SECRET);
-  const weak = await aUser(own.company, { can: ['managed-tables:list'] });
-  const { access_key, secret_key } = own.company.apiKey;
-  agents = [own.company.token, weak.token, `${access_key}:${secret_key}`].map((token) =>
+  ownData = await createCompanyData('bassoon');
+  otherData = await createCompanyData(SECRET_WORD);
+  const weakUser = await createAllowedUser(ownData.company, { can: ['managed-tables:list'] });
+  const { access_key, secret_key } = ownData.company.apiKey;
+  agents = [ownData.company.token, weakUser.token, `${access_key}:${secret_key}`].map((token) =>
     createAgent(`Bearer ${token}`),
   );
 });
 
-const NAMES = ['region', 'amount', 'text', 'id', 'company_id', 'Count of bassoon', 'bassoon', `Count of ${SECRET}`];
-const HOSTILE = [
+const SOME_NAMES = [
+  'region',
+  'amount',
+  'text',
+  'id',
+  'company_id',
+  'Count of bassoon',
+  'bassoon',
+  `Count of ${SECRET_WORD}`,
+];
+const HOSTILE_TEXTS = [
   "'; DROP TABLE sales; --",
   '" OR 1=1 --',
   '*',
   '%',
   '../../admin/organizations',
   '{{company}}',
-  `$1; select * from notes_${SECRET}`,
+  `$1; select * from notes_${SECRET_WORD}`,
   '\u0000',
   '\ud800',
   '__proto__',
@@ -75,9 +87,9 @@ const HOSTILE = [
 const METHODS = ['tools/call', 'tools/list', 'initialize', 'ping', 'resources/read', 'tools/delete', 'constructor'];
 const OPERATORS = ['eq', 'ne', 'gt', 'in', 'nin', 'contains', 'starts_with', 'is_null', 'matches', '; --'];
 
-/** Messages as models, and those who mean ill, may make them. */
-function createMessages(known: string[]) {
-  const text = fc.oneof(fc.constantFrom(...known, ...NAMES, ...HOSTILE), fc.string({ maxLength: 40 }));
+/** Generates messages as models or attackers might send them. */
+function createMessages(knownIds: string[]) {
+  const text = fc.oneof(fc.constantFrom(...knownIds, ...SOME_NAMES, ...HOSTILE_TEXTS), fc.string({ maxLength: 40 }));
   const scalar = fc.oneof(text, fc.integer(), fc.double(), fc.boolean(), fc.constant(null));
   const value = fc.oneof({ weight: 3, arbitrary: scalar }, fc.array(scalar, { maxLength: 4 }), fc.jsonValue());
   const filter = fc.oneof(
@@ -96,7 +108,7 @@ function createMessages(known: string[]) {
     },
     { requiredKeys: ['metrics'] },
   );
-  const anything = {
+  const anyArguments = {
     table_id: text,
     dashboard_id: text,
     filter,
@@ -111,40 +123,44 @@ function createMessages(known: string[]) {
     parameters: fc.dictionary(fc.constantFrom('regions', 'region', 'days', 'nothing'), value),
     question: text,
     format: text,
-    [HOSTILE[0] as string]: value,
+    [HOSTILE_TEXTS[0] as string]: value,
   };
-  const sent = fc.oneof(
-    { weight: 4, arbitrary: fc.record(anything, { requiredKeys: [] }).chain(pickArguments) },
+  const toolArguments = fc.oneof(
+    { weight: 4, arbitrary: fc.record(anyArguments, { requiredKeys: [] }).chain(pickArguments) },
     { weight: 2, arbitrary: metricQuery },
     { weight: 1, arbitrary: fc.jsonValue() },
   );
-  const tool = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...TOOLS.map(({ name }) => name)) }, text);
+  const toolName = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...TOOLS.map(({ name }) => name)) }, text);
   return fc.record({
     by: fc.nat({ max: agents.length - 1 }),
     method: fc.oneof({ weight: 12, arbitrary: fc.constant('tools/call') }, fc.constantFrom(...METHODS)),
-    params: fc.oneof({ weight: 12, arbitrary: fc.record({ name: tool, arguments: sent }) }, fc.jsonValue()),
+    params: fc.oneof(
+      { weight: 12, arbitrary: fc.record({ name: toolName, arguments: toolArguments }) },
+      fc.jsonValue(),
+    ),
   });
 }
 
-/** A few of the arguments, so that not every call has one that its tool does not take. */
-const pickArguments = (all: Record<string, unknown>) =>
+/** Picks a few arguments, so that not every call has an argument that its tool does not accept. */
+const pickArguments = (allArguments: Record<string, unknown>) =>
   fc
-    .subarray(Object.keys(all), { maxLength: 4 })
-    .map((names) => Object.fromEntries(names.map((name) => [name, all[name]])));
+    .subarray(Object.keys(allArguments), { maxLength: 4 })
+    .map((names) => Object.fromEntries(names.map((name) => [name, allArguments[name]])));
 
-/** Makes what is sent reach further than chance would: the arguments that the tool asks for. */
+/** Gives a random call the arguments that its tool requires, so that it gets further than by chance. */
 function aimArguments(params: unknown): unknown {
-  const { name, arguments: sent } = Object(params) as { name?: string; arguments?: Record<string, unknown> };
+  const { name, arguments: sentArguments } = Object(params) as { name?: string; arguments?: Record<string, unknown> };
   const tool = TOOLS.find((each) => each.name === name);
-  if (!tool || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return params;
-  const fits = [...tool.argumentNames, tool.id, tool.bodyArgument, ...Object.keys(tool.aliases ?? {})];
-  const [first = ''] = own.ids;
-  const id = tool.id === 'dashboard_id' ? own.ids[2] : first;
-  const kept = Object.entries(sent).filter(([key]) => fits.includes(key));
-  return { name, arguments: { ...(tool.id && { [tool.id]: id }), ...Object.fromEntries(kept) } };
+  if (!tool || typeof sentArguments !== 'object' || sentArguments === null || Array.isArray(sentArguments))
+    return params;
+  const acceptedNames = [...tool.argumentNames, tool.id, tool.bodyArgument, ...Object.keys(tool.aliases ?? {})];
+  const [first = ''] = ownData.ids;
+  const id = tool.id === 'dashboard_id' ? ownData.ids[2] : first;
+  const acceptedArguments = Object.entries(sentArguments).filter(([key]) => acceptedNames.includes(key));
+  return { name, arguments: { ...(tool.id && { [tool.id]: id }), ...Object.fromEntries(acceptedArguments) } };
 }
 
-/** All that the control database holds, but what was asked and when things were last used: logs, as that of requests is. */
+/** Reads the control database, except asked questions and the times of last use: both are logs of requests. */
 async function readControlDatabase(): Promise<string> {
   const { results } = await env.CONTROL_DB.prepare(
     "select name from sqlite_master where type = 'table' and name not like '\\_%' escape '\\' and name not like 'sqlite%' and name <> 'knowledge_asked_questions'",
@@ -158,31 +174,35 @@ async function readControlDatabase(): Promise<string> {
   );
 }
 
-const readTableRows = async ({ company, ids }: World) =>
+const readTableRows = async ({ company, ids }: CompanyData) =>
   Promise.all(ids.slice(0, 2).map(async (id) => (await makeTableRoutes(company.as, id).rows()).body));
 
-it(`${calls} random calls of MCP write nothing, show nothing of another company, and cause no server error`, {
-  timeout: Math.max(60_000, calls * 100),
+it(`${callCount} random calls of MCP write nothing, show nothing of another company, and cause no server error`, {
+  timeout: Math.max(60_000, callCount * 100),
 }, async () => {
-  const before = [await readControlDatabase(), await readTableRows(own), await readTableRows(stranger)];
-  const stream = fc.sample(createMessages([...own.ids, ...stranger.ids]), { numRuns: calls });
+  const stateBefore = [await readControlDatabase(), await readTableRows(ownData), await readTableRows(otherData)];
+  const stream = fc.sample(createMessages([...ownData.ids, ...otherData.ids]), { numRuns: callCount });
   const problems: unknown[] = [];
-  const tally = new Map<string, number>();
+  const countByOutcome = new Map<string, number>();
   for (const [index, { by, method, params: made }] of stream.entries()) {
     const params = index % 2 === 0 ? aimArguments(made) : made;
     const { status, body } = await (agents[by] as Agent).ask(method, params);
     const answer = JSON.stringify(body);
     const outcome = body.error?.code ?? (body.result?.isError ? JSON.parse(body.result.content[0].text).error : 'ok');
-    tally.set(`${status} ${outcome}`, (tally.get(`${status} ${outcome}`) ?? 0) + 1);
+    countByOutcome.set(`${status} ${outcome}`, (countByOutcome.get(`${status} ${outcome}`) ?? 0) + 1);
     // What was sent may be named in a refusal; what somebody has may not.
-    const tells = answer.includes(SECRET) && !JSON.stringify(params).includes(SECRET);
-    const isOurs = status >= 500 || /INTERNAL_ERROR|SERVICE_UNAVAILABLE/.test(String(outcome)) || outcome === -32603;
-    if (tells || isOurs) problems.push({ method, params, status, answer: answer.slice(0, 500) });
-    if (outcome === 'ok' && answer.includes(SECRET)) problems.push({ method, params, answer: answer.slice(0, 500) });
+    const revealsSecret = answer.includes(SECRET_WORD) && !JSON.stringify(params).includes(SECRET_WORD);
+    const isServerError =
+      status >= 500 || /INTERNAL_ERROR|SERVICE_UNAVAILABLE/.test(String(outcome)) || outcome === -32603;
+    if (revealsSecret || isServerError) problems.push({ method, params, status, answer: answer.slice(0, 500) });
+    if (outcome === 'ok' && answer.includes(SECRET_WORD))
+      problems.push({ method, params, answer: answer.slice(0, 500) });
   }
-  console.info(`Outcomes of random calls (seed ${inject('seed')}):`, Object.fromEntries([...tally].sort()));
+  console.info(`Outcomes of random calls (seed ${inject('seed')}):`, Object.fromEntries([...countByOutcome].sort()));
   expect(problems).toEqual([]);
-  expect([await readControlDatabase(), await readTableRows(own), await readTableRows(stranger)]).toEqual(before);
+  expect([await readControlDatabase(), await readTableRows(ownData), await readTableRows(otherData)]).toEqual(
+    stateBefore,
+  );
   // Many calls reach what they ask for, so that this says something.
-  expect(tally.get('200 ok')).toBeGreaterThan(calls / 10);
+  expect(countByOutcome.get('200 ok')).toBeGreaterThan(callCount / 10);
 });

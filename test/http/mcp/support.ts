@@ -1,56 +1,56 @@
 import type { Schema } from '@cfworker/json-schema';
-import { call } from '../../support/api.ts';
+import { callApi } from '../../support/api.ts';
 import { findMismatches } from '../../support/conformity.ts';
 
-/** What JSON-RPC answers to a call of a tool. */
+/** The JSON-RPC answer to a call of a tool. */
 export interface ToolAnswer {
   status: number;
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
   body: any;
-  /** Of a result: its text, and its data. */
+  /** The text and the data of the result. */
   text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into data of every shape.
   data: any;
   isError: boolean;
 }
 
-export const VERSION = '2025-11-25';
+export const PROTOCOL_VERSION = '2025-11-25';
 
-/** Of each tool, as the first listing tells it: it is the same for everybody. */
+/** The output schema of each tool, from the first listing; it is the same for every caller. */
 let outputSchemas: Map<string, Schema> | undefined;
 
-/** Sends messages to `/mcp` with a credential, `Bearer …`. What a tool answers must fit its `outputSchema`. */
+/** Creates an agent that sends messages to `/mcp` with a credential, `Bearer …`. Results must fit their tool's `outputSchema`. */
 export function createAgent(credential: string) {
-  const send = (json: unknown, headers: Record<string, string> = {}) =>
-    call('POST', '/mcp', {
+  const sendMessage = (json: unknown, headers: Record<string, string> = {}) =>
+    callApi('POST', '/mcp', {
       headers: { authorization: credential, accept: 'application/json, text/event-stream', ...headers },
       json,
     });
-  const ask = (method: string, params: unknown = {}, headers: Record<string, string> = {}) =>
-    send({ jsonrpc: '2.0', id: 7, method, params }, headers);
-  const tool = async (name: unknown, sent?: unknown): Promise<ToolAnswer> => {
-    const { status, headers, body } = await ask('tools/call', { name, arguments: sent });
+  const sendMethod = (method: string, params: unknown = {}, headers: Record<string, string> = {}) =>
+    sendMessage({ jsonrpc: '2.0', id: 7, method, params }, headers);
+  const callTool = async (name: unknown, toolArguments?: unknown): Promise<ToolAnswer> => {
+    const { status, headers, body } = await sendMethod('tools/call', { name, arguments: toolArguments });
     const { content = [], structuredContent, isError = false } = Object(body.result);
     if (structuredContent !== undefined) {
-      const problems = findMismatches(structuredContent, await outputSchemaOf(name as string));
+      const problems = findMismatches(structuredContent, await readOutputSchema(name as string));
       if (problems.length > 0) throw new Error(`${name} answered what its outputSchema does not allow: ${problems}`);
     }
     return { status, headers, body, text: content[0]?.text ?? '', data: structuredContent?.data, isError };
   };
-  const outputSchemaOf = async (name: string): Promise<Schema> => {
-    type Listed = { name: string; outputSchema: Schema }[];
+  const readOutputSchema = async (name: string): Promise<Schema> => {
+    type ListedTools = { name: string; outputSchema: Schema }[];
     outputSchemas ??= new Map(
-      ((await ask('tools/list')).body.result.tools as Listed).map((each) => [each.name, each.outputSchema]),
+      ((await sendMethod('tools/list')).body.result.tools as ListedTools).map((each) => [each.name, each.outputSchema]),
     );
     return outputSchemas.get(name) as Schema;
   };
-  return { send, ask, tool, outputSchemaOf };
+  return { send: sendMessage, ask: sendMethod, tool: callTool, outputSchemaOf: readOutputSchema };
 }
 
 export type Agent = ReturnType<typeof createAgent>;
 
-/** The failure that a result tells, in the words of the API. */
+/** Reads the failure in a result, in the API's error format. */
 export const readFailure = ({ text, isError }: ToolAnswer): { error: string; details: { field: string }[] } => {
   if (!isError) throw new Error(`No failure: ${text}`);
   return JSON.parse(text);

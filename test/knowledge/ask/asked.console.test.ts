@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { advanceClock, resetClock, runScheduled } from '../../support/clock.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { countRows, sendOvertaken } from '../../support/rival.ts';
-import { must } from '../../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { createModel, NO_MODEL } from '../model.ts';
 import { KNOWLEDGE_PATH, makeName, UNKNOWN_ID } from '../support.ts';
 import { askQuestion, createOrders, makeAnswer, REFUSAL } from './support.ts';
@@ -12,25 +12,25 @@ import { askQuestion, createOrders, makeAnswer, REFUSAL } from './support.ts';
 const ASKED_PATH = `${KNOWLEDGE_PATH}/questions`;
 let company: Company;
 let asOwner: Company['as'];
-let world: Awaited<ReturnType<typeof createOrders>>;
+let orderData: Awaited<ReturnType<typeof createOrders>>;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   asOwner = company.as;
-  world = await createOrders(company);
+  orderData = await createOrders(company);
 }, 60_000);
 
 const acceptQuestion = (id: string, env: Record<string, string> = {}) =>
   asOwner.post(`${ASKED_PATH}/${id}/accept`, { env });
-const readNewest = async (query = '') => (await must(asOwner.get(`${ASKED_PATH}${query}`))).records[0];
+const readNewest = async (query = '') => (await expectSuccess(asOwner.get(`${ASKED_PATH}${query}`))).records[0];
 
 describe('an asked question', () => {
   it('is listed with its outcome, without result rows', async () => {
     const model = await createModel(makeAnswer({ filters: [{ dimension: 'City', op: 'eq', values: ['Recife'] }] }));
     const question = makeName('What came from Recife');
     const { body } = await askQuestion(asOwner, question, model.env);
-    const listed = await readNewest();
-    expect(listed).toEqual({
+    const newestQuestion = await readNewest();
+    expect(newestQuestion).toEqual({
       _id: body.question_id,
       question,
       kind: 'answer',
@@ -44,19 +44,19 @@ describe('an asked question', () => {
       usage: { requests: 1, prompt_tokens: 100, completion_tokens: 10 },
     });
     // Ids and times may hold any digits.
-    expect(JSON.stringify([listed.query, listed.explanation])).not.toContain('150');
+    expect(JSON.stringify([newestQuestion.query, newestQuestion.explanation])).not.toContain('150');
     await askQuestion(asOwner, 'What else?', (await createModel(REFUSAL)).env);
     expect(await readNewest()).toMatchObject({ question: 'What else?', kind: 'refusal', query: null });
     await askQuestion(asOwner, 'And now?', (await createModel({ status: 500 })).env);
     expect(await readNewest()).toMatchObject({ question: 'And now?', kind: 'failed', usage: { requests: 2 } });
-    expect(await readNewest('?kind=answer')).toEqual(listed);
+    expect(await readNewest('?kind=answer')).toEqual(newestQuestion);
   });
 
   it('is not visible to other companies', async () => {
-    const other = await aProvisionedCompany();
+    const other = await createProvisionedCompany();
     await askQuestion(asOwner, 'Ours?', (await createModel(makeAnswer({}))).env);
     const { _id } = await readNewest();
-    expect((await must(other.as.get(ASKED_PATH))).total).toBe(0);
+    expect((await expectSuccess(other.as.get(ASKED_PATH))).total).toBe(0);
     expect(readStatusAndCode(await other.as.post(`${ASKED_PATH}/${_id}/accept`))).toEqual([
       404,
       'ASKED_QUESTION_NOT_FOUND',
@@ -64,21 +64,26 @@ describe('an asked question', () => {
     expect(readStatusAndCode(await acceptQuestion(UNKNOWN_ID))).toEqual([404, 'ASKED_QUESTION_NOT_FOUND']);
   });
 
-  it('becomes a verified question when it is accepted, which answers it from then on', async () => {
+  it('becomes a verified question when it is accepted, and is answered by it from then on', async () => {
     const question = makeName('How many orders');
     const { body } = await askQuestion(asOwner, question, (await createModel(makeAnswer({ metrics: ['Orders'] }))).env);
-    const accepted = await acceptQuestion(body.question_id);
-    expect([accepted.status, accepted.body]).toMatchObject([201, { question, query: body.query, status: 'verified' }]);
-    expect(accepted.headers.get('location')).toContain(`${KNOWLEDGE_PATH}/verified-questions/${accepted.body._id}`);
-    expect((await readNewest()).accepted_as).toBe(accepted.body._id);
-    const again = await askQuestion(asOwner, `${question}??`, NO_MODEL);
-    expect(again.body).toMatchObject({
+    const acceptAnswer = await acceptQuestion(body.question_id);
+    expect([acceptAnswer.status, acceptAnswer.body]).toMatchObject([
+      201,
+      { question, query: body.query, status: 'verified' },
+    ]);
+    expect(acceptAnswer.headers.get('location')).toContain(
+      `${KNOWLEDGE_PATH}/verified-questions/${acceptAnswer.body._id}`,
+    );
+    expect((await readNewest()).accepted_as).toBe(acceptAnswer.body._id);
+    const repeatedAnswer = await askQuestion(asOwner, `${question}??`, NO_MODEL);
+    expect(repeatedAnswer.body).toMatchObject({
       kind: 'answer',
-      verified_question_id: accepted.body._id,
+      verified_question_id: acceptAnswer.body._id,
       result: { rows: [[4]] },
     });
     expect(await readNewest()).toMatchObject({
-      verified_question_id: accepted.body._id,
+      verified_question_id: acceptAnswer.body._id,
       model: null,
       usage: { requests: 0 },
     });
@@ -88,22 +93,25 @@ describe('an asked question', () => {
   it('cannot be accepted if it was not answered, or its query no longer compiles', async () => {
     const { body } = await askQuestion(asOwner, 'What else?', (await createModel(REFUSAL)).env);
     expect(readStatusAndCode(await acceptQuestion(body.question_id))).toEqual([409, 'ASKED_QUESTION_NOT_ANSWERED']);
-    const answered = await askQuestion(
+    const answeredQuestion = await askQuestion(
       asOwner,
       makeName('By status'),
       (await createModel(makeAnswer({ dimensions: ['Status'] }))).env,
     );
-    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${world.items.status}`, { json: { status: 'draft' } });
-    expect(readStatusAndCode(await acceptQuestion(answered.body.question_id))).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
-    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${world.items.status}`, { json: { status: 'active' } });
+    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${orderData.items.status}`, { json: { status: 'draft' } });
+    expect(readStatusAndCode(await acceptQuestion(answeredQuestion.body.question_id))).toEqual([
+      422,
+      'SEMANTIC_ITEM_UNKNOWN',
+    ]);
+    await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${orderData.items.status}`, { json: { status: 'active' } });
   });
 
-  it('records the verified question it was accepted as only if that one was written', async () => {
+  it('records the verified question that it became only if that one was written', async () => {
     const { body } = await askQuestion(asOwner, makeName('Raced'), (await createModel(makeAnswer({}))).env);
-    const full = sendOvertaken(
+    const failedAcceptance = sendOvertaken(
       /^insert into "knowledge_verified_questions"/,
       async () => {
-        const { _id } = await must(
+        const { _id } = await expectSuccess(
           asOwner.post(`${KNOWLEDGE_PATH}/verified-questions`, {
             json: { question: makeName('One'), query: { metrics: ['Orders'] } },
           }),
@@ -118,9 +126,9 @@ describe('an asked question', () => {
           .bind(_id)
           .run();
       },
-      (changed) => acceptQuestion(body.question_id, changed),
+      (racingEnv) => acceptQuestion(body.question_id, racingEnv),
     );
-    expect(readStatusAndCode(await full)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    expect(readStatusAndCode(await failedAcceptance)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
     expect((await readNewest()).accepted_as).toBeNull();
     await env.CONTROL_DB.prepare(`delete from knowledge_verified_questions where id like '%-%'`).run();
   });
@@ -132,11 +140,11 @@ describe('an asked question', () => {
     )
       .bind(company.id, body.question_id)
       .run();
-    const kept = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
+    const countStored = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
     await env.CONTROL_DB.prepare(`update knowledge_asked_questions set number = 1 where id = ?`)
       .bind(body.question_id)
       .run();
-    const fill = (number: number) =>
+    const insertQuestions = (number: number) =>
       env.CONTROL_DB.prepare(
         `insert into knowledge_asked_questions select id || '-', company_id, ?, question, asked_by, asked_at, kind, query,
            explanation, verified_question_id, accepted_as, model, usage from knowledge_asked_questions where id = ?`,
@@ -146,37 +154,41 @@ describe('an asked question', () => {
     await env.CONTROL_DB.prepare('delete from knowledge_asked_questions where company_id = ? and id <> ?')
       .bind(company.id, body.question_id)
       .run();
-    await fill(9_999);
+    await insertQuestions(9_999);
     await askQuestion(asOwner, 'The last?', (await createModel(REFUSAL)).env);
-    expect(await kept()).toBe(1);
+    expect(await countStored()).toBe(1);
     await askQuestion(asOwner, 'One more?', (await createModel(REFUSAL)).env);
-    expect(await kept()).toBe(0);
+    expect(await countStored()).toBe(0);
   });
 });
 
 describe('asking a question', () => {
-  it('is limited per minute and principal where a model is asked', async () => {
-    const other = await aUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
+  it('is limited per minute and principal if a model is called', async () => {
+    const other = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
     const model = await createModel(makeAnswer({}));
-    const limited = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
+    const limitedEnv = { ...model.env, RATE_LIMIT_QUESTIONS_PER_MINUTE: '2' };
     const question = makeName('Free');
-    await must(
+    await expectSuccess(
       asOwner.post(`${KNOWLEDGE_PATH}/verified-questions`, { json: { question, query: { metrics: ['Revenue'] } } }),
     );
-    expect((await askQuestion(other.as, 'One?', limited)).status).toBe(200);
+    expect((await askQuestion(other.as, 'One?', limitedEnv)).status).toBe(200);
     // One that comes in between counts.
-    const late = await sendOvertaken(
+    const lateAnswer = await sendOvertaken(
       /^insert into "knowledge_asked_questions"/,
-      () => must(askQuestion(other.as, 'Two?', limited)),
-      (changed) => askQuestion(other.as, 'Three?', { ...limited, ...changed }),
+      () => expectSuccess(askQuestion(other.as, 'Two?', limitedEnv)),
+      (racingEnv) => askQuestion(other.as, 'Three?', { ...limitedEnv, ...racingEnv }),
     );
-    expect([late.status, late.body.error, late.headers.get('retry-after')]).toEqual([429, 'RateLimitExceeded', '60']);
-    expect((await askQuestion(other.as, question, limited)).status).toBe(200);
-    const another = await aUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
-    expect((await askQuestion(another.as, 'One?', limited)).status).toBe(200);
+    expect([lateAnswer.status, lateAnswer.body.error, lateAnswer.headers.get('retry-after')]).toEqual([
+      429,
+      'RateLimitExceeded',
+      '60',
+    ]);
+    expect((await askQuestion(other.as, question, limitedEnv)).status).toBe(200);
+    const otherUser = await createAllowedUser(company, { can: ['semantic:list', 'managed-tables:data-read'] });
+    expect((await askQuestion(otherUser.as, 'One?', limitedEnv)).status).toBe(200);
     try {
       advanceClock(61_000);
-      expect((await askQuestion(other.as, 'Three?', limited)).status).toBe(200);
+      expect((await askQuestion(other.as, 'Three?', limitedEnv)).status).toBe(200);
     } finally {
       resetClock();
     }
@@ -186,16 +198,16 @@ describe('asking a question', () => {
 describe('an old question', () => {
   it('is deleted after 90 days', async () => {
     // Of a company of its own: sessions end meanwhile.
-    const other = await aProvisionedCompany();
+    const other = await createProvisionedCompany();
     const { body } = await askQuestion(other.as, 'How old?', (await createModel(REFUSAL)).env);
-    const kept = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
+    const countStored = () => countRows('knowledge_asked_questions where id = ?', body.question_id);
     try {
       advanceClock(89 * 86_400_000);
       await runScheduled();
-      expect(await kept()).toBe(1);
+      expect(await countStored()).toBe(1);
       advanceClock(91 * 86_400_000);
       await runScheduled();
-      expect(await kept()).toBe(0);
+      expect(await countStored()).toBe(0);
     } finally {
       resetClock();
     }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { must } from '../../support/signed.ts';
-import { aProvisionedCompany, type Company } from '../../support/worlds.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { type Company, createProvisionedCompany } from '../../support/worlds.ts';
 import { queryDatabase } from '../../uploads/support.ts';
 import { queryMetrics } from '../metrics/support.ts';
 import { createModel } from '../model.ts';
@@ -10,7 +10,7 @@ let company: Company;
 let asOwner: Company['as'];
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   asOwner = company.as;
   await createOrders(company);
   // Rows of the first half have the greatest values, and long ones. All are equally long: none fills a gap between those before.
@@ -55,9 +55,9 @@ describe('a dimension of 200,000 values', () => {
     expect(JSON.parse(`[${like}]`)).toEqual(Array.from({ length: 5 }, () => expect.stringContaining('0001')));
   });
 
-  it('is answered with as many rows as the limit of the query allows', async () => {
-    const asked = { metrics: ['Revenue'], dimensions: ['City'], limit: 10_000 };
-    const { rows, row_count, truncated } = await must(queryMetrics(asOwner, asked));
+  it('is answered with at most the number of rows that the query limits', async () => {
+    const longQuery = { metrics: ['Revenue'], dimensions: ['City'], limit: 10_000 };
+    const { rows, row_count, truncated } = await expectSuccess(queryMetrics(asOwner, longQuery));
     expect([rows.length, row_count, truncated]).toEqual([10_000, 10_000, true]);
   });
 });

@@ -5,7 +5,7 @@ import { createItemMaker, insertRows } from '../metrics/support.ts';
 import type { createModel } from '../model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../support.ts';
 
-/** Orders of three cities, with metrics and dimensions. */
+/** Creates a table of orders in three cities, with metrics and dimensions. */
 export async function createOrders(company: Company) {
   const { as } = company;
   const concept = await createConcept(as, { name: 'Turnover', aliases: ['Receita', 'Umsatz'], status: 'active' });
@@ -45,7 +45,7 @@ export const askQuestion = (
 ): Promise<ApiResponse> =>
   as.post(`${KNOWLEDGE_PATH}/ask`, { json: typeof json === 'string' ? { question: json } : json, env });
 
-/** What a model was told in one of its turns, whole. */
+/** Reads the full prompt that a model received in one of its turns. */
 export async function readPrompt(model: Awaited<ReturnType<typeof createModel>>, turn = 0) {
   const { messages, response_format } = (await model.asked())[turn] as never as {
     messages: { content: string }[];
@@ -58,7 +58,7 @@ export async function readPrompt(model: Awaited<ReturnType<typeof createModel>>,
   };
 }
 
-/** A query as a model writes it. */
+/** Makes a query in the form in which a model writes it. */
 export const makeQuery = (fields: Record<string, unknown>) => ({
   metrics: ['Revenue'],
   dimensions: [],
@@ -69,7 +69,7 @@ export const makeQuery = (fields: Record<string, unknown>) => ({
   ...fields,
 });
 
-/** What a model answers: a query; several readings; or nothing that fits. */
+/** Makes a model's answer that is a query, in contrast to a clarification or a refusal. */
 export const makeAnswer = (fields: Record<string, unknown>) => ({
   answer: { kind: 'answer', query: makeQuery(fields), alternatives: [] },
 });

@@ -3,18 +3,18 @@ import { parse, stringify } from 'yaml';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { sendOvertaken } from '../../support/rival.ts';
-import { must } from '../../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
-import { aVisualization } from '../../visualizations/support.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
+import { postVisualization } from '../../visualizations/support.ts';
 import { createItemMaker, insertRows, queryMetrics } from '../metrics/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../support.ts';
 import { findOssieProblems, type OssieDocument } from './ossie-rules.ts';
-import { acceptAll, exportKnowledge, importAs } from './support.ts';
+import { acceptAll, exportKnowledge, importDocument } from './support.ts';
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPE = 'application/yaml';
 
-/** Tables, of the same names in every company. */
+/** Creates tables, with the same names in every company. */
 async function createTables({ as }: Company): Promise<void> {
   const customers = await createTable(as, 'customers', [column('city')]);
   const orders = await createTable(as, 'orders', [
@@ -24,7 +24,7 @@ async function createTables({ as }: Company): Promise<void> {
     column('customer_id'),
   ]);
   const [anna, bruno] = await insertRows(as, customers, [{ city: 'Recife' }, { city: "L'Aquila" }]);
-  await must(
+  await expectSuccess(
     makeTableRoutes(as, orders).insert([
       { total: 10, state: 'paid', day: '2026-01-05', customer_id: anna },
       { total: 30, state: 'paid', day: '2026-01-06', customer_id: bruno },
@@ -33,79 +33,84 @@ async function createTables({ as }: Company): Promise<void> {
   );
 }
 
-/** Knowledge of every kind, whose parts refer to one another. */
+/** Creates knowledge of every kind, with references between its parts. */
 async function createKnowledge({ as }: Company): Promise<void> {
-  const sale = await createConcept(as, {
+  const saleConcept = await createConcept(as, {
     name: 'Sale',
     status: 'active',
     type: 'metric_hint',
     aliases: ['order', 'açaí'],
   });
-  const city = await createConcept(as, { name: 'City', status: 'active', tags: ['=1+1', '<b>x</b>'], confidence: 0.5 });
+  const cityConcept = await createConcept(as, {
+    name: 'City',
+    status: 'active',
+    tags: ['=1+1', '<b>x</b>'],
+    confidence: 0.5,
+  });
   await createConcept(as, { name: 'Only a draft' });
-  const make = createItemMaker(
+  const itemMaker = createItemMaker(
     () => as,
-    () => sale,
+    () => saleConcept,
   );
   const { records } = (await as.get('/v1/managed-tables?search=orders')).body;
   const entity = await createItem(as, {
     kind: 'entity',
     name: 'Order',
     status: 'active',
-    source_concept_ids: [city, sale],
+    source_concept_ids: [cityConcept, saleConcept],
     // By its id: another company's table has another.
     mapped_tables: [records[0]._id],
   });
-  const revenue = await make.metric('Revenue', {
+  const revenueMetric = await itemMaker.metric('Revenue', {
     formula: 'sum(orders.total)',
     mapped_tables: ['orders'],
     filters: ["orders.state = 'paid'"],
     depends_on_entities: [entity],
   });
-  await make.metric('Average order', {
+  await itemMaker.metric('Average order', {
     formula: '{{Revenue}} / count(*)',
     mapped_tables: ['orders'],
-    depends_on_metrics: [revenue],
+    depends_on_metrics: [revenueMetric],
   });
-  await make.metric('Last total', {
+  await itemMaker.metric('Last total', {
     aggregation: 'last',
     mapped_tables: ['orders'],
     mapped_columns: ['orders.total', 'orders.day'],
   });
-  await make.metric('Broken', { formula: 'sum(orders.nothing)', mapped_tables: ['orders'] });
-  await make.dimension('City', { formula: 'upper(customers.city)', mapped_tables: ['customers'] });
-  await make.dimension('Day', { mapped_columns: ['orders.day'], filters: ["orders.state <> 'can''t'"] });
-  await make.mapping('Orders of customers', { mapped_relations: ['orders.customer_id = customers.id'] });
-  const thing = await createNode(as, { name: 'Thing', status: 'active' });
-  const place = await createNode(as, {
+  await itemMaker.metric('Broken', { formula: 'sum(orders.nothing)', mapped_tables: ['orders'] });
+  await itemMaker.dimension('City', { formula: 'upper(customers.city)', mapped_tables: ['customers'] });
+  await itemMaker.dimension('Day', { mapped_columns: ['orders.day'], filters: ["orders.state <> 'can''t'"] });
+  await itemMaker.mapping('Orders of customers', { mapped_relations: ['orders.customer_id = customers.id'] });
+  const thingNode = await createNode(as, { name: 'Thing', status: 'active' });
+  const placeNode = await createNode(as, {
     name: 'Place',
     status: 'active',
     node_type: 'object',
-    parent_node_id: thing,
-    source_concepts: [city],
+    parent_node_id: thingNode,
+    source_concepts: [cityConcept],
     mapped_semantic_entities: [entity],
   });
-  const relation = await createRelation(as, place, 'holds', thing);
-  await must(
+  const relation = await createRelation(as, placeNode, 'holds', thingNode);
+  await expectSuccess(
     as.patch(`${KNOWLEDGE_PATH}/ontology/relations/${relation}`, { json: { status: 'active', cardinality: '1:N' } }),
   );
 }
 
 let company: Company;
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   await createTables(company);
   await createKnowledge(company);
 });
 
 async function createEmptyCompany(): Promise<Company> {
-  const empty = await aProvisionedCompany();
-  await createTables(empty);
-  return empty;
+  const emptyCompany = await createProvisionedCompany();
+  await createTables(emptyCompany);
+  return emptyCompany;
 }
 
 describe('GET /export', () => {
-  it('has only what is active, with references by name, without ids, times or the company', async () => {
+  it('contains only active knowledge, with references by name, without ids, times or the company', async () => {
     const text = await exportKnowledge(company.as);
     expect(text).not.toMatch(/[0-9a-f]{24}|_at"|company|draft|status/);
     const { concepts, semantic, nodes, relations } = JSON.parse(text);
@@ -131,31 +136,37 @@ describe('GET /export', () => {
   });
 
   it.each(['concepts:list', 'semantic:list', 'ontology:list'])('needs the permission %s', async (denied) => {
-    const can = ['concepts:list', 'semantic:list', 'ontology:list'];
-    const person = await aUser(company, { can: can.filter((action) => action !== denied) });
-    const answer = await person.as.get(`${KNOWLEDGE_PATH}/export`);
+    const allActions = ['concepts:list', 'semantic:list', 'ontology:list'];
+    const limitedUser = await createAllowedUser(company, { can: allActions.filter((action) => action !== denied) });
+    const answer = await limitedUser.as.get(`${KNOWLEDGE_PATH}/export`);
     expect([answer.status, answer.body.details.action]).toEqual([403, denied]);
-    const allowed = await aUser(company, { can });
-    expect((await allowed.as.get(`${KNOWLEDGE_PATH}/export`)).status).toBe(200);
+    const allowedUser = await createAllowedUser(company, { can: allActions });
+    expect((await allowedUser.as.get(`${KNOWLEDGE_PATH}/export`)).status).toBe(200);
   });
 
   it('is empty for a company without knowledge', async () => {
-    const empty = await aProvisionedCompany();
-    expect(await must(empty.as.get(`${KNOWLEDGE_PATH}/export`))).toMatchObject({ concepts: [], relations: [] });
-    await createConcept(empty.as, { status: 'active' });
-    expect(parse(await exportKnowledge(empty.as, 'ossie'))).toEqual({ version: '0.2.0.dev0', semantic_model: [] });
+    const emptyCompany = await createProvisionedCompany();
+    expect(await expectSuccess(emptyCompany.as.get(`${KNOWLEDGE_PATH}/export`))).toMatchObject({
+      concepts: [],
+      relations: [],
+    });
+    await createConcept(emptyCompany.as, { status: 'active' });
+    expect(parse(await exportKnowledge(emptyCompany.as, 'ossie'))).toEqual({
+      version: '0.2.0.dev0',
+      semantic_model: [],
+    });
   });
 });
 
 describe('knowledge that is larger than an import may be', () => {
   it('is not exported (409), with the limit in bytes', async () => {
-    const other = await aProvisionedCompany();
+    const other = await createProvisionedCompany();
     for (const part of ['A', 'B']) {
       const concepts = Array.from({ length: 220 }, (_, index) => ({
         name: `${part} ${index}`,
         description: '\u{6f22}'.repeat(4_096),
       }));
-      await must(importAs(other.as, JSON_TYPE, JSON.stringify({ concepts })));
+      await expectSuccess(importDocument(other.as, JSON_TYPE, JSON.stringify({ concepts })));
     }
     expect(await acceptAll(other.as)).toEqual([]);
     const answer = await other.as.get(`${KNOWLEDGE_PATH}/export`);
@@ -168,41 +179,42 @@ describe('an export that is imported into another company', () => {
     ['json', JSON_TYPE],
     ['ossie', YAML_TYPE],
   ] as const)('as %s has the same bytes when it is accepted there and exported again', async (format, type) => {
-    const before = await exportKnowledge(company.as, format);
+    const exportBefore = await exportKnowledge(company.as, format);
     const other = await createEmptyCompany();
-    const rehearsed = await must(importAs(other.as, type, before, '?dry_run=true'));
-    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(0);
-    const imported = await must(importAs(other.as, type, before));
-    expect(imported).toEqual(rehearsed);
-    expect(imported).toMatchObject({ skipped: [], errors: [] });
-    expect(imported.suggestions).toHaveLength(13);
+    const dryRun = await expectSuccess(importDocument(other.as, type, exportBefore, '?dry_run=true'));
+    expect((await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(0);
+    const importAnswer = await expectSuccess(importDocument(other.as, type, exportBefore));
+    expect(importAnswer).toEqual(dryRun);
+    expect(importAnswer).toMatchObject({ skipped: [], errors: [] });
+    expect(importAnswer.suggestions).toHaveLength(13);
     // Nothing is there before it is accepted.
-    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/concepts`))).total).toBe(0);
+    expect((await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/concepts`))).total).toBe(0);
     expect(await acceptAll(other.as)).toEqual([]);
-    expect(await exportKnowledge(other.as, format)).toBe(before);
+    expect(await exportKnowledge(other.as, format)).toBe(exportBefore);
     expect(await exportKnowledge(other.as)).toBe(await exportKnowledge(company.as));
-    const again = await must(importAs(other.as, type, before));
-    expect([again.suggestions, again.skipped.length, again.errors]).toEqual([[], 13, []]);
+    const secondImport = await expectSuccess(importDocument(other.as, type, exportBefore));
+    expect([secondImport.suggestions, secondImport.skipped.length, secondImport.errors]).toEqual([[], 13, []]);
   });
 
   it('keeps items whose concepts are all archived or drafts', async () => {
-    const from = await aProvisionedCompany();
-    const retired = await createConcept(from.as, { name: 'Retired', status: 'active' });
-    const gone = await createConcept(from.as, { name: 'Gone', status: 'active' });
-    const planned = await createConcept(from.as, { name: 'Planned' });
+    const from = await createProvisionedCompany();
+    const retiredConcept = await createConcept(from.as, { name: 'Retired', status: 'active' });
+    const goneConcept = await createConcept(from.as, { name: 'Gone', status: 'active' });
+    const plannedConcept = await createConcept(from.as, { name: 'Planned' });
     await createConcept(from.as, { name: 'Unused' });
     const items: [string, string[]][] = [
-      ['Of archived ones', [retired, gone]],
-      ['Of a draft', [planned]],
-      ['Of one that has a successor', [gone]],
+      ['Of archived ones', [retiredConcept, goneConcept]],
+      ['Of a draft', [plannedConcept]],
+      ['Of one that has a successor', [goneConcept]],
     ];
     for (const [name, of] of items) {
       await createItem(from.as, { kind: 'metric', name, status: 'active', source_concept_ids: of });
     }
-    for (const id of [retired, gone]) await must(from.as.delete(`${KNOWLEDGE_PATH}/concepts/${id}`));
-    const successor = await createConcept(from.as, { name: 'GONE', status: 'active' });
-    const before = await exportKnowledge(from.as);
-    const { concepts, semantic } = JSON.parse(before);
+    for (const id of [retiredConcept, goneConcept])
+      await expectSuccess(from.as.delete(`${KNOWLEDGE_PATH}/concepts/${id}`));
+    const successorConcept = await createConcept(from.as, { name: 'GONE', status: 'active' });
+    const exportBefore = await exportKnowledge(from.as);
+    const { concepts, semantic } = JSON.parse(exportBefore);
     expect(concepts.map(({ name }: { name: string }) => name)).toEqual(['GONE', 'Planned', 'Retired']);
     const sources = semantic.map((item: { name: string; source_concepts: string[] }) => [
       item.name,
@@ -214,38 +226,38 @@ describe('an export that is imported into another company', () => {
       ['Of one that has a successor', ['GONE']],
     ]);
     for (const action of ['concepts:list', 'concepts:get']) {
-      const deniedOn = [successor, retired].map((id) => `arn:svc:concepts::${from.id}:concept/${id}`);
-      const { as } = await aUser(from, { can: ['*'], denied: [action], deniedOn });
-      const shown = JSON.parse(await exportKnowledge(as)).concepts.map(({ name }: { name: string }) => name);
-      expect([action, shown]).toEqual([action, ['Gone', 'Planned']]);
+      const deniedOn = [successorConcept, retiredConcept].map((id) => `arn:svc:concepts::${from.id}:concept/${id}`);
+      const { as } = await createAllowedUser(from, { can: ['*'], denied: [action], deniedOn });
+      const exportedNames = JSON.parse(await exportKnowledge(as)).concepts.map(({ name }: { name: string }) => name);
+      expect([action, exportedNames]).toEqual([action, ['Gone', 'Planned']]);
     }
 
-    const other = await aProvisionedCompany();
-    const imported = await must(importAs(other.as, JSON_TYPE, before));
-    expect([imported.suggestions.length, imported.errors]).toEqual([6, []]);
+    const other = await createProvisionedCompany();
+    const importAnswer = await expectSuccess(importDocument(other.as, JSON_TYPE, exportBefore));
+    expect([importAnswer.suggestions.length, importAnswer.errors]).toEqual([6, []]);
     expect(await acceptAll(other.as)).toEqual([]);
-    expect(await exportKnowledge(other.as)).toBe(before);
+    expect(await exportKnowledge(other.as)).toBe(exportBefore);
   });
 
-  it('makes no suggestion twice while none was accepted', async () => {
+  it('makes no suggestion twice while none of them was accepted', async () => {
     const other = await createEmptyCompany();
     const text = await exportKnowledge(company.as);
-    await must(importAs(other.as, JSON_TYPE, text));
-    const again = await must(importAs(other.as, JSON_TYPE, text));
-    expect([again.suggestions, again.skipped.length]).toEqual([[], 13]);
-    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(13);
+    await expectSuccess(importDocument(other.as, JSON_TYPE, text));
+    const secondImport = await expectSuccess(importDocument(other.as, JSON_TYPE, text));
+    expect([secondImport.suggestions, secondImport.skipped.length]).toEqual([[], 13]);
+    expect((await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(13);
   });
 
-  it('makes no suggestion twice where another import came in between', async () => {
+  it('makes no suggestion twice if another import came in between', async () => {
     const other = await createEmptyCompany();
     const text = await exportKnowledge(company.as);
-    const late = await sendOvertaken(
+    const lateImport = await sendOvertaken(
       /insert into "knowledge_suggestions"/,
-      () => must(importAs(other.as, JSON_TYPE, text)),
-      (env) => must(importAs(other.as, JSON_TYPE, text, '', env)),
+      () => expectSuccess(importDocument(other.as, JSON_TYPE, text)),
+      (env) => expectSuccess(importDocument(other.as, JSON_TYPE, text, '', env)),
     );
-    expect([late.suggestions, late.skipped.length, late.errors]).toEqual([[], 13, []]);
-    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(13);
+    expect([lateImport.suggestions, lateImport.skipped.length, lateImport.errors]).toEqual([[], 13, []]);
+    expect((await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(13);
     expect(await acceptAll(other.as)).toEqual([]);
     expect(await exportKnowledge(other.as)).toBe(text);
   });
@@ -253,23 +265,25 @@ describe('an export that is imported into another company', () => {
   it('does not suggest a relation twice while only its nodes were accepted', async () => {
     const other = await createEmptyCompany();
     const end = (name: string) => ({ name, description: 'An end.' });
-    const ends = { subject: { node_type: 'class', name: 'A' }, object: { node_type: 'class', name: 'B' } };
-    const relations = [{ ...ends, predicate: 'holds', description: 'What it does.' }];
+    const relationEnds = { subject: { node_type: 'class', name: 'A' }, object: { node_type: 'class', name: 'B' } };
+    const relations = [{ ...relationEnds, predicate: 'holds', description: 'What it does.' }];
     const text = JSON.stringify({ nodes: [end('A'), end('B')], relations });
-    await must(importAs(other.as, JSON_TYPE, text));
-    const { records } = await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions?target_type=ontology_node_create`));
+    await expectSuccess(importDocument(other.as, JSON_TYPE, text));
+    const { records } = await expectSuccess(
+      other.as.get(`${KNOWLEDGE_PATH}/suggestions?target_type=ontology_node_create`),
+    );
     const ids = records.map(({ _id }: { _id: string }) => _id);
-    await must(other.as.post(`${KNOWLEDGE_PATH}/suggestions/bulk-accept`, { json: { ids } }));
-    const again = await must(importAs(other.as, JSON_TYPE, text));
-    expect([again.suggestions, again.skipped.length]).toEqual([[], 3]);
+    await expectSuccess(other.as.post(`${KNOWLEDGE_PATH}/suggestions/bulk-accept`, { json: { ids } }));
+    const secondImport = await expectSuccess(importDocument(other.as, JSON_TYPE, text));
+    expect([secondImport.suggestions, secondImport.skipped.length]).toEqual([[], 3]);
   });
 });
 
 describe('a semantic model of Apache Ossie', () => {
-  const modelOf = async () => parse(await exportKnowledge(company.as, 'ossie')) as OssieDocument;
+  const exportModel = async () => parse(await exportKnowledge(company.as, 'ossie')) as OssieDocument;
 
-  it('is valid by the rules of the Ossie validator', async () => {
-    const document = await modelOf();
+  it('is valid according to the rules of the Ossie validator', async () => {
+    const document = await exportModel();
     expect(findOssieProblems(document)).toEqual([]);
     const [model] = document.semantic_model;
     expect(model?.datasets.map(({ name, source }) => [name, source])).toEqual([
@@ -292,15 +306,15 @@ describe('a semantic model of Apache Ossie', () => {
     ]);
   });
 
-  it('has the missing tables that items are mapped to, so that an import loses nothing', async () => {
-    const other = await aProvisionedCompany();
+  it('contains the missing tables that items are mapped to, so that an import loses nothing', async () => {
+    const other = await createProvisionedCompany();
     const concept = await createConcept(other.as, { name: 'No', status: 'active' });
-    const make = createItemMaker(
+    const itemMaker = createItemMaker(
       () => other.as,
       () => concept,
     );
-    await make.metric('on', { formula: 'sum(sales.total)', mapped_tables: ['sales'] });
-    await make.dimension('2024-01-01', { mapped_columns: ['shops.city'] });
+    await itemMaker.metric('on', { formula: 'sum(sales.total)', mapped_tables: ['sales'] });
+    await itemMaker.dimension('2024-01-01', { mapped_columns: ['shops.city'] });
     const text = await exportKnowledge(other.as, 'ossie');
     const document = parse(text, { version: '1.1' }) as OssieDocument;
     expect(findOssieProblems(document)).toEqual([]);
@@ -309,14 +323,14 @@ describe('a semantic model of Apache Ossie', () => {
       ['sales', []],
       ['shops', ['2024-01-01']],
     ]);
-    const again = await aProvisionedCompany();
-    await must(importAs(again.as, YAML_TYPE, text));
-    expect(await acceptAll(again.as)).toEqual([]);
-    expect(await exportKnowledge(again.as, 'ossie')).toBe(text);
+    const emptyCompany = await createProvisionedCompany();
+    await expectSuccess(importDocument(emptyCompany.as, YAML_TYPE, text));
+    expect(await acceptAll(emptyCompany.as)).toEqual([]);
+    expect(await exportKnowledge(emptyCompany.as, 'ossie')).toBe(text);
   });
 
-  it('has SQL expressions that compute what metric queries do, with the metrics they build on written out', async () => {
-    const [model] = (await modelOf()).semantic_model;
+  it('has SQL expressions that compute what metric queries compute, with the metrics they build on written out', async () => {
+    const [model] = (await exportModel()).semantic_model;
     const [average, revenue] = (model?.metrics ?? []).map(({ expression }) => expression.dialects[0]?.expression);
     expect(revenue).toBe(`sum("orders"."total") FILTER (WHERE ("orders"."state" = 'paid'))`);
     expect(average).not.toContain('{{');
@@ -326,36 +340,36 @@ describe('a semantic model of Apache Ossie', () => {
     const dimension = city?.expression.dialects[0]?.expression;
     const sql = `SELECT ${dimension} AS city, ${revenue} AS revenue, ${average} AS average, max(${day?.expression.dialects[0]?.expression}) AS day
       FROM orders JOIN customers ON orders.customer_id = customers.id::text GROUP BY 1 ORDER BY 1`;
-    const chart = await aVisualization(company.as, sql);
-    const executed = await must(company.as.post(`/v1/visualizations/${chart._id}/execute`, { json: {} }));
-    const { rows } = executed.result;
-    const asked = { metrics: ['Revenue', 'Average order'], dimensions: ['City'] };
-    const computed = await must(queryMetrics(company.as, asked));
-    expect(rows.map((row: unknown[]) => row.slice(0, 3))).toEqual(computed.rows);
+    const chart = await postVisualization(company.as, sql);
+    const executedSql = await expectSuccess(company.as.post(`/v1/visualizations/${chart._id}/execute`, { json: {} }));
+    const { rows } = executedSql.result;
+    const metricQuery = { metrics: ['Revenue', 'Average order'], dimensions: ['City'] };
+    const computedMetrics = await expectSuccess(queryMetrics(company.as, metricQuery));
+    expect(rows.map((row: unknown[]) => row.slice(0, 3))).toEqual(computedMetrics.rows);
     expect(rows.map((row: unknown[]) => row[3])).toEqual(['2026-01-06', '2026-01-05']);
   });
 
   it('of another tool is imported: entities, dimensions, metrics and joins, each with a concept', async () => {
     const other = await createEmptyCompany();
-    const imported = await must(importAs(other.as, 'text/yaml; charset=utf-8', FOREIGN));
-    expect(imported.errors).toEqual([
+    const importAnswer = await expectSuccess(importDocument(other.as, 'text/yaml; charset=utf-8', FOREIGN_DOCUMENT));
+    expect(importAnswer.errors).toEqual([
       { line: 28, message: expect.stringMatching(/^Margin: has no expression in ANSI_SQL/) },
       { line: 33, message: expect.stringMatching(/names a dataset that does not exist/) },
     ]);
     expect(await acceptAll(other.as)).toEqual([]);
-    const { rows } = await must(queryMetrics(other.as, { metrics: ['Total sales'], dimensions: ['Town'] }));
+    const { rows } = await expectSuccess(queryMetrics(other.as, { metrics: ['Total sales'], dimensions: ['Town'] }));
     expect(rows).toEqual([
       ["L'Aquila", 30],
       ['Recife', 15],
     ]);
-    const { records } = await must(other.as.get(`${KNOWLEDGE_PATH}/concepts?search=turnover`));
+    const { records } = await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/concepts?search=turnover`));
     expect(records).toMatchObject([{ name: 'Total sales', type: 'metric_hint', aliases: ['turnover'] }]);
   });
 
   it('may be written on one line', async () => {
     const concepts = Array.from({ length: 30 }, (_, index) => ({ name: `Term ${index}`, description: 'A term.' }));
     const text = JSON.stringify({ concepts });
-    const { suggestions, errors } = await must(importAs(company.as, YAML_TYPE, text, '?dry_run=true'));
+    const { suggestions, errors } = await expectSuccess(importDocument(company.as, YAML_TYPE, text, '?dry_run=true'));
     expect([suggestions.length, errors]).toEqual([30, []]);
   });
 
@@ -367,7 +381,7 @@ describe('a semantic model of Apache Ossie', () => {
     const models = [{ name: 'shop', datasets: [{ name: 'orders', source: 'public.orders' }], metrics }];
     const text = stringify({ version: '0.2.0.dev0', semantic_model: models }, { aliasDuplicateObjects: false });
     expect(text.length).toBeGreaterThan(1_048_576);
-    const { suggestions, errors } = await must(importAs(company.as, YAML_TYPE, text, '?dry_run=true'));
+    const { suggestions, errors } = await expectSuccess(importDocument(company.as, YAML_TYPE, text, '?dry_run=true'));
     expect([suggestions.length, errors]).toEqual([4_802, []]);
   });
 
@@ -376,12 +390,12 @@ describe('a semantic model of Apache Ossie', () => {
     ['version: 0.2.0.dev0\nsemantic_model: 7\n', 2, 'semantic_model: must be a list'],
     ['version: 0.2.0.dev0\nsemantic_model:\n  - name: x\n', 3, 'datasets: is required'],
   ])('that is invalid is answered with the line and the error: %j', async (text, line, message) => {
-    const { errors } = await must(importAs(company.as, YAML_TYPE, text));
+    const { errors } = await expectSuccess(importDocument(company.as, YAML_TYPE, text));
     expect(errors).toEqual([{ line, message }]);
   });
 });
 
-const FOREIGN = `version: 0.2.0.dev0
+const FOREIGN_DOCUMENT = `version: 0.2.0.dev0
 semantic_model:
   - name: shop
     datasets:
@@ -418,10 +432,10 @@ semantic_model:
 `;
 
 describe('POST /import of a glossary', () => {
-  const glossary = (text: string, query = '') => importAs(company.as, 'text/csv', text, query);
+  const importGlossary = (text: string, query = '') => importDocument(company.as, 'text/csv', text, query);
 
   it('suggests concepts, and keeps formulas and markup as plain text', async () => {
-    const other = await aProvisionedCompany();
+    const other = await createProvisionedCompany();
     const text =
       'name,description,type,aliases,tags\r\n' +
       'Churn,"Customers who ""left"", over\n two lines",rule,attrition; loss ;,hr\r\n' +
@@ -431,7 +445,7 @@ describe('POST /import of a glossary', () => {
       'churn,Again,,,\r\n' +
       'Wide,a,term,,,,\r\n' +
       '\r\n';
-    const { suggestions, errors } = await must(importAs(other.as, 'text/csv', text));
+    const { suggestions, errors } = await expectSuccess(importDocument(other.as, 'text/csv', text));
     expect(suggestions).toEqual([
       { target_type: 'concept_create', name: 'Churn' },
       { target_type: 'concept_create', name: '=HYPERLINK("http://x")' },
@@ -443,7 +457,7 @@ describe('POST /import of a glossary', () => {
       '8 has 7 cells, but the header has 5',
     ]);
     expect(await acceptAll(other.as)).toEqual([]);
-    const { concepts } = await must(other.as.get(`${KNOWLEDGE_PATH}/export`));
+    const { concepts } = await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/export`));
     expect(concepts[1]).toMatchObject({
       name: 'Churn',
       description: 'Customers who "left", over\n two lines',
@@ -454,8 +468,10 @@ describe('POST /import of a glossary', () => {
     expect(concepts[0]).toMatchObject({ description: '<script>alert(1)</script>', tags: ['@cmd'], type: 'term' });
   });
 
-  it('skips existing concepts, and takes columns in any order and other delimiters', async () => {
-    const { suggestions, skipped } = await must(glossary('Description;Name\nAny;SALE\nOther;New\n', '?dry_run=true'));
+  it('skips existing concepts, and accepts columns in any order and other delimiters', async () => {
+    const { suggestions, skipped } = await expectSuccess(
+      importGlossary('Description;Name\nAny;SALE\nOther;New\n', '?dry_run=true'),
+    );
     expect(skipped).toEqual([{ target_type: 'concept_create', name: 'SALE' }]);
     expect(suggestions).toEqual([{ target_type: 'concept_create', name: 'New' }]);
   });
@@ -467,18 +483,19 @@ describe('POST /import of a glossary', () => {
     ['name,description\nx,"never closed\n', /not closed/],
     ['\n\n', /is empty/],
   ])('refuses %j as a whole', async (text, message) => {
-    const answer = await glossary(text);
+    const answer = await importGlossary(text);
     expect(readStatusAndCode(answer)).toEqual([422, 'IMPORT_UNREADABLE']);
     expect(answer.body.message).toMatch(message);
   });
 });
 
 describe('POST /import of a document', () => {
-  const document = (value: unknown) => importAs(company.as, JSON_TYPE, JSON.stringify(value, null, 1), '?dry_run=true');
-  const text = (name: string, more: object = {}) => ({ name, description: 'What it is.', ...more });
+  const document = (value: unknown) =>
+    importDocument(company.as, JSON_TYPE, JSON.stringify(value, null, 1), '?dry_run=true');
+  const text = (name: string, extraFields: object = {}) => ({ name, description: 'What it is.', ...extraFields });
 
-  it('names unknown references and fields with their line', async () => {
-    const { suggestions, errors } = await must(
+  it('reports unknown references and fields with their line', async () => {
+    const { suggestions, errors } = await expectSuccess(
       document({
         semantic: [
           text('A', { kind: 'metric', source_concepts: ['Nobody'], depends_on_metrics: ['Revenue', 'Profit'] }),
@@ -501,11 +518,12 @@ describe('POST /import of a document', () => {
     ]);
   });
 
-  it('refuses items in a circle of references, and items that refer to one', async () => {
+  it('refuses items with circular references, and items that refer to such items', async () => {
     const metric = (name: string, ...on: string[]) =>
       text(name, { kind: 'metric', source_concepts: ['Sale'], depends_on_metrics: on });
-    const node = (name: string, parent: string) => text(name, { parent_node: { node_type: 'class', name: parent } });
-    const { suggestions, errors } = await must(
+    const makeNode = (name: string, parent: string) =>
+      text(name, { parent_node: { node_type: 'class', name: parent } });
+    const { suggestions, errors } = await expectSuccess(
       document({
         semantic: [
           metric('X', 'Y'),
@@ -514,7 +532,7 @@ describe('POST /import of a document', () => {
           metric('On X', 'X'),
           metric('Fine', 'Revenue'),
         ],
-        nodes: [node('Egg', 'Hen'), node('Hen', 'Egg'), node('Self', 'Self')],
+        nodes: [makeNode('Egg', 'Hen'), makeNode('Hen', 'Egg'), makeNode('Self', 'Self')],
       }),
     );
     expect(suggestions).toEqual([{ target_type: 'semantic_create', name: 'Fine' }]);
@@ -524,43 +542,53 @@ describe('POST /import of a document', () => {
     expect(errors[0].message).toBe('X: is part of a circle of references, or refers to one');
   });
 
-  it('makes suggestions that are accepted only after those that they refer to', async () => {
-    const other = await aProvisionedCompany();
+  it('makes suggestions that are accepted only after the suggestions that they refer to', async () => {
+    const other = await createProvisionedCompany();
     const value = { concepts: [text('Base')], nodes: [text('Leaf', { source_concepts: ['Base'] })] };
-    await must(importAs(other.as, JSON_TYPE, JSON.stringify(value)));
-    const { records } = await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`));
-    const idOf = (name: string) =>
+    await expectSuccess(importDocument(other.as, JSON_TYPE, JSON.stringify(value)));
+    const { records } = await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/suggestions`));
+    const findId = (name: string) =>
       records.find(({ target_name }: { target_name: string }) => target_name === name)._id as string;
-    const accept = (name: string) => other.as.post(`${KNOWLEDGE_PATH}/suggestions/${idOf(name)}/accept`, { json: {} });
-    const early = await accept('Leaf');
-    expect(readStatusAndCode(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
-    expect(early.body.details.suggestion_ids).toEqual([idOf('Base')]);
-    const { resource } = await must(accept('Base'));
+    const acceptByName = (name: string) =>
+      other.as.post(`${KNOWLEDGE_PATH}/suggestions/${findId(name)}/accept`, { json: {} });
+    const earlyAnswer = await acceptByName('Leaf');
+    expect(readStatusAndCode(earlyAnswer)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    expect(earlyAnswer.body.details.suggestion_ids).toEqual([findId('Base')]);
+    const { resource } = await expectSuccess(acceptByName('Base'));
     expect(resource.status).toBe('active');
-    expect((await must(accept('Leaf'))).resource).toMatchObject({ source_concepts: [resource._id], status: 'active' });
+    expect((await expectSuccess(acceptByName('Leaf'))).resource).toMatchObject({
+      source_concepts: [resource._id],
+      status: 'active',
+    });
   });
 
-  it('takes 5,000 items, and no more', async () => {
-    const other = await aProvisionedCompany();
+  it('accepts 5,000 items, and no more', async () => {
+    const other = await createProvisionedCompany();
     const concepts = Array.from({ length: 5_000 }, (_, index) => text(`Term ${index}`, { aliases: ['a'.repeat(50)] }));
-    const { suggestions, errors } = await must(importAs(other.as, JSON_TYPE, JSON.stringify({ concepts })));
+    const { suggestions, errors } = await expectSuccess(
+      importDocument(other.as, JSON_TYPE, JSON.stringify({ concepts })),
+    );
     expect([suggestions.length, errors]).toEqual([5_000, []]);
-    expect((await must(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(5_000);
-    const more = await importAs(other.as, JSON_TYPE, JSON.stringify({ concepts: [...concepts, text('One more')] }));
-    expect(readStatusAndCode(more)).toEqual([422, 'IMPORT_UNREADABLE']);
+    expect((await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/suggestions`))).total).toBe(5_000);
+    const tooManyAnswer = await importDocument(
+      other.as,
+      JSON_TYPE,
+      JSON.stringify({ concepts: [...concepts, text('One more')] }),
+    );
+    expect(readStatusAndCode(tooManyAnswer)).toEqual([422, 'IMPORT_UNREADABLE']);
   });
 
-  it('takes 3,000 names of the maximum length', async () => {
-    const other = await aProvisionedCompany();
-    const called = (index: number) => `${index}`.padEnd(200, '\u{6f22}');
-    const nodes = Array.from({ length: 3_000 }, (_, index) => ({ name: called(index), description: 'x' }));
+  it('accepts 3,000 names of the maximum length', async () => {
+    const other = await createProvisionedCompany();
+    const makeLongName = (index: number) => `${index}`.padEnd(200, '\u{6f22}');
+    const nodes = Array.from({ length: 3_000 }, (_, index) => ({ name: makeLongName(index), description: 'x' }));
     const value = JSON.stringify({ nodes });
     for (const [suggested, skipped] of [
       [3_000, 0],
       [0, 3_000],
     ]) {
-      const imported = await must(importAs(other.as, JSON_TYPE, value));
-      expect([imported.suggestions.length, imported.skipped.length]).toEqual([suggested, skipped]);
+      const importAnswer = await expectSuccess(importDocument(other.as, JSON_TYPE, value));
+      expect([importAnswer.suggestions.length, importAnswer.skipped.length]).toEqual([suggested, skipped]);
     }
   });
 
@@ -603,13 +631,13 @@ describe('POST /import of a document', () => {
       'IMPORT_UNREADABLE',
     ],
   ])('refuses %s within 20 seconds', async (_what, type, body, status, code) => {
-    const before = performance.now();
-    expect(readStatusAndCode(await importAs(company.as, type, body))).toEqual([status, code]);
-    expect(performance.now() - before).toBeLessThan(20_000);
+    const startedAt = performance.now();
+    expect(readStatusAndCode(await importDocument(company.as, type, body))).toEqual([status, code]);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
-  it.each([JSON_TYPE, YAML_TYPE, 'text/csv'])('refuses 10 MB as %s, and says how much it accepts', async (type) => {
-    const answer = await importAs(company.as, type, 'x'.repeat(10_000_000));
+  it.each([JSON_TYPE, YAML_TYPE, 'text/csv'])('refuses 10 MB as %s, and states the accepted size', async (type) => {
+    const answer = await importDocument(company.as, type, 'x'.repeat(10_000_000));
     expect(readStatusAndCode(answer)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
     expect([answer.body.message, answer.body.details]).toEqual([
       'The document is larger than 5242880 bytes.',
@@ -617,11 +645,11 @@ describe('POST /import of a document', () => {
     ]);
   });
 
-  it('says on which line a document breaks off', async () => {
-    const json = await importAs(company.as, JSON_TYPE, '{"concepts": [\n\n{"name": }]}');
+  it('reports the line on which a document breaks off', async () => {
+    const json = await importDocument(company.as, JSON_TYPE, '{"concepts": [\n\n{"name": }]}');
     expect(json.body.details.line).toBe(3);
-    const yaml = await importAs(company.as, YAML_TYPE, 'a: 1\nb: "never closed\n');
-    expect(yaml.body.details.line).toBeGreaterThan(1);
+    const yamlAnswer = await importDocument(company.as, YAML_TYPE, 'a: 1\nb: "never closed\n');
+    expect(yamlAnswer.body.details.line).toBeGreaterThan(1);
   });
 });
 

@@ -2,11 +2,11 @@ import { z } from 'zod';
 
 /**
  * The rules by which Apache Ossie validates a document of version 0.2.0.dev0 (`validation/validate.py` with
- * `core-spec/osi-schema.json`, commit 88e0011): shape, unique names, references. Its fourth, that SQL can be parsed, is held by
- * running the expressions.
+ * `core-spec/osi-schema.json`, commit 88e0011): shape, unique names, references. Its fourth rule, that SQL can be parsed, is
+ * tested by running the expressions.
  */
 const text = z.string();
-const extensions = z.array(z.strictObject({ vendor_name: text, data: text })).optional();
+const EXTENSIONS = z.array(z.strictObject({ vendor_name: text, data: text })).optional();
 const context = z
   .union([
     text,
@@ -17,56 +17,56 @@ const context = z
     }),
   ])
   .optional();
-const dialect = z.enum(['ANSI_SQL', 'SNOWFLAKE', 'MDX', 'TABLEAU', 'DATABRICKS', 'MAQL', 'BIGQUERY']);
-const expression = z.strictObject({ dialects: z.array(z.strictObject({ dialect, expression: text })).min(1) });
-const datatype = z
+const DIALECT = z.enum(['ANSI_SQL', 'SNOWFLAKE', 'MDX', 'TABLEAU', 'DATABRICKS', 'MAQL', 'BIGQUERY']);
+const EXPRESSION = z.strictObject({ dialects: z.array(z.strictObject({ dialect: DIALECT, expression: text })).min(1) });
+const DATATYPE = z
   .enum(['String', 'Integer', 'Decimal', 'Float', 'Boolean', 'Date', 'Time', 'DateTime', 'DateTimeTz', 'Opaque'])
   .optional();
-const common = { description: text.optional(), ai_context: context, custom_extensions: extensions };
+const COMMON_MEMBERS = { description: text.optional(), ai_context: context, custom_extensions: EXTENSIONS };
 const field = z.strictObject({
   name: text,
-  expression,
+  expression: EXPRESSION,
   dimension: z.strictObject({ is_time: z.boolean().optional() }).optional(),
   label: text.optional(),
-  datatype,
-  ...common,
+  datatype: DATATYPE,
+  ...COMMON_MEMBERS,
 });
-const dataset = z.strictObject({
+const DATASET = z.strictObject({
   name: text,
   source: text,
   primary_key: z.array(text).optional(),
   unique_keys: z.array(z.array(text)).optional(),
   fields: z.array(field).optional(),
-  ...common,
+  ...COMMON_MEMBERS,
 });
-const relationship = z.strictObject({
+const RELATIONSHIP = z.strictObject({
   name: text,
   from: text,
   to: text,
   from_columns: z.array(text).min(1),
   to_columns: z.array(text).min(1),
   ai_context: context,
-  custom_extensions: extensions,
+  custom_extensions: EXTENSIONS,
 });
-const metric = z.strictObject({ name: text, expression, datatype, ...common });
-const model = z.strictObject({
+const metric = z.strictObject({ name: text, expression: EXPRESSION, datatype: DATATYPE, ...COMMON_MEMBERS });
+const MODEL = z.strictObject({
   name: text,
-  datasets: z.array(dataset).min(1),
-  relationships: z.array(relationship).optional(),
+  datasets: z.array(DATASET).min(1),
+  relationships: z.array(RELATIONSHIP).optional(),
   metrics: z.array(metric).optional(),
-  ...common,
+  ...COMMON_MEMBERS,
 });
-const document = z.strictObject({ version: z.literal('0.2.0.dev0'), semantic_model: z.array(model) });
+const DOCUMENT = z.strictObject({ version: z.literal('0.2.0.dev0'), semantic_model: z.array(MODEL) });
 
-export type OssieDocument = z.output<typeof document>;
+export type OssieDocument = z.output<typeof DOCUMENT>;
 
-/** What is wrong with a document. */
+/** Lists what is wrong with a document. */
 export function findOssieProblems(value: unknown): string[] {
-  const { data, error } = document.safeParse(value);
+  const { data, error } = DOCUMENT.safeParse(value);
   if (!data) return error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   return data.semantic_model.flatMap(({ datasets, relationships = [], metrics = [] }) => {
     const names = datasets.map(({ name }) => name);
-    const ends = relationships.flatMap(({ from, to }) => [from, to]);
+    const relationshipEnds = relationships.flatMap(({ from, to }) => [from, to]);
     return [
       ...findRepeatedNames('dataset', names),
       ...datasets.flatMap(({ name, fields = [] }) =>
@@ -83,10 +83,10 @@ export function findOssieProblems(value: unknown): string[] {
         'relationship',
         relationships.map(({ name }) => name),
       ),
-      ...ends.filter((end) => !names.includes(end)).map((end) => `unknown dataset ${end}`),
+      ...relationshipEnds.filter((end) => !names.includes(end)).map((end) => `unknown dataset ${end}`),
     ];
   });
 }
 
-const findRepeatedNames = (what: string, names: string[]): string[] =>
-  names.filter((name, index) => names.indexOf(name) < index).map((name) => `${what} ${name} twice`);
+const findRepeatedNames = (nameKind: string, names: string[]): string[] =>
+  names.filter((name, index) => names.indexOf(name) < index).map((name) => `${nameKind} ${name} twice`);

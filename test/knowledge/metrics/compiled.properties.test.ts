@@ -3,21 +3,28 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { newId } from '../../../src/kernel/ids.ts';
 import { type CompiledQuery, compileQuery } from '../../../src/modules/knowledge/metrics/compile.ts';
-import type { Item } from '../../../src/modules/knowledge/metrics/definition.ts';
+import type { SemanticItem } from '../../../src/modules/knowledge/metrics/definition.ts';
 import type { Table } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { Model } from '../../../src/modules/knowledge/metrics/model.ts';
 import type { TenantSql } from '../../../src/tenant-sql/client.ts';
-import { aTenant } from '../../support/tenant.ts';
+import { createTenant } from '../../support/tenant.ts';
 import { COLUMNS, type Generated, generated, POSTGRES, tablesOf, textOf, valuesOf } from './generated.ts';
-import { Oracle, type OracleDimension, type OracleMetric, type OracleTable, Refused, type Value } from './oracle.ts';
+import {
+  Oracle,
+  type OracleDimension,
+  type OracleMetric,
+  type OracleTable,
+  type OracleValue,
+  QueryRefused,
+} from './oracle.ts';
 
-/** Queries are many to a set of tables, so that all of them take seconds. */
-const QUERIES = 50;
-const SETS = 50;
+/** The number of queries per set of tables: many, so that all sets together take only seconds. */
+const QUERIES_PER_SET = 50;
+const SET_COUNT = 50;
 
 let owner: TenantSql;
 beforeAll(async () => {
-  owner = (await aTenant(newId(Date.now()))).owner();
+  owner = (await createTenant(newId(Date.now()))).owner();
 });
 afterAll(() => owner.close());
 
@@ -29,7 +36,7 @@ const toTable = ({ name, unique }: OracleTable): Table => ({
   unique: new Set(['id', ...unique]),
 });
 
-const makeItem = (kind: Item['kind'], name: string, fields: Partial<Item>): Item => ({
+const makeItem = (kind: SemanticItem['kind'], name: string, fields: Partial<SemanticItem>): SemanticItem => ({
   id: name,
   kind,
   name,
@@ -41,25 +48,25 @@ const makeItem = (kind: Item['kind'], name: string, fields: Partial<Item>): Item
   mapped_relations: [],
   ...fields,
 });
-const toMetricItem = (metric: OracleMetric): Item =>
+const toMetricItem = (metric: OracleMetric): SemanticItem =>
   makeItem('metric', metric.name, {
     formula: textOf(metric.formula),
     filters: metric.filters.map(({ sql }) => sql),
     mapped_tables: [metric.table],
     mapped_columns: tablesOf(metric).map((table) => `${table}.key`),
   });
-const toDimensionItem = ({ name, value, filters }: OracleDimension): Item =>
+const toDimensionItem = ({ name, value, filters }: OracleDimension): SemanticItem =>
   makeItem('dimension', name, {
     formula: value.sql,
     filters: filters.map(({ sql }) => sql),
     mapped_tables: [...new Set([...value.tables, ...filters.flatMap(({ tables }) => tables)])],
   });
 
-function compileGenerated({ tables, relations }: Generated, query: Generated['queries'][number]): CompiledQuery {
+function compileGeneratedQuery({ tables, relations }: Generated, query: Generated['queries'][number]): CompiledQuery {
   const items = new Map(query.all.map((metric) => [metric.name, toMetricItem(metric)]));
-  const said = relations.map(({ many, one }) => `${many.join('.')} = ${one.join('.')}`);
-  return compileQuery(new Model(tables.map(toTable), said, (name) => items.get(name)), {
-    metrics: query.metrics.map(({ name }) => items.get(name) as Item),
+  const relationTexts = relations.map(({ many, one }) => `${many.join('.')} = ${one.join('.')}`);
+  return compileQuery(new Model(tables.map(toTable), relationTexts, (name) => items.get(name)), {
+    metrics: query.metrics.map(({ name }) => items.get(name) as SemanticItem),
     dimensions: query.dimensions.map(toDimensionItem),
     filters: query.filters.map(({ dimension, operator, values }) => ({
       dimension: toDimensionItem(dimension),
@@ -72,74 +79,79 @@ function compileGenerated({ tables, relations }: Generated, query: Generated['qu
   });
 }
 
-/** What a query comes to: the statement, or why there is none. */
+/** Returns the compiled query, or the reason why there is none. */
 function computeOutcome(of: Generated, query: Generated['queries'][number]): CompiledQuery | string {
   try {
-    return compileGenerated(of, query);
+    return compileGeneratedQuery(of, query);
   } catch (error) {
     if (error instanceof Failure) return error.reason;
     throw error;
   }
 }
 
-const isNear = (left: Value, right: Value): boolean =>
+const isNear = (left: OracleValue, right: OracleValue): boolean =>
   left === right ||
   (typeof left === 'number' &&
     typeof right === 'number' &&
     Math.abs(left - right) <= 1e-9 * Math.max(1, Math.abs(left)));
 
-const toValue = (value: unknown): Value =>
-  typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : (value as Value);
+const toValue = (value: unknown): OracleValue =>
+  typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : (value as OracleValue);
 
-let counted = { answered: 0, refused: 0, rows: 0 };
+let counts = { answered: 0, refused: 0, rows: 0 };
 
-async function expectSameResults(set: Generated): Promise<void> {
+async function expectSameResults(generatedSet: Generated): Promise<void> {
   const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${POSTGRES[type]}`);
-  for (const { name, rows } of set.tables) {
+  for (const { name, rows } of generatedSet.tables) {
     await owner.query(
       `DROP TABLE IF EXISTS public.${name}; CREATE TABLE public.${name} (id uuid DEFAULT uuidv7(), ${columns.join(', ')})`,
     );
     if (rows.length > 0)
       await owner.query(`INSERT INTO public.${name} (${Object.keys(COLUMNS).join(', ')}) VALUES ${valuesOf(rows)}`);
   }
-  const oracle = new Oracle(set.tables, set.relations);
-  const outcomes = set.queries.map((query) => ({ query, outcome: computeOutcome(set, query) }));
+  const oracle = new Oracle(generatedSet.tables, generatedSet.relations);
+  const outcomes = generatedSet.queries.map((query) => ({ query, outcome: computeOutcome(generatedSet, query) }));
   const statements = outcomes.flatMap(({ outcome }) => (typeof outcome === 'string' ? [] : [outcome.statement]));
   const results = (await owner.queryAll<Record<string, unknown>[]>(statements as never)) as Record<string, unknown>[][];
   for (const { query, outcome } of outcomes) {
-    let expected: Map<string, Value[]>;
+    let expectedGroups: Map<string, OracleValue[]>;
     try {
-      expected = oracle.answer(query);
+      expectedGroups = oracle.computeAnswer(query);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof QueryRefused)) throw error;
       expect([...error.reasons].map((reason) => `semantic_query.${reason}`)).toContain(outcome);
-      counted.refused += 1;
+      counts.refused += 1;
       continue;
     }
     if (typeof outcome === 'string') throw new Error(`refused: ${outcome} ${JSON.stringify(query)}`);
     const rows = (results.shift() ?? []).map((row) => Object.values(row).map(toValue));
     const { text } = outcome.statement;
-    const actual = new Map(
+    const actualGroups = new Map(
       rows.map((row) => [JSON.stringify(row.slice(0, query.dimensions.length)), row.slice(query.dimensions.length)]),
     );
-    expect([...actual.keys()].sort(), text).toEqual([...expected.keys()].sort());
-    expect(rows.length).toBe(expected.size);
-    for (const [key, values] of expected) {
-      const found = actual.get(key) as Value[];
-      if (!values.every((value, index) => isNear(value, found[index] as Value)))
-        expect(found, `${key}\n${text}`).toEqual(values);
+    expect([...actualGroups.keys()].sort(), text).toEqual([...expectedGroups.keys()].sort());
+    expect(rows.length).toBe(expectedGroups.size);
+    for (const [key, values] of expectedGroups) {
+      const actualValues = actualGroups.get(key) as OracleValue[];
+      if (!values.every((value, index) => isNear(value, actualValues[index] as OracleValue)))
+        expect(actualValues, `${key}\n${text}`).toEqual(values);
     }
-    counted.answered += 1;
-    counted.rows += expected.size;
+    counts.answered += 1;
+    counts.rows += expectedGroups.size;
   }
 }
 
-it('a metric query answers what is computed row by row, or is refused as expected', { timeout: 120_000 }, async () => {
-  counted = { answered: 0, refused: 0, rows: 0 };
-  await fc.assert(fc.asyncProperty(generated(QUERIES), expectSameResults), { numRuns: SETS, endOnFailure: true });
+it('a metric query returns the result that is computed row by row, or is refused for the expected reason', {
+  timeout: 120_000,
+}, async () => {
+  counts = { answered: 0, refused: 0, rows: 0 };
+  await fc.assert(fc.asyncProperty(generated(QUERIES_PER_SET), expectSameResults), {
+    numRuns: SET_COUNT,
+    endOnFailure: true,
+  });
   // The generated queries are worth something: enough of them have an answer, with groups in it.
-  expect(counted.answered + counted.refused).toBe(QUERIES * SETS);
-  expect(counted.answered).toBeGreaterThan(300);
-  expect(counted.refused).toBeGreaterThan(50);
-  expect(counted.rows).toBeGreaterThan(300);
+  expect(counts.answered + counts.refused).toBe(QUERIES_PER_SET * SET_COUNT);
+  expect(counts.answered).toBeGreaterThan(300);
+  expect(counts.refused).toBeGreaterThan(50);
+  expect(counts.rows).toBeGreaterThan(300);
 });

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import type {
+  ExpressionPart,
   OracleDimension,
   OracleFormula,
   OracleMetric,
   OracleQuery,
   OracleRelation,
+  OracleRow,
   OracleTable,
-  Part,
-  Row,
-  Value,
+  OracleValue,
 } from './oracle.ts';
 
 /** A filter of a query, as it is asked for and as it is computed. */
@@ -16,7 +16,7 @@ export interface GeneratedFilter {
   dimension: OracleDimension;
   operator: 'eq' | 'ne' | 'in' | 'nin' | 'is_null' | 'gte' | 'lt';
   values: string[];
-  fits(value: Value): boolean;
+  fits(value: OracleValue): boolean;
 }
 
 export interface Generated {
@@ -77,13 +77,13 @@ const CHAIN: OracleRelation[] = [
 ];
 
 const tableName = fc.constantFrom('ta', 'ta', 'ta', 'tb', 'tb', 'tc', 'td');
-const columnOf = (name: string, column: string): Part => ({
+const columnOf = (name: string, column: string): ExpressionPart => ({
   sql: `${name}.${column}`,
   tables: [name],
   of: (joined) => joined[name]?.[column] ?? null,
 });
 
-const numberPart: fc.Arbitrary<Part> = fc.oneof(
+const numberPart: fc.Arbitrary<ExpressionPart> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.tuple(tableName, fc.constantFrom('n', 'x')).map(([name, column]) => columnOf(name, column)),
@@ -95,7 +95,7 @@ const numberPart: fc.Arbitrary<Part> = fc.oneof(
       return {
         sql: `(${a.sql} ${operator} ${b.sql})`,
         tables: [left, right],
-        of: (joined: Parameters<Part['of']>[0]) => {
+        of: (joined: Parameters<ExpressionPart['of']>[0]) => {
           const [m, n] = [a.of(joined), b.of(joined)] as (number | null)[];
           if (m == null || n == null) return null;
           return operator === '*' ? m * n : m + n;
@@ -105,11 +105,11 @@ const numberPart: fc.Arbitrary<Part> = fc.oneof(
   },
 );
 
-const condition: fc.Arbitrary<Part> = fc.oneof(
+const condition: fc.Arbitrary<ExpressionPart> = fc.oneof(
   fc.tuple(tableName, fc.integer({ min: -1, max: 4 })).map(([name, least]) => ({
     sql: `${name}.n >= ${least}`,
     tables: [name],
-    of: (joined: Parameters<Part['of']>[0]) => {
+    of: (joined: Parameters<ExpressionPart['of']>[0]) => {
       const n = joined[name]?.n ?? null;
       return n === null ? null : (n as number) >= least;
     },
@@ -117,7 +117,7 @@ const condition: fc.Arbitrary<Part> = fc.oneof(
   fc.tuple(tableName, fc.constantFrom(...TEXTS)).map(([name, text]) => ({
     sql: `${name}.s = '${text.replaceAll("'", "''")}' OR ${name}.s IS NULL`,
     tables: [name],
-    of: (joined: Parameters<Part['of']>[0]) => (joined[name]?.s ?? text) === text,
+    of: (joined: Parameters<ExpressionPart['of']>[0]) => (joined[name]?.s ?? text) === text,
   })),
 );
 
@@ -141,7 +141,7 @@ const aggregate: fc.Arbitrary<OracleFormula> = fc
   }));
 
 const filters = fc.oneof(
-  { weight: 3, arbitrary: fc.constant<Part[]>([]) },
+  { weight: 3, arbitrary: fc.constant<ExpressionPart[]>([]) },
   { weight: 2, arbitrary: fc.array(condition, { maxLength: 2 }) },
 );
 const operator = fc.constantFrom('+' as const, '-' as const, '*' as const, '/' as const, '/' as const);
@@ -181,14 +181,14 @@ const dimension = (name: string): fc.Arbitrary<OracleDimension> =>
     isDate: column === 'd',
   }));
 
-const compare = (left: Value, right: Value): number =>
+const compare = (left: OracleValue, right: OracleValue): number =>
   left === right ? 0 : (left as number) < (right as number) ? -1 : 1;
 
 function filterOf(dimension: OracleDimension, operator: GeneratedFilter['operator'], some: number): GeneratedFilter {
-  const pool: Value[] = dimension.isDate ? DATES : dimension.value.sql.endsWith('.s') ? TEXTS : [0, 1, 2, 3];
-  const first = pool[some % pool.length] as Value;
-  const list = [first, pool[(some + 1) % pool.length] as Value];
-  const fits: Record<GeneratedFilter['operator'], (value: Value) => boolean> = {
+  const pool: OracleValue[] = dimension.isDate ? DATES : dimension.value.sql.endsWith('.s') ? TEXTS : [0, 1, 2, 3];
+  const first = pool[some % pool.length] as OracleValue;
+  const list = [first, pool[(some + 1) % pool.length] as OracleValue];
+  const fits: Record<GeneratedFilter['operator'], (value: OracleValue) => boolean> = {
     eq: (value) => value === first,
     ne: (value) => value !== first,
     in: (value) => list.includes(value),
@@ -272,7 +272,7 @@ export const tablesOf = ({ table, formula, filters }: OracleMetric): string[] =>
   return [...new Set([table, ...within(formula), ...filters.flatMap((filter) => filter.tables)])];
 };
 
-export const valuesOf = (rows: readonly Row[]): string =>
+export const valuesOf = (rows: readonly OracleRow[]): string =>
   rows
     .map((each) =>
       Object.keys(COLUMNS)
@@ -282,5 +282,5 @@ export const valuesOf = (rows: readonly Row[]): string =>
     .map((each) => `(${each})`)
     .join(', ');
 
-const literal = (value: Value): string =>
+const literal = (value: OracleValue): string =>
   value === null ? 'NULL' : typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`;

@@ -1,39 +1,39 @@
 /**
- * Metric queries computed row by row, without SQL: what the compiler's statements are held against. It shares nothing with
- * the compiler but the texts of formulas, which the generated parts write beside what they mean.
+ * Computes metric queries row by row, without SQL, to check the compiler's statements. It shares only the texts of formulas with
+ * the compiler; the generated parts contain them together with their meaning.
  */
 
-export type Value = number | string | boolean | null;
-export type Row = Record<string, Value>;
+export type OracleValue = number | string | boolean | null;
+export type OracleRow = Record<string, OracleValue>;
 
 export interface OracleTable {
   name: string;
-  rows: Row[];
-  /** Columns whose values are unique, nulls aside. */
+  rows: OracleRow[];
+  /** Columns whose values are unique, except for nulls. */
   unique: string[];
 }
 
-/** `many.column = one.column`. */
+/** A relation `many.column = one.column`. */
 export interface OracleRelation {
   many: [table: string, column: string];
   one: [table: string, column: string];
 }
 
-/** A row of each table that was reached; null where there is none. */
-type Joined = Record<string, Row | null>;
+/** The joined row of each table; null for a table without a matching row. */
+type JoinedRow = Record<string, OracleRow | null>;
 
-/** A value of joined rows, as SQL and as it is computed. */
-export interface Part {
+/** An expression over joined rows, as SQL and as a function that computes it. */
+export interface ExpressionPart {
   sql: string;
   tables: string[];
-  of(joined: Joined): Value;
+  of(joined: JoinedRow): OracleValue;
 }
 
 export interface OracleAggregate {
   name: 'sum' | 'avg' | 'min' | 'max' | 'count' | 'count_distinct';
-  /** Null counts rows of the metric's table. */
-  argument: Part | null;
-  filter: Part | null;
+  /** The aggregated expression; null counts rows of the metric's table. */
+  argument: ExpressionPart | null;
+  filter: ExpressionPart | null;
 }
 
 export type OracleFormula =
@@ -45,28 +45,28 @@ export interface OracleMetric {
   name: string;
   table: string;
   formula: OracleFormula;
-  filters: Part[];
+  filters: ExpressionPart[];
 }
 
 export interface OracleDimension {
   name: string;
-  value: Part;
-  filters: Part[];
+  value: ExpressionPart;
+  filters: ExpressionPart[];
   isDate: boolean;
 }
 
 export interface OracleQuery {
   metrics: OracleMetric[];
   dimensions: OracleDimension[];
-  filters: { dimension: OracleDimension; fits(value: Value): boolean }[];
+  filters: { dimension: OracleDimension; fits(value: OracleValue): boolean }[];
   grain: 'day' | 'week' | 'month' | 'quarter' | 'year' | null;
 }
 
-export type Reason = 'ambiguous' | 'fans_out' | 'unreachable';
+export type RefusalReason = 'ambiguous' | 'fans_out' | 'unreachable';
 
-export class Refused extends Error {
-  readonly reasons: ReadonlySet<Reason>;
-  constructor(reasons: ReadonlySet<Reason>) {
+export class QueryRefused extends Error {
+  readonly reasons: ReadonlySet<RefusalReason>;
+  constructor(reasons: ReadonlySet<RefusalReason>) {
     super([...reasons].join());
     this.reasons = reasons;
   }
@@ -75,46 +75,54 @@ export class Refused extends Error {
 export class Oracle {
   readonly #tables: Map<string, OracleTable>;
   readonly #relations: OracleRelation[];
-  /** Why the query cannot be answered: everything that is wrong with it. */
-  #reasons = new Set<Reason>();
+  /** All reasons why the query cannot be answered. */
+  #reasons = new Set<RefusalReason>();
 
   constructor(tables: OracleTable[], relations: OracleRelation[]) {
     this.#tables = new Map(tables.map((table) => [table.name, table]));
-    const texts = new Map(relations.map((relation) => [JSON.stringify(relation), relation]));
-    this.#relations = [...texts.values()];
+    const distinctRelations = new Map(relations.map((relation) => [JSON.stringify(relation), relation]));
+    this.#relations = [...distinctRelations.values()];
   }
 
-  /** Every way without going through a table twice. */
-  #ways(from: string, to: string, steps: OracleRelation[], seen: string[] = []): OracleRelation[][] {
+  /** Lists every path between two tables that visits no table twice. */
+  #ways(from: string, to: string, usableRelations: OracleRelation[], visitedTables: string[] = []): OracleRelation[][] {
     if (from === to) return [[]];
-    return steps
-      .filter(({ many: [table], one: [next] }) => table === from && !seen.includes(next) && next !== from)
-      .flatMap((step) => this.#ways(step.one[0], to, steps, [...seen, from]).map((rest) => [step, ...rest]));
+    return usableRelations
+      .filter(({ many: [table], one: [next] }) => table === from && !visitedTables.includes(next) && next !== from)
+      .flatMap((step) =>
+        this.#ways(step.one[0], to, usableRelations, [...visitedTables, from]).map((remainingPath) => [
+          step,
+          ...remainingPath,
+        ]),
+      );
   }
 
   #isUnique = ([table, column]: [string, string]): boolean =>
     column === 'id' || (this.#tables.get(table) as OracleTable).unique.includes(column);
 
-  way(from: string, to: string): OracleRelation[] | Reason {
-    const turned = this.#relations.map(({ many, one }) => ({ many: one, one: many }));
-    const single = turned.filter(({ many, one }) => this.#isUnique(many) && this.#isUnique(one));
-    const known = new Set(this.#relations.map((relation) => JSON.stringify(relation)));
-    const both = [...this.#relations, ...single.filter((relation) => !known.has(JSON.stringify(relation)))];
-    for (const steps of [this.#relations, both]) {
-      const [way, ...others] = this.#ways(from, to, steps);
+  findPath(from: string, to: string): OracleRelation[] | RefusalReason {
+    const reversedRelations = this.#relations.map(({ many, one }) => ({ many: one, one: many }));
+    const oneToOneRelations = reversedRelations.filter(({ many, one }) => this.#isUnique(many) && this.#isUnique(one));
+    const knownRelations = new Set(this.#relations.map((relation) => JSON.stringify(relation)));
+    const bothDirections = [
+      ...this.#relations,
+      ...oneToOneRelations.filter((relation) => !knownRelations.has(JSON.stringify(relation))),
+    ];
+    for (const usableRelations of [this.#relations, bothDirections]) {
+      const [way, ...others] = this.#ways(from, to, usableRelations);
       if (!way) continue;
       if (others.length > 0) return 'ambiguous';
       return way.every(({ one }) => this.#isUnique(one)) ? way : 'fans_out';
     }
-    return this.#ways(from, to, [...this.#relations, ...turned]).length > 0 ? 'fans_out' : 'unreachable';
+    return this.#ways(from, to, [...this.#relations, ...reversedRelations]).length > 0 ? 'fans_out' : 'unreachable';
   }
 
-  #joined(root: string, row: Row, tables: string[]): Joined {
-    const joined: Joined = { [root]: row };
+  #joined(root: string, row: OracleRow, tables: string[]): JoinedRow {
+    const joined: JoinedRow = { [root]: row };
     for (const table of tables) {
-      let current: Row | null = row;
-      for (const { many, one } of this.way(root, table) as OracleRelation[]) {
-        const key: Value = current?.[many[1]] ?? null;
+      let current: OracleRow | null = row;
+      for (const { many, one } of this.findPath(root, table) as OracleRelation[]) {
+        const key: OracleValue = current?.[many[1]] ?? null;
         const rows = (this.#tables.get(one[0]) as OracleTable).rows;
         current = key === null ? null : (rows.find((other) => other[one[1]] === key) ?? null);
       }
@@ -123,60 +131,66 @@ export class Oracle {
     return joined;
   }
 
-  /** The table whose rows an aggregate is of; undefined where there is none. */
+  /** Finds the table whose rows an aggregate counts or sums; undefined if there is none. */
   #rootOf(aggregate: OracleAggregate, metric: OracleMetric): string | undefined {
-    const named = [...new Set([...(aggregate.argument?.tables ?? []), ...(aggregate.filter?.tables ?? [])])];
-    const tables = named.length > 0 ? named : [metric.table];
-    const ways = tables.map((table) => tables.map((other) => this.way(table, other)));
-    const found = tables.find((_, index) => ways[index]?.every(Array.isArray));
-    if (found === undefined) this.#refuse(ways.flat());
-    return found;
+    const namedTables = [...new Set([...(aggregate.argument?.tables ?? []), ...(aggregate.filter?.tables ?? [])])];
+    const tables = namedTables.length > 0 ? namedTables : [metric.table];
+    const paths = tables.map((table) => tables.map((other) => this.findPath(table, other)));
+    const rootTable = tables.find((_, index) => paths[index]?.every(Array.isArray));
+    if (rootTable === undefined) this.#refuse(paths.flat());
+    return rootTable;
   }
 
-  #refuse(ways: (OracleRelation[] | Reason)[]): void {
-    for (const way of ways) if (typeof way === 'string') this.#reasons.add(way);
+  #refuse(paths: (OracleRelation[] | RefusalReason)[]): void {
+    for (const joinPath of paths) if (typeof joinPath === 'string') this.#reasons.add(joinPath);
   }
 
-  /** The rows of the answer by their group. @throws Refused */
-  answer(query: OracleQuery): Map<string, Value[]> {
+  /** Computes the rows of the answer by group. @throws QueryRefused */
+  computeAnswer(query: OracleQuery): Map<string, OracleValue[]> {
     this.#reasons = new Set();
-    const groups = new Map<string, Map<string, Value>>();
+    const groups = new Map<string, Map<string, OracleValue>>();
     const evaluate = query.metrics.map((metric, index) => this.#prepare(query, metric, [], `${index}`, groups));
-    if (this.#reasons.size > 0) throw new Refused(this.#reasons);
-    const empty = new Map<string, Value>();
-    if (query.dimensions.length === 0 && groups.size === 0) groups.set('[]', empty);
+    if (this.#reasons.size > 0) throw new QueryRefused(this.#reasons);
+    const emptyGroup = new Map<string, OracleValue>();
+    if (query.dimensions.length === 0 && groups.size === 0) groups.set('[]', emptyGroup);
     return new Map([...groups].map(([key, values]) => [key, evaluate.map((of) => of(values))]));
   }
 
-  /** Computes the aggregates of a metric into the groups. @returns what makes the metric of those of a group */
+  /** Adds the aggregates of a metric to the groups. @returns a function that computes the metric from a group's aggregates */
   #prepare(
     query: OracleQuery,
     metric: OracleMetric,
-    outer: Part[],
+    outerFilters: ExpressionPart[],
     path: string,
-    groups: Map<string, Map<string, Value>>,
-  ): (values: Map<string, Value>) => Value {
-    const filters = [...outer, ...metric.filters];
-    const visit = (formula: OracleFormula, place: string): ((values: Map<string, Value>) => Value) => {
-      if (formula.kind === 'metric') return this.#prepare(query, formula.metric, filters, place, groups);
+    groups: Map<string, Map<string, OracleValue>>,
+  ): (values: Map<string, OracleValue>) => OracleValue {
+    const filters = [...outerFilters, ...metric.filters];
+    const prepareFormula = (
+      formula: OracleFormula,
+      aggregateKey: string,
+    ): ((values: Map<string, OracleValue>) => OracleValue) => {
+      if (formula.kind === 'metric') return this.#prepare(query, formula.metric, filters, aggregateKey, groups);
       if (formula.kind === 'operation') {
-        const [left, right] = [visit(formula.left, `${place}l`), visit(formula.right, `${place}r`)];
+        const [left, right] = [
+          prepareFormula(formula.left, `${aggregateKey}l`),
+          prepareFormula(formula.right, `${aggregateKey}r`),
+        ];
         return (values) => calculate(formula.operator, left(values) as number | null, right(values) as number | null);
       }
-      this.#aggregate(query, metric, formula.aggregate, filters, place, groups);
+      this.#aggregate(query, metric, formula.aggregate, filters, aggregateKey, groups);
       const isCount = formula.aggregate.name.startsWith('count');
-      return (values) => values.get(place) ?? (isCount ? 0 : null);
+      return (values) => values.get(aggregateKey) ?? (isCount ? 0 : null);
     };
-    return visit(metric.formula, path);
+    return prepareFormula(metric.formula, path);
   }
 
   #aggregate(
     query: OracleQuery,
     metric: OracleMetric,
     aggregate: OracleAggregate,
-    filters: Part[],
-    place: string,
-    groups: Map<string, Map<string, Value>>,
+    filters: ExpressionPart[],
+    aggregateKey: string,
+    groups: Map<string, Map<string, OracleValue>>,
   ): void {
     const root = this.#rootOf(aggregate, metric);
     if (root === undefined) return;
@@ -188,10 +202,10 @@ export class Oracle {
       ...dimensions.flatMap((each) => [each.value, ...each.filters]),
     ];
     const tables = [...new Set(parts.flatMap((part) => part?.tables ?? []))];
-    const ways = tables.map((table) => this.way(root, table));
-    this.#refuse(ways);
-    if (!ways.every(Array.isArray)) return;
-    const collected = new Map<string, Value[]>();
+    const paths = tables.map((table) => this.findPath(root, table));
+    this.#refuse(paths);
+    if (!paths.every(Array.isArray)) return;
+    const valuesByGroup = new Map<string, OracleValue[]>();
     for (const row of (this.#tables.get(root) as OracleTable).rows) {
       const joined = this.#joined(root, row, tables);
       if (!filters.every((filter) => filter.of(joined) === true)) continue;
@@ -201,19 +215,19 @@ export class Oracle {
           truncateDate(computeDimension(dimension, joined), dimension.isDate ? query.grain : null),
         ),
       );
-      const values = collected.get(key) ?? [];
-      collected.set(key, values);
+      const values = valuesByGroup.get(key) ?? [];
+      valuesByGroup.set(key, values);
       if (aggregate.filter && aggregate.filter.of(joined) !== true) continue;
       values.push(aggregate.argument ? aggregate.argument.of(joined) : true);
     }
-    for (const [key, values] of collected) {
-      const group = groups.get(key) ?? new Map<string, Value>();
-      groups.set(key, group.set(place, reduce(aggregate.name, values)));
+    for (const [key, values] of valuesByGroup) {
+      const group = groups.get(key) ?? new Map<string, OracleValue>();
+      groups.set(key, group.set(aggregateKey, reduceValues(aggregate.name, values)));
     }
   }
 }
 
-const computeDimension = ({ value, filters }: OracleDimension, joined: Joined): Value =>
+const computeDimension = ({ value, filters }: OracleDimension, joined: JoinedRow): OracleValue =>
   filters.every((filter) => filter.of(joined) === true) ? value.of(joined) : null;
 
 function calculate(operator: string, left: number | null, right: number | null): number | null {
@@ -222,8 +236,8 @@ function calculate(operator: string, left: number | null, right: number | null):
   return operator === '+' ? left + right : operator === '-' ? left - right : left * right;
 }
 
-function reduce(name: OracleAggregate['name'], all: Value[]): Value {
-  const values = all.filter((value) => value !== null);
+function reduceValues(name: OracleAggregate['name'], allValues: OracleValue[]): OracleValue {
+  const values = allValues.filter((value) => value !== null);
   if (name === 'count') return values.length;
   if (name === 'count_distinct') return new Set(values).size;
   if (values.length === 0) return null;
@@ -236,8 +250,8 @@ function reduce(name: OracleAggregate['name'], all: Value[]): Value {
 
 const DAY_MS = 86_400_000;
 
-/** The first day of the week, month, … of a date. */
-function truncateDate(value: Value, grain: OracleQuery['grain']): Value {
+/** Returns the first day of a date's week, month, quarter or year. */
+function truncateDate(value: OracleValue, grain: OracleQuery['grain']): OracleValue {
   if (typeof value !== 'string' || grain === null || grain === 'day') return value;
   const date = new Date(`${value}T00:00:00Z`);
   if (grain === 'week') date.setTime(date.getTime() - ((date.getUTCDay() + 6) % 7) * DAY_MS);

@@ -3,8 +3,8 @@ import { parseMetric } from '../../../src/modules/knowledge/metrics/definition.t
 import { type Table, TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { column, createTable, makeTableRoutes } from '../../managed-tables/support.ts';
 import { readStatusAndCode } from '../../support/console.ts';
-import { rivalBeforeStatement } from '../../support/tunnel.ts';
-import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
+import { runBeforeNextStatement } from '../../support/tunnel.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { createItemMaker, insertRows, queryMetrics } from './support.ts';
 
@@ -15,12 +15,12 @@ const { metric, dimension, mapping } = createItemMaker(
   () => asOwner,
   () => concept,
 );
-/** Ids of tables and items. */
+/** Ids of tables and items by their names. */
 const tables: Record<string, string> = {};
 const items: Record<string, string> = {};
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   asOwner = company.as;
   concept = await createConcept(asOwner);
   tables.customers = await createTable(asOwner, 'customers', [
@@ -42,7 +42,7 @@ beforeAll(async () => {
     { name: 'Bia', city: 'Olinda', code: 2 },
     { name: 'Rio', city: null, code: 3 },
   ])) as [string, string, string];
-  const orders = await insertRows(asOwner, tables.orders, [
+  const orderIds = await insertRows(asOwner, tables.orders, [
     { customer_id: ana, total: 100, status: 'paid', day: '2024-01-01', at: '2023-12-31T23:30:00-01:00', gift: true },
     { customer_id: ana, total: 50, status: 'open', day: '2024-01-07', at: '2024-01-07T23:59:59Z', gift: false },
     { customer_id: bia, total: 30, status: 'paid', day: '2024-01-08', at: '2024-01-08T00:00:00Z', gift: null },
@@ -50,9 +50,9 @@ beforeAll(async () => {
     { customer_id: 'nobody', total: 1, status: 'paid', day: null, at: null, gift: null },
   ]);
   await insertRows(asOwner, tables.refunds, [
-    { order_id: orders[0], amount: 10 },
-    { order_id: orders[0], amount: 5 },
-    { order_id: orders[3], amount: 7 },
+    { order_id: orderIds[0], amount: 10 },
+    { order_id: orderIds[0], amount: 5 },
+    { order_id: orderIds[3], amount: 7 },
     { order_id: null, amount: 2 },
   ]);
   await mapping('Joins', {
@@ -77,7 +77,7 @@ beforeAll(async () => {
   items.code = await dimension('Code', { mapped_columns: [`${tables.customers}.code`] });
 }, 120_000);
 
-/** The rows of an answer that is right. */
+/** Runs a metric query that must succeed, and returns its rows. */
 async function queryRows(json: Record<string, unknown>): Promise<unknown[][]> {
   const { status, body } = await queryMetrics(asOwner, json);
   expect([status, body]).toEqual([200, expect.anything()]);
@@ -85,7 +85,7 @@ async function queryRows(json: Record<string, unknown>): Promise<unknown[][]> {
 }
 
 describe('a metric query', () => {
-  it('answers the columns, dimensions first, and the items that it used', async () => {
+  it('returns the columns, dimensions first, and the items that it used', async () => {
     const { status, body } = await queryMetrics(asOwner, {
       metrics: ['Refund rate', items.orders],
       dimensions: ['city'],
@@ -131,7 +131,7 @@ describe('a metric query', () => {
     ]);
   });
 
-  it('answers one row without dimensions, also if no row matches', async () => {
+  it('returns one row without dimensions, even if no row matches', async () => {
     const filters = [{ dimension: 'City', op: 'eq', values: ['Nowhere'] }];
     expect(await queryRows({ metrics: ['Revenue', 'Orders', 'Refunds'], filters })).toEqual([[null, 0, 0]]);
     expect(await queryRows({ metrics: ['Revenue', 'Orders'], filters, dimensions: ['City'] })).toEqual([]);
@@ -205,7 +205,7 @@ describe('a metric query', () => {
     expect(await queryRows({ metrics: ['Revenue'], filters: [{ dimension, op, values }] })).toEqual([[total]]);
   });
 
-  it('is sorted as asked, nulls last, and says if it was truncated', async () => {
+  it('is sorted as requested, nulls last, and reports if it was truncated', async () => {
     const json = { metrics: ['Revenue'], dimensions: ['City'], order_by: [{ by: 'revenue', descending: true }] };
     expect(await queryRows(json)).toEqual([
       ['Recife', 150],
@@ -248,50 +248,50 @@ describe('a metric query', () => {
 
   it('is refused if a table that it reads or joins is denied to the caller', async () => {
     const can = ['semantic:list', 'managed-tables:data-read'];
-    const onlyOrders = await aUser(company, {
+    const orderReader = await createAllowedUser(company, {
       can,
       on: [`arn:svc:semantic::${company.id}:item/*`, `arn:svc:managed-tables::${company.id}:table/${tables.orders}`],
     });
-    expect((await queryMetrics(onlyOrders.as, { metrics: ['Revenue'] })).status).toBe(200);
+    expect((await queryMetrics(orderReader.as, { metrics: ['Revenue'] })).status).toBe(200);
     expect(
-      readStatusAndCode(await queryMetrics(onlyOrders.as, { metrics: ['Revenue'], dimensions: ['City'] })),
+      readStatusAndCode(await queryMetrics(orderReader.as, { metrics: ['Revenue'], dimensions: ['City'] })),
     ).toEqual([403, 'FORBIDDEN']);
     const filters = [{ dimension: 'City', op: 'eq', values: ['Recife'] }];
-    expect((await queryMetrics(onlyOrders.as, { metrics: ['Revenue'], filters })).status).toBe(403);
-    expect((await queryMetrics(onlyOrders.as, { metrics: ['Refund rate'] })).status).toBe(403);
-    const { as: denied } = await aUser(company, {
+    expect((await queryMetrics(orderReader.as, { metrics: ['Revenue'], filters })).status).toBe(403);
+    expect((await queryMetrics(orderReader.as, { metrics: ['Refund rate'] })).status).toBe(403);
+    const { as: deniedCaller } = await createAllowedUser(company, {
       can,
       denied: ['managed-tables:data-read'],
       deniedOn: [`*/${tables.orders}`],
     });
-    expect((await queryMetrics(denied, { metrics: ['Refunds'] })).status).toBe(200);
-    expect((await queryMetrics(denied, { metrics: ['Revenue'] })).status).toBe(403);
-    const { as: reader } = await aUser(company, { can: ['managed-tables:data-read'] });
+    expect((await queryMetrics(deniedCaller, { metrics: ['Refunds'] })).status).toBe(200);
+    expect((await queryMetrics(deniedCaller, { metrics: ['Revenue'] })).status).toBe(403);
+    const { as: reader } = await createAllowedUser(company, { can: ['managed-tables:data-read'] });
     expect((await queryMetrics(reader, { metrics: ['Revenue'] })).status).toBe(403);
   });
 });
 
-it('a metric query answers nothing of a denied table that took the name of an allowed one meanwhile', async () => {
-  const swapped = [column('swapped', 'integer')];
+it('a metric query returns nothing of a denied table that took the name of an allowed one meanwhile', async () => {
+  const swappedColumns = [column('swapped', 'integer')];
   const [open, secret] = [
-    await createTable(asOwner, 'swap_open', swapped),
-    await createTable(asOwner, 'swap_secret', swapped),
+    await createTable(asOwner, 'swap_open', swappedColumns),
+    await createTable(asOwner, 'swap_secret', swappedColumns),
   ];
   await insertRows(asOwner, open, [{ swapped: 1 }]);
   await insertRows(asOwner, secret, [{ swapped: 42 }]);
   await metric('Swapped', { formula: 'sum(swapped)', mapped_tables: ['swap_open'] });
-  const { as: denied } = await aUser(company, {
+  const { as: deniedCaller } = await createAllowedUser(company, {
     can: ['semantic:list', 'managed-tables:data-read'],
     denied: ['managed-tables:data-read'],
     deniedOn: [`*/${secret}`],
   });
-  expect((await queryMetrics(denied, { metrics: ['Swapped'] })).body.rows).toEqual([[1]]);
-  const { outcome } = await rivalBeforeStatement(company.id, /sum\(f\."swapped"\)/, async () => [
+  expect((await queryMetrics(deniedCaller, { metrics: ['Swapped'] })).body.rows).toEqual([[1]]);
+  const { outcome } = await runBeforeNextStatement(company.id, /sum\(f\."swapped"\)/, async () => [
     (await makeTableRoutes(asOwner, open).put({ display_name: 'swap_was_open' })).status,
     (await makeTableRoutes(asOwner, secret).put({ display_name: 'swap_open' })).status,
   ]);
   // Refused, or unknown while the item is checked again.
-  const { status } = await queryMetrics(denied, { metrics: ['Swapped'] });
+  const { status } = await queryMetrics(deniedCaller, { metrics: ['Swapped'] });
   expect([403, 422]).toContain(status);
   expect(await outcome).toEqual([200, 200]);
 });
@@ -314,13 +314,13 @@ it('a metric with the aggregation last or first sums the rows of the last or fir
   await metric('Opening stock', { aggregation: 'first', formula: 'sum(pieces)', mapped_columns });
   await dimension('Shop', { mapped_columns: ['stock.shop'] });
   await dimension('Stock day', { mapped_columns: ['stock.day'] });
-  const both = ['Stock', 'Opening stock'];
-  expect(await queryRows({ metrics: both })).toEqual([[2, 5]]);
-  expect(await queryRows({ metrics: both, dimensions: ['Shop'] })).toEqual([
+  const bothMetrics = ['Stock', 'Opening stock'];
+  expect(await queryRows({ metrics: bothMetrics })).toEqual([[2, 5]]);
+  expect(await queryRows({ metrics: bothMetrics, dimensions: ['Shop'] })).toEqual([
     ['a', 3, 5],
     ['b', 2, 4],
   ]);
-  expect(await queryRows({ metrics: both, dimensions: ['Stock day'], time_grain: 'month' })).toEqual([
+  expect(await queryRows({ metrics: bothMetrics, dimensions: ['Stock day'], time_grain: 'month' })).toEqual([
     ['2024-01-01', 7, 5],
     ['2024-02-01', 2, 2],
   ]);
@@ -352,7 +352,7 @@ it('a metric with the aggregation last uses its date column, not a number column
 });
 
 describe('an item of a metric query', () => {
-  const unknown = async (json: Record<string, unknown>, name: string) => {
+  const expectUnknownItem = async (json: Record<string, unknown>, name: string) => {
     const { status, body } = await queryMetrics(asOwner, json);
     expect([status, body.error, body.message]).toEqual([
       422,
@@ -363,26 +363,26 @@ describe('an item of a metric query', () => {
   };
 
   it('is unknown if it is of another kind or company, a draft, archived, or has errors', async () => {
-    await unknown({ metrics: ['Nothing'] }, 'Nothing');
-    await unknown({ metrics: ['City'] }, 'City');
-    await unknown({ metrics: ['Revenue'], dimensions: ['Revenue'] }, 'Revenue');
-    await unknown({ metrics: ['Revenue'], dimensions: ['f'.repeat(24)] }, 'f'.repeat(24));
+    await expectUnknownItem({ metrics: ['Nothing'] }, 'Nothing');
+    await expectUnknownItem({ metrics: ['City'] }, 'City');
+    await expectUnknownItem({ metrics: ['Revenue'], dimensions: ['Revenue'] }, 'Revenue');
+    await expectUnknownItem({ metrics: ['Revenue'], dimensions: ['f'.repeat(24)] }, 'f'.repeat(24));
     await metric('Draft', { formula: 'count(*)', mapped_tables: ['orders'], status: 'draft' });
-    await unknown({ metrics: ['Draft'] }, 'Draft');
-    const archived = await metric('Archived', { formula: 'count(*)', mapped_tables: ['orders'] });
-    await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${archived}`);
-    await unknown({ metrics: [archived] }, archived);
+    await expectUnknownItem({ metrics: ['Draft'] }, 'Draft');
+    const archivedMetric = await metric('Archived', { formula: 'count(*)', mapped_tables: ['orders'] });
+    await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${archivedMetric}`);
+    await expectUnknownItem({ metrics: [archivedMetric] }, archivedMetric);
     await metric('Wrong', { formula: 'sum(orders.nothing)', mapped_tables: ['orders'] });
-    await unknown({ metrics: ['Wrong'] }, 'Wrong');
+    await expectUnknownItem({ metrics: ['Wrong'] }, 'Wrong');
     // Its formula could be computed.
-    const mapped = { mapped_tables: ['orders'], mapped_columns: ['orders.nothing'] };
-    await metric('Mapped wrongly', { formula: 'count(orders.id)', ...mapped });
-    await unknown({ metrics: ['Mapped wrongly'] }, 'Mapped wrongly');
+    const invalidMapping = { mapped_tables: ['orders'], mapped_columns: ['orders.nothing'] };
+    await metric('Mapped wrongly', { formula: 'count(orders.id)', ...invalidMapping });
+    await expectUnknownItem({ metrics: ['Mapped wrongly'] }, 'Mapped wrongly');
     await metric('Of a wrong one', { formula: '{{Wrong}} + 1' });
-    await unknown({ metrics: ['Of a wrong one'] }, 'Wrong');
+    await expectUnknownItem({ metrics: ['Of a wrong one'] }, 'Wrong');
     await metric('Half', { formula: '{{Revenue}} +' });
-    await unknown({ metrics: ['Half'] }, 'Half');
-    const other = await aProvisionedCompany();
+    await expectUnknownItem({ metrics: ['Half'] }, 'Half');
+    const other = await createProvisionedCompany();
     await createTable(other.as, 'orders', [column('total', 'decimal')]);
     const { status, body } = await queryMetrics(other.as, { metrics: [items.revenue] });
     expect([status, body.error]).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
@@ -391,7 +391,7 @@ describe('an item of a metric query', () => {
   it('is unknown if its formula builds on itself', async () => {
     await metric('Egg', { formula: '{{Hen}} * 2' });
     await metric('Hen', { formula: '{{Egg}} * 2' });
-    expect(await unknown({ metrics: ['Egg'] }, 'Egg')).toContain('builds on itself');
+    expect(await expectUnknownItem({ metrics: ['Egg'] }, 'Egg')).toContain('builds on itself');
   });
 
   it.each([
@@ -414,13 +414,16 @@ describe('an item of a metric query', () => {
   ])('is unknown if its formula or filter is %s', async (formula) => {
     const name = makeName('Bad');
     await metric(name, { formula, mapped_tables: ['orders'] });
-    await unknown({ metrics: [name] }, name);
-    const ofDimension = makeName('Bad dimension');
-    await dimension(ofDimension, { formula: formula.includes('total') ? formula : '1', mapped_tables: ['customers'] });
-    await unknown({ metrics: ['Revenue'], dimensions: [ofDimension] }, ofDimension);
-    const filtered = makeName('Badly filtered');
-    await metric(filtered, { formula: 'count(*)', filters: [formula], mapped_tables: ['refunds'] });
-    await unknown({ metrics: [filtered] }, filtered);
+    await expectUnknownItem({ metrics: [name] }, name);
+    const dimensionName = makeName('Bad dimension');
+    await dimension(dimensionName, {
+      formula: formula.includes('total') ? formula : '1',
+      mapped_tables: ['customers'],
+    });
+    await expectUnknownItem({ metrics: ['Revenue'], dimensions: [dimensionName] }, dimensionName);
+    const metricName = makeName('Badly filtered');
+    await metric(metricName, { formula: 'count(*)', filters: [formula], mapped_tables: ['refunds'] });
+    await expectUnknownItem({ metrics: [metricName] }, metricName);
   });
 
   it.each([
@@ -434,7 +437,7 @@ describe('an item of a metric query', () => {
     expect(body.validation_errors).toEqual([
       { field: 'formula', code: 'does_not_compile', message: expect.stringMatching(/more than (60|100)/) },
     ]);
-    await unknown({ metrics: [name] }, name);
+    await expectUnknownItem({ metrics: [name] }, name);
   });
 
   it('may be a metric of nested CASE expressions', async () => {
@@ -449,11 +452,11 @@ describe('an item of a metric query', () => {
     expect(await queryRows({ metrics: ['Case of a number'] })).toEqual([[35]]);
   });
 
-  it('is unknown if the metrics that it builds on expand to too long an expression', async () => {
+  it('is unknown if the metrics that it builds on expand to an expression that is too long', async () => {
     await metric('Grown 0', { formula: 'count(*)', mapped_tables: ['orders'] });
     for (let index = 1; index <= 9; index++) {
-      const below = `{{Grown ${index - 1}}}`;
-      await metric(`Grown ${index}`, { formula: [below, below, below].join(' + ') });
+      const lowerMetric = `{{Grown ${index - 1}}}`;
+      await metric(`Grown ${index}`, { formula: [lowerMetric, lowerMetric, lowerMetric].join(' + ') });
     }
     expect(await queryRows({ metrics: ['Grown 4'] })).toEqual([[5 * 81]]);
     const { status, body } = await queryMetrics(asOwner, { metrics: ['Grown 9'] });
@@ -464,40 +467,41 @@ describe('an item of a metric query', () => {
     ]);
   });
 
-  it('is unknown if it builds on a metric with very long filters, which are not expanded, nor in an export', async () => {
-    const listed = (first: number) => `orders.total in (${Array.from({ length: 580 }, (_, n) => first + n).join()})`;
-    const wide = {
+  it('is unknown if it builds on a metric with very long filters, which are not expanded, not even in an export', async () => {
+    const makeLongFilter = (first: number) =>
+      `orders.total in (${Array.from({ length: 580 }, (_, n) => first + n).join()})`;
+    const wideMetric = {
       mapped_tables: ['orders'],
-      filters: Array.from({ length: 20 }, (_, n) => listed(100_000 + n * 1000)),
+      filters: Array.from({ length: 20 }, (_, n) => makeLongFilter(100_000 + n * 1000)),
     };
-    await metric('Wide', { formula: 'count(*) + sum(orders.total)', ...wide });
+    await metric('Wide', { formula: 'count(*) + sum(orders.total)', ...wideMetric });
     await metric('Wider', { formula: '{{Wide}} + {{Wide}} * {{Wide}}' });
-    const written: number[] = [];
-    const spend = vi.spyOn(TextBudget.prototype, 'spend');
+    const writtenLengths: number[] = [];
+    const spendSpy = vi.spyOn(TextBudget.prototype, 'spend');
     for (const name of ['Wide', 'Wider']) {
-      spend.mockClear();
+      spendSpy.mockClear();
       const { status, body } = await queryMetrics(asOwner, { metrics: [name] });
       expect([status, body.error, body.message]).toEqual([
         422,
         'SEMANTIC_ITEM_UNKNOWN',
         expect.stringContaining('more than 5000 parts'),
       ]);
-      written.push(spend.mock.calls.reduce((sum, [characters]) => sum + characters, 0));
+      writtenLengths.push(spendSpy.mock.calls.reduce((sum, [characters]) => sum + characters, 0));
     }
-    expect(Math.max(...written)).toBeLessThan(400_000);
-    spend.mockClear();
+    expect(Math.max(...writtenLengths)).toBeLessThan(400_000);
+    spendSpy.mockClear();
     const { status, body } = await asOwner.get(`${KNOWLEDGE_PATH}/export?format=ossie`);
     expect([status, String(body).includes('Wider')]).toEqual([200, true]);
-    expect(spend.mock.calls.reduce((sum, [characters]) => sum + characters, 0)).toBeLessThan(1_000_000);
-    spend.mockRestore();
+    expect(spendSpy.mock.calls.reduce((sum, [characters]) => sum + characters, 0)).toBeLessThan(1_000_000);
+    spendSpy.mockRestore();
   });
 
   it('is unknown if it is a metric without a table', async () => {
     await metric('Nowhere', { formula: 'count(*)' });
-    await unknown({ metrics: ['Nowhere'] }, 'Nowhere');
+    await expectUnknownItem({ metrics: ['Nowhere'] }, 'Nowhere');
   });
 
-  it('may divide by zero, which is null', async () => {
+  it('may divide by zero, with the result null', async () => {
     await metric('By zero', {
       formula: 'sum(orders.total / (orders.total - orders.total)) / 0',
       mapped_tables: ['orders'],
@@ -513,32 +517,36 @@ describe('an item of a metric query', () => {
 });
 
 describe('the relations of a metric query', () => {
-  const related = async (name: string, relation: string[], extra: ReturnType<typeof column>[] = []) => {
-    const one = `${name}_one`;
-    const id = await createTable(asOwner, one, [column('label'), column('key', 'integer'), ...extra]);
-    const many = await createTable(asOwner, `${name}_many`, [
+  const createRelatedTables = async (
+    name: string,
+    relation: string[],
+    extraColumns: ReturnType<typeof column>[] = [],
+  ) => {
+    const oneTable = `${name}_one`;
+    const id = await createTable(asOwner, oneTable, [column('label'), column('key', 'integer'), ...extraColumns]);
+    const manyTable = await createTable(asOwner, `${name}_many`, [
       column('one_key', 'integer'),
       column('other_key', 'integer'),
     ]);
     const owner = await mapping(`${name} joins`, { mapped_relations: relation });
     await metric(`${name} rows`, { formula: 'count(*)', mapped_tables: [`${name}_many`] });
-    await dimension(`${name} label`, { mapped_columns: [`${one}.label`] });
+    await dimension(`${name} label`, { mapped_columns: [`${oneTable}.label`] });
     return {
       one: id,
-      many,
+      many: manyTable,
       owner,
       ask: () => queryMetrics(asOwner, { metrics: [`${name} rows`], dimensions: [`${name} label`] }),
     };
   };
-  const failure = async (answer: ReturnType<typeof queryMetrics>) => {
+  const readFailure = async (answer: ReturnType<typeof queryMetrics>) => {
     const { status, body } = await answer;
     return [status, body.error, body.details?.items.map(({ name }: { name: string }) => name)];
   };
 
   it('must lead from one table to the other', async () => {
-    const { ask } = await related('apart', []);
-    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_UNREACHABLE', ['apart rows', 'apart label']]);
-    expect(await failure(queryMetrics(asOwner, { metrics: ['Revenue'], dimensions: ['apart label'] }))).toEqual([
+    const { ask } = await createRelatedTables('apart', []);
+    expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_UNREACHABLE', ['apart rows', 'apart label']]);
+    expect(await readFailure(queryMetrics(asOwner, { metrics: ['Revenue'], dimensions: ['apart label'] }))).toEqual([
       422,
       'SEMANTIC_QUERY_UNREACHABLE',
       ['Revenue', 'apart label'],
@@ -546,12 +554,12 @@ describe('the relations of a metric query', () => {
   });
 
   it('must lead from one table to the other by one path only', async () => {
-    const { ask, one, owner } = await related('twofold', [
+    const { ask, one, owner } = await createRelatedTables('twofold', [
       'twofold_many.one_key = twofold_one.key',
       'twofold_many.other_key = twofold_one.key',
     ]);
     await makeTableRoutes(asOwner, one).index(['key'], true);
-    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_AMBIGUOUS', ['twofold rows', 'twofold label']]);
+    expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_AMBIGUOUS', ['twofold rows', 'twofold label']]);
     const mapped_relations = ['twofold_many.one_key = twofold_one.key'];
     await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { mapped_relations } });
     expect((await ask()).status).toBe(200);
@@ -561,8 +569,8 @@ describe('the relations of a metric query', () => {
   });
 
   it('must end in a unique column, and never lead from one row to many', async () => {
-    const { ask, one, many } = await related('fan', ['fan_many.one_key = fan_one.key']);
-    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
+    const { ask, one, many } = await createRelatedTables('fan', ['fan_many.one_key = fan_one.key']);
+    expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
     const { body: index } = await makeTableRoutes(asOwner, one).index(['key'], true);
     await insertRows(asOwner, one, [{ label: 'a', key: 1 }]);
     await insertRows(asOwner, many, [{ one_key: 1 }, { one_key: 1 }, { one_key: 2 }]);
@@ -572,20 +580,20 @@ describe('the relations of a metric query', () => {
     ]);
     await metric('fan ones', { formula: 'count(*)', mapped_tables: ['fan_one'] });
     await dimension('fan key', { mapped_columns: ['fan_many.other_key'] });
-    expect(await failure(queryMetrics(asOwner, { metrics: ['fan ones'], dimensions: ['fan key'] }))).toEqual([
+    expect(await readFailure(queryMetrics(asOwner, { metrics: ['fan ones'], dimensions: ['fan key'] }))).toEqual([
       422,
       'SEMANTIC_QUERY_FANS_OUT',
       ['fan ones', 'fan key'],
     ]);
     await makeTableRoutes(asOwner, one).deleteIndex(index.id);
     await makeTableRoutes(asOwner, one).index(['key', 'label'], true);
-    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
+    expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['fan rows', 'fan label']]);
   });
 
-  it('are followed against their direction where both ends are unique', async () => {
-    const { ask, one, many } = await related('ring', ['ring_one.key = ring_many.one_key']);
+  it('are followed against their direction if both ends are unique', async () => {
+    const { ask, one, many } = await createRelatedTables('ring', ['ring_one.key = ring_many.one_key']);
     await makeTableRoutes(asOwner, one).index(['key'], true);
-    expect(await failure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['ring rows', 'ring label']]);
+    expect(await readFailure(ask())).toEqual([422, 'SEMANTIC_QUERY_FANS_OUT', ['ring rows', 'ring label']]);
     await makeTableRoutes(asOwner, many).index(['one_key'], true);
     expect((await ask()).status).toBe(200);
     // In a circle there is a way in the direction that was declared.
@@ -594,7 +602,7 @@ describe('the relations of a metric query', () => {
   });
 
   it('count only while their item is active and without errors', async () => {
-    const { ask, one, owner } = await related('gone', ['gone_many.one_key = gone_one.key']);
+    const { ask, one, owner } = await createRelatedTables('gone', ['gone_many.one_key = gone_one.key']);
     await makeTableRoutes(asOwner, one).index(['key'], true);
     expect((await ask()).status).toBe(200);
     await asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${owner}`, { json: { status: 'draft' } });

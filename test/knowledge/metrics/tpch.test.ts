@@ -1,41 +1,41 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../../src/kernel/ids.ts';
 import { compileQuery, type MetricQuery } from '../../../src/modules/knowledge/metrics/compile.ts';
-import type { Item } from '../../../src/modules/knowledge/metrics/definition.ts';
+import type { SemanticItem } from '../../../src/modules/knowledge/metrics/definition.ts';
 import type { Table } from '../../../src/modules/knowledge/metrics/expression.ts';
 import { Model } from '../../../src/modules/knowledge/metrics/model.ts';
 import type { TenantSql } from '../../../src/tenant-sql/client.ts';
 import type { ColumnType } from '../../../src/tenant-sql/columns.ts';
 import type { FilterOperator } from '../../../src/tenant-sql/row-filters.ts';
-import { aTenant } from '../../support/tenant.ts';
+import { createTenant } from '../../support/tenant.ts';
 import { POSTGRES } from './generated.ts';
-import { TPCH, TPCH_RELATIONS } from './tpch-tables.ts';
+import { TPCH_RELATIONS, TPCH_TABLES } from './tpch-tables.ts';
 
 let owner: TenantSql;
-const tables: Table[] = Object.entries(TPCH).map(([name, { columns }]) => {
-  const parsed = columns.split(', ').map((column) => column.split(' ') as [string, string]);
+const tables: Table[] = Object.entries(TPCH_TABLES).map(([name, { columns }]) => {
+  const parsedColumns = columns.split(', ').map((column) => column.split(' ') as [string, string]);
   return {
     id: name,
     name,
     version: 1,
-    columns: parsed.map(([column, type]) => ({ name: column, type: type.replace('!', '') as ColumnType })),
-    unique: new Set(parsed.flatMap(([column, type]) => (type.endsWith('!') ? [column] : []))),
+    columns: parsedColumns.map(([column, type]) => ({ name: column, type: type.replace('!', '') as ColumnType })),
+    unique: new Set(parsedColumns.flatMap(([column, type]) => (type.endsWith('!') ? [column] : []))),
   };
 });
 
 beforeAll(async () => {
-  owner = (await aTenant(newId(Date.now()))).owner();
+  owner = (await createTenant(newId(Date.now()))).owner();
   for (const { name, columns } of tables) {
-    const types = columns.map((column) => `${column.name} ${POSTGRES[column.type as keyof typeof POSTGRES]}`);
-    const rows = (TPCH[name]?.rows ?? []).map((row) => `(${row.map((value) => `'${value}'`).join(', ')})`);
-    await owner.query(`CREATE TABLE public.${name} (${types.join(', ')})`);
+    const columnTypes = columns.map((column) => `${column.name} ${POSTGRES[column.type as keyof typeof POSTGRES]}`);
+    const rows = (TPCH_TABLES[name]?.rows ?? []).map((row) => `(${row.map((value) => `'${value}'`).join(', ')})`);
+    await owner.query(`CREATE TABLE public.${name} (${columnTypes.join(', ')})`);
     await owner.query(`INSERT INTO public.${name} VALUES ${rows.join(', ')}`);
   }
 });
 afterAll(() => owner.close());
 
 const TABLE_NAMES = tables.map(({ name }) => name);
-const makeItem = (kind: Item['kind'], formula: string, filters: string[] = []): Item => ({
+const makeItem = (kind: SemanticItem['kind'], formula: string, filters: string[] = []): SemanticItem => ({
   id: formula + filters.join(),
   kind,
   name: formula,
@@ -47,28 +47,28 @@ const makeItem = (kind: Item['kind'], formula: string, filters: string[] = []): 
   mapped_relations: [],
 });
 
-const REVENUE = 'sum(l_extendedprice * (1 - l_discount))';
+const REVENUE_FORMULA = 'sum(l_extendedprice * (1 - l_discount))';
 
-interface Question {
-  metrics: Item[];
+interface TpchQuestion {
+  metrics: SemanticItem[];
   dimensions?: string[];
   filters?: [string, FilterOperator, ...string[]][];
   orderBy?: [number, boolean][];
   limit?: number;
-  /** More relations than the schema's. */
+  /** Relations in addition to those of the schema. */
   relations?: string[];
-  /** The question as TPC-H has it, with the columns in the order of ours. */
+  /** The SQL of the TPC-H question, with its columns in the order of the metric query. */
   sql: string;
 }
 
-const makeMetric = (formula: string, ...filters: string[]): Item => makeItem('metric', formula, filters);
+const makeMetric = (formula: string, ...filters: string[]): SemanticItem => makeItem('metric', formula, filters);
 
-const QUESTIONS: Record<string, Question> = {
+const QUESTIONS: Record<string, TpchQuestion> = {
   'Q1, a pricing summary': {
     metrics: [
       'sum(l_quantity)',
       'sum(l_extendedprice)',
-      REVENUE,
+      REVENUE_FORMULA,
       'sum(l_extendedprice * (1 - l_discount) * (1 + l_tax))',
       'avg(l_quantity)',
       'avg(l_extendedprice)',
@@ -82,7 +82,7 @@ const QUESTIONS: Record<string, Question> = {
       FROM lineitem WHERE l_shipdate <= date '1998-12-01' - interval '90' day GROUP BY 1, 2 ORDER BY 1, 2`,
   },
   'Q3, shipping priorities': {
-    metrics: [makeMetric(REVENUE)],
+    metrics: [makeMetric(REVENUE_FORMULA)],
     dimensions: ['l_orderkey', 'o_orderdate', 'o_shippriority'],
     filters: [
       ['c_mktsegment', 'eq', 'BUILDING'],
@@ -109,7 +109,7 @@ const QUESTIONS: Record<string, Question> = {
       AND EXISTS (SELECT FROM lineitem WHERE l_orderkey = o_orderkey AND l_commitdate < l_receiptdate) GROUP BY 1 ORDER BY 1`,
   },
   'Q5, volume of local suppliers': {
-    metrics: [makeMetric(REVENUE, 'c_nationkey = s_nationkey')],
+    metrics: [makeMetric(REVENUE_FORMULA, 'c_nationkey = s_nationkey')],
     dimensions: ['customer_nation.n_name'],
     filters: [
       ['customer_region.r_name', 'eq', 'ASIA'],
@@ -135,7 +135,7 @@ const QUESTIONS: Record<string, Question> = {
   'Q7, volume shipped between nations': {
     metrics: [
       makeMetric(
-        REVENUE,
+        REVENUE_FORMULA,
         "supplier_nation.n_name = 'FRANCE' AND customer_nation.n_name = 'GERMANY' OR supplier_nation.n_name = 'GERMANY' AND customer_nation.n_name = 'FRANCE'",
       ),
     ],
@@ -186,7 +186,7 @@ const QUESTIONS: Record<string, Question> = {
       AND p_name LIKE '%green%' GROUP BY 1, 2 ORDER BY 1, 2 DESC`,
   },
   'Q10, customers who return items': {
-    metrics: [makeMetric(REVENUE)],
+    metrics: [makeMetric(REVENUE_FORMULA)],
     dimensions: ['c_custkey', 'c_name', 'c_acctbal', 'customer_nation.n_name', 'c_address', 'c_phone', 'c_comment'],
     filters: [
       ['o_orderdate', 'gte', '1993-10-01'],
@@ -237,7 +237,7 @@ const QUESTIONS: Record<string, Question> = {
       AND l_shipdate < '1995-10-01'`,
   },
   'Q15, the top supplier': {
-    metrics: [makeMetric(REVENUE)],
+    metrics: [makeMetric(REVENUE_FORMULA)],
     dimensions: ['s_suppkey', 's_name'],
     filters: [
       ['l_shipdate', 'gte', '1996-01-01'],
@@ -271,7 +271,7 @@ const QUESTIONS: Record<string, Question> = {
   'Q19, discounted revenue': {
     metrics: [
       makeMetric(
-        REVENUE,
+        REVENUE_FORMULA,
         `p_brand = 'Brand#12' AND p_container IN ('SM CASE', 'SM BOX') AND l_quantity BETWEEN 1 AND 11
          OR p_brand = 'Brand#23' AND p_container IN ('MED BAG', 'MED BOX') AND l_quantity BETWEEN 10 AND 20
          OR p_brand = 'Brand#34' AND p_container IN ('LG CASE', 'LG BOX') AND l_quantity BETWEEN 20 AND 30`,
@@ -294,7 +294,7 @@ const toPlainRows = (rows: unknown[][]): unknown[][] =>
   );
 
 it.each(Object.entries(QUESTIONS))(
-  'a metric query answers the same as the SQL of TPC-H %s',
+  'a metric query returns the same rows as the SQL of TPC-H %s',
   async (_, { metrics, dimensions = [], filters = [], orderBy = [], relations = [], limit = 1000, sql }) => {
     const query: MetricQuery = {
       metrics,
@@ -314,11 +314,11 @@ it.each(Object.entries(QUESTIONS))(
       values: statement.values,
       rowMode: 'array',
     });
-    const expected = await (await owner.connect()).query({
+    const expectedRows = await (await owner.connect()).query({
       text: `SET search_path TO public; ${sql}`,
       rowMode: 'array',
     });
-    const last = Array.isArray(expected) ? expected.at(-1) : expected;
+    const last = Array.isArray(expectedRows) ? expectedRows.at(-1) : expectedRows;
     const right = toPlainRows(last.rows);
     expect(right.length).toBeGreaterThan(0);
     expect(right[0]?.at(-1)).not.toBeNull();

@@ -3,41 +3,41 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../../src/platform/job-messages.ts';
 import { column, makeTableRoutes } from '../../managed-tables/support.ts';
 import { selectRow, sendOvertaken } from '../../support/rival.ts';
-import { must } from '../../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { deliverMessage } from '../../uploads/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../support.ts';
-import { createQuestion, createSum, QUESTIONS } from './support.ts';
+import { createQuestion, createSum, QUESTIONS_PATH } from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   asOwner = company.as;
 });
 
-const readQuestion = async (id: string) => await must(asOwner.get(`${QUESTIONS}/${id}`));
+const readQuestion = async (id: string) => await expectSuccess(asOwner.get(`${QUESTIONS_PATH}/${id}`));
 const readState = async (id: string) => {
   const { status, stale_reason } = await readQuestion(id);
   return [status, stale_reason];
 };
-/** What the consumer of the queue records. */
+/** Waits until the queue's consumer has recorded a state of a question. */
 const expectState = (id: string, status: string, reason: unknown = null) =>
   expect.poll(() => readState(id)).toEqual([status, reason]);
 const GENERIC_REASON = 'The query does not compile any more.';
 const changeItem = (item: string, json: unknown) => asOwner.patch(`${KNOWLEDGE_PATH}/semantic/${item}`, { json });
 
 describe('a verified question', () => {
-  it('is stale while an item that it uses is archived, renamed or does not compile, and says why', async () => {
+  it('is stale while an item that it uses is archived, renamed or does not compile, and gives the reason', async () => {
     const { id, item, metric } = await createQuestion(asOwner);
-    const gone = `There is no active metric "${metric}" without validation errors.`;
+    const missingMetricReason = `There is no active metric "${metric}" without validation errors.`;
     await asOwner.delete(`${KNOWLEDGE_PATH}/semantic/${item}`);
-    await expectState(id, 'stale', gone);
+    await expectState(id, 'stale', missingMetricReason);
     await changeItem(item, { status: 'active' });
     await expectState(id, 'verified');
     await changeItem(item, { name: makeName('Renamed') });
-    await expectState(id, 'stale', gone);
+    await expectState(id, 'stale', missingMetricReason);
     await changeItem(item, { name: metric, formula: 'a + 1' });
     await expectState(id, 'stale', expect.stringContaining('aggregates nothing') as never);
     await changeItem(item, { formula: 'max(a)' });
@@ -57,10 +57,10 @@ describe('a verified question', () => {
 
   it('is stale when the unique index that its relation leads to is dropped', async () => {
     const [facts, names] = [await createSum(asOwner), await createSum(asOwner)];
-    const concept = (await must(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id;
+    const concept = (await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id;
     const item = { description: 'x', status: 'active', source_concept_ids: [concept] };
     const dimension = makeName('Name');
-    await must(
+    await expectSuccess(
       asOwner.post(`${KNOWLEDGE_PATH}/semantic`, {
         json: {
           ...item,
@@ -71,61 +71,65 @@ describe('a verified question', () => {
         },
       }),
     );
-    const indexes = `/v1/managed-tables/${names.table.id}/indexes`;
-    const index = await must(asOwner.post(indexes, { json: { columns: ['a'], unique: true } }));
+    const indexesPath = `/v1/managed-tables/${names.table.id}/indexes`;
+    const index = await expectSuccess(asOwner.post(indexesPath, { json: { columns: ['a'], unique: true } }));
     const query = { metrics: [facts.metric], dimensions: [dimension] };
-    const { _id } = await must(asOwner.post(QUESTIONS, { json: { question: makeName('By name'), query } }));
-    expect((await asOwner.delete(`${indexes}/${index._id ?? index.id}`)).status).toBe(204);
+    const { _id } = await expectSuccess(
+      asOwner.post(QUESTIONS_PATH, { json: { question: makeName('By name'), query } }),
+    );
+    expect((await asOwner.delete(`${indexesPath}/${index._id ?? index.id}`)).status).toBe(204);
     await expectState(_id, 'stale', expect.stringContaining('more than once') as never);
     // The reason may name tables: who may not see each of them is not told it.
     const deniedOn = [`arn:svc:managed-tables::${company.id}:table/${names.table.id}`];
-    const other = await aUser(company, { can: ['*'], denied: ['managed-tables:list'], deniedOn });
-    expect(await must(other.as.get(`${QUESTIONS}/${_id}`))).toMatchObject({
+    const other = await createAllowedUser(company, { can: ['*'], denied: ['managed-tables:list'], deniedOn });
+    expect(await expectSuccess(other.as.get(`${QUESTIONS_PATH}/${_id}`))).toMatchObject({
       status: 'stale',
       stale_reason: GENERIC_REASON,
     });
-    const { records } = await must(other.as.get(`${QUESTIONS}?status=stale&per_page=100`));
+    const { records } = await expectSuccess(other.as.get(`${QUESTIONS_PATH}?status=stale&per_page=100`));
     expect(records.find((each: { _id: string }) => each._id === _id).stale_reason).toBe(GENERIC_REASON);
-    await must(asOwner.post(indexes, { json: { columns: ['a'], unique: true } }));
+    await expectSuccess(asOwner.post(indexesPath, { json: { columns: ['a'], unique: true } }));
     await expectState(_id, 'verified');
   });
 
   it('keeps its ETag when it is only checked again', async () => {
     const { id, item } = await createQuestion(asOwner);
-    const before = await asOwner.get(`${QUESTIONS}/${id}`);
-    const etag = before.headers.get('etag') as string;
+    const questionAnswer = await asOwner.get(`${QUESTIONS_PATH}/${id}`);
+    const etag = questionAnswer.headers.get('etag') as string;
     await changeItem(item, { description: 'Said anew.' });
-    await expect.poll(async () => (await readQuestion(id)).last_checked_at).not.toBe(before.body.last_checked_at);
-    const changed = await asOwner.patch(`${QUESTIONS}/${id}`, {
+    await expect
+      .poll(async () => (await readQuestion(id)).last_checked_at)
+      .not.toBe(questionAnswer.body.last_checked_at);
+    const changeAnswer = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, {
       json: { question: makeName('Said anew') },
       headers: { 'if-match': etag },
     });
-    expect(changed.status).toBe(200);
-    const late = await asOwner.delete(`${QUESTIONS}/${id}`, { headers: { 'if-match': etag } });
-    expect([late.status, late.body.error]).toEqual([412, 'PRECONDITION_FAILED']);
+    expect(changeAnswer.status).toBe(200);
+    const deleteAnswer = await asOwner.delete(`${QUESTIONS_PATH}/${id}`, { headers: { 'if-match': etag } });
+    expect([deleteAnswer.status, deleteAnswer.body.error]).toEqual([412, 'PRECONDITION_FAILED']);
   });
 
-  it('is checked once more when an item changes while it is created', async () => {
+  it('is checked once more when an item changes while the question is created', async () => {
     const { item, query, metric } = await createSum(asOwner);
     const { status, body } = await sendOvertaken(
       /^insert into "knowledge_verified_questions"/,
       () => changeItem(item, { status: 'draft' }),
-      (env) => asOwner.post(QUESTIONS, { json: { question: makeName('raced'), query }, env }),
+      (env) => asOwner.post(QUESTIONS_PATH, { json: { question: makeName('raced'), query }, env }),
     );
     expect([status, body.status, body.stale_reason]).toEqual([201, 'stale', expect.stringContaining(metric)]);
   });
 });
 
-/** A queue that the test delivers. */
+/** Creates a queue whose messages the test delivers. */
 function createQueue() {
-  const sent: { message: JobMessage; pause: number | undefined }[] = [];
+  const sentMessages: { message: JobMessage; pause: number | undefined }[] = [];
   const send = async (message: JobMessage, options?: { delaySeconds?: number }) =>
-    void sent.push({ message, pause: options?.delaySeconds });
-  return { sent, env: { RECHECKS: { send } } };
+    void sentMessages.push({ message, pause: options?.delaySeconds });
+  return { sent: sentMessages, env: { RECHECKS: { send } } };
 }
 
 describe('a recheck of all verified questions', () => {
-  const recheck = (after = '', tries?: number): JobMessage => ({
+  const makeRecheck = (after = '', tries?: number): JobMessage => ({
     type: 'knowledge.recheck_questions',
     companyId: company.id,
     after,
@@ -140,7 +144,7 @@ describe('a recheck of all verified questions', () => {
       async () => {
         await env.CONTROL_DB.prepare(`update knowledge_resources set status = 'draft' where id = ?`).bind(item).run();
       },
-      (changed) => deliverMessage(recheck(), { ...createQueue().env, ...changed }),
+      (racingEnv) => deliverMessage(makeRecheck(), { ...createQueue().env, ...racingEnv }),
     );
     // A recheck of what came before may record what it found, until it checks once more.
     await expectState(id, 'stale', expect.any(String));
@@ -155,10 +159,10 @@ describe('a recheck of all verified questions', () => {
     await sendOvertaken(
       /^update "knowledge_verified_questions"/,
       async () => {
-        await must(asOwner.patch(`${QUESTIONS}/${changed.id}`, { json: { query: other.query } }));
-        await asOwner.delete(`${QUESTIONS}/${archived.id}`);
+        await expectSuccess(asOwner.patch(`${QUESTIONS_PATH}/${changed.id}`, { json: { query: other.query } }));
+        await asOwner.delete(`${QUESTIONS_PATH}/${archived.id}`);
       },
-      (env) => deliverMessage(recheck(), { ...createQueue().env, ...env }),
+      (env) => deliverMessage(makeRecheck(), { ...createQueue().env, ...env }),
     );
     expect([await readState(changed.id), (await readQuestion(archived.id)).status]).toEqual([
       ['verified', null],
@@ -178,20 +182,22 @@ describe('a recheck of all verified questions', () => {
       .bind(id)
       .run();
     const queue = createQueue();
-    const unreachable = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
-    expect(await deliverMessage(recheck(), unreachable)).toBe('done');
-    expect(queue.sent.splice(0)).toEqual([{ message: expect.objectContaining({ ...recheck(), tries: 1 }), pause: 60 }]);
-    expect(await deliverMessage(recheck('', 30), unreachable)).toBe('again');
-    let deliveries = 0;
-    for (let next: JobMessage | undefined = recheck(); next; next = queue.sent.shift()?.message) {
+    const unreachableEnv = { ...queue.env, NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
+    expect(await deliverMessage(makeRecheck(), unreachableEnv)).toBe('done');
+    expect(queue.sent.splice(0)).toEqual([
+      { message: expect.objectContaining({ ...makeRecheck(), tries: 1 }), pause: 60 },
+    ]);
+    expect(await deliverMessage(makeRecheck('', 30), unreachableEnv)).toBe('again');
+    let deliveryCount = 0;
+    for (let next: JobMessage | undefined = makeRecheck(); next; next = queue.sent.shift()?.message) {
       await deliverMessage(next, queue.env);
-      deliveries += 1;
+      deliveryCount += 1;
     }
-    expect(deliveries).toBeGreaterThan(1);
-    const stale = await selectRow(
+    expect(deliveryCount).toBeGreaterThan(1);
+    const staleQuestion = await selectRow(
       `select count(*) as count from knowledge_verified_questions where company_id = ? and stale_reason = 'wrong'`,
       company.id,
     );
-    expect(stale).toEqual({ count: 0 });
+    expect(staleQuestion).toEqual({ count: 0 });
   });
 });

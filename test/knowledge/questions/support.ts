@@ -1,13 +1,13 @@
 import { column, createTable } from '../../managed-tables/support.ts';
 import type { Caller } from '../../support/api.ts';
-import { must } from '../../support/signed.ts';
+import { expectSuccess } from '../../support/signed.ts';
 import { createConcept, createItem, KNOWLEDGE_PATH, makeName } from '../support.ts';
 
-export const QUESTIONS = `${KNOWLEDGE_PATH}/verified-questions`;
+export const QUESTIONS_PATH = `${KNOWLEDGE_PATH}/verified-questions`;
 
 let tableCount = 0;
 
-/** A table of numbers, an active metric that sums them, and a question that it answers. */
+/** Creates a table of numbers, an active metric that sums them, and input for a question that the metric answers. */
 export async function createSum(as: Caller) {
   tableCount += 1;
   const name = `summed_${tableCount}`;
@@ -24,10 +24,10 @@ export async function createSum(as: Caller) {
   return { table: { id, name }, item, metric, query: { metrics: [metric] } };
 }
 
-/** A verified question about a sum of its own. */
+/** Creates a verified question about a new table and metric. */
 export async function createQuestion(as: Caller, fields: Record<string, unknown> = {}) {
   const sum = await createSum(as);
   const json = { question: `${makeName('How much')}?`, query: sum.query, ...fields };
-  const { _id } = await must(as.post(QUESTIONS, { json }));
+  const { _id } = await expectSuccess(as.post(QUESTIONS_PATH, { json }));
   return { ...sum, id: _id as string, question: json.question };
 }

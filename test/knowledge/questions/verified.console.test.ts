@@ -4,24 +4,25 @@ import { makeQuestionKey } from '../../../src/modules/knowledge/questions/servic
 import { MAX_QUESTIONS } from '../../../src/modules/knowledge/questions/store.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { sendOvertaken } from '../../support/rival.ts';
-import { must } from '../../support/signed.ts';
-import { aProvisionedCompany, aUser, type Company } from '../../support/worlds.ts';
+import { expectSuccess } from '../../support/signed.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/worlds.ts';
 import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
-import { createQuestion, createSum, QUESTIONS } from './support.ts';
+import { createQuestion, createSum, QUESTIONS_PATH } from './support.ts';
 
 let company: Company;
 let asOwner: Company['as'];
 let sum: Awaited<ReturnType<typeof createSum>>;
 
 beforeAll(async () => {
-  company = await aProvisionedCompany();
+  company = await createProvisionedCompany();
   asOwner = company.as;
   sum = await createSum(asOwner);
 });
 
 const postQuestion = (fields: Record<string, unknown>, env: Record<string, string> = {}) =>
-  asOwner.post(QUESTIONS, { json: { question: `${makeName('What')}?`, query: sum.query, ...fields }, env });
-const readQuestion = async (id: string) => (await must(asOwner.get(`${QUESTIONS}/${id}`))) as Record<string, unknown>;
+  asOwner.post(QUESTIONS_PATH, { json: { question: `${makeName('What')}?`, query: sum.query, ...fields }, env });
+const readQuestion = async (id: string) =>
+  (await expectSuccess(asOwner.get(`${QUESTIONS_PATH}/${id}`))) as Record<string, unknown>;
 
 describe('a verified question', () => {
   it('shows who verified it, when, and its query with the defaults filled in', async () => {
@@ -40,12 +41,12 @@ describe('a verified question', () => {
       created_at: body.verified_at,
       updated_at: body.verified_at,
     });
-    expect(headers.get('location')).toContain(`${QUESTIONS}/${body._id}`);
+    expect(headers.get('location')).toContain(`${QUESTIONS_PATH}/${body._id}`);
     expect(await readQuestion(body._id)).toEqual(body);
   });
 
   it('is a duplicate of a question that differs only in case, accents or punctuation', async () => {
-    await must(postQuestion({ question: 'Qual é a RECEITA, por cidade?' }));
+    await expectSuccess(postQuestion({ question: 'Qual é a RECEITA, por cidade?' }));
     for (const question of [
       'qual e a receita por cidade',
       '¿Qual é a receita - por cidade!?',
@@ -69,54 +70,65 @@ describe('a verified question', () => {
     expect(makeQuestionKey(question)).toBe(key.normalize('NFC'));
   });
 
-  it('is verified anew by a change, and says by whom', async () => {
+  it('is verified anew by a change, and shows who made the change', async () => {
     const { id } = await createQuestion(asOwner);
-    const other = await aUser(company, { can: ['semantic:update', 'semantic:list'] });
-    const { body } = await other.as.patch(`${QUESTIONS}/${id}`, { json: { query: { ...sum.query, limit: 7 } } });
+    const other = await createAllowedUser(company, { can: ['semantic:update', 'semantic:list'] });
+    const { body } = await other.as.patch(`${QUESTIONS_PATH}/${id}`, { json: { query: { ...sum.query, limit: 7 } } });
     expect(body).toMatchObject({ status: 'verified', verified_by: other.id, query: { limit: 7 } });
     // What changes nothing verifies nothing. (A recheck in the background, of what the test before changed, may come.)
-    const same = await asOwner.patch(`${QUESTIONS}/${id}`, { json: { question: body.question, query: body.query } });
-    expect([same.status, same.body]).toEqual([200, { ...body, last_checked_at: expect.any(String) }]);
+    const unchangedAnswer = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, {
+      json: { question: body.question, query: body.query },
+    });
+    expect([unchangedAnswer.status, unchangedAnswer.body]).toEqual([
+      200,
+      { ...body, last_checked_at: expect.any(String) },
+    ]);
   });
 
   it('is not listed when it is archived, can then be created anew, and is restored by its status', async () => {
     const { id, question } = await createQuestion(asOwner);
-    expect((await asOwner.delete(`${QUESTIONS}/${id}`)).status).toBe(204);
-    expect(readStatusAndCode(await asOwner.delete(`${QUESTIONS}/${id}`))).toEqual([404, 'VERIFIED_QUESTION_NOT_FOUND']);
+    expect((await asOwner.delete(`${QUESTIONS_PATH}/${id}`)).status).toBe(204);
+    expect(readStatusAndCode(await asOwner.delete(`${QUESTIONS_PATH}/${id}`))).toEqual([
+      404,
+      'VERIFIED_QUESTION_NOT_FOUND',
+    ]);
     expect(await readQuestion(id)).toMatchObject({ status: 'archived' });
-    const listed = await must(asOwner.get(`${QUESTIONS}?search=${encodeURIComponent(question)}`));
-    expect(listed).toMatchObject({ total: 0, records: [] });
-    const archived = await must(asOwner.get(`${QUESTIONS}?status=archived&search=${encodeURIComponent(question)}`));
-    expect(archived.records.map(({ _id }: { _id: string }) => _id)).toEqual([id]);
-    expect(readStatusAndCode(await asOwner.patch(`${QUESTIONS}/${id}`, { json: { question: 'Else?' } }))).toEqual([
+    const listedQuestions = await expectSuccess(
+      asOwner.get(`${QUESTIONS_PATH}?search=${encodeURIComponent(question)}`),
+    );
+    expect(listedQuestions).toMatchObject({ total: 0, records: [] });
+    const archivedQuestions = await expectSuccess(
+      asOwner.get(`${QUESTIONS_PATH}?status=archived&search=${encodeURIComponent(question)}`),
+    );
+    expect(archivedQuestions.records.map(({ _id }: { _id: string }) => _id)).toEqual([id]);
+    expect(readStatusAndCode(await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { question: 'Else?' } }))).toEqual([
       409,
       'VERIFIED_QUESTION_ARCHIVED',
     ]);
-    const { body: again } = await postQuestion({ question });
-    expect(readStatusAndCode(await asOwner.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } }))).toEqual([
-      409,
-      'VERIFIED_QUESTION_DUPLICATE',
-    ]);
-    await asOwner.delete(`${QUESTIONS}/${again._id}`);
-    const restored = await asOwner.patch(`${QUESTIONS}/${id}`, { json: { status: 'verified' } });
-    expect([restored.status, restored.body.status]).toEqual([200, 'verified']);
+    const { body: recreatedQuestion } = await postQuestion({ question });
+    expect(readStatusAndCode(await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'verified' } }))).toEqual(
+      [409, 'VERIFIED_QUESTION_DUPLICATE'],
+    );
+    await asOwner.delete(`${QUESTIONS_PATH}/${recreatedQuestion._id}`);
+    const restoreAnswer = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'verified' } });
+    expect([restoreAnswer.status, restoreAnswer.body.status]).toEqual([200, 'verified']);
   });
 
   it('is archived by its status only with the permission to delete', async () => {
     const { id } = await createQuestion(asOwner);
-    const other = await aUser(company, { can: ['semantic:update'] });
-    const refused = await other.as.patch(`${QUESTIONS}/${id}`, { json: { status: 'archived' } });
-    expect(refused.status).toBe(403);
-    const { body } = await asOwner.patch(`${QUESTIONS}/${id}`, { json: { status: 'archived' } });
+    const other = await createAllowedUser(company, { can: ['semantic:update'] });
+    const refusedAnswer = await other.as.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'archived' } });
+    expect(refusedAnswer.status).toBe(403);
+    const { body } = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { status: 'archived' } });
     expect(body).toMatchObject({ status: 'archived', stale_reason: null });
   });
 
-  it('is not listed to other companies, which may verify the same', async () => {
+  it('is not listed to other companies, which may verify the same question', async () => {
     const { question } = await createQuestion(asOwner);
-    const other = await aProvisionedCompany();
-    expect((await must(other.as.get(QUESTIONS))).total).toBe(0);
-    const theirs = await createSum(other.as);
-    expect((await other.as.post(QUESTIONS, { json: { question, query: theirs.query } })).status).toBe(201);
+    const other = await createProvisionedCompany();
+    expect((await expectSuccess(other.as.get(QUESTIONS_PATH))).total).toBe(0);
+    const otherSum = await createSum(other.as);
+    expect((await other.as.post(QUESTIONS_PATH, { json: { question, query: otherSum.query } })).status).toBe(201);
   });
 
   it('keeps every digit of a number in its query', async () => {
@@ -127,13 +139,13 @@ describe('a verified question', () => {
         description: 'x',
         status: 'active',
         mapped_columns: [`${sum.table.name}.a`],
-        source_concept_ids: [(await must(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id],
+        source_concept_ids: [(await expectSuccess(asOwner.get(`${KNOWLEDGE_PATH}/concepts`))).records[0]._id],
       },
     });
     const question = makeName('How exact');
     const body = `{"question":"${question}","query":{"metrics":["${sum.metric}"],"filters":[{"dimension":"${code.body._id}","op":"eq","values":[9007199254740993]}]}}`;
-    const made = await asOwner.post(QUESTIONS, { body, headers: { 'content-type': 'application/json' } });
-    expect([made.status, made.body.query?.filters[0].values]).toEqual([201, ['9007199254740993']]);
+    const createAnswer = await asOwner.post(QUESTIONS_PATH, { body, headers: { 'content-type': 'application/json' } });
+    expect([createAnswer.status, createAnswer.body.query?.filters[0].values]).toEqual([201, ['9007199254740993']]);
   });
 });
 
@@ -147,13 +159,13 @@ describe('a question that cannot be verified', () => {
     [{ query: undefined }, ['query']],
     [{ query: { metrics: [] } }, ['query.metrics']],
     [{ query: { metrics: ['x'], limit: 10_001 } }, ['query.limit']],
-  ])('%j is refused, naming %j', async (fields, named) => {
-    expect(readInvalidFields(await postQuestion(fields))).toEqual(named);
+  ])('%j is refused, naming %j', async (fields, expectedFields) => {
+    expect(readInvalidFields(await postQuestion(fields))).toEqual(expectedFields);
   });
 
   it('is refused for unknown items and invalid fields of its query', async () => {
-    const unknown = await postQuestion({ query: { metrics: ['Nothing'] } });
-    expect([unknown.status, unknown.body.error, unknown.body.message]).toEqual([
+    const unknownItemAnswer = await postQuestion({ query: { metrics: ['Nothing'] } });
+    expect([unknownItemAnswer.status, unknownItemAnswer.body.error, unknownItemAnswer.body.message]).toEqual([
       422,
       'SEMANTIC_ITEM_UNKNOWN',
       expect.stringContaining('"Nothing"'),
@@ -162,26 +174,26 @@ describe('a question that cannot be verified', () => {
       'time_grain',
     ]);
     const { id } = await createQuestion(asOwner);
-    const changed = await asOwner.patch(`${QUESTIONS}/${id}`, { json: { query: { metrics: ['Nothing'] } } });
-    expect(readStatusAndCode(changed)).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
+    const changeAnswer = await asOwner.patch(`${QUESTIONS_PATH}/${id}`, { json: { query: { metrics: ['Nothing'] } } });
+    expect(readStatusAndCode(changeAnswer)).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
     expect(await readQuestion(id)).toMatchObject({ status: 'verified' });
   });
 
-  it('is refused if an equal one is created first', async () => {
+  it('is refused if an equal question is created first', async () => {
     const question = makeName('raced');
     const answer = await sendOvertaken(
       /^insert into "knowledge_verified_questions"/,
-      () => must(postQuestion({ question })),
+      () => expectSuccess(postQuestion({ question })),
       (env) => postQuestion({ question: `${question}!` }, env),
     );
     expect(readStatusAndCode(answer)).toEqual([409, 'VERIFIED_QUESTION_DUPLICATE']);
   });
 
-  it('is refused once the company has a thousand, also in a race and by a restore', async () => {
-    const full = await aProvisionedCompany();
-    const theirs = await createQuestion(full.as);
-    const archived = await createQuestion(full.as);
-    await full.as.delete(`${QUESTIONS}/${archived.id}`);
+  it('is refused once the company has a thousand, even in a race or by a restoration', async () => {
+    const fullCompany = await createProvisionedCompany();
+    const existingQuestion = await createQuestion(fullCompany.as);
+    const archivedQuestion = await createQuestion(fullCompany.as);
+    await fullCompany.as.delete(`${QUESTIONS_PATH}/${archivedQuestion.id}`);
     await env.CONTROL_DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
        insert into knowledge_verified_questions
@@ -189,17 +201,19 @@ describe('a question that cannot be verified', () => {
          verified_by, verified_at, last_checked_at, created_at, updated_at
        from knowledge_verified_questions, n where id = ?`,
     )
-      .bind(MAX_QUESTIONS - 2, theirs.id)
+      .bind(MAX_QUESTIONS - 2, existingQuestion.id)
       .run();
-    const post = (question: string, env: Record<string, string> = {}) =>
-      full.as.post(QUESTIONS, { json: { question, query: theirs.query }, env });
-    const late = await sendOvertaken(
+    const postQuestionTo = (question: string, env: Record<string, string> = {}) =>
+      fullCompany.as.post(QUESTIONS_PATH, { json: { question, query: existingQuestion.query }, env });
+    const lateAnswer = await sendOvertaken(
       /^insert into "knowledge_verified_questions"/,
-      () => must(post('The last')),
-      (env) => post('One too many', env),
+      () => expectSuccess(postQuestionTo('The last')),
+      (env) => postQuestionTo('One too many', env),
     );
-    expect(readStatusAndCode(late)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
-    const restored = await full.as.patch(`${QUESTIONS}/${archived.id}`, { json: { status: 'verified' } });
-    expect(readStatusAndCode(restored)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    expect(readStatusAndCode(lateAnswer)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
+    const restoreAnswer = await fullCompany.as.patch(`${QUESTIONS_PATH}/${archivedQuestion.id}`, {
+      json: { status: 'verified' },
+    });
+    expect(readStatusAndCode(restoreAnswer)).toEqual([409, 'VERIFIED_QUESTION_LIMIT']);
   });
 });

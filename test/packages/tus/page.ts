@@ -2,60 +2,60 @@ import Uppy from '@uppy/core';
 import Tus from '@uppy/tus';
 import { Upload } from 'tus-js-client';
 import { createClient, withToken } from '../../../client/client.ts';
-import { csvOf } from './csv.ts';
+import { makeCsv } from './csv.ts';
 
-interface Sending {
+interface PageUpload {
   endpoint: string;
   token: string;
   rows: number;
   chunkSize: number;
 }
 
-const RETRIES = [0, 200, 500, 1_000, 2_000, 3_000, 3_000, 3_000];
-const fileOf = (rows: number) => new File([csvOf(rows)], 'vendas.csv', { type: 'text/csv' });
+const RETRY_DELAYS_MS = [0, 200, 500, 1_000, 2_000, 3_000, 3_000, 3_000];
+const createFile = (rows: number) => new File([makeCsv(rows)], 'vendas.csv', { type: 'text/csv' });
 
-/** @returns where the upload is, and how often it was told how far it is */
-async function byUppy({ endpoint, token, rows, chunkSize }: Sending): Promise<{ at: string; told: number }> {
+/** Uploads with Uppy. @returns the address of the upload, and how often its progress was reported */
+async function byUppy({ endpoint, token, rows, chunkSize }: PageUpload): Promise<{ at: string; told: number }> {
   const headers = { authorization: `Bearer ${token}` };
-  const uppy = new Uppy().use(Tus, { endpoint, headers, chunkSize, retryDelays: RETRIES });
-  let told = 0;
+  const uppy = new Uppy().use(Tus, { endpoint, headers, chunkSize, retryDelays: RETRY_DELAYS_MS });
+  let progressCount = 0;
   uppy.on('upload-progress', () => {
-    told += 1;
+    progressCount += 1;
   });
-  uppy.addFile({ name: 'vendas.csv', type: 'text/csv', data: fileOf(rows) });
+  uppy.addFile({ name: 'vendas.csv', type: 'text/csv', data: createFile(rows) });
   const { successful = [], failed = [] } = (await uppy.upload()) ?? {};
   if (failed.length > 0) throw new Error(String(failed[0]?.error));
-  return { at: successful[0]?.uploadURL ?? '', told };
+  return { at: successful[0]?.uploadURL ?? '', told: progressCount };
 }
 
-function byTus({ endpoint, token, rows, chunkSize }: Sending): Promise<{ at: string; told: number }> {
+function byTus({ endpoint, token, rows, chunkSize }: PageUpload): Promise<{ at: string; told: number }> {
   return new Promise((resolve, reject) => {
-    let told = 0;
-    const upload = new Upload(fileOf(rows), {
+    let progressCount = 0;
+    const upload = new Upload(createFile(rows), {
       endpoint,
       headers: { authorization: `Bearer ${token}` },
       metadata: { filename: 'vendas.csv', filetype: 'text/csv' },
       chunkSize,
-      retryDelays: RETRIES,
+      retryDelays: RETRY_DELAYS_MS,
       onProgress: () => {
-        told += 1;
+        progressCount += 1;
       },
       onError: reject,
-      onSuccess: () => resolve({ at: upload.url ?? '', told }),
+      onSuccess: () => resolve({ at: upload.url ?? '', told: progressCount }),
     });
     upload.start();
   });
 }
 
-/** By the client of this project. @returns the job's id */
-async function byClient({ endpoint, token, rows }: Sending): Promise<{ at: string; told: number }> {
+/** Uploads with the client of this project. @returns the job's id */
+async function byClient({ endpoint, token, rows }: PageUpload): Promise<{ at: string; told: number }> {
   const api = createClient({ baseUrl: new URL(endpoint).origin, credential: withToken(token) });
-  let told = 0;
+  let progressCount = 0;
   const onProgress = () => {
-    told += 1;
+    progressCount += 1;
   };
-  const { _id: at } = await api.upload(fileOf(rows), { onProgress });
-  return { at, told };
+  const { _id: at } = await api.upload(createFile(rows), { onProgress });
+  return { at, told: progressCount };
 }
 
 Object.assign(globalThis, { byUppy, byTus, byClient });

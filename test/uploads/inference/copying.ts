@@ -1,14 +1,14 @@
-/** The options of COPY that a plan gives, as far as they say how to split text. */
+/** Parses the options of COPY in a load plan, as far as they define how text is split. */
 function parseCopyOptions(text: string): { delimiter: string; quote: string; escaping: string } {
-  const option = (name: string): string => {
+  const readOption = (name: string): string => {
     const value = new RegExp(`${name} (E'\\\\x0(.)'|'(''|.)')`).exec(text) as RegExpExecArray;
     return value[2] ? String.fromCharCode(Number(value[2])) : value[3] === "''" ? "'" : (value[3] as string);
   };
-  return { delimiter: option('DELIMITER'), quote: option('QUOTE'), escaping: option('ESCAPE') };
+  return { delimiter: readOption('DELIMITER'), quote: readOption('QUOTE'), escaping: readOption('ESCAPE') };
 }
 
 /**
- * COPY's CSV form as rows of values, split as Postgres does it (CopyReadLineText, CopyReadAttributesCSV): a quote opens
+ * Parses COPY's CSV format to rows of values, split as Postgres does it (CopyReadLineText, CopyReadAttributesCSV): a quote opens
  * and closes anywhere in a field, and the escape counts within quotes only. Empty values are null (FORCE_NULL).
  */
 export function parseCopyCsv(text: string, copyOptions: string): (string | null)[][] {
@@ -22,20 +22,20 @@ export function parseCopyCsv(text: string, copyOptions: string): (string | null)
     value = '';
   };
   for (let at = 0; at < text.length; at++) {
-    const sign = text[at] as string;
+    const character = text[at] as string;
     const next = text[at + 1];
     if (inQuotes) {
-      if (sign === escaping && (next === quote || next === escaping)) value += text[++at];
-      else if (sign === quote) inQuotes = false;
-      else value += sign;
-    } else if (sign === quote) inQuotes = true;
-    else if (sign === delimiter) endValue();
-    else if (sign === '\n' || sign === '\r') {
-      if (sign === '\r' && next === '\n') at++;
+      if (character === escaping && (next === quote || next === escaping)) value += text[++at];
+      else if (character === quote) inQuotes = false;
+      else value += character;
+    } else if (character === quote) inQuotes = true;
+    else if (character === delimiter) endValue();
+    else if (character === '\n' || character === '\r') {
+      if (character === '\r' && next === '\n') at++;
       endValue();
       rows.push(row);
       row = [];
-    } else value += sign;
+    } else value += character;
   }
   if (row.length > 0 || value !== '') {
     endValue();

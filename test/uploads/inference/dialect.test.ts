@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { encodeFile, inferBytes, inferText, readRefusal, readRows, rowLines } from './reading.ts';
+import { encodeFile, formatRows, inferBytes, inferText, readRefusal, readRows } from './reading.ts';
 
 describe('the dialect of a CSV file', () => {
   test.each([
@@ -31,7 +31,7 @@ describe('the dialect of a CSV file', () => {
     ['LF, CRLF and CR', 'a,b\r1,2\r\n3,4\n'],
     ['CR CR LF and LF', 'a,b\r\r\n1,2\n3,4\n'],
   ])('may have the line endings %s', (_name, text) => {
-    expect(rowLines(readRows(encodeFile(text)))).toEqual(['1|2', '3|4']);
+    expect(formatRows(readRows(encodeFile(text)))).toEqual(['1|2', '3|4']);
   });
 
   test.each([
@@ -44,7 +44,7 @@ describe('the dialect of a CSV file', () => {
     const lines = rows.map((row) => row.join(',') + usual);
     lines[19_000] = `${rows[19_000]?.join(',')}${other}`;
     const bytes = encodeFile(`a,b${usual}${lines.join('')}`);
-    for (const block of [1 << 16, bytes.length]) expect(readRows(bytes, block)).toHaveLength(20_000);
+    for (const blockSize of [1 << 16, bytes.length]) expect(readRows(bytes, blockSize)).toHaveLength(20_000);
     expect(readRows(bytes).slice(19_000, 19_002)).toEqual(
       [19_000, 19_001].map((row) => [`linha${usual}${row}`, `v${row}`]),
     );
@@ -66,7 +66,7 @@ describe('the dialect of a CSV file', () => {
     ['empty values, quoted or not', 'a,b\n"",1\n,2\n', ['∅|1', '∅|2']],
     ['spaces around texts, which are kept', 'a,b\n x ,1\n" y ",2\n', [' x |1', ' y |2']],
   ])('may have %s', (_name, text, rows) => {
-    expect(rowLines(readRows(encodeFile(text)))).toEqual(rows);
+    expect(formatRows(readRows(encodeFile(text)))).toEqual(rows);
   });
 
   test('is reported with its quote character, delimiter and encoding', () => {
@@ -83,23 +83,24 @@ describe('the dialect of a CSV file', () => {
   });
 });
 
-const encodeUtf16 = (text: string, little: boolean, mark: boolean): Uint8Array => {
-  const units = [...(mark ? '\ufeff' : ''), ...text].join('');
-  const bytes = new Uint8Array(units.length * 2);
+const encodeUtf16 = (text: string, isLittleEndian: boolean, hasMark: boolean): Uint8Array => {
+  const codeUnits = [...(hasMark ? '\ufeff' : ''), ...text].join('');
+  const bytes = new Uint8Array(codeUnits.length * 2);
   const view = new DataView(bytes.buffer);
-  for (let index = 0; index < units.length; index++) view.setUint16(index * 2, units.charCodeAt(index), little);
+  for (let index = 0; index < codeUnits.length; index++)
+    view.setUint16(index * 2, codeUnits.charCodeAt(index), isLittleEndian);
   return bytes;
 };
 
 const encodeLatin1 = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 
 describe('a backslash before a delimiter in a CSV file', () => {
-  const many = Array.from({ length: 20_000 }, (_, index) => `${index},texto ${index}\n`).join('');
+  const manyLines = Array.from({ length: 20_000 }, (_, index) => `${index},texto ${index}\n`).join('');
 
   test('is an escape where that gives every line the same number of fields', () => {
     const text = 'id,nome,valor\n1,Silva\\, Ana,10\n2,Souza\\, Bia,20\n3,Caio,30\n';
-    expect(rowLines(readRows(encodeFile(text)))).toEqual(['1|Silva, Ana|10', '2|Souza, Bia|20', '3|Caio|30']);
-    for (const block of [7, 1 << 16]) expect(readRows(encodeFile(text), block)).toHaveLength(3);
+    expect(formatRows(readRows(encodeFile(text)))).toEqual(['1|Silva, Ana|10', '2|Souza, Bia|20', '3|Caio|30']);
+    for (const blockSize of [7, 1 << 16]) expect(readRows(encodeFile(text), blockSize)).toHaveLength(3);
   });
 
   test('is an escape also in a decimal number', () => {
@@ -109,16 +110,18 @@ describe('a backslash before a delimiter in a CSV file', () => {
   });
 
   test('is a character of the value where the lines have the same number of fields without escapes', () => {
-    expect(rowLines(readRows(encodeFile('pasta,n\nC:\\,1\nD:\\,2\n')))).toEqual(['C:\\|1', 'D:\\|2']);
+    expect(formatRows(readRows(encodeFile('pasta,n\nC:\\,1\nD:\\,2\n')))).toEqual(['C:\\|1', 'D:\\|2']);
   });
 
   test('is an escape also where the first one stands far down', () => {
-    const bytes = encodeFile(`id,nome\n${many}20000,Silva\\, Ana\n`);
+    const bytes = encodeFile(`id,nome\n${manyLines}20000,Silva\\, Ana\n`);
     expect(readRows(bytes, 1 << 16).at(-1)).toEqual(['20000', 'Silva, Ana']);
   });
 
   test('is no escape anywhere where a line far down would get another number of fields', () => {
-    const bytes = encodeFile(`id,nome,n\n1,Silva\\, Ana,1\n2,Bia,2\n${many.replaceAll('\n', ',1\n')}20000,C:\\,5\n`);
+    const bytes = encodeFile(
+      `id,nome,n\n1,Silva\\, Ana,1\n2,Bia,2\n${manyLines.replaceAll('\n', ',1\n')}20000,C:\\,5\n`,
+    );
     expect(readRefusal(() => inferBytes(bytes, 1 << 16))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 2 });
   });
 });
@@ -136,8 +139,11 @@ describe('control characters in a CSV file', () => {
 });
 
 test('lines of a CSV file may end with more empty fields than a table can have columns', () => {
-  const rest = ','.repeat(16_000);
-  expect(rowLines(readRows(encodeFile(`a,b${rest}\n1,2${rest}\n3,4${rest}\n`)))).toEqual(['1|2', '3|4']);
+  const emptyFields = ','.repeat(16_000);
+  expect(formatRows(readRows(encodeFile(`a,b${emptyFields}\n1,2${emptyFields}\n3,4${emptyFields}\n`)))).toEqual([
+    '1|2',
+    '3|4',
+  ]);
 });
 
 test('a value of a CSV file may have more commas than a line can have fields', () => {
@@ -158,7 +164,7 @@ describe('the encoding of a CSV file', () => {
     const { schema } = inferBytes(bytes);
     expect(schema.dialect.encoding).toBe(encoding);
     expect(schema.columns.map((column) => `${column.name}:${column.type}`)).toEqual(['nome:text', 'ok:boolean']);
-    expect(rowLines(readRows(bytes))).toEqual(['José 😀|sim', 'Édipo|não']);
+    expect(formatRows(readRows(bytes))).toEqual(['José 😀|sim', 'Édipo|não']);
   });
 
   test('may be Windows-1252', () => {
@@ -166,16 +172,16 @@ describe('the encoding of a CSV file', () => {
     expect(inferBytes(bytes).schema.dialect.encoding).toBe('windows-1252');
     expect(inferBytes(bytes).schema.columns.map(({ name }) => name)).toEqual(['nome', 'ok', 'preco']);
     expect(inferBytes(bytes).schema.columns[1]?.type).toBe('boolean');
-    expect(rowLines(readRows(bytes))).toEqual(['José|sim|€ 5', 'Édipo|não|“6”']);
+    expect(formatRows(readRows(bytes))).toEqual(['José|sim|€ 5', 'Édipo|não|“6”']);
   });
 
   test('is Windows-1252 for the whole file when a late byte is not UTF-8', () => {
-    const early = encodeFile('nome,n\nJosé,1\n');
+    const earlyBytes = encodeFile('nome,n\nJosé,1\n');
     const filler = encodeFile('ana,2\n'.repeat(200_000));
-    const late = encodeLatin1('caf\xe9,3\n');
+    const lateBytes = encodeLatin1('caf\xe9,3\n');
     for (const parts of [
-      [early, filler, late],
-      [encodeFile('nome,n\nbia,1\n'), filler, late],
+      [earlyBytes, filler, lateBytes],
+      [encodeFile('nome,n\nbia,1\n'), filler, lateBytes],
     ]) {
       const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
       let at = 0;
@@ -186,12 +192,12 @@ describe('the encoding of a CSV file', () => {
       const { schema } = inferBytes(bytes, 300_000);
       expect(schema.dialect.encoding).toBe('windows-1252');
       expect(schema.total_row_count_estimate).toBe(200_002);
-      expect(schema.sample_rows[0]?.nome).toBe(parts[0] === early ? 'JosÃ©' : 'bia');
+      expect(schema.sample_rows[0]?.nome).toBe(parts[0] === earlyBytes ? 'JosÃ©' : 'bia');
       expect(readRows(bytes, 300_000).at(-1)).toEqual(['café', '3']);
     }
   });
 
   test('keeps a byte order mark in the middle as a character of its value', () => {
-    expect(rowLines(readRows(encodeFile('a,b\nx,1\n\ufeffy,2\n')))).toEqual(['x|1', '\ufeffy|2']);
+    expect(formatRows(readRows(encodeFile('a,b\nx,1\n\ufeffy,2\n')))).toEqual(['x|1', '\ufeffy|2']);
   });
 });

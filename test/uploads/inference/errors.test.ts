@@ -35,8 +35,8 @@ describe('the analysis of an invalid CSV file', () => {
 
   test('reports the line of a NUL byte', () => {
     expect(readRefusal(() => inferText(`${header}ca\0io,32\n`))).toMatchObject({ code: 'NUL_BYTE', line: 4 });
-    const far = `${header}${'caio,32\n'.repeat(100_000)}da\0vi,33\n`;
-    expect(readRefusal(() => inferText(far, 1 << 18))).toMatchObject({ code: 'NUL_BYTE', line: 100_004 });
+    const farText = `${header}${'caio,32\n'.repeat(100_000)}da\0vi,33\n`;
+    expect(readRefusal(() => inferText(farText, 1 << 18))).toMatchObject({ code: 'NUL_BYTE', line: 100_004 });
   });
 
   test.each([
@@ -104,7 +104,7 @@ describe('the analysis of several CSV files', () => {
     expect(schema.columns[1]).toMatchObject({ type: 'text', evidence: { counter_example: { value: 'n/d', line: 3 } } });
   });
 
-  test('needs rows in only one of them', () => {
+  test('requires rows in only one of them', () => {
     const { schema } = finishInference([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\nz,3\n')]);
     expect(schema.total_row_count_estimate).toBe(1);
     expect(readRefusal(() => finishInference([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\n')]))?.code).toBe('NO_ROWS');
@@ -121,7 +121,7 @@ describe('the analysis of several CSV files', () => {
     ['an additional column', 'k,n,m\nx,1,2\n', 'm'],
     ['a missing column', 'k\nx\n', 'n'],
   ])('reports different headers for %s in one of them', (_what, text, column) => {
-    const work = () => finishInference([file('a.csv', 'k,n\nx,1\n'), file('b.csv', text)]);
-    expect(readRefusal(work)).toMatchObject({ code: 'HEADERS_DIFFER', file: 'b.csv', column });
+    const inferBoth = () => finishInference([file('a.csv', 'k,n\nx,1\n'), file('b.csv', text)]);
+    expect(readRefusal(inferBoth)).toMatchObject({ code: 'HEADERS_DIFFER', file: 'b.csv', column });
   });
 });

@@ -9,15 +9,15 @@ import {
 import { parseCopyText } from '../../formats/copy/parsing.ts';
 import { copyData, encodeFile, loadColumns, readFile } from './reading.ts';
 
-/** What each file's values of column `v` are loaded as, converted or as they stand, and what was proposed. */
-function loadAll(texts: string[], type?: ColumnType, block?: number) {
+/** Loads the column `v` of each file with every value converted. @returns the loaded values, and the proposed column */
+function loadFiles(texts: string[], type?: ColumnType, blockSize?: number) {
   const bytes = texts.map(encodeFile);
-  const inference = finishInference(bytes.map((file, index) => readFile(file, `${index}.csv`, block)));
+  const inference = finishInference(bytes.map((file, index) => readFile(file, `${index}.csv`, blockSize)));
   const types: Record<string, ColumnType> = type === undefined ? {} : { v: type };
   const values = inference.files.map((file, index) => {
     const formats = file.formats.map((format) => ({ ...format, asIs: false }));
     const plan = planLoad({ ...file, plain: false, formats }, loadColumns(inference, types));
-    return parseCopyText(copyData(plan, bytes[index] as Uint8Array, block).text).map((row) => row[1]);
+    return parseCopyText(copyData(plan, bytes[index] as Uint8Array, blockSize).text).map((row) => row[1]);
   });
   return { column: inference.schema.columns[1] as Inference['schema']['columns'][number], values, inference };
 }
@@ -25,14 +25,14 @@ function loadAll(texts: string[], type?: ColumnType, block?: number) {
 const makeFile = (values: string[], delimiter = ','): string =>
   [`k${delimiter}v`, ...values.map((value, row) => `k${row}x${delimiter}"${value}"`), ''].join('\n');
 
-/** A value that several forms read, what it is by each of them, and a value that decides for one. */
-interface Choice {
+/** A value that several formats can read, its result by each of them, and values that decide for one format. */
+interface AmbiguousValue {
   type: ColumnType;
   open: string;
   deciders: [value: string, format: string, loaded: string, open: string][];
 }
 
-const CHOICES: Choice[] = [
+const AMBIGUOUS_VALUES: AmbiguousValue[] = [
   {
     type: 'date',
     open: '01/02/2024',
@@ -70,29 +70,35 @@ const CHOICES: Choice[] = [
 ];
 
 describe('the notation of dates and numbers that the analysis infers for a column', () => {
-  /** Some files of open values, and one place among them for a value that decides. */
-  const places = fc.array(fc.integer({ min: 1, max: 2500 }), { minLength: 1, maxLength: 3 }).chain((sizes) =>
-    fc.record({
-      sizes: fc.constant(sizes),
-      at: fc
-        .integer({ min: 0, max: sizes.length - 1 })
-        .chain((number) => fc.tuple(fc.constant(number), fc.integer({ min: 0, max: (sizes[number] as number) - 1 }))),
-      choice: fc.constantFrom(...CHOICES),
-      which: fc.integer({ min: 0, max: 2 }),
-      block: fc.constantFrom(1 << 12, 1 << 16, 1 << 20),
-    }),
-  );
+  /** Generates sizes of files with ambiguous values, and one position among them for a deciding value. */
+  const arbitraryPositions = fc
+    .array(fc.integer({ min: 1, max: 2500 }), { minLength: 1, maxLength: 3 })
+    .chain((sizes) =>
+      fc.record({
+        sizes: fc.constant(sizes),
+        at: fc
+          .integer({ min: 0, max: sizes.length - 1 })
+          .chain((fileNumber) =>
+            fc.tuple(fc.constant(fileNumber), fc.integer({ min: 0, max: (sizes[fileNumber] as number) - 1 })),
+          ),
+        choice: fc.constantFrom(...AMBIGUOUS_VALUES),
+        which: fc.integer({ min: 0, max: 2 }),
+        block: fc.constantFrom(1 << 12, 1 << 16, 1 << 20),
+      }),
+    );
 
-  test('is used by the load, whichever row, file or block decides it', () => {
+  test('is used by the load, whichever row, file or block decides the notation', () => {
     fc.assert(
-      fc.property(places, ({ sizes, at: [number, row], choice, which, block }) => {
+      fc.property(arbitraryPositions, ({ sizes, at: [number, row], choice, which, block }) => {
         const { type, open, deciders } = choice;
-        const [decider, format, loaded, reading] = deciders[which % deciders.length] as Choice['deciders'][number];
+        const [decider, format, loaded, reading] = deciders[
+          which % deciders.length
+        ] as AmbiguousValue['deciders'][number];
         const isDecider = (index: number, line: number) => index === number && line === row;
         const texts = sizes.map((size, index) =>
           makeFile(Array.from({ length: size }, (_, line) => (isDecider(index, line) ? decider : open))),
         );
-        const { column, values } = loadAll(texts, undefined, block);
+        const { column, values } = loadFiles(texts, undefined, block);
         expect(column).toMatchObject({ type, evidence: { format: expect.stringContaining(format) } });
         expect(values).toEqual(
           sizes.map((size, index) =>
@@ -114,32 +120,42 @@ describe('the notation of dates and numbers that the analysis infers for a colum
     ['dates with two separators', ['01/02/2024', '12-31-2024'], 'date', ['2024-01-02', '2024-12-31']],
     ['codes and decimals', ['007', '1,234', '1,5'], 'decimal', ['7', '1.234', '1.5']],
   ])(
-    'is used by the load also when a text column gets another type and a late row decides: %s',
-    (_what, values, type, loaded) => {
-      const many = <T>(all: T[]): T[] => [...all.slice(0, -1), ...Array(3000).fill(all.at(-2)), all.at(-1) as T];
-      const { column, values: result } = loadAll([makeFile(many(values))], type);
+    'is used by the load also when a text column gets another type and a late row decides the notation: %s',
+    (_what, values, type, loadedValues) => {
+      const repeatMiddle = <T>(allValues: T[]): T[] => [
+        ...allValues.slice(0, -1),
+        ...Array(3000).fill(allValues.at(-2)),
+        allValues.at(-1) as T,
+      ];
+      const { column, values: result } = loadFiles([makeFile(repeatMiddle(values))], type);
       expect(column.type).toBe('text');
-      expect(result).toEqual([many(loaded)]);
+      expect(result).toEqual([repeatMiddle(loadedValues)]);
     },
   );
 });
 
 describe('the notation of dates and numbers in each file', () => {
   test('may differ within one column', () => {
-    const { column, values } = loadAll([
+    const { column, values } = loadFiles([
       makeFile(['1.234,56', '7,5']),
       makeFile(['1,234.56', '7.5']),
       makeFile(['31']),
     ]);
     expect(column).toMatchObject({ type: 'decimal', evidence: { format: '1.234,56 | 1,234.56' } });
     expect(values).toEqual([['1234.56', '7.5'], ['1234.56', '7.5'], ['31']]);
-    const dates = loadAll([makeFile(['31/12/2024']), makeFile(['12/31/2024']), makeFile(['2024-12-31'])]);
-    expect(dates.column).toMatchObject({ type: 'date', evidence: { format: 'd/m/yyyy | m/d/yyyy | yyyy-mm-dd' } });
-    expect(dates.values).toEqual([['2024-12-31'], ['2024-12-31'], ['2024-12-31']]);
-    expect(dates.inference.schema.sample_rows.map((row) => row.v)).toEqual(Array(3).fill('2024-12-31'));
-    const answers = loadAll([makeFile(['sim', 'não']), makeFile(['true', 'false']), makeFile(['s', 'n'])]);
-    expect(answers.column).toMatchObject({ type: 'boolean', evidence: { format: 'sim/não | true/false | s/n' } });
-    expect(answers.values).toEqual(Array(3).fill(['true', 'false']));
+    const loadedDates = loadFiles([makeFile(['31/12/2024']), makeFile(['12/31/2024']), makeFile(['2024-12-31'])]);
+    expect(loadedDates.column).toMatchObject({
+      type: 'date',
+      evidence: { format: 'd/m/yyyy | m/d/yyyy | yyyy-mm-dd' },
+    });
+    expect(loadedDates.values).toEqual([['2024-12-31'], ['2024-12-31'], ['2024-12-31']]);
+    expect(loadedDates.inference.schema.sample_rows.map((row) => row.v)).toEqual(Array(3).fill('2024-12-31'));
+    const loadedBooleans = loadFiles([makeFile(['sim', 'não']), makeFile(['true', 'false']), makeFile(['s', 'n'])]);
+    expect(loadedBooleans.column).toMatchObject({
+      type: 'boolean',
+      evidence: { format: 'sim/não | true/false | s/n' },
+    });
+    expect(loadedBooleans.values).toEqual(Array(3).fill(['true', 'false']));
   });
 
   test.each([
@@ -156,27 +172,27 @@ describe('the notation of dates and numbers in each file', () => {
     ['numbers: one file decides it', [['1.234'], ['1.234,5']], [['1234'], ['1234.5']]],
     ['numbers: two files decide it differently', [['1,234'], ['1,5'], ['1.5']], [['1234'], ['1.5'], ['1.5']]],
   ])(
-    'follows the other files where it is ambiguous and they agree, or else the default: %s',
-    (_what, files, loaded) => {
-      expect(loadAll(files.map((values) => makeFile(values))).values).toEqual(loaded);
+    'is that of the other files where it is ambiguous and the other files agree, or else the default: %s',
+    (_what, files, loadedValues) => {
+      expect(loadFiles(files.map((values) => makeFile(values))).values).toEqual(loadedValues);
     },
   );
 
-  test('takes 1,234 alone as a decimal with a comma in a file with semicolons', () => {
-    expect(loadAll([makeFile(['1,234'], ';'), makeFile(['1,234'], ',')]).values).toEqual([['1.234'], ['1234']]);
+  test('treats 1,234 alone as a decimal with a comma in a file with semicolons', () => {
+    expect(loadFiles([makeFile(['1,234'], ';'), makeFile(['1,234'], ',')]).values).toEqual([['1.234'], ['1234']]);
   });
 
-  test('reads 1,234 alone in a file of one column as grouped: nothing delimits there', () => {
+  test('reads 1,234 alone in a file of one column as a grouped number, because the file has no delimiter', () => {
     const bytes = encodeFile('preco\n1,234\n2,500\n');
     const inference = finishInference([readFile(bytes, 'precos.csv')]);
     const plan = planLoad(inference.files[0] as Inference['files'][number], loadColumns(inference));
     expect(parseCopyText(copyData(plan, bytes).text)).toEqual([['1234'], ['2500']]);
   });
 
-  test('takes single letters as booleans where both letters of a pair occur in any of the files', () => {
-    expect(loadAll([makeFile(['s', 's']), makeFile(['n'])]).column.type).toBe('boolean');
-    expect(loadAll([makeFile(['s', 's']), makeFile(['f'])]).column.type).toBe('text');
-    expect(loadAll([makeFile(['s', 's']), makeFile(['true'])]).column.type).toBe('text');
+  test('treats single letters as booleans where both letters of a pair occur in any of the files', () => {
+    expect(loadFiles([makeFile(['s', 's']), makeFile(['n'])]).column.type).toBe('boolean');
+    expect(loadFiles([makeFile(['s', 's']), makeFile(['f'])]).column.type).toBe('text');
+    expect(loadFiles([makeFile(['s', 's']), makeFile(['true'])]).column.type).toBe('text');
   });
 
   test('lets a file be sent to COPY unchanged if COPY can read it', () => {

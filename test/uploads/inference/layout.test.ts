@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { encodeFile, formatColumns, inferText, readRefusal, readRows, rowLines } from './reading.ts';
+import { encodeFile, formatColumns, formatRows, inferText, readRefusal, readRows } from './reading.ts';
 
-/** A file's text; its columns; how many rows, and skipped lines, if any. */
-type Case = [what: string, text: string, columns: string, rows: number, skipped?: number];
+/** A file's text, its columns, the number of its rows, and of its skipped lines if any. */
+type LayoutCase = [what: string, text: string, columns: string, rows: number, skipped?: number];
 
-const WITH_HEADER: Case[] = [
+const FILES_WITH_HEADER: LayoutCase[] = [
   ['a header over text', 'nome,cidade\nana,rio\nbia,sp\n', 'nome:text cidade:text', 2],
   ['a header over numbers', 'a,b\n1,2\n3,4\n', 'a:int b:int', 2],
   ['a header of numbers over text', '2019,2020\nx,y\n', '_2019:text _2020:text', 1],
@@ -126,7 +126,7 @@ const WITH_HEADER: Case[] = [
   ['no line ending after the last row', 'a,b\n1,2', 'a:int b:int', 1],
 ];
 
-const WITHOUT_HEADER: Case[] = [
+const FILES_WITHOUT_HEADER: LayoutCase[] = [
   ['numbers alone', '1,2\n3,4\n', 'column_1:int column_2:int', 2],
   ['rows of number and text', '1,ana\n2,bia\n', 'column_1:int column_2:text', 2],
   ['dates alone', '2024-01-01,x\n2024-01-02,y\n', 'column_1:date column_2:text', 2],
@@ -140,15 +140,15 @@ const WITHOUT_HEADER: Case[] = [
 ];
 
 describe('the table in a CSV file', () => {
-  const expectTable = ([, text, columns, rows, skipped = 0]: Case, header: boolean) => {
+  const expectTable = ([, text, columns, rows, skipped = 0]: LayoutCase, header: boolean) => {
     const inference = inferText(text);
     const { dialect, total_row_count_estimate: count } = inference.schema;
-    const found = formatColumns(inference).replaceAll(':integer', ':int').replaceAll(':decimal', ':dec');
-    expect([found, count, dialect.header, dialect.skipped_lines]).toEqual([columns, rows, header, skipped]);
+    const foundColumns = formatColumns(inference).replaceAll(':integer', ':int').replaceAll(':decimal', ':dec');
+    expect([foundColumns, count, dialect.header, dialect.skipped_lines]).toEqual([columns, rows, header, skipped]);
     expect(readRows(encodeFile(text))).toHaveLength(rows);
   };
-  test.each(WITH_HEADER)('is found with %s', (...one) => expectTable(one, true));
-  test.each(WITHOUT_HEADER)('is found without a header: %s', (...one) => expectTable(one, false));
+  test.each(FILES_WITH_HEADER)('is found with %s', (...layoutCase) => expectTable(layoutCase, true));
+  test.each(FILES_WITHOUT_HEADER)('is found without a header: %s', (...layoutCase) => expectTable(layoutCase, false));
 
   test('begins below at most 50 lines of notes', () => {
     const body = Array.from({ length: 200 }, (_, index) => `${index},x`).join('\n');
@@ -190,11 +190,11 @@ describe('the table in a CSV file', () => {
   });
 
   test('has nulls where a row has fewer fields', () => {
-    expect(rowLines(readRows(encodeFile('a,b,c\n1,2\n3,4,5\n')))).toEqual(['1|2|∅', '3|4|5']);
+    expect(formatRows(readRows(encodeFile('a,b,c\n1,2\n3,4,5\n')))).toEqual(['1|2|∅', '3|4|5']);
   });
 
   test('does not include titles or footnotes as rows', () => {
-    expect(rowLines(readRows(encodeFile('Título\n\na,b\n1,2\n3,4\n\nFonte: IBGE\n')))).toEqual(['1|2', '3|4']);
+    expect(formatRows(readRows(encodeFile('Título\n\na,b\n1,2\n3,4\n\nFonte: IBGE\n')))).toEqual(['1|2', '3|4']);
   });
 
   test('has SQL names and display names from its header', () => {

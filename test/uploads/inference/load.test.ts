@@ -14,18 +14,18 @@ function planText(text: string | Uint8Array, types: Record<string, ColumnType> =
   return planLoad(inference.files[0] as Inference['files'][number], loadColumns(inference, types));
 }
 
-/** The rows that Postgres gets when nothing goes as it is. */
-function convertText(text: string, types: Record<string, ColumnType> = {}, block?: number): (string | null)[][] {
+/** Returns the rows that Postgres gets when every value is converted. */
+function convertText(text: string, types: Record<string, ColumnType> = {}, blockSize?: number): (string | null)[][] {
   const bytes = encodeFile(text);
   const inference = inferBytes(bytes);
   const [file] = inference.files as [Inference['files'][number]];
   const formats = file.formats.map((format) => ({ ...format, asIs: false }));
   const plan = planLoad({ ...file, plain: false, formats }, loadColumns(inference, types));
-  return parseCopyText(copyData(plan, bytes, block).text);
+  return parseCopyText(copyData(plan, bytes, blockSize).text);
 }
 
 describe('a CSV file that can be sent to COPY unchanged', () => {
-  const plain = 'i,d,b,dt,ts,t\n1,1.5,true,2024-01-31,2024-01-31T10:00:00Z,"x, y"\n2,,no,,,\n';
+  const plainText = 'i,d,b,dt,ts,t\n1,1.5,true,2024-01-31,2024-01-31T10:00:00Z,"x, y"\n2,,no,,,\n';
 
   test('is sent from its first row to its last, without titles and footnotes', () => {
     const text = 'Título\ni;d;t\n1;.5;"a ""b"""\n2;-5.;\n\nFonte: IBGE\n';
@@ -34,14 +34,14 @@ describe('a CSV file that can be sent to COPY unchanged', () => {
     expect(plan.copyOptions).toBe(
       `FORMAT csv, DELIMITER ';', QUOTE '"', ESCAPE '"', FORCE_NULL ("i", "d", "t"), ENCODING 'UTF8'`,
     );
-    for (const block of [1, 5, 1000]) {
-      expect(copyData(plan, encodeFile(text), block).text).toBe('1;.5;"a ""b"""\n2;-5.;\n');
+    for (const blockSize of [1, 5, 1000]) {
+      expect(copyData(plan, encodeFile(text), blockSize).text).toBe('1;.5;"a ""b"""\n2;-5.;\n');
     }
   });
 
   test.each<[string, string, LoadPlan['mode'], Record<string, ColumnType>?]>([
-    ['a plain file', plain.replace('no', 'false'), 'raw'],
-    ['CRLF', plain.replace('no', 'false').replaceAll('\n', '\r\n'), 'raw'],
+    ['a plain file', plainText.replace('no', 'false'), 'raw'],
+    ['CRLF', plainText.replace('no', 'false').replaceAll('\n', '\r\n'), 'raw'],
     ['CR', 'a,b\r1,x\r2,y\r', 'raw'],
     ['mixed line ends', 'a,b\n1,x\r\n2,y\n', 'convert'],
     ['no line ending after the last row', 'a,b\n1,x', 'raw'],
@@ -80,13 +80,13 @@ describe('a CSV file that can be sent to COPY unchanged', () => {
     expect(planText(text, types).mode).toBe(mode);
   });
 
-  test('is sent with the encoding Windows-1252, unless it has bytes that this does not define', () => {
-    const latin = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-    expect(planText(latin('a,b\n1,caf\xe9\n2,y\n'))).toMatchObject({
+  test('is sent with the encoding Windows-1252, unless it has bytes that Windows-1252 does not define', () => {
+    const encodeLatin1 = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    expect(planText(encodeLatin1('a,b\n1,caf\xe9\n2,y\n'))).toMatchObject({
       mode: 'raw',
       copyOptions: expect.stringContaining("ENCODING 'WIN1252'"),
     });
-    expect(planText(latin('a,b\n1,caf\xe9\x81\n2,y\n')).mode).toBe('convert');
+    expect(planText(encodeLatin1('a,b\n1,caf\xe9\x81\n2,y\n')).mode).toBe('convert');
   });
 
   test('is converted when columns are left out, not when only their order changes', () => {

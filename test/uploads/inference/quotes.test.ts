@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { encodeFile, inferBytes, inferText, readRefusal, readRows, rowLines } from './reading.ts';
+import { encodeFile, formatRows, inferBytes, inferText, readRefusal, readRows } from './reading.ts';
 
 const inferQuote = (text: string) => inferText(text).schema.dialect.quote;
 const makeLines = (count: number, line: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => `${line(index)}\n`).join('');
 
-/** Rows of a table with a key and a text, longer than what decides the dialect. */
-const far = makeLines(30_000, (index) => `${index}\ttexto sem aspas ${index}`);
+/** Rows of a table with a key and a text, more than the part that decides the dialect. */
+const manyRows = makeLines(30_000, (index) => `${index}\ttexto sem aspas ${index}`);
 
 describe('quotes in a CSV file that are valid with only one delimiter', () => {
-  test('decide for that delimiter, though more lines fit another one', () => {
+  test('decide for that delimiter, though more lines fit another delimiter', () => {
     const text = ',x\n,+5511999998888,Fonte\n"x, y; z",7.25\n';
     expect(readRefusal(() => inferText(text)) ?? readRows(encodeFile(text)).flat()).not.toContain('"x');
     expect(readRefusal(() => inferText('Relatório\nAna\n"a|b"|Ana\n# a|b|c\n'))).toMatchObject({
@@ -17,14 +17,14 @@ describe('quotes in a CSV file that are valid with only one delimiter', () => {
     });
   });
 
-  test('keep a value of two lines whole where some lines have too many fields', () => {
+  test('keep a value of two lines whole although some lines have too many fields', () => {
     const text = 'x\nvalor;\n"duas\nlinhas";\nvalor;2019\n;1\nAna;\n"duas\nlinhas";1;2\nn/d\n';
     const result = readRefusal(() => inferText(text)) ?? readRows(encodeFile(text)).flat();
     expect(result).not.toContain('"duas');
   });
 
   test('are characters of the values where they are valid with no delimiter', () => {
-    expect(rowLines(readRows(encodeFile('texto\n"Ana" disse, sim\nBia, "não"; talvez\n')))).toEqual([
+    expect(formatRows(readRows(encodeFile('texto\n"Ana" disse, sim\nBia, "não"; talvez\n')))).toEqual([
       '"Ana" disse, sim',
       'Bia, "não"; talvez',
     ]);
@@ -43,10 +43,10 @@ describe('invalid quotes in a CSV file', () => {
     ],
   ])('are characters of the values: %s', (_what, text, rows) => {
     expect(inferQuote(text)).toBeNull();
-    expect(rowLines(readRows(encodeFile(text)))).toEqual(rows);
+    expect(formatRows(readRows(encodeFile(text)))).toEqual(rows);
   });
 
-  test('do not join the rows between two that stand 27 rows apart', () => {
+  test('do not join the rows between two quotes that are 27 rows apart', () => {
     const text = `id\tname\tsize\n${makeLines(60, (index) => `${index}\t${index === 20 ? '"Foo' : 'foo'}\t${index === 47 ? '12"' : '9'}`)}`;
     expect(inferQuote(text)).toBeNull();
     const rows = readRows(encodeFile(text));
@@ -60,12 +60,12 @@ describe('invalid quotes in a CSV file', () => {
   test.each([
     ['an opening quote', (row: string) => row.replace('\t', '\t"')],
     ['text after a closing quote', (row: string) => row.replace('texto', '"texto"')],
-  ])('are characters of the values also far down: %s', (_what, changed) => {
-    const lines = far.split('\n');
-    lines[29_000] = changed(lines[29_000] as string);
+  ])('are characters of the values also far down: %s', (_what, changeRows) => {
+    const lines = manyRows.split('\n');
+    lines[29_000] = changeRows(lines[29_000] as string);
     const bytes = encodeFile(`id\ttexto\n${lines.join('\n')}`);
-    for (const block of [1 << 16, 1 << 20, bytes.length]) {
-      const { schema } = inferBytes(bytes, block);
+    for (const blockSize of [1 << 16, 1 << 20, bytes.length]) {
+      const { schema } = inferBytes(bytes, blockSize);
       expect(schema.dialect.quote).toBeNull();
       expect(schema.total_row_count_estimate).toBe(30_000);
     }
@@ -73,7 +73,7 @@ describe('invalid quotes in a CSV file', () => {
   });
 
   test('do not join the rows between two of them far down', () => {
-    const lines = far.split('\n');
+    const lines = manyRows.split('\n');
     lines[29_000] = '29000\t"texto';
     lines[29_027] = '29027\t12"';
     const bytes = encodeFile(`id\ttexto\n${lines.join('\n')}`);
@@ -100,12 +100,15 @@ describe('quotes in a CSV file of which one is invalid', () => {
     const { schema } = inferBytes(bytes, 1 << 16);
     expect(schema).toMatchObject({ total_row_count_estimate: 30_002, dialect: { quote: '"' } });
     expect(readRows(bytes).at(-1)).toEqual(['30001', 'c, d']);
-    const unclosed = encodeFile(`${rows}30000,"a, b"\n30001,"c, d\n`);
-    expect(readRefusal(() => inferBytes(unclosed, 1 << 16))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 30_003 });
+    const unclosedFile = encodeFile(`${rows}30000,"a, b"\n30001,"c, d\n`);
+    expect(readRefusal(() => inferBytes(unclosedFile, 1 << 16))).toMatchObject({
+      code: 'UNCLOSED_QUOTE',
+      line: 30_003,
+    });
   });
 
   test('keep a late text over several lines as one value', () => {
-    const bytes = encodeFile(`id\ttexto\n${far}30000\t"uma\nduas\ntrês"\n30001\tfim\n`);
+    const bytes = encodeFile(`id\ttexto\n${manyRows}30000\t"uma\nduas\ntrês"\n30001\tfim\n`);
     expect(inferBytes(bytes, 1 << 16).schema).toMatchObject({
       total_row_count_estimate: 30_002,
       dialect: { quote: '"' },
@@ -136,9 +139,9 @@ describe('the lines of a CSV file that are skipped', () => {
     expect(dialect).toMatchObject({ header: true, skipped_lines: 1, skipped: [{ line: 1, text: 'Lista' }] });
   });
 
-  test('are reported up to 20, and long ones by their beginning', () => {
-    const notes = makeLines(30, (index) => `${'😀'.repeat(150)} ${index}`);
-    const { dialect } = inferText(`${notes}${makeLines(60, (index) => `${index},x,y`)}`).schema;
+  test('are reported up to 20, and long lines by their beginning', () => {
+    const noteLines = makeLines(30, (index) => `${'😀'.repeat(150)} ${index}`);
+    const { dialect } = inferText(`${noteLines}${makeLines(60, (index) => `${index},x,y`)}`).schema;
     expect(dialect.skipped_lines).toBe(30);
     expect(dialect.skipped).toHaveLength(20);
     expect(dialect.skipped[19]).toEqual({ line: 20, text: `${'😀'.repeat(99)}…` });
@@ -146,8 +149,8 @@ describe('the lines of a CSV file that are skipped', () => {
 
   test('are reported as text in any encoding', () => {
     const text = 'Relatório de ações\nnome,ação\nana,1\nbia,2\nSão Paulo\n';
-    const latin = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-    expect(inferBytes(latin).schema.dialect).toMatchObject({
+    const latinBytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    expect(inferBytes(latinBytes).schema.dialect).toMatchObject({
       encoding: 'windows-1252',
       skipped: [
         { line: 1, text: 'Relatório de ações' },

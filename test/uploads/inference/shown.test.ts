@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { columnList, column as tableColumn } from '../../../src/modules/managed-tables/table.ts';
+import { makeColumnListSchema, column as tableColumn } from '../../../src/modules/managed-tables/table.ts';
 import { encodeFile, inferBytes, inferText, readRefusal } from './reading.ts';
 
-/** A value of that text as it stands between quotes. */
+/** Returns a text as a quoted CSV value. */
 const quoteText = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
 describe('a long value in the result of an analysis', () => {
@@ -16,8 +16,8 @@ describe('a long value in the result of an analysis', () => {
     const value = part.repeat(4000);
     const { columns, sample_rows } = inferText(`k,v,w\n1,${quoteText(value)},x\n2,y,z\n`).schema;
     const { distinct_sample, counter_example } = columns[1]?.evidence ?? {};
-    const shown = [distinct_sample?.[0], counter_example?.value, sample_rows[0]?.v] as string[];
-    for (const text of shown) {
+    const shownValues = [distinct_sample?.[0], counter_example?.value, sample_rows[0]?.v] as string[];
+    for (const text of shownValues) {
       expect(text.isWellFormed()).toBe(true);
       expect(text.endsWith('…')).toBe(true);
       expect(text.length).toBeGreaterThan(90);
@@ -33,11 +33,13 @@ describe('a long value in the result of an analysis', () => {
 
   test('never ends with half a surrogate pair', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 200 }), fc.boolean(), (offset, wide) => {
-        const more = wide ? Array.from({ length: 120 }, (_, index) => `,c${index}`).join('') : '';
+      fc.property(fc.integer({ min: 0, max: 200 }), fc.boolean(), (offset, isWide) => {
+        const moreHeaders = isWide ? Array.from({ length: 120 }, (_, index) => `,c${index}`).join('') : '';
         const value = `${'a'.repeat(offset)}${'😀'.repeat(3000)}`;
-        const filler = wide ? ',1'.repeat(120) : '';
-        const { schema } = inferText(`k,${value}${more}\n1,${quoteText(value)}${filler}\n2,${value}${filler}\n`);
+        const moreValues = isWide ? ',1'.repeat(120) : '';
+        const { schema } = inferText(
+          `k,${value}${moreHeaders}\n1,${quoteText(value)}${moreValues}\n2,${value}${moreValues}\n`,
+        );
         expect(JSON.stringify(schema)).not.toMatch(/\\ud[89a-f]|�/);
       }),
       { numRuns: 50 },
@@ -48,17 +50,17 @@ describe('a long value in the result of an analysis', () => {
   });
 
   test('is cut with an … when it is a number, so it does not look like another number', () => {
-    const number = `0.${'1'.repeat(900)}`;
-    const wide = Array.from({ length: 990 }, (_, index) => `c${index}`);
-    const row = wide.map(() => number).join(',');
-    const { columns, sample_rows } = inferText(`${wide.join(',')}\n${row}\n`).schema;
+    const longNumber = `0.${'1'.repeat(900)}`;
+    const wideHeaders = Array.from({ length: 990 }, (_, index) => `c${index}`);
+    const row = wideHeaders.map(() => longNumber).join(',');
+    const { columns, sample_rows } = inferText(`${wideHeaders.join(',')}\n${row}\n`).schema;
     expect(columns[5]?.type).toBe('decimal');
     expect(sample_rows[0]?.c5).toMatch(/^0\.1{50,}…$/);
   });
 });
 
 describe('the columns that an analysis proposes', () => {
-  const accepted = (text: string) => columnList(tableColumn).safeParse(inferText(text).schema.columns);
+  const isAccepted = (text: string) => makeColumnListSchema(tableColumn).safeParse(inferText(text).schema.columns);
 
   test.each([
     ['255 characters', 'é'.repeat(255), 255],
@@ -68,13 +70,13 @@ describe('the columns that an analysis proposes', () => {
   ])('can be confirmed with a header of %s', (_what, header, length) => {
     const { columns } = inferText(`k,${quoteText(header)}\n1,x\n2,y\n`).schema;
     expect(columns[1]?.display_name).toBe(header.trim().slice(0, length));
-    expect(accepted(`k,${quoteText(header)}\n1,x\n2,y\n`).success).toBe(true);
+    expect(isAccepted(`k,${quoteText(header)}\n1,x\n2,y\n`).success).toBe(true);
   });
 
   test('can be confirmed with many long headers', () => {
     const header = Array.from({ length: 1000 }, (_, index) => `${index} ${'título longo '.repeat(40)}`);
     const text = `${header.join(',')}\n${header.map(() => 'x').join(',')}\n${header.map(() => 1).join(',')}\n`;
-    expect(accepted(text).success).toBe(true);
+    expect(isAccepted(text).success).toBe(true);
     expect(inferText(text).schema.columns[999]?.display_name).toBe(`999 ${'título longo '.repeat(40)}`.slice(0, 255));
   });
 
@@ -87,7 +89,7 @@ describe('the columns that an analysis proposes', () => {
             `${cells.map((cell) => quoteText(cell.replaceAll('\0', ''))).join(',')}\n${cells.map(() => 1).join(',')}\n`,
           );
           if (readRefusal(() => inferBytes(bytes)) !== null) return;
-          expect(columnList(tableColumn).safeParse(inferBytes(bytes).schema.columns).error).toBeUndefined();
+          expect(makeColumnListSchema(tableColumn).safeParse(inferBytes(bytes).schema.columns).error).toBeUndefined();
         },
       ),
       { numRuns: 500 },

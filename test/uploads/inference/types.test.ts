@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { formatColumns, inferColumn, inferText } from './reading.ts';
 
-/** Values that are of no type but text. */
-const TEXTS = [
+/** Values that have no type but text. */
+const TEXT_VALUES = [
   '007|-01|+|-|1 000|--1|0x1F|1_000|١٢٣',
   '1e1000|1e|e5|.|,|1.5.5|12,34,567|1,2345,678|1.234.56|012.345|00.5|R$ 10,00|$10.00|10%|(10)|10-|Infinity',
   'truely',
@@ -14,8 +14,8 @@ const TEXTS = [
   '12/31/9999 23:59-00:01|10:00',
 ].flatMap((values) => values.split('|'));
 
-/** Values of one column, and the type and format they make. */
-const CASES: [values: string[], type: string, format: string][] = [
+/** The values of one column, and the type and format that are inferred from them. */
+const TYPE_CASES: [values: string[], type: string, format: string][] = [
   // integer
   [['1', '2', '-3', '+4', '0'], 'integer', 'integer'],
   [[' 1', '2 ', '\t3'], 'integer', 'integer'],
@@ -121,12 +121,12 @@ const CASES: [values: string[], type: string, format: string][] = [
 ];
 
 describe('the inferred type of a CSV column', () => {
-  test.each(TEXTS)('for "%s" alone is text', (value) => {
+  test.each(TEXT_VALUES)('for "%s" alone is text', (value) => {
     const column = inferColumn([value]);
     expect([column.type, column.evidence.format]).toEqual(['text', 'text']);
   });
 
-  test.each(CASES)('for %j is %s in the notation %s', (values, type, format) => {
+  test.each(TYPE_CASES)('for %j is %s in the notation %s', (values, type, format) => {
     const column = inferColumn(values);
     expect([column.type, column.evidence.format]).toEqual([type, format]);
   });
@@ -192,7 +192,7 @@ describe('the inferred type of a CSV column', () => {
     expect(inferColumn(values).evidence.distinct_sample).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
   });
 
-  test('can be any of all types in one file', () => {
+  test('can be any of the types within one file', () => {
     const text = 'i,d,b,dt,ts,t\n1,1.5,true,2024-01-31,2024-01-31T10:00:00Z,x\n,,,,,y\n';
     const inference = inferText(text);
     expect(formatColumns(inference)).toBe('i:integer d:decimal b:boolean dt:date ts:datetime t:text');

@@ -11,36 +11,39 @@ import {
   toTwoBytes,
 } from './records.ts';
 
-const ROWS = [
+const SHEET_ROWS = [
   ['Nome', 'Dia', 'Pago', 'Valor'],
   ['Ana, "a primeira"', new Date(Date.UTC(2024, 0, 31)), true, 0.1 + 0.2],
   ['Bia', null, false, 12345678901],
 ];
-const TEXT = '"Nome","Dia","Pago","Valor"\n"Ana, ""a primeira""",2024-01-31,true,0.3\n"Bia",,false,12345678901\n';
+const EXPECTED_CSV =
+  '"Nome","Dia","Pago","Valor"\n"Ana, ""a primeira""",2024-01-31,true,0.3\n"Bia",,false,12345678901\n';
 
 const toSheet = (rows: unknown[][]): WorkSheet => utils.aoa_to_sheet(rows, { UTC: true, sheetStubs: false });
 
-interface Parts {
+interface WorkbookParts {
   edition?: string;
   hidden?: string;
   date1904?: boolean;
 }
 
-/** A workbook as another program writes it. */
+/** Makes a workbook as another program writes it. */
 function makeOldWorkbook(
   sheets: Record<string, WorkSheet>,
-  { edition = 'biff8', hidden, date1904 }: Parts = {},
+  { edition = 'biff8', hidden, date1904 }: WorkbookParts = {},
 ): Uint8Array {
-  const book = utils.book_new();
-  for (const [name, sheet] of Object.entries(sheets)) utils.book_append_sheet(book, sheet, name);
-  book.Workbook = {
+  const workbook = utils.book_new();
+  for (const [name, sheet] of Object.entries(sheets)) utils.book_append_sheet(workbook, sheet, name);
+  workbook.Workbook = {
     WBProps: { date1904: date1904 === true },
-    Sheets: book.SheetNames.map((name) => ({ name, Hidden: name === hidden ? 1 : 0 })),
+    Sheets: workbook.SheetNames.map((name) => ({ name, Hidden: name === hidden ? 1 : 0 })),
   };
-  return new Uint8Array(write(book, { type: 'array', bookType: edition as BookType, bookSST: edition === 'biff8' }));
+  return new Uint8Array(
+    write(workbook, { type: 'array', bookType: edition as BookType, bookSST: edition === 'biff8' }),
+  );
 }
 
-/** The records of a workbook, changed. */
+/** Changes the records of a workbook. */
 function changeRecords(book: Uint8Array, change: (records: Uint8Array) => Uint8Array): Uint8Array {
   const container = CFB.read(book, { type: 'array' });
   const stream = CFB.find(container, '/Workbook');
@@ -53,8 +56,8 @@ function changeRecords(book: Uint8Array, change: (records: Uint8Array) => Uint8A
   return new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
 }
 
-/** The records of texts that cells share, with formatting behind each, cut after at most so many bytes. */
-function makeSharedTexts(texts: string[], room: number): number[][] {
+/** Makes the records of shared texts, with formatting after each text, split after at most `maxBytes` bytes. */
+function makeSharedTexts(texts: string[], maxBytes: number): number[][] {
   const records: number[][] = [[...toFourBytes(texts.length), ...toFourBytes(texts.length)]];
   let record = records[0] as number[];
   const next = (...first: number[]) => {
@@ -62,15 +65,15 @@ function makeSharedTexts(texts: string[], room: number): number[][] {
     records.push(record);
   };
   for (const [index, text] of texts.entries()) {
-    const wide = /[^\0-\xff]/.test(text) || index % 2 === 1 ? 1 : 0;
-    if (record.length + 5 > room) next();
-    record.push(...toTwoBytes(text.length), 8 | wide, ...toTwoBytes(1));
+    const isWide = /[^\0-\xff]/.test(text) || index % 2 === 1 ? 1 : 0;
+    if (record.length + 5 > maxBytes) next();
+    record.push(...toTwoBytes(text.length), 8 | isWide, ...toTwoBytes(1));
     for (let at = 0; at < text.length; at++) {
-      if (record.length + 1 + wide > room) next(wide);
-      record.push(...(wide ? toTwoBytes(text.charCodeAt(at)) : [text.charCodeAt(at)]));
+      if (record.length + 1 + isWide > maxBytes) next(isWide);
+      record.push(...(isWide ? toTwoBytes(text.charCodeAt(at)) : [text.charCodeAt(at)]));
     }
     for (const byte of [1, 0, 2, 0]) {
-      if (record.length + 1 > room) next();
+      if (record.length + 1 > maxBytes) next();
       record.push(byte);
     }
   }
@@ -81,7 +84,7 @@ describe('a BIFF workbook', () => {
   it.each(['biff8', 'biff5', 'biff4', 'biff3', 'biff2'])(
     'of the edition %s is converted to one CSV line per row',
     async (edition) => {
-      expect(await convertOldToText(makeOldWorkbook({ Dados: toSheet(ROWS) }, { edition }))).toBe(TEXT);
+      expect(await convertOldToText(makeOldWorkbook({ Dados: toSheet(SHEET_ROWS) }, { edition }))).toBe(EXPECTED_CSV);
     },
   );
 
@@ -90,26 +93,26 @@ describe('a BIFF workbook', () => {
     ['biff5', 'Dados'],
     ['biff4', null],
   ])('of the edition %s is read from the sheet that holds a table, whose name is %s', async (edition, name) => {
-    const cover = toSheet([['Leia-me'], ['Vendas']]);
-    const all: Record<string, WorkSheet> = edition === 'biff4' ? {} : { Capa: cover };
+    const coverSheet = toSheet([['Leia-me'], ['Vendas']]);
+    const allSheets: Record<string, WorkSheet> = edition === 'biff4' ? {} : { Capa: coverSheet };
     const { text, sheet } = await convertOldWorkbook(
-      makeOldWorkbook({ ...all, [name ?? 'x']: toSheet(ROWS) }, { edition }),
+      makeOldWorkbook({ ...allSheets, [name ?? 'x']: toSheet(SHEET_ROWS) }, { edition }),
     );
-    expect(text).toBe(TEXT);
+    expect(text).toBe(EXPECTED_CSV);
     expect(sheet).toMatchObject({ name, width: 4 });
-    const hidden = await convertOldWorkbook(
-      makeOldWorkbook({ Ação: toSheet(ROWS), Capa: cover }, { edition, hidden: 'Ação' }),
+    const hiddenSheetResult = await convertOldWorkbook(
+      makeOldWorkbook({ Ação: toSheet(SHEET_ROWS), Capa: coverSheet }, { edition, hidden: 'Ação' }),
     );
-    if (name) expect(hidden.sheet.name).toBe('Capa');
+    if (name) expect(hiddenSheetResult.sheet.name).toBe('Capa');
   });
 
   it('is read from its first sheet with a value, and from hidden sheets last', async () => {
-    const sheets = { Segredo: toSheet([['x']]), Vazia: toSheet([]), Dados: toSheet(ROWS) };
-    expect(await convertOldToText(makeOldWorkbook(sheets, { hidden: 'Segredo' }))).toBe(TEXT);
+    const sheets = { Segredo: toSheet([['x']]), Vazia: toSheet([]), Dados: toSheet(SHEET_ROWS) };
+    expect(await convertOldToText(makeOldWorkbook(sheets, { hidden: 'Segredo' }))).toBe(EXPECTED_CSV);
     expect(await findOldProblem(makeOldWorkbook({ Vazia: toSheet([]) }))).toBe('NO_ROWS');
   });
 
-  it('is converted to the values that a person sees of formats, formulas and dates from 1904, and nothing for errors', async () => {
+  it('is converted to the values that a person sees for formats, formulas and dates from 1904, and to nothing for errors', async () => {
     const sheet: WorkSheet = {
       '!ref': 'B2:G3',
       B2: { t: 'n', v: 1310100, z: '00000-000' },
@@ -126,18 +129,18 @@ describe('a BIFF workbook', () => {
   });
 
   it('keeps texts that continue over several records, whatever their character width', async () => {
-    const word = fc.tuple(
+    const arbitraryText = fc.tuple(
       fc.string({ unit: fc.constantFrom('a', 'é', '漢', '😀'), minLength: 1 }),
       fc.integer({ min: 1, max: 40 }),
     );
-    const words = fc.array(
-      word.map(([text, times]) => text.repeat(times)),
+    const arbitraryTexts = fc.array(
+      arbitraryText.map(([text, times]) => text.repeat(times)),
       { minLength: 1 },
     );
     await fc.assert(
-      fc.asyncProperty(words, fc.integer({ min: 8, max: 300 }), async (texts, room) => {
+      fc.asyncProperty(arbitraryTexts, fc.integer({ min: 8, max: 300 }), async (texts, maxBytes) => {
         const cells = texts.map((_, row) => makeRecord(0xfd, ...toTwoBytes(row), 0, 0, 0, 0, ...toFourBytes(row)));
-        const text = await convertOldToText(makeWorkbookOfRecords(cells, makeSharedTexts(texts, room)));
+        const text = await convertOldToText(makeWorkbookOfRecords(cells, makeSharedTexts(texts, maxBytes)));
         expect(text).toBe(texts.map((word) => `"${word}"\n`).join(''));
       }),
     );
@@ -173,20 +176,20 @@ describe('a BIFF workbook', () => {
     expect(await convertOldToText(makeWorkbookOfRecords(cells))).toBe('1,2\n3,4\n');
   });
 
-  it('has memory reserved for its cells if they must be sorted, and only then', async () => {
-    const reserved: number[] = [];
-    const bytesFor = async (rows: number[]) => {
-      const book = makeWorkbookOfRecords(rows.map((row) => makeNumbersRecord(row, [1, 2])));
-      await convertOldToText(book, undefined, async (bytes) => void reserved.push(bytes));
-      return book.length;
+  it('has memory reserved for its cells only if they must be sorted', async () => {
+    const reservedBytes: number[] = [];
+    const measureReserved = async (rows: number[]) => {
+      const workbook = makeWorkbookOfRecords(rows.map((row) => makeNumbersRecord(row, [1, 2])));
+      await convertOldToText(workbook, undefined, async (bytes) => void reservedBytes.push(bytes));
+      return workbook.length;
     };
-    await bytesFor([0, 1]);
-    expect(reserved).toEqual([]);
-    const size = await bytesFor([1, 0]);
-    expect(reserved).toEqual([16 * size]);
+    await measureReserved([0, 1]);
+    expect(reservedBytes).toEqual([]);
+    const size = await measureReserved([1, 0]);
+    expect(reservedBytes).toEqual([16 * size]);
   });
 
-  it('is read with the values that were written, whatever they are', async () => {
+  it('is read with the values that were written, whatever the values are', async () => {
     const value = fc.oneof(
       fc.constant(null),
       // What writes the workbook takes the smallest numbers for whole ones.
@@ -195,19 +198,19 @@ describe('a BIFF workbook', () => {
       fc.boolean(),
       fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', 'é', '漢', '😀') }),
     );
-    const written = (cell: unknown) => {
+    const formatWritten = (cell: unknown) => {
       if (cell === null || cell === '') return '';
       if (typeof cell === 'string') return `"${cell.replaceAll('"', '""')}"`;
       return typeof cell === 'number' ? String(Number(cell.toPrecision(15))) : String(cell);
     };
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(value, { maxLength: 6 }), { maxLength: 30 }), async (rows) => {
-        const all = [['x'], ...rows];
-        const lines = (await convertOldToText(makeOldWorkbook({ S: toSheet(all) }))).split('\n');
-        const trimmed = (line: string) => line.replace(/,+$/, '');
-        const expected = all.map((row) => trimmed(row.map(written).join(','))).join('\n');
+        const allRows = [['x'], ...rows];
+        const lines = (await convertOldToText(makeOldWorkbook({ S: toSheet(allRows) }))).split('\n');
+        const trimLine = (line: string) => line.replace(/,+$/, '');
+        const expected = allRows.map((row) => trimLine(row.map(formatWritten).join(','))).join('\n');
         // Lines within texts are cut like all others, on both sides.
-        expect(lines.map(trimmed).join('\n').trimEnd()).toBe(expected.split('\n').map(trimmed).join('\n').trimEnd());
+        expect(lines.map(trimLine).join('\n').trimEnd()).toBe(expected.split('\n').map(trimLine).join('\n').trimEnd());
       }),
       { numRuns: 100 },
     );
@@ -215,38 +218,39 @@ describe('a BIFF workbook', () => {
 });
 
 describe('a BIFF workbook that cannot be read', () => {
-  it('is reported as unreadable wherever it is cut off, and never breaks the reader where it is damaged', async () => {
-    const book = makeOldWorkbook({ S: toSheet(Array.from({ length: 300 }, (_, n) => [n, `texto ${n * 7919}`])) });
-    const known = ['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE', 'WORKBOOK_ENCRYPTED', undefined];
-    const whole = await convertOldToText(book);
-    for (let at = 0; at < book.length; at += 173) {
-      const cut = book.slice(0, at);
-      const problem = await findOldProblem(cut);
+  it('is reported as unreadable wherever it is cut off, and never crashes the reader wherever it is damaged', async () => {
+    const workbook = makeOldWorkbook({ S: toSheet(Array.from({ length: 300 }, (_, n) => [n, `texto ${n * 7919}`])) });
+    const knownProblems = ['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE', 'WORKBOOK_ENCRYPTED', undefined];
+    const wholeText = await convertOldToText(workbook);
+    for (let at = 0; at < workbook.length; at += 173) {
+      const cutWorkbook = workbook.slice(0, at);
+      const problem = await findOldProblem(cutWorkbook);
       // The part that is cut off may be one that nobody reads.
-      if (problem === undefined) expect(await convertOldToText(cut)).toBe(whole);
+      if (problem === undefined) expect(await convertOldToText(cutWorkbook)).toBe(wholeText);
       else expect(problem).toBe('WORKBOOK_UNREADABLE');
-      const changed = book.slice();
-      changed[at] = (changed[at] as number) ^ 0xff;
-      expect(known).toContain(await findOldProblem(changed));
+      const changedWorkbook = workbook.slice();
+      changedWorkbook[at] = (changedWorkbook[at] as number) ^ 0xff;
+      expect(knownProblems).toContain(await findOldProblem(changedWorkbook));
     }
   });
 
-  it('is reported as encrypted when it is', async () => {
-    const password = makeRecord(0x2f, ...new Array(54).fill(1));
-    const book = changeRecords(makeOldWorkbook({ S: toSheet(ROWS) }), (records) => {
+  it('is reported as encrypted when it is encrypted', async () => {
+    const passwordRecord = makeRecord(0x2f, ...new Array(54).fill(1));
+    const workbook = changeRecords(makeOldWorkbook({ S: toSheet(SHEET_ROWS) }), (records) => {
       const first = 4 + (records[2] as number) + 256 * (records[3] as number);
-      return new Uint8Array([...records.subarray(0, first), ...password, ...records.subarray(first)]);
+      return new Uint8Array([...records.subarray(0, first), ...passwordRecord, ...records.subarray(first)]);
     });
-    expect(await findOldProblem(book)).toBe('WORKBOOK_ENCRYPTED');
+    expect(await findOldProblem(workbook)).toBe('WORKBOOK_ENCRYPTED');
   });
 
   it('is reported as unreadable when its chain of sectors leads nowhere or in a circle', async () => {
-    const book = makeOldWorkbook({ S: toSheet(ROWS) });
-    const fat = (new DataView(book.buffer).getUint32(76, true) + 1) * 512;
+    const workbook = makeOldWorkbook({ S: toSheet(SHEET_ROWS) });
+    const fatOffset = (new DataView(workbook.buffer).getUint32(76, true) + 1) * 512;
     for (const next of [0, 1, 2, 3, 4, 5, 100_000]) {
-      const changed = book.slice();
-      for (let at = fat; at < fat + 512; at += 4) new DataView(changed.buffer).setUint32(at, next, true);
-      expect(await findOldProblem(changed)).toBe('WORKBOOK_UNREADABLE');
+      const changedWorkbook = workbook.slice();
+      for (let at = fatOffset; at < fatOffset + 512; at += 4)
+        new DataView(changedWorkbook.buffer).setUint32(at, next, true);
+      expect(await findOldProblem(changedWorkbook)).toBe('WORKBOOK_UNREADABLE');
     }
   });
 });

@@ -9,7 +9,7 @@ import {
 import { beginConversion, continueConversion, convertBiffWorkbook } from '../../../src/modules/uploads/workbook.ts';
 import { readSegments } from '../../../src/platform/segments.ts';
 
-/** Objects of R2, kept in memory, and the bytes that were put there. */
+/** Creates a bucket of R2 whose objects are kept in memory; `onPut` gets the number of bytes of each put. */
 function createMemoryBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
   const objects = new Map<string, Uint8Array>();
   const bucket = {
@@ -25,23 +25,23 @@ function createMemoryBucket(onPut: (bytes: number) => void = () => {}): R2Bucket
   return bucket as unknown as R2Bucket;
 }
 
-/** The text of a sheet, and what its conversion knows of it. */
-interface Text {
+/** The text of a converted sheet, and what its conversion found out about the sheet. */
+interface ConvertedSheet {
   text: string;
   sheet: SheetFacts;
 }
 
-/** What a workbook becomes, converted in messages of `budget` bytes, its state going through JSON in between. */
+/** Converts a workbook in messages of `budget` bytes; its state is passed through JSON between them. */
 export async function convertWorkbook(
-  book: Uint8Array,
+  workbook: Uint8Array,
   budget = 1 << 20,
   onPut?: (bytes: number) => void,
-): Promise<Text> {
+): Promise<ConvertedSheet> {
   const bucket = createMemoryBucket(onPut);
   let keys = 0;
-  const around = {
+  const conversionContext = {
     bucket,
-    zip: openZip(book),
+    zip: openZip(workbook),
     newKey: () => `key${++keys}`,
     budget,
     block: budget,
@@ -50,18 +50,18 @@ export async function convertWorkbook(
   let state = beginConversion();
   while (!state.result) {
     state = JSON.parse(
-      JSON.stringify(await continueConversion(around, { name: 'livro.xlsx', size: book.length }, state)),
+      JSON.stringify(await continueConversion(conversionContext, { name: 'livro.xlsx', size: workbook.length }, state)),
     );
   }
   const bytes = await readSegments(bucket, state.result.text, 0, Number.MAX_SAFE_INTEGER);
   return { text: new TextDecoder().decode(bytes ?? undefined), sheet: state.result.sheet };
 }
 
-/** The text that a workbook becomes. */
-export const convertToText = async (...book: Parameters<typeof convertWorkbook>): Promise<string> =>
-  (await convertWorkbook(...book)).text;
+/** Returns the text to which a workbook is converted. */
+export const convertToText = async (...conversionArguments: Parameters<typeof convertWorkbook>): Promise<string> =>
+  (await convertWorkbook(...conversionArguments)).text;
 
-/** Keeps the text of a sheet in memory. */
+/** Creates an output that keeps the text of a sheet in memory. */
 export function createMemorySheet(onPut: (bytes: number) => void = () => {}): SheetOutput<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   return {
@@ -73,26 +73,28 @@ export function createMemorySheet(onPut: (bytes: number) => void = () => {}): Sh
   };
 }
 
-/** What a workbook of Excel 2 to 2003 becomes. */
+/** Converts a workbook of Excel 2 to 2003. */
 export const convertOldWorkbook = (
-  book: Uint8Array,
+  workbook: Uint8Array,
   onPut?: (bytes: number) => void,
   reserve = async (_bytes: number) => {},
-): Promise<Text> =>
+): Promise<ConvertedSheet> =>
   convertBiffWorkbook('livro.xls', {
-    size: book.length,
-    read: openZip(book).read,
+    size: workbook.length,
+    read: openZip(workbook).read,
     begin: () => createMemorySheet(onPut),
     reserve,
   });
 
-export const convertOldToText = async (...book: Parameters<typeof convertOldWorkbook>): Promise<string> =>
-  (await convertOldWorkbook(...book)).text;
+export const convertOldToText = async (
+  ...conversionArguments: Parameters<typeof convertOldWorkbook>
+): Promise<string> => (await convertOldWorkbook(...conversionArguments)).text;
 
-/** The code of the problem that a workbook has. */
-export const findProblem = (book: Uint8Array): Promise<string | undefined> => readProblemCode(convertToText(book));
-export const findOldProblem = (book: Uint8Array): Promise<string | undefined> =>
-  readProblemCode(convertOldToText(book));
+/** Returns the code of the problem of a workbook, if it has one. */
+export const findProblem = (workbook: Uint8Array): Promise<string | undefined> =>
+  readProblemCode(convertToText(workbook));
+export const findOldProblem = (workbook: Uint8Array): Promise<string | undefined> =>
+  readProblemCode(convertOldToText(workbook));
 
 export const readProblemCode = (conversion: Promise<string>): Promise<string | undefined> =>
   conversion.then(
@@ -100,8 +102,8 @@ export const readProblemCode = (conversion: Promise<string>): Promise<string | u
     (error) => (error as { error?: { code: string } }).error?.code ?? String(error),
   );
 
-/** What inference makes of a sheet. */
-export function inferSheet({ text, sheet }: Text): Inference {
+/** Returns the inference of a converted sheet. */
+export function inferSheet({ text, sheet }: ConvertedSheet): Inference {
   const bytes = new TextEncoder().encode(text);
   let state = beginInference({ fileName: 'livro.xlsx', sheet });
   while (!state.done) state = inferFromBlock(state, bytes.subarray(state.offset), true);

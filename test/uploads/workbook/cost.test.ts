@@ -11,24 +11,24 @@ import {
   makeWorkbookOfRecords,
 } from './records.ts';
 
-/** Counts which blocks of code are run how often: work that does not depend on the machine. */
+/** Counts the executions of blocks of code: a measure of work that does not depend on the machine. */
 const session = new Session();
-let converting: typeof import('./converting.ts');
-let limits: typeof import('../../../src/formats/workbook/limits.ts');
+let convertingModule: typeof import('./converting.ts');
+let limitsModule: typeof import('../../../src/formats/workbook/limits.ts');
 beforeAll(async () => {
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   // Only what is compiled from here on is counted block by block.
-  converting = await import('./converting.ts');
-  limits = await import('../../../src/formats/workbook/limits.ts');
+  convertingModule = await import('./converting.ts');
+  limitsModule = await import('../../../src/formats/workbook/limits.ts');
 });
 afterAll(async () => {
   await session.post('Profiler.stopPreciseCoverage');
   session.disconnect();
 });
 
-/** Blocks of the readers that were run since it was last asked. */
+/** Returns the number of blocks of the readers that were executed since the last call. */
 async function countBlocks(): Promise<number> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   return result
@@ -37,25 +37,26 @@ async function countBlocks(): Promise<number> {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** Blocks of code for each byte that is unpacked or written, and for all the rest. */
-const BLOCKS_A_BYTE = 20;
-const BLOCKS_BESIDE = 1_000_000;
+/** The maximum blocks of code for each byte that is unpacked or written, and for everything else. */
+const MAX_BLOCKS_PER_BYTE = 20;
+const MAX_OTHER_BLOCKS = 1_000_000;
 
-/** Bytes that a conversion writes, and blocks that are run for it. */
+/** Measures the bytes that a conversion writes, and the blocks executed for it. */
 async function measureCost(convert: (count: (bytes: number) => void) => Promise<string>) {
-  let put = 0;
+  let writtenBytes = 0;
   await countBlocks();
-  const code = await converting.readProblemCode(
+  const code = await convertingModule.readProblemCode(
     convert((bytes) => {
-      put += bytes;
+      writtenBytes += bytes;
     }),
   );
-  return { put, blocks: await countBlocks(), code };
+  return { put: writtenBytes, blocks: await countBlocks(), code };
 }
 
-const measureWorkbook = (book: Uint8Array) =>
-  measureCost((count) => converting.convertToText(book, 32 * 1024 * 1024, count));
-const measureOldWorkbook = (book: Uint8Array) => measureCost((count) => converting.convertOldToText(book, count));
+const measureWorkbook = (workbook: Uint8Array) =>
+  measureCost((count) => convertingModule.convertToText(workbook, 32 * 1024 * 1024, count));
+const measureOldWorkbook = (workbook: Uint8Array) =>
+  measureCost((count) => convertingModule.convertOldToText(workbook, count));
 
 const toColumnLetters = (column: number): string =>
   column < 26
@@ -64,24 +65,24 @@ const toColumnLetters = (column: number): string =>
 
 const column = fc.oneof(fc.nat(5), fc.nat(16_383), fc.constant(16_383));
 const row = fc.oneof(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 1_048_576 }));
-const span = <T>(end: fc.Arbitrary<T>) => fc.tuple(end, end);
+const arbitrarySpan = <T>(end: fc.Arbitrary<T>) => fc.tuple(end, end);
 
-/** Merged cells that lie apart, in one place, or anywhere. */
-const merges = fc.oneof(
+/** Generates merged cells that lie apart, in one place, or anywhere. */
+const arbitraryMerges = fc.oneof(
   fc.integer({ min: 1, max: 40 }).map((count) => Array.from({ length: count }, (_, n) => `A${n + 1}:XFD${n + 1}`)),
   fc.integer({ min: 1, max: 40 }).map((count) => Array.from({ length: count }, () => 'A1:XFD1')),
   fc
     .integer({ min: 1, max: 400 })
     .map((count) => Array.from({ length: count }, (_, n) => `${toColumnLetters(n)}2:${toColumnLetters(n)}1048576`)),
   fc.array(
-    fc.tuple(span(column), span(row)).map(([[a, b], [c, d]]) => {
+    fc.tuple(arbitrarySpan(column), arbitrarySpan(row)).map(([[a, b], [c, d]]) => {
       const [left, right, top, bottom] = [Math.min(a, b), Math.max(a, b), Math.min(c, d), Math.max(c, d)];
       return `${toColumnLetters(left)}${top}:${toColumnLetters(right)}${bottom}`;
     }),
   ),
 );
 
-/** Attributes and inside of a cell: a number, nothing, a text, a text that many cells share. */
+/** Generates the attributes and content of a cell: a number, nothing, a text, or a shared text. */
 const cell = fc.oneof(
   fc.constant(['', '<v>1</v>']),
   fc.constant(['', '']),
@@ -89,7 +90,7 @@ const cell = fc.oneof(
   fc.constant([' t="s"', '<v>0</v>']),
 );
 
-/** Rows that hold values in far columns, or nothing at all, again and again. */
+/** Generates rows that repeatedly hold values in far columns, or no values at all. */
 const rows = fc
   .tuple(
     fc.array(fc.tuple(column, cell), { minLength: 1, maxLength: 8 }),
@@ -97,42 +98,50 @@ const rows = fc
     fc.nat(300),
   )
   .map(([cells, times, gap]) => {
-    const places = [...new Map(cells.toSorted(([a], [b]) => a - b))];
+    const cellsByColumn = [...new Map(cells.toSorted(([a], [b]) => a - b))];
     return Array.from({ length: times }, (_, n) => {
       const row = 1 + n * (1 + gap);
-      const inside = places.map(
+      const cellElements = cellsByColumn.map(
         ([place, [attributes, value]]) => `<c r="${toColumnLetters(place)}${row}"${attributes}>${value}</c>`,
       );
-      return `<row r="${row}">${inside.join('')}</row>`;
+      return `<row r="${row}">${cellElements.join('')}</row>`;
     }).join('');
   });
 
-/** A workbook that lists its only sheet many times, with a shared text so long. */
+/** Makes a workbook that lists its only sheet many times, with a shared text of this length. */
 function makeWorkbook(body: string, refs: string[], sheets: number, length: number): Zippable {
-  const merged = `<mergeCells>${refs.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>`;
-  const sheet = `<worksheet><sheetData>${body}</sheetData>${merged}</worksheet>`;
+  const mergeElement = `<mergeCells>${refs.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>`;
+  const sheet = `<worksheet><sheetData>${body}</sheetData>${mergeElement}</worksheet>`;
   const files = makeWorkbookFiles({
     sheets: [{ rows: [] }],
     strings: [`<t>${'y'.repeat(length)}</t>`],
     files: { 'xl/worksheets/sheet1.xml': sheet },
   });
-  const main = strFromU8(files['xl/workbook.xml'] as Uint8Array);
-  return { ...files, 'xl/workbook.xml': strToU8(main.replace(/<sheet [^>]*>/, (one) => one.repeat(sheets))) };
+  const mainPart = strFromU8(files['xl/workbook.xml'] as Uint8Array);
+  return {
+    ...files,
+    'xl/workbook.xml': strToU8(mainPart.replace(/<sheet [^>]*>/, (sheetElement) => sheetElement.repeat(sheets))),
+  };
 }
 
 describe('the cost of reading a workbook', () => {
   it('is bounded by its size, whatever it contains', async () => {
-    const book = fc.tuple(rows, merges, fc.integer({ min: 1, max: 100 }), fc.constantFrom(3, 30_000));
+    const arbitraryWorkbook = fc.tuple(
+      rows,
+      arbitraryMerges,
+      fc.integer({ min: 1, max: 100 }),
+      fc.constantFrom(3, 30_000),
+    );
     await fc.assert(
-      fc.asyncProperty(book, async (parts) => {
+      fc.asyncProperty(arbitraryWorkbook, async (parts) => {
         const files = makeWorkbook(...parts);
-        const packed = zipSync(files);
-        const unpacked = Object.values(files).reduce((sum, file) => sum + (file as Uint8Array).length, 0);
-        const { put, blocks } = await measureWorkbook(packed);
+        const packedFile = zipSync(files);
+        const unpackedBytes = Object.values(files).reduce((sum, file) => sum + (file as Uint8Array).length, 0);
+        const { put, blocks } = await measureWorkbook(packedFile);
         expect(put).toBeLessThanOrEqual(
-          limits.computeMaxXmlBytes(packed.length) + limits.computeMaxTextBytes(packed.length),
+          limitsModule.computeMaxXmlBytes(packedFile.length) + limitsModule.computeMaxTextBytes(packedFile.length),
         );
-        expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE + BLOCKS_A_BYTE * (put + unpacked));
+        expect(blocks).toBeLessThanOrEqual(MAX_OTHER_BLOCKS + MAX_BLOCKS_PER_BYTE * (put + unpackedBytes));
       }),
       { numRuns: 12, endOnFailure: true },
     );
@@ -142,56 +151,60 @@ describe('the cost of reading a workbook', () => {
     ['the same whole row, repeated', (_: number) => 'A1:XFD1'],
     ['whole rows', (n: number) => `A${n + 1}:XFD${n + 1}`],
     ['two whole rows each', (n: number) => `A${2 * n + 1}:XFD${2 * n + 2}`],
-  ])('does not grow with merged cells of %s', async (_, refOf) => {
+  ])('does not grow with merged cells of %s', async (_, makeReference) => {
     const body = Array.from({ length: 100 }, (_, n) => `<row r="${n + 1}"><c><v>1</v></c><c><v>2</v></c></row>`).join(
       '',
     );
     const files = makeWorkbook(
       body,
-      Array.from({ length: 300 }, (_, n) => refOf(n)),
+      Array.from({ length: 300 }, (_, n) => makeReference(n)),
       1,
       3,
     );
     const { blocks } = await measureWorkbook(zipSync(files));
-    expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE);
+    expect(blocks).toBeLessThanOrEqual(MAX_OTHER_BLOCKS);
   });
 });
 
 describe('the cost of reading a BIFF workbook', () => {
-  const place = fc.nat(255);
+  const arbitraryColumn = fc.nat(255);
   const line = fc.oneof(fc.nat(70), fc.nat(65_535));
-  const area = fc
-    .tuple(span(line), span(place))
+  const arbitraryArea = fc
+    .tuple(arbitrarySpan(line), arbitrarySpan(arbitraryColumn))
     .map(([rows, columns]) => [...rows.toSorted((a, b) => a - b), ...columns.toSorted((a, b) => a - b)])
     .map((ends) => ends as [number, number, number, number]);
-  const areas = fc.oneof(
+  const arbitraryAreas = fc.oneof(
     fc.integer({ min: 1, max: 5_000 }).map((count) => Array.from({ length: count }, () => [0, 0, 0, 255] as const)),
     fc.integer({ min: 1, max: 5_000 }).map((count) => Array.from({ length: count }, (_, n) => [n, n, 0, 255] as const)),
-    fc.array(area, { maxLength: 400 }),
+    fc.array(arbitraryArea, { maxLength: 400 }),
   );
-  const one = fc.record({ row: line, column: place, isText: fc.boolean() });
+  const arbitraryCell = fc.record({ row: line, column: arbitraryColumn, isText: fc.boolean() });
 
   it('is bounded by its size, whatever it contains', async () => {
-    const book = fc.tuple(fc.array(one, { minLength: 1, maxLength: 3_000 }), areas, fc.constantFrom(3, 30_000));
+    const arbitraryWorkbook = fc.tuple(
+      fc.array(arbitraryCell, { minLength: 1, maxLength: 3_000 }),
+      arbitraryAreas,
+      fc.constantFrom(3, 30_000),
+    );
     await fc.assert(
-      fc.asyncProperty(book, async ([cells, places, length]) => {
+      fc.asyncProperty(arbitraryWorkbook, async ([cells, places, length]) => {
         const records = cells.map(({ row, column, isText }) =>
           isText ? makeSharedTextRecord(row, column, 0) : makeNumberRecord(row, column, 7),
         );
         const bytes = makeWorkbookOfRecords([...records, ...makeMergeRecord(places)], makeSharedText(length));
         const { put, blocks } = await measureOldWorkbook(bytes);
-        expect(put).toBeLessThanOrEqual(limits.computeMaxTextBytes(bytes.length));
-        expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE + BLOCKS_A_BYTE * (put + bytes.length));
+        expect(put).toBeLessThanOrEqual(limitsModule.computeMaxTextBytes(bytes.length));
+        expect(blocks).toBeLessThanOrEqual(MAX_OTHER_BLOCKS + MAX_BLOCKS_PER_BYTE * (put + bytes.length));
       }),
       { numRuns: 25, endOnFailure: true },
     );
   });
 
-  it('is limited by a refusal where few bytes make much text', async () => {
+  it('is limited by a refusal where few bytes expand to much text', async () => {
     const cells = Array.from({ length: 3_000 }, (_, row) => makeSharedTextRecord(row, 0, 0));
     const bytes = makeWorkbookOfRecords(cells, makeSharedText(30_000));
     const { put, code } = await measureOldWorkbook(bytes);
     expect(code).toBe('WORKBOOK_TOO_LARGE');
-    expect(put).toBeLessThanOrEqual(limits.computeMaxTextBytes(bytes.length));
+    expect(put).toBeLessThanOrEqual(limitsModule.computeMaxTextBytes(bytes.length));
   });
 });

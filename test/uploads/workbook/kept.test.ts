@@ -7,52 +7,52 @@ import { copyData, loadColumns } from '../inference/reading.ts';
 import { type Cell, makeWorkbook, type SheetParts } from '../workbooks.ts';
 import { convertWorkbook, inferSheet } from './converting.ts';
 
-/** Merged cells: rows and columns from 0, both ends included. */
-interface Area {
+/** Merged cells: rows and columns counted from 0, both ends included. */
+interface MergedArea {
   top: number;
   bottom: number;
   left: number;
   right: number;
 }
 
-/** A generated sheet: its cells, what is merged, and the row, from 0, in which its body begins. */
-interface Generated {
+/** A generated sheet: its cells, its merged areas, and the row, from 0, in which its body begins. */
+interface GeneratedSheet {
   rows: Cell[][];
-  merges: Area[];
+  merges: MergedArea[];
   body: number;
 }
 
-const letters = 'ABCDEFGHIJ';
-const formatReference = ({ top, bottom, left, right }: Area) =>
-  `${letters[left]}${top + 1}:${letters[right]}${bottom + 1}`;
+const COLUMN_LETTERS = 'ABCDEFGHIJ';
+const formatReference = ({ top, bottom, left, right }: MergedArea) =>
+  `${COLUMN_LETTERS[left]}${top + 1}:${COLUMN_LETTERS[right]}${bottom + 1}`;
 
-/** No value occurs twice, so that each tells where it comes from. */
-const makeCell = (kind: number, place: number): Cell => {
+/** Makes a cell with a unique value, so that each value shows where it comes from. */
+const makeCell = (kind: number, serialNumber: number): Cell => {
   switch (kind) {
     case 0:
     case 1:
       return null;
     case 2:
     case 3:
-      return `w${place}`;
+      return `w${serialNumber}`;
     case 4:
-      return `w${place} x`;
+      return `w${serialNumber} x`;
     case 5:
-      return { s: 1, v: String(40_000 + place) };
+      return { s: 1, v: String(40_000 + serialNumber) };
     case 6:
-      return place + 0.5;
+      return serialNumber + 0.5;
     default:
-      return place + 1000;
+      return serialNumber + 1000;
   }
 };
 
-const sheet: fc.Arbitrary<Generated> = fc
+const sheet: fc.Arbitrary<GeneratedSheet> = fc
   .record({
     width: fc.integer({ min: 1, max: 6 }),
     titles: fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 }),
     header: fc.constantFrom('none', 'names', 'names', 'shared', 'groups', 'groups'),
     unnamed: fc.array(fc.nat(5), { maxLength: 2 }),
-    /** What each column mostly holds. */
+    /** The kind of most values in each column. */
     kinds: fc.array(fc.nat(8), { minLength: 6, maxLength: 6 }),
     body: fc.array(
       fc.array(fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, fc.nat(8)), { minLength: 6, maxLength: 6 }),
@@ -66,48 +66,52 @@ const sheet: fc.Arbitrary<Generated> = fc
     left: fc.nat(2),
   })
   .map(({ width, titles, header, unnamed, kinds, body, gaps, areas, notes, left }) => {
-    let place = 0;
+    let serialNumber = 0;
     const rows: Cell[][] = [];
-    const merges: Area[] = [];
+    const merges: MergedArea[] = [];
     const line = (cells: Cell[]) => rows.push([...Array<Cell>(left).fill(null), ...cells]);
-    const merge = (top: number, bottom: number, from: number, to: number) => {
+    const addMerge = (top: number, bottom: number, from: number, to: number) => {
       const area = { top, bottom, left: left + from, right: left + to };
-      const overlaps = merges.some(
-        (one) => area.top <= one.bottom && one.top <= area.bottom && area.left <= one.right && one.left <= area.right,
+      const isOverlapping = merges.some(
+        (otherArea) =>
+          area.top <= otherArea.bottom &&
+          otherArea.top <= area.bottom &&
+          area.left <= otherArea.right &&
+          otherArea.left <= area.right,
       );
-      if (overlaps || (top === bottom && from === to)) return;
+      if (isOverlapping || (top === bottom && from === to)) return;
       merges.push(area);
     };
     for (const count of titles) {
-      line(Array.from({ length: Math.min(count, width) }, () => `Título ${++place}`));
-      if (count === 1) merge(rows.length - 1, rows.length - 1, 0, width - 1);
+      line(Array.from({ length: Math.min(count, width) }, () => `Título ${++serialNumber}`));
+      if (count === 1) addMerge(rows.length - 1, rows.length - 1, 0, width - 1);
     }
-    const names = Array.from({ length: width }, (_, n) => (unnamed.includes(n) ? null : `n${++place}`));
+    const names = Array.from({ length: width }, (_, n) => (unnamed.includes(n) ? null : `n${++serialNumber}`));
     if (header === 'groups' && width > 2) {
       const group = Array.from(
         { length: width },
-        (_, n): Cell => (n === 0 ? (names[0] ?? null) : n === 1 ? `g${++place}` : null),
+        (_, n): Cell => (n === 0 ? (names[0] ?? null) : n === 1 ? `g${++serialNumber}` : null),
       );
-      merge(rows.length, rows.length + 1, 0, 0);
-      merge(rows.length, rows.length, 1, width - 1);
+      addMerge(rows.length, rows.length + 1, 0, 0);
+      addMerge(rows.length, rows.length, 1, width - 1);
       line(group);
       line([null, ...names.slice(1)]);
     } else if (header === 'shared' && width > 2) {
-      merge(rows.length, rows.length, 1, 2);
+      addMerge(rows.length, rows.length, 1, 2);
       line(names.with(2, null));
     } else if (header !== 'none') line(names);
     const start = rows.length;
     for (const [index, cells] of body.entries()) {
       if (gaps.includes(index)) line([]);
-      line(cells.slice(0, width).map((kind, column) => makeCell(kind ?? (kinds[column] as number), ++place)));
+      line(cells.slice(0, width).map((kind, column) => makeCell(kind ?? (kinds[column] as number), ++serialNumber)));
     }
     for (const [row, column, down, across] of areas) {
       const top = start + row;
-      if (top + down < rows.length && column + across < width) merge(top, top + down, column, column + across);
+      if (top + down < rows.length && column + across < width) addMerge(top, top + down, column, column + across);
     }
     for (const isApart of notes) {
       if (isApart) line([]);
-      line([`Fonte ${++place} x`]);
+      line([`Fonte ${++serialNumber} x`]);
     }
     // What a merged cell covers holds nothing.
     for (const { top, bottom, left: from, right } of merges)
@@ -125,7 +129,7 @@ const formatCell = (cell: Cell | undefined): string => {
   return new Date(Date.UTC(1899, 11, 30) + Number(cell.v) * 86_400_000).toISOString().slice(0, 10);
 };
 
-/** The values of all rows as they are loaded, each as its text. */
+/** Returns the values of all rows as they are loaded, each value as its text. */
 function readLoadedRows(inference: Inference, text: string): (string | null)[][] {
   const [file] = inference.files as [Inference['files'][number]];
   const types = Object.fromEntries(inference.schema.columns.map(({ name }) => [name, 'text' as const]));
@@ -133,14 +137,16 @@ function readLoadedRows(inference: Inference, text: string): (string | null)[][]
   return parseCopyText(copyData(plan, new TextEncoder().encode(text)).text);
 }
 
-/** Holds that every filled cell of the sheet's body is loaded in its place, skipped by name, or the header's. */
-function expectAllKept({ rows, merges, body }: Generated, inference: Inference, text: string): void {
+/** Expects that every filled cell of the sheet's body is loaded in its place, reported as skipped, or part of the header. */
+function expectAllKept({ rows, merges, body }: GeneratedSheet, inference: Inference, text: string): void {
   const { columns, dialect } = inference.schema;
   const first = Math.min(...rows.map((row) => row.findIndex((cell) => cell !== null)).filter((column) => column >= 0));
   const start = (inference.files[0]?.start.line ?? 0) - 1;
-  const skipped = new Map(dialect.skipped.map((line) => [line.line - 1, line.text]));
-  const categoryAt = (row: number, column: number) => {
-    const area = merges.find((one) => one.left === column && one.top < row && row <= one.bottom);
+  const skippedLines = new Map(dialect.skipped.map((line) => [line.line - 1, line.text]));
+  const findCategory = (row: number, column: number) => {
+    const area = merges.find(
+      (otherArea) => otherArea.left === column && otherArea.top < row && row <= otherArea.bottom,
+    );
     const cell = area && rows[area.top]?.[column];
     return typeof cell === 'string' ? cell : '';
   };
@@ -148,9 +154,9 @@ function expectAllKept({ rows, merges, body }: Generated, inference: Inference, 
   for (const [index, row] of rows.entries()) {
     const cells = columns.map((_, column) => formatCell(row[first + column]));
     if (cells.every((cell) => cell === '')) continue;
-    const note = skipped.get(index);
-    if (note !== undefined) for (const cell of cells) expect(note).toContain(cell);
-    else if (index >= start) expected.push(cells.map((cell, column) => cell || categoryAt(index, first + column)));
+    const skippedText = skippedLines.get(index);
+    if (skippedText !== undefined) for (const cell of cells) expect(skippedText).toContain(cell);
+    else if (index >= start) expected.push(cells.map((cell, column) => cell || findCategory(index, first + column)));
     // Of the body, nothing but the one row that is taken for names may stand above the rows.
     else if (index >= body) {
       for (const [column, cell] of cells.entries()) if (cell !== '') expect(columns[column]?.display_name).toBe(cell);
@@ -161,32 +167,35 @@ function expectAllKept({ rows, merges, body }: Generated, inference: Inference, 
 
 describe('a sheet of a workbook, however its cells are merged', () => {
   it('has every filled cell below the header loaded in its place or reported as skipped, or is refused', async () => {
-    let failed = 0;
-    let joined = 0;
-    const runs = 250;
+    let failedCount = 0;
+    let joinedCount = 0;
+    const runCount = 250;
     await fc.assert(
-      fc.asyncProperty(fc.array(sheet, { minLength: 1, maxLength: 3 }), fc.boolean(), async (sheets, isInParts) => {
+      fc.asyncProperty(fc.array(sheet, { minLength: 1, maxLength: 3 }), fc.boolean(), async (sheets, isSplit) => {
         const parts = sheets.map(
           ({ rows, merges }, n): SheetParts => ({ name: `P${n}`, rows, merges: merges.map(formatReference) }),
         );
-        let converted: Awaited<ReturnType<typeof convertWorkbook>>;
+        let convertedSheet: Awaited<ReturnType<typeof convertWorkbook>>;
         let inference: Inference;
         try {
-          converted = await convertWorkbook(makeWorkbook({ sheets: parts, formats: [14] }), isInParts ? 64 : undefined);
-          inference = inferSheet(converted);
+          convertedSheet = await convertWorkbook(
+            makeWorkbook({ sheets: parts, formats: [14] }),
+            isSplit ? 64 : undefined,
+          );
+          inference = inferSheet(convertedSheet);
         } catch (error) {
           expect(error instanceof JobProblem || error instanceof InferenceError).toBe(true);
-          failed++;
+          failedCount++;
           return;
         }
-        if (converted.sheet.header !== null) joined++;
-        const read = sheets[Number(inference.schema.dialect.sheet?.slice(1))] as Generated;
-        expectAllKept(read, inference, converted.text);
+        if (convertedSheet.sheet.header !== null) joinedCount++;
+        const readSheet = sheets[Number(inference.schema.dialect.sheet?.slice(1))] as GeneratedSheet;
+        expectAllKept(readSheet, inference, convertedSheet.text);
       }),
-      { numRuns: runs },
+      { numRuns: runCount },
     );
     // Most are loaded, and many have joined headers: the property is not kept by refusing.
-    expect(failed).toBeLessThan(runs / 3);
-    expect(joined).toBeGreaterThan(runs / 20);
+    expect(failedCount).toBeLessThan(runCount / 3);
+    expect(joinedCount).toBeGreaterThan(runCount / 20);
   }, 240_000);
 });

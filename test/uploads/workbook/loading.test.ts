@@ -6,25 +6,25 @@ import { copyData, loadColumns } from '../inference/reading.ts';
 import { type Cell, makeSheetWorkbook } from '../workbooks.ts';
 import { convertWorkbook, inferSheet } from './converting.ts';
 
-/** A sheet whose only data column, `valor`, has these cells, as it is analysed. */
+/** Analyses a sheet whose only data column, `valor`, has these cells. */
 async function analyseCells(cells: Cell[]) {
   const sheet = makeSheetWorkbook([['n', 'valor'], ...cells.map((cell, n): Cell[] => [n, cell])], {
     formats: [14, 22],
   });
-  const converted = await convertWorkbook(sheet);
-  const inference = inferSheet(converted);
+  const convertedSheet = await convertWorkbook(sheet);
+  const inference = inferSheet(convertedSheet);
   const [file] = inference.files as [(typeof inference.files)[number]];
   const { type, evidence } = inference.schema.columns[1] as InferredColumn;
-  /** The values of the column as they go to Postgres, each of them converted where that is said. */
-  const loaded = (types: Record<string, 'decimal' | 'text'> = {}, isConverted = false) => {
+  /** Returns the values of the column as they are sent to Postgres; each is converted if `isConverted`. */
+  const loadValues = (types: Record<string, 'decimal' | 'text'> = {}, isConverted = false) => {
     const plan = planLoad(isConverted ? { ...file, plain: false } : file, loadColumns(inference, types));
-    const { text } = copyData(plan, new TextEncoder().encode(converted.text));
+    const { text } = copyData(plan, new TextEncoder().encode(convertedSheet.text));
     return plan.mode === 'raw' ? listSecondFields(text) : parseCopyText(text).map(([, value = null]) => value);
   };
-  return { type, nulls: evidence.nulls, loaded };
+  return { type, nulls: evidence.nulls, loaded: loadValues };
 }
 
-/** The second fields of CSV lines that have two. */
+/** Lists the second field of each CSV line that has two. */
 const listSecondFields = (csv: string): (string | null)[] =>
   csv
     .split('\n')
@@ -38,13 +38,15 @@ it('a number cell of a workbook is read with a decimal point, even if text cells
   expect(loaded({ valor: 'decimal' })).toEqual(['1234.56', '1.234', '1000', '2000']);
 });
 
-const day = fc.integer({ min: 1, max: 2_958_465 });
-const KINDS = {
+const arbitraryDay = fc.integer({ min: 1, max: 2_958_465 });
+const CELL_KINDS = {
   number: fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e12, max: 1e12 }),
   whole: fc.integer(),
   boolean: fc.boolean(),
-  date: day.map((v) => ({ s: 1, v: String(v) })),
-  moment: fc.tuple(day, fc.double({ min: 0, max: 1, noNaN: true })).map(([v, part]) => ({ s: 2, v: String(v + part) })),
+  date: arbitraryDay.map((v) => ({ s: 1, v: String(v) })),
+  moment: fc
+    .tuple(arbitraryDay, fc.double({ min: 0, max: 1, noNaN: true }))
+    .map(([v, part]) => ({ s: 2, v: String(v + part) })),
   iso: fc.constantFrom('2024-01-31', '2024-01-31T10:20:30', '2024-01-31T00:00:00Z').map((v) => ({ t: 'd', v })),
   error: fc.constant({ t: 'e', v: '#N/A' }),
   formula: fc.integer().map((n) => ({ t: 'str', xml: `<f>A1</f><v>${n}</v>` })),
@@ -54,8 +56,8 @@ const KINDS = {
   })),
 } satisfies Record<string, fc.Arbitrary<Cell>>;
 
-/** The texts that Postgres reads as a value of each type, whatever its settings. */
-const FORMS: Record<InferredColumn['type'], RegExp> = {
+/** Matches the texts that Postgres reads as a value of each type, whatever its settings. */
+const TYPE_PATTERNS: Record<InferredColumn['type'], RegExp> = {
   text: /^/,
   integer: /^-?\d+$/,
   decimal: /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i,
@@ -65,20 +67,20 @@ const FORMS: Record<InferredColumn['type'], RegExp> = {
 };
 
 it('a sheet can be loaded with the types that the analysis proposes, whichever row decides them', async () => {
-  const kinds = Object.values(KINDS) as fc.Arbitrary<Cell>[];
-  const mostly = fc.constantFrom(...kinds).chain((kind) => fc.array(kind, { minLength: 1, maxLength: 20 }));
+  const cellKinds = Object.values(CELL_KINDS) as fc.Arbitrary<Cell>[];
+  const mostCells = fc.constantFrom(...cellKinds).chain((kind) => fc.array(kind, { minLength: 1, maxLength: 20 }));
   // Few are longer than what is looked at first: those take long.
   const isLong = fc.nat(5).map((n) => n === 0);
-  const sheet = fc.tuple(mostly, mostly, fc.nat(20), isLong);
+  const sheet = fc.tuple(mostCells, mostCells, fc.nat(20), isLong);
   await fc.assert(
     fc.asyncProperty(sheet, async ([usual, deciding, at, isLong]) => {
-      const before = isLong ? Array.from({ length: 1100 }, (_, n) => usual[n % usual.length] as Cell) : usual;
-      const cells = before.toSpliced(Math.max(0, before.length - at), 0, deciding[0] as Cell);
+      const leadingCells = isLong ? Array.from({ length: 1100 }, (_, n) => usual[n % usual.length] as Cell) : usual;
+      const cells = leadingCells.toSpliced(Math.max(0, leadingCells.length - at), 0, deciding[0] as Cell);
       const { type, nulls, loaded } = await analyseCells(cells);
       const values = loaded();
       expect(values).toHaveLength(cells.length);
       expect(values.filter((value) => value === null)).toHaveLength(nulls);
-      expect(values.filter((value) => value !== null && !FORMS[type].test(value))).toEqual([]);
+      expect(values.filter((value) => value !== null && !TYPE_PATTERNS[type].test(value))).toEqual([]);
       expect(loaded({}, true)).toEqual(values);
     }),
     { numRuns: 60 },

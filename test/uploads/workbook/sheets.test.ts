@@ -2,23 +2,23 @@ import fc from 'fast-check';
 import { strFromU8, strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import {
-  type BookParts,
   type Cell,
-  cellsOf,
   makeSheetWorkbook,
   makeWorkbook,
   makeWorkbookFiles,
+  parseCells,
   type SheetParts,
+  type WorkbookParts,
 } from '../workbooks.ts';
 import { convertToText, convertWorkbook, findProblem, formatColumns, inferSheet } from './converting.ts';
 
-const ROWS = cellsOf('nome|valor', 'Ana|1.5', 'Bia|2');
-const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
-const TEXT = '"nome","valor"\n"Ana",1.5\n"Bia",2\n';
+const SHEET_ROWS = parseCells('nome|valor', 'Ana|1.5', 'Bia|2');
+const COMPATIBILITY_URI = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
+const EXPECTED_CSV = '"nome","valor"\n"Ana",1.5\n"Bia",2\n';
 
 describe('the sheet of a workbook that is loaded', () => {
   it('is converted to one CSV line per row, with only texts in quotes', async () => {
-    expect(await convertToText(makeSheetWorkbook(ROWS))).toBe(TEXT);
+    expect(await convertToText(makeSheetWorkbook(SHEET_ROWS))).toBe(EXPECTED_CSV);
   });
 
   it('keeps its row numbers, also over gaps and after rows without values', async () => {
@@ -26,31 +26,43 @@ describe('the sheet of a workbook that is loaded', () => {
     expect(await convertToText(makeWorkbook({ sheets: [{ rows }] }))).toBe('\n\n"x","y"\n\n\n1,2\n\n,3\n');
   });
 
-  it('begins with its leftmost value, wherever that stands', async () => {
+  it('begins with its leftmost value, wherever the value stands', async () => {
     const rows = { 2: { D: 'b', E: 'c' }, 3: { C: 1, D: 2 }, 4: { D: 5 } };
     expect(await convertToText(makeWorkbook({ sheets: [{ rows }] }))).toBe('\n,"b","c"\n1,2,\n,5,\n');
   });
 
-  const HIDDEN = {
+  const HIDDEN_SHEET = {
     name: 'Oculta',
-    rows: cellsOf('segredo|y', 'x|1'),
+    rows: parseCells('segredo|y', 'x|1'),
     state: 'hidden',
   };
-  const EMPTY = { name: 'Vazia', rows: [[{ s: 1 }], [{ t: 'e', v: '#N/A' }]] };
-  const COVER = { name: 'Capa', rows: [['Vendas de janeiro']] };
-  const LIST = { name: 'Lista', rows: [['cidade'], ['Natal'], ['Recife']] };
-  const NAMES = { name: 'Modelo', rows: [['Preencha abaixo'], ['nome', 'valor']] };
-  const DATA = { name: 'Dados', rows: ROWS };
+  const EMPTY_SHEET = { name: 'Vazia', rows: [[{ s: 1 }], [{ t: 'e', v: '#N/A' }]] };
+  const COVER_SHEET = { name: 'Capa', rows: [['Vendas de janeiro']] };
+  const LIST_SHEET = { name: 'Lista', rows: [['cidade'], ['Natal'], ['Recife']] };
+  const TEMPLATE_SHEET = { name: 'Modelo', rows: [['Preencha abaixo'], ['nome', 'valor']] };
+  const DATA_SHEET = { name: 'Dados', rows: SHEET_ROWS };
 
   it.each([
-    ['the first with a header, a row and two columns', [EMPTY, COVER, DATA, { ...DATA, name: 'Outra' }], 'Dados'],
-    ['the first with a header, a row and two columns, behind a list of one column', [LIST, DATA], 'Dados'],
-    ['the first with a header, a row and two columns, behind headers alone', [NAMES, DATA], 'Dados'],
-    ['the first list where no sheet has two columns', [COVER, LIST, { ...LIST, name: 'Outra' }], 'Lista'],
-    ['one of headers alone (a template) before a list', [NAMES, LIST], 'Modelo'],
-    ['the first with a value where none has a row', [EMPTY, COVER, { ...COVER, name: 'Outra' }], 'Capa'],
-    ['a visible one before a hidden one', [HIDDEN, LIST], 'Lista'],
-    ['a hidden one where nothing else has a value', [HIDDEN, EMPTY], 'Oculta'],
+    [
+      'the first with a header, a row and two columns',
+      [EMPTY_SHEET, COVER_SHEET, DATA_SHEET, { ...DATA_SHEET, name: 'Outra' }],
+      'Dados',
+    ],
+    ['the first with a header, a row and two columns, behind a list of one column', [LIST_SHEET, DATA_SHEET], 'Dados'],
+    ['the first with a header, a row and two columns, behind headers alone', [TEMPLATE_SHEET, DATA_SHEET], 'Dados'],
+    [
+      'the first list where no sheet has two columns',
+      [COVER_SHEET, LIST_SHEET, { ...LIST_SHEET, name: 'Outra' }],
+      'Lista',
+    ],
+    ['one of headers alone (a template) before a list', [TEMPLATE_SHEET, LIST_SHEET], 'Modelo'],
+    [
+      'the first with a value where none has a row',
+      [EMPTY_SHEET, COVER_SHEET, { ...COVER_SHEET, name: 'Outra' }],
+      'Capa',
+    ],
+    ['a visible one before a hidden one', [HIDDEN_SHEET, LIST_SHEET], 'Lista'],
+    ['a hidden one where nothing else has a value', [HIDDEN_SHEET, EMPTY_SHEET], 'Oculta'],
   ] as [string, SheetParts[], string][])('is %s', async (_, sheets, name) => {
     for (const budget of [64, 1 << 20]) {
       expect((await convertWorkbook(makeWorkbook({ sheets }), budget)).sheet.name).toBe(name);
@@ -58,13 +70,13 @@ describe('the sheet of a workbook that is loaded', () => {
   });
 
   it('is named in the reported dialect', async () => {
-    const { schema } = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [COVER, DATA] })));
+    const { schema } = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [COVER_SHEET, DATA_SHEET] })));
     expect(schema.dialect).toMatchObject({ sheet: 'Dados', skipped_lines: 0 });
-    const { text, sheet } = await convertWorkbook(makeWorkbook({ sheets: [NAMES, LIST] }));
+    const { text, sheet } = await convertWorkbook(makeWorkbook({ sheets: [TEMPLATE_SHEET, LIST_SHEET] }));
     expect(() => inferSheet({ text, sheet })).toThrow(expect.objectContaining({ code: 'NO_ROWS' }));
   });
 
-  it('has the columns of its widest row, and names those without a header by their position', async () => {
+  it('has the columns of its widest row, and names columns without a header by their position', async () => {
     const rows: Cell[][] = [
       ['nome', 'email', 'fone'],
       ['P1', 'p1@x.com', 1],
@@ -80,8 +92,8 @@ describe('the sheet of a workbook that is loaded', () => {
     ]);
   });
 
-  it('may have titles of one value, or of several directly above a header over other columns', async () => {
-    const rows: Cell[][] = cellsOf(
+  it('may have titles of one value, or titles of several values directly above a header over other columns', async () => {
+    const rows: Cell[][] = parseCells(
       'Relatório\nde vendas',
       'Empresa|Padaria X',
       '',
@@ -100,17 +112,17 @@ describe('the sheet of a workbook that is loaded', () => {
     });
     const [, , , ...others] = rows;
     const texts = others.map((row) => [row[0], row[1]] as Cell[]);
-    const plain = inferSheet(await convertWorkbook(makeSheetWorkbook([['Empresa', 'Padaria X'], ...texts])));
-    expect(plain.schema.total_row_count_estimate).toBe(3);
+    const plainInference = inferSheet(await convertWorkbook(makeSheetWorkbook([['Empresa', 'Padaria X'], ...texts])));
+    expect(plainInference.schema.total_row_count_estimate).toBe(3);
   });
 
-  const YEARS: Cell[][] = cellsOf('Região|2021|2022|2023', 'Norte|10|20|30', 'Sul|40|50|60');
+  const YEAR_ROWS: Cell[][] = parseCells('Região|2021|2022|2023', 'Norte|10|20|30', 'Sul|40|50|60');
 
   it.each([
     ['one title', [['Relatório', 'edição de 2024']]],
     ['two titles and a gap', [['Relatório', 'edição de 2024'], ['Fonte', null, 'IBGE'], []]],
   ] as [string, Cell[][]][])('may have years as headers below titles of several values: %s', async (_, titles) => {
-    const { schema } = inferSheet(await convertWorkbook(makeSheetWorkbook([...titles, ...YEARS])));
+    const { schema } = inferSheet(await convertWorkbook(makeSheetWorkbook([...titles, ...YEAR_ROWS])));
     expect(schema.columns.map(({ name, type }) => `${name}:${type}`)).toEqual([
       'regiao:text',
       ...['_2021:integer', '_2022:integer', '_2023:integer'],
@@ -120,7 +132,7 @@ describe('the sheet of a workbook that is loaded', () => {
   });
 
   it('may have years as headers below a title with merged cells', async () => {
-    const rows = [['Relatório', null, 'edição de 2024'], ...YEARS];
+    const rows = [['Relatório', null, 'edição de 2024'], ...YEAR_ROWS];
     const inference = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
     expect(formatColumns(inference)).toBe('regiao:text _2021:integer _2022:integer _2023:integer');
     expect(inference.schema.dialect.skipped_lines).toBe(1);
@@ -172,7 +184,7 @@ describe('the sheet of a workbook that is loaded', () => {
   it.each([
     ['S', 'S', 'S'],
     ['telephone numbers', '+5584999990000', '+5581999990000'],
-  ])('has no header below a title of two values where nothing is typed but %s', async (_, first, second) => {
+  ])('has no header below a title of two values where only %s are typed', async (_, first, second) => {
     const rows: Cell[][] = [
       ['Empresa', 'ACME'],
       ['nome', 'uf', 'contato'],
@@ -185,7 +197,7 @@ describe('the sheet of a workbook that is loaded', () => {
   });
 
   it('keeps rows of years as rows below a header that has fewer columns', async () => {
-    const rows: Cell[][] = cellsOf('nome|entrada', 'Ana|2019|2021', 'Bia|2018|2020');
+    const rows: Cell[][] = parseCells('nome|entrada', 'Ana|2019|2021', 'Bia|2018|2020');
     const inference = inferSheet(await convertWorkbook(makeSheetWorkbook(rows)));
     expect(formatColumns(inference)).toBe('nome:text entrada:integer column_3:integer');
   });
@@ -200,23 +212,23 @@ describe('the sheet of a workbook that is loaded', () => {
   });
 
   it('is read with any XML prefix, comments, CDATA, single quotes and unknown elements, and without cell references', async () => {
-    expect(await convertToText(makeSheetWorkbook(ROWS, { prefix: 'x' }))).toBe(TEXT);
+    expect(await convertToText(makeSheetWorkbook(SHEET_ROWS, { prefix: 'x' }))).toBe(EXPECTED_CSV);
     const sheet = `<?xml version='1.0'?><!-- <row> --><worksheet><sheetViews/><sheetData><row spans='1:2'><c t='inlineStr'><is><t>nome</t></is></c><c t='str'><v><![CDATA[va<l>or]]></v></c></row>
       <row><!-- nada --><c t='inlineStr'><is><r><t>A</t></r><r><rPr/><t xml:space='preserve'>na</t></r><r><t><![CDATA[ &amp;]]> &amp; B</t></r></is></c><c><f>1+1</f><v>1.5</v></c></row></sheetData></worksheet>`;
-    expect(await convertToText(makeSheetWorkbook(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
+    expect(await convertToText(makeSheetWorkbook(SHEET_ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
       '"nome","va<l>or"\n"Ana &amp; & B",1.5\n',
     );
   });
 
   it('is read only from elements of its XML namespace, and from fallbacks of extensions', async () => {
-    const strict = 'http://purl.oclc.org/ooxml/spreadsheetml/main';
+    const strictNamespace = 'http://purl.oclc.org/ooxml/spreadsheetml/main';
     const other = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
-    const sheet = `<s:worksheet xmlns:s="${strict}" xmlns="${other}" xmlns:mc="${COMPATIBILITY}"><sheetData><row><c><v>9</v></c></row></sheetData><s:sheetData>
+    const sheet = `<s:worksheet xmlns:s="${strictNamespace}" xmlns="${other}" xmlns:mc="${COMPATIBILITY_URI}"><sheetData><row><c><v>9</v></c></row></sheetData><s:sheetData>
       <s:row r="1" x:r="7" xmlns:x="${other}"><row r="9"/><s:c x:t="s" r="A1" t="str"><v>9</v><s:v>a</s:v></s:c></s:row>
       <mc:AlternateContent><mc:Choice Requires="x"><s:row r="2"><s:c><s:v>8</s:v></s:c></s:row></mc:Choice>
-        <mc:Fallback><p:row xmlns:p="${strict}" r="2"><p:c><p:v>2</p:v></p:c></p:row></mc:Fallback></mc:AlternateContent>
-      <row xmlns="${strict}" r="3"><c><v>3</v></c></row><row r="4"><c><v>4</v></c></row></s:sheetData></s:worksheet>`;
-    expect(await convertToText(makeSheetWorkbook(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
+        <mc:Fallback><p:row xmlns:p="${strictNamespace}" r="2"><p:c><p:v>2</p:v></p:c></p:row></mc:Fallback></mc:AlternateContent>
+      <row xmlns="${strictNamespace}" r="3"><c><v>3</v></c></row><row r="4"><c><v>4</v></c></row></s:sheetData></s:worksheet>`;
+    expect(await convertToText(makeSheetWorkbook(SHEET_ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
       '"a"\n2\n3\n',
     );
   });
@@ -230,8 +242,8 @@ describe('the sheet of a workbook that is loaded', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(value, { maxLength: 6 }), { minLength: 1, maxLength: 15 }), async (rows) => {
-        const book = makeSheetWorkbook([['x'], ...rows]);
-        expect(await convertToText(book, 64)).toBe(await convertToText(book));
+        const workbookBytes = makeSheetWorkbook([['x'], ...rows]);
+        expect(await convertToText(workbookBytes, 64)).toBe(await convertToText(workbookBytes));
       }),
       { numRuns: 30 },
     );
@@ -246,7 +258,7 @@ describe('the sheet of a workbook that is loaded', () => {
   it('has a column of numbers typed as decimal, and mixed or coded cells as text', async () => {
     const text = await convertWorkbook(
       makeSheetWorkbook(
-        cellsOf('preço|misto|cep|data', '1.234|1.234|01310-100|31/01/2024', '12.5|12,5|04038-001|01/02/2024'),
+        parseCells('preço|misto|cep|data', '1.234|1.234|01310-100|31/01/2024', '12.5|12,5|04038-001|01/02/2024'),
       ),
     );
     const inference = inferSheet(text);
@@ -261,32 +273,32 @@ describe('the sheet of a workbook that is loaded', () => {
 });
 
 describe('the dates of a workbook', () => {
-  const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
-  const X15 = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
-  const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
-  const sheets = `<sheets><sheet name="S" sheetId="1" r:id="rId10" xmlns:r="${OFFICE}"/></sheets>`;
+  const MAIN_NAMESPACE = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+  const X15_NAMESPACE = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
+  const RELATIONSHIPS_NAMESPACE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+  const sheets = `<sheets><sheet name="S" sheetId="1" r:id="rId10" xmlns:r="${RELATIONSHIPS_NAMESPACE}"/></sheets>`;
 
   it.each([
     [
       'as Excel writes it, with an extension of the same name behind',
-      `<workbook xmlns="${MAIN}" xmlns:mc="${COMPATIBILITY}" mc:Ignorable="x15"><fileVersion appName="xl"/><workbookPr date1904="1" defaultThemeVersion="166925"/>
+      `<workbook xmlns="${MAIN_NAMESPACE}" xmlns:mc="${COMPATIBILITY_URI}" mc:Ignorable="x15"><fileVersion appName="xl"/><workbookPr date1904="1" defaultThemeVersion="166925"/>
         <mc:AlternateContent><mc:Choice Requires="x15"><x15ac:absPath url="C:\\" xmlns:x15ac="urn:x"/></mc:Choice></mc:AlternateContent>${sheets}
-        <extLst><ext uri="{140A7094-0E35-4892-8432-C4D2E57EDEB5}" xmlns:x15="${X15}"><x15:workbookPr chartTrackingRefBase="1"/></ext></extLst></workbook>`,
+        <extLst><ext uri="{140A7094-0E35-4892-8432-C4D2E57EDEB5}" xmlns:x15="${X15_NAMESPACE}"><x15:workbookPr chartTrackingRefBase="1"/></ext></extLst></workbook>`,
     ],
     [
       'under a prefix, beside another namespace that is the default',
-      `<x:workbook xmlns:x="${MAIN}" xmlns="${X15}"><workbookPr date1904="0"/><x:workbookPr date1904="true"/><workbookPr/>${sheets.replaceAll(/<(\/?)sheet/g, '<$1x:sheet')}</x:workbook>`,
+      `<x:workbook xmlns:x="${MAIN_NAMESPACE}" xmlns="${X15_NAMESPACE}"><workbookPr date1904="0"/><x:workbookPr date1904="true"/><workbookPr/>${sheets.replaceAll(/<(\/?)sheet/g, '<$1x:sheet')}</x:workbook>`,
     ],
     [
       'in the strict edition of the format',
-      `<workbook xmlns="http://purl.oclc.org/ooxml/spreadsheetml/main" conformance="strict"><workbookPr date1904="1"/>${sheets.replace(OFFICE, 'http://purl.oclc.org/ooxml/officeDocument/relationships')}</workbook>`,
+      `<workbook xmlns="http://purl.oclc.org/ooxml/spreadsheetml/main" conformance="strict"><workbookPr date1904="1"/>${sheets.replace(RELATIONSHIPS_NAMESPACE, 'http://purl.oclc.org/ooxml/officeDocument/relationships')}</workbook>`,
     ],
   ])('count from 1904 where the workbook says so, %s', async (_, workbook) => {
-    const book = makeSheetWorkbook([[{ s: 1, v: '43860' }]], {
+    const workbookBytes = makeSheetWorkbook([[{ s: 1, v: '43860' }]], {
       formats: ['dd/mm/yyyy'],
       files: { 'xl/workbook.xml': workbook },
     });
-    expect(await convertToText(book)).toBe('2024-01-31\n');
+    expect(await convertToText(workbookBytes)).toBe('2024-01-31\n');
   });
 });
 
@@ -339,25 +351,25 @@ describe('merged cells of a workbook', () => {
 
   it('make numbered column names, and no header of two rows, where the second row may be data', async () => {
     const names = ['Nome', 'Telefone', null, 'Cidade'];
-    const people = cellsOf('Ana|84 1|84 2|Natal', 'Bia|81 3|81 4|Recife');
+    const peopleRows = parseCells('Ana|84 1|84 2|Natal', 'Bia|81 3|81 4|Recife');
     const merges = ['B1:C1', 'B3:C3'];
     const inference = inferSheet(
-      await convertWorkbook(makeWorkbook({ sheets: [{ rows: [names, ...people], merges }] })),
+      await convertWorkbook(makeWorkbook({ sheets: [{ rows: [names, ...peopleRows], merges }] })),
     );
     expect(formatColumns(inference)).toBe('nome:text telefone:text telefone_2:text cidade:text');
     expect(inference.schema.total_row_count_estimate).toBe(2);
-    const pairs = cellsOf('Jan||Fev|', '1|2|3|4', '5|6|7|8');
-    const numbers = inferSheet(
-      await convertWorkbook(makeWorkbook({ sheets: [{ rows: pairs, merges: ['A1:B1', 'C1:D1'] }] })),
+    const pairRows = parseCells('Jan||Fev|', '1|2|3|4', '5|6|7|8');
+    const numberInference = inferSheet(
+      await convertWorkbook(makeWorkbook({ sheets: [{ rows: pairRows, merges: ['A1:B1', 'C1:D1'] }] })),
     );
-    expect(formatColumns(numbers)).toBe('jan:integer jan_2:integer fev:integer fev_2:integer');
-    expect(numbers.schema.total_row_count_estimate).toBe(2);
+    expect(formatColumns(numberInference)).toBe('jan:integer jan_2:integer fev:integer fev_2:integer');
+    expect(numberInference.schema.total_row_count_estimate).toBe(2);
   });
 
   it('are not repeated where the first row is data', async () => {
-    const rows = cellsOf('Norte|10|', 'Sul|20|30', 'Oeste|40|50');
-    const book = makeWorkbook({ sheets: [{ rows, merges: ['B1:C1'] }] });
-    expect(await convertToText(book)).toBe('"Norte",10\n"Sul",20,30\n"Oeste",40,50\n');
+    const rows = parseCells('Norte|10|', 'Sul|20|30', 'Oeste|40|50');
+    const workbookBytes = makeWorkbook({ sheets: [{ rows, merges: ['B1:C1'] }] });
+    expect(await convertToText(workbookBytes)).toBe('"Norte",10\n"Sul",20,30\n"Oeste",40,50\n');
   });
 
   it('fill only their first cell unless they are texts merged downwards', async () => {
@@ -387,7 +399,7 @@ describe('merged cells of a workbook', () => {
     }
   });
 
-  it('make no rows of those without a value of their own, such as the second of a record two rows high', async () => {
+  it('make no rows of rows without a value of their own, such as the second row of a record two rows high', async () => {
     const rows = {
       1: { A: 'Nome', B: 'Cidade', C: 'Total' },
       2: { A: 'Ana', B: 'Natal', C: 1 },
@@ -403,13 +415,15 @@ describe('merged cells of a workbook', () => {
 
   it('are all ignored where some overlap, as Excel repairs such a file', async () => {
     const rows = { 1: { A: 'a', B: 'b' }, 2: { A: 'x', B: 2 }, 3: { B: 3 }, 70: { B: 4 } };
-    const merged = (...merges: string[]) => convertToText(makeWorkbook({ sheets: [{ rows, merges }] }));
-    const plain = `"a","b"\n"x",2\n,3\n${'\n'.repeat(66)},4\n`;
-    expect(await merged('A2:A3')).toBe(plain.replace('\n,3', '\n"x",3'));
-    expect(await merged('A2:A3', 'A3:B3')).toBe(plain);
-    expect(await merged('A2:A3', 'B1:D2', 'D2:E2')).toBe(plain);
-    expect(await merged('A2:A90', 'A80:A99')).toBe(plain);
-    expect(await merged('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(plain.replace('\n,3', '\n"x",3'));
+    const convertMerged = (...merges: string[]) => convertToText(makeWorkbook({ sheets: [{ rows, merges }] }));
+    const unmergedText = `"a","b"\n"x",2\n,3\n${'\n'.repeat(66)},4\n`;
+    expect(await convertMerged('A2:A3')).toBe(unmergedText.replace('\n,3', '\n"x",3'));
+    expect(await convertMerged('A2:A3', 'A3:B3')).toBe(unmergedText);
+    expect(await convertMerged('A2:A3', 'B1:D2', 'D2:E2')).toBe(unmergedText);
+    expect(await convertMerged('A2:A90', 'A80:A99')).toBe(unmergedText);
+    expect(await convertMerged('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(
+      unmergedText.replace('\n,3', '\n"x",3'),
+    );
   });
 
   it('do not turn a title into a header', async () => {
@@ -426,80 +440,84 @@ describe('merged cells of a workbook', () => {
 });
 
 describe('an XML part of a workbook', () => {
-  const xml = (path: string) =>
+  const readPart = (path: string) =>
     strFromU8(
-      makeWorkbookFiles({ sheets: [{ rows: DATED }], strings: ['<t>é€😀</t>'], formats: [14] })[path] as Uint8Array,
+      makeWorkbookFiles({ sheets: [{ rows: DATED_ROWS }], strings: ['<t>é€😀</t>'], formats: [14] })[
+        path
+      ] as Uint8Array,
     );
-  const DATED: Cell[][] = [
+  const DATED_ROWS: Cell[][] = [
     ['quem', 'dia'],
     [
       { t: 's', v: '0' },
       { s: 1, v: '45322' },
     ],
   ];
-  const PATHS = [
+  const PART_PATHS = [
     'xl/workbook.xml',
     'xl/_rels/workbook.xml.rels',
     'xl/styles.xml',
     'xl/sharedStrings.xml',
     'xl/worksheets/sheet1.xml',
   ];
-  const withPart = (path: string, bytes: Uint8Array | string | null) =>
-    makeWorkbook({ sheets: [{ rows: DATED }], strings: ['<t>é€😀</t>'], formats: [14], files: { [path]: bytes } });
+  const convertWithPart = (path: string, bytes: Uint8Array | string | null) =>
+    makeWorkbook({ sheets: [{ rows: DATED_ROWS }], strings: ['<t>é€😀</t>'], formats: [14], files: { [path]: bytes } });
 
-  const little = (text: string) =>
+  const encodeLittleEndian = (text: string) =>
     new Uint8Array(Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)).buffer);
-  const big = (text: string) => little(text).map((_, at, all) => all[at ^ 1] as number);
-  const mark = '\ufeff';
-  const declared = (encoding: string, text: string) => `<?xml version="1.0" encoding="${encoding}"?>${text}`;
+  const encodeBigEndian = (text: string) => encodeLittleEndian(text).map((_, at, all) => all[at ^ 1] as number);
+  const byteOrderMark = '\ufeff';
+  const declareEncoding = (encoding: string, text: string) => `<?xml version="1.0" encoding="${encoding}"?>${text}`;
 
-  it.each(PATHS)('such as %s is read in UTF-8 and UTF-16, by byte order mark and by declaration', async (path) => {
-    const text = xml(path);
-    const same = [
-      strToU8(mark + text),
-      strToU8(declared('utf-8', text)),
-      little(mark + text),
-      big(mark + text),
-      little(declared('UTF-16', text)),
-      big(declared('UTF-16BE', text)),
+  it.each(PART_PATHS)('such as %s is read in UTF-8 and UTF-16, by byte order mark and by declaration', async (path) => {
+    const text = readPart(path);
+    const equivalentParts = [
+      strToU8(byteOrderMark + text),
+      strToU8(declareEncoding('utf-8', text)),
+      encodeLittleEndian(byteOrderMark + text),
+      encodeBigEndian(byteOrderMark + text),
+      encodeLittleEndian(declareEncoding('UTF-16', text)),
+      encodeBigEndian(declareEncoding('UTF-16BE', text)),
     ];
-    for (const bytes of same) {
+    for (const bytes of equivalentParts) {
       for (const budget of [64, 1 << 20]) {
-        expect(await convertToText(withPart(path, bytes), budget)).toBe('"quem","dia"\n"é€😀",2024-01-31\n');
+        expect(await convertToText(convertWithPart(path, bytes), budget)).toBe('"quem","dia"\n"é€😀",2024-01-31\n');
       }
     }
   });
 
-  it.each(PATHS)(
+  it.each(PART_PATHS)(
     'such as %s makes the workbook unreadable when it is missing, invalid or in another encoding',
     async (path) => {
-      const text = xml(path);
-      const broken = [
-        strToU8(declared('iso-8859-1', text)),
-        strToU8(declared('windows-1252', text)),
+      const text = readPart(path);
+      const brokenParts = [
+        strToU8(declareEncoding('iso-8859-1', text)),
+        strToU8(declareEncoding('windows-1252', text)),
         Uint8Array.from([...strToU8(text), 0xe9]),
-        little(mark + text).slice(0, -1),
+        encodeLittleEndian(byteOrderMark + text).slice(0, -1),
         '',
         '<outra/>',
       ];
-      for (const bytes of broken)
-        expect([path, await findProblem(withPart(path, bytes))]).toEqual([path, 'WORKBOOK_UNREADABLE']);
-      expect(await findProblem(withPart(path, null))).toBe('WORKBOOK_UNREADABLE');
+      for (const bytes of brokenParts)
+        expect([path, await findProblem(convertWithPart(path, bytes))]).toEqual([path, 'WORKBOOK_UNREADABLE']);
+      expect(await findProblem(convertWithPart(path, null))).toBe('WORKBOOK_UNREADABLE');
     },
   );
 });
 
 describe('a workbook that cannot be read', () => {
-  const broken = (files: BookParts['files']) => findProblem(makeSheetWorkbook(ROWS, { files }));
-  const sheet = (xml: string) => broken({ 'xl/worksheets/sheet1.xml': xml });
+  const findBrokenProblem = (files: WorkbookParts['files']) => findProblem(makeSheetWorkbook(SHEET_ROWS, { files }));
+  const sheet = (xml: string) => findBrokenProblem({ 'xl/worksheets/sheet1.xml': xml });
   const row = (inside: string) => sheet(`<worksheet><sheetData><row r="1">${inside}</row></sheetData></worksheet>`);
 
   it('is reported as unreadable, or without rows, whatever is wrong with it', async () => {
     expect(await findProblem(makeWorkbook({ sheets: [] }))).toBe('NO_ROWS');
     expect(await findProblem(makeWorkbook({ sheets: [{ rows: [] }, { rows: [[null]] }] }))).toBe('NO_ROWS');
     expect(await findProblem(zipSync({ 'x.txt': new Uint8Array(3) }))).toBe('WORKBOOK_UNREADABLE');
-    expect(await broken({ 'xl/workbook.xml': null })).toBe('WORKBOOK_UNREADABLE');
-    expect(await broken({ 'xl/workbook.xml': '<workbook><sheets><sheet name="' })).toBe('WORKBOOK_UNREADABLE');
+    expect(await findBrokenProblem({ 'xl/workbook.xml': null })).toBe('WORKBOOK_UNREADABLE');
+    expect(await findBrokenProblem({ 'xl/workbook.xml': '<workbook><sheets><sheet name="' })).toBe(
+      'WORKBOOK_UNREADABLE',
+    );
     expect(await sheet('<worksheet><sheetData><row r="1"><c><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
     expect(await sheet('<worksheet><sheetData><row r="2"/><row r="1"/></sheetData></worksheet>')).toBe(
       'WORKBOOK_UNREADABLE',
@@ -511,36 +529,40 @@ describe('a workbook that cannot be read', () => {
   });
 
   it('is reported as unreadable when it defines XML entities', async () => {
-    const bomb = `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>`;
+    const entityBomb = `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>`;
     expect(
-      await sheet(`${bomb}<worksheet><sheetData><row r="1"><c t="str"><v>&b;</v></c></row></sheetData></worksheet>`),
+      await sheet(
+        `${entityBomb}<worksheet><sheetData><row r="1"><c t="str"><v>&b;</v></c></row></sheetData></worksheet>`,
+      ),
     ).toBe('WORKBOOK_UNREADABLE');
-    expect(await broken({ 'xl/workbook.xml': `${bomb}<workbook/>` })).toBe('WORKBOOK_UNREADABLE');
-    expect(await broken({ 'xl/sharedStrings.xml': `${bomb}<sst><si><t>&b;</t></si></sst>` })).toBe(
+    expect(await findBrokenProblem({ 'xl/workbook.xml': `${entityBomb}<workbook/>` })).toBe('WORKBOOK_UNREADABLE');
+    expect(await findBrokenProblem({ 'xl/sharedStrings.xml': `${entityBomb}<sst><si><t>&b;</t></si></sst>` })).toBe(
       'WORKBOOK_UNREADABLE',
     );
   });
 
   it('is reported as unreadable wherever it is cut off, and is never read with other values where it is damaged', async () => {
-    const book = makeSheetWorkbook(Array.from({ length: 200 }, (_, n) => [n, `texto ${n * 7919}`]));
-    for (let at = 0; at < book.length - 1; at += 97) {
-      expect(await findProblem(book.slice(0, at))).toBe('WORKBOOK_UNREADABLE');
-      const changed = book.slice();
-      changed[at] = (changed[at] as number) ^ 0xff;
+    const workbookBytes = makeSheetWorkbook(Array.from({ length: 200 }, (_, n) => [n, `texto ${n * 7919}`]));
+    for (let at = 0; at < workbookBytes.length - 1; at += 97) {
+      expect(await findProblem(workbookBytes.slice(0, at))).toBe('WORKBOOK_UNREADABLE');
+      const changedWorkbook = workbookBytes.slice();
+      changedWorkbook[at] = (changedWorkbook[at] as number) ^ 0xff;
       // Either the change is found, or nobody reads that byte: the text is never another.
-      const outcome = await findProblem(changed);
-      if (outcome === undefined) expect(await convertToText(changed)).toBe(await convertToText(book));
+      const outcome = await findProblem(changedWorkbook);
+      if (outcome === undefined) expect(await convertToText(changedWorkbook)).toBe(await convertToText(workbookBytes));
       else expect(['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE']).toContain(outcome);
     }
   });
 
   it('is reported as too large when it is a decompression bomb', async () => {
-    const files = makeWorkbookFiles({ sheets: [{ rows: ROWS }] });
+    const files = makeWorkbookFiles({ sheets: [{ rows: SHEET_ROWS }] });
     const xml = new Uint8Array(60 * 1024 * 1024).fill(32);
     expect(await findProblem(zipSync({ ...files, 'xl/worksheets/sheet1.xml': [xml, { level: 9 }] }))).toBe(
       'WORKBOOK_TOO_LARGE',
     );
-    const strings = new TextEncoder().encode(`<sst>${`<si><t>${'x'.repeat(30_000)}</t></si>`.repeat(1800)}</sst>`);
-    expect(await findProblem(zipSync({ ...files, 'xl/sharedStrings.xml': strings }))).toBe('WORKBOOK_TOO_LARGE');
+    const sharedStrings = new TextEncoder().encode(
+      `<sst>${`<si><t>${'x'.repeat(30_000)}</t></si>`.repeat(1800)}</sst>`,
+    );
+    expect(await findProblem(zipSync({ ...files, 'xl/sharedStrings.xml': sharedStrings }))).toBe('WORKBOOK_TOO_LARGE');
   });
 });

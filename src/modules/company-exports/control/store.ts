@@ -2,35 +2,40 @@ import { getTableName, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from '../../../db/client.ts';
 import { companies } from '../../../db/schema/companies.ts';
-import { type Kind, selectColumns, TABLE_KINDS, viewValue } from '../../../db/shown-columns.ts';
+import { selectColumns, TABLE_KINDS, type TableKind, viewValue } from '../../../db/shown-columns.ts';
 
-/** The tables that are exported, by their names. */
-export const EXPORTED_KINDS: ReadonlyMap<string, Kind> = new Map(
+/** The exported tables of the control database, by name. */
+export const EXPORTED_KINDS: ReadonlyMap<string, TableKind> = new Map(
   TABLE_KINDS.filter(({ columns }) => Object.values(columns).includes(true)).map((each) => [
     getTableName(each.table),
     each,
   ]),
 );
 
-/** The maximum number of rows of one query, and the number of characters after which it returns no further row. */
-const MAX_ROWS = 2_000;
-const MAX_CHARACTERS = 500_000;
+/** The maximum number of rows of one query, and the number of characters after which no further row is returned. */
+const MAX_ROWS_PER_QUERY = 2_000;
+const MAX_CHARACTERS_PER_QUERY = 500_000;
 
-/** Exported rows of a company, and the `rowid` of the last one, after which to read on; null at the end. */
-export interface Records {
+/** Exported rows of a company, and the `rowid` of the last one, after which to continue; null at the end. */
+export interface RecordPage {
   records: Record<string, unknown>[];
   next: number | null;
 }
 
-/** Reads rows of a table after a place, without columns that are not exported. Together they fit into memory. */
-export async function readRecords(db: ControlDb, companyId: string, kind: Kind, after: number): Promise<Records> {
-  const shown = selectColumns(kind.table, (name) => kind.columns[name] === true);
+/** Reads rows of a table after a `rowid`, without columns that are not exported. One page fits into memory. */
+export async function readRecords(
+  db: ControlDb,
+  companyId: string,
+  kind: TableKind,
+  after: number,
+): Promise<RecordPage> {
+  const exportedColumns = selectColumns(kind.table, (name) => kind.columns[name] === true);
   const names = sql.join(
-    shown.map(({ name }) => sql.identifier(name)),
+    exportedColumns.map(({ name }) => sql.identifier(name)),
     sql`, `,
   );
   const length = sql.join(
-    shown.map(({ name }) => sql`length(coalesce(${sql.identifier(name)}, ''))`),
+    exportedColumns.map(({ name }) => sql`length(coalesce(${sql.identifier(name)}, ''))`),
     sql` + `,
   );
   const owner = sql.identifier(kind.table === companies ? 'id' : 'company_id');
@@ -39,14 +44,14 @@ export async function readRecords(db: ControlDb, companyId: string, kind: Kind, 
       select place, ${names}, sum(${length}) over (order by place rows between unbounded preceding and 1 preceding) as before_it
       from (
         select rowid as place, ${names} from ${kind.table}
-        where ${owner} = ${companyId} and rowid > ${after} order by rowid limit ${MAX_ROWS}
+        where ${owner} = ${companyId} and rowid > ${after} order by rowid limit ${MAX_ROWS_PER_QUERY}
       )
-    ) where coalesce(before_it, 0) < ${MAX_CHARACTERS} order by place`);
+    ) where coalesce(before_it, 0) < ${MAX_CHARACTERS_PER_QUERY} order by place`);
   const records = rows.map((row) =>
-    Object.fromEntries(shown.map((column) => [column.name, readValue(column, row[column.name])])),
+    Object.fromEntries(exportedColumns.map((column) => [column.name, toExportedValue(column, row[column.name])])),
   );
   return { records, next: rows.at(-1)?.place ?? null };
 }
 
-const readValue = (column: SQLiteColumn, value: unknown): unknown =>
+const toExportedValue = (column: SQLiteColumn, value: unknown): unknown =>
   value === null || value === undefined ? null : viewValue(column, column.mapFromDriverValue(value as never));

@@ -5,7 +5,7 @@ import { type MetricQueryInput, metricQuery } from '../metrics/query.ts';
 
 const textList = z.array(z.string());
 
-/** A query as the model writes it: strict schemas have no defaults. */
+/** The schema of a query as the model writes it: strict schemas have no defaults. */
 const queryShape = z.object({
   metrics: textList,
   dimensions: textList,
@@ -34,7 +34,7 @@ export const CHOICE_SHAPE = z.object({
 const MAX_ALTERNATIVES = 5;
 
 /** The model's choice for a question: one query, several possible ones, or none. */
-export type Choice =
+export type ModelChoice =
   | { kind: 'answer'; query: MetricQueryInput }
   | { kind: 'clarification'; alternatives: MetricQueryInput[] }
   | { kind: 'refusal' };
@@ -51,8 +51,8 @@ const modelChoice = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('refusal') }),
 ]);
 
-/** Reads the answer of a model, which may be anything. @returns its problems, where it is no choice */
-export function readChoice(answer: unknown): Choice | { problems: string[] } {
+/** Parses the answer of a model, which may be anything. @returns its problems, where it is not a valid choice */
+export function readChoice(answer: unknown): ModelChoice | { problems: string[] } {
   const { success, data, error } = modelChoice.safeParse(answer);
   if (success) return data;
   return {

@@ -1,6 +1,6 @@
-import { defineFailure, notFound } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFound } from '../../../kernel/failure.ts';
 
-/** The model could not be asked: it is away, refuses, or does not answer in time. */
+/** The model could not be asked: it is unavailable, refuses, or does not respond in time. */
 export const providerFailed = defineFailure('ask.provider_failed', 'unavailable', {
   message: 'The AI provider failed. Verified questions are still answered.',
   detail: { retryAfter: 30 },
@@ -12,7 +12,7 @@ export const askedTooOften = defineFailure('ask.too_often', 'too_many', {
   detail: (seconds: number) => ({ retryAfter: seconds }),
 });
 
-export const askedQuestionNotFound = notFound('asked_question', {
+export const askedQuestionNotFound = defineNotFound('asked_question', {
   message: 'There is no such question, or it is no longer kept.',
 });
 

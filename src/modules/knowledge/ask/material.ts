@@ -7,99 +7,102 @@ import { denyHiddenQuestions, makeQuestionKey } from '../questions/service.ts';
 import { joinLines } from '../suggestions/service.ts';
 import * as store from './store.ts';
 
-/**
- * The maximum number of items and verified questions that are read, and the maximum number of characters of an item's
- * description.
- */
+/** The maximum number of items and of verified questions that are read, and the maximum length of an item's description. */
 const MATERIAL_LIMITS = { items: 500, description: 300, verified: 200 };
 /**
- * The maximum number of dimensions whose values are sampled, and the maximum number of values of each, and characters of a
+ * The maximum number of dimensions whose values are sampled, the maximum number of values of each, and the maximum length of a
  * value.
  */
 const MAX_SAMPLED_DIMENSIONS = 30;
 const SAMPLE_LIMITS = { count: 25, length: 80 };
-/** The maximum number of verified questions in the prompt, and the maximum number of other names of an item. */
+/** The maximum number of verified questions in the prompt, and the maximum number of synonyms of an item. */
 const MAX_EXAMPLES = 20;
-const MAX_NAMES = 20;
+const MAX_SYNONYMS = 20;
 /** The maximum number of characters of the items, and of the examples, in the prompt. */
-const MAX_ITEMS_TEXT = 60_000;
-const MAX_EXAMPLES_TEXT = 20_000;
+const MAX_ITEMS_LENGTH = 60_000;
+const MAX_EXAMPLES_LENGTH = 20_000;
 
-/** A metric or dimension that can be asked for. */
-export interface OfferedItem {
+/** A metric or dimension that can be queried. */
+export interface QueryableItem {
   id: string;
   kind: 'metric' | 'dimension';
   name: string;
   description: string;
-  /** Other names that people use. */
+  /** Other names that people use for the item. */
   synonyms: string[];
 }
 
 export interface PromptMaterial {
   /** Metrics and dimensions; those that share words with the question come first. */
-  items: OfferedItem[];
+  items: QueryableItem[];
   verified: { id: string; question: string; query: Record<string, unknown> }[];
 }
 
 const splitWords = (text: string): string[] => makeQuestionKey(text).split(' ');
 
-/** Counts the words of a question, of three characters or more, that stand in the texts. */
+/** Counts the words of a question, of three characters or more, that occur in the texts. */
 function countCommonWords(question: ReadonlySet<string>, texts: readonly string[]): number {
   const words = new Set(texts.flatMap(splitWords));
   return [...words].filter((word) => word.length > 2 && question.has(word)).length;
 }
 
-const sortByRelevance = <T>(question: string, all: readonly T[], textsOf: (each: T) => readonly string[]): T[] => {
+const sortByRelevance = <T>(question: string, all: readonly T[], getTexts: (each: T) => readonly string[]): T[] => {
   const words = new Set(splitWords(question));
-  const scored = all.map((each) => ({ each, score: countCommonWords(words, textsOf(each)) }));
-  return scored.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
+  const scoredItems = all.map((each) => ({ each, score: countCommonWords(words, getTexts(each)) }));
+  return scoredItems.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 };
 
 /** Reads the metrics, dimensions and verified questions that the caller may use, the most relevant for a question first. */
 export async function readPromptMaterial(ctx: PrincipalContext, question: string): Promise<PromptMaterial> {
   const { companyId } = ctx.actor;
-  const hidden = await findHiddenItems(ctx);
-  const denied = await denyHiddenQuestions(ctx, hidden);
+  const hiddenItems = await findHiddenItems(ctx);
+  const deniedQuestions = await denyHiddenQuestions(ctx, hiddenItems);
   const { items, verified } = await readTogether(ctx.db, {
-    items: store.selectOffered(ctx.db, companyId, {
+    items: store.selectQueryableItems(ctx.db, companyId, {
       limit: MATERIAL_LIMITS.items,
       description: MATERIAL_LIMITS.description,
-      hidden: hidden.ids,
+      hidden: hiddenItems.ids,
     }),
-    verified: store.selectVerified(ctx.db, companyId, denied, MATERIAL_LIMITS.verified),
+    verified: store.selectVerifiedQuestions(ctx.db, companyId, deniedQuestions, MATERIAL_LIMITS.verified),
   });
   const concepts = new Map(items.map(({ id, concepts }) => [id, JSON.parse(concepts) as string[]]));
-  const named = await store.selectAliases(
+  const namedConcepts = await store.selectAliases(
     ctx.db,
     companyId,
     [...new Set([...concepts.values()].flat())],
     findDeniedEverywhere(ctx.actor, 'concept'),
   );
-  const namesById = new Map(named.map(({ id, name, aliases }) => [id, [name, ...(JSON.parse(aliases) as string[])]]));
-  const offered = items.map(({ concepts: _ids, ...item }): OfferedItem => {
+  const namesById = new Map(
+    namedConcepts.map(({ id, name, aliases }) => [id, [name, ...(JSON.parse(aliases) as string[])]]),
+  );
+  const queryableItems = items.map(({ concepts: _ids, ...item }): QueryableItem => {
     const synonyms = (concepts.get(item.id) ?? []).flatMap((id) => namesById.get(id) ?? []);
-    return { ...item, synonyms: [...new Set(synonyms)].filter((name) => name !== item.name).slice(0, MAX_NAMES) };
+    return { ...item, synonyms: [...new Set(synonyms)].filter((name) => name !== item.name).slice(0, MAX_SYNONYMS) };
   });
   return {
-    items: sortByRelevance(question, offered, ({ name, synonyms, description }) => [name, ...synonyms, description]),
-    verified: sortByRelevance(question, verified, (known) => [known.question]),
+    items: sortByRelevance(question, queryableItems, ({ name, synonyms, description }) => [
+      name,
+      ...synonyms,
+      description,
+    ]),
+    verified: sortByRelevance(question, verified, (verifiedQuestion) => [verifiedQuestion.question]),
   };
 }
 
-/** The sections of the prompt, all of them data: the question, today's date, and the items and examples to choose from. */
+/** Builds the data sections of the prompt: the question, today's date, and the items and examples to choose from. */
 export async function buildSections(
   ctx: PrincipalContext,
   question: string,
   { items, verified }: PromptMaterial,
 ): Promise<PromptSection[]> {
   const dimensions = items.filter(({ kind }) => kind === 'dimension').slice(0, MAX_SAMPLED_DIMENSIONS);
-  const sampled = await sampleValues(
+  const sampledValues = await sampleValues(
     ctx,
     dimensions.map(({ id }) => id),
     SAMPLE_LIMITS,
   );
   const lines = items.map(({ id, kind, name, description, synonyms }) => {
-    const { type, values = [] } = sampled.get(id) ?? {};
+    const { type, values = [] } = sampledValues.get(id) ?? {};
     return JSON.stringify({
       kind,
       name,
@@ -115,7 +118,7 @@ export async function buildSections(
   return [
     { title: 'the question', text: question },
     { title: 'the day today, in UTC', text: new Date(ctx.now()).toISOString().slice(0, 10) },
-    { title: 'the metrics and dimensions', text: joinLines(lines, MAX_ITEMS_TEXT) },
-    { title: 'verified questions with their queries', text: joinLines(examples, MAX_EXAMPLES_TEXT) },
+    { title: 'the metrics and dimensions', text: joinLines(lines, MAX_ITEMS_LENGTH) },
+    { title: 'verified questions with their queries', text: joinLines(examples, MAX_EXAMPLES_LENGTH) },
   ];
 }

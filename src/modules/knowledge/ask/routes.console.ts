@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { concurrentChange, quotaExceeded } from '../../../db/failures.ts';
 import { OUTCOMES } from '../../../db/schema/knowledge-questions.ts';
 import { created, ok } from '../../../http/endpoint.ts';
-import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
+import { endpoint, listOf, pagesQuery, viewList } from '../../../http/surfaces/knowledge.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { tenantSqlFailures, userSqlFailures } from '../../../tenant-sql/failures.ts';
 import { compileFailures } from '../metrics/failures.ts';
@@ -11,15 +11,15 @@ import { questionText } from '../questions/question.ts';
 import { questionRecord, viewQuestionFor } from '../questions/views.ts';
 import { askedQuestionNotFound, askedTooOften, nothingToAccept, providerFailed } from './failures.ts';
 import { acceptAskedQuestion, answerQuestion, listAskedQuestions } from './service.ts';
-import { answerRecord, askedRecord, viewAnswer, viewAsked } from './views.ts';
+import { answerRecord, askedRecord, viewAnswer, viewAskedQuestion } from './views.ts';
 
-const PATH = '/api/v1/domain-knowledge';
+const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
 
 export const askEndpoints = [
   endpoint(
     {
       method: 'post',
-      path: `${PATH}/ask`,
+      path: `${KNOWLEDGE_PATH}/ask`,
       access: 'semantic:list',
       operationId: 'askQuestion',
       summary: 'Ask a question',
@@ -49,30 +49,30 @@ export const askEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: `${PATH}/questions`,
+      path: `${KNOWLEDGE_PATH}/questions`,
       access: 'knowledge_reviews:list',
       operationId: 'listAskedQuestions',
       summary: 'List asked questions',
       description:
         'The questions that users and service accounts asked and how they were answered, without results. Newest first.',
-      query: pages.extend({ kind: z.enum(OUTCOMES).optional() }),
+      query: pagesQuery.extend({ kind: z.enum(OUTCOMES).optional() }),
       returns: ok(listOf(askedRecord)),
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>
-      list(await listAskedQuestions(ctx, filter, { page, perPage }), viewAsked),
+      viewList(await listAskedQuestions(ctx, filter, { page, perPage }), viewAskedQuestion),
   ),
   endpoint(
     {
       method: 'post',
-      path: `${PATH}/questions/{id}/accept`,
+      path: `${KNOWLEDGE_PATH}/questions/{id}/accept`,
       access: 'semantic:create',
       resource: 'none',
       operationId: 'acceptAskedQuestion',
       summary: 'Accept an asked question',
       description: 'Creates a verified question from it, with the query that answered it.',
       returns: created(questionRecord),
-      createdUnder: `${PATH}/verified-questions`,
+      createdUnder: `${KNOWLEDGE_PATH}/verified-questions`,
       fails: [
         askedQuestionNotFound,
         nothingToAccept,

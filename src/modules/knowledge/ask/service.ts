@@ -2,21 +2,21 @@ import type { Context, PrincipalContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import type { Outcome } from '../../../db/schema/knowledge-questions.ts';
 import { DAY_MS, MINUTE_MS } from '../../../kernel/clock.ts';
-import { invalid, isInvalid } from '../../../kernel/failure.ts';
+import { invalid, isInvalidInput } from '../../../kernel/failure.ts';
 import { type AiUsage, makeNoUsage } from '../../../platform/ai.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
 import {
   findHiddenItems,
   type MetricResult,
-  mayRead,
-  namesHidden,
+  mayReadTables,
+  namesHiddenItem,
   prepareMetrics,
   runMetrics,
 } from '../metrics/service.ts';
 import {
   createQuestion,
   findHiddenQuestions,
-  findVerified,
+  findVerifiedQuestion,
   makeQuestionKey,
   parseStoredQuery,
   type QuestionRow,
@@ -30,20 +30,20 @@ import * as store from './store.ts';
 
 export type { AskedRow } from './store.ts';
 
-/** The maximum number of questions that are kept for a company, and how long each is kept. */
+/** The maximum number of questions that are stored for a company, and how long each is stored. */
 const MAX_KEPT_QUESTIONS = 10_000;
-const RETENTION_MS = 90 * DAY_MS;
+const QUESTION_RETENTION_MS = 90 * DAY_MS;
 const PURGE_BATCH_SIZE = 1000;
 /** The maximum number of items, and the maximum number of verified questions, that a refusal names as alternatives. */
 const MAX_NAMED_ITEMS = 20;
 const MAX_NAMED_QUESTIONS = 5;
 
-/** Another query, item or verified question to ask for. */
+/** Another query, item or verified question that the caller can use instead. */
 export interface Alternative {
   kind: 'query' | 'metric' | 'dimension' | 'verified_question';
-  /** Null for a query. */
+  /** The id of the item or verified question; null for a query. */
   id: string | null;
-  /** For a query, what it computes. */
+  /** The name; for a query, a description of what it computes. */
   name: string;
   query: MetricQueryInput | null;
 }
@@ -53,11 +53,11 @@ export interface Answer {
   questionId: string;
   kind: Exclude<Outcome, 'failed'>;
   query: MetricQueryInput | null;
-  /** Null where nothing was computed. */
+  /** The rows of the result; null where nothing was computed. */
   result: MetricResult | null;
   used: MetricResult['used'];
   verifiedQuestionId: string | null;
-  /** Made from the query, never from words of a model. */
+  /** An explanation made from the query, never from the words of a model. */
   explanation: string;
   alternatives: Alternative[];
 }
@@ -71,8 +71,8 @@ const REFUSAL_MESSAGES = {
 
 /**
  * Answers a question by a metric query: by that of an equal verified question, or else by one that a model chooses, which is
- * validated as if the caller had sent it.
- * @throws aiNotConfigured, providerFailed, askedTooOften; the failure of a query that could not be run
+ * validated as if the caller had sent it. @throws aiNotConfigured, providerFailed, askedTooOften; the failure of a query that
+ * could not be run
  */
 export async function answerQuestion(
   ctx: PrincipalContext,
@@ -80,42 +80,53 @@ export async function answerQuestion(
 ): Promise<Answer> {
   if (makeQuestionKey(question) === '')
     throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
-  const verified = await findVerified(ctx, question);
-  const known = verified && (await judgeVerifiedQuestion(ctx, verified));
-  if (verified && known) {
-    const asked = await recordQuestion(ctx, question, null);
-    return finishAnswer(ctx, asked, { verdict: known, verifiedQuestionId: verified.id, execute, usage: makeNoUsage() });
+  const verifiedQuestion = await findVerifiedQuestion(ctx, question);
+  const verifiedOutcome = verifiedQuestion && (await judgeVerifiedQuestion(ctx, verifiedQuestion));
+  if (verifiedQuestion && verifiedOutcome) {
+    const askedRow = await recordQuestion(ctx, question, null);
+    return finishAnswer(ctx, askedRow, {
+      outcome: verifiedOutcome,
+      verifiedQuestionId: verifiedQuestion.id,
+      execute,
+      usage: makeNoUsage(),
+    });
   }
   const settings = requireAi(ctx);
-  const asked = await recordQuestion(ctx, question, settings.model);
+  const askedRow = await recordQuestion(ctx, question, settings.model);
   const usage = makeNoUsage();
   try {
-    const offered = await readPromptMaterial(ctx, question);
-    const verdict = offered.items.some(({ kind }) => kind === 'metric')
-      ? await chooseQuery(ctx, settings, { question, offered, usage })
+    const promptMaterial = await readPromptMaterial(ctx, question);
+    const outcome = promptMaterial.items.some(({ kind }) => kind === 'metric')
+      ? await chooseQuery(ctx, settings, { question, promptMaterial, usage })
       : ({ kind: 'refusal', why: 'no_metrics' } as const);
-    return await finishAnswer(ctx, asked, { verdict, offered, verifiedQuestionId: null, execute, usage });
+    return await finishAnswer(ctx, askedRow, {
+      outcome,
+      offered: promptMaterial,
+      verifiedQuestionId: null,
+      execute,
+      usage,
+    });
   } catch (error) {
-    await store.updateAsked(ctx.db, asked, { usage }).run();
+    await store.updateAskedQuestion(ctx.db, askedRow, { usage }).run();
     throw error;
   }
 }
 
-/** Returns the verdict on a verified question; undefined where its query does not compile at this moment. */
+/** Returns the outcome for a verified question; undefined where its query does not compile at the moment. */
 async function judgeVerifiedQuestion(ctx: PrincipalContext, row: QuestionRow): Promise<QuestionOutcome | undefined> {
   const input = parseStoredQuery(row);
   try {
     const prepared = await prepareMetrics(ctx, input);
-    return mayRead(ctx, prepared.tables)
+    return mayReadTables(ctx, prepared.tables)
       ? { kind: 'answer', ...toValidQuery(input, prepared) }
       : { kind: 'refusal', why: 'not_readable' };
   } catch (error) {
-    if (isInvalid(error)) return undefined;
+    if (isInvalidInput(error)) return undefined;
     throw error;
   }
 }
 
-/** Records a question before it is answered, so that it counts for the limit whatever its outcome. */
+/** Stores a question before it is answered, so that it counts for the limit whatever its outcome. */
 async function recordQuestion(ctx: PrincipalContext, question: string, model: string | null): Promise<store.AskedRow> {
   const { companyId, id: askedBy } = ctx.actor;
   const now = ctx.now();
@@ -134,11 +145,11 @@ async function recordQuestion(ctx: PrincipalContext, question: string, model: st
     usage: makeNoUsage(),
   };
   const { inserted } = await commit(ctx.db, {
-    inserted: store.insertAsked(ctx.db, row, {
+    inserted: store.insertAskedQuestion(ctx.db, row, {
       limit: ctx.config.RATE_LIMIT_QUESTIONS_PER_MINUTE,
       since: now - MINUTE_MS,
     }),
-    oldest: store.deleteOldest(ctx.db, companyId, MAX_KEPT_QUESTIONS),
+    oldest: store.deleteOldestQuestions(ctx.db, companyId, MAX_KEPT_QUESTIONS),
   });
   const [asked] = inserted;
   if (!asked) throw askedTooOften(MINUTE_MS / 1000);
@@ -147,18 +158,18 @@ async function recordQuestion(ctx: PrincipalContext, question: string, model: st
 
 type ExplainedOutcome = QuestionOutcome | { kind: 'refusal'; why: keyof typeof REFUSAL_MESSAGES };
 
-/** Computes the chosen query, and records the outcome of the question. */
+/** Computes the chosen query, and stores the outcome of the question. */
 async function finishAnswer(
   ctx: PrincipalContext,
-  asked: store.AskedRow,
+  askedRow: store.AskedRow,
   {
-    verdict,
+    outcome: verdict,
     offered,
     verifiedQuestionId,
     execute,
     usage,
   }: {
-    verdict: ExplainedOutcome;
+    outcome: ExplainedOutcome;
     offered?: PromptMaterial;
     verifiedQuestionId: string | null;
     execute: boolean;
@@ -166,17 +177,17 @@ async function finishAnswer(
   },
 ): Promise<Answer> {
   const answer: Answer = {
-    questionId: asked.id,
+    questionId: askedRow.id,
     kind: verdict.kind,
     query: verdict.kind === 'answer' ? verdict.input : null,
-    result: verdict.kind === 'answer' && execute ? await runMetrics(ctx, verdict.input, verdict.prepared) : null,
-    used: verdict.kind === 'answer' ? verdict.prepared.used : [],
+    result: verdict.kind === 'answer' && execute ? await runMetrics(ctx, verdict.input, verdict.preparedQuery) : null,
+    used: verdict.kind === 'answer' ? verdict.preparedQuery.used : [],
     verifiedQuestionId,
     explanation: buildExplanation(verdict),
-    alternatives: await findAlternatives(ctx, asked.question, verdict, offered),
+    alternatives: await findAlternatives(ctx, askedRow.question, verdict, offered),
   };
   await store
-    .updateAsked(ctx.db, asked, {
+    .updateAskedQuestion(ctx.db, askedRow, {
       kind: answer.kind,
       query: answer.query && toStoredQuery(answer.query),
       explanation: answer.explanation,
@@ -187,9 +198,9 @@ async function finishAnswer(
   return answer;
 }
 
-function buildExplanation(verdict: ExplainedOutcome): string {
-  if (verdict.kind === 'answer') return verdict.words;
-  return verdict.kind === 'clarification' ? REFUSAL_MESSAGES.unclear : REFUSAL_MESSAGES[verdict.why];
+function buildExplanation(outcome: ExplainedOutcome): string {
+  if (outcome.kind === 'answer') return outcome.words;
+  return outcome.kind === 'clarification' ? REFUSAL_MESSAGES.unclear : REFUSAL_MESSAGES[outcome.why];
 }
 
 const toAlternative = ({ input: query, words }: ValidQuery): Alternative => ({
@@ -202,12 +213,12 @@ const toAlternative = ({ input: query, words }: ValidQuery): Alternative => ({
 async function findAlternatives(
   ctx: PrincipalContext,
   question: string,
-  verdict: ExplainedOutcome,
-  offered?: PromptMaterial,
+  outcome: ExplainedOutcome,
+  promptMaterial?: PromptMaterial,
 ): Promise<Alternative[]> {
-  if (verdict.kind === 'answer') return [];
-  if (verdict.kind === 'clarification') return verdict.readings.map(toAlternative);
-  const { items, verified } = offered ?? (await readPromptMaterial(ctx, question));
+  if (outcome.kind === 'answer') return [];
+  if (outcome.kind === 'clarification') return outcome.readings.map(toAlternative);
+  const { items, verified } = promptMaterial ?? (await readPromptMaterial(ctx, question));
   return [
     ...items.slice(0, MAX_NAMED_ITEMS).map(({ id, kind, name }) => ({ kind, id, name, query: null })),
     ...verified.slice(0, MAX_NAMED_QUESTIONS).map((row) => ({
@@ -219,32 +230,32 @@ async function findAlternatives(
   ];
 }
 
-/** A page of the company's asked questions, newest first, without those whose answer the caller may not see. */
+/** Returns a page of the company's asked questions, newest first, without those whose answer the caller may not see. */
 export async function listAskedQuestions(
   ctx: PrincipalContext,
   { kind }: { kind?: Outcome | undefined },
   page: { page: number; perPage: number },
 ) {
   const { companyId } = ctx.actor;
-  const denied = await findHiddenQuestions(await findHiddenItems(ctx), async () =>
+  const hiddenQuestions = await findHiddenQuestions(await findHiddenItems(ctx), async () =>
     store.selectAskedQueries(ctx.db, companyId),
   );
-  return store.readAsked(ctx.db, companyId, { kind, denied }, page);
+  return store.readAskedQuestions(ctx.db, companyId, { kind, denied: hiddenQuestions }, page);
 }
 
 /** Verifies an asked question with the query that answered it. */
 export async function acceptAskedQuestion(ctx: PrincipalContext, id: string): Promise<QuestionRow> {
-  const [asked] = await store.selectAsked(ctx.db, ctx.actor.companyId, id);
+  const [asked] = await store.selectAskedQuestion(ctx.db, ctx.actor.companyId, id);
   if (!asked) throw askedQuestionNotFound();
   const { question, query } = asked;
   if (query === null) throw nothingToAccept();
-  if (namesHidden(parseStoredQuery({ query }), await findHiddenItems(ctx))) throw askedQuestionNotFound();
+  if (namesHiddenItem(parseStoredQuery({ query }), await findHiddenItems(ctx))) throw askedQuestionNotFound();
   return createQuestion(ctx, { question, query: parseStoredQuery({ query }) }, (verifiedId) =>
     store.markAccepted(ctx.db, asked, verifiedId),
   );
 }
 
-/** Scheduled: deletes questions that were kept long enough. */
+/** Deletes questions whose retention has ended. For the scheduled run. */
 export async function purgeAskedQuestions(ctx: Context): Promise<void> {
-  await store.deleteBefore(ctx.db, ctx.now() - RETENTION_MS, PURGE_BATCH_SIZE).run();
+  await store.deleteQuestionsBefore(ctx.db, ctx.now() - QUESTION_RETENTION_MS, PURGE_BATCH_SIZE).run();
 }

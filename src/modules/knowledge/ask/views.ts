@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../db/schema/knowledge-questions.ts';
-import { viewBy } from '../../../http/wire.ts';
-import { timestamp } from '../../../kernel/fields.ts';
+import { makeView } from '../../../http/wire.ts';
+import { timestampSchema } from '../../../kernel/fields.ts';
 import { metricQuery } from '../metrics/query.ts';
-import { metricResult, usedItems, viewResult, viewUsed } from '../metrics/views.ts';
+import { metricResult, usedItems, viewResult, viewUsedItems } from '../metrics/views.ts';
 import { parseStoredQuery } from '../questions/service.ts';
 import { usageView } from '../resources/views.ts';
 import type { Answer, AskedRow } from './service.ts';
@@ -33,9 +33,9 @@ export const answerRecord = z
   })
   .meta({ id: 'Answer' });
 
-const viewAnswerRecord = viewBy(answerRecord);
+const viewAnswerRecord = makeView(answerRecord);
 export const viewAnswer = (answer: Answer) =>
-  viewAnswerRecord({ ...answer, result: answer.result && viewResult(answer.result), used: viewUsed(answer.used) });
+  viewAnswerRecord({ ...answer, result: answer.result && viewResult(answer.result), used: viewUsedItems(answer.used) });
 
 export const askedRecord = z
   .object({
@@ -47,12 +47,12 @@ export const askedRecord = z
     verified_question_id: z.string().nullable(),
     accepted_as: z.string().nullable().meta({ description: 'The verified question that it became.' }),
     asked_by: z.string().meta({ description: 'The user or service account.' }),
-    asked_at: timestamp,
+    asked_at: timestampSchema,
     model: z.string().nullable().meta({ description: 'The model that was asked, if any was.' }),
     usage: usageView,
   })
   .meta({ id: 'AskedQuestion' });
 
-const viewAskedRecord = viewBy(askedRecord);
-export const viewAsked = (row: AskedRow) =>
+const viewAskedRecord = makeView(askedRecord);
+export const viewAskedQuestion = (row: AskedRow) =>
   viewAskedRecord({ ...row, query: row.query && parseStoredQuery({ query: row.query }) });

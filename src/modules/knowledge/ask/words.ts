@@ -4,11 +4,11 @@ import type { PreparedQuery } from '../metrics/service.ts';
 
 type Filter = PreparedQuery['query']['filters'][number];
 
-/** The maximum number of values of a filter that are written out, and the maximum number of characters of each. */
+/** The maximum number of values of a filter that are written out, and the maximum length of each. */
 const MAX_WRITTEN_VALUES = 5;
 const MAX_VALUE_LENGTH = 60;
 
-/** The words for the comparison of a filter, which stand before its values. */
+/** The words for a filter's comparison, placed before its values. */
 const OPERATOR_WORDS: Record<Exclude<Filter['operator'], 'is_null'>, string> = {
   eq: 'is',
   ne: 'is not',
@@ -38,16 +38,19 @@ const quoteValue = (value: string, isTime: boolean): string =>
     ? `the end of ${JSON.stringify(value.slice(0, -END_OF_DAY.length))}`
     : JSON.stringify(shorten(value, MAX_VALUE_LENGTH));
 
-function describeFilter({ dimension: { id, name }, operator, values }: Filter, times: ReadonlySet<string>): string {
+function describeFilter(
+  { dimension: { id, name }, operator, values }: Filter,
+  timeDimensionIds: ReadonlySet<string>,
+): string {
   if (operator === 'is_null') return `${name} is ${values[0] === 'true' ? '' : 'not '}empty`;
-  const texts = values.slice(0, MAX_WRITTEN_VALUES).map((value) => quoteValue(value, times.has(id)));
-  const more = values.length > MAX_WRITTEN_VALUES ? [`${values.length - MAX_WRITTEN_VALUES} more`] : [];
-  const compares = (times.has(id) && TIME_OPERATOR_WORDS[operator]) || OPERATOR_WORDS[operator];
-  return `${name} ${compares} ${joinWithAnd([...texts, ...more])}`;
+  const texts = values.slice(0, MAX_WRITTEN_VALUES).map((value) => quoteValue(value, timeDimensionIds.has(id)));
+  const remainder = values.length > MAX_WRITTEN_VALUES ? [`${values.length - MAX_WRITTEN_VALUES} more`] : [];
+  const operatorWords = (timeDimensionIds.has(id) && TIME_OPERATOR_WORDS[operator]) || OPERATOR_WORDS[operator];
+  return `${name} ${operatorWords} ${joinWithAnd([...texts, ...remainder])}`;
 }
 
-/** Describes a query in one sentence: from the query alone, so that it says what was done and not what was meant. */
-export function describeQuery({ query, columns, times }: PreparedQuery): string {
+/** Describes a query in one sentence: from the query alone, so that it says what was computed and not what was meant. */
+export function describeQuery({ query, columns, timeDimensionIds: times }: PreparedQuery): string {
   const { metrics, dimensions, filters, timeGrain, orderBy, limit } = query;
   const names = dimensions.map(({ id, name }) => (timeGrain && times.has(id) ? `${timeGrain} of ${name}` : name));
   const order = orderBy.map(

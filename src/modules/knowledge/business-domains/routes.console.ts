@@ -3,7 +3,7 @@ import { ok } from '../../../http/endpoint.ts';
 import { endpoint } from '../../../http/surfaces/knowledge.ts';
 import { businessDomain, getBusinessDomains, replaceBusinessDomains } from './service.ts';
 
-const PATH = '/api/v1/domain-knowledge/business-domains';
+const DOMAINS_PATH = '/api/v1/domain-knowledge/business-domains';
 const MAX_DOMAINS = 100;
 
 const domains = z
@@ -11,9 +11,9 @@ const domains = z
     business_domains: z
       .array(businessDomain)
       .max(MAX_DOMAINS)
-      .superRefine((list, context) => {
+      .superRefine((domainList, context) => {
         const keys = new Set<string>();
-        for (const [index, { key }] of list.entries()) {
+        for (const [index, { key }] of domainList.entries()) {
           if (keys.has(key)) context.addIssue({ code: 'custom', path: [index, 'key'], message: 'is used twice' });
           keys.add(key);
         }
@@ -25,7 +25,7 @@ export const businessDomainEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: PATH,
+      path: DOMAINS_PATH,
       access: 'concepts:list',
       operationId: 'getBusinessDomains',
       summary: 'Get the business domains',
@@ -38,7 +38,7 @@ export const businessDomainEndpoints = [
   endpoint(
     {
       method: 'put',
-      path: PATH,
+      path: DOMAINS_PATH,
       access: 'company:update',
       operationId: 'replaceBusinessDomains',
       summary: 'Replace the business domains',

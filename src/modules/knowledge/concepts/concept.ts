@@ -5,13 +5,13 @@ import {
   changedStatus,
   confidence,
   description,
-  MAX_ITEMS,
+  MAX_LIST_ITEMS,
+  makeTextListSchema,
+  makeTextSchema,
   name,
   newStatus,
-  textList,
-  textUpTo,
 } from '../resources/fields.ts';
-import { type Definition, uniqueKeyFrom } from '../resources/service.ts';
+import { joinUniqueKey, type ResourceDefinition } from '../resources/service.ts';
 
 export const CONCEPT_TYPES = ['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'] as const;
 
@@ -19,11 +19,11 @@ export const conceptFields = {
   name,
   description,
   type: z.enum(CONCEPT_TYPES),
-  aliases: textList(MAX_ITEMS),
-  tags: textList(MAX_ITEMS),
-  source: textUpTo(200).nullable().meta({ description: "Where it comes from, in the author's words." }),
+  aliases: makeTextListSchema(MAX_LIST_ITEMS),
+  tags: makeTextListSchema(MAX_LIST_ITEMS),
+  source: makeTextSchema(200).nullable().meta({ description: "Where it comes from, in the author's words." }),
   confidence: confidence.nullable(),
-  related_catalog_assets: textList(MAX_ITEMS, 300).meta({
+  related_catalog_assets: makeTextListSchema(MAX_LIST_ITEMS, 300).meta({
     description: 'Tables and columns it is about, such as `orders` or `orders.total`.',
   }),
 };
@@ -32,8 +32,8 @@ export type Concept = z.output<z.ZodObject<typeof conceptFields>>;
 
 const conceptInput = z.object({ ...conceptFields, status: newStatus }).partial();
 
-/** A term or rule of the business, or a hint at an entity, a metric or a policy. */
-export const concept: Definition<Concept> = {
+/** The resource type of concepts: a business term or rule, or a hint at an entity, a metric or a policy. */
+export const concept: ResourceDefinition<Concept> = {
   type: 'concept',
   failures: conceptFailures,
   create: conceptInput.required({ name: true, description: true }).meta({ id: 'NewConcept' }),
@@ -46,7 +46,7 @@ export const concept: Definition<Concept> = {
     requireDelete: (actor, id) => requireAction(actor, 'concepts:delete', id),
   },
   getName: (content) => content.name,
-  makeUniqueKey: (content) => uniqueKeyFrom(content.name),
+  makeUniqueKey: (content) => joinUniqueKey(content.name),
   getFacet: (content) => content.type,
   listTexts: (content) => [content.name, content.description, ...content.aliases, ...content.tags],
   listReferences: () => [],

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { pages } from '../../../http/surfaces/knowledge.ts';
-import { resourceEndpoints } from '../resources/endpoints.ts';
+import { pagesQuery } from '../../../http/surfaces/knowledge.ts';
+import { createResourceEndpoints } from '../resources/endpoints.ts';
 import { searchQuery, statusQuery } from '../resources/fields.ts';
-import { recordSchema, viewResource } from '../resources/views.ts';
+import { makeRecordSchema, viewResource } from '../resources/views.ts';
 import { CONCEPT_TYPES, concept, conceptFields } from './concept.ts';
 
-export const conceptEndpoints = resourceEndpoints({
+export const conceptEndpoints = createResourceEndpoints({
   definition: concept,
   path: '/api/v1/domain-knowledge/concepts',
   actions: {
@@ -24,8 +24,8 @@ export const conceptEndpoints = resourceEndpoints({
     get: 'As it is now, also when it is archived. What it was before is told by its versions.',
     archive: 'Nothing is erased: it disappears from lists and its name can be used again; references to it stay.',
   },
-  shown: recordSchema(conceptFields).meta({ id: 'Concept' }),
+  viewSchema: makeRecordSchema(conceptFields).meta({ id: 'Concept' }),
   view: (_ctx, concepts) => concepts.map(viewResource),
-  query: pages.extend({ search: searchQuery, status: statusQuery, type: z.enum(CONCEPT_TYPES).optional() }),
+  query: pagesQuery.extend({ search: searchQuery, status: statusQuery, type: z.enum(CONCEPT_TYPES).optional() }),
   filter: ({ search, status, type }) => ({ search, status, facet: type }),
 });

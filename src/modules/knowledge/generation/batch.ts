@@ -1,13 +1,13 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { AiSettings, AiUsage } from '../../../platform/ai.ts';
-import { type NewSuggestion, type Rationale, readRationale } from '../suggestions/service.ts';
+import { type NewSuggestion, parseAnswerRationale, type Rationale } from '../suggestions/service.ts';
 import type { JobRow } from './store.ts';
 
 export interface BatchInput {
   ctx: CompanyContext;
   settings: AiSettings;
   job: JobRow;
-  /** Is increased by every question to the model, also when the batch fails. */
+  /** The AI usage, increased by every request to the model, also when the batch fails. */
   usage: AiUsage;
 }
 
@@ -19,7 +19,7 @@ export interface BatchResult {
   conceptsNotSent?: number;
 }
 
-/** The columns for the origin of a job's suggestion. @param candidateKey unique within the job */
+/** Returns the columns for the origin of a job's suggestion. @param candidateKey unique within the job */
 export const toOrigin = ({ id, createdByUserId, requestId }: JobRow, candidateKey: string) => ({
   createdByUserId,
   requestId,
@@ -27,18 +27,18 @@ export const toOrigin = ({ id, createdByUserId, requestId }: JobRow, candidateKe
   candidateKey,
 });
 
-/** The stored text of the job is gone. */
-export class SourceMissing extends Error {}
+/** The error when the stored text of the job is missing. */
+export class SourceMissingError extends Error {}
 
-/** The rationale of a candidate; undefined when it is not valid. */
-export function toRationale(candidate: unknown): Rationale | undefined {
+/** Parses the rationale of a candidate; undefined when it is not valid. */
+export function parseRationale(candidate: unknown): Rationale | undefined {
   try {
-    return readRationale(candidate);
+    return parseAnswerRationale(candidate);
   } catch {
     return undefined;
   }
 }
 
-/** The fields of a candidate, without those that the model left null. */
-export const withoutNulls = (candidate: unknown): Record<string, unknown> =>
+/** Returns the fields of a candidate, without those that the model left null. */
+export const omitNulls = (candidate: unknown): Record<string, unknown> =>
   Object.fromEntries(Object.entries(candidate ?? {}).filter(([, value]) => value !== null && value !== undefined));

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { askModel } from '../../../platform/ai.ts';
 import { CONCEPT_TYPES, type Concept, concept } from '../concepts/concept.ts';
-import { compose, PROMPTS } from '../prompts/compose.ts';
-import { MAX_ITEMS } from '../resources/fields.ts';
+import { composePrompt, PROMPTS } from '../prompts/compose.ts';
+import { MAX_LIST_ITEMS } from '../resources/fields.ts';
 import { findChangedFields, type Resource } from '../resources/service.ts';
 import {
   describeConcepts,
@@ -14,11 +14,11 @@ import {
   type Rationale,
   readStagedNames,
 } from '../suggestions/service.ts';
-import { type BatchInput, type BatchResult, SourceMissing, toOrigin, toRationale, withoutNulls } from './batch.ts';
+import { type BatchInput, type BatchResult, omitNulls, parseRationale, SourceMissingError, toOrigin } from './batch.ts';
 import { readBatch } from './sources.ts';
 
-const PROMPT = PROMPTS.conceptGeneration;
-/** The maximum number of candidates of one answer that are read. */
+const CONCEPT_PROMPT = PROMPTS.conceptGeneration;
+/** The maximum number of candidates read from one answer. */
 const MAX_CANDIDATES = 200;
 
 const ANSWER_SHAPE = z.object({
@@ -48,17 +48,21 @@ const candidateFields = z.object({
   tags: z.unknown().optional(),
 });
 
-/** Asks for the concepts of one part of the text, or of one business domain where there is no text. */
+/** Asks the model for the concepts of one part of the text, or of one business domain where there is no text. */
 export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
   const { ctx, settings, job, usage } = input;
-  const sources = await sourceSections(input);
-  const { text, concepts, notSent } = await describeConcepts(ctx, sources.map((section) => section.text).join('\n'));
-  const staged = await readStagedNames(ctx, job.id);
-  const stagedConcepts = staged
+  const textSections = await makeSourceSections(input);
+  const {
+    text,
+    concepts,
+    omittedCount: notSent,
+  } = await describeConcepts(ctx, textSections.map((section) => section.text).join('\n'));
+  const stagedNames = await readStagedNames(ctx, job.id);
+  const stagedConcepts = stagedNames
     .filter(({ targetType }) => targetType === 'concept_create')
     .map(({ targetName }) => targetName);
   const sections = [
-    ...sources,
+    ...textSections,
     { title: 'existing concepts', text },
     { title: 'names already proposed', text: joinLines(stagedConcepts.map((name) => JSON.stringify(name))) },
   ];
@@ -66,42 +70,42 @@ export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
     settings,
     {
       name: 'concepts',
-      ...compose(PROMPT, sections),
+      ...composePrompt(CONCEPT_PROMPT, sections),
       shape: ANSWER_SHAPE,
       read: (json) => modelAnswer.parse(json).candidates,
     },
     usage,
   );
-  const known = new Map(concepts.map((resource) => [resource.id, resource]));
+  const conceptsById = new Map(concepts.map((resource) => [resource.id, resource]));
   const uniqueKeys = new Set(concepts.map(({ content }) => concept.makeUniqueKey(content)));
-  const candidateKeys = new Set(staged.map(({ candidateKey }) => candidateKey));
+  const candidateKeys = new Set(stagedNames.map(({ candidateKey }) => candidateKey));
   const suggestions = candidates.slice(0, MAX_CANDIDATES).flatMap((candidate) => {
-    const proposal = readCandidate(candidate, known, uniqueKeys);
+    const proposal = readCandidate(candidate, conceptsById, uniqueKeys);
     if (!proposal) return [];
     const candidateKey = makeCandidateKey(proposal);
     if (candidateKeys.has(candidateKey)) return [];
     candidateKeys.add(candidateKey);
-    const complete = { ...proposal, model, promptVersion: PROMPT.version };
-    return [makeSuggestion(ctx, complete, toOrigin(job, candidateKey))];
+    const completeProposal = { ...proposal, model, promptVersion: CONCEPT_PROMPT.version };
+    return [makeSuggestion(ctx, completeProposal, toOrigin(job, candidateKey))];
   });
   return { suggestions, rejected: candidates.length - suggestions.length, conceptsNotSent: notSent };
 }
 
-async function sourceSections({ ctx, job }: BatchInput) {
+async function makeSourceSections({ ctx, job }: BatchInput) {
   const { businessDomains = [], source } = job.input;
-  const domainsText = (domains: typeof businessDomains) => joinLines(domains.map((domain) => JSON.stringify(domain)));
+  const formatDomains = (domains: typeof businessDomains) => joinLines(domains.map((domain) => JSON.stringify(domain)));
   if (!source) {
     return [
       {
         title: 'business domain',
-        text: domainsText(businessDomains.slice(job.processedCount, job.processedCount + 1)),
+        text: formatDomains(businessDomains.slice(job.processedCount, job.processedCount + 1)),
       },
     ];
   }
   const text = await readBatch(ctx, source, job.processedCount);
-  if (text === undefined) throw new SourceMissing();
+  if (text === undefined) throw new SourceMissingError();
   return [
-    { title: 'business domains', text: domainsText(businessDomains) },
+    { title: 'business domains', text: formatDomains(businessDomains) },
     { title: `part ${job.processedCount + 1} of ${job.totalCount} of a document`, text },
   ];
 }
@@ -111,23 +115,23 @@ type ConceptProposal = Omit<Proposal, 'model' | 'promptVersion'>;
 const makeCandidateKey = ({ targetId, targetName }: ConceptProposal): string =>
   targetId === null ? `create\n${concept.makeUniqueKey({ name: targetName } as Concept)}` : `enrich\n${targetId}`;
 
-/** Reads a candidate as a proposal; undefined for one that is not valid, or creates a concept that exists. */
+/** Parses a candidate as a proposal; undefined if it is not valid, or would create a concept that exists. */
 function readCandidate(
   candidate: unknown,
-  known: Map<string, Resource<Concept>>,
+  conceptsById: Map<string, Resource<Concept>>,
   uniqueKeys: Set<string>,
 ): ConceptProposal | undefined {
   const fields = candidateFields.safeParse(candidate);
   if (!fields.success) return undefined;
   const { action, existing_concept_id, ...content } = fields.data;
-  const rationale = toRationale(candidate);
+  const rationale = parseRationale(candidate);
   if (!rationale) return undefined;
   if (action === 'enrich') {
-    const existing = known.get(existing_concept_id ?? '');
-    return existing && readEnrichment(existing, content, rationale);
+    const existingConcept = conceptsById.get(existing_concept_id ?? '');
+    return existingConcept && readEnrichment(existingConcept, content, rationale);
   }
   const parsed = concept.create.safeParse({
-    ...withoutNulls(content),
+    ...omitNulls(content),
     source: 'model',
     confidence: rationale.confidence,
   });
@@ -139,32 +143,33 @@ function readCandidate(
 }
 
 function readEnrichment(
-  existing: Resource<Concept>,
+  existingConcept: Resource<Concept>,
   { description, type, aliases, tags }: Content,
   rationale: Rationale,
 ): ConceptProposal | undefined {
-  const parsed = concept.changes.safeParse(withoutNulls({ description, type, aliases, tags }));
+  const parsed = concept.changes.safeParse(omitNulls({ description, type, aliases, tags }));
   if (!parsed.success) return undefined;
-  const { content } = existing;
+  const { content } = existingConcept;
   const { aliases: moreAliases = [], tags: moreTags = [], ...rest } = parsed.data;
   // Aliases and tags are added to those that people gave; none is removed.
-  const wanted: Content = {
+  const enrichedContent: Content = {
     ...rest,
     aliases: mergeTexts(content.aliases, moreAliases),
     tags: mergeTexts(content.tags, moreTags),
   };
-  const payload = findChangedFields(content, wanted);
+  const payload = findChangedFields(content, enrichedContent);
   if (Object.keys(payload).length === 0) return undefined;
   return {
     ...rationale,
     targetType: 'concept',
-    targetId: existing.id,
-    targetVersion: existing.version,
+    targetId: existingConcept.id,
+    targetVersion: existingConcept.version,
     targetName: content.name,
-    conceptId: existing.id,
+    conceptId: existingConcept.id,
     conceptName: content.name,
     payload,
   };
 }
 
-const mergeTexts = (kept: string[], more: string[]): string[] => [...new Set([...kept, ...more])].slice(0, MAX_ITEMS);
+const mergeTexts = (existingTexts: string[], addedTexts: string[]): string[] =>
+  [...new Set([...existingTexts, ...addedTexts])].slice(0, MAX_LIST_ITEMS);

@@ -1,63 +1,71 @@
 import { decodeWhole } from '../../../formats/text/detect.ts';
 import { WorkbookTooLarge } from '../../../formats/workbook/limits.ts';
 import { readSmallWorkbook } from '../../../formats/workbook/small.ts';
-import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../../../formats/xml/reader.ts';
+import {
+  CDATA_TOKEN,
+  CLOSE_TAG,
+  CUT_TOKEN,
+  EMPTY_TAG,
+  OPEN_TAG,
+  TEXT_TOKEN,
+  XmlReader,
+} from '../../../formats/xml/reader.ts';
 import { decodeText, XmlUnreadable } from '../../../formats/xml/text.ts';
 import { readDirectory, ZipDamaged, ZipTooLarge } from '../../../formats/zip/directory.ts';
 import { openZip, unpackWhole } from '../../../formats/zip/unpack.ts';
-import { ACCEPTED_FILE_TYPES, badFile } from './failures.ts';
+import { ACCEPTED_FILE_TYPES, makeFileFailure } from './failures.ts';
 
-/** The maximum number of bytes of an Office file's parts when unpacked: a small archive can claim to hold a lot. */
+/** The maximum unpacked size of an Office file's parts in bytes: a small archive can claim to hold a lot. */
 const MAX_UNPACKED_BYTES = 20 * 1024 * 1024;
 
-/** The parts of a Word document that hold its text, in reading order. */
+/** The parts of a Word document that contain its text, in reading order. */
 const WORD_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
 
-/** The text of a file, read according to its extension. */
+/** Extracts the text of a file, read according to its extension. */
 export async function extractText(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const text = await chooseReader(name)(bytes);
-  if (text.trim() === '') throw badFile('holds no text');
+  if (text.trim() === '') throw makeFileFailure('holds no text');
   return text;
 }
 
-/** Whether a file's name says that it can be read. */
-export const isAccepted = (name: string): boolean =>
-  ACCEPTED_FILE_TYPES.some((ending) => name.toLowerCase().endsWith(ending));
+/** Tells whether a file can be read, judging by its name. */
+export const isAcceptedFileName = (name: string): boolean =>
+  ACCEPTED_FILE_TYPES.some((extension) => name.toLowerCase().endsWith(extension));
 
 function chooseReader(name: string): (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string> {
   if (/\.docx$/i.test(name)) return readWordText;
-  return /\.xlsx$/i.test(name) ? readWorkbookText : plainText;
+  return /\.xlsx$/i.test(name) ? readWorkbookText : decodePlainText;
 }
 
-function plainText(bytes: Uint8Array): string {
+function decodePlainText(bytes: Uint8Array): string {
   const text = decodeWhole(bytes);
-  if (text.includes('\0')) throw badFile('is not a text file');
+  if (text.includes('\0')) throw makeFileFailure('is not a text file');
   return text;
 }
 
-/** Awaits the reading of an Office file. @throws badFile where it is damaged, something else, or too large */
-async function readOfficeFile<T>(read: Promise<T>): Promise<T> {
+/** Awaits the reading of an Office file. @throws makeFileFailure where it is damaged, of another format, or too large */
+async function readOfficeFile<T>(reading: Promise<T>): Promise<T> {
   try {
-    return await read;
+    return await reading;
   } catch (error) {
     if (error instanceof WorkbookTooLarge || error instanceof ZipTooLarge) {
-      throw badFile(`holds more than ${MAX_UNPACKED_BYTES} bytes when unpacked`);
+      throw makeFileFailure(`holds more than ${MAX_UNPACKED_BYTES} bytes when unpacked`);
     }
     if (error instanceof ZipDamaged || error instanceof XmlUnreadable) {
-      throw badFile('is damaged, or not what its name says');
+      throw makeFileFailure('is damaged, or not what its name says');
     }
     throw error;
   }
 }
 
-/** Paragraphs, cells and notes of a Word document, a line each. */
+/** Returns the paragraphs, cells and notes of a Word document, a line each. */
 async function readWordText(bytes: Uint8Array): Promise<string> {
   const texts = await readOfficeFile(unpackWordParts(bytes));
-  if (texts[0] === undefined) throw badFile('is not a Word document');
+  if (texts[0] === undefined) throw makeFileFailure('is not a Word document');
   return texts.join('').replaceAll(/\n{3,}/g, '\n\n');
 }
 
-/** The texts of the document's parts; undefined for a part that it lacks. */
+/** Returns the XML texts of the document's parts; undefined for a part that it lacks. */
 async function unpackWordParts(bytes: Uint8Array): Promise<(string | undefined)[]> {
   const zip = openZip(bytes);
   const entries = new Map((await readDirectory(zip.read, bytes.length)).map((entry) => [entry.name, entry]));
@@ -74,27 +82,27 @@ async function unpackWordParts(bytes: Uint8Array): Promise<(string | undefined)[
 
 function readWordPartText(xml: Uint8Array): string {
   const pieces: string[] = [];
-  let inText = false;
+  let isInText = false;
   // What older programs show of a drawing is there a second time.
   const reader = new XmlReader(xml, { alternative: 'Choice' });
-  for (let token = reader.next(); token !== CUT; token = reader.next()) {
-    if (token === TEXT || token === CDATA) {
-      if (inText)
+  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
+    if (token === TEXT_TOKEN || token === CDATA_TOKEN) {
+      if (isInText)
         pieces.push(
-          token === TEXT
+          token === TEXT_TOKEN
             ? decodeText(xml, reader.start, reader.end)
-            : plainText(xml.subarray(reader.start, reader.end)),
+            : decodePlainText(xml.subarray(reader.start, reader.end)),
         );
-    } else if (reader.is('t')) inText = token === OPEN;
-    else if (token !== CLOSE && reader.is('tab')) pieces.push('\t');
-    else if (token !== CLOSE && (reader.is('br') || reader.is('cr'))) pieces.push('\n');
-    else if ((token === CLOSE || token === EMPTY) && reader.is('p')) pieces.push('\n');
+    } else if (reader.is('t')) isInText = token === OPEN_TAG;
+    else if (token !== CLOSE_TAG && reader.is('tab')) pieces.push('\t');
+    else if (token !== CLOSE_TAG && (reader.is('br') || reader.is('cr'))) pieces.push('\n');
+    else if ((token === CLOSE_TAG || token === EMPTY_TAG) && reader.is('p')) pieces.push('\n');
   }
   if (xml.indexOf(60, reader.at) >= 0) throw new XmlUnreadable('a part that is cut off');
   return pieces.join('');
 }
 
-/** Every sheet of a workbook: its name, then a line for each row. */
+/** Returns every sheet of a workbook: its name, then a line for each row. */
 async function readWorkbookText(bytes: Uint8Array): Promise<string> {
   const sheets = await readOfficeFile(readSmallWorkbook(openZip(bytes), bytes.length, MAX_UNPACKED_BYTES));
   return sheets.map(({ name, rows }) => [name, ...rows.map((row) => row.join('\t'))].join('\n')).join('\n\n');

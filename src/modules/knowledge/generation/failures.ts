@@ -1,10 +1,13 @@
-import { defineFailure, invalid, notFound } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFound, invalid } from '../../../kernel/failure.ts';
 
 /** The accepted file extensions. */
 export const ACCEPTED_FILE_TYPES = ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'] as const;
 
-/** Also thrown for the id of a job whose type is not the route's. */
-export const jobNotFound = notFound('knowledge_job', { message: 'There is no such job.', console: 'JOB_NOT_FOUND' });
+/** There is no such job; also thrown for the id of a job whose type the route does not handle. */
+export const jobNotFound = defineNotFound('knowledge_job', {
+  message: 'There is no such job.',
+  console: 'JOB_NOT_FOUND',
+});
 
 export const jobEnded = defineFailure('knowledge_job.ended', 'conflict', {
   message: 'The job has ended.',
@@ -12,7 +15,7 @@ export const jobEnded = defineFailure('knowledge_job.ended', 'conflict', {
   console: 'JOB_ENDED',
 });
 
-/** @param jobId the job that is running, where that is known */
+/** @param jobId the id of the running job, where that is known */
 export const jobRunning = defineFailure('knowledge_job.running', 'conflict', {
   message: 'Another job of this type is running. Wait until it ends, or cancel it.',
   detail: (jobId?: string) => ({ ...(jobId !== undefined && { job_id: jobId }) }),
@@ -20,19 +23,19 @@ export const jobRunning = defineFailure('knowledge_job.running', 'conflict', {
 });
 
 /** @param field the missing prerequisite */
-export const prerequisiteMissing = (field: string, message: string) =>
+export const makePrerequisiteFailure = (field: string, message: string) =>
   invalid([{ field, message }], 'Something that the generation needs is missing.');
 
-/** A problem with the file, reported for the field `file`. */
-export const badFile = (message: string) => invalid([{ field: 'file', message }]);
+/** Returns the failure for a problem with the file, reported for the field `file`. */
+export const makeFileFailure = (message: string) => invalid([{ field: 'file', message }]);
 
-/** @param limit in bytes */
+/** @param limit the maximum size in bytes */
 export const fileTooLarge = defineFailure('knowledge_file.too_large', 'too_large', {
   message: 'The file is larger than this route accepts.',
   detail: (limit: number) => ({ message: `The file is larger than ${limit} bytes.`, limit }),
 });
 
-/** Too many files are read in this isolate. */
+/** Too many files are being read in this isolate. */
 export const tooManyFiles = defineFailure('knowledge_file.too_many', 'unavailable', {
   message: 'Too many files are being read at the moment. Try again in a few seconds.',
   detail: { retryAfter: 5 },

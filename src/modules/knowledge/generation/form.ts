@@ -4,16 +4,16 @@ import { type Part, readSmallForm } from '../../../formats/multipart/reader.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import type { SentBody } from '../../../kernel/files.ts';
 import { describeUnknownFields } from '../../../kernel/members.ts';
-import { isAccepted } from './documents.ts';
-import { ACCEPTED_FILE_TYPES, badFile, fileTooLarge, malformedForm } from './failures.ts';
+import { isAcceptedFileName } from './documents.ts';
+import { ACCEPTED_FILE_TYPES, fileTooLarge, makeFileFailure, malformedForm } from './failures.ts';
 import type { ConceptGeneration } from './service.ts';
 
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TEXT_LENGTH = 100_000;
-/** The maximum number of bytes of a form besides its file. */
+/** The maximum number of bytes of a form without its file. */
 const MAX_FORM_BYTES = 1024 * 1024;
 
-/** The JSON body that generates concepts. */
+/** The JSON body that starts generating concepts. */
 export const conceptGeneration = z
   .object({
     business_domains: z.array(z.string().max(63)).max(100).optional().meta({
@@ -23,7 +23,7 @@ export const conceptGeneration = z
   })
   .meta({ id: 'ConceptGeneration' });
 
-/** The form that generates concepts: the fields of the JSON body, and a file. */
+/** The form that starts generating concepts: the fields of the JSON body, and a file. */
 export const conceptGenerationForm = z.object({
   business_domains: z.array(z.string()).optional().meta({ description: 'A field for each key.' }),
   text: z.string().max(MAX_TEXT_LENGTH).optional(),
@@ -36,19 +36,20 @@ export const conceptGenerationForm = z.object({
     }),
 });
 
-/** Reads the form that generates concepts, and no more of it than its limit, whatever its headers claim. */
+/** Reads the form that starts generating concepts, and no more of it than its limit, whatever its headers claim. */
 export async function readConceptForm(sent: SentBody): Promise<ConceptGeneration> {
   const parts = await readParts(sent);
-  const unknown = parts.map(({ name }) => name).filter((name) => !FIELDS.includes(name));
-  if (unknown.length > 0) throw invalid(describeUnknownFields(unknown));
-  const sentAsFile = parts.filter(({ name }) => name === 'file');
-  const files = sentAsFile.filter(isFile).filter(isChosenFile);
-  if (files.length > 1) throw badFile('must be one file at most');
-  if (sentAsFile.some((part) => !isFile(part) && part.bytes.length > 0)) throw badFile('must be a file');
+  const unknownNames = parts.map(({ name }) => name).filter((name) => !FORM_FIELDS.includes(name));
+  if (unknownNames.length > 0) throw invalid(describeUnknownFields(unknownNames));
+  const fileParts = parts.filter(({ name }) => name === 'file');
+  const files = fileParts.filter(isFile).filter(isChosenFile);
+  if (files.length > 1) throw makeFileFailure('must be one file at most');
+  if (fileParts.some((part) => !isFile(part) && part.bytes.length > 0)) throw makeFileFailure('must be a file');
   const [file] = files;
-  if (file && !isAccepted(file.filename)) throw badFile(`must be one of ${ACCEPTED_FILE_TYPES.join(', ')}`);
+  if (file && !isAcceptedFileName(file.filename))
+    throw makeFileFailure(`must be one of ${ACCEPTED_FILE_TYPES.join(', ')}`);
   if (file && file.bytes.length > MAX_FILE_BYTES) throw fileTooLarge(MAX_FILE_BYTES);
-  if (file?.bytes.length === 0) throw badFile('is empty');
+  if (file?.bytes.length === 0) throw makeFileFailure('is empty');
   const domains = listValues(parts, DOMAIN_FIELDS);
   const [text] = listValues(parts, ['text']);
   const parsed = conceptGeneration.safeParse({
@@ -69,17 +70,17 @@ export const toGeneration = ({ business_domains, text }: z.output<typeof concept
   ...(text !== undefined && { text }),
 });
 
-/** The field for business domains, also as programs write it that mark lists. */
+/** The field names for business domains, including the form of programs that mark lists with `[]`. */
 const DOMAIN_FIELDS = ['business_domains', 'business_domains[]'];
-const FIELDS = [...DOMAIN_FIELDS, 'text', 'file'];
+const FORM_FIELDS = [...DOMAIN_FIELDS, 'text', 'file'];
 const isFile = (part: Part): part is Part & { filename: string } => part.filename !== null;
 
-/** Whether a file was chosen: a browser's "no file chosen" has neither a name nor content. */
+/** Tells whether a file was chosen: a browser's "no file chosen" has neither a name nor content. */
 const isChosenFile = (file: Part): boolean => file.filename !== '' || file.bytes.length > 0;
 
 const decoder = new TextDecoder();
 
-/** The values of fields. A file in a field for text stays a file, so that the validation finds it. */
+/** Returns the values of fields. A file in a field for text stays a file, so that validation rejects it. */
 const listValues = (parts: Part[], names: string[]): unknown[] =>
   names.flatMap((name) =>
     parts.filter((part) => part.name === name).map((part) => (isFile(part) ? part : decoder.decode(part.bytes))),
@@ -88,8 +89,8 @@ const listValues = (parts: Part[], names: string[]): unknown[] =>
 async function readParts({ stream, type }: SentBody): Promise<Part[]> {
   const boundary = parseBoundary(type);
   if (!boundary || !stream) throw malformedForm();
-  const bounds = { maxBytes: MAX_FILE_BYTES + MAX_FORM_BYTES, tooLarge: () => fileTooLarge(MAX_FILE_BYTES) };
-  return readSmallForm(stream, boundary, bounds).catch((error: unknown) => {
+  const sizeLimits = { maxBytes: MAX_FILE_BYTES + MAX_FORM_BYTES, tooLarge: () => fileTooLarge(MAX_FILE_BYTES) };
+  return readSmallForm(stream, boundary, sizeLimits).catch((error: unknown) => {
     throw error instanceof MultipartMalformed ? malformedForm() : error;
   });
 }

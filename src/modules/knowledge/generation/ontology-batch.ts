@@ -3,8 +3,8 @@ import type { CompanyContext } from '../../../context.ts';
 import { askModel } from '../../../platform/ai.ts';
 import type { Concept } from '../concepts/concept.ts';
 import { NODE_TYPES, type OntologyNode } from '../ontology/node.ts';
-import { compose, PROMPTS } from '../prompts/compose.ts';
-import { type Resource, unarchivedResources } from '../resources/service.ts';
+import { composePrompt, PROMPTS } from '../prompts/compose.ts';
+import { listUnarchivedResources, type Resource } from '../resources/service.ts';
 import {
   chunkConcepts,
   findAcceptedResourceIds,
@@ -17,7 +17,7 @@ import {
   readPendingOntologySuggestions,
   readStagedSuggestions,
 } from '../suggestions/service.ts';
-import { type BatchInput, type BatchResult, SourceMissing, toOrigin } from './batch.ts';
+import { type BatchInput, type BatchResult, SourceMissingError, toOrigin } from './batch.ts';
 import {
   buildKnownOntology,
   type KnownOntology,
@@ -27,8 +27,8 @@ import {
 } from './ontology-candidates.ts';
 import { readBatch } from './sources.ts';
 
-const PROMPT = PROMPTS.ontologyGeneration;
-/** The maximum number of nodes, and the maximum number of relations, of one answer that are read. */
+const ONTOLOGY_PROMPT = PROMPTS.ontologyGeneration;
+/** The maximum number of nodes, and the maximum number of relations, read from one answer. */
 const MAX_CANDIDATES = 300;
 /** The maximum number of nodes, and the maximum number of relations, of the company that are read. */
 const MAX_KNOWN_ITEMS = 5000;
@@ -67,79 +67,93 @@ const ANSWER_SHAPE = z.object({
 const modelAnswer = z.object({ nodes: z.array(z.unknown()).default([]), relations: z.array(z.unknown()).default([]) });
 
 /**
- * Asks for the nodes and relations of one chunk of the catalogue and one of the concepts. The chunks alternate, so that the
- * batches of a job read all of both.
+ * Asks the model for the nodes and relations of one chunk of the catalogue and one of the concepts. The chunks alternate, so that
+ * the batches of a job read all of both.
  */
 export async function proposeOntology({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const { source } = job.input;
-  if (!source) throw new SourceMissing();
+  if (!source) throw new SourceMissingError();
   const parts = source.offsets.length - 1;
   const part = job.processedCount % parts;
-  const catalogue = await readBatch(ctx, source, part);
-  if (catalogue === undefined) throw new SourceMissing();
-  const hints = await readEntityHints(ctx);
-  const chunks = chunkConcepts(hints);
-  const known = await readKnownOntology(ctx, job.id, hints);
+  const catalogueChunk = await readBatch(ctx, source, part);
+  if (catalogueChunk === undefined) throw new SourceMissingError();
+  const entityHints = await readEntityHints(ctx);
+  const chunks = chunkConcepts(entityHints);
+  const knownOntology = await readKnownOntology(ctx, job.id, entityHints);
   // The nodes of this job come first: relations most likely name these.
-  const nodeLines = [...known.nodesByKey].toReversed().map(([key, { name }]) => JSON.stringify({ key, name }));
+  const nodeLines = [...knownOntology.nodesByKey].toReversed().map(([key, { name }]) => JSON.stringify({ key, name }));
   const sections = [
     { title: 'concepts', text: chunks[job.processedCount % chunks.length] ?? '' },
-    { title: `part ${part + 1} of ${parts} of the catalogue`, text: catalogue },
+    { title: `part ${part + 1} of ${parts} of the catalogue`, text: catalogueChunk },
     { title: 'known nodes', text: joinLines(nodeLines) },
   ];
   const { value, model } = await askModel(
     settings,
-    { name: 'ontology', ...compose(PROMPT, sections), shape: ANSWER_SHAPE, read: (json) => modelAnswer.parse(json) },
+    {
+      name: 'ontology',
+      ...composePrompt(ONTOLOGY_PROMPT, sections),
+      shape: ANSWER_SHAPE,
+      read: (json) => modelAnswer.parse(json),
+    },
     usage,
   );
-  return collectCandidates(value, known, (proposal, candidateKey) =>
-    makeSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, toOrigin(job, candidateKey)),
+  return collectCandidates(value, knownOntology, (proposal, candidateKey) =>
+    makeSuggestion(ctx, { ...proposal, model, promptVersion: ONTOLOGY_PROMPT.version }, toOrigin(job, candidateKey)),
   );
 }
 
-/** Reads the ontology of the company and the nodes and relations that are suggested already. */
+/** Reads the ontology of the company, including nodes and relations that are only suggested so far. */
 async function readKnownOntology(
   ctx: CompanyContext,
   jobId: string,
-  hints: Resource<Concept>[],
+  entityHints: Resource<Concept>[],
 ): Promise<KnownOntology> {
-  const nodes = (await unarchivedResources(ctx, {
+  const nodes = (await listUnarchivedResources(ctx, {
     type: 'ontology_node',
     limit: MAX_KNOWN_ITEMS,
   })) as Resource<OntologyNode>[];
-  const relations = await unarchivedResources(ctx, { type: 'ontology_relation', limit: MAX_KNOWN_ITEMS });
-  const suggested = [...(await readPendingOntologySuggestions(ctx)), ...(await readStagedSuggestions(ctx, jobId))];
-  const accepted = await findAcceptedResourceIds(ctx, listSuggestedNodeIds(suggested));
-  return buildKnownOntology({ hints, nodes, relations, suggested, accepted });
+  const relations = await listUnarchivedResources(ctx, { type: 'ontology_relation', limit: MAX_KNOWN_ITEMS });
+  const suggestedCreations = [
+    ...(await readPendingOntologySuggestions(ctx)),
+    ...(await readStagedSuggestions(ctx, jobId)),
+  ];
+  const acceptedIds = await findAcceptedResourceIds(ctx, listSuggestedNodeIds(suggestedCreations));
+  return buildKnownOntology({
+    hints: entityHints,
+    nodes,
+    relations,
+    suggested: suggestedCreations,
+    accepted: acceptedIds,
+  });
 }
 
-/** Reads the candidates of an answer: nodes first, which become known to the relations. */
+/** Parses the candidates of an answer: nodes first, which relations can then name. */
 function collectCandidates(
   value: z.output<typeof modelAnswer>,
-  known: KnownOntology,
-  suggestionOf: (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) => NewSuggestion,
+  knownOntology: KnownOntology,
+  buildSuggestion: (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) => NewSuggestion,
 ): BatchResult {
   const result: BatchResult = { suggestions: [], rejected: 0 };
   for (const [index, candidate] of value.nodes.entries()) {
-    const node = index < MAX_CANDIDATES ? readNode(candidate, known) : undefined;
+    const node = index < MAX_CANDIDATES ? readNode(candidate, knownOntology) : undefined;
     if (!node) result.rejected += 1;
-    else if (node.existing) known.nodesByKey.set(node.key, node.existing);
+    else if (node.existing) knownOntology.nodesByKey.set(node.key, node.existing);
     else {
-      const suggestion = suggestionOf(node.proposal, `node\n${node.uniqueKey}`);
-      const added = { nodeId: null, suggestionId: suggestion.id, name: suggestion.targetName };
-      known.nodesByKey.set(node.key, added);
-      known.nodesByUniqueKey.set(node.uniqueKey, added);
+      const suggestion = buildSuggestion(node.proposal, `node\n${node.uniqueKey}`);
+      const addedNode = { nodeId: null, suggestionId: suggestion.id, name: suggestion.targetName };
+      knownOntology.nodesByKey.set(node.key, addedNode);
+      knownOntology.nodesByUniqueKey.set(node.uniqueKey, addedNode);
       result.suggestions.push(suggestion);
     }
   }
   for (const [index, candidate] of value.relations.entries()) {
-    const relation = index < MAX_CANDIDATES ? readRelation(candidate, known) : undefined;
+    const relation = index < MAX_CANDIDATES ? readRelation(candidate, knownOntology) : undefined;
     if (!relation) {
       result.rejected += 1;
       continue;
     }
-    known.relationKeys.add(relation.uniqueKey);
-    result.suggestions.push(suggestionOf(relation.proposal, `relation\n${relation.uniqueKey}`));
+    knownOntology.relationKeys.add(relation.uniqueKey);
+    result.suggestions.push(buildSuggestion(relation.proposal, `relation\n${relation.uniqueKey}`));
   }
   return result;
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { nodeFields, type OntologyNode, ontologyNode } from '../ontology/node.ts';
 import { relationFields } from '../ontology/relation.ts';
-import { type Resource, uniqueKeyFrom } from '../resources/service.ts';
+import { joinUniqueKey, type Resource } from '../resources/service.ts';
 import type { SuggestedCreation } from '../suggestions/service.ts';
-import { toRationale, withoutNulls } from './batch.ts';
+import { omitNulls, parseRationale } from './batch.ts';
 
-/** A node that a relation can name: one that exists, or one that is only suggested. */
+/** A node that a relation can name: an existing node, or one that is only suggested. */
 interface KnownNode {
   nodeId: string | null;
   suggestionId: string | null;
@@ -14,11 +14,11 @@ interface KnownNode {
 
 /** The nodes and relations that exist or are suggested; those of the model's answer are added as they are read. */
 export interface KnownOntology {
-  /** By the key that the model names them by. */
+  /** The nodes by the key that the model names them by. */
   nodesByKey: Map<string, KnownNode>;
   nodesByUniqueKey: Map<string, KnownNode>;
   relationKeys: Set<string>;
-  /** The concepts that a node may name as its sources. */
+  /** The ids of concepts that a node may name as its sources. */
   conceptIds: Set<string>;
 }
 
@@ -27,15 +27,15 @@ type RelationEnds = Record<
   string | null
 >;
 
-/** The ids of the suggested nodes that suggested relations refer to. */
-export const listSuggestedNodeIds = (suggested: SuggestedCreation[]): string[] =>
-  suggested
+/** Returns the ids of the suggested nodes that suggested relations refer to. */
+export const listSuggestedNodeIds = (suggestedCreations: SuggestedCreation[]): string[] =>
+  suggestedCreations
     .flatMap(({ payload }) => [payload.subject_suggestion_id, payload.object_suggestion_id])
     .filter((id) => typeof id === 'string');
 
 /**
- * The ontology as the model may refer to it. `suggested`: pending or staged suggestions; `accepted`: the nodes that accepted
- * suggestions became, by suggestion.
+ * Builds the ontology that the model may refer to. `suggested`: pending or staged suggestions; `accepted`: the nodes created from
+ * accepted suggestions, by suggestion.
  */
 export function buildKnownOntology(of: {
   hints: Resource[];
@@ -44,40 +44,40 @@ export function buildKnownOntology(of: {
   suggested: SuggestedCreation[];
   accepted: Map<string, string>;
 }): KnownOntology {
-  const known: KnownOntology = {
+  const knownOntology: KnownOntology = {
     nodesByKey: new Map(),
     nodesByUniqueKey: new Map(),
     relationKeys: new Set(of.relations.map(({ uniqueKey }) => uniqueKey)),
     conceptIds: new Set(of.hints.map(({ id }) => id)),
   };
-  const add = (key: string, uniqueKey: string, node: KnownNode) => {
-    known.nodesByKey.set(key, node);
-    known.nodesByUniqueKey.set(uniqueKey, node);
+  const addNode = (key: string, uniqueKey: string, node: KnownNode) => {
+    knownOntology.nodesByKey.set(key, node);
+    knownOntology.nodesByUniqueKey.set(uniqueKey, node);
   };
   for (const { id, content, uniqueKey } of of.nodes) {
-    add(`node:${id}`, uniqueKey, { nodeId: id, suggestionId: null, name: content.name });
+    addNode(`node:${id}`, uniqueKey, { nodeId: id, suggestionId: null, name: content.name });
   }
   for (const { id, targetType, targetName, payload } of of.suggested) {
     if (targetType === 'ontology_node_create') {
       const uniqueKey = makeNodeKey(payload);
-      if (!known.nodesByUniqueKey.has(uniqueKey)) {
-        add(`suggested:${id}`, uniqueKey, { nodeId: null, suggestionId: id, name: targetName });
+      if (!knownOntology.nodesByUniqueKey.has(uniqueKey)) {
+        addNode(`suggested:${id}`, uniqueKey, { nodeId: null, suggestionId: id, name: targetName });
       }
     } else if (targetType === 'ontology_relation_create') {
       const { subject_node_id, subject_suggestion_id, object_node_id, object_suggestion_id } = payload as RelationEnds;
       const [subject, object] = [subject_node_id ?? subject_suggestion_id, object_node_id ?? object_suggestion_id];
-      const findNode = (end: string | null) => of.accepted.get(end ?? '') ?? end;
-      known.relationKeys.add(makeRelationKey(findNode(subject), payload.predicate, findNode(object)));
+      const resolveNodeId = (end: string | null) => of.accepted.get(end ?? '') ?? end;
+      knownOntology.relationKeys.add(makeRelationKey(resolveNodeId(subject), payload.predicate, resolveNodeId(object)));
     }
   }
-  return known;
+  return knownOntology;
 }
 
 const makeNodeKey = (fields: Partial<OntologyNode>): string =>
   ontologyNode.makeUniqueKey({ ...ontologyNode.defaults, ...fields } as OntologyNode);
 
 const makeRelationKey = (subject: unknown, predicate: unknown, object: unknown): string =>
-  uniqueKeyFrom(String(subject), String(predicate), String(object));
+  joinUniqueKey(String(subject), String(predicate), String(object));
 
 const nodeCandidate = z
   .object({ ...nodeFields, key: z.string().min(1), source_concept_ids: z.array(z.string()) })
@@ -85,15 +85,15 @@ const nodeCandidate = z
   .partial()
   .required({ key: true, name: true, description: true });
 
-/** Reads a node that the model proposes; undefined when it is not valid. `existing` is a known node of the same key. */
-export function readNode(candidate: unknown, known: KnownOntology) {
-  const parsed = nodeCandidate.safeParse(withoutNulls(candidate));
-  const rationale = toRationale(candidate);
+/** Parses a node that the model proposes; undefined when it is not valid. `existing` is a known node of the same key. */
+export function readNode(candidate: unknown, knownOntology: KnownOntology) {
+  const parsed = nodeCandidate.safeParse(omitNulls(candidate));
+  const rationale = parseRationale(candidate);
   if (!parsed.success || !rationale) return undefined;
   const { key, source_concept_ids = [], ...fields } = parsed.data;
   // Relations that name a key that is in use would be connected to the wrong node.
-  if (known.nodesByKey.has(key)) return undefined;
-  const source_concepts = source_concept_ids.filter((id) => known.conceptIds.has(id));
+  if (knownOntology.nodesByKey.has(key)) return undefined;
+  const source_concepts = source_concept_ids.filter((id) => knownOntology.conceptIds.has(id));
   const payload = { ...fields, source_concepts };
   const uniqueKey = makeNodeKey(fields);
   const proposal = {
@@ -106,7 +106,7 @@ export function readNode(candidate: unknown, known: KnownOntology) {
     conceptName: null,
     payload,
   };
-  return { key, uniqueKey, existing: known.nodesByUniqueKey.get(uniqueKey), proposal };
+  return { key, uniqueKey, existing: knownOntology.nodesByUniqueKey.get(uniqueKey), proposal };
 }
 
 const relationCandidate = z
@@ -115,10 +115,10 @@ const relationCandidate = z
   .partial()
   .required({ subject_key: true, predicate: true, object_key: true });
 
-/** Reads a relation that the model proposes; undefined when it is not valid, names unknown nodes, or is known. */
+/** Parses a relation that the model proposes; undefined when it is not valid, names unknown nodes, or is known already. */
 export function readRelation(candidate: unknown, { nodesByKey, relationKeys }: KnownOntology) {
-  const parsed = relationCandidate.safeParse(withoutNulls(candidate));
-  const rationale = toRationale(candidate);
+  const parsed = relationCandidate.safeParse(omitNulls(candidate));
+  const rationale = parseRationale(candidate);
   if (!parsed.success || !rationale) return undefined;
   const { subject_key, object_key, predicate, description, ...fields } = parsed.data;
   const [subject, object] = [nodesByKey.get(subject_key), nodesByKey.get(object_key)];

@@ -5,9 +5,9 @@ import { listTables } from '../../managed-tables/service.ts';
 import { type BusinessDomain, getBusinessDomains } from '../business-domains/service.ts';
 import { countResources } from '../resources/service.ts';
 import { isAiConfigured } from '../suggestions/service.ts';
-import { prerequisiteMissing } from './failures.ts';
+import { makePrerequisiteFailure } from './failures.ts';
 
-/** The prerequisites of generating concepts, and the names of those that are missing. */
+/** Returns the prerequisites of generating concepts, and the names of the missing ones. */
 export async function checkConceptPrerequisites(ctx: CompanyContext) {
   const businessDomains = await getBusinessDomains(ctx);
   const aiConfigured = isAiConfigured(ctx);
@@ -18,7 +18,7 @@ export async function checkConceptPrerequisites(ctx: CompanyContext) {
   return { aiConfigured, businessDomains, missing };
 }
 
-/** The prerequisites of generating an ontology, and the names of those that are missing. */
+/** Returns the prerequisites of generating an ontology, and the names of the missing ones. */
 export async function checkOntologyPrerequisites(ctx: CompanyContext) {
   const connectionId = await readConnectionId(ctx);
   const tableCount = connectionId === null ? 0 : (await listTables(ctx, { page: 1, perPage: 1, search: '' })).total;
@@ -36,17 +36,17 @@ export async function checkOntologyPrerequisites(ctx: CompanyContext) {
   return { aiConfigured, connections, entityHintCount, missing };
 }
 
-/** The business domains of these keys; all of the company's without keys. */
+/** Returns the business domains of these keys; without keys, all of the company's domains. */
 export async function requireBusinessDomains(
   ctx: CompanyContext,
   keys: string[] | undefined,
 ): Promise<BusinessDomain[]> {
-  const configured = await getBusinessDomains(ctx);
-  if (configured.length === 0) {
-    throw prerequisiteMissing('business_domains', 'the company has no business domain: configure one first');
+  const configuredDomains = await getBusinessDomains(ctx);
+  if (configuredDomains.length === 0) {
+    throw makePrerequisiteFailure('business_domains', 'the company has no business domain: configure one first');
   }
-  if (keys === undefined || keys.length === 0) return configured;
-  const byKey = new Map(configured.map((domain) => [domain.key, domain]));
+  if (keys === undefined || keys.length === 0) return configuredDomains;
+  const byKey = new Map(configuredDomains.map((domain) => [domain.key, domain]));
   const problems = keys.flatMap((key, index) =>
     byKey.has(key)
       ? []
@@ -56,16 +56,16 @@ export async function requireBusinessDomains(
   return [...new Set(keys)].map((key) => byKey.get(key) as BusinessDomain);
 }
 
-/** Requires all prerequisites of generating an ontology from a connection. */
+/** Throws unless all prerequisites of generating an ontology from a connection are met. */
 export async function requireOntologyPrerequisites(ctx: CompanyContext, connectionId: string): Promise<void> {
   const { connections, entityHintCount } = await checkOntologyPrerequisites(ctx);
   if (entityHintCount === 0) {
-    throw prerequisiteMissing(
+    throw makePrerequisiteFailure(
       'entity_hint_concepts',
       'the company has no concept of type entity_hint: create one first',
     );
   }
   if (!connections.some((connection) => connection.connection_id === connectionId)) {
-    throw prerequisiteMissing('connection_id', 'must be the id of a connection of this company that has tables');
+    throw makePrerequisiteFailure('connection_id', 'must be the id of a connection of this company that has tables');
   }
 }

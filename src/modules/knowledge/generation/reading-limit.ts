@@ -2,10 +2,10 @@ import { Semaphore } from '../../../platform/semaphore.ts';
 import { tooManyFiles } from './failures.ts';
 
 /**
- * A file of 10 MiB takes some 70 MB while its text is taken out and stored, of the 128 MB that an isolate has: one is read at
- * a time. Requests that wait hold their forms in memory, of 11 MiB each at most.
+ * The limit for reading files: one of 10 MiB takes some 70 MB while its text is extracted and stored, of the 128 MB of an
+ * isolate, so one is read at a time. Waiting requests hold their forms in memory, of 11 MiB each at most.
  */
-const semaphore = new Semaphore({ permits: 1, maxWaiting: 3, waitMs: 20_000, holdMs: 60_000 });
+const readingSemaphore = new Semaphore({ permits: 1, maxWaiting: 3, waitMs: 20_000, holdMs: 60_000 });
 
 /** Runs `work`, which holds the text of a file in memory, when its turn comes. @throws tooManyFiles */
-export const withReadingLimit = <T>(work: () => Promise<T>): Promise<T> => semaphore.run(work, tooManyFiles);
+export const runWithReadingLimit = <T>(work: () => Promise<T>): Promise<T> => readingSemaphore.run(work, tooManyFiles);

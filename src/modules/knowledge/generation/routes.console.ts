@@ -3,7 +3,7 @@ import { JOB_STATUSES } from '../../../db/schema/knowledge-jobs.ts';
 import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
 import { accepted, ok } from '../../../http/endpoint.ts';
 import { toSentBody } from '../../../http/sent-body.ts';
-import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
+import { endpoint, listOf, pagesQuery, viewList } from '../../../http/surfaces/knowledge.ts';
 import { declareWaiting } from '../../../http/waiting.ts';
 import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { storageUnavailable } from '../../../platform/file-storage.ts';
@@ -15,8 +15,8 @@ import {
   checkConceptPrerequisites,
   checkOntologyPrerequisites,
   getJob,
-  jobStamps,
   listEnrichments,
+  readKnowledgeJobVersions,
   startConceptGeneration,
   startEnrichment,
   startOntologyGeneration,
@@ -76,7 +76,7 @@ export const generationEndpoints = [
       summary: 'Get a concept generation job',
       description: 'How far it is, and how many suggestions it made: GET …/suggestions lists them by `job_id`.',
       returns: ok(jobRecord),
-      ...declareWaiting(jobStamps),
+      ...declareWaiting(readKnowledgeJobVersions),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => viewJob(await getJob(ctx, params.id, 'concept_generation')),
@@ -121,7 +121,7 @@ export const generationEndpoints = [
       description:
         'How far it is, how many nodes and relations it suggested, and what became of it. Jobs of other kinds are not found here.',
       returns: ok(jobRecord),
-      ...declareWaiting(jobStamps),
+      ...declareWaiting(readKnowledgeJobVersions),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => viewJob(await getJob(ctx, params.id, 'ontology_generation')),
@@ -150,7 +150,7 @@ export const generationEndpoints = [
       operationId: 'listEnrichmentJobs',
       summary: 'List enrichment jobs',
       description: 'Jobs that suggest changes to several resources, by type and status. Newest first.',
-      query: pages.extend({
+      query: pagesQuery.extend({
         target_type: z.enum(RESOURCE_TYPES).optional(),
         status: z.enum(JOB_STATUSES).optional(),
       }),
@@ -158,7 +158,7 @@ export const generationEndpoints = [
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, target_type: targetType, status } }) =>
-      list(await listEnrichments(ctx, { targetType, status }, { page, perPage }), viewJob),
+      viewList(await listEnrichments(ctx, { targetType, status }, { page, perPage }), viewJob),
   ),
   endpoint(
     {
@@ -170,7 +170,7 @@ export const generationEndpoints = [
       summary: 'Get a knowledge job',
       description: 'A job of any kind: generation of concepts or of an ontology, or changes to several resources.',
       returns: ok(jobRecord),
-      ...declareWaiting(jobStamps),
+      ...declareWaiting(readKnowledgeJobVersions),
       fails: [jobNotFound],
     },
     async ({ ctx, params }) => viewJob(await getJob(ctx, params.id)),

@@ -3,7 +3,7 @@ import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { openControlDb } from '../../../db/client.ts';
 import type { JobStatus, JobType } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import { deniedSuggestions } from '../suggestions/service.ts';
+import { getDeniedSuggestions } from '../suggestions/service.ts';
 import { jobEnded, jobNotFound } from './failures.ts';
 import * as store from './store.ts';
 import { endAsCancelled } from './work.ts';
@@ -13,7 +13,7 @@ export { checkConceptPrerequisites, checkOntologyPrerequisites } from './prerequ
 export { type ConceptGeneration, startConceptGeneration, startEnrichment, startOntologyGeneration } from './start.ts';
 export type { JobRow } from './store.ts';
 
-/** A job of the company, of one type or any. One on a target that the caller may not see is as if absent. */
+/** Returns a job of the company, of one type or any. A job on a target that the caller may not see counts as absent. */
 export async function getJob(ctx: CompanyContext, id: string, type?: JobType): Promise<store.JobRow> {
   const [job] = await store.selectJob(ctx.db, { companyId: ctx.actor.companyId, id });
   if (!job || (type !== undefined && job.type !== type)) throw jobNotFound();
@@ -21,16 +21,16 @@ export async function getJob(ctx: CompanyContext, id: string, type?: JobType): P
   return job;
 }
 
-/** Returns a stamp for each of these jobs that differs after each change, read from the primary database. */
-export async function jobStamps(
+/** Returns a version for each of these jobs that differs after each change, read from the primary database. */
+export async function readKnowledgeJobVersions(
   { bindings, actor: { companyId } }: CompanyContext,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
-  const rows = await store.selectStamps(openControlDb(bindings.CONTROL_DB), companyId, ids);
+  const rows = await store.selectJobVersions(openControlDb(bindings.CONTROL_DB), companyId, ids);
   return new Map(rows.map(({ id, stamp }) => [id, stamp]));
 }
 
-/** A page of the company's enrichment jobs, newest first, without those on a target that the caller may not see. */
+/** Returns a page of the company's enrichment jobs, newest first, without jobs on a target hidden from the caller. */
 export const listEnrichments = (
   ctx: PrincipalContext,
   filter: { targetType?: ResourceType; status?: JobStatus },
@@ -39,14 +39,14 @@ export const listEnrichments = (
   store.readJobs(
     ctx.db,
     { companyId: ctx.actor.companyId, type: 'enrichment' },
-    { ...filter, denied: deniedSuggestions(ctx).targets },
+    { ...filter, denied: getDeniedSuggestions(ctx).targets },
     page,
   );
 
-/** Cancels a job. Suggestions that an enrichment has made stay; an answer of the model that is under way is discarded. */
+/** Cancels a job. Suggestions that an enrichment has made stay; a pending answer of the model is discarded. */
 export async function cancelJob(ctx: CompanyContext, id: string): Promise<store.JobRow> {
   await getJob(ctx, id);
-  const cancelled = await endAsCancelled(ctx, id);
-  if (!cancelled) throw jobEnded((await getJob(ctx, id)).status);
-  return cancelled;
+  const cancelledJob = await endAsCancelled(ctx, id);
+  if (!cancelledJob) throw jobEnded((await getJob(ctx, id)).status);
+  return cancelledJob;
 }

@@ -1,60 +1,60 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { JobSource } from '../../../db/schema/knowledge-jobs.ts';
-import { storing } from '../../../platform/file-storage.ts';
+import { waitForStorage } from '../../../platform/file-storage.ts';
 
-/** The characters of one batch: long enough to understand, short enough for the smallest context of today's models. */
+/** The characters of one batch: long enough for meaning, short enough for the smallest context of today's models. */
 export const BATCH_CHARACTERS = 24_000;
 /** The maximum number of batches of one job. A file of 10 MiB has fewer. */
 export const MAX_BATCHES = 500;
 
-/** Cuts a text into batches, at the end of a paragraph or line if one is near. */
+/** Splits a text into batches, at the end of a paragraph or line if one is near. */
 export function splitBatches(text: string, size = BATCH_CHARACTERS): string[] {
   const batches: string[] = [];
   for (let start = 0; start < text.length; ) {
-    const end = start + size >= text.length ? text.length : findCut(text, start, start + size);
+    const end = start + size >= text.length ? text.length : findSplitPosition(text, start, start + size);
     batches.push(text.slice(start, end));
     start = end;
   }
   return batches;
 }
 
-function findCut(text: string, start: number, latest: number): number {
+function findSplitPosition(text: string, start: number, latest: number): number {
   const earliest = start + Math.floor((latest - start) / 2);
-  const near = text.slice(earliest, latest);
+  const searchedText = text.slice(earliest, latest);
   for (const end of ['\n\n', '\n', ' ']) {
-    const at = near.lastIndexOf(end);
+    const at = searchedText.lastIndexOf(end);
     if (at > 0) return earliest + at + end.length;
   }
   // Not between the halves of a surrogate pair.
   return /[\uD800-\uDBFF]/.test(text[latest - 1] ?? '') ? latest - 1 : latest;
 }
 
-/** Prefix of the texts in R2; the ids of company and job follow. */
+/** Prefix of the keys of texts in R2; the ids of company and job follow. */
 export const SOURCE_PREFIX = 'knowledge/';
 
-const sourceKey = (ctx: CompanyContext, jobId: string): string => `${SOURCE_PREFIX}${ctx.actor.companyId}/${jobId}`;
+const makeSourceKey = (ctx: CompanyContext, jobId: string): string => `${SOURCE_PREFIX}${ctx.actor.companyId}/${jobId}`;
 
 const encoder = new TextEncoder();
 
-/** The key and offsets under which the batches of a job are stored. */
+/** Returns the key and offsets under which the batches of a job are stored. */
 export function makeSource(ctx: CompanyContext, jobId: string, batches: string[]): JobSource {
   const offsets = [0];
   for (const batch of batches) offsets.push((offsets.at(-1) as number) + encoder.encode(batch).length);
-  return { key: sourceKey(ctx, jobId), offsets };
+  return { key: makeSourceKey(ctx, jobId), offsets };
 }
 
 /** Stores the batches, one after the other: together they may have 30 MB. */
 export async function storeSource(ctx: CompanyContext, { key, offsets }: JobSource, batches: string[]): Promise<void> {
   const { readable, writable } = new FixedLengthStream(offsets.at(-1) as number);
-  const write = async () => {
+  const writeBatches = async () => {
     const writer = writable.getWriter();
     for (const batch of batches) await writer.write(encoder.encode(batch));
     await writer.close();
   };
-  await storing(Promise.all([ctx.files.put(key, readable), write()]));
+  await waitForStorage(Promise.all([ctx.files.put(key, readable), writeBatches()]));
 }
 
-/** The text of one batch; undefined when the source is gone. */
+/** Reads the text of one batch; undefined when the stored source is missing. */
 export async function readBatch(
   ctx: CompanyContext,
   { key, offsets }: JobSource,

@@ -6,22 +6,22 @@ import { makeNoUsage } from '../../../platform/ai.ts';
 import { findResources } from '../resources/service.ts';
 import { chunkConcepts, chunkLines, describeCatalogue, readEntityHints, requireAi } from '../suggestions/service.ts';
 import { extractText } from './documents.ts';
-import { badFile, jobRunning, prerequisiteMissing } from './failures.ts';
+import { jobRunning, makeFileFailure, makePrerequisiteFailure } from './failures.ts';
 import { requireBusinessDomains, requireOntologyPrerequisites } from './prerequisites.ts';
-import { withReadingLimit } from './reading-limit.ts';
+import { runWithReadingLimit } from './reading-limit.ts';
 import { BATCH_CHARACTERS, MAX_BATCHES, makeSource, splitBatches, storeSource } from './sources.ts';
 import * as store from './store.ts';
 import { endAsCancelled } from './work.ts';
 
-/** The input of a generation of concepts. */
+/** The input for generating concepts. */
 export interface ConceptGeneration {
-  /** Keys of business domains; all of the company's when absent. */
+  /** Keys of business domains; all of the company's domains when absent. */
   businessDomains?: string[];
   text?: string;
   file?: { name: string; bytes: Uint8Array<ArrayBuffer> };
 }
 
-/** Queues a generation of concepts from business domains, text and a file. */
+/** Queues a job that generates concepts from business domains, text and a file. */
 export async function startConceptGeneration(
   ctx: PrincipalContext,
   { businessDomains, text = '', file }: ConceptGeneration,
@@ -30,7 +30,8 @@ export async function startConceptGeneration(
   const domains = await requireBusinessDomains(ctx, businessDomains);
   const start = async (document: string) => {
     const batches = splitBatches([text, document].filter((each) => each.trim() !== '').join('\n\n'));
-    if (batches.length > MAX_BATCHES) throw badFile(`holds more than ${MAX_BATCHES * BATCH_CHARACTERS} characters`);
+    if (batches.length > MAX_BATCHES)
+      throw makeFileFailure(`holds more than ${MAX_BATCHES * BATCH_CHARACTERS} characters`);
     return startJob(ctx, {
       type: 'concept_generation',
       targetType: 'concept',
@@ -40,17 +41,17 @@ export async function startConceptGeneration(
       batches,
     });
   };
-  return file ? withReadingLimit(async () => start(await extractText(file.name, file.bytes))) : start('');
+  return file ? runWithReadingLimit(async () => start(await extractText(file.name, file.bytes))) : start('');
 }
 
-/** Queues a generation of nodes and relations from the concepts of type `entity_hint` and a connection's catalogue. */
+/** Queues a job that generates nodes and relations from the concepts of type `entity_hint` and a connection's catalogue. */
 export async function startOntologyGeneration(ctx: PrincipalContext, connectionId: string): Promise<store.JobRow> {
   requireAi(ctx);
   await requireOntologyPrerequisites(ctx, connectionId);
   const batches = chunkLines(await describeCatalogue(ctx, MAX_BATCHES * BATCH_CHARACTERS), BATCH_CHARACTERS);
   const totalCount = Math.max(batches.length, chunkConcepts(await readEntityHints(ctx)).length);
   if (totalCount > MAX_BATCHES)
-    throw prerequisiteMissing('connection_id', 'has too many tables and columns to generate an ontology from');
+    throw makePrerequisiteFailure('connection_id', 'has too many tables and columns to generate an ontology from');
   return startJob(ctx, {
     type: 'ontology_generation',
     targetType: 'ontology_node',
@@ -69,9 +70,9 @@ export async function startEnrichment(
 ): Promise<store.JobRow> {
   requireAi(ctx);
   const targetIds = [...new Set(ids)];
-  const found = await findResources(ctx, targetIds);
+  const foundResources = await findResources(ctx, targetIds);
   const targets = new Set(
-    found.filter((row) => row.resourceType === targetType && row.status !== 'archived').map(({ id }) => id),
+    foundResources.filter((row) => row.resourceType === targetType && row.status !== 'archived').map(({ id }) => id),
   );
   const problems = ids.flatMap((id, index) =>
     targets.has(id)
@@ -90,7 +91,7 @@ export async function startEnrichment(
 
 type NewJob = Pick<store.JobRow, 'type' | 'targetType' | 'targetIds' | 'totalCount' | 'input'> & { batches: string[] };
 
-/** Stores a job, then its text, then sends its first message: `resumeJobs` finds a job that is interrupted in between. */
+/** Stores a job, then its text, then sends its first message: `resumeJobs` resumes a job interrupted in between. */
 async function startJob(ctx: PrincipalContext, { batches, ...job }: NewJob): Promise<store.JobRow> {
   const id = ctx.newId();
   const now = ctx.now();
@@ -116,7 +117,7 @@ async function startJob(ctx: PrincipalContext, { batches, ...job }: NewJob): Pro
     createdAt: now,
     updatedAt: now,
   };
-  const [active] = row.type === 'enrichment' ? [] : await store.selectActive(ctx.db, companyId, row.type);
+  const [active] = row.type === 'enrichment' ? [] : await store.selectActiveJob(ctx.db, companyId, row.type);
   if (active) throw jobRunning(active.id);
   await commit(ctx.db, { job: store.insertJob(ctx.db, row) }, { 'knowledge_jobs.type': () => jobRunning() });
   try {

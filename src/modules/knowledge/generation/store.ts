@@ -4,7 +4,7 @@ import { isNotDenied } from '../../../db/denials.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type JobStatus, type JobType, jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import { byId, idListSql } from '../../../db/statements.ts';
+import { makeIdListSql, matchesId } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 import type { AiUsage } from '../../../platform/ai.ts';
 import { isCompanyActive } from '../../companies/queries.ts';
@@ -16,19 +16,19 @@ export interface JobKey {
   id: string;
 }
 
-const byKey = ({ companyId, id }: JobKey): SQL => byId(jobs, companyId, id);
-const isActive = inArray(jobs.status, ['queued', 'running']);
+const isJobWithKey = ({ companyId, id }: JobKey): SQL => matchesId(jobs, companyId, id);
+const isActiveJob = inArray(jobs.status, ['queued', 'running']);
 
 /** Inserts a job. A second active generation of its type violates `knowledge_jobs_one_at_a_time`. */
 export const insertJob = (db: ControlDb, row: JobRow) => db.insert(jobs).values(row);
 
-export const selectJob = (db: ControlDb, key: JobKey) => db.select().from(jobs).where(byKey(key));
+export const selectJob = (db: ControlDb, key: JobKey) => db.select().from(jobs).where(isJobWithKey(key));
 
-/** Selects a stamp for each of these jobs that differs after each change of the columns that a job shows. */
-export const selectStamps = (db: ControlDb, companyId: string, ids: readonly string[]) => {
+/** Selects a version for each of these jobs that differs after each change of the columns that a job shows. */
+export const selectJobVersions = (db: ControlDb, companyId: string, ids: readonly string[]) => {
   const { status, processedCount, suggestionCount, rejectedCount, conceptsNotSent } = jobs;
   const { usage, lastError, endedAt, updatedAt } = jobs;
-  const shown = [
+  const shownColumns = [
     status,
     processedCount,
     suggestionCount,
@@ -40,27 +40,27 @@ export const selectStamps = (db: ControlDb, companyId: string, ids: readonly str
     updatedAt,
   ];
   return db
-    .select({ id: jobs.id, stamp: sql<string>`json_array(${sql.join(shown, sql`, `)})` })
+    .select({ id: jobs.id, stamp: sql<string>`json_array(${sql.join(shownColumns, sql`, `)})` })
     .from(jobs)
-    .where(and(eq(jobs.companyId, companyId), sql`${jobs.id} in ${idListSql(ids)}`));
+    .where(and(eq(jobs.companyId, companyId), sql`${jobs.id} in ${makeIdListSql(ids)}`));
 };
 
-/** The active generation of a type. */
-export const selectActive = (db: ControlDb, companyId: string, type: JobType) =>
+/** Selects the active generation job of a type. */
+export const selectActiveJob = (db: ControlDb, companyId: string, type: JobType) =>
   db
     .select()
     .from(jobs)
-    .where(and(eq(jobs.companyId, companyId), eq(jobs.type, type), isActive));
+    .where(and(eq(jobs.companyId, companyId), eq(jobs.type, type), isActiveJob));
 
-/** SQL condition, true for jobs none of whose targets are denied. */
-const targetsNothingDenied = (denied: Record<ResourceType, Denials>): (SQL | undefined)[] =>
+/** Returns the SQL conditions that none of a job's targets is denied. */
+const makeTargetsNotDeniedConditions = (denied: Record<ResourceType, Denials>): (SQL | undefined)[] =>
   Object.entries(denied).map(([type, ofType]) => {
-    const isTargetable = isNotDenied(sql`target.value`, ofType);
-    const targets = sql`select 1 from json_each(${jobs.targetIds}) as target where not ${isTargetable}`;
-    return isTargetable && sql`(${jobs.targetType} <> ${type} or not exists (${targets}))`;
+    const isTargetNotDenied = isNotDenied(sql`target.value`, ofType);
+    const deniedTargets = sql`select 1 from json_each(${jobs.targetIds}) as target where not ${isTargetNotDenied}`;
+    return isTargetNotDenied && sql`(${jobs.targetType} <> ${type} or not exists (${deniedTargets}))`;
   });
 
-/** A page of a company's jobs of one type, newest first, without those with a denied target. */
+/** Reads a page of a company's jobs of one type, newest first, without jobs on a denied target. */
 export function readJobs(
   db: ControlDb,
   of: { companyId: string; type: JobType },
@@ -76,40 +76,40 @@ export function readJobs(
     eq(jobs.type, of.type),
     targetType === undefined ? undefined : eq(jobs.targetType, targetType),
     status === undefined ? undefined : eq(jobs.status, status),
-    ...targetsNothingDenied(denied),
+    ...makeTargetsNotDeniedConditions(denied),
   ) as SQL;
   return readPage(db, { table: jobs, filter }, { ...part, by: jobs.createdAt, descending: true });
 }
 
-/** Leases an active job to one delivery, until `until`, unless another delivery has it. */
-export const leaseJob = (db: ControlDb, key: JobKey, now: number, until: number) =>
+/** Leases an active job to one message delivery, until `leaseUntil`, unless another delivery holds it. */
+export const leaseJob = (db: ControlDb, key: JobKey, now: number, leaseUntil: number) =>
   db
     .update(jobs)
-    .set({ status: 'running', leasedUntil: until, attempts: sql`${jobs.attempts} + 1`, updatedAt: now })
-    .where(and(byKey(key), isActive, or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
+    .set({ status: 'running', leasedUntil: leaseUntil, attempts: sql`${jobs.attempts} + 1`, updatedAt: now })
+    .where(and(isJobWithKey(key), isActiveJob, or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
     .returning();
 
-/** The SQL that adds to the usage of a job. */
-const addToUsage = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL =>
+/** Returns the SQL that adds to the usage of a job. */
+const makeAddUsageSql = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL =>
   sql`json_object('requests', ${jobs.usage} ->> '$.requests' + ${requests},
     'prompt_tokens', ${jobs.usage} ->> '$.prompt_tokens' + ${prompt_tokens},
     'completion_tokens', ${jobs.usage} ->> '$.completion_tokens' + ${completion_tokens})`;
 
-/** Adds the usage of a delivery whose result was not stored. */
+/** Adds the usage of a message delivery whose result was not stored. */
 export const addUsage = (db: ControlDb, key: JobKey, usage: AiUsage) =>
   db
     .update(jobs)
-    .set({ usage: addToUsage(usage) })
-    .where(byKey(key));
+    .set({ usage: makeAddUsageSql(usage) })
+    .where(isJobWithKey(key));
 
-/** Ends a lease, so that the next delivery can have the job at once. */
-export const releaseJob = (db: ControlDb, key: JobKey, until: number, usage: AiUsage) =>
+/** Ends a lease, so that the next delivery can lease the job at once. */
+export const releaseJob = (db: ControlDb, key: JobKey, leaseUntil: number, usage: AiUsage) =>
   db
     .update(jobs)
-    .set({ leasedUntil: null, usage: addToUsage(usage) })
-    .where(and(byKey(key), eq(jobs.leasedUntil, until)));
+    .set({ leasedUntil: null, usage: makeAddUsageSql(usage) })
+    .where(and(isJobWithKey(key), eq(jobs.leasedUntil, leaseUntil)));
 
-/** Records that the batch after `job.processedCount` is done, unless it is recorded, and ends the job with the last. */
+/** Records that the batch after `job.processedCount` is done, unless it is recorded, and ends the job with the last batch. */
 export const advanceJob = (
   db: ControlDb,
   job: JobRow,
@@ -130,14 +130,14 @@ export const advanceJob = (
       suggestionCount: job.suggestionCount + suggestions,
       rejectedCount: job.rejectedCount + rejected,
       conceptsNotSent: Math.max(job.conceptsNotSent, conceptsNotSent),
-      usage: addToUsage(usage),
+      usage: makeAddUsageSql(usage),
       status: last ? 'succeeded' : 'running',
       endedAt: last ? now : null,
       leasedUntil: null,
       attempts: 0,
       updatedAt: now,
     })
-    .where(and(byKey(job), eq(jobs.status, 'running'), eq(jobs.processedCount, job.processedCount)))
+    .where(and(isJobWithKey(job), eq(jobs.status, 'running'), eq(jobs.processedCount, job.processedCount)))
     .returning();
 };
 
@@ -145,8 +145,15 @@ export const advanceJob = (
 export const failJob = (db: ControlDb, job: JobRow, lastError: string, usage: AiUsage, now: number) =>
   db
     .update(jobs)
-    .set({ status: 'failed', lastError, usage: addToUsage(usage), endedAt: now, leasedUntil: null, updatedAt: now })
-    .where(and(byKey(job), isActive, eq(jobs.processedCount, job.processedCount)))
+    .set({
+      status: 'failed',
+      lastError,
+      usage: makeAddUsageSql(usage),
+      endedAt: now,
+      leasedUntil: null,
+      updatedAt: now,
+    })
+    .where(and(isJobWithKey(job), isActiveJob, eq(jobs.processedCount, job.processedCount)))
     .returning();
 
 /** Ends an active job as cancelled. */
@@ -154,24 +161,24 @@ export const cancelJob = (db: ControlDb, key: JobKey, now: number) =>
   db
     .update(jobs)
     .set({ status: 'cancelled', endedAt: now, leasedUntil: null, updatedAt: now })
-    .where(and(byKey(key), isActive))
+    .where(and(isJobWithKey(key), isActiveJob))
     .returning();
 
-/** Selects those of the ids that belong to active jobs, of any company. */
-export const selectActiveIds = (db: ControlDb, ids: readonly string[]) =>
+/** Selects which of the ids belong to active jobs, of any company. */
+export const selectActiveJobIds = (db: ControlDb, ids: readonly string[]) =>
   db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(and(isActive, sql`${jobs.id} in ${idListSql(ids)}`));
+    .where(and(isActiveJob, sql`${jobs.id} in ${makeIdListSql(ids)}`));
 
-/** Active jobs of any company that nothing has changed since `since`, and that no delivery has leased. */
-export const selectStalled = (db: ControlDb, { now, since }: { now: number; since: number }, limit: number) =>
+/** Selects active jobs of any company that have not changed since `since`, and that no delivery has leased. */
+export const selectStalledJobs = (db: ControlDb, { now, since }: { now: number; since: number }, limit: number) =>
   db
     .select({ id: jobs.id, companyId: jobs.companyId })
     .from(jobs)
     .where(
       and(
-        isActive,
+        isActiveJob,
         lte(jobs.updatedAt, since),
         or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now)),
         isCompanyActive(jobs.companyId),

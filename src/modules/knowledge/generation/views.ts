@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JOB_STATUSES, JOB_TYPES } from '../../../db/schema/knowledge-jobs.ts';
 import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
-import { viewBy } from '../../../http/wire.ts';
-import { timestamp } from '../../../kernel/fields.ts';
+import { makeView } from '../../../http/wire.ts';
+import { timestampSchema } from '../../../kernel/fields.ts';
 import { businessDomain } from '../business-domains/service.ts';
 import { usageView } from '../resources/views.ts';
 import {
@@ -39,13 +39,13 @@ export const jobRecord = z
     connection_id: z.string().nullable(),
     file_name: z.string().nullable(),
     created_by_user_id: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
-    ended_at: timestamp.nullable(),
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
+    ended_at: timestampSchema.nullable(),
   })
   .meta({ id: 'KnowledgeJob' });
 
-const viewJobRecord = viewBy(jobRecord);
+const viewJobRecord = makeView(jobRecord);
 export const viewJob = ({ conceptsNotSent, input, ...job }: JobRow) =>
   viewJobRecord({
     ...job,
@@ -55,7 +55,7 @@ export const viewJob = ({ conceptsNotSent, input, ...job }: JobRow) =>
     fileName: input.fileName ?? null,
   });
 
-const missing = z.array(z.string()).meta({
+const missingPrerequisites = z.array(z.string()).meta({
   description: '`ai_provider`, `business_domains`, `entity_hint_concepts` or `connection`; empty when ready.',
 });
 
@@ -65,7 +65,7 @@ export const conceptPrerequisitesRecord = z
     ai_configured: z.boolean(),
     business_domains: z.array(businessDomain),
     accepted_file_types: z.array(z.string()),
-    missing,
+    missing: missingPrerequisites,
   })
   .meta({ id: 'ConceptGenerationPrerequisites' });
 
@@ -87,7 +87,7 @@ export const ontologyPrerequisitesRecord = z
     ai_configured: z.boolean(),
     connections: z.array(z.object({ connection_id: z.string(), name: z.string(), table_count: z.int() })),
     entity_hint_count: z.int(),
-    missing,
+    missing: missingPrerequisites,
   })
   .meta({ id: 'OntologyGenerationPrerequisites' });
 

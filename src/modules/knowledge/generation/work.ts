@@ -7,25 +7,25 @@ import { logError } from '../../../platform/log.ts';
 import { deleteObjects } from '../../../platform/stored-files.ts';
 import { findResources } from '../resources/service.ts';
 import {
-  discardStatement,
-  insertStatements,
   isAiConfigured,
+  makeDiscardStatement,
+  makeInsertStatements,
+  makePublishStatements,
   makeSuggestion,
   modelFailures,
   nothingProposed,
   proposeChange,
-  publishStatements,
   requireAi,
 } from '../suggestions/service.ts';
-import { type BatchInput, type BatchResult, SourceMissing, toOrigin } from './batch.ts';
+import { type BatchInput, type BatchResult, SourceMissingError, toOrigin } from './batch.ts';
 import { proposeConcepts } from './concept-batch.ts';
 import { proposeOntology } from './ontology-batch.ts';
 import * as store from './store.ts';
 
 /** The maximum number of deliveries without a finished batch, after which a job fails. */
 const MAX_ATTEMPTS = 8;
-/** The longest time for reading and writing, besides asking the model. */
-const GRACE_MS = 30_000;
+/** The maximum time for reading and writing, in addition to asking the model. */
+const READ_WRITE_MS = 30_000;
 
 const BATCH_RUNNERS: Record<JobType, (input: BatchInput) => Promise<BatchResult>> = {
   concept_generation: proposeConcepts,
@@ -34,41 +34,41 @@ const BATCH_RUNNERS: Record<JobType, (input: BatchInput) => Promise<BatchResult>
 };
 
 /**
- * Runs the next batch of a job and sends the message for the one after it. Of deliveries at the same time, one leases the
- * job; a late one finds its batch done. A failure of the model ends the job; any other error throws, and the message is
- * delivered again.
+ * Runs the next batch of a job and sends the message for the following one. Of concurrent deliveries, one leases the job; a late
+ * delivery finds its batch done. A failure of the model ends the job; any other error throws, and the message is delivered again.
+ *
  */
 export async function runBatch(ctx: CompanyContext, jobId: string): Promise<void> {
   const { companyId } = ctx.actor;
   const key = { companyId, id: jobId };
-  const until = ctx.now() + computeLeaseMs(ctx);
-  const [job] = await store.leaseJob(ctx.db, key, ctx.now(), until);
+  const leaseUntil = ctx.now() + computeLeaseMs(ctx);
+  const [job] = await store.leaseJob(ctx.db, key, ctx.now(), leaseUntil);
   if (!job) return;
   const usage = makeNoUsage();
   try {
-    if (job.attempts > MAX_ATTEMPTS) throw new TooManyAttempts();
+    if (job.attempts > MAX_ATTEMPTS) throw new TooManyAttemptsError();
     const result = await BATCH_RUNNERS[job.type]({ ctx, settings: requireAi(ctx), job, usage });
-    const isMore = await recordBatch(ctx, job, result, usage);
-    if (isMore) await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId });
+    const hasMoreBatches = await recordBatch(ctx, job, result, usage);
+    if (hasMoreBatches) await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId });
   } catch (error) {
     const lastError = findFinalError(error);
     if (lastError === undefined) {
-      await store.releaseJob(ctx.db, key, until, usage);
+      await store.releaseJob(ctx.db, key, leaseUntil, usage);
       throw error;
     }
     await endAsFailed(ctx, job, lastError, usage);
   }
 }
 
-class TooManyAttempts extends Error {}
+class TooManyAttemptsError extends Error {}
 
 const computeLeaseMs = (ctx: CompanyContext): number =>
-  GRACE_MS + (isAiConfigured(ctx) ? computeMaxAskMs(requireAi(ctx)) : 0);
+  READ_WRITE_MS + (isAiConfigured(ctx) ? computeMaxAskMs(requireAi(ctx)) : 0);
 
-/** Returns the message of an error that ends the job; undefined for an error after which the batch is tried again. */
+/** Returns the message of an error that ends the job; undefined for an error after which the batch is retried. */
 function findFinalError(error: unknown): string | undefined {
-  if (error instanceof SourceMissing) return 'The text that was sent is no longer available.';
-  if (error instanceof TooManyAttempts) return 'The job was tried several times without progress.';
+  if (error instanceof SourceMissingError) return 'The text that was sent is no longer available.';
+  if (error instanceof TooManyAttemptsError) return 'The job was tried several times without progress.';
   return modelFailures.some((type) => type.matches(error)) ? (error as Failure).message : undefined;
 }
 
@@ -89,8 +89,8 @@ async function recordBatch(
       { suggestions: suggestions.length, rejected, conceptsNotSent, usage },
       ctx.now(),
     ),
-    inserted: insertStatements(ctx, suggestions, isStaged ? 'staged' : 'pending'),
-    published: isLast && isStaged ? publishStatements(ctx, job.id, kind) : [],
+    inserted: makeInsertStatements(ctx, suggestions, isStaged ? 'staged' : 'pending'),
+    published: isLast && isStaged ? makePublishStatements(ctx, job.id, kind) : [],
   });
   if (!advanced[0]) {
     // Cancelled meanwhile, or done by another delivery: the answer is discarded, but what it used is counted.
@@ -105,7 +105,7 @@ async function recordBatch(
 async function endAsFailed(ctx: CompanyContext, job: store.JobRow, lastError: string, usage: AiUsage): Promise<void> {
   const { failed } = await commit(ctx.db, {
     failed: store.failJob(ctx.db, job, lastError, usage, ctx.now()),
-    discarded: discardStatement(ctx, job.id),
+    discarded: makeDiscardStatement(ctx, job.id),
   });
   if (failed[0]) await deleteSource(ctx, failed[0]);
 }
@@ -114,13 +114,13 @@ async function endAsFailed(ctx: CompanyContext, job: store.JobRow, lastError: st
 export async function endAsCancelled(ctx: CompanyContext, id: string): Promise<store.JobRow | undefined> {
   const { cancelled } = await commit(ctx.db, {
     cancelled: store.cancelJob(ctx.db, { companyId: ctx.actor.companyId, id }, ctx.now()),
-    discarded: discardStatement(ctx, id),
+    discarded: makeDiscardStatement(ctx, id),
   });
   if (cancelled[0]) await deleteSource(ctx, cancelled[0]);
   return cancelled[0];
 }
 
-/** Deletes the text of a job that has ended. Where that fails, `deleteLeftoverSources` does it later. */
+/** Deletes the text of a job that has ended. Where that fails, `deleteLeftoverSources` deletes it later. */
 async function deleteSource(ctx: CompanyContext, { id, companyId, input }: store.JobRow): Promise<void> {
   if (!input.source) return;
   try {
@@ -130,7 +130,7 @@ async function deleteSource(ctx: CompanyContext, { id, companyId, input }: store
   }
 }
 
-/** Asks the model how to improve the next target. One that is gone, or needs no improvement, counts as rejected. */
+/** Asks the model how to improve the next target. A missing target, or one that needs no improvement, counts as rejected. */
 async function proposeEnrichment({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const [target] = await findResources(ctx, [job.targetIds[job.processedCount] as string]);
   if (!target || target.status === 'archived') return { suggestions: [], rejected: 1 };

@@ -3,8 +3,8 @@ import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { conceptFields } from '../concepts/concept.ts';
 import { nodeFields } from '../ontology/node.ts';
 import { relationFields } from '../ontology/relation.ts';
-import { MAX_ITEMS, MAX_LONG_ITEMS, name, textList } from '../resources/fields.ts';
-import { uniqueKeyFrom } from '../resources/service.ts';
+import { MAX_LIST_ITEMS, MAX_LONG_ITEMS, makeTextListSchema, name } from '../resources/fields.ts';
+import { joinUniqueKey } from '../resources/service.ts';
 import { semanticFields } from '../semantic/item.ts';
 
 /** A reference to a node by its name, which is unique within its type. */
@@ -26,16 +26,16 @@ const {
 } = nodeFields;
 const { subject_node_id: _subject, object_node_id: _object, ...relation } = relationFields;
 
-/** The shape of an entry in each list of a document: its own fields, and its references to others by name. */
-export const SHAPES = {
+/** The schemas for an entry in each list of a document: its own fields, and its references to other entries by name. */
+export const ENTRY_SHAPES = {
   concepts: z.strictObject(conceptFields).partial().required({ name: true, description: true }),
   semantic: z
     .strictObject({
       ...item,
-      source_concepts: textList(MAX_ITEMS),
-      depends_on_concepts: textList(MAX_LONG_ITEMS),
-      depends_on_metrics: textList(MAX_LONG_ITEMS),
-      depends_on_entities: textList(MAX_LONG_ITEMS),
+      source_concepts: makeTextListSchema(MAX_LIST_ITEMS),
+      depends_on_concepts: makeTextListSchema(MAX_LONG_ITEMS),
+      depends_on_metrics: makeTextListSchema(MAX_LONG_ITEMS),
+      depends_on_entities: makeTextListSchema(MAX_LONG_ITEMS),
     })
     .partial()
     .required({ kind: true, name: true, description: true }),
@@ -43,8 +43,8 @@ export const SHAPES = {
     .strictObject({
       ...node,
       parent_node: nodeName.nullable(),
-      source_concepts: textList(MAX_LONG_ITEMS),
-      mapped_semantic_entities: textList(MAX_LONG_ITEMS),
+      source_concepts: makeTextListSchema(MAX_LONG_ITEMS),
+      mapped_semantic_entities: makeTextListSchema(MAX_LONG_ITEMS),
     })
     .partial()
     .required({ name: true, description: true }),
@@ -54,10 +54,10 @@ export const SHAPES = {
     .required({ subject: true, predicate: true, object: true, description: true }),
 };
 
-export type ListName = keyof typeof SHAPES;
+export type ListName = keyof typeof ENTRY_SHAPES;
 
-/** The lists of a document, in this order: entries that others refer to come first. */
-export const LIST_NAMES = Object.keys(SHAPES) as ListName[];
+/** The lists of a document, in order: entries that other entries refer to come first. */
+export const LIST_NAMES = Object.keys(ENTRY_SHAPES) as ListName[];
 
 export const RESOURCE_TYPES: Record<ListName, ResourceType> = {
   concepts: 'concept',
@@ -66,61 +66,61 @@ export const RESOURCE_TYPES: Record<ListName, ResourceType> = {
   relations: 'ontology_relation',
 };
 
-/** A field of a document that refers to others by name, where the resource holds ids. */
-export interface Reference {
+/** A field of a document that names other entries, where the stored resource holds ids. */
+export interface ReferenceField {
   documentField: string;
   /** The name of the field in the resource. */
   field: string;
   type: ResourceType;
-  /** The noun for the resource in messages to people: `concept`. */
-  what: string;
-  /** The unique key of the resource that a name means. */
-  keyOf(named: never): string;
+  /** The noun for the resource in messages to people, such as `concept`. */
+  noun: string;
+  /** Returns the unique key of the resource that a name refers to. */
+  makeKey(entryName: never): string;
   isList: boolean;
 }
 
-const conceptReference = (documentField: string, field = documentField): Reference => ({
+const makeConceptReference = (documentField: string, field = documentField): ReferenceField => ({
   documentField,
   field,
   type: 'concept',
-  what: 'concept',
-  keyOf: (named: string) => uniqueKeyFrom(named),
+  noun: 'concept',
+  makeKey: (entryName: string) => joinUniqueKey(entryName),
   isList: true,
 });
 
-const itemReference = (kind: 'metric' | 'entity', documentField: string): Reference => ({
+const makeItemReference = (kind: 'metric' | 'entity', documentField: string): ReferenceField => ({
   documentField,
   field: documentField,
   type: 'semantic',
-  what: kind,
-  keyOf: (named: string) => uniqueKeyFrom(kind, named),
+  noun: kind,
+  makeKey: (entryName: string) => joinUniqueKey(kind, entryName),
   isList: true,
 });
 
-const nodeReference = (documentField: string, field: string): Reference => ({
+const makeNodeReference = (documentField: string, field: string): ReferenceField => ({
   documentField,
   field,
   type: 'ontology_node',
-  what: 'node',
-  keyOf: ({ node_type, name: named }: NodeName) => uniqueKeyFrom(node_type, named),
+  noun: 'node',
+  makeKey: ({ node_type, name: named }: NodeName) => joinUniqueKey(node_type, named),
   isList: false,
 });
 
-/** The fields of each list that name others. */
-export const REFERENCES: Record<ListName, readonly Reference[]> = {
+/** The fields of each list that name other entries. */
+export const REFERENCE_FIELDS: Record<ListName, readonly ReferenceField[]> = {
   concepts: [],
   semantic: [
-    conceptReference('source_concepts', 'source_concept_ids'),
-    conceptReference('depends_on_concepts'),
-    itemReference('metric', 'depends_on_metrics'),
-    itemReference('entity', 'depends_on_entities'),
+    makeConceptReference('source_concepts', 'source_concept_ids'),
+    makeConceptReference('depends_on_concepts'),
+    makeItemReference('metric', 'depends_on_metrics'),
+    makeItemReference('entity', 'depends_on_entities'),
   ],
   nodes: [
-    nodeReference('parent_node', 'parent_node_id'),
-    conceptReference('source_concepts'),
-    itemReference('entity', 'mapped_semantic_entities'),
+    makeNodeReference('parent_node', 'parent_node_id'),
+    makeConceptReference('source_concepts'),
+    makeItemReference('entity', 'mapped_semantic_entities'),
   ],
-  relations: [nodeReference('subject', 'subject_node_id'), nodeReference('object', 'object_node_id')],
+  relations: [makeNodeReference('subject', 'subject_node_id'), makeNodeReference('object', 'object_node_id')],
 };
 
 export const DOCUMENT_FORMAT = 'data-console-knowledge/1';
@@ -132,12 +132,12 @@ export const MAX_DOCUMENT_BYTES = 5 * 1024 * 1024;
 export const knowledgeDocument = z
   .strictObject({
     format: z.literal(DOCUMENT_FORMAT).optional(),
-    concepts: z.array(SHAPES.concepts).default([]),
-    semantic: z.array(SHAPES.semantic).default([]),
-    nodes: z.array(SHAPES.nodes).default([]),
-    relations: z.array(SHAPES.relations).default([]),
+    concepts: z.array(ENTRY_SHAPES.concepts).default([]),
+    semantic: z.array(ENTRY_SHAPES.semantic).default([]),
+    nodes: z.array(ENTRY_SHAPES.nodes).default([]),
+    relations: z.array(ENTRY_SHAPES.relations).default([]),
   })
   .meta({ id: 'KnowledgeDocument', description: 'References are by name; kinds and names are in order.' });
 
-export type Entry = Record<string, unknown>;
-export type KnowledgeDocument = { format: string } & Record<ListName, Entry[]>;
+export type DocumentEntry = Record<string, unknown>;
+export type KnowledgeDocument = { format: string } & Record<ListName, DocumentEntry[]>;

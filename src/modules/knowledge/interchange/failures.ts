@@ -5,7 +5,7 @@ export const importTooLarge = defineFailure('knowledge_import.too_large', 'too_l
   detail: (limit: number) => ({ message: `The document is larger than ${limit} bytes.`, limit }),
 });
 
-/** @param line the line from which on it could not be read, where that is known */
+/** @param line the line from which the document could not be read, where that is known */
 export const importUnreadable = defineFailure('knowledge_import.unreadable', 'invalid', {
   message: 'The document is not in the format that `Content-Type` says.',
   detail: (message: string, line?: number) => ({

@@ -1,19 +1,19 @@
 import { isAllowed } from '../../../access/requirements.ts';
 import type { PrincipalContext } from '../../../context.ts';
-import { literal, plainJson, writeYaml } from '../../../formats/yaml/write.ts';
-import { isInvalid } from '../../../kernel/failure.ts';
-import { quoted } from '../../../tenant-sql/identifiers.ts';
-import { type AnsiSql, dimensionToAnsi, metricToAnsi } from '../metrics/ansi.ts';
-import { type Item, listTableNames } from '../metrics/definition.ts';
-import { ExpressionError, isTime, type Table, type ValueType } from '../metrics/expression.ts';
+import { formatPlainJson, makeLiteral, writeYaml } from '../../../formats/yaml/write.ts';
+import { isInvalidInput } from '../../../kernel/failure.ts';
+import { quoteIdentifier } from '../../../tenant-sql/identifiers.ts';
+import { type AnsiSql, writeAnsiDimension, writeAnsiMetric } from '../metrics/ansi.ts';
+import { listTableNames, type SemanticItem } from '../metrics/definition.ts';
+import { ExpressionError, isTimeType, type Table, type ValueType } from '../metrics/expression.ts';
 import { Model } from '../metrics/model.ts';
 import { parseColumnName, parseRelations } from '../metrics/relations.ts';
 import { readTables } from '../metrics/tables.ts';
 import { normalizeName } from '../resources/service.ts';
 import { compareByCodePoint, type KnowledgeExport } from './export.ts';
-import { OSSIE_VERSION, VENDOR } from './ossie.ts';
+import { OSSIE_VERSION, VENDOR_NAME } from './ossie.ts';
 
-const DATA_TYPES: Record<ValueType, string> = {
+const OSSIE_DATA_TYPES: Record<ValueType, string> = {
   text: 'String',
   integer: 'Integer',
   decimal: 'Decimal',
@@ -28,52 +28,55 @@ const sortByName = <T extends { name: string }>(all: Iterable<T>): T[] =>
   [...all].toSorted((a, b) => compareByCodePoint(a.name, b.name));
 
 /**
- * The knowledge as a semantic model of Apache Ossie, in YAML: mapped tables as datasets, dimensions as their fields, and
- * metrics as expressions with the metrics they build on written out. Tables that do not exist, or not yet, are datasets too,
- * as far as items describe them. An extension holds our whole document, as JSON, so that nothing is lost on the way back.
- * Without a dataset there is no model: a model must have one.
+ * Builds an Apache Ossie semantic model of the knowledge, in YAML: mapped tables as datasets, dimensions as their fields, and
+ * metrics as expressions with the metrics they build on expanded. Tables that do not exist, or not yet, are datasets too, as far
+ * as items describe them. An extension contains our whole document, as JSON, so that importing it loses nothing. Without a
+ * dataset there is no model: a model must have one.
  */
 export async function buildSemanticModel(
   ctx: PrincipalContext,
   { document, resources }: KnowledgeExport,
 ): Promise<string> {
-  const all = resources.filter(({ resourceType }) => resourceType === 'semantic');
+  const semanticItems = resources.filter(({ resourceType }) => resourceType === 'semantic');
   const toItem = ({ id, content }: KnowledgeExport['resources'][number]) =>
-    ({ ...content, id }) as Item & { description: string };
-  const items = all.filter(({ validationErrors }) => validationErrors.length === 0).map(toItem);
+    ({ ...content, id }) as SemanticItem & { description: string };
+  const items = semanticItems.filter(({ validationErrors }) => validationErrors.length === 0).map(toItem);
   const texts = items.flatMap((item) => item.mapped_relations);
-  const described = all.map(toItem);
-  const found = await readTables(ctx, [...new Set(described.flatMap((item) => listTableNames(item).flat()))]);
+  const describedItems = semanticItems.map(toItem);
+  const foundTables = await readTables(ctx, [
+    ...new Set(describedItems.flatMap((item) => listTableNames(item).flat())),
+  ]);
   // Who may not see a table is told neither its columns nor what is computed of it.
-  const tables = found.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
+  const tables = foundTables.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
   const metrics = new Map(
     items.filter(({ kind }) => kind === 'metric').map((item) => [normalizeName(item.name), item]),
   );
   const model = new Model(tables, texts, (name) => metrics.get(normalizeName(name)));
 
-  const named = (all: readonly string[]) => tables.filter(({ id, name }) => all.includes(id) || all.includes(name));
-  const mapped = new Set(described.flatMap((item) => named(listTableNames(item).flat())));
+  const findNamedTables = (all: readonly string[]) =>
+    tables.filter(({ id, name }) => all.includes(id) || all.includes(name));
+  const mappedTables = new Set(describedItems.flatMap((item) => findNamedTables(listTableNames(item).flat())));
   const fields = Map.groupBy(
     items
       .filter(({ kind }) => kind === 'dimension')
-      .flatMap((item) => toNamedSql(item, () => dimensionToAnsi(model, item))),
+      .flatMap((item) => toNamedSql(item, () => writeAnsiDimension(model, item))),
     ({ tables: [table] }) => table as Table,
   );
-  const computed = [...metrics.values()].flatMap((item) => toNamedSql(item, () => metricToAnsi(model, item)));
+  const metricSqls = [...metrics.values()].flatMap((item) => toNamedSql(item, () => writeAnsiMetric(model, item)));
   const semanticModel = {
     name: 'data_console',
     datasets: sortByName([
-      ...[...mapped].map((table) => toDataset(table, fields.get(table) ?? [])),
-      ...buildMissingDatasets(described, found),
+      ...[...mappedTables].map((table) => toDataset(table, fields.get(table) ?? [])),
+      ...buildMissingDatasets(describedItems, foundTables),
     ]),
     relationships: sortByName(parseRelations(texts, tables).map(toRelationship)),
-    metrics: sortByName(computed).map(({ name, description, sql, type }) => ({
+    metrics: sortByName(metricSqls).map(({ name, description, sql, type }) => ({
       name,
       expression: toAnsiExpression(sql),
       description,
-      datatype: DATA_TYPES[type],
+      datatype: OSSIE_DATA_TYPES[type],
     })),
-    custom_extensions: [{ vendor_name: VENDOR, data: literal(plainJson(document)) }],
+    custom_extensions: [{ vendor_name: VENDOR_NAME, data: makeLiteral(formatPlainJson(document)) }],
   };
   const { datasets } = semanticModel;
   return writeYaml({ version: OSSIE_VERSION, semantic_model: datasets.length > 0 ? [semanticModel] : [] });
@@ -84,13 +87,13 @@ type NamedSql = AnsiSql & { name: string; description: string };
 /** Writes an item as SQL; an empty list for an item that cannot be computed. */
 function toNamedSql(
   { name, description }: { name: string; description: string },
-  write: () => AnsiSql | null,
+  writeSql: () => AnsiSql | null,
 ): NamedSql[] {
   try {
-    const found = write();
-    return found ? [{ ...found, name, description }] : [];
+    const ansiSql = writeSql();
+    return ansiSql ? [{ ...ansiSql, name, description }] : [];
   } catch (error) {
-    if (error instanceof ExpressionError || isInvalid(error)) return [];
+    if (error instanceof ExpressionError || isInvalidInput(error)) return [];
     throw error;
   }
 }
@@ -104,26 +107,26 @@ const toDataset = (table: Table, fields: readonly NamedSql[]) => ({
   fields: sortByName(fields).map(({ name, description, sql, type }) => ({
     name,
     expression: toAnsiExpression(sql),
-    dimension: { is_time: isTime(type) },
+    dimension: { is_time: isTimeType(type) },
     description,
-    datatype: DATA_TYPES[type],
+    datatype: OSSIE_DATA_TYPES[type],
   })),
 });
 
-/** Datasets for the tables that items map but that do not exist, with the columns that dimensions map. */
-function buildMissingDatasets(items: readonly (Item & { description: string })[], tables: readonly Table[]) {
-  const known = new Set(tables.flatMap(({ id, name }) => [id, name]));
-  const names = new Set(items.flatMap((item) => listTableNames(item).flat()).filter((name) => !known.has(name)));
+/** Builds datasets for the tables that items map but that do not exist, with the columns that dimensions map. */
+function buildMissingDatasets(items: readonly (SemanticItem & { description: string })[], tables: readonly Table[]) {
+  const knownNames = new Set(tables.flatMap(({ id, name }) => [id, name]));
+  const names = new Set(items.flatMap((item) => listTableNames(item).flat()).filter((name) => !knownNames.has(name)));
   return [...names].map((name) => ({
     name,
     source: `public.${name}`,
     fields: sortByName(
       items.flatMap((item) => {
         const [text = '', ...others] = item.mapped_columns;
-        const mapped = parseColumnName(text);
+        const mappedColumn = parseColumnName(text);
         const isField = item.kind === 'dimension' && item.formula === null && others.length === 0;
-        if (!isField || mapped?.table !== name) return [];
-        const expression = toAnsiExpression(`${quoted(name)}.${quoted(mapped.column)}`);
+        if (!isField || mappedColumn?.table !== name) return [];
+        const expression = toAnsiExpression(`${quoteIdentifier(name)}.${quoteIdentifier(mappedColumn.column)}`);
         return [{ name: item.name, expression, description: item.description }];
       }),
     ),

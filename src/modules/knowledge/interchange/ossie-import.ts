@@ -2,46 +2,46 @@ import type { z } from 'zod';
 import {
   dataset,
   field,
-  findAnsi,
+  findAnsiExpression,
   listSynonyms,
   metric,
   OSSIE_VERSION,
   relationship,
   semanticModel,
-  VENDOR,
+  VENDOR_NAME,
 } from './ossie.ts';
 import { readJson } from './read-json.ts';
 import {
-  type FoundEntry,
   type ImportError,
   type LocatedValue,
   MAX_ENTRIES,
   MAX_ERRORS,
-  type ReadDocument,
+  makeTooManyEntriesFailure,
+  type ParsedDocument,
   readKnowledge,
-  tooManyEntries,
+  type UncheckedEntry,
 } from './read-knowledge.ts';
 
 export const isSemanticModel = (value: unknown): value is { version?: unknown; semantic_model: unknown } =>
   typeof value === 'object' && value !== null && 'semantic_model' in value;
 
 /**
- * Reads an Ossie document. One of ours holds our own document; of any other, its semantic model is read: entities from
+ * Reads an Ossie document. A document of ours contains our own format; of any other, its semantic model is read: entities from
  * datasets, dimensions from fields, metrics, and the joins between datasets. Each gets a concept, which items must belong to.
  */
-export function readSemanticModel(located: LocatedValue): ReadDocument {
+export function readSemanticModel(located: LocatedValue): ParsedDocument {
   const { version, semantic_model: models } = located.value as { version?: unknown; semantic_model: unknown };
-  const reading = new OssieReader(located);
-  if (version !== OSSIE_VERSION) reading.error(['version'], `version: must be ${OSSIE_VERSION}`);
-  else if (!Array.isArray(models)) reading.error(['semantic_model'], 'semantic_model: must be a list');
-  else for (const [index, model] of models.entries()) reading.model(model, ['semantic_model', index]);
-  return { source: 'a semantic model', found: reading.found, errors: reading.errors };
+  const reader = new OssieReader(located);
+  if (version !== OSSIE_VERSION) reader.error(['version'], `version: must be ${OSSIE_VERSION}`);
+  else if (!Array.isArray(models)) reader.error(['semantic_model'], 'semantic_model: must be a list');
+  else for (const [index, model] of models.entries()) reader.model(model, ['semantic_model', index]);
+  return { source: 'a semantic model', foundEntries: reader.foundEntries, errors: reader.errors };
 }
 
-type Path = (string | number)[];
+type ValuePath = (string | number)[];
 
 class OssieReader {
-  readonly found: FoundEntry[] = [];
+  readonly foundEntries: UncheckedEntry[] = [];
   readonly errors: ImportError[] = [];
   readonly #findLine: LocatedValue['findLine'];
 
@@ -49,16 +49,21 @@ class OssieReader {
     this.#findLine = findLine;
   }
 
-  error(path: Path, message: string): void {
+  error(path: ValuePath, message: string): void {
     if (this.errors.length < MAX_ERRORS) this.errors.push({ line: this.#findLine(...path), message });
   }
 
-  model(value: unknown, path: Path): void {
+  model(value: unknown, path: ValuePath): void {
     const model = this.#read(semanticModel, value, path);
     if (!model) return;
-    const ours = model.custom_extensions.findIndex(({ vendor_name: vendor }) => vendor === VENDOR);
-    if (ours >= 0) {
-      this.#ours(model.custom_extensions[ours]?.data ?? '', [...path, 'custom_extensions', ours, 'data']);
+    const ownExtensionIndex = model.custom_extensions.findIndex(({ vendor_name: vendor }) => vendor === VENDOR_NAME);
+    if (ownExtensionIndex >= 0) {
+      this.#ours(model.custom_extensions[ownExtensionIndex]?.data ?? '', [
+        ...path,
+        'custom_extensions',
+        ownExtensionIndex,
+        'data',
+      ]);
       return;
     }
 
@@ -80,61 +85,75 @@ class OssieReader {
   }
 
   /** Reads our own document, which stands on one line: all its entries and errors have that line. */
-  #ours(data: string, path: Path): void {
+  #ours(data: string, path: ValuePath): void {
     const line = this.#findLine(...path);
     const { value } = readJson(data);
-    const { found, errors } = readKnowledge({ value, findLine: () => line });
-    this.found.push(...found);
+    const { foundEntries: found, errors } = readKnowledge({ value, findLine: () => line });
+    this.foundEntries.push(...found);
     this.errors.push(...errors);
   }
 
-  #dataset(value: unknown, path: Path, tables: Map<string, string>): void {
-    const found = this.#read(dataset, value, path);
-    if (!found) return;
+  #dataset(value: unknown, path: ValuePath, tables: Map<string, string>): void {
+    const parsedDataset = this.#read(dataset, value, path);
+    if (!parsedDataset) return;
     // `database.schema.table`.
-    const table = found.source.split('.').at(-1) as string;
-    tables.set(found.name, table);
-    this.#withConcept('entity_hint', path, found.name, found.description, listSynonyms(found.ai_context));
-    const about = { source_concepts: [found.name], mapped_tables: [table] };
-    this.#add('semantic', path, { kind: 'entity', ...this.#said(found), ...about });
-    for (const [index, each] of found.fields.entries()) {
+    const table = parsedDataset.source.split('.').at(-1) as string;
+    tables.set(parsedDataset.name, table);
+    this.#withConcept(
+      'entity_hint',
+      path,
+      parsedDataset.name,
+      parsedDataset.description,
+      listSynonyms(parsedDataset.ai_context),
+    );
+    const sharedFields = { source_concepts: [parsedDataset.name], mapped_tables: [table] };
+    this.#add('semantic', path, { kind: 'entity', ...this.#said(parsedDataset), ...sharedFields });
+    for (const [index, each] of parsedDataset.fields.entries()) {
       const at = [...path, 'fields', index];
-      const read = this.#read(field, each, at);
-      if (!read?.dimension) continue;
-      const formula = findAnsi(read.expression);
-      if (formula === undefined) this.error(at, `${read.name}: has no expression in ANSI_SQL`);
-      else this.#add('semantic', at, { kind: 'dimension', ...this.#said(read), formula, ...about });
+      const parsedField = this.#read(field, each, at);
+      if (!parsedField?.dimension) continue;
+      const formula = findAnsiExpression(parsedField.expression);
+      if (formula === undefined) this.error(at, `${parsedField.name}: has no expression in ANSI_SQL`);
+      else this.#add('semantic', at, { kind: 'dimension', ...this.#said(parsedField), formula, ...sharedFields });
     }
   }
 
-  #relation(value: unknown, path: Path, tables: ReadonlyMap<string, string>): string[] {
-    const read = this.#read(relationship, value, path);
-    if (!read) return [];
-    const [from, to] = [tables.get(read.from), tables.get(read.to)];
-    const isSingle = read.from_columns.length === 1 && read.to_columns.length === 1;
-    if (from === undefined || to === undefined) this.error(path, `${read.name}: names a dataset that does not exist`);
-    else if (!isSingle) this.error(path, `${read.name}: joins by several columns, but a relation can have only one`);
-    else return [`${from}.${read.from_columns[0]} = ${to}.${read.to_columns[0]}`];
+  #relation(value: unknown, path: ValuePath, tables: ReadonlyMap<string, string>): string[] {
+    const parsedRelationship = this.#read(relationship, value, path);
+    if (!parsedRelationship) return [];
+    const [from, to] = [tables.get(parsedRelationship.from), tables.get(parsedRelationship.to)];
+    const isSingleColumn = parsedRelationship.from_columns.length === 1 && parsedRelationship.to_columns.length === 1;
+    if (from === undefined || to === undefined)
+      this.error(path, `${parsedRelationship.name}: names a dataset that does not exist`);
+    else if (!isSingleColumn)
+      this.error(path, `${parsedRelationship.name}: joins by several columns, but a relation can have only one`);
+    else return [`${from}.${parsedRelationship.from_columns[0]} = ${to}.${parsedRelationship.to_columns[0]}`];
     return [];
   }
 
-  #metric(value: unknown, path: Path, tables: readonly string[]): void {
-    const read = this.#read(metric, value, path);
-    if (!read) return;
-    const formula = findAnsi(read.expression);
+  #metric(value: unknown, path: ValuePath, tables: readonly string[]): void {
+    const parsedMetric = this.#read(metric, value, path);
+    if (!parsedMetric) return;
+    const formula = findAnsiExpression(parsedMetric.expression);
     if (formula === undefined) {
-      this.error(path, `${read.name}: has no expression in ANSI_SQL`);
+      this.error(path, `${parsedMetric.name}: has no expression in ANSI_SQL`);
       return;
     }
-    this.#withConcept('metric_hint', path, read.name, read.description, listSynonyms(read.ai_context));
-    const named = tables.filter((table) => formula.includes(table));
-    const mapped = named.length > 0 ? named : tables.length === 1 ? tables : [];
+    this.#withConcept(
+      'metric_hint',
+      path,
+      parsedMetric.name,
+      parsedMetric.description,
+      listSynonyms(parsedMetric.ai_context),
+    );
+    const namedTables = tables.filter((table) => formula.includes(table));
+    const mappedTables = namedTables.length > 0 ? namedTables : tables.length === 1 ? tables : [];
     this.#add('semantic', path, {
       kind: 'metric',
-      ...this.#said(read),
+      ...this.#said(parsedMetric),
       formula,
-      source_concepts: [read.name],
-      mapped_tables: mapped,
+      source_concepts: [parsedMetric.name],
+      mapped_tables: mappedTables,
     });
   }
 
@@ -142,19 +161,19 @@ class OssieReader {
     return { name, description: description || name };
   }
 
-  #withConcept(type: string, path: Path, name: string, description: string | undefined, aliases: string[]): void {
+  #withConcept(type: string, path: ValuePath, name: string, description: string | undefined, aliases: string[]): void {
     this.#add('concepts', path, { ...this.#said({ name, description }), type, ...(aliases.length > 0 && { aliases }) });
   }
 
-  #add(list: FoundEntry['list'], path: Path, value: unknown): void {
-    if (this.found.length > MAX_ENTRIES) throw tooManyEntries();
-    this.found.push({ list, value, line: this.#findLine(...path) });
+  #add(list: UncheckedEntry['list'], path: ValuePath, value: unknown): void {
+    if (this.foundEntries.length > MAX_ENTRIES) throw makeTooManyEntriesFailure();
+    this.foundEntries.push({ list, value, line: this.#findLine(...path) });
   }
 
-  #read<S extends z.ZodType>(schema: S, value: unknown, path: Path): z.output<S> | undefined {
+  #read<S extends z.ZodType>(schema: S, value: unknown, path: ValuePath): z.output<S> | undefined {
     const { data, error } = schema.safeParse(value);
     for (const issue of error?.issues.slice(0, 20) ?? []) {
-      this.error([...path, ...(issue.path as Path)], `${issue.path.join('.') || 'it'}: ${issue.message}`);
+      this.error([...path, ...(issue.path as ValuePath)], `${issue.path.join('.') || 'it'}: ${issue.message}`);
     }
     return data;
   }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** The version of Apache Ossie's core metadata specification that is written, and read. */
+/** The version of Apache Ossie's core metadata specification that is written and read. */
 export const OSSIE_VERSION = '0.2.0.dev0';
 
 /** Our vendor name in `custom_extensions`. */
-export const VENDOR = 'DATA_CONSOLE';
+export const VENDOR_NAME = 'DATA_CONSOLE';
 
 const text = z.string();
 const extensions = z.array(z.object({ vendor_name: text, data: text })).default([]);
@@ -14,7 +14,7 @@ const expression = z.object({
   dialects: z.array(z.object({ dialect: text, expression: text })).min(1),
 });
 
-/** The fields of a semantic model that are read. Those that other vendors add are ignored. */
+/** The schema of the semantic model fields that are read. Fields that other vendors add are ignored. */
 export const semanticModel = z.object({
   name: text,
   description: text.optional(),
@@ -54,8 +54,8 @@ export const metric = z.object({
   ai_context: context,
 });
 
-/** The expression in standard SQL, where there is one. */
-export const findAnsi = ({ dialects }: z.output<typeof expression>): string | undefined =>
+/** Returns the expression in standard SQL, where there is one. */
+export const findAnsiExpression = ({ dialects }: z.output<typeof expression>): string | undefined =>
   dialects.find(({ dialect }) => dialect === 'ANSI_SQL')?.expression;
 
 export const listSynonyms = (about: z.output<typeof context>): string[] =>

@@ -1,48 +1,48 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
 import {
+  createFields,
   type Fields,
-  fieldText,
   MAX_FIELDS,
-  newFields,
   type OnRecord,
+  readFieldText,
   type ScanEnd,
   scan,
   TooManyFields,
 } from '../../../formats/csv/records.ts';
 import { createDecoder } from '../../../formats/text/decode.ts';
 import { importUnreadable } from './failures.ts';
-import { MAX_ENTRIES, type ReadDocument, tooManyEntries } from './read-knowledge.ts';
+import { MAX_ENTRIES, makeTooManyEntriesFailure, type ParsedDocument } from './read-knowledge.ts';
 
-const COLUMNS = ['name', 'description', 'type', 'aliases', 'tags'];
+const GLOSSARY_COLUMNS = ['name', 'description', 'type', 'aliases', 'tags'];
 const LIST_COLUMNS = ['aliases', 'tags'];
 const REQUIRED_COLUMNS = ['name', 'description'];
 
-/** Reads a glossary: one concept a line, the columns in any order. Cells are text, even if they look like numbers. */
-export function readGlossary(text: string): ReadDocument {
+/** Reads a glossary: one concept per line, the columns in any order. Cells are text, even if they look like numbers. */
+export function readGlossary(text: string): ParsedDocument {
   const bytes = new TextEncoder().encode(text);
   const dialect = detectDialect(text);
   const decode = createDecoder('utf-8');
-  const fields = newFields();
-  const document: ReadDocument = { source: 'a glossary', found: [], errors: [] };
+  const fields = createFields();
+  const document: ParsedDocument = { source: 'a glossary', foundEntries: [], errors: [] };
   let header: string[] | undefined;
-  const take: OnRecord = (_start, _end, line) => {
-    const cells = Array.from({ length: Math.min(fields.count, COLUMNS.length + 1) }, (_, index) =>
-      fieldText(bytes, fields, index, dialect, decode).trim(),
+  const takeRecord: OnRecord = (_start, _end, line) => {
+    const cells = Array.from({ length: Math.min(fields.count, GLOSSARY_COLUMNS.length + 1) }, (_, index) =>
+      readFieldText(bytes, fields, index, dialect, decode).trim(),
     );
     if (cells.every((cell) => cell === '')) return;
-    if (document.found.length + document.errors.length > MAX_ENTRIES) throw tooManyEntries();
+    if (document.foundEntries.length + document.errors.length > MAX_ENTRIES) throw makeTooManyEntriesFailure();
     if (!header) header = readHeader(cells, line);
     else if (fields.count > header.length) {
       document.errors.push({ line, message: `has ${fields.count} cells, but the header has ${header.length}` });
-    } else document.found.push({ list: 'concepts', line, value: toConcept(header, cells) });
+    } else document.foundEntries.push({ list: 'concepts', line, value: toConcept(header, cells) });
   };
-  const end = scanAll(bytes, dialect, fields, take);
+  const end = scanDocument(bytes, dialect, fields, takeRecord);
   if (end.unclosed) throw importUnreadable('a quote is not closed', end.line);
   if (!header) throw importUnreadable('it is empty');
   return document;
 }
 
-function scanAll(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRecord: OnRecord): ScanEnd {
+function scanDocument(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRecord: OnRecord): ScanEnd {
   try {
     return scan(bytes, 0, true, dialect, 1, fields, onRecord);
   } catch (error) {
@@ -51,7 +51,7 @@ function scanAll(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRecord: 
   }
 }
 
-/** Returns how cells are separated and quoted: the delimiter is the one in the header. */
+/** Detects how cells are separated and quoted: the delimiter is the one in the header. */
 function detectDialect(text: string): Dialect {
   const [header = ''] = text.split(/\r?\n/, 1);
   const delimiter = ([',', ';', '\t'] as const).find((sign) => header.includes(sign)) ?? ',';
@@ -60,19 +60,19 @@ function detectDialect(text: string): Dialect {
 
 function readHeader(cells: readonly string[], line: number): string[] {
   const header = cells.map((cell) => cell.toLowerCase());
-  const unknown = header.find((name, index) => !COLUMNS.includes(name) || header.indexOf(name) < index);
-  if (unknown !== undefined) {
+  const unknownColumn = header.find((name, index) => !GLOSSARY_COLUMNS.includes(name) || header.indexOf(name) < index);
+  if (unknownColumn !== undefined) {
     throw importUnreadable(
-      `its header can only have the columns ${COLUMNS.join(', ')}, each once: "${unknown.slice(0, 80)}"`,
+      `its header can only have the columns ${GLOSSARY_COLUMNS.join(', ')}, each once: "${unknownColumn.slice(0, 80)}"`,
       line,
     );
   }
-  const missing = REQUIRED_COLUMNS.find((name) => !header.includes(name));
-  if (missing) throw importUnreadable(`its header must have the column ${missing}`, line);
+  const missingColumn = REQUIRED_COLUMNS.find((name) => !header.includes(name));
+  if (missingColumn) throw importUnreadable(`its header must have the column ${missingColumn}`, line);
   return header;
 }
 
-/** The fields of a concept by the names of their columns, without empty cells of optional columns. */
+/** Returns the fields of a concept by the names of their columns, without empty cells of optional columns. */
 const toConcept = (header: readonly string[], cells: readonly string[]) =>
   Object.fromEntries(
     header.flatMap((name, index) => {

@@ -1,70 +1,71 @@
 import { ARRAY, JsonWalk, NestedTooDeep, OBJECT } from '../../../kernel/json-walk.ts';
 import { importUnreadable } from './failures.ts';
-import { type LocatedValue, MAX_ENTRIES, tooManyEntries } from './read-knowledge.ts';
+import { type LocatedValue, MAX_ENTRIES, makeTooManyEntriesFailure } from './read-knowledge.ts';
 
 const MAX_DEPTH = 100;
 /**
- * The maximum number of commas and opening brackets, by which the number of values is bounded: even an empty list takes memory.
- * One for each ten bytes of the largest document.
+ * The maximum number of commas and opening brackets, which bounds the number of values: even an empty list takes memory. One for
+ * each ten bytes of the largest document.
  */
-const MAX_SIGNS = 500_000;
-const SIGNS = new Set([...',[{'].map((sign) => sign.charCodeAt(0)));
+const MAX_VALUE_SIGNS = 500_000;
+const VALUE_SIGNS = new Set([...',[{'].map((sign) => sign.charCodeAt(0)));
 
-/** Parses JSON, with the lines of its members, and of the elements of lists among them. */
+/** Parses JSON, with the line numbers of its members, and of the elements of lists among them. */
 export function readJson(text: string): LocatedValue {
   const bytes = new TextEncoder().encode(text);
-  requireBounded(bytes);
+  requireBoundedValues(bytes);
   const lines = new Map<string, number>();
   const walk = new JsonWalk(bytes, 0, MAX_DEPTH);
-  const lineAt = createLineFinder(bytes);
+  const findLineAt = createLineFinder(bytes);
   try {
-    if (walk.next() === OBJECT) walkMembers(walk, bytes, lines, lineAt);
+    if (walk.next() === OBJECT) walkMembers(walk, bytes, lines, findLineAt);
     else walk.value();
     walk.next();
     if (walk.at < bytes.length) throw new SyntaxError();
   } catch (error) {
     if (error instanceof NestedTooDeep) throw importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`);
-    if (error instanceof SyntaxError) throw importUnreadable('it is not valid JSON', lineAt(walk.at));
+    if (error instanceof SyntaxError) throw importUnreadable('it is not valid JSON', findLineAt(walk.at));
     throw error;
   }
   return { value: JSON.parse(text), findLine: (...path) => lines.get(path.slice(0, 2).join('\n')) ?? 1 };
 }
 
-/** Refuses a document with too many values, counted by commas and opening brackets: most values follow one. */
-function requireBounded(bytes: Uint8Array): void {
-  let signs = 0;
-  for (const byte of bytes) if (SIGNS.has(byte)) signs += 1;
-  if (signs > MAX_SIGNS) throw importUnreadable(`it has more than ${MAX_SIGNS} commas and opening brackets`);
+/** Throws for a document with too many values, counted by commas and opening brackets: most values follow one. */
+function requireBoundedValues(bytes: Uint8Array): void {
+  let signCount = 0;
+  for (const byte of bytes) if (VALUE_SIGNS.has(byte)) signCount += 1;
+  if (signCount > MAX_VALUE_SIGNS)
+    throw importUnreadable(`it has more than ${MAX_VALUE_SIGNS} commas and opening brackets`);
 }
 
 function walkMembers(
   walk: JsonWalk,
   bytes: Uint8Array,
   lines: Map<string, number>,
-  lineAt: (at: number) => number,
+  findLineAt: (at: number) => number,
 ): void {
   const decoder = new TextDecoder();
   walk.members((start, end) => {
     const name: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
-    lines.set(name, lineAt(start));
+    lines.set(name, findLineAt(start));
     if (walk.next() !== ARRAY) return walk.value(1);
     let index = 0;
     walk.elements(() => {
-      if (index > MAX_ENTRIES) throw tooManyEntries();
+      if (index > MAX_ENTRIES) throw makeTooManyEntriesFailure();
       walk.next();
-      lines.set(`${name}\n${index}`, lineAt(walk.at));
+      lines.set(`${name}\n${index}`, findLineAt(walk.at));
       index += 1;
       walk.value(2);
     }, 1);
   }, 0);
 }
 
-/** Returns a function that finds the line of a byte offset; its calls must have ascending offsets. */
+/** Returns a function that finds the line of a byte offset; it must be called with ascending offsets. */
 function createLineFinder(bytes: Uint8Array): (at: number) => number {
   let line = 1;
-  let counted = 0;
+  let countedTo = 0;
   return (at) => {
-    for (; counted < at && counted < bytes.length; counted += 1) if (bytes[counted] === 10) line += 1;
+    for (; countedTo < at && countedTo < bytes.length; countedTo += 1) if (bytes[countedTo] === 10) line += 1;
     return line;
   };
 }

@@ -5,13 +5,13 @@ import { importUnreadable } from './failures.ts';
 export const MAX_ENTRIES = 5000;
 export const MAX_ERRORS = 1000;
 
-export const tooManyEntries = () => importUnreadable(`it has more than ${MAX_ENTRIES} entries`);
+export const makeTooManyEntriesFailure = () => importUnreadable(`it has more than ${MAX_ENTRIES} entries`);
 
-/** An entry of a document, before anything of it is checked. */
-export interface FoundEntry {
+/** An entry of a document, before it is validated. */
+export interface UncheckedEntry {
   list: ListName;
   value: unknown;
-  /** The line where it begins, from 1. */
+  /** The line where the entry begins, from 1. */
   line: number;
 }
 
@@ -21,22 +21,22 @@ export interface ImportError {
   message: string;
 }
 
-export interface ReadDocument {
+export interface ParsedDocument {
   /** The kind of document, as reviewers read it: `a semantic model`. */
   source: string;
-  found: FoundEntry[];
+  foundEntries: UncheckedEntry[];
   errors: ImportError[];
 }
 
 /** A value of a document, with the lines where its parts begin. */
 export interface LocatedValue {
   value: unknown;
-  /** The line of the part at this path; of the whole, where that is not known. */
+  /** Returns the line of the part at this path; of the whole value, where that is not known. */
   findLine(...path: (string | number)[]): number;
 }
 
-/** Reads a document of the form that `GET /export` answers. */
-export function readKnowledge({ value, findLine }: LocatedValue): ReadDocument {
+/** Reads a document of the form that `GET /export` returns. */
+export function readKnowledge({ value, findLine }: LocatedValue): ParsedDocument {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw importUnreadable('it must be an object of lists', 1);
   }
@@ -44,12 +44,14 @@ export function readKnowledge({ value, findLine }: LocatedValue): ReadDocument {
     .filter((name) => name !== 'format' && !LIST_NAMES.includes(name as ListName))
     .slice(0, 20)
     .map((name) => ({ line: findLine(name), message: `${name.slice(0, 80)}: is not a field of the document` }));
-  const found: FoundEntry[] = [];
+  const foundEntries: UncheckedEntry[] = [];
   for (const list of LIST_NAMES) {
     const entries = (value as Record<string, unknown>)[list];
     if (entries === undefined) continue;
     if (!Array.isArray(entries)) errors.push({ line: findLine(list), message: `${list}: must be a list` });
-    else for (const [index, each] of entries.entries()) found.push({ list, value: each, line: findLine(list, index) });
+    else
+      for (const [index, each] of entries.entries())
+        foundEntries.push({ list, value: each, line: findLine(list, index) });
   }
-  return { source: 'a document', found, errors };
+  return { source: 'a document', foundEntries, errors };
 }

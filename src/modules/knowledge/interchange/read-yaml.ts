@@ -8,14 +8,14 @@ const MAX_INDENT = 200;
 const MAX_TOKENS = 300_000;
 const MAX_ALIASES = 100;
 /**
- * The maximum number of characters of texts in double quotes, which the parser builds one by one: each takes thirty times its
+ * The maximum total length of double-quoted texts, which the parser builds character by character: each takes thirty times its
  * memory.
  */
-const MAX_QUOTED = 1_000_000;
+const MAX_QUOTED_CHARACTERS = 1_000_000;
 
-/** Parses YAML, with the lines of its parts. */
+/** Parses YAML, with the line numbers of its parts. */
 export function readYaml(text: string): LocatedValue {
-  requireBounded(text);
+  requireBoundedYaml(text);
   const lines = new LineCounter();
   // Whether a key is there twice is asked of each pair of keys.
   const document = parseDocument(text, {
@@ -44,29 +44,30 @@ export function readYaml(text: string): LocatedValue {
     }
     return line;
   };
-  return { value, findLine: findLine };
+  return { value, findLine };
 }
 
-/** Refuses a text that would take too much depth or time, before any of it is parsed. */
-function requireBounded(text: string): void {
+/** Throws for a text that would take too much depth or time, before any of it is parsed. */
+function requireBoundedYaml(text: string): void {
   let tokens = 0;
   let line = 1;
   let flow = 0;
   let blocks = 0;
   let quoted = 0;
-  const tooDeep = () => importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`, line);
+  const makeTooDeepFailure = () => importUnreadable(`it is nested more than ${MAX_DEPTH} levels deep`, line);
   for (const token of new Lexer().lex(text)) {
     tokens += 1;
     if (tokens > MAX_TOKENS) throw importUnreadable(`it has more than ${MAX_TOKENS} tokens`, line);
     if (token.startsWith('"')) quoted += token.length;
-    if (quoted > MAX_QUOTED) throw importUnreadable(`it has more than ${MAX_QUOTED} characters in double quotes`, line);
+    if (quoted > MAX_QUOTED_CHARACTERS)
+      throw importUnreadable(`it has more than ${MAX_QUOTED_CHARACTERS} characters in double quotes`, line);
     if (token === '[' || token === '{') flow += 1;
     else if (token === ']' || token === '}') flow -= 1;
     else if (token === '-' || token === '?' || token === ':') blocks += flow === 0 ? 1 : 0;
     else if (token.includes('\n')) {
       line += token.split('\n').length - 1;
       blocks = 0;
-    } else if (token.length > MAX_INDENT && token.trim() === '' && !token.includes('\t')) throw tooDeep();
-    if (flow > MAX_DEPTH || blocks > MAX_DEPTH) throw tooDeep();
+    } else if (token.length > MAX_INDENT && token.trim() === '' && !token.includes('\t')) throw makeTooDeepFailure();
+    if (flow > MAX_DEPTH || blocks > MAX_DEPTH) throw makeTooDeepFailure();
   }
 }

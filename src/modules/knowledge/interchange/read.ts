@@ -7,15 +7,15 @@ import { importTooLarge, importUnreadable } from './failures.ts';
 import { isSemanticModel, readSemanticModel } from './ossie-import.ts';
 import { readGlossary } from './read-csv.ts';
 import { readJson } from './read-json.ts';
-import { type LocatedValue, type ReadDocument, readKnowledge } from './read-knowledge.ts';
+import { type LocatedValue, type ParsedDocument, readKnowledge } from './read-knowledge.ts';
 import { readYaml } from './read-yaml.ts';
 
-const readLocated = (found: LocatedValue): ReadDocument =>
-  isSemanticModel(found.value) ? readSemanticModel(found) : readKnowledge(found);
-const readJsonDocument = (text: string) => readLocated(readJson(text));
-const readYamlDocument = (text: string) => readLocated(readYaml(text));
+const readLocatedDocument = (located: LocatedValue): ParsedDocument =>
+  isSemanticModel(located.value) ? readSemanticModel(located) : readKnowledge(located);
+const readJsonDocument = (text: string) => readLocatedDocument(readJson(text));
+const readYamlDocument = (text: string) => readLocatedDocument(readYaml(text));
 
-const READERS = new Map<string, (text: string) => ReadDocument>([
+const DOCUMENT_READERS = new Map<string, (text: string) => ParsedDocument>([
   ['application/json', readJsonDocument],
   ['application/yaml', readYamlDocument],
   ['application/x-yaml', readYamlDocument],
@@ -24,16 +24,16 @@ const READERS = new Map<string, (text: string) => ReadDocument>([
   ['text/csv', readGlossary],
 ]);
 
-/** Reads the body of an import in the format that its `Content-Type` says. */
-export async function readDocument({ stream, type: sent, length }: SentBody): Promise<ReadDocument> {
-  const type = (sent ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  const read = READERS.get(type);
-  if (!read)
+/** Reads the body of an import in the format that its `Content-Type` names. */
+export async function readDocument({ stream, type: contentType, length }: SentBody): Promise<ParsedDocument> {
+  const type = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  const readText = DOCUMENT_READERS.get(type);
+  if (!readText)
     throw invalid([{ field: 'Content-Type', message: 'must be application/json, application/yaml or text/csv' }]);
   if ((length ?? 0) > MAX_DOCUMENT_BYTES) throw importTooLarge(MAX_DOCUMENT_BYTES);
   const bytes = await readBounded(stream, MAX_DOCUMENT_BYTES, { leavesRest: true });
   if (bytes === null) throw importTooLarge(MAX_DOCUMENT_BYTES);
   const text = decodeWhole(bytes);
   if (text.trim() === '') throw importUnreadable('it is empty');
-  return read(text);
+  return readText(text);
 }

@@ -19,7 +19,7 @@ const KNOWLEDGE_PATH = '/api/v1/domain-knowledge';
 
 const targetNames = z.array(z.object({ target_type: z.enum(TARGET_TYPES), name: z.string() }));
 
-/** Answers a document, if it is no larger than an import accepts. @throws exportTooLarge */
+/** Builds a response with a document, if it is no larger than an import accepts. @throws exportTooLarge */
 function buildFileResponse(text: string, type: string, name: string): Response {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > MAX_DOCUMENT_BYTES) throw exportTooLarge(MAX_DOCUMENT_BYTES);
@@ -42,10 +42,14 @@ export const interchangeEndpoints = [
       fails: [exportTooLarge, accessDenied, ...tenantSqlFailures],
     },
     async ({ ctx, query: { format } }) => {
-      const exported = await exportKnowledge(ctx);
+      const knowledgeExport = await exportKnowledge(ctx);
       return format === 'json'
-        ? buildFileResponse(`${JSON.stringify(exported.document, null, 2)}\n`, 'application/json', 'knowledge.json')
-        : buildFileResponse(await buildSemanticModel(ctx, exported), 'application/yaml', 'semantic-model.yaml');
+        ? buildFileResponse(
+            `${JSON.stringify(knowledgeExport.document, null, 2)}\n`,
+            'application/json',
+            'knowledge.json',
+          )
+        : buildFileResponse(await buildSemanticModel(ctx, knowledgeExport), 'application/yaml', 'semantic-model.yaml');
     },
   ),
   endpoint(

@@ -4,6 +4,6 @@ import { buildSemanticModel } from './ossie-export.ts';
 
 export { exportTooLarge } from './failures.ts';
 
-/** The active knowledge that the caller may see, as a semantic model of Apache Ossie, in YAML. @throws exportTooLarge */
+/** Exports the active knowledge that the caller may see as an Apache Ossie semantic model, in YAML. @throws exportTooLarge */
 export const exportAsOssie = async (ctx: PrincipalContext, maxBytes: number): Promise<string> =>
   buildSemanticModel(ctx, await exportKnowledge(ctx, maxBytes));

@@ -2,14 +2,14 @@ import { and, asc, eq, gt, ne, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { isNotDenied } from '../../../db/denials.ts';
 import { type ResourceType, resources } from '../../../db/schema/knowledge-resources.ts';
-import { idListSql } from '../../../db/statements.ts';
+import { makeIdListSql } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 /**
- * The active resources of a company with an id after this one, by their ids, without those that are denied.
- * @param denied by type
+ * Selects the active resources of a company with an id after this one, ordered by id, without denied ones. @param denied by type
+ *
  */
-export const selectActive = (
+export const selectActiveResources = (
   db: ControlDb,
   companyId: string,
   { after, denied }: { after: string; denied: Record<ResourceType, Denials> },
@@ -29,16 +29,16 @@ export const selectActive = (
         eq(resources.status, 'active'),
         gt(resources.id, after),
         ...(Object.keys(denied) as ResourceType[]).map((type) => {
-          const isNamed = isNotDenied(resources.id, denied[type]);
-          return isNamed && or(ne(resources.resourceType, type), isNamed);
+          const isResourceNotDenied = isNotDenied(resources.id, denied[type]);
+          return isResourceNotDenied && or(ne(resources.resourceType, type), isResourceNotDenied);
         }),
       ),
     )
     .orderBy(asc(resources.id))
     .limit(limit);
 
-/** The living resources that have one of these unique keys. */
-export const selectByKeys = (db: ControlDb, companyId: string, keys: readonly string[]) =>
+/** Selects the resources that have one of these unique keys, without deleted ones. */
+export const selectResourcesByKeys = (db: ControlDb, companyId: string, keys: readonly string[]) =>
   db
     .select({ id: resources.id, resourceType: resources.resourceType, uniqueKey: resources.uniqueKey })
     .from(resources)
@@ -46,6 +46,6 @@ export const selectByKeys = (db: ControlDb, companyId: string, keys: readonly st
       and(
         eq(resources.companyId, companyId),
         ne(resources.status, 'archived'),
-        sql`${resources.uniqueKey} in ${idListSql(keys)}`,
+        sql`${resources.uniqueKey} in ${makeIdListSql(keys)}`,
       ),
     );

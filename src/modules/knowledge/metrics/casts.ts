@@ -1,7 +1,7 @@
-import { type Expression, ExpressionError, isTime, sql, type ValueType } from './expression.ts';
-import { toType } from './types.ts';
+import { type Expression, ExpressionError, isTimeType, sql, type ValueType } from './expression.ts';
+import { convertToType } from './types.ts';
 
-/** The names of types in a cast. */
+/** The type names that a cast accepts. */
 const CAST_TYPES: ReadonlyMap<string, ValueType> = new Map([
   ['text', 'text'],
   ['integer', 'integer'],
@@ -14,8 +14,8 @@ const CAST_TYPES: ReadonlyMap<string, ValueType> = new Map([
   ['timestamptz', 'datetime'],
 ]);
 
-/** The type that a cast names. @throws ExpressionError for one that is not listed */
-export function findType(name: string): ValueType {
+/** Returns the type that a cast names. @throws ExpressionError for a name that is not listed */
+export function findCastType(name: string): ValueType {
   const type = CAST_TYPES.get(name);
   if (type !== undefined) return type;
   throw new ExpressionError(
@@ -23,19 +23,19 @@ export function findType(name: string): ValueType {
   );
 }
 
-/** Casts an expression. A text in quotes is read at once, and refused if it is no value of the type. */
-export function cast(expression: Expression, type: ValueType): Expression {
-  if (expression.kind === 'text' || expression.kind === 'null') return toType(type, expression);
+/** Casts an expression. A quoted text is converted at once, and refused if it is not a value of the type. */
+export function castExpression(expression: Expression, type: ValueType): Expression {
+  if (expression.kind === 'text' || expression.kind === 'null') return convertToType(type, expression);
   if (expression.type === type) return expression;
   const { type: from } = expression;
-  const isNoNumber = isTime(from) || from === 'uuid' || from === 'interval';
-  const isPossible =
+  const isNotNumeric = isTimeType(from) || from === 'uuid' || from === 'interval';
+  const isCastPossible =
     type === 'text' ||
     from === 'text' ||
-    (isTime(type)
-      ? isTime(from)
-      : !isNoNumber && !(type === 'boolean' && from === 'decimal') && !(type === 'decimal' && from === 'boolean'));
-  if (!isPossible) throw new ExpressionError(`a value of type ${from} cannot be cast to ${type}`);
+    (isTimeType(type)
+      ? isTimeType(from)
+      : !isNotNumeric && !(type === 'boolean' && from === 'decimal') && !(type === 'decimal' && from === 'boolean'));
+  if (!isCastPossible) throw new ExpressionError(`a value of type ${from} cannot be cast to ${type}`);
   const name =
     type === 'integer' ? 'bigint' : type === 'decimal' ? 'numeric' : type === 'datetime' ? 'timestamptz' : type;
   const value = from === 'boolean' && type === 'integer' ? sql('integer')`${expression}::integer` : expression;

@@ -2,7 +2,7 @@ import {
   type Aggregate,
   type Expression,
   ExpressionError,
-  isTime,
+  isTimeType,
   type Table,
   type ValueType,
   walkExpression,
@@ -10,50 +10,50 @@ import {
 import { AGGREGATES } from './functions.ts';
 import { parseExpression } from './parse.ts';
 import { listRelationTables, parseColumnName } from './relations.ts';
-import { toType } from './types.ts';
+import { convertToType } from './types.ts';
 
 /** A semantic item, with the fields that metric queries read. */
-export interface Item {
+export interface SemanticItem {
   id: string;
   kind: 'entity' | 'metric' | 'dimension' | 'mapping';
   name: string;
   formula: string | null;
   filters: readonly string[];
   aggregation: string | null;
-  /** Tables by name or id. */
+  /** The mapped tables, by name or id. */
   mapped_tables: readonly string[];
   mapped_columns: readonly string[];
   mapped_relations: readonly string[];
 }
 
 /** The fields that define the computation of an item. */
-export type ItemDefinition = Omit<Item, 'id' | 'name'>;
+export type ItemDefinition = Omit<SemanticItem, 'id' | 'name'>;
 
-/** A dimension: a value of each row. */
+/** A dimension: an expression for a value of each row. */
 export interface Dimension {
   value: Expression;
-  /** The filters of rows; other rows have no value. */
+  /** The filters of rows; rows that do not match have no value. */
   filters: Expression[];
 }
 
-/** A metric: a formula of aggregates and of other metrics. */
+/** A metric: a formula of aggregates and other metrics. */
 export interface Metric {
   formula: Expression;
   /** The filters of the rows that count. */
   filters: Expression[];
   /** The tables whose joined rows are counted by a call without a column, such as `count(*)`. */
   tables: Table[];
-  /** Null for a metric that all rows count for. */
+  /** The time that limits the counted rows; null for a metric that counts all rows. */
   semiAdditive: SemiAdditive | null;
 }
 
-/** Only the rows of the last, or first, time in each group count: balances, stock. `by` is that time. */
+/** The time by which only the rows of the last, or first, moment in each group count, as for balances or stock. */
 export interface SemiAdditive {
   which: 'last' | 'first';
   by: Expression;
 }
 
-/** The names of aggregates in `aggregation`, besides their own. */
+/** The other names of aggregates that `aggregation` accepts. */
 const AGGREGATE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['average', 'avg'],
   ['mean', 'avg'],
@@ -62,7 +62,7 @@ const AGGREGATE_ALIASES: ReadonlyMap<string, string> = new Map([
 ]);
 const DISTINCT_NAMES = new Set(['count_distinct', 'count distinct', 'distinct_count', 'distinct count']);
 
-/** The tables that an item names, whole, by their columns or in relations, by name or id; whole ones first. */
+/** Returns the tables that an item names, by whole table, by column or in relations, by name or id; whole tables first. */
 export function listTableNames({ mapped_tables, mapped_columns, mapped_relations }: ItemDefinition): string[][] {
   return [
     [...mapped_tables],
@@ -77,9 +77,9 @@ const findTables = (tables: readonly Table[], names: readonly string[]): Table[]
 ];
 
 /** Parses a dimension. @throws ExpressionError where it cannot be computed */
-export function parseDimension(item: ItemDefinition, all: readonly Table[]): Dimension {
-  const tables = findTables(all, listTableNames(item).flat());
-  const value = item.formula === null ? findOnlyColumn(item, tables) : parseExpression(item.formula, { tables });
+export function parseDimension(item: ItemDefinition, allTables: readonly Table[]): Dimension {
+  const tables = findTables(allTables, listTableNames(item).flat());
+  const value = item.formula === null ? requireOnlyColumn(item, tables) : parseExpression(item.formula, { tables });
   if (value.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
   if (![...walkExpression(value)].some(({ kind }) => kind === 'column'))
     throw new ExpressionError('it names no column');
@@ -89,17 +89,17 @@ export function parseDimension(item: ItemDefinition, all: readonly Table[]): Dim
 /** Parses a metric. @throws ExpressionError where it cannot be computed */
 export function parseMetric(
   item: ItemDefinition,
-  all: readonly Table[],
-  typeOfMetric: (name: string) => ValueType,
+  allTables: readonly Table[],
+  getMetricType: (name: string) => ValueType,
 ): Metric {
-  const [whole = [], ...others] = listTableNames(item).map((names) => findTables(all, names));
+  const [whole = [], ...others] = listTableNames(item).map((names) => findTables(allTables, names));
   const tables = [...new Set([...whole, ...others.flat()])];
-  const formula = item.formula === null ? null : parseExpression(item.formula, { tables, typeOfMetric });
-  const aggregated = parseAggregated(item, tables, formula);
-  if (aggregated.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
-  const [own = []] = [whole, ...others].filter((some) => some.length > 0);
+  const formula = item.formula === null ? null : parseExpression(item.formula, { tables, typeOfMetric: getMetricType });
+  const aggregatedFormula = parseAggregated(item, tables, formula);
+  if (aggregatedFormula.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
+  const [own = []] = [whole, ...others].filter((tableGroup) => tableGroup.length > 0);
   return {
-    formula: aggregated,
+    formula: aggregatedFormula,
     filters: parseFilters(item, tables),
     tables: own,
     semiAdditive: parseSemiAdditive(item, tables),
@@ -107,27 +107,28 @@ export function parseMetric(
 }
 
 const parseFilters = ({ filters }: ItemDefinition, tables: readonly Table[]): Expression[] =>
-  filters.map((filter) => toType('boolean', parseExpression(filter, { tables })));
+  filters.map((filter) => convertToType('boolean', parseExpression(filter, { tables })));
 
-function findOnlyColumn({ mapped_columns }: ItemDefinition, tables: readonly Table[]): Expression {
+function requireOnlyColumn({ mapped_columns }: ItemDefinition, tables: readonly Table[]): Expression {
   const [text, ...others] = mapped_columns;
   if (text === undefined || others.length > 0) {
     throw new ExpressionError('it needs a formula or exactly one mapped column');
   }
-  const mapped = parseColumnName(text);
-  const [table] = mapped ? findTables(tables, [mapped.table]) : [];
-  const column = table?.columns.find(({ name }) => name === mapped?.column);
+  const mappedColumn = parseColumnName(text);
+  const [table] = mappedColumn ? findTables(tables, [mappedColumn.table]) : [];
+  const column = table?.columns.find(({ name }) => name === mappedColumn?.column);
   if (!table || !column) throw new ExpressionError(`column "${text}" does not exist in the mapped tables`);
   return { kind: 'column', type: column.type, table, column: column.name };
 }
 
-/** The formula, with the aggregation around it where it has no aggregates of its own. */
+/** Returns the formula, wrapped in the aggregation where it has no aggregates of its own. */
 function parseAggregated(item: ItemDefinition, tables: readonly Table[], formula: Expression | null): Expression {
   const parts = formula ? [...walkOutsideAggregates(formula)] : [];
   const isAggregated = parts.some(({ kind }) => kind === 'aggregate' || kind === 'metric');
-  const bare = parts.find(({ kind }) => kind === 'column');
+  const unaggregatedColumn = parts.find(({ kind }) => kind === 'column');
   if (formula && isAggregated) {
-    if (bare?.kind === 'column') throw new ExpressionError(`column "${bare.column}" must be inside an aggregate`);
+    if (unaggregatedColumn?.kind === 'column')
+      throw new ExpressionError(`column "${unaggregatedColumn.column}" must be inside an aggregate`);
     return formula;
   }
   const word = parseAggregation(item);
@@ -139,7 +140,7 @@ function parseAggregated(item: ItemDefinition, tables: readonly Table[], formula
   if (!formula && word.name === 'count' && !word.isDistinct && item.mapped_columns.length !== 1) {
     return { kind: 'aggregate', type: 'integer', call: { ...word, argument: null, filter: null } };
   }
-  const argument = formula ?? findOnlyColumn(removeTimeColumn(item, tables), tables);
+  const argument = formula ?? requireOnlyColumn(removeTimeColumn(item, tables), tables);
   const type = (AGGREGATES.get(word.name) as (value: Expression) => ValueType)(argument);
   return { kind: 'aggregate', type, call: { ...word, argument, filter: null } };
 }
@@ -159,26 +160,29 @@ function parseAggregation({ aggregation }: ItemDefinition): Pick<Aggregate, 'nam
   return AGGREGATES.has(name) ? { name, isDistinct: false } : undefined;
 }
 
-/** For `last` and `first`, removes the time column from the mapped columns: the others are added up. */
+/** For `last` and `first`, removes the time column from the mapped columns: the other columns are added up. */
 function removeTimeColumn(item: ItemDefinition, tables: readonly Table[]): ItemDefinition {
   const time = parseSemiAdditive(item, tables)?.by;
   if (time?.kind !== 'column') return item;
-  const isTheTime = (text: string): boolean => {
-    const mapped = parseColumnName(text);
-    return mapped?.column === time.column && (mapped.table === time.table.id || mapped.table === time.table.name);
+  const isTimeColumn = (text: string): boolean => {
+    const mappedColumn = parseColumnName(text);
+    return (
+      mappedColumn?.column === time.column &&
+      (mappedColumn.table === time.table.id || mappedColumn.table === time.table.name)
+    );
   };
-  return { ...item, mapped_columns: item.mapped_columns.filter((text) => !isTheTime(text)) };
+  return { ...item, mapped_columns: item.mapped_columns.filter((text) => !isTimeColumn(text)) };
 }
 
-/** The aggregations `last` and `first` make a metric semi-additive: over the one date or time among its mapped columns. */
+/** Parses the aggregations `last` and `first`, which make a metric semi-additive over the only mapped date or time column. */
 function parseSemiAdditive(item: ItemDefinition, tables: readonly Table[]): SemiAdditive | null {
   const which = (item.aggregation ?? '').trim().toLowerCase();
   if (which !== 'last' && which !== 'first') return null;
-  const times = item.mapped_columns.flatMap((text) => {
-    const column = findOnlyColumn({ ...item, mapped_columns: [text] }, tables);
-    return isTime(column.type) ? [column] : [];
+  const timeColumns = item.mapped_columns.flatMap((text) => {
+    const column = requireOnlyColumn({ ...item, mapped_columns: [text] }, tables);
+    return isTimeType(column.type) ? [column] : [];
   });
-  const [by, another] = times;
+  const [by, another] = timeColumns;
   if (!by || another) throw new ExpressionError(`\`${which}\` takes one date or datetime among the mapped columns`);
   return { which, by };
 }

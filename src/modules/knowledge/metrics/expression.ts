@@ -1,42 +1,42 @@
 import { type ColumnType, POSTGRES_TYPES } from '../../../tenant-sql/columns.ts';
 
-/** The type of a value within an expression. Results are of the types that columns have. */
+/** The type of a value within an expression. Results have the types that columns have. */
 export type ValueType = ColumnType | 'uuid' | 'interval';
 
-export const isTime = (type: ValueType): boolean => type === 'date' || type === 'datetime';
+export const isTimeType = (type: ValueType): boolean => type === 'date' || type === 'datetime';
 
-/** A column of a table, and the `id` that every table has. */
+/** A column of a table, including the `id` that every table has. */
 export interface TableColumn {
   name: string;
   type: ColumnType | 'uuid';
 }
 
-/** A managed table, as far as expressions and relations see it. */
+/** The parts of a managed table that expressions and relations use. */
 export interface Table {
   id: string;
   /** The table's name in SQL. */
   name: string;
   columns: readonly TableColumn[];
-  /** Increased by changes of its name and columns. */
+  /** The version, increased by changes of the table's name and columns. */
   version: number;
-  /** Names of the columns that no two rows share: `id`, and those with a unique index of their own. */
+  /** Names of the columns with unique values: `id`, and those with a unique index of their own. */
   unique: ReadonlySet<string>;
 }
 
-/** A call of an aggregate, computed over the rows of a fact table. */
+/** A call of an aggregate function, computed over the rows of a fact table. */
 export interface Aggregate {
-  /** The function of Postgres. */
+  /** The name of the Postgres function. */
   name: string;
   isDistinct: boolean;
   /** The argument; null for a count of rows. */
   argument: Expression | null;
-  /** The `FILTER` of the call. */
+  /** The `FILTER` condition of the call. */
   filter: Expression | null;
 }
 
 /**
- * A parsed expression, every part of which has a type. Its SQL is made of our own text, numbers, and names of tables and
- * columns; texts are bound.
+ * A parsed expression; every part has a type. Its SQL consists of our own text, numbers, and names of tables and columns; texts
+ * are bound.
  */
 export type Expression = { type: ValueType } & (
   | { kind: 'column'; table: Table; column: string }
@@ -49,25 +49,24 @@ export type Expression = { type: ValueType } & (
   | { kind: 'metric'; name: string }
 );
 
-/** A problem with an expression, as a sentence about it. */
+/** A problem with an expression, worded as a sentence about it. */
 export class ExpressionError extends Error {}
 
 /**
- * The budget for the SQL generated from expressions. Each part is counted before it is generated, once for each time it is
- * generated.
+ * The budget for the SQL generated from expressions. Each part is counted before it is generated, every time it is generated.
  */
 export class TextBudget {
   #characters: number;
   #parts = 5_000;
   readonly #most: number;
 
-  /** @param characters the most of the text; its parts are values, columns, calls and metrics, 5,000 at most */
+  /** @param characters the maximum length of the text; its parts are values, columns, calls and metrics, 5,000 at most */
   constructor(characters: number) {
     this.#characters = characters;
     this.#most = characters;
   }
 
-  /** Takes from the budget. @throws ExpressionError where it is exceeded */
+  /** Spends part of the budget. @throws ExpressionError where it is exceeded */
   spend(characters: number, parts = 0): void {
     this.#characters -= characters;
     this.#parts -= parts;
@@ -76,11 +75,11 @@ export class TextBudget {
   }
 }
 
-/** The name of a type in Postgres. */
+/** Returns the name of a type in Postgres. */
 export const formatType = (type: ValueType): string =>
   type === 'uuid' || type === 'interval' ? type : POSTGRES_TYPES[type];
 
-/** An expression made of our own text and other expressions, in brackets. */
+/** Makes an expression of our own text and other expressions, in brackets. */
 export const sql =
   (type: ValueType) =>
   (texts: TemplateStringsArray, ...between: (Expression | string)[]): Expression => ({
@@ -89,14 +88,14 @@ export const sql =
     parts: ['(', ...texts.flatMap((text, index) => [text, ...between.slice(index, index + 1)]), ')'],
   });
 
-/** A call of a function of Postgres. */
-export const call = (type: ValueType, name: string, values: readonly Expression[]): Expression => ({
+/** Makes an expression that calls a Postgres function. */
+export const makeCall = (type: ValueType, name: string, values: readonly Expression[]): Expression => ({
   kind: 'sql',
   type,
   parts: [`${name}(`, ...values.flatMap((value, index) => (index === 0 ? [value] : [', ', value])), ')'],
 });
 
-/** The direct parts of an expression. */
+/** Returns the direct parts of an expression. */
 function listParts(expression: Expression): Expression[] {
   if (expression.kind === 'sql') return expression.parts.filter((part) => typeof part !== 'string');
   if (expression.kind !== 'aggregate') return [];
@@ -104,13 +103,13 @@ function listParts(expression: Expression): Expression[] {
   return [argument, filter].filter((part) => part !== null);
 }
 
-/** An expression and everything in it. */
+/** Yields an expression and all its nested parts. */
 export function* walkExpression(expression: Expression): Generator<Expression> {
   yield expression;
   for (const part of listParts(expression)) yield* walkExpression(part);
 }
 
-/** The tables whose columns stand in expressions, each once. */
+/** Returns the tables whose columns occur in expressions, each once. */
 export function listTables(expressions: readonly Expression[]): Table[] {
   const tables = new Map<string, Table>();
   for (const expression of expressions) {
@@ -119,14 +118,18 @@ export function listTables(expressions: readonly Expression[]): Table[] {
   return [...tables.values()];
 }
 
-/** The SQL of a call of an aggregate. @param conditions the conditions of the rows that count; without any, all rows do */
-export function aggregateSql({ name, isDistinct }: Aggregate, argument: string, conditions: readonly string[]): string {
+/** Makes the SQL of an aggregate call. @param conditions the conditions of the rows that count; without any, all rows count */
+export function makeAggregateSql(
+  { name, isDistinct }: Aggregate,
+  argument: string,
+  conditions: readonly string[],
+): string {
   const filter = conditions.length > 0 ? ` FILTER (WHERE ${conditions.join(' AND ')})` : '';
   return `${name}(${isDistinct ? 'DISTINCT ' : ''}${argument})${filter}`;
 }
 
-/** Renders the parts of an expression that are columns, aggregates, metrics or bound texts. */
-export interface Rendering {
+/** The functions that render the columns, aggregates, metrics and bound texts of an expression. */
+export interface SqlRenderer {
   budget: TextBudget;
   bind(value: string): string;
   column(table: Table, column: string): string;
@@ -134,7 +137,7 @@ export interface Rendering {
   metric(name: string, type: ValueType): string;
 }
 
-/** The length of an expression's SQL without that of its parts. */
+/** Returns the length of an expression's SQL without the SQL of its parts. */
 export function measureOwnLength(expression: Expression): number {
   switch (expression.kind) {
     case 'column':
@@ -148,8 +151,8 @@ export function measureOwnLength(expression: Expression): number {
   }
 }
 
-/** The SQL of an expression. @throws ExpressionError where the budget does not suffice */
-export function render(expression: Expression, as: Rendering): string {
+/** Renders the SQL of an expression. @throws ExpressionError where the budget does not suffice */
+export function renderSql(expression: Expression, as: SqlRenderer): string {
   as.budget.spend(measureOwnLength(expression), 1);
   switch (expression.kind) {
     case 'column':
@@ -163,6 +166,6 @@ export function render(expression: Expression, as: Rendering): string {
     case 'metric':
       return as.metric(expression.name, expression.type);
     case 'sql':
-      return expression.parts.map((part) => (typeof part === 'string' ? part : render(part, as))).join('');
+      return expression.parts.map((part) => (typeof part === 'string' ? part : renderSql(part, as))).join('');
   }
 }

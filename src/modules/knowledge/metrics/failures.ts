@@ -1,21 +1,21 @@
 import { defineFailure } from '../../../kernel/failure.ts';
 
-/** A semantic item, as answers and failures name it. */
+/** A semantic item, as responses and failures name it. */
 export interface NamedItem {
   id: string;
   kind: string;
   name: string;
 }
 
-/** The kinds of items that a query can ask for. */
+/** The kinds of items that a query can request. */
 type ItemKind = 'metric' | 'dimension';
 
-/** An item does not exist, is not active, or cannot be computed. */
+/** The item does not exist, is not active, or cannot be computed. */
 export const semanticItemUnknown = defineFailure('semantic_query.item_unknown', 'invalid', {
   message: 'There is no active metric or dimension of that id or name, or it has errors.',
-  detail: (kind: ItemKind, name: string, why?: string) => ({
-    message: why
-      ? `The ${kind} "${name}" cannot be computed: ${why}.`
+  detail: (kind: ItemKind, name: string, reason?: string) => ({
+    message: reason
+      ? `The ${kind} "${name}" cannot be computed: ${reason}.`
       : `There is no active ${kind} "${name}" without validation errors.`,
     item: { kind, name },
   }),
@@ -26,8 +26,8 @@ const listNames = (items: readonly NamedItem[]): string =>
   items.map(({ kind, name }) => `the ${kind} "${name}"`).join(' and ');
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const describeItems = (says: string) => (items: readonly NamedItem[], relations: readonly string[]) => ({
-  message: `${capitalize(listNames(items))} ${says}`,
+const describeItems = (statement: string) => (items: readonly NamedItem[], relations: readonly string[]) => ({
+  message: `${capitalize(listNames(items))} ${statement}`,
   items: items.map(({ id, kind, name }) => ({ id, kind, name })),
   relations: [...relations],
 });

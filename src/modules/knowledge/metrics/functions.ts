@@ -1,56 +1,56 @@
-import { call, type Expression, ExpressionError, sql, type ValueType } from './expression.ts';
-import { castToNumber, castToText, toCommonType, toType } from './types.ts';
+import { type Expression, ExpressionError, makeCall, sql, type ValueType } from './expression.ts';
+import { castToNumber, castToText, convertToType, toCommonType } from './types.ts';
 
 /** Makes an expression of the arguments of a call. @throws ExpressionError where they do not fit */
-type Signature = (values: readonly Expression[]) => Expression;
+type MakeCallExpression = (values: readonly Expression[]) => Expression;
 
-function requireArity(values: readonly Expression[], least: number, most = least): void {
-  if (values.length >= least && values.length <= most) return;
-  throw new ExpressionError(`takes ${least === most ? least : `${least} to ${most}`} arguments`);
+function requireArity(values: readonly Expression[], minCount: number, maxCount = minCount): void {
+  if (values.length >= minCount && values.length <= maxCount) return;
+  throw new ExpressionError(`takes ${minCount === maxCount ? minCount : `${minCount} to ${maxCount}`} arguments`);
 }
 
-/** The signature of a function whose parameters have these types; the first `least` of them are required. */
+/** Makes the signature of a function whose parameters have these types; the first `minCount` of them are required. */
 const makeSignature =
-  (name: string, type: ValueType, parameters: readonly ValueType[], least = parameters.length): Signature =>
+  (name: string, type: ValueType, parameters: readonly ValueType[], minCount = parameters.length): MakeCallExpression =>
   (values) => {
-    requireArity(values, least, parameters.length);
-    return call(
+    requireArity(values, minCount, parameters.length);
+    return makeCall(
       type,
       name,
       values.map((value, index) => toArgument(parameters[index] as ValueType, value)),
     );
   };
 
-/** An argument of a function. Postgres's functions of whole numbers take a smaller type than columns have. */
+/** Converts an argument of a function. Postgres's functions of whole numbers take a smaller type than columns have. */
 const toArgument = (type: ValueType, value: Expression): Expression =>
-  type === 'integer' ? sql('integer')`${toType(type, value)}::integer` : toType(type, value);
+  type === 'integer' ? sql('integer')`${convertToType(type, value)}::integer` : convertToType(type, value);
 
-/** The signature of a function of one number, calculated exactly. */
-const decimalFunction = (name: string): Signature => makeSignature(name, 'decimal', ['decimal']);
+/** Makes the signature of a function of one number, calculated exactly. */
+const makeDecimalSignature = (name: string): MakeCallExpression => makeSignature(name, 'decimal', ['decimal']);
 
-/** The signature of a function of one number whose result is of the same type. */
-const numberFunction =
-  (name: string): Signature =>
+/** Makes the signature of a function of one number whose result has the same type. */
+const makeNumberSignature =
+  (name: string): MakeCallExpression =>
   (values) => {
     requireArity(values, 1);
     const number = castToNumber(values[0] as Expression);
-    return call(number.type, name, [number]);
+    return makeCall(number.type, name, [number]);
   };
 
-const textFunction = (name: string): Signature => makeSignature(name, 'text', ['text']);
+const makeTextSignature = (name: string): MakeCallExpression => makeSignature(name, 'text', ['text']);
 
-/** The signature of a construct that takes several values of one type. */
-const variadicFunction =
-  (name: string, least: number, most: number): Signature =>
+/** Makes the signature of a construct that takes several values of one type. */
+const makeVariadicSignature =
+  (name: string, minCount: number, maxCount: number): MakeCallExpression =>
   (values) => {
-    requireArity(values, least, most);
-    const { type, values: same } = toCommonType(values);
-    return call(type, name, same);
+    requireArity(values, minCount, maxCount);
+    const { type, values: sameTypeValues } = toCommonType(values);
+    return makeCall(type, name, sameTypeValues);
   };
 
 const MAX_ARGUMENTS = 20;
 
-/** Reads the unit of time in a call: a text in quotes. @throws ExpressionError for an unknown unit */
+/** Parses the unit of time in a call: a quoted text. @throws ExpressionError for an unknown unit */
 function parseUnit(units: ReadonlySet<string>, value: Expression | undefined): string {
   const unit = value?.kind === 'text' ? value.value.toLowerCase() : '';
   if (!units.has(unit)) throw new ExpressionError(`takes one of ${[...units].join(', ')} in quotes`);
@@ -60,33 +60,33 @@ function parseUnit(units: ReadonlySet<string>, value: Expression | undefined): s
 const TRUNCATION_UNITS = new Set(['minute', 'hour', 'day', 'week', 'month', 'quarter', 'year']);
 const EXTRACTION_UNITS = new Set([...TRUNCATION_UNITS, 'second', 'dow', 'isodow', 'doy', 'isoyear', 'epoch']);
 
-/** The time at which a unit began, in UTC; weeks begin on Monday. */
+/** Makes the expression for the time at which a unit began, in UTC; weeks begin on Monday. */
 export function truncateTime(unit: string, time: Expression): Expression {
   if (time.type === 'date') return sql('date')`date_trunc('${unit}', ${time}::timestamp)::date`;
-  return sql('datetime')`date_trunc('${unit}', ${toType('datetime', time)}, 'UTC')`;
+  return sql('datetime')`date_trunc('${unit}', ${convertToType('datetime', time)}, 'UTC')`;
 }
 
-/** A part of a time in UTC, or of the time between two: `extract(unit from time)`. */
+/** Makes the expression for a part of a time in UTC, or of an interval: `extract(unit from time)`. */
 export function extractTimePart(unit: string, time: Expression): Expression {
   if (!EXTRACTION_UNITS.has(unit))
     throw new ExpressionError(`extract takes one of ${[...EXTRACTION_UNITS].join(', ')}`);
-  if (time.type !== 'interval') toType('datetime', time);
-  const of = time.kind === 'text' || time.kind === 'null' ? toType('datetime', time) : time;
+  if (time.type !== 'interval') convertToType('datetime', time);
+  const of = time.kind === 'text' || time.kind === 'null' ? convertToType('datetime', time) : time;
   return sql('decimal')`extract(${unit} FROM ${of})`;
 }
 
-/** The functions that are listed. Constructs with a syntax of their own are the parser's. */
-export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signature>([
-  ['abs', numberFunction('abs')],
-  ['ceil', decimalFunction('ceil')],
-  ['ceiling', decimalFunction('ceiling')],
-  ['floor', decimalFunction('floor')],
+/** The supported functions. Constructs with a syntax of their own are in the parser. */
+export const FUNCTIONS: ReadonlyMap<string, MakeCallExpression> = new Map<string, MakeCallExpression>([
+  ['abs', makeNumberSignature('abs')],
+  ['ceil', makeDecimalSignature('ceil')],
+  ['ceiling', makeDecimalSignature('ceiling')],
+  ['floor', makeDecimalSignature('floor')],
   ['round', makeSignature('round', 'decimal', ['decimal', 'integer'], 1)],
   ['trunc', makeSignature('trunc', 'decimal', ['decimal', 'integer'], 1)],
-  ['sign', decimalFunction('sign')],
-  ['sqrt', decimalFunction('sqrt')],
-  ['exp', decimalFunction('exp')],
-  ['ln', decimalFunction('ln')],
+  ['sign', makeDecimalSignature('sign')],
+  ['sqrt', makeDecimalSignature('sqrt')],
+  ['exp', makeDecimalSignature('exp')],
+  ['ln', makeDecimalSignature('ln')],
   ['power', makeSignature('power', 'decimal', ['decimal', 'decimal'])],
   [
     'mod',
@@ -96,16 +96,16 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
       return sql(left.type === right.type ? left.type : 'decimal')`${left} % nullif(${right}, 0)`;
     },
   ],
-  ['greatest', variadicFunction('greatest', 1, MAX_ARGUMENTS)],
-  ['least', variadicFunction('least', 1, MAX_ARGUMENTS)],
-  ['coalesce', variadicFunction('coalesce', 1, MAX_ARGUMENTS)],
-  ['nullif', variadicFunction('nullif', 2, 2)],
-  ['lower', textFunction('lower')],
-  ['upper', textFunction('upper')],
-  ['trim', textFunction('btrim')],
-  ['btrim', textFunction('btrim')],
-  ['ltrim', textFunction('ltrim')],
-  ['rtrim', textFunction('rtrim')],
+  ['greatest', makeVariadicSignature('greatest', 1, MAX_ARGUMENTS)],
+  ['least', makeVariadicSignature('least', 1, MAX_ARGUMENTS)],
+  ['coalesce', makeVariadicSignature('coalesce', 1, MAX_ARGUMENTS)],
+  ['nullif', makeVariadicSignature('nullif', 2, 2)],
+  ['lower', makeTextSignature('lower')],
+  ['upper', makeTextSignature('upper')],
+  ['trim', makeTextSignature('btrim')],
+  ['btrim', makeTextSignature('btrim')],
+  ['ltrim', makeTextSignature('ltrim')],
+  ['rtrim', makeTextSignature('rtrim')],
   ['length', makeSignature('length', 'integer', ['text'])],
   ['left', makeSignature('left', 'text', ['text', 'integer'])],
   ['right', makeSignature('right', 'text', ['text', 'integer'])],
@@ -119,7 +119,7 @@ export const FUNCTIONS: ReadonlyMap<string, Signature> = new Map<string, Signatu
     'concat',
     (values) => {
       requireArity(values, 1, MAX_ARGUMENTS);
-      return call('text', 'concat', values.map(castToText));
+      return makeCall('text', 'concat', values.map(castToText));
     },
   ],
   [
@@ -147,9 +147,9 @@ const requireOrderedType = ({ type }: Expression): ValueType => {
   if (type === 'boolean' || type === 'uuid') throw new ExpressionError(`takes no value of type ${type}`);
   return type;
 };
-const toBooleanType = (value: Expression): ValueType => toType('boolean', value).type;
+const toBooleanType = (value: Expression): ValueType => convertToType('boolean', value).type;
 
-/** The aggregates that are listed: the type of the result by that of the argument. */
+/** The supported aggregates: the type of the result by the type of the argument. */
 export const AGGREGATES: ReadonlyMap<string, (value: Expression) => ValueType> = new Map([
   ['sum', toDecimalType],
   ['avg', toDecimalType],

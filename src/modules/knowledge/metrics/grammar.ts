@@ -1,8 +1,8 @@
 import { ExpressionError, type Table, type ValueType } from './expression.ts';
-import { parseExpression, type Scope } from './parse.ts';
-import { toType } from './types.ts';
+import { type ExpressionScope, parseExpression } from './parse.ts';
+import { convertToType } from './types.ts';
 
-/** Types that represent all others in trials: operators, functions or error messages differ between each two of them. */
+/** Types that represent all others in trials: operators, functions or error messages differ between any two of them. */
 const TRIAL_TYPES: readonly ValueType[] = ['decimal', 'date', 'text'];
 
 /**
@@ -14,15 +14,15 @@ export function findFormulaProblem(
   as: 'metric' | 'dimension' | 'filter',
   tables: readonly Table[],
 ): string | undefined {
-  if (as !== 'metric') return findProblem(text, { tables }, as === 'filter');
-  const [problem, ...others] = TRIAL_TYPES.map((type) => findProblem(text, { tables, typeOfMetric: () => type }));
+  if (as !== 'metric') return findParseProblem(text, { tables }, as === 'filter');
+  const [problem, ...others] = TRIAL_TYPES.map((type) => findParseProblem(text, { tables, typeOfMetric: () => type }));
   return others.every((other) => other === problem) ? problem : undefined;
 }
 
-function findProblem(text: string, scope: Scope, isCondition = false): string | undefined {
+function findParseProblem(text: string, scope: ExpressionScope, isCondition = false): string | undefined {
   try {
-    const read = parseExpression(text, scope);
-    if (isCondition) toType('boolean', read);
+    const parsed = parseExpression(text, scope);
+    if (isCondition) convertToType('boolean', parsed);
     return undefined;
   } catch (error) {
     if (error instanceof ExpressionError) return error.message;

@@ -1,11 +1,11 @@
-import { qualified, quoted } from '../../../tenant-sql/identifiers.ts';
-import type { Item } from './definition.ts';
+import { quoteIdentifier, quoteQualified } from '../../../tenant-sql/identifiers.ts';
+import type { SemanticItem } from './definition.ts';
 import { type Expression, listTables, type Table, type ValueType } from './expression.ts';
-import { joinFailure } from './measures.ts';
+import { makeJoinFailure } from './measures.ts';
 import type { Model } from './model.ts';
 import { isPath, type Path } from './relations.ts';
 
-/** The tables of a statement by the names that they have in it. */
+/** The tables of a statement, by their aliases in it. */
 export class JoinedTables {
   readonly #names = new Map<string, string>();
   readonly #joins: string[] = [];
@@ -21,9 +21,9 @@ export class JoinedTables {
   }
 
   /** Joins the tables of expressions. @param items the items of the expressions, named by the failure where there is no path */
-  join(items: readonly Item[], expressions: readonly Expression[]): void {
+  join(items: readonly SemanticItem[], expressions: readonly Expression[]): void {
     const paths = listTables(expressions).map((table) => this.#model.path(this.#root, table));
-    if (!paths.every(isPath)) throw joinFailure(items, paths);
+    if (!paths.every(isPath)) throw makeJoinFailure(items, paths);
     for (const path of paths) this.#walk(path);
   }
 
@@ -34,23 +34,23 @@ export class JoinedTables {
       this.#names.set(to.table.id, name);
       this.tables.push(to.table);
       const [left, right] = [this.column(from.table, from.column), this.column(to.table, to.column)];
-      const cast = areComparable(findType(from), findType(to)) ? '' : '::text';
+      const castSuffix = areComparable(findColumnType(from), findColumnType(to)) ? '' : '::text';
       this.#joins.push(
-        `LEFT JOIN ${qualified('public', to.table.name)} AS ${name} ON ${left}${cast} = ${right}${cast}`,
+        `LEFT JOIN ${quoteQualified('public', to.table.name)} AS ${name} ON ${left}${castSuffix} = ${right}${castSuffix}`,
       );
     }
   }
 
   column(table: Table, column: string): string {
-    return `${this.#names.get(table.id)}.${quoted(column)}`;
+    return `${this.#names.get(table.id)}.${quoteIdentifier(column)}`;
   }
 
   get from(): string {
-    return [`FROM ${qualified('public', this.#root.name)} AS f`, ...this.#joins].join('\n    ');
+    return [`FROM ${quoteQualified('public', this.#root.name)} AS f`, ...this.#joins].join('\n    ');
   }
 }
 
-const findType = ({ table, column }: { table: Table; column: string }): ValueType | undefined =>
+const findColumnType = ({ table, column }: { table: Table; column: string }): ValueType | undefined =>
   table.columns.find(({ name }) => name === column)?.type;
 
 const TYPE_FAMILIES: Partial<Record<ValueType, string>> = {

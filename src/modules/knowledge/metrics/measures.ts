@@ -1,45 +1,44 @@
-import type { Item, Metric, SemiAdditive } from './definition.ts';
+import type { Metric, SemanticItem, SemiAdditive } from './definition.ts';
 import {
   type Aggregate,
   type Expression,
   formatType,
   listTables,
-  type Rendering,
-  render,
+  renderSql,
+  type SqlRenderer,
   type Table,
   type TextBudget,
   type ValueType,
 } from './expression.ts';
 import { queryAmbiguous, queryFansOut, queryUnreachable, semanticItemUnknown } from './failures.ts';
 import type { Model } from './model.ts';
-import { isPath, type NoPath, type Path } from './relations.ts';
+import { isPath, type MissingPath, type Path } from './relations.ts';
 
-/** An aggregate of a metric with all that decides its value: it is computed on one fact table. */
+/** An aggregate of a metric with everything that decides its value: it is computed on one fact table. */
 export interface Measure {
-  /** The name of its column. */
+  /** The name of the measure's column. */
   name: string;
-  /** The metric that it stands in. */
-  item: Item;
+  /** The metric that contains the aggregate. */
+  item: SemanticItem;
   call: Aggregate;
   type: ValueType;
-  /** The table whose rows are aggregated: each other one has at most one row for each of its rows. */
+  /** The table whose rows are aggregated: every other table has at most one row for each of its rows. */
   root: Table;
-  /** The filters of the metric and of those that build on it. */
+  /** The filters of the metric and of the metrics that build on it. */
   filters: readonly Expression[];
-  /** Equal for equal filters; empty without any. */
+  /** A key that is equal for equal filters; empty without any. */
   filterKey: string;
   semiAdditive: SemiAdditive | null;
 }
 
 /**
- * The maximum number of aggregates of a query, and the maximum number of metrics that are looked at for them, repetitions
- * included.
+ * The maximum number of aggregates of a query, and the maximum number of metrics visited to collect them, repetitions included.
  */
 const MAX_MEASURES = 100;
-const MAX_VISITS = 300;
+const MAX_VISITED_METRICS = 300;
 
-/** Text that is equal for expressions that mean the same. */
-const createCanonicalRendering = (budget: TextBudget): Rendering => ({
+/** Creates a renderer whose text is equal for expressions that mean the same. */
+const createCanonicalRenderer = (budget: TextBudget): SqlRenderer => ({
   budget,
   bind: (value) => JSON.stringify(value),
   column: (table, column) => `${table.id}.${column}`,
@@ -51,11 +50,11 @@ const createCanonicalRendering = (budget: TextBudget): Rendering => ({
 export class Measures {
   readonly all: Measure[] = [];
   readonly #byKey = new Map<string, Measure>();
-  /** The metrics that were looked at, those that others build on included. */
-  readonly items = new Map<string, Item>();
+  /** The visited metrics, including the metrics that others build on. */
+  readonly items = new Map<string, SemanticItem>();
   readonly #model: Model;
   readonly #budget: TextBudget;
-  /** A number for each compared expression, equal for those that mean the same. */
+  /** A number for each compared expression, equal for expressions that mean the same. */
   readonly #numbers = new Map<Expression, number>();
   readonly #numbersByText = new Map<string, number>();
   #visits = 0;
@@ -65,14 +64,18 @@ export class Measures {
     this.#budget = budget;
   }
 
-  /** The SQL of a metric over the columns of its aggregates. A count of nothing is 0. */
-  compileFormula(item: Item, bind: (value: string) => string, outer: readonly Expression[] = []): string {
+  /** Compiles a metric to SQL over the columns of its aggregates. A count of nothing is 0. */
+  compileFormula(
+    item: SemanticItem,
+    bind: (value: string) => string,
+    outerFilters: readonly Expression[] = [],
+  ): string {
     this.#visits += 1;
-    if (this.#visits > MAX_VISITS) throw metricTooLarge(item, `${MAX_VISITS} metrics`);
+    if (this.#visits > MAX_VISITED_METRICS) throw makeMetricTooLargeFailure(item, `${MAX_VISITED_METRICS} metrics`);
     this.items.set(item.id, item);
     const metric = this.#model.metric(item);
-    const filters = [...outer, ...metric.filters];
-    return render(metric.formula, {
+    const filters = [...outerFilters, ...metric.filters];
+    return renderSql(metric.formula, {
       budget: this.#budget,
       bind,
       column: () => {
@@ -82,27 +85,27 @@ export class Measures {
         const { name } = this.#measure(item, metric, { call, type }, filters);
         return call.name === 'count' ? `coalesce(${name}, 0)` : name;
       },
-      metric: (name) => `(${this.compileFormula(this.#model.metricNamed(name), bind, filters)})`,
+      metric: (name) => `(${this.compileFormula(this.#model.requireMetric(name), bind, filters)})`,
     });
   }
 
   #measure(
-    item: Item,
+    item: SemanticItem,
     metric: Metric,
     { call, type }: Pick<Measure, 'call' | 'type'>,
     filters: readonly Expression[],
   ): Measure {
     const keys = filters.map((filter) => this.#numberMeasure(filter));
-    const filterKey = [...new Set(keys)].sort((one, other) => one - other).join(' AND ');
+    const filterKey = [...new Set(keys)].sort((first, other) => first - other).join(' AND ');
     const root = findRoot(this.#model, item, metric, call);
     const parts = [call.argument, call.filter, metric.semiAdditive?.by].map(
       (part) => part && this.#numberMeasure(part),
     );
     const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.which, filterKey]);
-    const known = this.#byKey.get(key);
-    if (known) return known;
-    if (this.all.length === MAX_MEASURES) throw metricTooLarge(item, `${MAX_MEASURES} aggregates`);
-    const distinct = filters.filter((_, index) => keys.indexOf(keys[index] as number) === index);
+    const knownMeasure = this.#byKey.get(key);
+    if (knownMeasure) return knownMeasure;
+    if (this.all.length === MAX_MEASURES) throw makeMetricTooLargeFailure(item, `${MAX_MEASURES} aggregates`);
+    const distinctFilters = filters.filter((_, index) => keys.indexOf(keys[index] as number) === index);
     const name = `a${this.all.length + 1}`;
     const measure: Measure = {
       name,
@@ -110,7 +113,7 @@ export class Measures {
       call,
       type,
       root,
-      filters: distinct,
+      filters: distinctFilters,
       filterKey,
       semiAdditive: metric.semiAdditive,
     };
@@ -120,9 +123,9 @@ export class Measures {
   }
 
   #numberMeasure(expression: Expression): number {
-    const known = this.#numbers.get(expression);
-    if (known !== undefined) return known;
-    const text = render(expression, createCanonicalRendering(this.#budget));
+    const knownNumber = this.#numbers.get(expression);
+    if (knownNumber !== undefined) return knownNumber;
+    const text = renderSql(expression, createCanonicalRenderer(this.#budget));
     const number = this.#numbersByText.get(text) ?? this.#numbersByText.size;
     this.#numbersByText.set(text, number);
     this.#numbers.set(expression, number);
@@ -130,30 +133,30 @@ export class Measures {
   }
 }
 
-/** The type of an aggregate's column in Postgres. */
-export const resultType = ({ type }: Measure): string => formatType(type);
+/** Returns the Postgres type of an aggregate's column. */
+export const formatResultType = ({ type }: Measure): string => formatType(type);
 
-const metricTooLarge = (item: Item, most: string) =>
-  semanticItemUnknown('metric', item.name, `the query would be computed from more than ${most}`);
+const makeMetricTooLargeFailure = (item: SemanticItem, limitText: string) =>
+  semanticItemUnknown('metric', item.name, `the query would be computed from more than ${limitText}`);
 
 /** Finds the table of an aggregate whose rows each match at most one row of every other table of the aggregate. */
-function findRoot(model: Model, item: Item, metric: Metric, call: Aggregate): Table {
-  const named = listTables([call.argument, call.filter].filter((part) => part !== null));
-  const tables = named.length > 0 ? named : metric.tables;
+function findRoot(model: Model, item: SemanticItem, metric: Metric, call: Aggregate): Table {
+  const namedTables = listTables([call.argument, call.filter].filter((part) => part !== null));
+  const tables = namedTables.length > 0 ? namedTables : metric.tables;
   const paths = tables.map((table) => tables.map((other) => model.path(table, other)));
-  const found = tables.find((_, index) => paths[index]?.every(isPath));
-  if (found) return found;
+  const rootTable = tables.find((_, index) => paths[index]?.every(isPath));
+  if (rootTable) return rootTable;
   if (tables.length === 0) throw semanticItemUnknown('metric', item.name, 'it has no mapped table');
-  throw joinFailure([item], paths.flat());
+  throw makeJoinFailure([item], paths.flat());
 }
 
-/** The failure for tables that cannot be joined: the first reason found of ambiguous, fans_out, unreachable. */
-export function joinFailure(items: readonly Item[], paths: readonly (Path | NoPath)[]) {
-  const missing = paths.filter((path): path is NoPath => !isPath(path));
+/** Returns the failure for tables that cannot be joined: the first reason found of ambiguous, fans_out, unreachable. */
+export function makeJoinFailure(items: readonly SemanticItem[], paths: readonly (Path | MissingPath)[]) {
+  const missingPaths = paths.filter((path): path is MissingPath => !isPath(path));
   const failures = { ambiguous: queryAmbiguous, fans_out: queryFansOut, unreachable: queryUnreachable } as const;
   for (const reason of ['ambiguous', 'fans_out', 'unreachable'] as const) {
-    const found = missing.find((each) => each.reason === reason);
-    if (found) return failures[reason](items, found.relations);
+    const missingPath = missingPaths.find((each) => each.reason === reason);
+    if (missingPath) return failures[reason](items, missingPath.relations);
   }
   throw new Error('the tables can be joined');
 }

@@ -1,53 +1,52 @@
-import { type Dimension, type Item, type Metric, parseDimension, parseMetric } from './definition.ts';
+import { type Dimension, type Metric, parseDimension, parseMetric, type SemanticItem } from './definition.ts';
 import { ExpressionError, type Table, TextBudget, type ValueType } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
-import { type NoPath, type Path, parseRelations, Relations } from './relations.ts';
+import { type MissingPath, type Path, parseRelations, Relations } from './relations.ts';
 
-/** The maximum number of metrics in a chain of which each builds on the next. */
+/** The maximum length of a chain of metrics in which each builds on the next. */
 const MAX_DEPTH = 10;
 
-/** A company's items, as far as a query needs them: each is parsed once. */
+/** The items of a company that a query needs: each is parsed once. */
 export class Model {
   readonly #tables: readonly Table[];
   readonly #relations: Relations;
-  readonly #metricNamed: (name: string) => Item | undefined;
+  readonly #metricNamed: (name: string) => SemanticItem | undefined;
   readonly #metrics = new Map<string, Metric>();
   readonly #dimensions = new Map<string, Dimension>();
   readonly #budget: TextBudget;
-  /** The ids of the metrics that are being read, which build on one another. */
+  /** The ids of the metrics that are being parsed, which build on one another. */
   readonly #reading: string[] = [];
 
   /**
-   * @param relations the `mapped_relations` of the company's items
-   * @param metricNamed finds a metric that another builds on
-   * @param most characters of items that are parsed; unlimited where the items of a whole company are read
+   * @param relations the `mapped_relations` of the company's items @param findMetric finds a metric that another builds on @param
+   * maxCharacters of items that are parsed; unlimited where the items of a whole company are read
    */
   constructor(
     tables: readonly Table[],
     relations: readonly string[],
-    metricNamed: (name: string) => Item | undefined,
-    most = Number.POSITIVE_INFINITY,
+    findMetric: (name: string) => SemanticItem | undefined,
+    maxCharacters = Number.POSITIVE_INFINITY,
   ) {
-    this.#budget = new TextBudget(most);
+    this.#budget = new TextBudget(maxCharacters);
     this.#tables = tables;
     this.#relations = new Relations(parseRelations(relations, tables));
-    this.#metricNamed = metricNamed;
+    this.#metricNamed = findMetric;
   }
 
-  path(from: Table, to: Table): Path | NoPath {
+  path(from: Table, to: Table): Path | MissingPath {
     return this.#relations.path(from, to);
   }
 
-  dimension(item: Item): Dimension {
-    const known =
+  dimension(item: SemanticItem): Dimension {
+    const parsedDimension =
       this.#dimensions.get(item.id) ?? nameItemInError(item, () => parseDimension(this.#toParse(item), this.#tables));
-    this.#dimensions.set(item.id, known);
-    return known;
+    this.#dimensions.set(item.id, parsedDimension);
+    return parsedDimension;
   }
 
-  metric(item: Item): Metric {
-    const known = this.#metrics.get(item.id);
-    if (known) return known;
+  metric(item: SemanticItem): Metric {
+    const parsedMetric = this.#metrics.get(item.id);
+    if (parsedMetric) return parsedMetric;
     return nameItemInError(item, () => {
       if (this.#reading.includes(item.id)) throw new ExpressionError('it builds on itself');
       if (this.#reading.length === MAX_DEPTH)
@@ -63,24 +62,24 @@ export class Model {
     });
   }
 
-  #toParse(item: Item): Item {
+  #toParse(item: SemanticItem): SemanticItem {
     this.#budget.spend([item.formula ?? '', ...item.filters].reduce((sum, { length }) => sum + length, 0));
     return item;
   }
 
-  /** Finds a metric that another builds on. */
-  metricNamed(name: string): Item {
+  /** Finds the metric of a name that another metric builds on. */
+  requireMetric(name: string): SemanticItem {
     const item = this.#metricNamed(name);
     if (!item) throw semanticItemUnknown('metric', name);
     return item;
   }
 
   #computeType(name: string): ValueType {
-    return this.metric(this.metricNamed(name)).formula.type;
+    return this.metric(this.requireMetric(name)).formula.type;
   }
 }
 
-function nameItemInError<T>(item: Item, read: () => T): T {
+function nameItemInError<T>(item: SemanticItem, read: () => T): T {
   try {
     return read();
   } catch (error) {

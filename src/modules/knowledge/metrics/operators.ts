@@ -1,14 +1,14 @@
-import { cast, findType } from './casts.ts';
-import { call, type Expression, ExpressionError, sql } from './expression.ts';
+import { castExpression, findCastType } from './casts.ts';
+import { type Expression, ExpressionError, makeCall, sql } from './expression.ts';
 import { TokenReader } from './token-reader.ts';
-import { applyArithmetic, castToNumber, castToText, toCommonType, toType } from './types.ts';
+import { applyArithmetic, castToNumber, castToText, convertToType, toCommonType } from './types.ts';
 
-/** The deepest nesting of brackets and calls. */
+/** The maximum nesting depth of brackets and calls. */
 const MAX_DEPTH = 60;
 
 const COMPARISONS = new Set(['=', '<>', '!=', '<', '<=', '>', '>=']);
 
-/** Parses operators, from those that bind loosest to those that bind tightest. */
+/** Parses operators, from the loosest binding to the tightest binding. */
 export abstract class OperatorParser extends TokenReader {
   #depth = 0;
 
@@ -34,7 +34,7 @@ export abstract class OperatorParser extends TokenReader {
     let isNegated = false;
     while (this.word('not')) isNegated = !isNegated;
     const expression = this.#comparison();
-    return isNegated ? sql('boolean')`NOT ${toType('boolean', expression)}` : expression;
+    return isNegated ? sql('boolean')`NOT ${convertToType('boolean', expression)}` : expression;
   }
 
   #comparison(): Expression {
@@ -46,41 +46,42 @@ export abstract class OperatorParser extends TokenReader {
     }
     if (this.word('is')) return this.#state(left);
     const isNegated = this.word('not');
-    const not = isNegated ? 'NOT ' : '';
-    if (this.word('in')) return this.#membership(left, not);
+    const notPrefix = isNegated ? 'NOT ' : '';
+    if (this.word('in')) return this.#membership(left, notPrefix);
     if (this.word('between')) {
       const low = this.#concatenation();
       this.expect('word', 'and');
       const [a, b, c] = toCommonType([left, low, this.#concatenation()]).values as [Expression, Expression, Expression];
-      return sql('boolean')`${a} ${not}BETWEEN ${b} AND ${c}`;
+      return sql('boolean')`${a} ${notPrefix}BETWEEN ${b} AND ${c}`;
     }
     for (const operator of ['like', 'ilike']) {
       if (!this.word(operator)) continue;
-      const [text, pattern] = [toType('text', left), toType('text', this.#concatenation())];
-      return sql('boolean')`${text} ${not}${operator.toUpperCase()} ${pattern}`;
+      const [text, pattern] = [convertToType('text', left), convertToType('text', this.#concatenation())];
+      return sql('boolean')`${text} ${notPrefix}${operator.toUpperCase()} ${pattern}`;
     }
-    if (isNegated) throw this.unexpected();
+    if (isNegated) throw this.makeUnexpectedError();
     return left;
   }
 
   /** Parses the words after `IS`. */
   #state(left: Expression): Expression {
-    const not = this.word('not') ? 'NOT ' : '';
-    if (this.word('null')) return sql('boolean')`${left} IS ${not}NULL`;
+    const notPrefix = this.word('not') ? 'NOT ' : '';
+    if (this.word('null')) return sql('boolean')`${left} IS ${notPrefix}NULL`;
     for (const truth of ['true', 'false']) {
-      if (this.word(truth)) return sql('boolean')`${toType('boolean', left)} IS ${not}${truth.toUpperCase()}`;
+      if (this.word(truth))
+        return sql('boolean')`${convertToType('boolean', left)} IS ${notPrefix}${truth.toUpperCase()}`;
     }
     this.expect('word', 'distinct');
     this.expect('word', 'from');
     const [a, b] = toCommonType([left, this.#concatenation()]).values as [Expression, Expression];
-    return sql('boolean')`${a} IS ${not}DISTINCT FROM ${b}`;
+    return sql('boolean')`${a} IS ${notPrefix}DISTINCT FROM ${b}`;
   }
 
-  #membership(left: Expression, not: string): Expression {
+  #membership(left: Expression, notPrefix: string): Expression {
     this.expect('sign', '(');
-    if (this.is('word', 'select')) throw this.unexpected();
+    if (this.is('word', 'select')) throw this.makeUnexpectedError();
     const [value, ...list] = toCommonType([left, ...this.list()]).values as [Expression, ...Expression[]];
-    return sql('boolean')`${value} ${not}IN ${call('boolean', '', list)}`;
+    return sql('boolean')`${value} ${notPrefix}IN ${makeCall('boolean', '', list)}`;
   }
 
   #concatenation(): Expression {
@@ -97,21 +98,21 @@ export abstract class OperatorParser extends TokenReader {
   #sum(): Expression {
     let left = this.#product();
     while (this.is('sign', '+') || this.is('sign', '-'))
-      left = applyArithmetic(this.take('sign'), left, this.#product());
+      left = applyArithmetic(this.readToken('sign'), left, this.#product());
     return left;
   }
 
   #product(): Expression {
     let left = this.#signed();
     while (['*', '/', '%'].some((sign) => this.is('sign', sign))) {
-      left = applyArithmetic(this.take('sign'), left, this.#signed());
+      left = applyArithmetic(this.readToken('sign'), left, this.#signed());
     }
     return left;
   }
 
   #signed(): Expression {
     let isNegative = false;
-    while (this.is('sign', '+') || this.is('sign', '-')) isNegative = (this.take('sign') === '-') !== isNegative;
+    while (this.is('sign', '+') || this.is('sign', '-')) isNegative = (this.readToken('sign') === '-') !== isNegative;
     const expression = this.#cast();
     if (!isNegative) return expression;
     const number = castToNumber(expression);
@@ -120,7 +121,7 @@ export abstract class OperatorParser extends TokenReader {
 
   #cast(): Expression {
     let expression = this.operand();
-    while (this.sign('::')) expression = cast(expression, findType(this.take('word')));
+    while (this.sign('::')) expression = castExpression(expression, findCastType(this.readToken('word')));
     return expression;
   }
 
@@ -134,7 +135,7 @@ export abstract class OperatorParser extends TokenReader {
 }
 
 const applyOperator = (operator: string, left: Expression, right: Expression): Expression =>
-  sql('boolean')`${toType('boolean', left)} ${operator} ${toType('boolean', right)}`;
+  sql('boolean')`${convertToType('boolean', left)} ${operator} ${convertToType('boolean', right)}`;
 
 function applyComparison(operator: string, left: Expression, right: Expression): Expression {
   const [a, b] = toCommonType([left, right]).values as [Expression, Expression];

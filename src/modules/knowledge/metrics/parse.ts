@@ -1,19 +1,21 @@
-import { cast, findType } from './casts.ts';
+import { castExpression, findCastType } from './casts.ts';
 import { type Expression, ExpressionError, type Table, type ValueType } from './expression.ts';
 import { AGGREGATES, extractTimePart, FUNCTIONS } from './functions.ts';
 import { OperatorParser } from './operators.ts';
 import { type Token, tokenize } from './tokens.ts';
-import { toCommonType, toType } from './types.ts';
+import { convertToType, toCommonType } from './types.ts';
 
 /** The tables and metrics that an expression may name. */
-export interface Scope {
-  /** The tables whose columns it may name. */
+export interface ExpressionScope {
+  /** The tables whose columns the expression may name. */
   tables: readonly Table[];
-  /** The types of the metrics that it may build on, by name. Without this function it may hold no aggregates either. */
+  /**
+   * Returns the type of a metric that the expression may build on. Without this function it may not contain aggregates either.
+   */
   typeOfMetric?(name: string): ValueType;
 }
 
-/** Words that are no columns unless they stand in quotes. */
+/** Words that name no column unless they are quoted. */
 const RESERVED_WORDS = new Set(
   'all and any array as between case cast collate distinct else end exists false filter from group having ilike in into is like limit not null offset or order over select similar some then true union when where window with within'.split(
     ' ',
@@ -21,26 +23,26 @@ const RESERVED_WORDS = new Set(
 );
 
 /**
- * Parses an expression of the grammar that `docs/metrics.md` lists, and finds the type of each of its parts.
- * @throws ExpressionError for everything else
+ * Parses an expression of the grammar that `docs/metrics.md` lists, and finds the type of each of its parts. @throws
+ * ExpressionError for any other text
  */
-export function parseExpression(text: string, scope: Scope): Expression {
+export function parseExpression(text: string, scope: ExpressionScope): Expression {
   const parser = new Parser(tokenize(text), scope);
   return parser.whole();
 }
 
 class Parser extends OperatorParser {
-  readonly #scope: Scope;
+  readonly #scope: ExpressionScope;
   #isWithinAggregate = false;
 
-  constructor(tokens: readonly Token[], scope: Scope) {
+  constructor(tokens: readonly Token[], scope: ExpressionScope) {
     super(tokens);
     this.#scope = scope;
   }
 
   whole(): Expression {
     const expression = this.expression();
-    if (this.next.kind !== 'end') throw this.unexpected();
+    if (this.next.kind !== 'end') throw this.makeUnexpectedError();
     return expression;
   }
 
@@ -54,10 +56,10 @@ class Parser extends OperatorParser {
       this.expect('sign', ')');
       return expression;
     }
-    if (kind === 'text') return { kind: 'text', type: 'text', value: this.take('text') };
-    if (kind === 'number') return toNumber(this.take('number'));
+    if (kind === 'text') return { kind: 'text', type: 'text', value: this.readToken('text') };
+    if (kind === 'number') return toNumberLiteral(this.readToken('number'));
     if (kind === 'metric') return this.#metric();
-    throw this.unexpected();
+    throw this.makeUnexpectedError();
   }
 
   #ofWord(word: string): Expression {
@@ -73,9 +75,9 @@ class Parser extends OperatorParser {
     this.expect('sign', '(');
     const expression = this.expression();
     this.expect('word', 'as');
-    const type = findType(this.take('word'));
+    const type = findCastType(this.readToken('word'));
     this.expect('sign', ')');
-    return cast(expression, type);
+    return castExpression(expression, type);
   }
 
   #today(): Expression {
@@ -85,45 +87,45 @@ class Parser extends OperatorParser {
 
   /** Parses a literal: `date '…'`, `timestamptz '…'`, `interval '90 days'` or `interval '90' day`. */
   #literal(): Expression {
-    const word = this.take('word');
-    const value = this.take('text');
+    const word = this.readToken('word');
+    const value = this.readToken('text');
     if (word !== 'interval')
-      return toType(word === 'date' ? 'date' : 'datetime', { kind: 'text', type: 'text', value });
-    const unit = this.next.kind === 'word' && /^\d+$/.test(value) ? ` ${this.take('word')}` : '';
-    return toType('interval', { kind: 'text', type: 'text', value: `${value}${unit}` });
+      return convertToType(word === 'date' ? 'date' : 'datetime', { kind: 'text', type: 'text', value });
+    const unit = this.next.kind === 'word' && /^\d+$/.test(value) ? ` ${this.readToken('word')}` : '';
+    return convertToType('interval', { kind: 'text', type: 'text', value: `${value}${unit}` });
   }
 
   #column(): Expression {
     const first = this.#name();
     const second = this.sign('.') ? this.#name() : undefined;
-    if (this.is('sign', '(') || this.is('sign', '.')) throw this.unexpected();
+    if (this.is('sign', '(') || this.is('sign', '.')) throw this.makeUnexpectedError();
     const { tables } = this.#scope;
-    const searched = second === undefined ? tables : tables.filter(({ name }) => name === first);
+    const searchedTables = second === undefined ? tables : tables.filter(({ name }) => name === first);
     const name = second ?? first;
-    const spelt = second === undefined ? name : `${first}.${second}`;
-    const found = searched.flatMap((table) =>
+    const spelledName = second === undefined ? name : `${first}.${second}`;
+    const foundColumns = searchedTables.flatMap((table) =>
       table.columns.filter((column) => column.name === name).map((column) => ({ table, column })),
     );
-    const [only, another] = found;
-    if (!only) throw new ExpressionError(`column "${spelt.slice(0, 130)}" does not exist in the mapped tables`);
+    const [only, another] = foundColumns;
+    if (!only) throw new ExpressionError(`column "${spelledName.slice(0, 130)}" does not exist in the mapped tables`);
     if (another) throw new ExpressionError(`column "${name}" is ambiguous: write its table before it`);
     return { kind: 'column', type: only.column.type, table: only.table, column: name };
   }
 
   #name(): string {
-    if (this.next.kind === 'word' && RESERVED_WORDS.has(this.next.value)) throw this.unexpected();
-    return this.take(this.next.kind === 'name' ? 'name' : 'word');
+    if (this.next.kind === 'word' && RESERVED_WORDS.has(this.next.value)) throw this.makeUnexpectedError();
+    return this.readToken(this.next.kind === 'name' ? 'name' : 'word');
   }
 
   #metric(): Expression {
-    const name = this.take('metric');
+    const name = this.readToken('metric');
     if (!this.#scope.typeOfMetric) throw new ExpressionError('it cannot build on metrics');
     if (this.#isWithinAggregate) throw new ExpressionError(`the metric {{${name}}} cannot be used inside an aggregate`);
     return { kind: 'metric', type: this.#scope.typeOfMetric(name), name };
   }
 
   #call(): Expression {
-    const name = this.take('word');
+    const name = this.readToken('word');
     this.expect('sign', '(');
     const computeType = AGGREGATES.get(name);
     if (computeType) return this.#aggregate(name, computeType);
@@ -139,7 +141,7 @@ class Parser extends OperatorParser {
   }
 
   #extract(): Expression {
-    const unit = this.take('word');
+    const unit = this.readToken('word');
     this.expect('word', 'from');
     const time = this.expression();
     this.expect('sign', ')');
@@ -164,7 +166,7 @@ class Parser extends OperatorParser {
     if (!this.word('filter')) return null;
     this.expect('sign', '(');
     this.expect('word', 'where');
-    const condition = toType('boolean', this.expression());
+    const condition = convertToType('boolean', this.expression());
     this.expect('sign', ')');
     return condition;
   }
@@ -178,13 +180,13 @@ class Parser extends OperatorParser {
       this.expect('word', 'then');
       results.push(this.expression());
     }
-    if (conditionsOrValues.length === 0) throw this.unexpected();
+    if (conditionsOrValues.length === 0) throw this.makeUnexpectedError();
     if (this.word('else')) results.push(this.expression());
     this.expect('word', 'end');
     const { type, values } = toCommonType(results);
     // The subject stands there once: written with each condition, nested ones would grow without bounds.
     const [compared, ...matches] = subject ? toCommonType([subject, ...conditionsOrValues]).values : [];
-    const conditions = compared ? matches : conditionsOrValues.map((condition) => toType('boolean', condition));
+    const conditions = compared ? matches : conditionsOrValues.map((condition) => convertToType('boolean', condition));
     const branches = values.flatMap((value, index) =>
       index < conditions.length ? [' WHEN ', conditions[index] as Expression, ' THEN ', value] : [' ELSE ', value],
     );
@@ -194,7 +196,7 @@ class Parser extends OperatorParser {
 
 const MAX_BIGINT = 2n ** 63n - 1n;
 
-const toNumber = (digits: string): Expression => ({
+const toNumberLiteral = (digits: string): Expression => ({
   kind: 'sql',
   type: !digits.includes('.') && BigInt(digits) <= MAX_BIGINT ? 'integer' : 'decimal',
   parts: [digits],

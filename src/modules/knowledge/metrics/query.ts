@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { FILTER_OPERATORS } from '../../../tenant-sql/row-filters.ts';
-import { textUpTo } from '../resources/fields.ts';
+import { makeTextSchema } from '../resources/fields.ts';
 import { TIME_GRAINS } from './compile.ts';
 
 const MAX_METRICS = 10;
 const MAX_DIMENSIONS = 10;
 const MAX_FILTERS = 20;
-const MAX_VALUES = 1000;
+const MAX_FILTER_VALUES = 1000;
 export const MAX_ROWS = 10_000;
 
-const idOrName = textUpTo(200);
+const idOrName = makeTextSchema(200);
 
 const filterValue = z.unknown().meta({
   description: 'A text, a number or a boolean, depending on the type of the dimension.',
 });
 
-/** A query of metrics as it is sent and stored: items by id or name, values as JSON. */
+/** The schema of a metric query as it is sent and stored: items by id or name, values as JSON. */
 export const metricQuery = z
   .object({
     metrics: z
@@ -36,7 +36,7 @@ export const metricQuery = z
           values: z
             .array(filterValue)
             .min(1)
-            .max(MAX_VALUES)
+            .max(MAX_FILTER_VALUES)
             .meta({ description: 'One value; several for `in` and `nin`; true or false for `is_null`.' }),
         }),
       )

@@ -2,11 +2,11 @@ import type { CompanyContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
 import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
-import { takesOperator, toComparedText } from '../../../tenant-sql/row-filters.ts';
-import { normalizeName, uniqueKeyFrom } from '../resources/service.ts';
+import { acceptsOperator, toComparedText } from '../../../tenant-sql/row-filters.ts';
+import { joinUniqueKey, normalizeName } from '../resources/service.ts';
 import { compileDimension, MAX_SQL_LENGTH, type MetricQuery } from './compile.ts';
-import { type Item, listTableNames } from './definition.ts';
-import { isTime, type Table, type TableColumn } from './expression.ts';
+import { listTableNames, type SemanticItem } from './definition.ts';
+import { isTimeType, type Table, type TableColumn } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
 import { findHiddenItems } from './hidden.ts';
 import { Model } from './model.ts';
@@ -21,28 +21,28 @@ import { describeExpectation, encodeValue } from './types.ts';
 const MAX_RELATIONS = 2_000;
 const MAX_ITEMS = 200;
 
-type Kind = 'metric' | 'dimension';
+type ItemKind = 'metric' | 'dimension';
 
 /** The items of a company that a query needs, by id and by name. */
 export class ItemIndex {
-  readonly all = new Map<string, Item>();
-  readonly #byKey = new Map<string, Item>();
+  readonly all = new Map<string, SemanticItem>();
+  readonly #byKey = new Map<string, SemanticItem>();
 
-  add(rows: Awaited<ReturnType<typeof selectItems>>): Item[] {
+  addItems(rows: Awaited<ReturnType<typeof selectItems>>): SemanticItem[] {
     return rows.map(({ id, uniqueKey, content }) => {
-      const item = { ...content, id } as Item;
+      const item = { ...content, id } as SemanticItem;
       this.all.set(id, item);
       this.#byKey.set(uniqueKey, item);
       return item;
     });
   }
 
-  named(kind: Kind, name: string): Item | undefined {
-    return this.#byKey.get(uniqueKeyFrom(kind, name));
+  named(kind: ItemKind, name: string): SemanticItem | undefined {
+    return this.#byKey.get(joinUniqueKey(kind, name));
   }
 
   /** Finds an item by its id or name. @throws semanticItemUnknown */
-  require(kind: Kind, idOrName: string): Item {
+  requireItem(kind: ItemKind, idOrName: string): SemanticItem {
     const item = this.all.get(idOrName) ?? this.named(kind, idOrName);
     if (item?.kind !== kind) throw semanticItemUnknown(kind, idOrName);
     return item;
@@ -55,39 +55,39 @@ export interface ResolvedQuery {
   query: MetricQuery;
 }
 
-/** The items of one or several queries, with the model that they are compiled from. */
+/** The items of one or several queries, with the model that the queries are compiled from. */
 export interface QueryItems {
   model: Model;
-  found: ItemIndex;
+  itemIndex: ItemIndex;
 }
 
 /**
- * Finds the items of a query, those that they build on, their tables and the company's relations, and reads its values.
+ * Resolves the items of a query, the items that they build on, their tables and the company's relations, and parses its values.
  * @throws semanticItemUnknown; `invalid` naming the field
  */
 export async function resolveQuery(ctx: CompanyContext, input: MetricQueryInput): Promise<ResolvedQuery> {
-  const readings = await readQueryItems(ctx, [input]);
-  return resolveWithItems(readings, input);
+  const queryItems = await readQueryItems(ctx, [input]);
+  return resolveWithItems(queryItems, input);
 }
 
-/** Resolves one of several queries that were read together. */
-export const resolveWithItems = ({ model, found }: QueryItems, input: MetricQueryInput): ResolvedQuery => ({
+/** Resolves one of several queries whose items were read together. */
+export const resolveWithItems = ({ model, itemIndex: found }: QueryItems, input: MetricQueryInput): ResolvedQuery => ({
   model,
   query: toMetricQuery(input, model, found),
 });
 
 /** Reads the items, tables and relations of several queries. */
 export async function readQueryItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<QueryItems> {
-  const { found, relations } = await readItems(ctx, inputs);
+  const { itemIndex: found, relations } = await readItems(ctx, inputs);
   const names = [...found.all.values()].flatMap((item) => listTableNames(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(listRelationTables)]);
-  const metricNamed = (name: string) => found.named('metric', name);
-  return { model: new Model(tables, relations, metricNamed, MAX_SQL_LENGTH * inputs.length), found };
+  const findMetric = (name: string) => found.named('metric', name);
+  return { model: new Model(tables, relations, findMetric, MAX_SQL_LENGTH * inputs.length), itemIndex: found };
 }
 
-/** The tables that the items of a query name, and those that these build on. */
-export async function readTablesOfItems(ctx: CompanyContext, input: MetricQueryInput): Promise<Table[]> {
-  const { found } = await readItems(ctx, [input]);
+/** Reads the tables that the items of a query name, including the items that these build on. */
+export async function readQueryTables(ctx: CompanyContext, input: MetricQueryInput): Promise<Table[]> {
+  const { itemIndex: found } = await readItems(ctx, [input]);
   return readTables(
     ctx,
     [...found.all.values()].flatMap((item) => listTableNames(item).flat()),
@@ -97,7 +97,7 @@ export async function readTablesOfItems(ctx: CompanyContext, input: MetricQueryI
 async function readItems(
   ctx: CompanyContext,
   inputs: readonly MetricQueryInput[],
-): Promise<{ found: ItemIndex; relations: string[] }> {
+): Promise<{ itemIndex: ItemIndex; relations: string[] }> {
   const { companyId } = ctx.actor;
   const metrics = inputs.flatMap((query) => query.metrics);
   const dimensions = inputs.flatMap((query) => [
@@ -106,45 +106,47 @@ async function readItems(
   ]);
   const ids = [...metrics, ...dimensions].filter((each) => ID_PATTERN.test(each));
   const keys = [
-    ...metrics.map((name) => uniqueKeyFrom('metric', name)),
-    ...dimensions.map((name) => uniqueKeyFrom('dimension', name)),
+    ...metrics.map((name) => joinUniqueKey('metric', name)),
+    ...dimensions.map((name) => joinUniqueKey('dimension', name)),
   ];
-  const { ids: hidden } = await findHiddenItems(ctx);
+  const { ids: hiddenIds } = await findHiddenItems(ctx);
   const { items, relations } = await readTogether(ctx.db, {
-    items: selectItems(ctx.db, companyId, { ids, keys, hidden }),
-    relations: selectRelations(ctx.db, companyId, hidden, MAX_RELATIONS + 1),
+    items: selectItems(ctx.db, companyId, { ids, keys, hidden: hiddenIds }),
+    relations: selectRelations(ctx.db, companyId, hiddenIds, MAX_RELATIONS + 1),
   });
   if (relations.length > MAX_RELATIONS) {
     const message = `cannot be joined: the company's items hold more than ${MAX_RELATIONS} mapped relations`;
     throw invalid([{ field: 'metrics', message }]);
   }
   const found = new ItemIndex();
-  for (let added = found.add(items); added.length > 0; ) {
-    const missing = added.flatMap(createMissingKeyFinder(found));
-    if (missing.length === 0 || found.all.size > MAX_ITEMS * inputs.length) break;
-    added = found.add(await selectItems(ctx.db, companyId, { ids: [], keys: missing, hidden }));
+  for (let addedItems = found.addItems(items); addedItems.length > 0; ) {
+    const missingKeys = addedItems.flatMap(createMissingKeyFinder(found));
+    if (missingKeys.length === 0 || found.all.size > MAX_ITEMS * inputs.length) break;
+    addedItems = found.addItems(
+      await selectItems(ctx.db, companyId, { ids: [], keys: missingKeys, hidden: hiddenIds }),
+    );
   }
-  return { found, relations: relations.map(({ text }) => text) };
+  return { itemIndex: found, relations: relations.map(({ text }) => text) };
 }
 
-/** Returns a function for the keys of the metrics that an item builds on and that were not read. */
+/** Returns a function that finds the keys of the metrics that an item builds on and that were not read yet. */
 const createMissingKeyFinder =
-  (found: ItemIndex) =>
-  ({ kind, formula }: Item): string[] =>
+  (itemIndex: ItemIndex) =>
+  ({ kind, formula }: SemanticItem): string[] =>
     kind !== 'metric' || formula === null
       ? []
       : listMetricNames(formula).flatMap((name) =>
-          found.named('metric', name) ? [] : [uniqueKeyFrom('metric', name)],
+          itemIndex.named('metric', name) ? [] : [joinUniqueKey('metric', name)],
         );
 
-function toMetricQuery(input: MetricQueryInput, model: Model, found: ItemIndex): MetricQuery {
-  const metrics = input.metrics.map((name) => found.require('metric', name));
-  const dimensions = input.dimensions.map((name) => found.require('dimension', name));
+function toMetricQuery(input: MetricQueryInput, model: Model, itemIndex: ItemIndex): MetricQuery {
+  const metrics = input.metrics.map((name) => itemIndex.requireItem('metric', name));
+  const dimensions = input.dimensions.map((name) => itemIndex.requireItem('dimension', name));
   const problems = [...findRepetitions('metrics', metrics), ...findRepetitions('dimensions', dimensions)];
-  const filters = input.filters.map(({ dimension, op: operator, values: sent }, index) => {
-    const item = found.require('dimension', dimension);
+  const filters = input.filters.map(({ dimension, op: operator, values: sentValues }, index) => {
+    const item = itemIndex.requireItem('dimension', dimension);
     const { type } = compileDimension(model, item);
-    const values = readValues(type as TableColumn['type'], operator, sent);
+    const values = parseValues(type as TableColumn['type'], operator, sentValues);
     if ('problem' in values) {
       problems.push({
         field: `filters.${index}.${values.field}`,
@@ -153,7 +155,7 @@ function toMetricQuery(input: MetricQueryInput, model: Model, found: ItemIndex):
     }
     return { dimension: item, operator, values: 'problem' in values ? [] : values.values };
   });
-  if (input.time_grain !== null && !dimensions.some((item) => isTime(compileDimension(model, item).type))) {
+  if (input.time_grain !== null && !dimensions.some((item) => isTimeType(compileDimension(model, item).type))) {
     problems.push({ field: 'time_grain', message: 'needs a date or datetime among the dimensions' });
   }
   const columns = [...dimensions, ...metrics];
@@ -167,23 +169,29 @@ function toMetricQuery(input: MetricQueryInput, model: Model, found: ItemIndex):
   return { metrics, dimensions, filters, timeGrain: input.time_grain, orderBy, limit: input.limit };
 }
 
-const findRepetitions = (field: string, items: readonly Item[]): FieldProblem[] =>
+const findRepetitions = (field: string, items: readonly SemanticItem[]): FieldProblem[] =>
   items.flatMap((item, index) =>
     items.indexOf(item) < index ? [{ field: `${field}.${index}`, message: 'is named twice' }] : [],
   );
 
-type Filter = MetricQuery['filters'][number];
-type ReadValues = { values: string[] } | { field: 'op' | 'values'; problem: string };
+type QueryFilter = MetricQuery['filters'][number];
+type ParsedValues = { values: string[] } | { field: 'op' | 'values'; problem: string };
 
-/** The values of a filter as Postgres reads them, or the problem with them. */
-function readValues(type: TableColumn['type'], operator: Filter['operator'], sent: readonly unknown[]): ReadValues {
-  if (!takesOperator({ type }, operator)) return { field: 'op', problem: 'cannot be used with this dimension' };
+/** Returns the values of a filter as texts that Postgres parses, or the problem with them. */
+function parseValues(
+  type: TableColumn['type'],
+  operator: QueryFilter['operator'],
+  sentValues: readonly unknown[],
+): ParsedValues {
+  if (!acceptsOperator({ type }, operator)) return { field: 'op', problem: 'cannot be used with this dimension' };
   const takesList = operator === 'in' || operator === 'nin';
-  if (!takesList && sent.length !== 1) return { field: 'values', problem: `must be one value for ${operator}` };
+  if (!takesList && sentValues.length !== 1) return { field: 'values', problem: `must be one value for ${operator}` };
   const of = operator === 'is_null' ? 'boolean' : type;
-  const values = sent.map((value) =>
+  const values = sentValues.map((value) =>
     of === 'datetime' ? toComparedText(of, operator, value) : encodeValue(of, value),
   );
-  const fit = values.filter((value) => value !== undefined);
-  return fit.length === values.length ? { values: fit } : { field: 'values', problem: describeExpectation(of) };
+  const validValues = values.filter((value) => value !== undefined);
+  return validValues.length === values.length
+    ? { values: validValues }
+    : { field: 'values', problem: describeExpectation(of) };
 }

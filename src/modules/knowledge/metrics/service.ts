@@ -5,28 +5,28 @@ import { runUserSql, STANDARD_LIMITS, type UserSqlResult } from '../../../tenant
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { CompiledQuery } from './compile.ts';
 import type { Table } from './expression.ts';
-import { type PreparedQuery, prepareForReader, requireTables } from './prepare.ts';
+import { type PreparedQuery, prepareForReader, requireReadableTables } from './prepare.ts';
 import type { MetricQueryInput } from './query.ts';
 import { readTables } from './tables.ts';
 
 export { checkValues, sampleValues } from './dimension-values.ts';
-export { findHiddenItems, type HiddenItems, namesHidden } from './hidden.ts';
+export { findHiddenItems, type HiddenItems, namesHiddenItem } from './hidden.ts';
 export {
   findQueryProblems,
-  mayRead,
+  joinProblems,
+  mayReadTables,
   type PreparedQuery,
   prepareForReader,
   prepareMetrics,
   replaceFilterValues,
-  toSentence,
 } from './prepare.ts';
 
 /** The result of a metric query, with its SQL and the items that it used. */
 export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: string };
 
 /**
- * Runs a metric query, for a caller who may read every table that it reads. It is compiled for the current tables; where one
- * was renamed meanwhile, so that other tables were read, their rows are never returned.
+ * Runs a metric query, for a caller who may read every table that it reads. It is compiled for the current tables; if one was
+ * renamed meanwhile, so that other tables were read, their rows are never returned.
  */
 export const queryMetrics = async (ctx: PrincipalContext, input: MetricQueryInput): Promise<MetricResult> =>
   runMetrics(ctx, input, await prepareForReader(ctx, input));
@@ -35,24 +35,24 @@ export const queryMetrics = async (ctx: PrincipalContext, input: MetricQueryInpu
 export function runMetrics(
   ctx: PrincipalContext,
   input: MetricQueryInput,
-  prepared: PreparedQuery,
+  preparedQuery: PreparedQuery,
 ): Promise<MetricResult> {
-  let present: PreparedQuery | undefined = prepared;
+  let currentQuery: PreparedQuery | undefined = preparedQuery;
   return retryOnConcurrentChange(async () => {
-    const compiled = present ?? (await prepareForReader(ctx, input));
-    present = undefined;
-    requireTables(ctx, compiled.tables);
-    const outcome = await runStatement(ctx, compiled, compiled.query.limit).catch((error: unknown) => {
+    const compiledQuery = currentQuery ?? (await prepareForReader(ctx, input));
+    currentQuery = undefined;
+    requireReadableTables(ctx, compiledQuery.tables);
+    const outcome = await runStatement(ctx, compiledQuery, compiledQuery.query.limit).catch((error: unknown) => {
       if (queryFailed.matches(error)) return error;
       throw error;
     });
-    if (!(await areUnchanged(ctx, compiled.tables))) return undefined;
+    if (!(await areTablesUnchanged(ctx, compiledQuery.tables))) return undefined;
     if (outcome instanceof Error) throw outcome;
     const columns = outcome.columns.map((column, index) => ({
       ...column,
-      name: compiled.columns[index]?.name ?? column.name,
+      name: compiledQuery.columns[index]?.name ?? column.name,
     }));
-    return { ...outcome, columns, sql: compiled.statement.text, used: compiled.used };
+    return { ...outcome, columns, sql: compiledQuery.statement.text, used: compiledQuery.used };
   });
 }
 
@@ -66,13 +66,13 @@ async function runStatement(ctx: PrincipalContext, { statement }: CompiledQuery,
   }
 }
 
-/** Whether tables still have the names, columns and unique indexes that a statement was compiled for. */
-async function areUnchanged(ctx: PrincipalContext, tables: readonly Table[]): Promise<boolean> {
+/** Tells whether tables still have the names, columns and unique indexes that a statement was compiled for. */
+async function areTablesUnchanged(ctx: PrincipalContext, tables: readonly Table[]): Promise<boolean> {
   const now = await readTables(
     ctx,
     tables.map(({ id }) => id),
   );
-  const shapes = (all: readonly Table[]) =>
+  const describeShapes = (all: readonly Table[]) =>
     all.map(({ id, name, version, unique }) => JSON.stringify([id, name, version, [...unique].sort()])).sort();
-  return shapes(tables).join() === shapes(now).join();
+  return describeShapes(tables).join() === describeShapes(now).join();
 }

@@ -2,18 +2,18 @@ import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { isNotDenied } from '../../../db/denials.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
-import { idListSql } from '../../../db/statements.ts';
+import { makeIdListSql } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 /**
- * Selects the semantic items that are denied or come from denied concepts alone, and those that build on others: their formula
- * if it names metrics, and the ids of the items that they depend on, as JSON.
+ * Selects the semantic items that are denied or come from denied concepts alone, and items that build on other items: their
+ * formula if it names metrics, and the ids of the items that they depend on, as JSON.
  */
 export const selectDeniedItems = (db: ControlDb, companyId: string, denied: { items: Denials; concepts: Denials }) => {
   const sources = sql`json_each(${resources.content}, '$.source_concept_ids') as source`;
-  const isSourceShown = isNotDenied(sql`source.value`, denied.concepts) ?? sql`true`;
+  const isSourceNotDenied = isNotDenied(sql`source.value`, denied.concepts) ?? sql`true`;
   const isDenied = sql<number>`(not ${isNotDenied(resources.id, denied.items) ?? sql`true`}
-    or exists (select 1 from ${sources}) and not exists (select 1 from ${sources} where ${isSourceShown}))`;
+    or exists (select 1 from ${sources}) and not exists (select 1 from ${sources} where ${isSourceNotDenied}))`;
   const metrics = sql`${resources.content} -> '$.depends_on_metrics'`;
   const entities = sql`${resources.content} -> '$.depends_on_entities'`;
   const formula = sql<string | null>`${resources.content} ->> '$.formula'`;
@@ -45,8 +45,8 @@ export const selectDeniedItems = (db: ControlDb, companyId: string, denied: { it
 };
 
 /**
- * SQL condition, true for active semantic items without validation errors.
- * @param hidden the ids of items that count as absent
+ * Returns the SQL condition for active semantic items without validation errors. @param hidden the ids of items that count as
+ * absent
  */
 export const isQueryable = (companyId: string, hidden: ReadonlySet<string>): SQL =>
   and(
@@ -54,10 +54,10 @@ export const isQueryable = (companyId: string, hidden: ReadonlySet<string>): SQL
     eq(resources.resourceType, 'semantic'),
     eq(resources.status, 'active'),
     eq(resources.validationErrors, []),
-    hidden.size === 0 ? undefined : sql`${resources.id} not in ${idListSql([...hidden])}`,
+    hidden.size === 0 ? undefined : sql`${resources.id} not in ${makeIdListSql([...hidden])}`,
   ) as SQL;
 
-/** The queryable metrics and dimensions that have one of the ids, or one of the keys (`uniqueKeyFrom` kind and name). */
+/** Selects the queryable metrics and dimensions that have one of the ids or keys (`joinUniqueKey` of kind and name). */
 export const selectItems = (
   db: ControlDb,
   companyId: string,
@@ -70,11 +70,11 @@ export const selectItems = (
       and(
         isQueryable(companyId, hidden),
         inArray(resources.facet, ['metric', 'dimension']),
-        or(sql`${resources.id} in ${idListSql(ids)}`, sql`${resources.uniqueKey} in ${idListSql(keys)}`),
+        or(sql`${resources.id} in ${makeIdListSql(ids)}`, sql`${resources.uniqueKey} in ${makeIdListSql(keys)}`),
       ),
     );
 
-/** The `mapped_relations` of the queryable items, each text once. */
+/** Selects the `mapped_relations` of the queryable items, each text once. */
 export const selectRelations = (db: ControlDb, companyId: string, hidden: ReadonlySet<string>, limit: number) =>
   db
     .selectDistinct({ text: sql<string>`relation.value` })

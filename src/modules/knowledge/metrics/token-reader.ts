@@ -4,10 +4,10 @@ import type { Token } from './tokens.ts';
 /** The maximum number of operators of an expression: they may nest, each in the one after it. */
 const MAX_OPERATORS = 100;
 
-/** The operators that can be repeated without brackets; arithmetic signs are counted where they are taken. */
-const OPERATORS = new Set(['or', 'and', 'not', '||', '::']);
+/** The operators that can be repeated without brackets; arithmetic signs are counted where they are read. */
+const REPEATABLE_OPERATORS = new Set(['or', 'and', 'not', '||', '::']);
 
-/** Reads tokens one after another, the last of which is the end. */
+/** Reads tokens one after another; the last one is the end token. */
 export class TokenReader {
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -21,7 +21,7 @@ export class TokenReader {
     return this.#tokens[this.#at] as Token;
   }
 
-  /** The token after the next one. */
+  /** Returns the token after the next one. */
   get after(): Token {
     return this.#tokens[this.#at + 1] as Token;
   }
@@ -31,7 +31,7 @@ export class TokenReader {
     this.#at += 1;
   }
 
-  unexpected(): ExpressionError {
+  makeUnexpectedError(): ExpressionError {
     const { kind, value } = this.next;
     if (kind === 'end') return new ExpressionError('it ends too early');
     if (value === 'select' || value === 'with') return new ExpressionError('subqueries are not allowed');
@@ -42,11 +42,11 @@ export class TokenReader {
     return this.next.kind === kind && this.next.value === value;
   }
 
-  /** Takes the next token if it has this kind and value. @returns whether it has */
-  skip(kind: 'word' | 'sign', value: string): boolean {
+  /** Skips the next token if it has this kind and value. @returns whether it was skipped */
+  skipIf(kind: 'word' | 'sign', value: string): boolean {
     const is = this.is(kind, value);
     if (is) this.#at += 1;
-    if (is && OPERATORS.has(value)) this.#count();
+    if (is && REPEATABLE_OPERATORS.has(value)) this.#count();
     return is;
   }
 
@@ -55,17 +55,17 @@ export class TokenReader {
     if (this.#operators > MAX_OPERATORS) throw new ExpressionError(`it has more than ${MAX_OPERATORS} operators`);
   }
 
-  word = (value: string): boolean => this.skip('word', value);
-  sign = (value: string): boolean => this.skip('sign', value);
+  word = (value: string): boolean => this.skipIf('word', value);
+  sign = (value: string): boolean => this.skipIf('sign', value);
 
-  /** Takes the next token, which must have this kind and value. */
+  /** Skips the next token, which must have this kind and value. */
   expect(kind: 'word' | 'sign', value: string): void {
-    if (!this.skip(kind, value)) throw this.unexpected();
+    if (!this.skipIf(kind, value)) throw this.makeUnexpectedError();
   }
 
-  /** Takes the next token, which must be of this kind. @returns its value */
-  take(kind: Token['kind']): string {
-    if (this.next.kind !== kind) throw this.unexpected();
+  /** Reads the next token, which must be of this kind. @returns its value */
+  readToken(kind: Token['kind']): string {
+    if (this.next.kind !== kind) throw this.makeUnexpectedError();
     const { value } = this.next;
     this.#at += 1;
     if (kind === 'sign') this.#count();

@@ -1,7 +1,7 @@
-import { type SqlTokenKind, sqlTokenAt } from '../../../sql-templates/lexer.ts';
+import { readSqlToken, type SqlTokenKind } from '../../../sql-templates/lexer.ts';
 import { ExpressionError } from './expression.ts';
 
-/** A word, a text in quotes, a number, a reference to a metric, or a sign of one or two characters. */
+/** A word, a quoted text, a number, a reference to a metric, or a sign of one or two characters. */
 export interface Token {
   kind: 'word' | 'name' | 'text' | 'number' | 'metric' | 'sign' | 'end';
   /** A word in lower case, a name or text without its quotes, or the name of a metric. */
@@ -15,71 +15,71 @@ const SINGLE_SIGNS = new Set('()+-*/%,.=<>');
 
 const END_TOKEN: Token = { kind: 'end', value: '' };
 
-/** A reference to a metric, or a token of SQL. */
-type Piece = { kind: SqlTokenKind | 'metric'; start: number; end: number };
+/** A piece of text: a reference to a metric, or a token of SQL. */
+type TokenSpan = { kind: SqlTokenKind | 'metric'; start: number; end: number };
 
-function* splitPieces(text: string): Generator<Piece> {
+function* splitPieces(text: string): Generator<TokenSpan> {
   for (let at = 0; at < text.length; ) {
-    const close = text.startsWith('{{', at) ? text.indexOf('}}', at) : -1;
-    const piece: Piece = close < 0 ? sqlTokenAt(text, at) : { kind: 'metric', start: at, end: close + 2 };
+    const closeAt = text.startsWith('{{', at) ? text.indexOf('}}', at) : -1;
+    const piece: TokenSpan = closeAt < 0 ? readSqlToken(text, at) : { kind: 'metric', start: at, end: closeAt + 2 };
     yield piece;
     at = piece.end;
   }
 }
 
-/** The tokens of an expression, the last of kind `end`. @throws ExpressionError for text that is no token of the grammar */
+/** Returns the tokens of an expression, the last of kind `end`. @throws ExpressionError for text outside the grammar */
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
-  let until = 0;
+  let parsedTo = 0;
   for (const { kind, start, end } of splitPieces(text)) {
     // The second character of a sign of two.
-    if (start < until || kind === 'space') continue;
-    const spelt = text.slice(start, end);
+    if (start < parsedTo || kind === 'space') continue;
+    const spelling = text.slice(start, end);
     if (kind === 'symbol') {
-      const two = text.slice(start, start + 2);
-      const sign = DOUBLE_SIGNS.has(two) ? two : spelt;
+      const twoCharacters = text.slice(start, start + 2);
+      const sign = DOUBLE_SIGNS.has(twoCharacters) ? twoCharacters : spelling;
       if (sign.length === 1 && !SINGLE_SIGNS.has(sign)) throw new ExpressionError(`"${sign}" is not allowed`);
       tokens.push({ kind: 'sign', value: sign });
-      until = start + sign.length;
-    } else tokens.push(toToken(kind, spelt));
+      parsedTo = start + sign.length;
+    } else tokens.push(toToken(kind, spelling));
   }
   return [...tokens, END_TOKEN];
 }
 
-function toToken(kind: Piece['kind'], spelt: string): Token {
+function toToken(kind: TokenSpan['kind'], spelling: string): Token {
   switch (kind) {
     case 'metric':
-      return { kind: 'metric', value: readMetricName(spelt) };
+      return { kind: 'metric', value: parseMetricName(spelling) };
     case 'word':
-      return { kind: 'word', value: spelt.toLowerCase() };
+      return { kind: 'word', value: spelling.toLowerCase() };
     case 'quoted_identifier':
-      return { kind: 'name', value: spelt.slice(1, -1).replaceAll('""', '"') };
+      return { kind: 'name', value: spelling.slice(1, -1).replaceAll('""', '"') };
     case 'string':
-      if (!TEXT_PATTERN.test(spelt)) throw new ExpressionError('a text must be in plain single quotes');
-      return { kind: 'text', value: spelt.slice(1, -1).replaceAll("''", "'") };
+      if (!TEXT_PATTERN.test(spelling)) throw new ExpressionError('a text must be in plain single quotes');
+      return { kind: 'text', value: spelling.slice(1, -1).replaceAll("''", "'") };
     case 'number':
-      if (!NUMBER_PATTERN.test(spelt))
+      if (!NUMBER_PATTERN.test(spelling))
         throw new ExpressionError('a number can have at most one decimal point and 40 digits on each side of it');
-      return { kind: 'number', value: spelt };
+      return { kind: 'number', value: spelling };
     case 'comment':
       throw new ExpressionError('comments are not allowed');
     case 'position':
-      throw new ExpressionError(`the parameter ${spelt.slice(0, 20)} is not allowed`);
+      throw new ExpressionError(`the parameter ${spelling.slice(0, 20)} is not allowed`);
     default:
-      throw new ExpressionError(`${spelt.slice(0, 20)} is not allowed`);
+      throw new ExpressionError(`${spelling.slice(0, 20)} is not allowed`);
   }
 }
 
-/** The names of the metrics that a formula builds on. */
+/** Returns the names of the metrics that a formula builds on. */
 export const listMetricNames = (formula: string): string[] =>
   [...splitPieces(formula)].flatMap(({ kind, start, end }) =>
-    kind === 'metric' ? [readMetricName(formula.slice(start, end))] : [],
+    kind === 'metric' ? [parseMetricName(formula.slice(start, end))] : [],
   );
 
-/** A formula with a number in place of each metric that it builds on, as Postgres can plan it. */
-export const replaceMetrics = (formula: string): string =>
+/** Returns a formula with a number in place of each metric that it builds on, as Postgres can plan it. */
+export const replaceMetricsByNumbers = (formula: string): string =>
   [...splitPieces(formula)]
     .map(({ kind, start, end }) => (kind === 'metric' ? ' (NULL::numeric) ' : formula.slice(start, end)))
     .join('');
 
-const readMetricName = (reference: string): string => reference.slice(2, -2).trim();
+const parseMetricName = (reference: string): string => reference.slice(2, -2).trim();

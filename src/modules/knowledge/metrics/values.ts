@@ -1,73 +1,91 @@
 import type { CompiledSql } from '../../../sql-templates/compiled.ts';
-import { type Bind, caseFolded, comparison, textBindings } from '../../../tenant-sql/row-filters.ts';
+import {
+  type BindValue,
+  createTextBindings,
+  makeCaseFoldedSql,
+  makeComparison,
+} from '../../../tenant-sql/row-filters.ts';
 import { compileDimension, MAX_SQL_LENGTH } from './compile.ts';
-import type { Item } from './definition.ts';
-import { listTables, render, type Table, TextBudget } from './expression.ts';
+import type { SemanticItem } from './definition.ts';
+import { listTables, renderSql, type Table, TextBudget } from './expression.ts';
 import { JoinedTables } from './joined.ts';
 import type { Model } from './model.ts';
 
 /** The maximum number of rows that a sample reads. */
-const SAMPLED_ROWS = 10_000;
+const MAX_SAMPLED_ROWS = 10_000;
 
-/** A statement about the values of a dimension, and the tables that it reads. */
+/** A statement that selects values of a dimension, and the tables that it reads. */
 export interface ValuesSql {
   statement: CompiledSql;
   tables: Table[];
 }
 
 /**
- * A statement about a dimension of texts.
- * @param write makes the statement from a SELECT whose only column, `v`, is the value of the dimension for each row
+ * Makes a statement about a text dimension. @param writeStatement makes the statement from a SELECT whose only column, `v`, is
+ * the value of the dimension for each row
  */
-function valuesSql(model: Model, item: Item, write: (from: string, bind: Bind) => string): ValuesSql {
+function makeValuesSql(
+  model: Model,
+  item: SemanticItem,
+  writeStatement: (from: string, bind: BindValue) => string,
+): ValuesSql {
   const value = compileDimension(model, item);
   const [root] = listTables([value]) as [Table, ...Table[]];
-  const joined = new JoinedTables(model, root);
-  joined.join([item], [value]);
-  const { values, bind } = textBindings();
-  const unexpected = () => {
+  const joinedTables = new JoinedTables(model, root);
+  joinedTables.join([item], [value]);
+  const { values, bind } = createTextBindings();
+  const rejectAggregate = () => {
     throw new Error('an aggregate within a dimension');
   };
   const as = {
     budget: new TextBudget(MAX_SQL_LENGTH),
     bind,
-    column: joined.column.bind(joined),
-    aggregate: unexpected,
-    metric: unexpected,
+    column: joinedTables.column.bind(joinedTables),
+    aggregate: rejectAggregate,
+    metric: rejectAggregate,
   };
-  const text = write(`SELECT ${render(value, as)}::text AS v\n    ${joined.from}`, bind);
-  return { statement: { text, values }, tables: joined.tables };
+  const text = writeStatement(`SELECT ${renderSql(value, as)}::text AS v\n    ${joinedTables.from}`, bind);
+  return { statement: { text, values }, tables: joinedTables.tables };
 }
 
-/** Selects some values, cut to `length` characters, from a part of the rows. @throws the failures of `compileFailures` */
-export const sampleSql = (model: Model, item: Item, { count, length }: { count: number; length: number }): ValuesSql =>
-  valuesSql(
+/** Makes SQL for some values, cut to `length` characters, from a part of the rows. @throws the failures of `compileFailures` */
+export const makeSampleSql = (
+  model: Model,
+  item: SemanticItem,
+  { count, length }: { count: number; length: number },
+): ValuesSql =>
+  makeValuesSql(
     model,
     item,
     (from) =>
-      `SELECT DISTINCT left(v, ${length}) AS v FROM (${from}\n    LIMIT ${SAMPLED_ROWS}) AS rows\nWHERE v IS NOT NULL ORDER BY 1 LIMIT ${count}`,
+      `SELECT DISTINCT left(v, ${length}) AS v FROM (${from}\n    LIMIT ${MAX_SAMPLED_ROWS}) AS rows\nWHERE v IS NOT NULL ORDER BY 1 LIMIT ${count}`,
   );
 
-/** Selects the values that equal one of these, in any letter case. */
-export const equalValuesSql = (model: Model, item: Item, values: readonly string[], count: number): ValuesSql =>
-  valuesSql(
+/** Makes SQL for the values that equal one of the given values, in any letter case. */
+export const makeEqualValuesSql = (
+  model: Model,
+  item: SemanticItem,
+  values: readonly string[],
+  count: number,
+): ValuesSql =>
+  makeValuesSql(
     model,
     item,
     (from, bind) =>
-      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${caseFolded('v')} IN (SELECT ${caseFolded('w')} FROM unnest(${bind(values)}::text[]) AS w) LIMIT ${count}`,
+      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${makeCaseFoldedSql('v')} IN (SELECT ${makeCaseFoldedSql('w')} FROM unnest(${bind(values)}::text[]) AS w) LIMIT ${count}`,
   );
 
-/** Selects the values that contain this one or begin with it, in any letter case. */
-export const similarValuesSql = (
+/** Makes SQL for the values that contain the given value or begin with it, in any letter case. */
+export const makeSimilarValuesSql = (
   model: Model,
-  item: Item,
+  item: SemanticItem,
   operator: 'contains' | 'starts_with',
   value: string,
   count: number,
 ): ValuesSql =>
-  valuesSql(
+  makeValuesSql(
     model,
     item,
     (from, bind) =>
-      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${comparison('v', { type: 'text' }, operator, [value], bind)} LIMIT ${count}`,
+      `SELECT DISTINCT v FROM (${from}) AS rows\nWHERE ${makeComparison('v', { type: 'text' }, operator, [value], bind)} LIMIT ${count}`,
   );

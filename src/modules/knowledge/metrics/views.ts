@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { resultCell } from '../../../kernel/fields.ts';
+import { resultCellSchema } from '../../../kernel/fields.ts';
 import { COLUMN_TYPES } from '../../../tenant-sql/columns.ts';
 import type { MetricResult } from './service.ts';
 
-/** The items that a query used. */
+/** The response with the items that a query used. */
 export const usedItems = z
   .array(z.object({ id: z.string(), kind: z.enum(['metric', 'dimension']), name: z.string() }))
   .meta({
     description: 'The metrics, the metrics that they build on, the dimensions, and the dimensions of the filters.',
   });
 
-export const viewUsed = (used: MetricResult['used']): z.input<typeof usedItems> =>
-  used.map(({ id, kind, name }) => ({ id, kind: kind as 'metric' | 'dimension', name }));
+export const viewUsedItems = (items: MetricResult['used']): z.input<typeof usedItems> =>
+  items.map(({ id, kind, name }) => ({ id, kind: kind as 'metric' | 'dimension', name }));
 
 export const metricResult = z
   .object({
     columns: z
       .array(z.object({ name: z.string(), type: z.enum(COLUMN_TYPES) }))
       .meta({ description: 'Named as the items, dimensions first.' }),
-    rows: z.array(z.array(resultCell)).meta({
+    rows: z.array(z.array(resultCellSchema)).meta({
       description: 'Integers and decimals are numbers where a double holds them exactly, else strings.',
     }),
     row_count: z.int(),
@@ -34,5 +34,5 @@ export const viewResult = ({ columns, rows, truncated, sql, used }: MetricResult
   row_count: rows.length,
   truncated,
   sql,
-  used: viewUsed(used),
+  used: viewUsedItems(used),
 });

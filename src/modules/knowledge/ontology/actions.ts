@@ -1,4 +1,4 @@
-/** The actions of nodes and relations: who may list them may get them. */
+/** The actions on nodes and relations: a caller who may list them may also get them. */
 export const ONTOLOGY_ACTIONS = {
   list: 'ontology:list',
   create: 'ontology:create',

@@ -4,15 +4,15 @@ import { ontologyNodeFailures } from '../resources/failures.ts';
 import {
   changedStatus,
   description,
-  MAX_ITEMS,
+  MAX_LIST_ITEMS,
   MAX_LONG_ITEMS,
+  makeResourceIdsSchema,
+  makeTextListSchema,
   name,
   newStatus,
   resourceId,
-  resourceIds,
-  textList,
 } from '../resources/fields.ts';
-import { type Definition, toReferences, uniqueKeyFrom } from '../resources/service.ts';
+import { joinUniqueKey, type ResourceDefinition, toReferences } from '../resources/service.ts';
 
 export const NODE_TYPES = ['class', 'role', 'event', 'object', 'state'] as const;
 
@@ -21,14 +21,14 @@ export const nodeFields = {
   description,
   node_type: z.enum(NODE_TYPES),
   parent_node_id: resourceId.nullable(),
-  aliases: textList(MAX_ITEMS),
-  attributes: textList(MAX_LONG_ITEMS, 300),
-  constraints: textList(MAX_LONG_ITEMS, 1000),
-  source_concepts: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of concepts.' }),
-  mapped_semantic_entities: resourceIds(MAX_LONG_ITEMS).meta({
+  aliases: makeTextListSchema(MAX_LIST_ITEMS),
+  attributes: makeTextListSchema(MAX_LONG_ITEMS, 300),
+  constraints: makeTextListSchema(MAX_LONG_ITEMS, 1000),
+  source_concepts: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({ description: 'Ids of concepts.' }),
+  mapped_semantic_entities: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({
     description: 'Ids of semantic items of kind `entity`.',
   }),
-  mapped_catalog_assets: textList(MAX_LONG_ITEMS, 300).meta({
+  mapped_catalog_assets: makeTextListSchema(MAX_LONG_ITEMS, 300).meta({
     description: 'Tables and columns that hold it, such as `orders` or `orders.total`.',
   }),
 };
@@ -37,7 +37,7 @@ export type OntologyNode = z.output<z.ZodObject<typeof nodeFields>>;
 
 const nodeInput = z.object({ ...nodeFields, status: newStatus }).partial();
 
-export const ontologyNode: Definition<OntologyNode> = {
+export const ontologyNode: ResourceDefinition<OntologyNode> = {
   type: 'ontology_node',
   failures: ontologyNodeFailures,
   create: nodeInput.required({ name: true, description: true }).meta({ id: 'NewOntologyNode' }),
@@ -59,7 +59,7 @@ export const ontologyNode: Definition<OntologyNode> = {
     requireDelete: (actor, id) => requireAction(actor, 'ontology:delete', id, 'node'),
   },
   getName: (content) => content.name,
-  makeUniqueKey: (content) => uniqueKeyFrom(content.node_type, content.name),
+  makeUniqueKey: (content) => joinUniqueKey(content.node_type, content.name),
   getFacet: (content) => content.node_type,
   listTexts: (content) => [content.name, content.description, ...content.aliases],
   listReferences: (content) => [

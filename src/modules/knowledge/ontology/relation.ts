@@ -7,31 +7,31 @@ import {
   description,
   evidence,
   MAX_LONG_ITEMS,
+  makeTextSchema,
   newStatus,
   resourceId,
-  textUpTo,
 } from '../resources/fields.ts';
-import { type Definition, normalizeName, uniqueKeyFrom } from '../resources/service.ts';
+import { joinUniqueKey, normalizeName, type ResourceDefinition } from '../resources/service.ts';
 
 export const relationFields = {
   subject_node_id: resourceId,
-  predicate: textUpTo(200).meta({ examples: ['places'] }),
+  predicate: makeTextSchema(200).meta({ examples: ['places'] }),
   object_node_id: resourceId,
   description,
-  cardinality: textUpTo(50)
+  cardinality: makeTextSchema(50)
     .nullable()
     .meta({ examples: ['1:N'] }),
-  relation_type: textUpTo(100).nullable(),
+  relation_type: makeTextSchema(100).nullable(),
   confidence: confidence.nullable(),
-  evidence: z.array(z.union([textUpTo(1000), evidence])).max(MAX_LONG_ITEMS),
+  evidence: z.array(z.union([makeTextSchema(1000), evidence])).max(MAX_LONG_ITEMS),
 };
 
 export type OntologyRelation = z.output<z.ZodObject<typeof relationFields>>;
 
 const relationInput = z.object({ ...relationFields, status: newStatus }).partial();
 
-/** A relation between two nodes: subject, predicate, object. */
-export const ontologyRelation: Definition<OntologyRelation> = {
+/** The resource type of a relation between two nodes: subject, predicate, object. */
+export const ontologyRelation: ResourceDefinition<OntologyRelation> = {
   type: 'ontology_relation',
   failures: ontologyRelationFailures,
   create: relationInput
@@ -46,7 +46,7 @@ export const ontologyRelation: Definition<OntologyRelation> = {
     requireDelete: (actor, id) => requireAction(actor, 'ontology:delete', id, 'relation'),
   },
   getName: (content) => content.predicate,
-  makeUniqueKey: (content) => uniqueKeyFrom(content.subject_node_id, content.predicate, content.object_node_id),
+  makeUniqueKey: (content) => joinUniqueKey(content.subject_node_id, content.predicate, content.object_node_id),
   getFacet: (content) => normalizeName(content.predicate),
   listTexts: (content) => [content.predicate, content.description],
   getEnds: (content) => ({ subjectId: content.subject_node_id, objectId: content.object_node_id }),

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../../db/failures.ts';
-import { pages } from '../../../http/surfaces/knowledge.ts';
-import { resourceEndpoints } from '../resources/endpoints.ts';
+import { pagesQuery } from '../../../http/surfaces/knowledge.ts';
+import { createResourceEndpoints } from '../resources/endpoints.ts';
 import { searchQuery, statusQuery } from '../resources/fields.ts';
-import { recordSchema, viewResource } from '../resources/views.ts';
+import { makeRecordSchema, viewResource } from '../resources/views.ts';
 import { ONTOLOGY_ACTIONS } from './actions.ts';
 import { NODE_TYPES, nodeFields, ontologyNode } from './node.ts';
 
-export const ontologyNodeEndpoints = resourceEndpoints({
+export const ontologyNodeEndpoints = createResourceEndpoints({
   definition: ontologyNode,
   path: '/api/v1/domain-knowledge/ontology/nodes',
   actions: ONTOLOGY_ACTIONS,
@@ -21,9 +21,9 @@ export const ontologyNodeEndpoints = resourceEndpoints({
     get: 'With its attributes, constraints and what it stands for in the data, also when it is archived.',
     archive: 'It disappears from lists and its name can be used again; relations that refer to it stay.',
   },
-  shown: recordSchema(nodeFields).meta({ id: 'OntologyNode' }),
+  viewSchema: makeRecordSchema(nodeFields).meta({ id: 'OntologyNode' }),
   view: (_ctx, nodes) => nodes.map(viewResource),
-  query: pages.extend({ search: searchQuery, status: statusQuery, node_type: z.enum(NODE_TYPES).optional() }),
+  query: pagesQuery.extend({ search: searchQuery, status: statusQuery, node_type: z.enum(NODE_TYPES).optional() }),
   filter: ({ search, status, node_type }) => ({ search, status, facet: node_type }),
   // Its parent may change meanwhile.
   fails: { create: [concurrentChange] },

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { pages } from '../../../http/surfaces/knowledge.ts';
-import { resourceEndpoints } from '../resources/endpoints.ts';
-import { statusQuery, textUpTo } from '../resources/fields.ts';
+import { pagesQuery } from '../../../http/surfaces/knowledge.ts';
+import { createResourceEndpoints } from '../resources/endpoints.ts';
+import { makeTextSchema, statusQuery } from '../resources/fields.ts';
 import { normalizeName } from '../resources/service.ts';
-import { recordSchema, viewResource } from '../resources/views.ts';
+import { makeRecordSchema, viewResource } from '../resources/views.ts';
 import { ONTOLOGY_ACTIONS } from './actions.ts';
 import { ontologyRelation, relationFields } from './relation.ts';
 
-export const ontologyRelationEndpoints = resourceEndpoints({
+export const ontologyRelationEndpoints = createResourceEndpoints({
   definition: ontologyRelation,
   path: '/api/v1/domain-knowledge/ontology/relations',
   actions: ONTOLOGY_ACTIONS,
@@ -21,11 +21,11 @@ export const ontologyRelationEndpoints = resourceEndpoints({
     get: 'With the ids of both its nodes, also when it is archived.',
     archive: 'It disappears from lists, and the same relation can be created again.',
   },
-  shown: recordSchema(relationFields).meta({ id: 'OntologyRelation' }),
+  viewSchema: makeRecordSchema(relationFields).meta({ id: 'OntologyRelation' }),
   view: (_ctx, relations) => relations.map(viewResource),
-  query: pages.extend({
+  query: pagesQuery.extend({
     status: statusQuery,
-    predicate: textUpTo(200).optional(),
+    predicate: makeTextSchema(200).optional(),
     subject_node_id: z.string().max(24).optional(),
     object_node_id: z.string().max(24).optional(),
   }),

@@ -10,11 +10,11 @@ import ontologyGeneration from './ontology-generation.v1.txt';
 import promoteOntology from './promote-ontology.v1.txt';
 import promoteSemantic from './promote-semantic.v1.txt';
 
-/** A prompt and the version that its suggestions carry. A changed text is a new file of a new version. */
+/** A prompt and the version recorded in its suggestions. A changed text is a new file with a new version. */
 interface Prompt {
   version: string;
   text: string;
-  /** The text that tells the model how to treat the sections; that of `data-rule.v1.txt` unless given. */
+  /** The text that tells the model how to treat the sections; the text of `data-rule.v1.txt` unless given. */
   rule?: string;
 }
 
@@ -32,16 +32,16 @@ export const PROMPTS = {
 
 /** A section of a prompt, whose text comes from other people. */
 export interface PromptSection {
-  /** Describes the text. */
+  /** The title that describes the text. */
   title: string;
   text: string;
 }
 
 /**
- * A prompt with its sections. Each stands between tags with a random word that no text can know, so that no text can end
+ * Composes a prompt with its sections. Each stands between tags with a random word that no text can know, so that no text can end
  * its section or pass for another.
  */
-export function compose(
+export function composePrompt(
   { text, rule = dataRule }: Prompt,
   sections: PromptSection[],
 ): { system: string; user: string } {

@@ -1,38 +1,37 @@
 import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
-import { cut } from '../../../kernel/text.ts';
+import { truncateText } from '../../../kernel/text.ts';
 import { findQueryProblems } from '../metrics/service.ts';
 import { parseStoredQuery } from './question.ts';
 import * as store from './store.ts';
 
 /** The maximum number of checks of questions whose problems change with each check. */
 const MAX_CHECKS = 5;
-const MAX_REASON = 1000;
+const MAX_REASON_LENGTH = 1000;
 
 /**
  * Compiles questions for the current items and tables and records the problem of each, until two checks in a row agree: so that
- * with concurrent checks, too, the last recorded problem is current.
- * @returns the problem of each, or null
+ * even with concurrent checks the last recorded problem is current. @returns the problem of each, or null
  */
 export async function recordChecks(
   ctx: CompanyContext,
   rows: readonly store.QuestionRow[],
-  known?: readonly (string | null)[],
+  knownProblems?: readonly (string | null)[],
 ): Promise<readonly (string | null)[]> {
-  let recorded = known;
+  let recordedProblems = knownProblems;
   for (let count = 0; count < MAX_CHECKS; count += 1) {
     const problems = await findProblems(ctx, rows);
-    if (recorded && problems.every((problem, index) => problem === recorded?.[index])) break;
+    if (recordedProblems && problems.every((problem, index) => problem === recordedProblems?.[index])) break;
     await commit(ctx.db, {
       checks: rows.map((row, index) => store.recordCheck(ctx.db, row, problems[index] ?? null, ctx.now())),
     });
-    recorded = problems;
+    recordedProblems = problems;
   }
-  return recorded ?? [];
+  return recordedProblems ?? [];
 }
 
 async function findProblems(ctx: CompanyContext, rows: readonly store.QuestionRow[]): Promise<(string | null)[]> {
   const queries = rows.map(parseStoredQuery);
   const problems = await findQueryProblems(ctx, queries);
-  return problems.map((problem) => problem && cut(problem, MAX_REASON));
+  return problems.map((problem) => problem && truncateText(problem, MAX_REASON_LENGTH));
 }

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import { computePauseSeconds, isUnreachable, MAX_TRIES } from '../resources/service.ts';
+import { computePauseSeconds, isDatabaseUnreachable, MAX_PAUSES } from '../resources/service.ts';
 import { recordChecks } from './checks.ts';
 import * as store from './store.ts';
 
@@ -12,15 +12,15 @@ export async function recheckQuestions(
   { after, tries = 0 }: { after: string; tries?: number },
 ): Promise<void> {
   const { companyId } = ctx.actor;
-  const continueAfter = (from: string, tried: number, pause?: number) =>
-    ctx.jobs.send({ type: 'knowledge.recheck_questions', companyId, after: from, tries: tried }, pause);
-  const rows = await store.selectAfter(ctx.db, companyId, after, QUESTIONS_PER_MESSAGE);
+  const continueAfter = (from: string, attempts: number, pauseSeconds?: number) =>
+    ctx.jobs.send({ type: 'knowledge.recheck_questions', companyId, after: from, tries: attempts }, pauseSeconds);
+  const rows = await store.selectQuestionsAfter(ctx.db, companyId, after, QUESTIONS_PER_MESSAGE);
   const last = rows.at(-1);
   if (!last) return;
   try {
     await recordChecks(ctx, rows);
   } catch (error) {
-    if (!isUnreachable(error) || tries === MAX_TRIES) throw error;
+    if (!isDatabaseUnreachable(error) || tries === MAX_PAUSES) throw error;
     return continueAfter(after, tries + 1, computePauseSeconds(tries));
   }
   if (rows.length === QUESTIONS_PER_MESSAGE) await continueAfter(last.id, 0);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../../db/failures.ts';
 import { QUESTION_STATUSES } from '../../../db/schema/knowledge-questions.ts';
-import { created, noContent, ok, versioned } from '../../../http/endpoint.ts';
-import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
+import { created, declareVersion, noContent, ok } from '../../../http/endpoint.ts';
+import { endpoint, listOf, pagesQuery, viewList } from '../../../http/surfaces/knowledge.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import { compileFailures } from '../metrics/failures.ts';
 import { metricQuery } from '../metrics/query.ts';
@@ -12,7 +12,7 @@ import { questionText } from './question.ts';
 import { archiveQuestion, changeQuestion, createQuestion, getQuestion, listQuestions } from './service.ts';
 import { questionRecord, viewQuestionFor } from './views.ts';
 
-const PATH = '/api/v1/domain-knowledge/verified-questions';
+const QUESTIONS_PATH = '/api/v1/domain-knowledge/verified-questions';
 
 const input = z.object({ question: questionText, query: metricQuery });
 const patch = input.partial().extend({
@@ -26,13 +26,13 @@ export const questionEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: PATH,
+      path: QUESTIONS_PATH,
       access: 'semantic:list',
       operationId: 'listVerifiedQuestions',
       summary: 'List verified questions',
       description:
         'Questions that are answered by a query that somebody has checked; archived ones only if `status` asks for them. Newest first.',
-      query: pages.extend({
+      query: pagesQuery.extend({
         search: searchQuery,
         status: z.enum(QUESTION_STATUSES).optional().meta({ description: 'All but archived ones when not sent.' }),
       }),
@@ -40,12 +40,12 @@ export const questionEndpoints = [
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, ...filter } }) =>
-      list(await listQuestions(ctx, filter, { page, perPage }), viewQuestionFor(ctx)),
+      viewList(await listQuestions(ctx, filter, { page, perPage }), viewQuestionFor(ctx)),
   ),
   endpoint(
     {
       method: 'post',
-      path: PATH,
+      path: QUESTIONS_PATH,
       access: 'semantic:create',
       operationId: 'createVerifiedQuestion',
       summary: 'Create a verified question',
@@ -61,13 +61,13 @@ export const questionEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: `${PATH}/{id}`,
+      path: `${QUESTIONS_PATH}/{id}`,
       access: 'semantic:list',
       operationId: 'getVerifiedQuestion',
       summary: 'Get a verified question',
       description: 'With the metric query that answers it, also when it is archived.',
       returns: ok(questionRecord),
-      versioned: versioned('last_checked_at'),
+      versioned: declareVersion('last_checked_at'),
       fails: [questionNotFound],
     },
     async ({ ctx, params }) => viewQuestionFor(ctx)(await getQuestion(ctx, params.id)),
@@ -75,7 +75,7 @@ export const questionEndpoints = [
   endpoint(
     {
       method: 'patch',
-      path: `${PATH}/{id}`,
+      path: `${QUESTIONS_PATH}/{id}`,
       access: 'semantic:update',
       operationId: 'updateVerifiedQuestion',
       summary: 'Update a verified question',
@@ -99,7 +99,7 @@ export const questionEndpoints = [
   endpoint(
     {
       method: 'delete',
-      path: `${PATH}/{id}`,
+      path: `${QUESTIONS_PATH}/{id}`,
       access: 'semantic:delete',
       operationId: 'archiveVerifiedQuestion',
       summary: 'Archive a verified question',

@@ -5,8 +5,8 @@ import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 import type { MetricQueryInput } from '../metrics/query.ts';
-import { findHiddenItems, type HiddenItems, namesHidden, prepareForReader } from '../metrics/service.ts';
-import { isUnreachable } from '../resources/service.ts';
+import { findHiddenItems, type HiddenItems, namesHiddenItem, prepareForReader } from '../metrics/service.ts';
+import { isDatabaseUnreachable } from '../resources/service.ts';
 import { recordChecks } from './checks.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
 import { findHiddenQuestions, makeQuestionKey, parseStoredQuery, toStoredQuery } from './question.ts';
@@ -21,53 +21,56 @@ export interface QuestionInput {
   query: MetricQueryInput;
 }
 
-/** A question, archived or not. One whose query names items that the caller may not see is as if absent. */
+/** Returns a question, archived or not. A question whose query names items hidden from the caller counts as absent. */
 export async function getQuestion(ctx: CompanyContext, id: string): Promise<store.QuestionRow> {
   const [row] = await store.selectQuestion(ctx.db, ctx.actor.companyId, id);
-  if (!row || namesHidden(parseStoredQuery(row), await findHiddenItems(ctx))) throw questionNotFound();
+  if (!row || namesHiddenItem(parseStoredQuery(row), await findHiddenItems(ctx))) throw questionNotFound();
   return row;
 }
 
-/** The questions whose queries name hidden items. */
-export const denyHiddenQuestions = (ctx: CompanyContext, hidden: HiddenItems): Promise<Denials> =>
-  findHiddenQuestions(hidden, async () => store.selectQueries(ctx.db, ctx.actor.companyId));
+/** Returns the denial of the questions whose queries name hidden items. */
+export const denyHiddenQuestions = (ctx: CompanyContext, hiddenItems: HiddenItems): Promise<Denials> =>
+  findHiddenQuestions(hiddenItems, async () => store.selectQuestionQueries(ctx.db, ctx.actor.companyId));
 
-/** A page of the company's questions, newest first, without those whose queries name items that the caller may not see. */
+/** Returns a page of the company's questions, newest first, without those whose queries name items hidden from the caller. */
 export async function listQuestions(
   ctx: CompanyContext,
   { search, ...filter }: store.QuestionFilter,
   page: { page: number; perPage: number },
 ) {
-  const denied = await denyHiddenQuestions(ctx, await findHiddenItems(ctx));
+  const deniedQuestions = await denyHiddenQuestions(ctx, await findHiddenItems(ctx));
   return store.readQuestions(
     ctx.db,
     ctx.actor.companyId,
-    { ...filter, denied, ...(search !== undefined && { search: makeQuestionKey(search) }) },
+    { ...filter, denied: deniedQuestions, ...(search !== undefined && { search: makeQuestionKey(search) }) },
     page,
   );
 }
 
-/** The verified question that equals one, case, accents and punctuation aside. */
-export async function findVerified(ctx: CompanyContext, question: string): Promise<store.QuestionRow | undefined> {
-  const [row] = await store.selectByKey(ctx.db, ctx.actor.companyId, makeQuestionKey(question));
+/** Returns the verified question that equals a question, ignoring case, accents and punctuation. */
+export async function findVerifiedQuestion(
+  ctx: CompanyContext,
+  question: string,
+): Promise<store.QuestionRow | undefined> {
+  const [row] = await store.selectQuestionByKey(ctx.db, ctx.actor.companyId, makeQuestionKey(question));
   return row?.status === 'verified' ? row : undefined;
 }
 
-/** Whether the company has a question to check again when items or tables change. */
+/** Tells whether the company has a question to check again when items or tables change. */
 export async function hasAnyQuestion(ctx: CompanyContext): Promise<boolean> {
   return (await store.selectHasQuestions(ctx.db, ctx.actor.companyId)).length > 0;
 }
 
 /**
- * Verifies a question: its query compiles, and a person says that it answers the question.
- * @param after a statement that follows the write
+ * Verifies a question: its query compiles, and a person says that it answers the question. @param makeNextStatement makes a
+ * statement that follows the write
  */
 export async function createQuestion(
   ctx: PrincipalContext,
   input: QuestionInput,
-  after?: (id: string) => Statement,
+  makeNextStatement?: (id: string) => Statement,
 ): Promise<store.QuestionRow> {
-  const columns = await verifiedColumns(ctx, input);
+  const columns = await makeVerifiedColumns(ctx, input);
   const row: store.QuestionRow = {
     ...columns,
     id: ctx.newId(),
@@ -76,25 +79,25 @@ export async function createQuestion(
     createdAt: columns.verifiedAt,
     updatedAt: columns.verifiedAt,
   };
-  const insert = store.insertQuestion(ctx.db, row);
+  const insertStatement = store.insertQuestion(ctx.db, row);
   const { inserted } = await commit(
     ctx.db,
-    { inserted: insert, after: after ? [after(row.id)] : [] },
-    duplicateFailure(row),
+    { inserted: insertStatement, after: makeNextStatement ? [makeNextStatement(row.id)] : [] },
+    makeDuplicateFailure(row),
   );
   const [question] = inserted;
   if (!question) throw tooManyQuestions(store.MAX_QUESTIONS);
-  return recheckWritten(ctx, question);
+  return recheckWrittenQuestion(ctx, question);
 }
 
-/** The changes to a question. */
+/** The changes of a question. */
 export interface QuestionChanges extends Partial<QuestionInput> {
   status?: 'verified' | 'archived';
 }
 
 /**
- * Changes the fields that are sent, and verifies the question anew. A change without effect verifies nothing, unless the status
- * says so. An archived question is restored when the status `verified` is sent.
+ * Changes the fields that are sent, and verifies the question again. A change without effect verifies nothing, unless a status is
+ * sent. An archived question is restored when the status `verified` is sent.
  */
 export async function changeQuestion(
   ctx: PrincipalContext,
@@ -103,56 +106,59 @@ export async function changeQuestion(
 ): Promise<store.QuestionRow> {
   if (status === 'archived') requireAction(ctx.actor, 'semantic:delete', id);
   return retryOnConcurrentChange(async () => {
-    const current = await getQuestion(ctx, id);
-    const isArchived = current.status === 'archived';
+    const storedQuestion = await getQuestion(ctx, id);
+    const isArchived = storedQuestion.status === 'archived';
     if (isArchived && status !== 'verified') throw questionArchived();
-    const input = { question: changes.question ?? current.question, query: changes.query ?? parseStoredQuery(current) };
-    const isSame =
-      input.question === current.question &&
-      JSON.stringify(toStoredQuery(input.query)) === JSON.stringify(current.query);
-    if (isSame && (status ?? current.status) === current.status) return current;
+    const input = {
+      question: changes.question ?? storedQuestion.question,
+      query: changes.query ?? parseStoredQuery(storedQuestion),
+    };
+    const isUnchanged =
+      input.question === storedQuestion.question &&
+      JSON.stringify(toStoredQuery(input.query)) === JSON.stringify(storedQuestion.query);
+    if (isUnchanged && (status ?? storedQuestion.status) === storedQuestion.status) return storedQuestion;
     const row: store.QuestionRow = {
-      ...current,
-      ...(status === 'archived' && isSame ? {} : await verifiedColumns(ctx, input)),
+      ...storedQuestion,
+      ...(status === 'archived' && isUnchanged ? {} : await makeVerifiedColumns(ctx, input)),
       ...(status === 'archived' && { status, staleReason: null }),
-      version: current.version + 1,
+      version: storedQuestion.version + 1,
       updatedAt: ctx.now(),
     };
     return writeReplacement(ctx, row, isArchived);
   });
 }
 
-/** Archives a question: it leaves the lists, and can be asked and verified anew. */
+/** Archives a question: it leaves the lists, and the same question can be verified again. */
 export async function archiveQuestion(ctx: PrincipalContext, id: string): Promise<void> {
   await retryOnConcurrentChange(async () => {
-    const current = await getQuestion(ctx, id);
-    if (current.status === 'archived') throw questionNotFound();
-    const version = current.version + 1;
+    const storedQuestion = await getQuestion(ctx, id);
+    if (storedQuestion.status === 'archived') throw questionNotFound();
+    const version = storedQuestion.version + 1;
     return writeReplacement(
       ctx,
-      { ...current, status: 'archived', staleReason: null, version, updatedAt: ctx.now() },
+      { ...storedQuestion, status: 'archived', staleReason: null, version, updatedAt: ctx.now() },
       false,
     );
   });
 }
 
-/** Writes the version after the present one; undefined when that is no longer present. */
+/** Writes the version after the current one; undefined when another version was written meanwhile. */
 async function writeReplacement(
   ctx: PrincipalContext,
   row: store.QuestionRow,
-  restores: boolean,
+  isRestored: boolean,
 ): Promise<store.QuestionRow | undefined> {
-  const replace = store.replaceQuestion(ctx.db, row, restores);
-  const { question } = await commit(ctx.db, { question: replace }, duplicateFailure(row));
+  const replaceStatement = store.replaceQuestion(ctx.db, row, isRestored);
+  const { question } = await commit(ctx.db, { question: replaceStatement }, makeDuplicateFailure(row));
   const [written] = question;
-  if (written) return recheckWritten(ctx, written);
+  if (written) return recheckWrittenQuestion(ctx, written);
   const { version } = await getQuestion(ctx, row.id);
-  if (restores && version === row.version - 1) throw tooManyQuestions(store.MAX_QUESTIONS);
+  if (isRestored && version === row.version - 1) throw tooManyQuestions(store.MAX_QUESTIONS);
   return undefined;
 }
 
-/** The columns of a question that is verified. @throws the failure of its query; `invalid` naming the field */
-async function verifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
+/** Makes the columns of a verified question. @throws the failure of its query; `invalid` naming the field */
+async function makeVerifiedColumns(ctx: PrincipalContext, { question, query }: QuestionInput) {
   const key = makeQuestionKey(question);
   if (key === '') throw invalid([{ field: 'question', message: 'must hold a letter or a digit' }]);
   await prepareForReader(ctx, query);
@@ -169,17 +175,17 @@ async function verifiedColumns(ctx: PrincipalContext, { question, query }: Quest
   };
 }
 
-/** A question that was just written, checked again: an item or a table may have changed since it was compiled. */
-async function recheckWritten(ctx: PrincipalContext, row: store.QuestionRow): Promise<store.QuestionRow> {
+/** Checks a question that was just written again: an item or a table may have changed since it was compiled. */
+async function recheckWrittenQuestion(ctx: PrincipalContext, row: store.QuestionRow): Promise<store.QuestionRow> {
   if (row.status === 'archived') return row;
   const [problem] = await recordChecks(ctx, [row], [null]).catch((error: unknown) => {
     // It compiled a moment ago, and is written.
-    if (!isUnreachable(error)) throw error;
+    if (!isDatabaseUnreachable(error)) throw error;
     return [null];
   });
   return problem ? { ...row, status: 'stale', staleReason: problem } : row;
 }
 
-const duplicateFailure = ({ question }: store.QuestionRow) => ({
+const makeDuplicateFailure = ({ question }: store.QuestionRow) => ({
   'knowledge_verified_questions.question_key': () => questionDuplicate(question),
 });

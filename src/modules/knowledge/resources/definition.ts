@@ -3,25 +3,25 @@ import type { Principal } from '../../../access/actors.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import type { FieldProblem } from '../../../kernel/failure.ts';
-import { limitMarks } from '../../../kernel/text.ts';
+import { limitCombiningMarks } from '../../../kernel/text.ts';
 import type { JobMessage } from '../../../platform/job-messages.ts';
 import type { ResourceFailures } from './failures.ts';
 import type { Resource } from './reading.ts';
 import type { WriteCondition } from './store.ts';
 
 /** The result of a check against the company's tables. */
-export interface Check {
+export interface CheckResult {
   errors: ValidationError[];
-  /** Whether the tables are still as they were checked. */
+  /** Tells whether the tables are still as they were when checked. */
   isCurrent(): Promise<boolean>;
   /** The ids and names of tables to check later, as they could not be read now. */
   later?: string[];
 }
 
 /** The message that starts another check after a write. */
-export interface Recheck {
+export interface RecheckMessage {
   message: JobMessage;
-  /** SQL condition: true if there is anything to check. */
+  /** SQL condition that there is anything to check. */
   when?: WriteCondition;
   delaySeconds?: number;
 }
@@ -31,21 +31,21 @@ export interface Reference {
   field: string;
   id: string;
   type: ResourceType;
-  /** The facet that the resource must have: a metric, an entity. */
+  /** The facet that the resource must have, such as metric or entity. */
   facet?: string;
 }
 
-/** The definition of a type of resource: all that differs between types. Their common behaviour is in `lifecycle.ts`. */
-export interface Definition<C extends Content = Content> {
+/** The definition of a type of resource: everything that differs between types. Their common behaviour is in `lifecycle.ts`. */
+export interface ResourceDefinition<C extends Content = Content> {
   type: ResourceType;
   failures: ResourceFailures;
-  /** The body that creates one; fields that have defaults may be left out. */
+  /** The schema of the body that creates a resource; fields with defaults may be left out. */
   create: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
-  /** The fields that a suggestion may change. */
+  /** The schema of the fields that a suggestion may change. */
   changes: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
-  /** The fields that people may change: as above, and the status `archived`. */
+  /** The schema of the fields that people may change: those of a suggestion, and the status `archived`. */
   patch: ZodType<Partial<C> & { status?: Status }>;
-  /** Values of fields that were not sent. */
+  /** The values of fields that were not sent. */
   defaults: Partial<C>;
   permissions: {
     requireCreate(actor: Principal): void;
@@ -53,48 +53,48 @@ export interface Definition<C extends Content = Content> {
     requireDelete(actor: Principal, id: string): void;
   };
   getName(content: C): string;
-  /** The key that must be unique among the resources of the type, archived ones aside. */
+  /** Returns the key that must be unique among the resources of the type, not counting archived ones. */
   makeUniqueKey(content: C): string;
   /**
-   * The value by which lists filter besides the status: the type of a concept or node, the kind of a semantic item, the
-   * predicate of a relation.
+   * Returns the value by which lists filter in addition to the status: the type of a concept or node, the kind of a semantic
+   * item, the predicate of a relation.
    */
   getFacet(content: C): string;
-  /** The texts that `search` finds, the name included. */
+  /** Returns the texts that `search` finds, including the name. */
   listTexts(content: C): string[];
-  /** The nodes that a relation connects. */
+  /** Returns the nodes that a relation connects. */
   getEnds?(content: C): { subjectId: string; objectId: string };
   listReferences(content: C): Reference[];
-  /** Fields that hold ids of the same type and, followed together, must form no cycle. */
+  /** The fields with ids of the same type that, followed together, must form no cycle. */
   acyclic: readonly (keyof C & string)[];
-  /** Violated rules between fields. */
+  /** Returns the violated rules between fields. */
   findProblems?(content: C): FieldProblem[];
   /** Checks the content against the current tables of the company. */
-  check?(ctx: CompanyContext, content: C): Promise<Check>;
+  check?(ctx: CompanyContext, content: C): Promise<CheckResult>;
   /**
-   * Checks a change that others may rely on, such as one of the kind of an item. @returns what must hold at its write
+   * Checks a change that other resources may rely on, such as a change of an item's kind. @returns what must hold at its write
    * @throws the reason why the change is refused
    */
   beforeChange?(ctx: CompanyContext, current: Resource<C>, content: C): Promise<WriteCondition | undefined>;
-  /** The message after each write that checks whatever depends on the resource. */
-  recheck?(companyId: string, check: Check | undefined): Recheck;
+  /** Returns the message, sent after each write, that checks the resources depending on this one. */
+  recheck?(companyId: string, check: CheckResult | undefined): RecheckMessage;
 }
 
-/** The fields whose values differ from those of the content. */
+/** Returns the fields whose values differ from the content. */
 export const findChangedFields = (content: Content, fields: Content): Content =>
   Object.fromEntries(
     Object.entries(fields).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(content[field])),
   );
 
-/** A text as searches compare it: in lower case and one form of Unicode. */
-export const toSearchText = (text: string): string => limitMarks(text).normalize('NFKC').toLowerCase();
+/** Returns a text in the form that searches compare: in lower case and one form of Unicode. */
+export const toSearchText = (text: string): string => limitCombiningMarks(text).normalize('NFKC').toLowerCase();
 
-/** A name as it is compared: the text of `toSearchText`, with single spaces. */
+/** Returns a name in the form for comparison: the text of `toSearchText`, with single spaces. */
 export const normalizeName = (name: string): string => toSearchText(name).trim().replaceAll(/\s+/g, ' ');
 
-/** A key of several parts, joined by a character that no name holds. */
-export const uniqueKeyFrom = (...parts: string[]): string => parts.map(normalizeName).join('\n');
+/** Returns a key of several parts, joined by a character that no name contains. */
+export const joinUniqueKey = (...parts: string[]): string => parts.map(normalizeName).join('\n');
 
-/** A reference for each id of a list. */
+/** Returns a reference for each id of a list. */
 export const toReferences = (field: string, ids: readonly string[], type: ResourceType, facet?: string): Reference[] =>
   ids.map((id, index) => ({ field: `${field}.${index}`, id, type, ...(facet !== undefined && { facet }) }));

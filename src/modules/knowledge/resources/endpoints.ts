@@ -2,11 +2,11 @@ import type { ZodType, z } from 'zod';
 import type { PrincipalContext } from '../../../context.ts';
 import { concurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
-import { created, type Endpoint, noContent, ok, versioned } from '../../../http/endpoint.ts';
-import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
+import { created, declareVersion, type Endpoint, noContent, ok } from '../../../http/endpoint.ts';
+import { endpoint, listOf, pagesQuery, viewList } from '../../../http/surfaces/knowledge.ts';
 import type { FailureType } from '../../../kernel/failure.ts';
 import type { Action, ResourceType } from '../../../permissions/actions.ts';
-import type { Definition } from './definition.ts';
+import type { ResourceDefinition } from './definition.ts';
 import {
   archiveResource,
   changeResource,
@@ -19,37 +19,38 @@ import {
 } from './service.ts';
 import { versionRecord, viewVersion } from './views.ts';
 
-/** All that differs between the routes of one type of resource and those of another. */
+/** The parts of a resource type's endpoints that differ between types. */
 interface ResourceRoutes<C extends Content, Shown extends ZodType, Query> {
-  definition: Definition<C>;
+  definition: ResourceDefinition<C>;
   path: `/api/v1/domain-knowledge/${string}`;
-  /** The actions of the catalogue, and the type of their resource where their service has several. */
+  /** The actions of the permission catalogue, and the type of their resource where their service has several. */
   actions: Record<'list' | 'create' | 'get' | 'update' | 'archive', Action>;
   resource?: ResourceType;
-  /** The names of the type in texts: one with its article, `an ontology node`; the plural; and a short one, `node`. */
+  /** The names of the type in texts: with its article, `an ontology node`; the plural; and a short name, `node`. */
   names: { one: string; many: string; short: string };
-  /** How operation ids call it. */
+  /** The names of the type in operation ids. */
   ids: { one: string; many: string };
   descriptions: Record<'list' | 'create' | 'get' | 'archive', string>;
-  shown: Shown;
+  viewSchema: Shown;
   view(ctx: PrincipalContext, resources: Resource<C>[]): z.input<Shown>[] | Promise<z.input<Shown>[]>;
   query: ZodType<Query>;
   filter(query: Query): ResourceFilter;
-  /** Failures of creating and of changing one besides the usual ones. */
+  /** Additional failures of creating and of changing a resource. */
   fails?: { create?: readonly FailureType[]; update?: readonly FailureType[] };
 }
 
-/** The routes of a type of resource: list, create, get, change, archive, and list the versions. */
-export function resourceEndpoints<
+/** Creates the endpoints of a type of resource: list, create, get, change, archive, and list the versions. */
+export function createResourceEndpoints<
   C extends Content,
   Shown extends ZodType,
   Query extends { page: number; per_page: number },
 >(routes: ResourceRoutes<C, Shown, Query>): Endpoint[] {
-  const { definition, path, actions, names, ids, descriptions, shown, view, fails } = routes;
+  const { definition, path, actions, names, ids, descriptions, viewSchema: shown, view, fails } = routes;
   const { notFound, archived, duplicate } = definition.failures;
   const resource = routes.resource && { resource: routes.resource };
   const byId = `${path}/{id}` as '/{id}';
-  const viewOne = async (ctx: PrincipalContext, found: Resource<C>) => (await view(ctx, [found]))[0] as z.input<Shown>;
+  const viewResource = async (ctx: PrincipalContext, found: Resource<C>) =>
+    (await view(ctx, [found]))[0] as z.input<Shown>;
   return [
     endpoint(
       {
@@ -66,8 +67,8 @@ export function resourceEndpoints<
       },
       async ({ ctx, query }) => {
         const { page, per_page: perPage } = query as Query;
-        const found = await listResources(ctx, definition, routes.filter(query as Query), { page, perPage });
-        return list({ ...found, records: await view(ctx, found.records) }, (record) => record);
+        const resourcePage = await listResources(ctx, definition, routes.filter(query as Query), { page, perPage });
+        return viewList({ ...resourcePage, records: await view(ctx, resourcePage.records) }, (record) => record);
       },
     ),
     endpoint(
@@ -83,7 +84,7 @@ export function resourceEndpoints<
         returns: created(shown),
         fails: [duplicate, ...(fails?.create ?? [])],
       },
-      async ({ ctx, body }) => viewOne(ctx, await createResource(ctx, definition, body)),
+      async ({ ctx, body }) => viewResource(ctx, await createResource(ctx, definition, body)),
     ),
     endpoint(
       {
@@ -95,10 +96,10 @@ export function resourceEndpoints<
         summary: `Get ${names.one}`,
         description: descriptions.get,
         returns: ok(shown),
-        versioned: versioned(),
+        versioned: declareVersion(),
         fails: [notFound],
       },
-      async ({ ctx, params }) => viewOne(ctx, await getResource(ctx, definition, params.id)),
+      async ({ ctx, params }) => viewResource(ctx, await getResource(ctx, definition, params.id)),
     ),
     endpoint(
       {
@@ -113,7 +114,7 @@ export function resourceEndpoints<
         returns: ok(shown),
         fails: [notFound, archived, duplicate, ...(fails?.update ?? []), concurrentChange],
       },
-      async ({ ctx, params, body }) => viewOne(ctx, await changeResource(ctx, definition, params.id, body)),
+      async ({ ctx, params, body }) => viewResource(ctx, await changeResource(ctx, definition, params.id, body)),
     ),
     endpoint(
       {
@@ -138,12 +139,12 @@ export function resourceEndpoints<
         operationId: `list${ids.one}Versions`,
         summary: `List the versions of ${names.one}`,
         description: `What the ${names.short} was after each change, who made it, and the suggestion that it came from. Newest first.`,
-        query: pages,
+        query: pagesQuery,
         returns: ok(listOf(versionRecord)),
         fails: [notFound],
       },
       async ({ ctx, params, query: { page, per_page: perPage } }) =>
-        list(await listVersions(ctx, definition, params.id, { page, perPage }), viewVersion),
+        viewList(await listVersions(ctx, definition, params.id, { page, perPage }), viewVersion),
     ),
   ];
 }

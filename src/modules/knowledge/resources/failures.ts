@@ -1,11 +1,11 @@
-import { defineFailure, notFound } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFound } from '../../../kernel/failure.ts';
 
-/** The failures of one type of resource; codes on the console begin with its name: `CONCEPT_NOT_FOUND`. */
-function defineFailures(name: string) {
+/** Defines the failures of one type of resource; codes on the console begin with its name: `CONCEPT_NOT_FOUND`. */
+function defineResourceFailures(name: string) {
   const words = name.replaceAll('_', ' ');
   const code = name.toUpperCase();
   return {
-    notFound: notFound(name),
+    notFound: defineNotFound(name),
     duplicate: defineFailure(`${name}.duplicate`, 'conflict', {
       message: `The same ${words} already exists.`,
       detail: (existing: string) => ({ name: existing }),
@@ -18,22 +18,22 @@ function defineFailures(name: string) {
   };
 }
 
-export type ResourceFailures = ReturnType<typeof defineFailures>;
+export type ResourceFailures = ReturnType<typeof defineResourceFailures>;
 
-export const conceptFailures = defineFailures('concept');
-export const semanticItemFailures = defineFailures('semantic_item');
-export const ontologyNodeFailures = defineFailures('ontology_node');
-export const ontologyRelationFailures = defineFailures('ontology_relation');
+export const conceptFailures = defineResourceFailures('concept');
+export const semanticItemFailures = defineResourceFailures('semantic_item');
+export const ontologyNodeFailures = defineResourceFailures('ontology_node');
+export const ontologyRelationFailures = defineResourceFailures('ontology_relation');
 
 /** The maximum number of referring items that a failure names. */
-const MAX_NAMED = 20;
+const MAX_NAMED_ITEMS = 20;
 
 export const semanticItemInUse = defineFailure('semantic_item.in_use', 'conflict', {
   message: 'Other items refer to this item as a metric or an entity, so its kind cannot be changed.',
-  detail: (kind: string, naming: readonly { id: string; kind: string; name: string }[]) => ({
+  detail: (kind: string, referringItems: readonly { id: string; kind: string; name: string }[]) => ({
     message: `The kind must stay ${kind}, because other items refer to it. Change those first.`,
     field: 'kind',
-    items: naming.slice(0, MAX_NAMED).map(({ id, kind, name }) => ({ id, kind, name })),
+    items: referringItems.slice(0, MAX_NAMED_ITEMS).map(({ id, kind, name }) => ({ id, kind, name })),
   }),
   console: 'SEMANTIC_ITEM_IN_USE',
 });

@@ -4,13 +4,13 @@ import { EVIDENCE_SOURCES } from '../../../db/schema/knowledge-suggestions.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
 
 /** The maximum number of items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
-export const MAX_ITEMS = 20;
+export const MAX_LIST_ITEMS = 20;
 /** The maximum number of items of every other list. */
 export const MAX_LONG_ITEMS = 100;
-export const MAX_DESCRIPTION = 4096;
+export const MAX_DESCRIPTION_LENGTH = 4096;
 
-/** A text that is not blank and that both databases can store. */
-export const textUpTo = (max: number) =>
+/** Makes the schema of a text that is not blank and that both databases can store. */
+export const makeTextSchema = (max: number) =>
   z
     .string()
     .trim()
@@ -18,17 +18,18 @@ export const textUpTo = (max: number) =>
     .max(max)
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be Unicode text without NUL characters');
 
-export const name = textUpTo(200);
-export const description = textUpTo(MAX_DESCRIPTION);
-export const textList = (maxItems: number, maxLength = 200) => z.array(textUpTo(maxLength)).max(maxItems);
+export const name = makeTextSchema(200);
+export const description = makeTextSchema(MAX_DESCRIPTION_LENGTH);
+export const makeTextListSchema = (maxItems: number, maxLength = 200) =>
+  z.array(makeTextSchema(maxLength)).max(maxItems);
 
-/** The id of another resource. Whether it exists is checked by `validateContent`. */
+/** The schema of another resource's id. `validateContent` checks whether that resource exists. */
 export const resourceId = z.string().regex(ID_PATTERN, 'must be 24 lower-case hexadecimal characters');
-export const resourceIds = (maxItems: number) => z.array(resourceId).max(maxItems);
+export const makeResourceIdsSchema = (maxItems: number) => z.array(resourceId).max(maxItems);
 
 export const confidence = z.number().min(0).max(1).meta({ description: 'How sure the author is, from 0 to 1.' });
 
-/** The statuses of a new resource, and those that a suggestion may set. */
+/** The statuses of a new resource, and the statuses that a suggestion may set. */
 export const newStatus = z.enum(['draft', 'active']);
 
 /** The statuses that a change may set. */
@@ -37,7 +38,7 @@ export const changedStatus = z
   .optional()
   .meta({ description: '`archived` does the same as DELETE, and needs the permission to delete too.' });
 
-/** Evidence for a statement: words of a text, or a table and column. */
+/** The schema of evidence for a statement: words of a text, or a table and column. */
 export const evidence = z
   .object({
     source: z.enum(EVIDENCE_SOURCES),
@@ -47,7 +48,7 @@ export const evidence = z
   })
   .meta({ id: 'KnowledgeEvidence' });
 
-/** `search` of a list. */
+/** The query parameter `search` of a list. */
 export const searchQuery = z
   .string()
   .trim()
@@ -55,5 +56,5 @@ export const searchQuery = z
   .optional()
   .meta({ description: 'Text that the name, the description or an alias must contain, ignoring case; no wildcards.' });
 
-/** `status` of a list. */
+/** The query parameter `status` of a list. */
 export const statusQuery = z.enum(STATUSES).optional().meta({ description: 'All but archived ones when not sent.' });

@@ -1,16 +1,16 @@
-export { computePauseSeconds, isUnreachable, MAX_TRIES, recordCheck } from './checks.ts';
+export { computePauseSeconds, isDatabaseUnreachable, MAX_PAUSES, recordCheck } from './checks.ts';
 export * from './definition.ts';
 export { archiveResource, changeResource, createResource } from './lifecycle.ts';
 export {
-  contentAtVersion,
   countResources,
   findResources,
+  getContentAtVersion,
   getResource,
   getVisibleResource,
   listResources,
+  listUnarchivedResources,
   listVersions,
   type Resource,
-  unarchivedResources,
 } from './reading.ts';
 export type { ResourceFilter, VersionRow } from './store.ts';
-export { type Acceptance, insertFirstVersion, replaceVersion } from './versions.ts';
+export { insertFirstVersion, replaceVersion, type SuggestionAcceptance } from './versions.ts';

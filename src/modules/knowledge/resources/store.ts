@@ -9,7 +9,7 @@ import {
   type ValidationError,
   versions,
 } from '../../../db/schema/knowledge-resources.ts';
-import { afterChange, byId, idListSql, insertWhen } from '../../../db/statements.ts';
+import { AFTER_CHANGE, insertWhen, makeIdListSql, matchesId } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 export type ResourceRow = typeof resources.$inferSelect;
@@ -25,22 +25,23 @@ export interface ResourceKey {
   id: string;
 }
 
-const byKey = ({ companyId, resourceType, id }: ResourceKey): SQL =>
-  and(byId(resources, companyId, id), eq(resources.resourceType, resourceType)) as SQL;
+const isResourceWithKey = ({ companyId, resourceType, id }: ResourceKey): SQL =>
+  and(matchesId(resources, companyId, id), eq(resources.resourceType, resourceType)) as SQL;
 
-/** The resource of an id, archived or not. */
-export const selectResource = (db: ControlDb, key: ResourceKey) => db.select().from(resources).where(byKey(key));
+/** Selects the resource of an id, archived or not. */
+export const selectResource = (db: ControlDb, key: ResourceKey) =>
+  db.select().from(resources).where(isResourceWithKey(key));
 
-/** Several resources of a company, of any type, archived or not. */
+/** Selects several resources of a company, of any type, archived or not. */
 export const selectResources = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select()
     .from(resources)
-    .where(and(eq(resources.companyId, companyId), sql`${resources.id} in ${idListSql(ids)}`));
+    .where(and(eq(resources.companyId, companyId), sql`${resources.id} in ${makeIdListSql(ids)}`));
 
 /**
- * The resources of a type that are not archived, last changed first.
- * @param mentionedIn a text of `normalizeName`: resources whose unique key, such as the name, stands in it come first
+ * Selects the resources of a type that are not archived, last changed first. @param mentionedIn a text of `normalizeName`:
+ * resources whose unique key, such as the name, occurs in it come first
  */
 export const selectUnarchived = (
   db: ControlDb,
@@ -77,7 +78,7 @@ export const countUnarchived = (db: ControlDb, companyId: string, resourceType: 
       ),
     );
 
-/** The filter of a list. Without a status it leaves archived ones out. `search` is as `toSearchText` gives it. */
+/** The filter of a list. Without a status it leaves out archived resources. `search` is as `toSearchText` returns it. */
 export interface ResourceFilter {
   status?: Status;
   facet?: string;
@@ -86,7 +87,7 @@ export interface ResourceFilter {
   objectId?: string;
 }
 
-/** A page of a company's resources of one type, newest first, without those that are denied. */
+/** Reads a page of a company's resources of one type, newest first, without denied ones. */
 export function readResources(
   db: ControlDb,
   of: { companyId: string; resourceType: ResourceType; denied: Denials },
@@ -110,31 +111,31 @@ export function readResources(
 export const insertResource = (db: ControlDb, row: ResourceRow, conditions: readonly WriteCondition[]) =>
   insertWhen(db, resources, row, sql.join([sql`true`, ...conditions], sql` and `)).returning();
 
-/** Replaces the version before `row.version`, if that is still the present one and all conditions hold. */
+/** Replaces the version before `row.version`, if it is still current and all conditions hold. */
 export const replaceResource = (db: ControlDb, row: ResourceRow, conditions: readonly WriteCondition[]) => {
   const { id: _id, companyId: _companyId, resourceType: _type, createdAt: _at, createdByUserId: _by, ...changes } = row;
   return db
     .update(resources)
     .set(changes)
-    .where(and(byKey(row), eq(resources.version, row.version - 1), ...conditions))
+    .where(and(isResourceWithKey(row), eq(resources.version, row.version - 1), ...conditions))
     .returning();
 };
 
-/** Inserts a version, if the write before it in the batch changed a row. */
-export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, afterChange);
+/** Inserts a version, if the previous statement of the batch changed a row. */
+export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, AFTER_CHANGE);
 
-/**
- * SQL condition, true while resources have the facets that references to them want.
- * @param wanted ids and facets
- */
-export const haveFacets = (companyId: string, wanted: readonly { id: string; facet: string }[]): WriteCondition =>
-  sql`not exists (select 1 from json_each(${JSON.stringify(wanted)}) as wanted where not exists (
+/** Returns the SQL condition that resources have the facets that references require. @param required ids and facets */
+export const haveRequiredFacets = (
+  companyId: string,
+  required: readonly { id: string; facet: string }[],
+): WriteCondition =>
+  sql`not exists (select 1 from json_each(${JSON.stringify(required)}) as wanted where not exists (
     select 1 from ${resources} as named where named.company_id = ${companyId}
       and named.id = wanted.value ->> 'id' and named.facet = wanted.value ->> 'facet'))`;
 
 /**
- * SQL condition: true unless following the fields from `ids` leads back to the resource.
- * @param ids the ids that the fields, or one of them, are about to contain
+ * Returns the SQL condition that following the fields from `ids` does not lead back to the resource. @param ids the ids that the
+ * fields, or one of them, are about to contain
  */
 export const formsNoCycle = (
   key: ResourceKey,
@@ -151,7 +152,7 @@ export const formsNoCycle = (
     )
     select 1 from reached where id = ${key.id})`;
 
-/** Whether `formsNoCycle` holds now. */
+/** Selects whether `formsNoCycle` holds now. */
 export const selectFormsNoCycle = (
   db: ControlDb,
   key: ResourceKey,
@@ -159,7 +160,7 @@ export const selectFormsNoCycle = (
   ids: readonly string[],
 ) => db.select({ holds: sql<number>`${formsNoCycle(key, fields, ids)}` }).from(sql`(select 1)`);
 
-/** A page of a resource's versions, newest first. */
+/** Reads a page of a resource's versions, newest first. */
 export const readVersions = (
   db: ControlDb,
   of: { companyId: string; resourceId: string },
@@ -180,9 +181,9 @@ export const selectVersion = (db: ControlDb, companyId: string, resourceId: stri
     .from(versions)
     .where(and(eq(versions.companyId, companyId), eq(versions.resourceId, resourceId), eq(versions.version, version)));
 
-/** Records the validation errors of this version, where they differ from those recorded. */
+/** Stores the validation errors of this version, where they differ from the stored ones. */
 export const setValidationErrors = (db: ControlDb, row: ResourceRow, errors: ValidationError[]) =>
   db
     .update(resources)
     .set({ validationErrors: errors })
-    .where(and(byKey(row), eq(resources.version, row.version), ne(resources.validationErrors, errors)));
+    .where(and(isResourceWithKey(row), eq(resources.version, row.version), ne(resources.validationErrors, errors)));

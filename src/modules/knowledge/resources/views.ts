@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CHANGES, type Content, STATUSES, VALIDATION_CODES } from '../../../db/schema/knowledge-resources.ts';
-import { viewBy } from '../../../http/wire.ts';
-import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
+import { makeView } from '../../../http/wire.ts';
+import { formatIsoTimestamp, timestampSchema } from '../../../kernel/fields.ts';
 import type { Resource, VersionRow } from './service.ts';
 
 const validationError = z
@@ -12,11 +12,11 @@ const validationError = z
   })
   .meta({ id: 'KnowledgeValidationError' });
 
-/** The number of requests to a model, and the tokens that they took. */
+/** The response with the number of requests to a model, and the tokens that they used. */
 export const usageView = z.object({ requests: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() });
 
-/** The fields that every resource shows besides its own. */
-const common = {
+/** The fields that every resource shows in addition to its own. */
+const commonFields = {
   _id: z.string(),
   company_id: z.string(),
   status: z.enum(STATUSES),
@@ -27,12 +27,12 @@ const common = {
     .meta({ description: 'The suggestion that this version came from; null when a person wrote it.' }),
   created_by_user_id: z.string(),
   updated_by_user_id: z.string(),
-  created_at: timestamp,
-  updated_at: timestamp,
+  created_at: timestampSchema,
+  updated_at: timestampSchema,
 };
 
-/** Schema of a resource with these fields of its own. */
-export const recordSchema = <F extends z.ZodRawShape>(fields: F) => z.object({ ...fields, ...common });
+/** Makes the schema of a resource with these fields of its own. */
+export const makeRecordSchema = <F extends z.ZodRawShape>(fields: F) => z.object({ ...fields, ...commonFields });
 
 export const validationErrors = z.array(validationError).meta({
   description: 'What does not fit the mapped tables as they are now; checked again whenever one of them changes.',
@@ -47,22 +47,22 @@ export const viewResource = <C extends Content>(resource: Resource<C>) => ({
   suggestion_id: resource.suggestionId,
   created_by_user_id: resource.createdByUserId,
   updated_by_user_id: resource.updatedByUserId,
-  created_at: isoTimestamp(resource.createdAt),
-  updated_at: isoTimestamp(resource.updatedAt),
+  created_at: formatIsoTimestamp(resource.createdAt),
+  updated_at: formatIsoTimestamp(resource.updatedAt),
 });
 
-/** Schema of one version of a resource. */
+/** The schema of one version of a resource. */
 export const versionRecord = z
   .object({
     version: z.int(),
     change: z.enum(CHANGES),
     changed_by_user_id: z.string(),
-    changed_at: timestamp,
+    changed_at: timestampSchema,
     suggestion_id: z.string().nullable().meta({ description: 'The suggestion it came from.' }),
     resource: z.record(z.string(), z.unknown()).meta({ description: 'All fields as they were from then on.' }),
   })
   .meta({ id: 'KnowledgeVersion' });
 
-const shownVersion = viewBy(versionRecord);
+const viewVersionRecord = makeView(versionRecord);
 export const viewVersion = ({ content, status, ...row }: VersionRow) =>
-  shownVersion({ ...row, resource: { ...content, status } });
+  viewVersionRecord({ ...row, resource: { ...content, status } });

@@ -7,38 +7,38 @@ import { findTables, type ManagedTable } from '../../managed-tables/service.ts';
 import { storeMessage } from '../../outbox/service.ts';
 import { parseColumnName, parseRelationColumns } from '../metrics/relations.ts';
 import { hasQuestions } from '../questions/service.ts';
-import { type Check, isUnreachable, type Recheck } from '../resources/service.ts';
-import { expressionErrors, notCompiled } from './expressions.ts';
+import { type CheckResult, isDatabaseUnreachable, type RecheckMessage } from '../resources/service.ts';
+import { findExpressionErrors, makeNotCompiledErrors } from './expressions.ts';
 import type { SemanticItem } from './item.ts';
 
-/** The delay of another check after one that could not reach the database. */
+/** The delay of another check after a check that could not reach the database. */
 const RECHECK_SECONDS = 60;
 
 /**
- * Checks an item against the company's tables. While the database cannot be reached, the only error is `not_checked`, and
- * the check is repeated later.
+ * Checks an item against the company's tables. While the database cannot be reached, the only error is `not_checked`, and the
+ * check is repeated later.
  */
-export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
-  const later = [...listTables(item)];
-  const orElse = async <T>(run: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> => {
+export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promise<CheckResult> {
+  const tablesToCheckLater = [...listTables(item)];
+  const runOrElse = async <T>(run: () => Promise<T>, runFallback: () => Promise<T>): Promise<T> => {
     try {
       return await run();
     } catch (error) {
-      if (!isUnreachable(error)) throw error;
+      if (!isDatabaseUnreachable(error)) throw error;
       logError('database_unavailable', error, { company_id: ctx.actor.companyId });
-      return otherwise();
+      return runFallback();
     }
   };
-  const check = await orElse<Check>(
+  const check = await runOrElse<CheckResult>(
     () => checkItemNow(ctx, item),
-    async () => ({ ...NOT_CHECKED, later }),
+    async () => ({ ...NOT_CHECKED, later: tablesToCheckLater }),
   );
   const checkLater = async () => {
     // The scheduled run sends it, when it is time.
-    await storeMessage(ctx, makeRecheck(ctx.actor.companyId, later), RECHECK_SECONDS * 1000).stored;
+    await storeMessage(ctx, makeRecheck(ctx.actor.companyId, tablesToCheckLater), RECHECK_SECONDS * 1000).stored;
     return true;
   };
-  return { ...check, isCurrent: () => orElse(check.isCurrent, checkLater) };
+  return { ...check, isCurrent: () => runOrElse(check.isCurrent, checkLater) };
 }
 
 const makeRecheck = (companyId: string, tables: string[]): JobMessage => ({
@@ -48,8 +48,10 @@ const makeRecheck = (companyId: string, tables: string[]): JobMessage => ({
   after: '',
 });
 
-/** The message after a write: to check the item again, where that failed, or else the verified questions, which may use it. */
-export const recheckAfter = (companyId: string, check: Check | undefined): Recheck =>
+/**
+ * Makes the message after a write: to check the item again, where that failed, or else the verified questions, which may use it.
+ */
+export const makeRecheckAfterWrite = (companyId: string, check: CheckResult | undefined): RecheckMessage =>
   check?.later
     ? { message: makeRecheck(companyId, check.later), delaySeconds: RECHECK_SECONDS }
     : {
@@ -57,7 +59,7 @@ export const recheckAfter = (companyId: string, check: Check | undefined): Reche
         when: hasQuestions(companyId),
       };
 
-const NOT_CHECKED: Check = {
+const NOT_CHECKED: CheckResult = {
   errors: [
     {
       field: 'mapped_tables',
@@ -68,69 +70,74 @@ const NOT_CHECKED: Check = {
   isCurrent: async () => true,
 };
 
-/** As `checkItem`, but throws while the database cannot be reached. */
-export async function checkItemNow(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
+/** Checks an item like `checkItem`, but throws while the database cannot be reached. */
+export async function checkItemNow(ctx: CompanyContext, item: SemanticItem): Promise<CheckResult> {
   const names = [...listTables(item)];
   const tables = await findTables(ctx, names);
   return {
-    errors: [...mappingErrors(item, tables), ...(await expressionErrors(ctx, item, tables))],
+    errors: [...findMappingErrors(item, tables), ...(await findExpressionErrors(ctx, item, tables))],
     isCurrent: async () => describeShape(await findTables(ctx, names)) === describeShape(tables),
   };
 }
 
-/** Matches an expression that may name other tables than the mapped ones. */
-const NAMES_RELATIONS = /\b(?:select|table|\w*reg\w+)\b/i;
+/** Matches an expression that may name tables other than the mapped ones. */
+const RELATION_NAME_PATTERN = /\b(?:select|table|\w*reg\w+)\b/i;
 
 /**
- * Items with the errors that their reader may see: a table that the reader may not see is as if absent, and errors of
+ * Returns items with the errors that their reader may see: a table hidden from the reader counts as absent, and errors of
  * expressions over it are left out.
  */
-export async function withVisibleErrors<R extends { content: SemanticItem; validationErrors: ValidationError[] }>(
+export async function filterVisibleErrors<R extends { content: SemanticItem; validationErrors: ValidationError[] }>(
   ctx: PrincipalContext,
   items: readonly R[],
 ): Promise<R[]> {
   if (isAllowedOnAll(ctx.actor, 'managed-tables:list')) return [...items];
   const names = [...new Set(items.flatMap(({ content }) => [...listTables(content)]))];
   const tables = await findTables(ctx, names).catch((error: unknown) => {
-    if (!isUnreachable(error)) throw error;
+    if (!isDatabaseUnreachable(error)) throw error;
     return [];
   });
-  const shown = tables.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
-  const isShown = (name: string) => shown.some(({ id, displayName }) => id === name || displayName === name);
+  const visibleTables = tables.filter(({ id }) => isAllowed(ctx.actor, 'managed-tables:list', id));
+  const isTableVisible = (name: string) =>
+    visibleTables.some(({ id, displayName }) => id === name || displayName === name);
   return items.map((item) => {
     const { content } = item;
     const expressions = [content.formula ?? '', ...content.filters];
-    const isTold = [...listTables(content)].every(isShown) && !expressions.some((text) => NAMES_RELATIONS.test(text));
-    if (isTold) return item;
-    return { ...item, validationErrors: [...mappingErrors(content, shown), ...notCompiled(content)] };
+    const areErrorsVisible =
+      [...listTables(content)].every(isTableVisible) && !expressions.some((text) => RELATION_NAME_PATTERN.test(text));
+    if (areErrorsVisible) return item;
+    return {
+      ...item,
+      validationErrors: [...findMappingErrors(content, visibleTables), ...makeNotCompiledErrors(content)],
+    };
   });
 }
 
-/** A text of all properties of the tables that a check depends on. */
+/** Returns a text of all properties of the tables that a check depends on. */
 const describeShape = (tables: ManagedTable[]): string =>
   JSON.stringify(tables.map(({ id, displayName, columns }) => [id, displayName, columns]));
 
-/** Names and ids of the tables that an item maps, whole or by their columns. */
+/** Returns the names and ids of the tables that an item maps, whole or by their columns. */
 function listTables(item: SemanticItem): Set<string> {
   return new Set([...item.mapped_tables, ...listColumns(item).map(({ table }) => table)]);
 }
 
-/** Errors in the mappings of an item: tables and columns that do not exist, malformed texts. */
-function mappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationError[] {
+/** Finds the errors in the mappings of an item: tables and columns that do not exist, malformed texts. */
+function findMappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationError[] {
   const findTable = (name: string) => tables.find(({ id, displayName }) => id === name || displayName === name);
   const unknownTables = item.mapped_tables.flatMap((name, index) =>
-    findTable(name) ? [] : [unknownTable(`mapped_tables.${index}`, name)],
+    findTable(name) ? [] : [makeUnknownTableError(`mapped_tables.${index}`, name)],
   );
   const unknownColumns = listColumns(item).flatMap(({ field, table, column }): ValidationError[] => {
-    const found = findTable(table);
-    if (!found) return [unknownTable(field, table)];
-    if (column === 'id' || found.columns.some(({ name }) => name === column)) return [];
+    const foundTable = findTable(table);
+    if (!foundTable) return [makeUnknownTableError(field, table)];
+    if (column === 'id' || foundTable.columns.some(({ name }) => name === column)) return [];
     return [{ field, code: 'unknown_column', message: `The table ${table} has no column ${column}.` }];
   });
-  return [...malformedMappings(item), ...unknownTables, ...unknownColumns];
+  return [...findMalformedMappings(item), ...unknownTables, ...unknownColumns];
 }
 
-/** Every column that an item names. */
+/** Lists every column that an item names. */
 function listColumns({ mapped_columns, mapped_relations }: SemanticItem) {
   return [
     ...mapped_columns.flatMap((text, index) => {
@@ -143,14 +150,21 @@ function listColumns({ mapped_columns, mapped_relations }: SemanticItem) {
   ];
 }
 
-function malformedMappings({ mapped_columns, mapped_relations }: SemanticItem): ValidationError[] {
-  const mismatches = (isOfForm: (text: string) => boolean, field: string, texts: string[], form: string) =>
+function findMalformedMappings({ mapped_columns, mapped_relations }: SemanticItem): ValidationError[] {
+  const findMismatches = (
+    hasForm: (text: string) => boolean,
+    field: string,
+    texts: string[],
+    formDescription: string,
+  ) =>
     texts.flatMap((text, index): ValidationError[] =>
-      isOfForm(text) ? [] : [{ field: `${field}.${index}`, code: 'malformed', message: `must be \`${form}\`` }],
+      hasForm(text)
+        ? []
+        : [{ field: `${field}.${index}`, code: 'malformed', message: `must be \`${formDescription}\`` }],
     );
   return [
-    ...mismatches((text) => parseColumnName(text) !== undefined, 'mapped_columns', mapped_columns, 'table.column'),
-    ...mismatches(
+    ...findMismatches((text) => parseColumnName(text) !== undefined, 'mapped_columns', mapped_columns, 'table.column'),
+    ...findMismatches(
       (text) => parseRelationColumns(text).length > 0,
       'mapped_relations',
       mapped_relations,
@@ -159,7 +173,7 @@ function malformedMappings({ mapped_columns, mapped_relations }: SemanticItem): 
   ];
 }
 
-const unknownTable = (field: string, name: string): ValidationError => ({
+const makeUnknownTableError = (field: string, name: string): ValidationError => ({
   field,
   code: 'unknown_table',
   message: `There is no managed table ${name}.`,

@@ -1,28 +1,28 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { ValidationError } from '../../../db/schema/knowledge-resources.ts';
-import { type Failure, isInvalid } from '../../../kernel/failure.ts';
-import { sqlTokens } from '../../../sql-templates/lexer.ts';
-import { databaseMessage, queryTimedOut, resultTooLarge } from '../../../tenant-sql/failures.ts';
-import { quoted } from '../../../tenant-sql/identifiers.ts';
+import { type Failure, isInvalidInput } from '../../../kernel/failure.ts';
+import { listSqlTokens } from '../../../sql-templates/lexer.ts';
+import { getDatabaseMessage, queryTimedOut, resultTooLarge } from '../../../tenant-sql/failures.ts';
+import { quoteIdentifier } from '../../../tenant-sql/identifiers.ts';
 import { runUserSql } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { ManagedTable } from '../../managed-tables/service.ts';
 import { findFormulaProblem } from '../metrics/grammar.ts';
 import { toTable } from '../metrics/tables.ts';
-import { listMetricNames, replaceMetrics } from '../metrics/tokens.ts';
+import { listMetricNames, replaceMetricsByNumbers } from '../metrics/tokens.ts';
 import type { SemanticItem } from './item.ts';
 
 /** The limits of compiling: only planning takes time, nothing is run and no row is sent. */
 const COMPILE_LIMITS = { rows: 0, bytes: 64 * 1024, milliseconds: 3_000 };
 
-/** SQL that a user or a model wrote. */
+/** An expression in SQL that a user or a model wrote. */
 interface Expression {
   field: string;
   as: 'formula' | 'filter';
   text: string;
-  /** The SQL that Postgres can plan; `statement` is a whole statement with it, over the tables of `from`. */
+  /** Makes the statement that Postgres can plan, with the expression in it, over the tables of `from`. */
   sql: string;
-  statement(from: string): string;
+  makeStatement(from: string): string;
 }
 
 function getExpressions({ kind, formula, filters }: SemanticItem): Expression[] {
@@ -32,27 +32,27 @@ function getExpressions({ kind, formula, filters }: SemanticItem): Expression[] 
       as: 'filter',
       text: sql,
       sql,
-      statement: (from) => `SELECT 1${from} WHERE (\n${sql}\n)`,
+      makeStatement: (from) => `SELECT 1${from} WHERE (\n${sql}\n)`,
     }),
   );
   if (formula === null) return conditions;
-  const sql = kind === 'metric' ? replaceMetrics(formula) : formula;
+  const sql = kind === 'metric' ? replaceMetricsByNumbers(formula) : formula;
   const value: Expression = {
     field: 'formula',
     as: 'formula',
     text: formula,
     sql,
-    statement: (from) => `SELECT (\n${sql}\n)${from}`,
+    makeStatement: (from) => `SELECT (\n${sql}\n)${from}`,
   };
   return [value, ...conditions];
 }
 
 /**
  * Has Postgres plan an item's formula and filters over its tables, with the read-only login and the limits of all user SQL.
- * Expressions of metrics and dimensions must keep to the grammar of metric queries as well.
- * @param tables the tables that the item maps
+ * Expressions of metrics and dimensions must conform to the grammar of metric queries as well. @param tables the tables that the
+ * item maps
  */
-export async function expressionErrors(
+export async function findExpressionErrors(
   ctx: CompanyContext,
   item: SemanticItem,
   tables: ManagedTable[],
@@ -62,30 +62,31 @@ export async function expressionErrors(
   // A metric that builds on others needs no table of its own.
   const buildsOnMetrics = expressions.length === 1 && item.formula !== null && listMetricNames(item.formula).length > 0;
   if (tables.length === 0 && !buildsOnMetrics) {
-    return notCompiled(item);
+    return makeNotCompiledErrors(item);
   }
-  const planned = tables.length > 0 ? await planExpressions(ctx, expressions, tables) : new Map<Expression, string>();
+  const planProblems =
+    tables.length > 0 ? await planExpressions(ctx, expressions, tables) : new Map<Expression, string>();
   return expressions.flatMap((expression): ValidationError[] => {
-    const message = planned.get(expression) ?? findGrammarProblem(item, expression, tables);
+    const message = planProblems.get(expression) ?? findGrammarProblem(item, expression, tables);
     return message === undefined ? [] : [{ field: expression.field, code: 'does_not_compile', message }];
   });
 }
 
-/** The errors of an item's expressions where there is no table to compile them on. */
-export const notCompiled = (item: SemanticItem): ValidationError[] =>
+/** Returns the errors of an item's expressions where there is no table to compile them on. */
+export const makeNotCompiledErrors = (item: SemanticItem): ValidationError[] =>
   getExpressions(item).map(({ field }) => ({
     field,
     code: 'nothing_to_compile_on',
     message: 'There is no mapped table to compile it on.',
   }));
 
-/** Has Postgres plan expressions. @returns the problem of each one that it refuses */
+/** Has Postgres plan expressions. @returns the problem of each expression that Postgres rejects */
 async function planExpressions(
   ctx: CompanyContext,
   expressions: readonly Expression[],
   tables: readonly ManagedTable[],
 ): Promise<Map<Expression, string>> {
-  const from = ` FROM ${tables.map(({ displayName }) => quoted(displayName)).join(', ')}`;
+  const from = ` FROM ${tables.map(({ displayName }) => quoteIdentifier(displayName)).join(', ')}`;
   const problems = new Map<Expression, string>();
   let database = await openReadonlyDatabase(ctx);
   try {
@@ -95,10 +96,10 @@ async function planExpressions(
         continue;
       }
       const failure = await catchFailure(() =>
-        runUserSql(database, { text: expression.statement(from), values: [] }, COMPILE_LIMITS),
+        runUserSql(database, { text: expression.makeStatement(from), values: [] }, COMPILE_LIMITS),
       );
       if (!failure) continue;
-      problems.set(expression, databaseMessage(failure) ?? failure.message);
+      problems.set(expression, getDatabaseMessage(failure) ?? failure.message);
       if (!queryTimedOut.matches(failure) && !resultTooLarge.matches(failure)) continue;
       // A statement that exceeds a limit may close its connection.
       await database.close();
@@ -110,39 +111,39 @@ async function planExpressions(
   }
 }
 
-/** The problem of an expression that metric queries cannot read; they read metrics and dimensions alone. */
+/** Returns the problem of an expression that metric queries cannot read; they read only metrics and dimensions. */
 function findGrammarProblem(
   { kind }: SemanticItem,
   { text, as }: Expression,
   tables: readonly ManagedTable[],
 ): string | undefined {
   if (kind !== 'metric' && kind !== 'dimension') return undefined;
-  const known = tables.map((table) => toTable(table));
-  return findFormulaProblem(text, as === 'filter' ? as : kind, known);
+  const expressionTables = tables.map((table) => toTable(table));
+  return findFormulaProblem(text, as === 'filter' ? as : kind, expressionTables);
 }
 
-/** The failure of invalid SQL; undefined when it is valid. */
+/** Runs `run` and returns the failure of invalid SQL; undefined when the SQL is valid. */
 async function catchFailure(run: () => Promise<unknown>): Promise<Failure | undefined> {
   try {
     await run();
     return undefined;
   } catch (error) {
-    if (isInvalid(error)) return error;
+    if (isInvalidInput(error)) return error;
     throw error;
   }
 }
 
-/** Whether SQL has balanced brackets, so that it cannot close the parentheses that are put around it. */
+/** Tells whether SQL has balanced brackets, so that it cannot close the parentheses that are put around it. */
 function isOneExpression(sql: string): boolean {
-  const open: string[] = [];
-  for (const { kind, start } of sqlTokens(sql)) {
+  const openBrackets: string[] = [];
+  for (const { kind, start } of listSqlTokens(sql)) {
     if (kind !== 'symbol') continue;
     const character = sql[start] as string;
-    if (character === '(') open.push(')');
-    else if (character === '[') open.push(']');
+    if (character === '(') openBrackets.push(')');
+    else if (character === '[') openBrackets.push(']');
     else if (character === ')' || character === ']') {
-      if (open.pop() !== character) return false;
-    } else if (character === ';' || (character === ',' && open.length === 0)) return false;
+      if (openBrackets.pop() !== character) return false;
+    } else if (character === ';' || (character === ',' && openBrackets.length === 0)) return false;
   }
-  return open.length === 0;
+  return openBrackets.length === 0;
 }

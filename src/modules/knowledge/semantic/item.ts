@@ -4,56 +4,62 @@ import { semanticItemFailures } from '../resources/failures.ts';
 import {
   changedStatus,
   description,
-  MAX_ITEMS,
+  MAX_LIST_ITEMS,
   MAX_LONG_ITEMS,
+  makeResourceIdsSchema,
+  makeTextListSchema,
+  makeTextSchema,
   name,
   newStatus,
-  resourceIds,
-  textList,
-  textUpTo,
 } from '../resources/fields.ts';
-import { type Definition, toReferences, uniqueKeyFrom } from '../resources/service.ts';
-import { checkItem, recheckAfter } from './check.ts';
+import { joinUniqueKey, type ResourceDefinition, toReferences } from '../resources/service.ts';
+import { checkItem, makeRecheckAfterWrite } from './check.ts';
 import { requireUnreferenced } from './kind-change.ts';
 
 export const SEMANTIC_KINDS = ['entity', 'metric', 'dimension', 'mapping'] as const;
 
-/** The maximum number of filters of an item: each is compiled on its own. */
+/** The maximum number of filters of an item: each is compiled separately. */
 const MAX_FILTERS = 20;
-const MAX_SQL = 4096;
+const MAX_SQL_LENGTH = 4096;
 
 export const semanticFields = {
   kind: z.enum(SEMANTIC_KINDS),
   name,
   description,
-  formula: textUpTo(MAX_SQL)
+  formula: makeTextSchema(MAX_SQL_LENGTH)
     .nullable()
     .meta({ description: 'An SQL expression over the mapped tables.', examples: ['sum(orders.total)'] }),
-  grain: textUpTo(200).nullable(),
-  filters: textList(MAX_FILTERS, MAX_SQL).meta({ description: 'SQL conditions over the mapped tables.' }),
-  aggregation: textUpTo(100).nullable().meta({
+  grain: makeTextSchema(200).nullable(),
+  filters: makeTextListSchema(MAX_FILTERS, MAX_SQL_LENGTH).meta({
+    description: 'SQL conditions over the mapped tables.',
+  }),
+  aggregation: makeTextSchema(100).nullable().meta({
     description:
       'How a formula without aggregates, or the one mapped column, is aggregated: `sum`, `avg`, `min`, `max`, `count` or `count_distinct`; `last` or `first` sum the rows of the last or first moment.',
   }),
-  mapped_tables: textList(MAX_ITEMS).meta({ description: 'Managed tables, by id or by name.' }),
-  mapped_columns: textList(MAX_LONG_ITEMS, 200).meta({ description: 'Columns as `table.column`.' }),
-  mapped_relations: textList(MAX_LONG_ITEMS, 500).meta({
+  mapped_tables: makeTextListSchema(MAX_LIST_ITEMS).meta({ description: 'Managed tables, by id or by name.' }),
+  mapped_columns: makeTextListSchema(MAX_LONG_ITEMS, 200).meta({ description: 'Columns as `table.column`.' }),
+  mapped_relations: makeTextListSchema(MAX_LONG_ITEMS, 500).meta({
     description: 'How the tables are joined, as `table.column = table.column`.',
   }),
-  source_concept_ids: resourceIds(MAX_ITEMS).meta({
+  source_concept_ids: makeResourceIdsSchema(MAX_LIST_ITEMS).meta({
     description: 'Ids of the concepts that it comes from; at least one unless `kind` is `mapping`.',
   }),
-  depends_on_concepts: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of concepts.' }),
-  depends_on_metrics: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `metric`.' }),
-  depends_on_entities: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `entity`.' }),
+  depends_on_concepts: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({ description: 'Ids of concepts.' }),
+  depends_on_metrics: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({
+    description: 'Ids of semantic items of kind `metric`.',
+  }),
+  depends_on_entities: makeResourceIdsSchema(MAX_LONG_ITEMS).meta({
+    description: 'Ids of semantic items of kind `entity`.',
+  }),
 };
 
 export type SemanticItem = z.output<z.ZodObject<typeof semanticFields>>;
 
 const input = z.object({ ...semanticFields, status: newStatus }).partial();
 
-/** The meaning of tables and columns: an entity, a metric, a dimension, or a mapping between them. */
-export const semanticItem: Definition<SemanticItem> = {
+/** The resource type that gives tables and columns a meaning: an entity, a metric, a dimension, or a mapping between them. */
+export const semanticItem: ResourceDefinition<SemanticItem> = {
   type: 'semantic',
   failures: semanticItemFailures,
   create: input.required({ kind: true, name: true, description: true }).meta({ id: 'NewSemanticItem' }),
@@ -78,7 +84,7 @@ export const semanticItem: Definition<SemanticItem> = {
     requireDelete: (actor, id) => requireAction(actor, 'semantic:delete', id),
   },
   getName: (content) => content.name,
-  makeUniqueKey: (content) => uniqueKeyFrom(content.kind, content.name),
+  makeUniqueKey: (content) => joinUniqueKey(content.kind, content.name),
   getFacet: (content) => content.kind,
   listTexts: (content) => [content.name, content.description],
   listReferences: (content) => [
@@ -94,5 +100,5 @@ export const semanticItem: Definition<SemanticItem> = {
       : [],
   check: checkItem,
   beforeChange: requireUnreferenced,
-  recheck: recheckAfter,
+  recheck: makeRecheckAfterWrite,
 };

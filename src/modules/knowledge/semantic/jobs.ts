@@ -1,11 +1,11 @@
 import type { CompanyContext } from '../../../context.ts';
 import { hasAnyQuestion } from '../questions/service.ts';
-import { computePauseSeconds, isUnreachable, MAX_TRIES, recordCheck } from '../resources/service.ts';
+import { computePauseSeconds, isDatabaseUnreachable, MAX_PAUSES, recordCheck } from '../resources/service.ts';
 import { checkItemNow } from './check.ts';
 import type { SemanticItem } from './item.ts';
-import { selectDependents } from './store.ts';
+import { selectDependentItems } from './store.ts';
 
-/** The maximum number of items that one message checks, and the time after which it begins with no other. */
+/** The maximum number of items that one message checks, and the time after which it starts no further check. */
 const ITEMS_PER_MESSAGE = 20;
 const MILLISECONDS_PER_MESSAGE = 30_000;
 
@@ -25,21 +25,21 @@ interface RecheckProgress {
  */
 export async function recheckItems(ctx: CompanyContext, { tables, after, tries = 0 }: RecheckProgress): Promise<void> {
   const { companyId } = ctx.actor;
-  const continueAfter = (from: string, tried: number, pause?: number) =>
-    ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: from, tries: tried }, pause);
-  const until = ctx.now() + MILLISECONDS_PER_MESSAGE;
-  const items = await selectDependents(ctx.db, { companyId, tables, after }, ITEMS_PER_MESSAGE);
-  let checked = after;
+  const continueAfter = (from: string, attempts: number, pauseSeconds?: number) =>
+    ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: from, tries: attempts }, pauseSeconds);
+  const deadline = ctx.now() + MILLISECONDS_PER_MESSAGE;
+  const items = await selectDependentItems(ctx.db, { companyId, tables, after }, ITEMS_PER_MESSAGE);
+  let lastCheckedId = after;
   for (const item of items) {
-    if (ctx.now() > until) return continueAfter(checked, 0);
+    if (ctx.now() > deadline) return continueAfter(lastCheckedId, 0);
     try {
       await recordCheck(ctx, item, () => checkItemNow(ctx, item.content as SemanticItem));
     } catch (error) {
-      if (!isUnreachable(error) || tries === MAX_TRIES) throw error;
-      return continueAfter(checked, tries + 1, computePauseSeconds(tries));
+      if (!isDatabaseUnreachable(error) || tries === MAX_PAUSES) throw error;
+      return continueAfter(lastCheckedId, tries + 1, computePauseSeconds(tries));
     }
-    checked = item.id;
+    lastCheckedId = item.id;
   }
-  if (items.length === ITEMS_PER_MESSAGE) return continueAfter(checked, 0);
+  if (items.length === ITEMS_PER_MESSAGE) return continueAfter(lastCheckedId, 0);
   if (await hasAnyQuestion(ctx)) await ctx.jobs.send({ type: 'knowledge.recheck_questions', companyId, after: '' });
 }

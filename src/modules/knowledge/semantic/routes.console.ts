@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../../db/failures.ts';
-import { pages } from '../../../http/surfaces/knowledge.ts';
-import { resourceEndpoints } from '../resources/endpoints.ts';
+import { pagesQuery } from '../../../http/surfaces/knowledge.ts';
+import { createResourceEndpoints } from '../resources/endpoints.ts';
 import { semanticItemInUse } from '../resources/failures.ts';
 import { searchQuery, statusQuery } from '../resources/fields.ts';
-import { recordSchema, validationErrors, viewResource } from '../resources/views.ts';
-import { withVisibleErrors } from './check.ts';
+import { makeRecordSchema, validationErrors, viewResource } from '../resources/views.ts';
+import { filterVisibleErrors } from './check.ts';
 import { SEMANTIC_KINDS, semanticFields, semanticItem } from './item.ts';
 
-export const semanticEndpoints = resourceEndpoints({
+export const semanticEndpoints = createResourceEndpoints({
   definition: semanticItem,
   path: '/api/v1/domain-knowledge/semantic',
   actions: {
@@ -28,13 +28,13 @@ export const semanticEndpoints = resourceEndpoints({
     archive:
       'It disappears from lists, metric queries no longer take it, and its name can be used again; references to it stay.',
   },
-  shown: recordSchema({ ...semanticFields, validation_errors: validationErrors }).meta({ id: 'SemanticItem' }),
+  viewSchema: makeRecordSchema({ ...semanticFields, validation_errors: validationErrors }).meta({ id: 'SemanticItem' }),
   view: async (ctx, items) =>
-    (await withVisibleErrors(ctx, items)).map((item) => ({
+    (await filterVisibleErrors(ctx, items)).map((item) => ({
       ...viewResource(item),
       validation_errors: item.validationErrors,
     })),
-  query: pages.extend({ search: searchQuery, status: statusQuery, kind: z.enum(SEMANTIC_KINDS).optional() }),
+  query: pagesQuery.extend({ search: searchQuery, status: statusQuery, kind: z.enum(SEMANTIC_KINDS).optional() }),
   filter: ({ search, status, kind }) => ({ search, status, facet: kind }),
   fails: { create: [concurrentChange], update: [semanticItemInUse] },
 });

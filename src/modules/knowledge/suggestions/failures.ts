@@ -1,10 +1,10 @@
 import { quotaExceeded } from '../../../db/failures.ts';
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
-import { defineFailure, notFound } from '../../../kernel/failure.ts';
+import { defineFailure, defineNotFound } from '../../../kernel/failure.ts';
 import { aiInvalidOutput, aiNotConfigured, aiRefused, aiUnavailable } from '../../../platform/ai-failures.ts';
 
-/** Also thrown for a suggestion that its job has not published yet. */
-export const suggestionNotFound = notFound('suggestion');
+/** There is no such suggestion; also thrown for a suggestion that its job has not published yet. */
+export const suggestionNotFound = defineNotFound('suggestion');
 
 export const suggestionNotPending = defineFailure('suggestion.not_pending', 'conflict', {
   message: 'The suggestion is not pending any more.',
@@ -15,7 +15,7 @@ export const suggestionNotPending = defineFailure('suggestion.not_pending', 'con
   console: 'SUGGESTION_NOT_PENDING',
 });
 
-/** @param ids the suggestions to accept first */
+/** @param ids the suggestions that must be accepted first */
 export const dependencyPending = defineFailure('suggestion.dependency_pending', 'conflict', {
   message: 'The suggestion depends on others that have not been accepted: those in `details.suggestion_ids`.',
   detail: (ids: string[]) => ({ suggestion_ids: ids }),
@@ -28,7 +28,7 @@ export interface Difference {
   /** The value when the suggestion was made. */
   before: unknown;
   now: unknown;
-  /** Absent when the suggestion does not change the field. */
+  /** The suggested value; absent when the suggestion does not change the field. */
   suggested?: unknown;
 }
 
@@ -42,7 +42,7 @@ export const suggestionStale = defineFailure('suggestion.stale', 'conflict', {
   console: 'SUGGESTION_STALE',
 });
 
-/** An internal error among several acceptances, of which some may have succeeded. */
+/** The internal error when several acceptances were interrupted, of which some may have succeeded. */
 export const acceptanceInterrupted = defineFailure('suggestion.acceptance_interrupted', 'unavailable', {
   message:
     'Something went wrong on our side, and the suggestion may or may not have been accepted. Get it again to see its status.',

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { EVIDENCE_SOURCES, type Evidence } from '../../../db/schema/knowledge-suggestions.ts';
-import { cut } from '../../../kernel/text.ts';
+import { truncateText } from '../../../kernel/text.ts';
 import { CONCEPT_TYPES } from '../concepts/concept.ts';
 import { NODE_TYPES } from '../ontology/node.ts';
-import { MAX_DESCRIPTION } from '../resources/fields.ts';
+import { MAX_DESCRIPTION_LENGTH } from '../resources/fields.ts';
 import { SEMANTIC_KINDS } from '../semantic/item.ts';
 
 const nullableText = z.string().nullable();
 const nullableTexts = z.array(z.string()).nullable();
 
-/** The reasons of a model for a proposal. */
+/** The reasons that a model gives for a proposal. */
 export interface Rationale {
   explanation: string;
   evidence: Evidence[];
   confidence: number | null;
 }
 
-/** The fields that a model may propose for each type. Never a status nor an id: people decide about these. */
+/** The fields that a model may propose for each type. Never a status or an id: people decide about these. */
 const PROPOSABLE_FIELDS = {
   concept: z.object({
     name: nullableText,
@@ -66,12 +66,12 @@ export const RATIONALE_SHAPE = { explanation: z.string(), evidence: EVIDENCE_SHA
 export const makeProposalShape = (type: ResourceType) =>
   z.object({ payload: PROPOSABLE_FIELDS[type], ...RATIONALE_SHAPE });
 
-/** The fields that a model proposes for one resource, without those that it may not write or left null. */
-export function readProposal(type: ResourceType, payload: unknown): Content {
+/** Parses the fields that a model proposes for one resource, without fields that it may not write or left null. */
+export function parseProposal(type: ResourceType, payload: unknown): Content {
   const fields = z.record(z.string(), z.unknown()).parse(payload);
-  const allowed = Object.keys(PROPOSABLE_FIELDS[type].shape);
+  const allowedFields = Object.keys(PROPOSABLE_FIELDS[type].shape);
   return Object.fromEntries(
-    allowed.flatMap((field) => {
+    allowedFields.flatMap((field) => {
       const value = fields[field];
       return value === null || value === undefined ? [] : [[field, value]];
     }),
@@ -94,9 +94,9 @@ const evidenceItem = z.preprocess(
     .transform(
       ({ source, quote, table, column }): Evidence => ({
         source,
-        quote: quote == null ? null : cut(quote, MAX_QUOTE_LENGTH),
-        table: table == null ? null : cut(table, MAX_IDENTIFIER_LENGTH),
-        column: column == null ? null : cut(column, MAX_IDENTIFIER_LENGTH),
+        quote: quote == null ? null : truncateText(quote, MAX_QUOTE_LENGTH),
+        table: table == null ? null : truncateText(table, MAX_IDENTIFIER_LENGTH),
+        column: column == null ? null : truncateText(column, MAX_IDENTIFIER_LENGTH),
       }),
     ),
 );
@@ -105,7 +105,7 @@ const rationale = z.object({
   explanation: z
     .string()
     .nullish()
-    .transform((explanation) => cut(explanation ?? '', MAX_DESCRIPTION)),
+    .transform((explanation) => truncateText(explanation ?? '', MAX_DESCRIPTION_LENGTH)),
   evidence: z
     .preprocess((items) => (typeof items === 'string' ? [items] : items), z.array(evidenceItem).nullish())
     .transform((items) => items?.slice(0, MAX_EVIDENCE) ?? []),
@@ -113,7 +113,7 @@ const rationale = z.object({
 });
 
 /**
- * Reads the rationale of an answer, cut to the length that is stored. A part that the model left out is empty.
- * @throws ZodError when the answer has another shape
+ * Parses the rationale of an answer, cut to the length that is stored. A part that the model left out is empty. @throws ZodError
+ * when the answer has another shape
  */
-export const readRationale = (answer: unknown): Rationale => rationale.parse(answer);
+export const parseAnswerRationale = (answer: unknown): Rationale => rationale.parse(answer);

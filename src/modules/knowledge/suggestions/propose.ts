@@ -6,12 +6,12 @@ import { aiNotConfigured } from '../../../platform/ai-failures.ts';
 import { consumeModelCallQuota } from '../../usage/queries.ts';
 import type { Concept } from '../concepts/concept.ts';
 import type { OntologyRelation } from '../ontology/relation.ts';
-import { compose, PROMPTS, type PromptSection } from '../prompts/compose.ts';
+import { composePrompt, PROMPTS, type PromptSection } from '../prompts/compose.ts';
 import { findChangedFields, type Resource } from '../resources/service.ts';
 import { nothingProposed } from './failures.ts';
-import { makeProposalShape, type Rationale, readProposal, readRationale } from './model-answers.ts';
+import { makeProposalShape, parseAnswerRationale, parseProposal, type Rationale } from './model-answers.ts';
 import { describeResource, describeResources, readCatalogueText } from './prompt-texts.ts';
-import { DEFINITIONS } from './suggestion.ts';
+import { RESOURCE_DEFINITIONS } from './suggestion.ts';
 
 /** A model's proposal for one target. */
 export interface Proposal extends Rationale {
@@ -33,10 +33,13 @@ const IMPROVEMENT_PROMPTS = {
   ontology_relation: PROMPTS.improveRelation,
 } as const satisfies Record<ResourceType, unknown>;
 
-/** Whether the model can be asked at all. */
+/** Tells whether the model can be asked at all. */
 export const isAiConfigured = ({ config }: CompanyContext): boolean => config.AI_API_KEY !== undefined;
 
-/** The settings for asking a model on behalf of a company: each call is counted, and none is made beyond the quota of its day. */
+/**
+ * Returns the settings for asking a model on behalf of a company: each call is counted, and none is made beyond the company's
+ * daily quota.
+ */
 export function requireAi(ctx: CompanyContext): AiSettings {
   const { config } = ctx;
   if (config.AI_API_KEY === undefined) throw aiNotConfigured();
@@ -65,7 +68,7 @@ export async function proposeChange(
     { title: 'the catalogue', text: await readCatalogueText(ctx) },
   ];
   const { value, model } = await askForProposal(settings, prompt, sections, type, usage, (payload) =>
-    findChangedFields(target.content, DEFINITIONS[type].changes.parse(readProposal(type, payload))),
+    findChangedFields(target.content, RESOURCE_DEFINITIONS[type].changes.parse(parseProposal(type, payload))),
   );
   if (Object.keys(value.payload).length === 0) throw nothingProposed();
   const isConcept = type === 'concept';
@@ -76,7 +79,7 @@ export async function proposeChange(
     targetType: type,
     targetId: target.id,
     targetVersion: target.version,
-    targetName: DEFINITIONS[type].getName(target.content),
+    targetName: RESOURCE_DEFINITIONS[type].getName(target.content),
     conceptId: isConcept ? target.id : null,
     conceptName: isConcept ? (target.content as Concept).name : null,
   };
@@ -96,12 +99,12 @@ export async function proposePromotion(
     { title: 'the catalogue', text: await readCatalogueText(ctx) },
   ];
   const { name, description, type } = concept.content;
-  const given =
+  const conceptFields =
     to === 'semantic'
       ? { kind: type === 'metric_hint' ? 'metric' : 'entity', name, description, source_concept_ids: [concept.id] }
       : { name, description, source_concepts: [concept.id] };
   const { value, model } = await askForProposal(settings, prompt, sections, to, usage, (payload) =>
-    DEFINITIONS[to].create.parse({ ...given, ...readProposal(to, payload) }),
+    RESOURCE_DEFINITIONS[to].create.parse({ ...conceptFields, ...parseProposal(to, payload) }),
   );
   return {
     ...value,
@@ -110,7 +113,7 @@ export async function proposePromotion(
     targetType: `${to}_create`,
     targetId: null,
     targetVersion: null,
-    targetName: DEFINITIONS[to].getName(value.payload),
+    targetName: RESOURCE_DEFINITIONS[to].getName(value.payload),
     conceptId: concept.id,
     conceptName: name,
   };
@@ -122,25 +125,28 @@ function askForProposal(
   sections: PromptSection[],
   type: ResourceType,
   usage: AiUsage,
-  read: (payload: unknown) => Content,
+  parsePayload: (payload: unknown) => Content,
 ) {
   return askModel(
     settings,
     {
       name: `${type}_proposal`,
-      ...compose(prompt, sections),
+      ...composePrompt(prompt, sections),
       shape: makeProposalShape(type),
-      read: (answer) => ({ ...readRationale(answer), payload: read((answer as { payload?: unknown }).payload) }),
+      read: (answer) => ({
+        ...parseAnswerRationale(answer),
+        payload: parsePayload((answer as { payload?: unknown }).payload),
+      }),
     },
     usage,
   );
 }
 
-/** The resources that the model needs to understand one. */
+/** Returns the ids of the resources that the model needs to understand a resource. */
 function listRelatedIds({ resourceType, content }: Resource): string[] {
   if (resourceType === 'ontology_relation') {
     const { subject_node_id, object_node_id } = content as OntologyRelation;
     return [subject_node_id, object_node_id];
   }
-  return DEFINITIONS[resourceType].listReferences(content).map(({ id }) => id);
+  return RESOURCE_DEFINITIONS[resourceType].listReferences(content).map(({ id }) => id);
 }

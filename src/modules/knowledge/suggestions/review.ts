@@ -5,15 +5,15 @@ import { concurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
 import { Failure, invalid, MAX_PROBLEMS } from '../../../kernel/failure.ts';
-import { UNKNOWN_FIELD, unknownMembers } from '../../../kernel/members.ts';
+import { findUnknownMembers, UNKNOWN_FIELD_MESSAGE } from '../../../kernel/members.ts';
 import { logError } from '../../../platform/log.ts';
 import {
-  type Acceptance,
-  contentAtVersion,
+  getContentAtVersion,
   getResource,
   insertFirstVersion,
   type Resource,
   replaceVersion,
+  type SuggestionAcceptance,
 } from '../resources/service.ts';
 import {
   acceptanceInterrupted,
@@ -25,7 +25,12 @@ import {
 } from './failures.ts';
 import { findAcceptedResourceIds } from './staging.ts';
 import * as store from './store.ts';
-import { deniedSuggestions, getTarget, listSuggestedReferences, requireTargetPermission } from './suggestion.ts';
+import {
+  getDeniedSuggestions,
+  getTargetDefinition,
+  listSuggestedReferences,
+  requireTargetPermission,
+} from './suggestion.ts';
 
 export interface AcceptedSuggestion {
   suggestion: store.SuggestionRow;
@@ -38,14 +43,14 @@ export interface FailedAcceptance {
 }
 
 export async function getSuggestion(ctx: PrincipalContext, id: string): Promise<store.SuggestionRow> {
-  const [row] = await store.selectSuggestion(ctx.db, ctx.actor.companyId, id, deniedSuggestions(ctx));
+  const [row] = await store.selectSuggestion(ctx.db, ctx.actor.companyId, id, getDeniedSuggestions(ctx));
   if (!row) throw suggestionNotFound();
   return row;
 }
 
 /**
- * Accepts a suggestion, its payload changed by `override`: creates or updates its target, which needs that permission too.
- * Of several calls at once, one succeeds.
+ * Accepts a suggestion with its payload changed by `override`: creates or updates its target, which needs that permission too. Of
+ * several concurrent calls, one succeeds.
  */
 export async function acceptSuggestion(
   ctx: PrincipalContext,
@@ -55,7 +60,7 @@ export async function acceptSuggestion(
   const suggestion = await getSuggestion(ctx, id);
   requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
   requirePending(suggestion);
-  const { definition, creates } = getTarget(suggestion.targetType);
+  const { definition, isCreation: creates } = getTargetDefinition(suggestion.targetType);
   const schema = creates ? definition.create : definition.changes;
   requireKnownMembers(schema, override, suggestion.payload);
   const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
@@ -77,18 +82,18 @@ export async function acceptSuggestion(
   throw concurrentChange();
 }
 
-/** Rejects members that neither the target nor the suggestion has, which may be misspelt. */
+/** Throws for members that neither the target nor the suggestion has, which may be misspelt. */
 function requireKnownMembers(schema: z.ZodType, override: Content, suggested: Content): void {
-  const unknown = unknownMembers(schema, override, [suggested])
-    .filter(({ within }) => within.length === 0)
+  const unknownProblems = findUnknownMembers(schema, override, [suggested])
+    .filter(({ counterpartObjects: within }) => within.length === 0)
     .take(MAX_PROBLEMS)
-    .map(({ path }) => ({ field: ['override_payload', ...path].join('.'), message: UNKNOWN_FIELD }))
+    .map(({ path }) => ({ field: ['override_payload', ...path].join('.'), message: UNKNOWN_FIELD_MESSAGE }))
     .toArray();
-  if (unknown.length > 0) throw invalid(unknown);
+  if (unknownProblems.length > 0) throw invalid(unknownProblems);
 }
 
 /**
- * Accepts several suggestions, those that others depend on first. One that fails does not stop the rest, unless the error
+ * Accepts several suggestions, in the order of their dependencies. A failing suggestion does not stop the rest, unless the error
  * is internal.
  */
 export async function acceptSuggestions(
@@ -96,11 +101,11 @@ export async function acceptSuggestions(
   ids: string[],
 ): Promise<{ accepted: AcceptedSuggestion[]; failed: FailedAcceptance[] }> {
   const rows = await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids);
-  const known = new Map(rows.map((row) => [row.id, row]));
+  const suggestionsById = new Map(rows.map((row) => [row.id, row]));
   const accepted: AcceptedSuggestion[] = [];
   const failed: FailedAcceptance[] = [];
-  const order = sortByReferences(new Set(ids), known);
-  for (const [index, id] of order.entries()) {
+  const orderedIds = sortByReferences(new Set(ids), suggestionsById);
+  for (const [index, id] of orderedIds.entries()) {
     try {
       // The route asks about all; one of them may be denied.
       requireAction(ctx.actor, 'knowledge_reviews:review', id);
@@ -111,7 +116,9 @@ export async function acceptSuggestions(
       else {
         // The caller must learn what was accepted before.
         logError('acceptance_interrupted', error, { suggestion_id: id });
-        failed.push(...order.slice(index).map((rest) => ({ id: rest, failure: acceptanceInterrupted() })));
+        failed.push(
+          ...orderedIds.slice(index).map((remainingId) => ({ id: remainingId, failure: acceptanceInterrupted() })),
+        );
         break;
       }
     }
@@ -138,33 +145,38 @@ const makeReview = (ctx: PrincipalContext): store.Review => ({
   reviewedAt: ctx.now(),
 });
 
-const makeAcceptance = (ctx: PrincipalContext, id: string): Acceptance => ({
+const makeAcceptance = (ctx: PrincipalContext, id: string): SuggestionAcceptance => ({
   suggestionId: id,
-  condition: store.isPending(ctx.actor.companyId, id),
-  after: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, makeReview(ctx)),
+  condition: store.isSuggestionPending(ctx.actor.companyId, id),
+  makeNextStatement: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, makeReview(ctx)),
 });
 
 function requirePending({ status }: store.SuggestionRow): void {
   if (status !== 'pending') throw suggestionNotPending(status as SuggestionStatus);
 }
 
-/** Sorts the ids of suggestions so that each follows those it refers to. */
-function sortByReferences(ids: ReadonlySet<string>, known: ReadonlyMap<string, store.SuggestionRow>): string[] {
-  const ordered = new Set<string>();
-  const begun = new Set<string>();
-  const add = (id: string): void => {
-    if (begun.has(id)) return;
-    begun.add(id);
-    const suggestion = known.get(id);
-    const needed = suggestion ? listSuggestedReferences(suggestion.payload).flatMap((reference) => reference.ids) : [];
-    for (const each of needed) if (ids.has(each)) add(each);
-    ordered.add(id);
+/** Sorts the ids of suggestions so that each follows the suggestions it refers to. */
+function sortByReferences(
+  ids: ReadonlySet<string>,
+  suggestionsById: ReadonlyMap<string, store.SuggestionRow>,
+): string[] {
+  const orderedIds = new Set<string>();
+  const visitedIds = new Set<string>();
+  const addWithReferences = (id: string): void => {
+    if (visitedIds.has(id)) return;
+    visitedIds.add(id);
+    const suggestion = suggestionsById.get(id);
+    const neededIds = suggestion
+      ? listSuggestedReferences(suggestion.payload).flatMap((reference) => reference.ids)
+      : [];
+    for (const each of neededIds) if (ids.has(each)) addWithReferences(each);
+    orderedIds.add(id);
   };
-  for (const id of ids) add(id);
-  return [...ordered];
+  for (const id of ids) addWithReferences(id);
+  return [...orderedIds];
 }
 
-/** The payload of a suggestion, where the suggestions it refers to are replaced by the resources made from them. */
+/** Returns the payload of a suggestion with the referenced suggestions replaced by the resources made from them. */
 async function mergePayload(
   ctx: PrincipalContext,
   { payload }: store.SuggestionRow,
@@ -173,37 +185,37 @@ async function mergePayload(
   const references = listSuggestedReferences(payload).filter(({ field }) => !(field in override));
   const ids = references.flatMap((reference) => reference.ids);
   const resourceById = await findAcceptedResourceIds(ctx, ids);
-  const waitingFor = ids.filter((id) => !resourceById.has(id));
-  if (waitingFor.length > 0) throw dependencyPending([...new Set(waitingFor)]);
-  const found = references.map(({ field, ids: needed, isList }) => {
-    const made = needed.map((id) => resourceById.get(id));
-    return [field, isList ? [...((payload[field] as string[] | undefined) ?? []), ...made] : made[0]];
+  const pendingIds = ids.filter((id) => !resourceById.has(id));
+  if (pendingIds.length > 0) throw dependencyPending([...new Set(pendingIds)]);
+  const resolvedReferences = references.map(({ field, ids: neededIds, isList }) => {
+    const createdIds = neededIds.map((id) => resourceById.get(id));
+    return [field, isList ? [...((payload[field] as string[] | undefined) ?? []), ...createdIds] : createdIds[0]];
   });
-  return { ...payload, ...Object.fromEntries(found) };
+  return { ...payload, ...Object.fromEntries(resolvedReferences) };
 }
 
-/** The target of a suggestion, if its version is still the one that the model read. */
+/** Returns the target of a suggestion, if its version is still the one that the model read. */
 async function requireUnchangedTarget(
   ctx: PrincipalContext,
   { targetType, targetId, targetVersion, payload }: store.SuggestionRow,
 ) {
-  const { definition } = getTarget(targetType);
-  const current = await getResource(ctx, definition, targetId as string);
-  if (current.version === targetVersion) return current;
-  const before = await contentAtVersion(ctx, current.id, targetVersion as number);
+  const { definition } = getTargetDefinition(targetType);
+  const currentTarget = await getResource(ctx, definition, targetId as string);
+  if (currentTarget.version === targetVersion) return currentTarget;
+  const previousContent = await getContentAtVersion(ctx, currentTarget.id, targetVersion as number);
   throw suggestionStale(
-    { suggestedFor: targetVersion as number, current: current.version },
-    compareContents(before ?? {}, { ...current.content, status: current.status }, payload),
+    { suggestedFor: targetVersion as number, current: currentTarget.version },
+    compareContents(previousContent ?? {}, { ...currentTarget.content, status: currentTarget.status }, payload),
   );
 }
 
-function compareContents(before: Content, now: Content, suggested: Content): Difference[] {
+function compareContents(previousContent: Content, now: Content, suggestedContent: Content): Difference[] {
   return Object.keys(now)
-    .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(now[field]))
+    .filter((field) => JSON.stringify(previousContent[field]) !== JSON.stringify(now[field]))
     .map((field) => ({
       field,
-      before: before[field],
+      before: previousContent[field],
       now: now[field],
-      ...(field in suggested && { suggested: suggested[field] }),
+      ...(field in suggestedContent && { suggested: suggestedContent[field] }),
     }));
 }

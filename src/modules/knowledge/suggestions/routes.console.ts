@@ -3,7 +3,7 @@ import { concurrentChange } from '../../../db/failures.ts';
 import { SUGGESTION_STATUSES, TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
 import { created, ok } from '../../../http/endpoint.ts';
 import { wordFailure } from '../../../http/surface.ts';
-import { endpoint, list, listOf, pages, surface } from '../../../http/surfaces/knowledge.ts';
+import { endpoint, listOf, pagesQuery, surface, viewList } from '../../../http/surfaces/knowledge.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import {
   conceptFailures,
@@ -13,7 +13,7 @@ import {
   semanticItemFailures,
   semanticItemInUse,
 } from '../resources/failures.ts';
-import { textUpTo } from '../resources/fields.ts';
+import { makeTextSchema } from '../resources/fields.ts';
 import {
   dependencyPending,
   modelFailures,
@@ -33,20 +33,20 @@ import {
 } from './service.ts';
 import { acceptedRecord, suggestionRecord, viewAccepted, viewSuggestion } from './views.ts';
 
-const PATH = '/api/v1/domain-knowledge/suggestions';
+const SUGGESTIONS_PATH = '/api/v1/domain-knowledge/suggestions';
 
-/** A suggestion that was not accepted, worded as `accept` would word it. */
+/** Returns a suggestion that was not accepted, worded as `accept` would word it. */
 const viewNotAccepted = ({ id, failure }: FailedAcceptance) => ({
   id,
   ...(wordFailure(surface, failure).body as { error: string; message: string; details?: unknown }),
 });
 
-/** The contract of a route that asks the model about the resource of its path. */
+/** Defines the contract of a route that asks the model about the resource of its path. */
 const defineModelRoute = <const Path extends string>(
   path: Path,
   operationId: string,
   summary: string,
-  about: string,
+  description: string,
   { notFound, archived }: ResourceFailures,
 ) =>
   ({
@@ -56,7 +56,7 @@ const defineModelRoute = <const Path extends string>(
     resource: 'none',
     operationId,
     summary,
-    description: `${about} Waits for the answer of the model. Nothing changes before the suggestion is accepted.`,
+    description: `${description} Waits for the answer of the model. Nothing changes before the suggestion is accepted.`,
     returns: created(suggestionRecord),
     fails: [notFound, archived, ...modelFailures, ...tenantSqlFailures],
   }) as const;
@@ -65,12 +65,12 @@ export const suggestionEndpoints = [
   endpoint(
     {
       method: 'get',
-      path: PATH,
+      path: SUGGESTIONS_PATH,
       access: 'knowledge_reviews:list',
       operationId: 'listSuggestions',
       summary: 'List suggestions',
       description: 'Newest first; the pending ones unless a status is sent.',
-      query: pages.extend({
+      query: pagesQuery.extend({
         target_type: z.enum(TARGET_TYPES).optional(),
         status: z.enum(SUGGESTION_STATUSES).default('pending'),
         job_id: z.string().max(24).optional(),
@@ -79,11 +79,11 @@ export const suggestionEndpoints = [
       fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, status, target_type: targetType, job_id: jobId } }) =>
-      list(await listSuggestions(ctx, { status, targetType, jobId }, { page, perPage }), viewSuggestion),
+      viewList(await listSuggestions(ctx, { status, targetType, jobId }, { page, perPage }), viewSuggestion),
   ),
   endpoint(
     defineModelRoute(
-      `${PATH}/concepts/{id}/generate`,
+      `${SUGGESTIONS_PATH}/concepts/{id}/generate`,
       'suggestConceptChange',
       'Suggest a change to a concept',
       'Asks the model for a clearer description, other names, tags, and the tables and columns that the concept is about.',
@@ -93,7 +93,7 @@ export const suggestionEndpoints = [
   ),
   endpoint(
     defineModelRoute(
-      `${PATH}/concepts/{id}/promote-semantic`,
+      `${SUGGESTIONS_PATH}/concepts/{id}/promote-semantic`,
       'suggestSemanticItemForConcept',
       'Suggest a semantic item for a concept',
       'Asks the model for the entity, metric, dimension or mapping that the concept becomes.',
@@ -103,7 +103,7 @@ export const suggestionEndpoints = [
   ),
   endpoint(
     defineModelRoute(
-      `${PATH}/concepts/{id}/promote-ontology`,
+      `${SUGGESTIONS_PATH}/concepts/{id}/promote-ontology`,
       'suggestOntologyNodeForConcept',
       'Suggest an ontology node for a concept',
       'Asks the model for the node that the concept becomes, with its attributes and constraints.',
@@ -113,7 +113,7 @@ export const suggestionEndpoints = [
   ),
   endpoint(
     defineModelRoute(
-      `${PATH}/semantic/{id}/generate`,
+      `${SUGGESTIONS_PATH}/semantic/{id}/generate`,
       'suggestSemanticItemChange',
       'Suggest a change to a semantic item',
       'Asks the model for a better description, mapping and, of a metric, formula and filters.',
@@ -123,7 +123,7 @@ export const suggestionEndpoints = [
   ),
   endpoint(
     defineModelRoute(
-      `${PATH}/ontology/nodes/{id}/generate`,
+      `${SUGGESTIONS_PATH}/ontology/nodes/{id}/generate`,
       'suggestOntologyNodeChange',
       'Suggest a change to an ontology node',
       'Asks the model for a better description, other names, attributes and constraints of the node.',
@@ -133,7 +133,7 @@ export const suggestionEndpoints = [
   ),
   endpoint(
     defineModelRoute(
-      `${PATH}/ontology/relations/{id}/generate`,
+      `${SUGGESTIONS_PATH}/ontology/relations/{id}/generate`,
       'suggestOntologyRelationChange',
       'Suggest a change to an ontology relation',
       'Asks the model for a better description, cardinality and type of the relation.',
@@ -144,7 +144,7 @@ export const suggestionEndpoints = [
   endpoint(
     {
       method: 'post',
-      path: `${PATH}/bulk-accept`,
+      path: `${SUGGESTIONS_PATH}/bulk-accept`,
       access: 'knowledge_reviews:review',
       operationId: 'acceptSuggestions',
       summary: 'Accept several suggestions',
@@ -170,7 +170,7 @@ export const suggestionEndpoints = [
   endpoint(
     {
       method: 'post',
-      path: `${PATH}/{id}/accept`,
+      path: `${SUGGESTIONS_PATH}/{id}/accept`,
       access: 'knowledge_reviews:review',
       operationId: 'acceptSuggestion',
       summary: 'Accept a suggestion',
@@ -199,12 +199,14 @@ export const suggestionEndpoints = [
   endpoint(
     {
       method: 'post',
-      path: `${PATH}/{id}/reject`,
+      path: `${SUGGESTIONS_PATH}/{id}/reject`,
       access: 'knowledge_reviews:review',
       operationId: 'rejectSuggestion',
       summary: 'Reject a suggestion',
       description: 'Only while it is pending. Nothing else changes; the note is kept with the suggestion.',
-      body: z.object({ review_note: textUpTo(4096).nullable().default(null) }).meta({ id: 'SuggestionRejection' }),
+      body: z
+        .object({ review_note: makeTextSchema(4096).nullable().default(null) })
+        .meta({ id: 'SuggestionRejection' }),
       checkBeforeReplay: (ctx, { id = '' }) => getSuggestion(ctx, id),
       returns: ok(suggestionRecord),
       fails: [suggestionNotFound, suggestionNotPending],

@@ -6,11 +6,11 @@ import { concept } from '../concepts/concept.ts';
 import { getVisibleResource } from '../resources/service.ts';
 import { type Proposal, proposeChange, proposePromotion, requireAi } from './propose.ts';
 import * as store from './store.ts';
-import { DEFINITIONS, deniedSuggestions } from './suggestion.ts';
+import { getDeniedSuggestions, RESOURCE_DEFINITIONS } from './suggestion.ts';
 
 export { modelFailures, nothingProposed } from './failures.ts';
 export { importSuggestions, readPendingCreations, readPendingImports } from './importing.ts';
-export { RATIONALE_SHAPE, type Rationale, readRationale } from './model-answers.ts';
+export { parseAnswerRationale, RATIONALE_SHAPE, type Rationale } from './model-answers.ts';
 export {
   chunkConcepts,
   chunkLines,
@@ -28,23 +28,28 @@ export {
   rejectSuggestion,
 } from './review.ts';
 export {
-  discardStatement,
   findAcceptedResourceIds,
-  insertStatements,
-  publishStatements,
+  makeDiscardStatement,
+  makeInsertStatements,
+  makePublishStatements,
   readPendingOntologySuggestions,
   readStagedNames,
   readStagedSuggestions,
 } from './staging.ts';
 export type { NewSuggestion, SuggestedCreation, SuggestionRow } from './store.ts';
-export { DEFINITIONS, deniedSuggestions, getTarget, listSuggestedReferences } from './suggestion.ts';
+export {
+  getDeniedSuggestions,
+  getTargetDefinition,
+  listSuggestedReferences,
+  RESOURCE_DEFINITIONS,
+} from './suggestion.ts';
 
-/** A page of the company's suggestions, newest first, without those on targets that the caller may not see. */
+/** Returns a page of the company's suggestions, newest first, without suggestions on targets hidden from the caller. */
 export const listSuggestions = (
   ctx: PrincipalContext,
   filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string },
   page: { page: number; perPage: number },
-) => store.readSuggestions(ctx.db, ctx.actor.companyId, { ...filter, denied: deniedSuggestions(ctx) }, page);
+) => store.readSuggestions(ctx.db, ctx.actor.companyId, { ...filter, denied: getDeniedSuggestions(ctx) }, page);
 
 /** Asks the model how to improve a resource, and stores the suggestion. */
 export async function suggestChange(
@@ -53,10 +58,10 @@ export async function suggestChange(
   id: string,
 ): Promise<store.SuggestionRow> {
   const settings = requireAi(ctx);
-  const { failures } = DEFINITIONS[type];
-  const target = await getVisibleResource(ctx, DEFINITIONS[type], id);
-  if (target.status === 'archived') throw failures.archived();
-  return insertSuggestion(ctx, await proposeChange(ctx, settings, target, makeNoUsage()));
+  const { failures } = RESOURCE_DEFINITIONS[type];
+  const targetResource = await getVisibleResource(ctx, RESOURCE_DEFINITIONS[type], id);
+  if (targetResource.status === 'archived') throw failures.archived();
+  return insertSuggestion(ctx, await proposeChange(ctx, settings, targetResource, makeNoUsage()));
 }
 
 /** Asks the model for the semantic item or ontology node of a concept, and stores the suggestion. */
@@ -66,12 +71,12 @@ export async function suggestPromotion(
   to: 'semantic' | 'ontology_node',
 ): Promise<store.SuggestionRow> {
   const settings = requireAi(ctx);
-  const source = await getVisibleResource(ctx, concept, conceptId);
-  if (source.status === 'archived') throw concept.failures.archived();
-  return insertSuggestion(ctx, await proposePromotion(ctx, settings, source, to, makeNoUsage()));
+  const sourceConcept = await getVisibleResource(ctx, concept, conceptId);
+  if (sourceConcept.status === 'archived') throw concept.failures.archived();
+  return insertSuggestion(ctx, await proposePromotion(ctx, settings, sourceConcept, to, makeNoUsage()));
 }
 
-/** The row of a proposal that nobody has reviewed. */
+/** Makes the row of a proposal that nobody has reviewed yet. */
 export const makeSuggestion = (
   ctx: CompanyContext,
   proposal: Proposal,

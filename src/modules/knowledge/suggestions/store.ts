@@ -5,14 +5,14 @@ import { type PageRequest, readPage } from '../../../db/page.ts';
 import { jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
-import { afterChange, byId, exists, idListSql } from '../../../db/statements.ts';
+import { AFTER_CHANGE, existsSql, makeIdListSql, matchesId } from '../../../db/statements.ts';
 import type { Denials } from '../../../permissions/denials.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
 
-/** SQL condition: true for the suggestion with this id, unless it is staged, and so not yet visible to users. */
-const byVisibleId = (companyId: string, id: string): SQL =>
-  and(byId(suggestions, companyId, id), ne(suggestions.status, 'staged')) as SQL;
+/** Returns the SQL condition for the suggestion with this id, unless it is staged, and so not yet visible to users. */
+const isVisibleWithId = (companyId: string, id: string): SQL =>
+  and(matchesId(suggestions, companyId, id), ne(suggestions.status, 'staged')) as SQL;
 
 /** The suggestions denied to a caller, and the denied targets of suggestions. */
 export interface DeniedSuggestions {
@@ -20,14 +20,20 @@ export interface DeniedSuggestions {
   targets: Record<ResourceType, Denials>;
 }
 
-/** SQL condition, true for suggestions that are not denied, whose targets and source concept are not denied either. */
-const isShown = ({ suggestions: own, targets }: DeniedSuggestions): SQL | undefined =>
+/** Returns the SQL condition for suggestions that are not denied, and whose targets and source concept are not denied either. */
+const isSuggestionNotDenied = ({ suggestions: deniedIds, targets }: DeniedSuggestions): SQL | undefined =>
   and(
-    isNotDenied(suggestions.id, own),
+    isNotDenied(suggestions.id, deniedIds),
     isNotDenied(suggestions.conceptId, targets.concept),
     ...Object.entries(targets).map(([type, denied]) => {
-      const isNamed = and(isNotDenied(suggestions.targetId, denied), isNotDenied(suggestions.resourceId, denied));
-      return isNamed && sql`(${suggestions.targetType} not in (${type}, ${`${type}_create`}) or ${isNamed})`;
+      const isTargetNotDenied = and(
+        isNotDenied(suggestions.targetId, denied),
+        isNotDenied(suggestions.resourceId, denied),
+      );
+      return (
+        isTargetNotDenied &&
+        sql`(${suggestions.targetType} not in (${type}, ${`${type}_create`}) or ${isTargetNotDenied})`
+      );
     }),
   );
 
@@ -37,7 +43,7 @@ export const selectSuggestion = (db: ControlDb, companyId: string, id: string, d
   db
     .select()
     .from(suggestions)
-    .where(and(byVisibleId(companyId, id), isShown(denied)));
+    .where(and(isVisibleWithId(companyId, id), isSuggestionNotDenied(denied)));
 
 export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
@@ -47,55 +53,59 @@ export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonl
       and(
         eq(suggestions.companyId, companyId),
         ne(suggestions.status, 'staged'),
-        sql`${suggestions.id} in ${idListSql(ids)}`,
+        sql`${suggestions.id} in ${makeIdListSql(ids)}`,
       ),
     );
 
-/** A page of a company's suggestions, newest first, without the denied ones. */
+/** Reads a page of a company's suggestions, newest first, without denied ones. */
 export function readSuggestions(
   db: ControlDb,
   companyId: string,
   filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string; denied: DeniedSuggestions },
   part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
-  const which = and(
+  const condition = and(
     eq(suggestions.companyId, companyId),
     eq(suggestions.status, filter.status),
     filter.targetType === undefined ? undefined : eq(suggestions.targetType, filter.targetType),
     filter.jobId === undefined ? undefined : eq(suggestions.jobId, filter.jobId),
-    isShown(filter.denied),
+    isSuggestionNotDenied(filter.denied),
   ) as SQL;
-  return readPage(db, { table: suggestions, filter: which }, { ...part, by: suggestions.createdAt, descending: true });
+  return readPage(
+    db,
+    { table: suggestions, filter: condition },
+    { ...part, by: suggestions.createdAt, descending: true },
+  );
 }
 
-/** SQL condition, true while a suggestion is pending. */
-export const isPending = (companyId: string, id: string): SQL =>
-  exists(suggestions, byId(suggestions, companyId, id), eq(suggestions.status, 'pending'));
+/** Returns the SQL condition that a suggestion is pending. */
+export const isSuggestionPending = (companyId: string, id: string): SQL =>
+  existsSql(suggestions, matchesId(suggestions, companyId, id), eq(suggestions.status, 'pending'));
 
 export type Review = Pick<SuggestionRow, 'reviewNote' | 'reviewedByUserId' | 'reviewedAt'>;
 
-/** Marks a suggestion as accepted, if the write before it in the batch, which `isPending` guards, changed a row. */
+/** Marks a suggestion as accepted, if the previous write of the batch, guarded by `isSuggestionPending`, changed a row. */
 export const markAccepted = (db: ControlDb, companyId: string, id: string, resourceId: string, review: Review) =>
   db
     .update(suggestions)
     .set({ ...review, status: 'accepted', resourceId, updatedAt: review.reviewedAt as number })
-    .where(and(byVisibleId(companyId, id), afterChange));
+    .where(and(isVisibleWithId(companyId, id), AFTER_CHANGE));
 
 /** Marks a pending suggestion as rejected. */
 export const markRejected = (db: ControlDb, companyId: string, id: string, review: Review) =>
   db
     .update(suggestions)
     .set({ ...review, status: 'rejected', updatedAt: review.reviewedAt as number })
-    .where(and(byVisibleId(companyId, id), eq(suggestions.status, 'pending')))
+    .where(and(isVisibleWithId(companyId, id), eq(suggestions.status, 'pending')))
     .returning();
 
-/** A suggestion that nobody has reviewed. */
+/** A suggestion that nobody has reviewed yet. */
 export type NewSuggestion = Omit<
   SuggestionRow,
   'status' | 'reviewNote' | 'reviewedByUserId' | 'reviewedAt' | 'resourceId'
 >;
 
-/** The columns of suggestions, from their rows as one parameter: a statement takes at most a hundred parameters. */
+/** Returns the columns of suggestions, from their rows as one parameter: a statement takes at most a hundred parameters. */
 function toCandidateRows(rows: readonly NewSuggestion[], status: 'staged' | 'pending') {
   const values = Object.entries(getTableColumns(suggestions)).map(([field, { dataType }]) => {
     if (field === 'status') return sql`${status}`;
@@ -104,18 +114,18 @@ function toCandidateRows(rows: readonly NewSuggestion[], status: 'staged' | 'pen
   return sql`${sql.join(values, sql`, `)} from json_each(${JSON.stringify(rows)}) as candidate`;
 }
 
-/** Inserts the suggestions of a job's batch, if the write before it changed a row. One that the job has is left out. */
-export const insertCandidates = (db: ControlDb, rows: NewSuggestion[], status: 'staged' | 'pending') =>
+/** Inserts a batch's suggestions, if the previous write changed a row. Suggestions that the job already has are skipped. */
+export const insertJobSuggestions = (db: ControlDb, rows: NewSuggestion[], status: 'staged' | 'pending') =>
   db
     .insert(suggestions)
-    .select(sql`select ${toCandidateRows(rows, status)} where ${afterChange}`)
+    .select(sql`select ${toCandidateRows(rows, status)} where ${AFTER_CHANGE}`)
     .onConflictDoNothing();
 
 /** Inserts pending suggestions that no job made. */
-export const insertPending = (db: ControlDb, rows: readonly NewSuggestion[]) =>
+export const insertPendingSuggestions = (db: ControlDb, rows: readonly NewSuggestion[]) =>
   db.insert(suggestions).select(sql`select ${toCandidateRows(rows, 'pending')}`);
 
-/** The columns that identify a suggestion of something new. */
+/** The columns that identify a suggestion to create a resource. */
 export type SuggestedCreation = Pick<SuggestionRow, 'id' | 'targetType' | 'targetName' | 'payload'>;
 
 /** The members of a payload that the keys of resources are made of. */
@@ -123,7 +133,7 @@ const IDENTIFYING_FIELDS = ['name', 'kind', 'node_type', 'predicate'].concat(
   ['subject', 'object'].flatMap((end) => [`${end}_node_id`, `${end}_suggestion_id`]),
 );
 
-/** The columns that identify a suggestion: the whole payloads of all would be more than an isolate can hold. */
+/** The columns that identify a suggestion: the complete payloads of all would be more than an isolate can hold. */
 const identifyingColumns = {
   id: suggestions.id,
   targetType: suggestions.targetType,
@@ -132,22 +142,22 @@ const identifyingColumns = {
     where key in (select value from json_each(${JSON.stringify(IDENTIFYING_FIELDS)})))`.mapWith(suggestions.payload),
 };
 
-/** The maximum number of suggestions that are read to find those that exist already. */
-const MAX_READ = 5000;
+/** The maximum number of suggestions that are read to find existing ones. */
+const MAX_READ_SUGGESTIONS = 5000;
 
-const newestFirst = sql`${suggestions.createdAt} desc, ${suggestions.id} desc`;
+const newestFirstOrder = sql`${suggestions.createdAt} desc, ${suggestions.id} desc`;
 
-const isStaged = (companyId: string, jobId: string) =>
+const isStagedByJob = (companyId: string, jobId: string) =>
   and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged'));
 
 /** Selects the suggestions that a job staged last, the newest first. */
-export const selectStaged = (db: ControlDb, companyId: string, jobId: string) =>
+export const selectStagedSuggestions = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .select(identifyingColumns)
     .from(suggestions)
-    .where(isStaged(companyId, jobId))
-    .orderBy(newestFirst)
-    .limit(MAX_READ);
+    .where(isStagedByJob(companyId, jobId))
+    .orderBy(newestFirstOrder)
+    .limit(MAX_READ_SUGGESTIONS);
 
 export const selectStagedNames = (db: ControlDb, companyId: string, jobId: string) =>
   db
@@ -157,11 +167,11 @@ export const selectStagedNames = (db: ControlDb, companyId: string, jobId: strin
       candidateKey: suggestions.candidateKey,
     })
     .from(suggestions)
-    .where(isStaged(companyId, jobId))
-    .orderBy(newestFirst)
-    .limit(MAX_READ);
+    .where(isStagedByJob(companyId, jobId))
+    .orderBy(newestFirstOrder)
+    .limit(MAX_READ_SUGGESTIONS);
 
-/** The resources that accepted suggestions of these ids made. */
+/** Selects the resources that were created from accepted suggestions of these ids. */
 export const selectCreatedResources = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select({ id: suggestions.id, resourceId: sql<string>`${suggestions.resourceId}` })
@@ -170,15 +180,15 @@ export const selectCreatedResources = (db: ControlDb, companyId: string, ids: re
       and(
         eq(suggestions.companyId, companyId),
         isNotNull(suggestions.resourceId),
-        sql`${suggestions.id} in ${idListSql(ids)}`,
+        sql`${suggestions.id} in ${makeIdListSql(ids)}`,
       ),
     );
 
-/** Pending suggestions of some target types, the newest first; of imports only where `alsoImported`. */
-export const selectPending = (
+/** Selects pending suggestions of some target types, the newest first; imported ones only if `includesImported`. */
+export const selectPendingSuggestions = (
   db: ControlDb,
   companyId: string,
-  { targetTypes, alsoImported }: { targetTypes: TargetType[]; alsoImported: boolean },
+  { targetTypes, includesImported }: { targetTypes: TargetType[]; includesImported: boolean },
 ) =>
   db
     .select(identifyingColumns)
@@ -188,14 +198,14 @@ export const selectPending = (
         eq(suggestions.companyId, companyId),
         eq(suggestions.status, 'pending'),
         inArray(suggestions.targetType, targetTypes),
-        alsoImported ? undefined : or(isNotNull(suggestions.jobId), isNull(suggestions.candidateKey)),
+        includesImported ? undefined : or(isNotNull(suggestions.jobId), isNull(suggestions.candidateKey)),
       ),
     )
-    .orderBy(newestFirst)
-    .limit(MAX_READ);
+    .orderBy(newestFirstOrder)
+    .limit(MAX_READ_SUGGESTIONS);
 
-/** The pending suggestions of imports that have one of these keys. */
-export const selectImported = (db: ControlDb, companyId: string, candidateKeys: readonly string[]) =>
+/** Selects the pending suggestions of imports that have one of these keys. */
+export const selectImportedSuggestions = (db: ControlDb, companyId: string, candidateKeys: readonly string[]) =>
   db
     .select({ id: suggestions.id, candidateKey: sql<string>`${suggestions.candidateKey}` })
     .from(suggestions)
@@ -204,7 +214,7 @@ export const selectImported = (db: ControlDb, companyId: string, candidateKeys: 
         eq(suggestions.companyId, companyId),
         // In the words of its index.
         sql`${suggestions.status} = 'pending' and ${suggestions.jobId} is null`,
-        sql`${suggestions.candidateKey} in ${idListSql(candidateKeys)}`,
+        sql`${suggestions.candidateKey} in ${makeIdListSql(candidateKeys)}`,
       ),
     );
 
@@ -227,14 +237,14 @@ export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: strin
     );
 
 /** Publishes the staged suggestions of a job, with the last of its batches. */
-export const publishStaged = (db: ControlDb, companyId: string, jobId: string, now: number) =>
+export const publishStagedSuggestions = (db: ControlDb, companyId: string, jobId: string, now: number) =>
   db
     .update(suggestions)
     .set({ status: 'pending', updatedAt: now })
     .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
 
-/** Deletes the staged suggestions of a job, if the write before it changed a row. */
-export const deleteStaged = (db: ControlDb, companyId: string, jobId: string) =>
+/** Deletes the staged suggestions of a job, if the previous write changed a row. */
+export const deleteStagedSuggestions = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .delete(suggestions)
     .where(
@@ -242,6 +252,6 @@ export const deleteStaged = (db: ControlDb, companyId: string, jobId: string) =>
         eq(suggestions.companyId, companyId),
         eq(suggestions.jobId, jobId),
         eq(suggestions.status, 'staged'),
-        afterChange,
+        AFTER_CHANGE,
       ),
     );

@@ -7,18 +7,18 @@ import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { concept } from '../concepts/concept.ts';
 import { ontologyNode } from '../ontology/node.ts';
 import { ontologyRelation } from '../ontology/relation.ts';
-import type { Definition } from '../resources/service.ts';
+import type { ResourceDefinition } from '../resources/service.ts';
 import { semanticItem } from '../semantic/item.ts';
 
-export const DEFINITIONS: Record<ResourceType, Definition> = {
-  concept: concept as Definition<never> as Definition,
-  semantic: semanticItem as Definition<never> as Definition,
-  ontology_node: ontologyNode as Definition<never> as Definition,
-  ontology_relation: ontologyRelation as Definition<never> as Definition,
+export const RESOURCE_DEFINITIONS: Record<ResourceType, ResourceDefinition> = {
+  concept: concept as ResourceDefinition<never> as ResourceDefinition,
+  semantic: semanticItem as ResourceDefinition<never> as ResourceDefinition,
+  ontology_node: ontologyNode as ResourceDefinition<never> as ResourceDefinition,
+  ontology_relation: ontologyRelation as ResourceDefinition<never> as ResourceDefinition,
 };
 
-/** The suggestions denied to the caller, and the denied targets of suggestions. */
-export const deniedSuggestions = ({ actor }: PrincipalContext) => ({
+/** Returns the suggestions denied to the caller, and the denied targets of suggestions. */
+export const getDeniedSuggestions = ({ actor }: PrincipalContext) => ({
   suggestions: findDeniedEverywhere(actor, 'suggestion'),
   targets: {
     concept: findDeniedEverywhere(actor, 'concept'),
@@ -28,16 +28,16 @@ export const deniedSuggestions = ({ actor }: PrincipalContext) => ({
   },
 });
 
-/** The type of resource that a suggestion is about, and whether it creates one. */
-export function getTarget(targetType: TargetType): { definition: Definition; creates: boolean } {
-  const creates = targetType.endsWith('_create');
-  const type = (creates ? targetType.slice(0, -'_create'.length) : targetType) as ResourceType;
-  return { definition: DEFINITIONS[type], creates };
+/** Returns the type of resource that a suggestion is about, and whether the suggestion creates one. */
+export function getTargetDefinition(targetType: TargetType): { definition: ResourceDefinition; isCreation: boolean } {
+  const isCreation = targetType.endsWith('_create');
+  const type = (isCreation ? targetType.slice(0, -'_create'.length) : targetType) as ResourceType;
+  return { definition: RESOURCE_DEFINITIONS[type], isCreation };
 }
 
-/** Requires the permission to create or update the target of a suggestion. */
+/** Throws unless the caller has the permission to create or update the target of a suggestion. */
 export function requireTargetPermission(actor: Principal, targetType: TargetType, targetId: string | null): void {
-  const { definition, creates } = getTarget(targetType);
+  const { definition, isCreation: creates } = getTargetDefinition(targetType);
   if (creates) definition.permissions.requireCreate(actor);
   else definition.permissions.requireUpdate(actor, targetId ?? '*');
 }
@@ -52,17 +52,26 @@ const suggestedFields = z.object({
   suggested: z.record(z.string(), z.union([z.string(), z.array(z.string())])).default({}),
 });
 
-/** A field that is to hold the resources which these suggestions become. */
+/** A field that will contain the resources created from these suggestions. */
 export interface SuggestedReference {
   field: string;
   ids: string[];
   isList: boolean;
 }
 
-/** The references of a suggestion to other suggestions: the ends of a relation, and the names in an imported document. */
+/** Returns the references of a suggestion to other suggestions: relation ends, and names in an imported document. */
 export function listSuggestedReferences(payload: Content): SuggestedReference[] {
-  const { subject_suggestion_id: subject, object_suggestion_id: object } = relationEnds.parse(payload);
+  const { subject_suggestion_id: subjectSuggestionId, object_suggestion_id: objectSuggestionId } =
+    relationEnds.parse(payload);
   const { suggested } = suggestedFields.parse(payload);
-  const all = { ...suggested, ...(subject && { subject_node_id: subject }), ...(object && { object_node_id: object }) };
-  return Object.entries(all).map(([field, ids]) => ({ field, ids: [ids].flat(), isList: Array.isArray(ids) }));
+  const allReferences = {
+    ...suggested,
+    ...(subjectSuggestionId && { subject_node_id: subjectSuggestionId }),
+    ...(objectSuggestionId && { object_node_id: objectSuggestionId }),
+  };
+  return Object.entries(allReferences).map(([field, ids]) => ({
+    field,
+    ids: [ids].flat(),
+    isList: Array.isArray(ids),
+  }));
 }

@@ -1,19 +1,19 @@
 import { z } from 'zod';
-import { mayGet } from '../../../access/denials.ts';
+import { mayGetRecord } from '../../../access/denials.ts';
 import type { PrincipalContext } from '../../../context.ts';
 import { SUGGESTION_STATUSES, type SuggestionStatus, TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
-import { viewBy } from '../../../http/wire.ts';
-import { timestamp } from '../../../kernel/fields.ts';
+import { makeView } from '../../../http/wire.ts';
+import { timestampSchema } from '../../../kernel/fields.ts';
 import { evidence } from '../resources/fields.ts';
 import type { Resource } from '../resources/service.ts';
 import { viewResource } from '../resources/views.ts';
-import { withVisibleErrors } from '../semantic/check.ts';
+import { filterVisibleErrors } from '../semantic/check.ts';
 import type { SemanticItem } from '../semantic/item.ts';
 import type { SuggestionRow } from './service.ts';
 
 const fields = z.record(z.string(), z.unknown());
 
-/** Schema of a suggestion. */
+/** The schema of a suggestion. */
 export const suggestionRecord = z
   .object({
     _id: z.string(),
@@ -38,15 +38,15 @@ export const suggestionRecord = z
     job_id: z.string().nullable(),
     review_note: z.string().nullable(),
     reviewed_by_user_id: z.string().nullable(),
-    reviewed_at: timestamp.nullable(),
+    reviewed_at: timestampSchema.nullable(),
     resource_id: z.string().nullable().meta({ description: 'The resource that accepting it created or updated.' }),
     created_by_user_id: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'KnowledgeSuggestion' });
 
-const viewSuggestionRecord = viewBy(suggestionRecord);
+const viewSuggestionRecord = makeView(suggestionRecord);
 export const viewSuggestion = ({ payload, status, ...row }: SuggestionRow) =>
   viewSuggestionRecord({ ...row, suggestedPayload: payload, status: status as SuggestionStatus });
 
@@ -60,17 +60,17 @@ export const acceptedRecord = z
   })
   .meta({ id: 'AcceptedSuggestion' });
 
-/** The resource as its own routes show it to the caller; only its id to a caller who may not get it. */
+/** Returns the resource as its own routes show it to the caller; only its id to a caller who may not get it. */
 export async function viewAccepted(
   ctx: PrincipalContext,
   { suggestion, resource }: { suggestion: SuggestionRow; resource: Resource },
 ) {
-  return { suggestion: viewSuggestion(suggestion), resource: await viewWritten(ctx, resource) };
+  return { suggestion: viewSuggestion(suggestion), resource: await viewWrittenResource(ctx, resource) };
 }
 
-async function viewWritten(ctx: PrincipalContext, resource: Resource): Promise<Record<string, unknown>> {
-  if (!mayGet(ctx.actor, resource.resourceType, resource.id)) return { _id: resource.id };
+async function viewWrittenResource(ctx: PrincipalContext, resource: Resource): Promise<Record<string, unknown>> {
+  if (!mayGetRecord(ctx.actor, resource.resourceType, resource.id)) return { _id: resource.id };
   if (resource.resourceType !== 'semantic') return viewResource(resource);
-  const [visible] = await withVisibleErrors(ctx, [resource as Resource<SemanticItem>]);
+  const [visible] = await filterVisibleErrors(ctx, [resource as Resource<SemanticItem>]);
   return { ...viewResource(resource), validation_errors: visible?.validationErrors };
 }

@@ -3,7 +3,7 @@
  * in the transaction that changes the rows; `schema_version` counts changes of name and columns, so that a write
  * detects that the schema changed after its validation.
  */
-export const MANAGED_TABLES = `
+export const MANAGED_TABLES_SQL = `
 CREATE TABLE console.managed_tables (
   id text PRIMARY KEY,
   company_id text NOT NULL,

@@ -3,7 +3,7 @@
  * so that only one of several workers proceeds. Documents are `json`, not `jsonb`: no query searches in them, and their
  * fields keep their order. A confirmed job reserves its table's name until it ends.
  */
-export const UPLOAD_JOBS = `
+export const UPLOAD_JOBS_SQL = `
 CREATE TABLE console.upload_jobs (
   id text PRIMARY KEY,
   company_id text NOT NULL,

@@ -5,7 +5,7 @@
  * `undoable_after`, which a change of the columns or a truncation raises; `undo_ended_by` says which.
  * Schema `kept` holds the rows that loads have replaced, in tables named by the ids of their jobs.
  */
-export const LOADS = `
+export const LOADS_SQL = `
 CREATE SCHEMA IF NOT EXISTS kept;
 CREATE SEQUENCE console.load_numbers;
 ALTER TABLE console.upload_jobs

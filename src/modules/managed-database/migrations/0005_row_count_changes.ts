@@ -7,7 +7,7 @@
  * counted when its transaction commits: `count_version` shows that it was not `console.count_rows`. Its numbers may be below
  * zero until then.
  */
-export const ROW_COUNT_CHANGES = `
+export const ROW_COUNT_CHANGES_SQL = `
 CREATE TABLE console.row_count_changes (
   table_id text NOT NULL REFERENCES console.managed_tables ON DELETE CASCADE,
   change bigint NOT NULL,

@@ -1,8 +1,8 @@
 /**
- * Events of tables and uploads, until they are copied to the control database: written by triggers, in the transaction of the
- * change. An event holds no cell of a table. Records name their fields as the code does.
+ * The schema of events of tables and uploads, until they are copied to the control database: written by triggers, in the
+ * transaction of the change. An event contains no cell of a table. Records name their fields as the code does.
  */
-export const EVENTS = `
+export const EVENTS_SQL = `
 CREATE TABLE console.events (
   id text PRIMARY KEY,
   type text NOT NULL,

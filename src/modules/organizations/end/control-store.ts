@@ -44,108 +44,108 @@ import { accountUserCounts, accountUsers, invitations, userCounts, users } from 
 import { visualizations } from '../../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../../db/schema/viz-api-endpoints.ts';
 import { webhookEndpoints } from '../../../db/schema/webhooks.ts';
-import { idListSql } from '../../../db/statements.ts';
+import { makeIdListSql } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
 
 export type TableWithCompany = SQLiteTable & { companyId: SQLiteColumn };
 
-/** Rows that one statement deletes: D1 gives it 30 s. */
+/** The number of rows that one statement deletes: D1 allows 30 s for it. */
 const ROWS_PER_BATCH = 1000;
 
 /** A table that has rows of companies. */
 export interface CompanyTable {
   table: TableWithCompany;
   /**
-   * SQL condition: true for rows about a person, which are deleted with the person; null if there are none. In all other rows a
-   * pseudonym replaces the person's ids and address: see `people-store.ts`.
+   * Returns the SQL condition for rows about a person, which are deleted with the person; null if there are none. In all other
+   * rows a pseudonym replaces the person's ids and address: see `people-store.ts`.
    */
-  about: ((person: Person) => SQL) | null;
+  makeAboutCondition: ((person: Person) => SQL) | null;
 }
 
-const hasEmail = (column: SQLiteColumn) => (person: Person) => eq(column, person.email);
-const byId = (column: SQLiteColumn) => (person: Person) => sql`${column} in ${idListSql(person.ids)}`;
-const hasFactor = (column: SQLiteColumn) => (person: Person) =>
-  sql`${column} in (select ${secondFactors.id} from ${secondFactors} where ${secondFactors.userId} in ${idListSql(person.ids)})`;
-const isRecipient = (table: typeof scheduleRecipients | typeof scheduleDeliveries) => (person: Person) =>
-  sql`(${table.kind} = 'email' and ${table.subject} = ${person.email} or ${table.kind} = 'user' and ${table.subject} in ${idListSql(person.ids)})`;
-const isMember = (person: Person) =>
-  sql`(${shareMembers.memberType} = 'external_email' and ${shareMembers.subject} = ${person.email} or ${shareMembers.memberType} = 'internal_user' and ${shareMembers.subject} in ${idListSql(person.ids)})`;
+const makeEmailCondition = (column: SQLiteColumn) => (person: Person) => eq(column, person.email);
+const makeIdCondition = (column: SQLiteColumn) => (person: Person) => sql`${column} in ${makeIdListSql(person.ids)}`;
+const makeFactorCondition = (column: SQLiteColumn) => (person: Person) =>
+  sql`${column} in (select ${secondFactors.id} from ${secondFactors} where ${secondFactors.userId} in ${makeIdListSql(person.ids)})`;
+const makeRecipientCondition = (table: typeof scheduleRecipients | typeof scheduleDeliveries) => (person: Person) =>
+  sql`(${table.kind} = 'email' and ${table.subject} = ${person.email} or ${table.kind} = 'user' and ${table.subject} in ${makeIdListSql(person.ids)})`;
+const makeMemberCondition = (person: Person) =>
+  sql`(${shareMembers.memberType} = 'external_email' and ${shareMembers.subject} = ${person.email} or ${shareMembers.memberType} = 'internal_user' and ${shareMembers.subject} in ${makeIdListSql(person.ids)})`;
 
 /**
- * Every table of the control database that has rows of companies, in the order of erasure: rows that refer to others are erased
- * before these. `test/organizations` compares the list with the database.
+ * Every table of the control database that has rows of companies, in the order of erasure: rows that refer to other rows are
+ * erased before these. `test/organizations` compares the list with the database.
  */
 export const COMPANY_TABLES: readonly CompanyTable[] = [
   // Before what triggers tell of: without endpoints they tell nothing.
-  { table: webhookEndpoints, about: null },
-  { table: events, about: null },
-  { table: mailRequests, about: hasEmail(mailRequests.email) },
-  { table: scheduledMails, about: hasEmail(scheduledMails.email) },
-  { table: mailConsents, about: hasEmail(mailConsents.email) },
-  { table: scheduleDeliveries, about: isRecipient(scheduleDeliveries) },
-  { table: scheduleRuns, about: null },
-  { table: scheduleRecipients, about: isRecipient(scheduleRecipients) },
-  { table: schedules, about: null },
-  { table: companyExports, about: null },
-  { table: dataJobs, about: null },
-  { table: vizApiEndpoints, about: null },
-  { table: dashboardVisualizations, about: null },
-  { table: dashboards, about: null },
-  { table: visualizations, about: null },
-  { table: jobs, about: null },
-  { table: suggestions, about: null },
-  { table: versions, about: null },
-  { table: resources, about: null },
-  { table: businessDomains, about: null },
-  { table: askedQuestions, about: null },
-  { table: verifiedQuestions, about: null },
-  { table: dashboardShares, about: null },
-  { table: embedKeys, about: null },
-  { table: embedRevocations, about: null },
-  { table: embedSigningKeys, about: null },
-  { table: shareMembers, about: isMember },
-  { table: shareGrants, about: null },
-  { table: shareContexts, about: null },
-  { table: outsiders, about: hasEmail(outsiders.email) },
-  { table: oauthGrants, about: byId(oauthGrants.userId) },
-  { table: oauthClients, about: null },
-  { table: sessions, about: byId(sessions.userId) },
-  { table: signInNetworks, about: byId(signInNetworks.userId) },
-  { table: passwordlessCodes, about: hasEmail(passwordlessCodes.email) },
-  { table: passwordResets, about: byId(passwordResets.userId) },
-  { table: pendingSecondFactors, about: byId(pendingSecondFactors.userId) },
-  { table: backupCodes, about: hasFactor(backupCodes.factorId) },
-  { table: usedTotpSteps, about: hasFactor(usedTotpSteps.factorId) },
-  { table: secondFactors, about: byId(secondFactors.userId) },
-  { table: passkeys, about: byId(passkeys.userId) },
-  { table: ssoAssertions, about: null },
-  { table: ssoCodes, about: byId(ssoCodes.userId) },
-  { table: ssoLogins, about: null },
-  { table: ssoConfigurations, about: null },
-  { table: socialConfigurations, about: null },
-  { table: userIdentities, about: byId(userIdentities.userId) },
-  { table: invitations, about: byId(invitations.userId) },
-  { table: apiKeys, about: null },
-  { table: serviceAccounts, about: null },
-  { table: groupPermissions, about: null },
-  { table: groupPolicies, about: null },
-  { table: groupBindings, about: byId(groupBindings.principalId) },
-  { table: accountUsers, about: byId(accountUsers.userId) },
-  { table: groups, about: null },
-  { table: permissions, about: null },
-  { table: policies, about: null },
-  { table: users, about: byId(users.id) },
-  { table: usageDays, about: null },
-  { table: accountUserCounts, about: null },
-  { table: userCounts, about: null },
-  { table: accounts, about: null },
-  { table: managedDatabases, about: null },
-  { table: outbox, about: null },
+  { table: webhookEndpoints, makeAboutCondition: null },
+  { table: events, makeAboutCondition: null },
+  { table: mailRequests, makeAboutCondition: makeEmailCondition(mailRequests.email) },
+  { table: scheduledMails, makeAboutCondition: makeEmailCondition(scheduledMails.email) },
+  { table: mailConsents, makeAboutCondition: makeEmailCondition(mailConsents.email) },
+  { table: scheduleDeliveries, makeAboutCondition: makeRecipientCondition(scheduleDeliveries) },
+  { table: scheduleRuns, makeAboutCondition: null },
+  { table: scheduleRecipients, makeAboutCondition: makeRecipientCondition(scheduleRecipients) },
+  { table: schedules, makeAboutCondition: null },
+  { table: companyExports, makeAboutCondition: null },
+  { table: dataJobs, makeAboutCondition: null },
+  { table: vizApiEndpoints, makeAboutCondition: null },
+  { table: dashboardVisualizations, makeAboutCondition: null },
+  { table: dashboards, makeAboutCondition: null },
+  { table: visualizations, makeAboutCondition: null },
+  { table: jobs, makeAboutCondition: null },
+  { table: suggestions, makeAboutCondition: null },
+  { table: versions, makeAboutCondition: null },
+  { table: resources, makeAboutCondition: null },
+  { table: businessDomains, makeAboutCondition: null },
+  { table: askedQuestions, makeAboutCondition: null },
+  { table: verifiedQuestions, makeAboutCondition: null },
+  { table: dashboardShares, makeAboutCondition: null },
+  { table: embedKeys, makeAboutCondition: null },
+  { table: embedRevocations, makeAboutCondition: null },
+  { table: embedSigningKeys, makeAboutCondition: null },
+  { table: shareMembers, makeAboutCondition: makeMemberCondition },
+  { table: shareGrants, makeAboutCondition: null },
+  { table: shareContexts, makeAboutCondition: null },
+  { table: outsiders, makeAboutCondition: makeEmailCondition(outsiders.email) },
+  { table: oauthGrants, makeAboutCondition: makeIdCondition(oauthGrants.userId) },
+  { table: oauthClients, makeAboutCondition: null },
+  { table: sessions, makeAboutCondition: makeIdCondition(sessions.userId) },
+  { table: signInNetworks, makeAboutCondition: makeIdCondition(signInNetworks.userId) },
+  { table: passwordlessCodes, makeAboutCondition: makeEmailCondition(passwordlessCodes.email) },
+  { table: passwordResets, makeAboutCondition: makeIdCondition(passwordResets.userId) },
+  { table: pendingSecondFactors, makeAboutCondition: makeIdCondition(pendingSecondFactors.userId) },
+  { table: backupCodes, makeAboutCondition: makeFactorCondition(backupCodes.factorId) },
+  { table: usedTotpSteps, makeAboutCondition: makeFactorCondition(usedTotpSteps.factorId) },
+  { table: secondFactors, makeAboutCondition: makeIdCondition(secondFactors.userId) },
+  { table: passkeys, makeAboutCondition: makeIdCondition(passkeys.userId) },
+  { table: ssoAssertions, makeAboutCondition: null },
+  { table: ssoCodes, makeAboutCondition: makeIdCondition(ssoCodes.userId) },
+  { table: ssoLogins, makeAboutCondition: null },
+  { table: ssoConfigurations, makeAboutCondition: null },
+  { table: socialConfigurations, makeAboutCondition: null },
+  { table: userIdentities, makeAboutCondition: makeIdCondition(userIdentities.userId) },
+  { table: invitations, makeAboutCondition: makeIdCondition(invitations.userId) },
+  { table: apiKeys, makeAboutCondition: null },
+  { table: serviceAccounts, makeAboutCondition: null },
+  { table: groupPermissions, makeAboutCondition: null },
+  { table: groupPolicies, makeAboutCondition: null },
+  { table: groupBindings, makeAboutCondition: makeIdCondition(groupBindings.principalId) },
+  { table: accountUsers, makeAboutCondition: makeIdCondition(accountUsers.userId) },
+  { table: groups, makeAboutCondition: null },
+  { table: permissions, makeAboutCondition: null },
+  { table: policies, makeAboutCondition: null },
+  { table: users, makeAboutCondition: makeIdCondition(users.id) },
+  { table: usageDays, makeAboutCondition: null },
+  { table: accountUserCounts, makeAboutCondition: null },
+  { table: userCounts, makeAboutCondition: null },
+  { table: accounts, makeAboutCondition: null },
+  { table: managedDatabases, makeAboutCondition: null },
+  { table: outbox, makeAboutCondition: null },
 ];
 
 export const CONTROL_TABLES: readonly TableWithCompany[] = COMPANY_TABLES.map(({ table }) => table);
 
-/** Tables that have nothing of a company, and why. */
+/** Tables without any rows of a company, and the reason. */
 export const OTHER_TABLES: Readonly<Record<string, string>> = {
   companies: 'the company itself, which goes last',
   company_ends: 'what stays: the id, times and counts',
@@ -155,29 +155,29 @@ export const OTHER_TABLES: Readonly<Record<string, string>> = {
   spent_social_tokens: 'digests of ID tokens, for as long as these are valid',
 };
 
-/** The rows of a company. */
+/** Returns the SQL condition for the rows of a company. */
 export function belongsToCompany(table: TableWithCompany, companyId: string): SQL {
-  const own = eq(table.companyId, companyId);
-  if (table !== mailRequests) return own;
+  const isOwnRow = eq(table.companyId, companyId);
+  if (table !== mailRequests) return isOwnRow;
   // A mail about every company that knows the address: of one that none but this knows.
   const of = (condition: SQL) => sql`${mailRequests.email} in (select ${users.email} from ${users} where ${condition})`;
-  const elsewhere = of(sql`${users.companyId} <> ${companyId} and ${users.deletedAt} is null`);
-  return sql`(${own} or (${mailRequests.companyId} is null and ${of(eq(users.companyId, companyId))} and not ${elsewhere}))`;
+  const belongsElsewhere = of(sql`${users.companyId} <> ${companyId} and ${users.deletedAt} is null`);
+  return sql`(${isOwnRow} or (${mailRequests.companyId} is null and ${of(eq(users.companyId, companyId))} and not ${belongsElsewhere}))`;
 }
 
-/** Reads the ids of the company's webhook endpoints, of which there are few. */
+/** Selects the ids of the company's webhook endpoints, of which there are few. */
 export const selectEndpointIds = (db: ControlDb, companyId: string) =>
   db.select({ id: webhookEndpoints.id }).from(webhookEndpoints).where(eq(webhookEndpoints.companyId, companyId));
 
 /** Deletes some rows of a company. */
-export const deleteRows = (db: ControlDb, table: TableWithCompany, companyId: string) =>
+export const deleteCompanyRows = (db: ControlDb, table: TableWithCompany, companyId: string) =>
   db
     .delete(table)
     .where(
       sql`rowid in (select rowid from ${table} where ${belongsToCompany(table, companyId)} limit ${sql.raw(String(ROWS_PER_BATCH))})`,
     );
 
-/** Whether there is a row of a company. */
+/** Selects whether a company has any row in a table. */
 export const selectAnyRow = (db: ControlDb, table: TableWithCompany, companyId: string) =>
   db
     .select({ one: sql<number>`1`.as('one') })
@@ -185,9 +185,9 @@ export const selectAnyRow = (db: ControlDb, table: TableWithCompany, companyId: 
     .where(belongsToCompany(table, companyId))
     .limit(1);
 
-export const getName = (table: SQLiteTable): string => getTableName(table);
+export const getControlTableName = (table: SQLiteTable): string => getTableName(table);
 
-/** A page of a company's outsiders, by id. */
+/** Selects a page of a company's outsiders, by id. */
 export const selectOutsiders = (db: ControlDb, companyId: string, after: string, limit: number) =>
   db
     .select({ id: outsiders.id })

@@ -6,15 +6,15 @@ import { outsiders } from '../../../db/schema/share-contexts.ts';
 import { sessions } from '../../../db/schema/sign-in.ts';
 import { invitations, users } from '../../../db/schema/users.ts';
 import { listPersonalColumns } from '../../../db/shown-columns.ts';
-import { idListSql } from '../../../db/statements.ts';
+import { makeIdListSql } from '../../../db/statements.ts';
 import type { Person } from '../../../logs/redaction.ts';
 import { belongsToCompany, COMPANY_TABLES, type CompanyTable, type TableWithCompany } from './control-store.ts';
 
-/** Rows that are read at once. */
+/** The number of rows that are read at once. */
 export const ROWS_PER_BATCH = 500;
 
-/** All users that an address has been of, the deleted ones too. */
-export const selectUsers = (db: ControlDb, companyId: string, email: string) =>
+/** Selects all users who have had an email address, including deleted ones. */
+export const selectUsersOfAddress = (db: ControlDb, companyId: string, email: string) =>
   db
     .select({ id: users.id, name: users.name, isActive: users.isActive, deletedAt: users.deletedAt })
     .from(users)
@@ -26,15 +26,15 @@ export const selectOutsider = (db: ControlDb, companyId: string, email: string) 
     .from(outsiders)
     .where(and(eq(outsiders.companyId, companyId), eq(outsiders.email, email)));
 
-/** Reads the addresses from which the users have signed in, as far as they are still known. */
-export const selectIps = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+/** Selects the IP addresses from which the users have signed in, as far as they are still known. */
+export const selectSignInIps = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .selectDistinct({ ip: sessions.ip })
     .from(sessions)
-    .where(and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idListSql(ids)}`));
+    .where(and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${makeIdListSql(ids)}`));
 
-/** Deletes the users of an address that are not active, so that none of them becomes active again. */
-export const deleteInactive = (db: ControlDb, companyId: string, email: string, now: number) =>
+/** Deletes the inactive users of an address, so that none of them becomes active again. */
+export const deleteInactiveUsers = (db: ControlDb, companyId: string, email: string, now: number) =>
   db
     .update(users)
     .set({ deletedAt: now, isActive: false, sessionEpoch: sql`${users.sessionEpoch} + 1` })
@@ -47,59 +47,63 @@ export const endSessions = (db: ControlDb, companyId: string, ids: readonly stri
     .update(sessions)
     .set({ endedAt: now })
     .where(
-      and(eq(sessions.companyId, companyId), sql`${sessions.userId} in ${idListSql(ids)}`, isNull(sessions.endedAt)),
+      and(
+        eq(sessions.companyId, companyId),
+        sql`${sessions.userId} in ${makeIdListSql(ids)}`,
+        isNull(sessions.endedAt),
+      ),
     );
 
-/** Takes the inviter's name out of open invitations. */
-export const forgetInviter = (db: ControlDb, companyId: string, name: string) =>
+/** Removes the inviter's name from open invitations. */
+export const removeInviterName = (db: ControlDb, companyId: string, name: string) =>
   db
     .update(invitations)
     .set({ inviter: '' })
     .where(and(eq(invitations.companyId, companyId), eq(invitations.inviter, name)));
 
-/** The rows of a table that are about a person. */
-const isAboutPerson = ({ table, about }: CompanyTable, companyId: string, person: Person): SQL =>
+/** Returns the SQL condition for the rows of a table that are about a person. */
+const isAboutPerson = ({ table, makeAboutCondition: about }: CompanyTable, companyId: string, person: Person): SQL =>
   and(belongsToCompany(table, companyId), about?.(person) ?? sql`false`) as SQL;
 
-export const deleteRowsAboutPerson = (db: ControlDb, held: CompanyTable, companyId: string, person: Person) =>
+export const deleteRowsAboutPerson = (db: ControlDb, companyTable: CompanyTable, companyId: string, person: Person) =>
   db
-    .delete(held.table)
-    .where(isAboutPerson(held, companyId, person))
+    .delete(companyTable.table)
+    .where(isAboutPerson(companyTable, companyId, person))
     // What triggers change besides is not counted.
     .returning({ one: sql<number>`1` });
 
-/** A page of the rows that are about a person, by the number of the row, with these columns under their names in the database. */
+/** Selects a page of the rows about a person, by row number, with these columns under their database names. */
 export function selectRowsAboutPerson(
   db: ControlDb,
-  held: CompanyTable,
+  companyTable: CompanyTable,
   columns: readonly SQLiteColumn[],
   companyId: string,
   person: Person,
   after: number,
 ) {
-  const shown = columns.map((column) => [column.name, column]);
+  const shownColumns = columns.map((column) => [column.name, column]);
   return db
-    .select({ ...Object.fromEntries(shown), rowNumber: sql<number>`rowid`.as('row_number') } as Record<
+    .select({ ...Object.fromEntries(shownColumns), rowNumber: sql<number>`rowid`.as('row_number') } as Record<
       string,
       SQLiteColumn
     >)
-    .from(held.table)
-    .where(and(isAboutPerson(held, companyId, person), sql`rowid > ${after}`))
+    .from(companyTable.table)
+    .where(and(isAboutPerson(companyTable, companyId, person), sql`rowid > ${after}`))
     .orderBy(sql`rowid`)
     .limit(ROWS_PER_BATCH);
 }
 
-/** Columns that hold secrets, or digests of them: no person is named there. */
+/** The pattern of columns that hold secrets, or digests of them: they name no person. */
 const SECRET_COLUMN_PATTERN = /digest|secret|hash|salt|password/i;
 
 /**
  * The tables whose rows may name a person, each with its text columns, and the columns that identify a row. Identifying columns
  * name no person.
  */
-export const NAMING_TABLES = COMPANY_TABLES.map((held) => ({
-  ...held,
-  columns: listTextColumns(held.table),
-  ids: listIdColumns(held.table),
+export const NAMING_TABLES = COMPANY_TABLES.map((companyTable) => ({
+  ...companyTable,
+  columns: listTextColumns(companyTable.table),
+  ids: listIdColumns(companyTable.table),
 })).filter(({ columns }) => columns.length > 0);
 
 export type NamingTable = (typeof NAMING_TABLES)[number];
@@ -119,18 +123,18 @@ function listTextColumns(table: TableWithCompany): SQLiteColumn[] {
   );
 }
 
-/** The columns that identify a row: its `id`, or else the ids of the records that it connects or belongs to. */
+/** Returns the columns that identify a row: its `id`, or else the ids of the records that it connects or belongs to. */
 function listIdColumns(table: TableWithCompany): SQLiteColumn[] {
-  const own = Object.values(getTableColumns(table)).filter(({ name }) => name === 'id');
-  const others = listPersonalColumns(table).filter(({ name }) => name.endsWith('_id') && name !== 'company_id');
-  return own.length > 0 ? own : others;
+  const ownIds = Object.values(getTableColumns(table)).filter(({ name }) => name === 'id');
+  const relatedIds = listPersonalColumns(table).filter(({ name }) => name.endsWith('_id') && name !== 'company_id');
+  return ownIds.length > 0 ? ownIds : relatedIds;
 }
 
 /**
- * A page of the rows of a table in which a person may be named, as the database has their texts. Those that are about the person
- * are not among them.
+ * Selects a page of the rows of a table that may name a person, with their texts as the database stores them. Rows that are about
+ * the person are excluded.
  */
-export function selectNaming(
+export function selectRowsNamingPerson(
   db: ControlDb,
   { columns, ids, ...held }: NamingTable,
   companyId: string,
@@ -141,13 +145,13 @@ export function selectNaming(
     columns.map((column) => sql`coalesce(${column}, '')`),
     sql` || ' ' || `,
   );
-  const marks = JSON.stringify([...person.ids, person.email]);
-  const raw = [...ids, ...columns].map((column) => [
+  const identifiers = JSON.stringify([...person.ids, person.email]);
+  const rawColumns = [...ids, ...columns].map((column) => [
     column.name,
     sql<string | null>`${column} || ''`.as(`raw_${column.name}`),
   ]);
   return db
-    .select({ ...Object.fromEntries(raw), rowNumber: sql<number>`rowid`.as('row_number') } as Record<
+    .select({ ...Object.fromEntries(rawColumns), rowNumber: sql<number>`rowid`.as('row_number') } as Record<
       string,
       SQL.Aliased<unknown>
     >)
@@ -155,8 +159,8 @@ export function selectNaming(
     .where(
       and(
         belongsToCompany(held.table, companyId),
-        sql`exists (select 1 from json_each(${marks}) as mark where instr(lower(${text}), mark.value))`,
-        sql`not (${held.about?.(person) ?? sql`false`})`,
+        sql`exists (select 1 from json_each(${identifiers}) as mark where instr(lower(${text}), mark.value))`,
+        sql`not (${held.makeAboutCondition?.(person) ?? sql`false`})`,
         sql`rowid > ${after}`,
       ),
     )
@@ -164,14 +168,14 @@ export function selectNaming(
     .limit(ROWS_PER_BATCH);
 }
 
-/** Puts other texts into a row, if it still has these. */
+/** Replaces texts of a row, if it still has the previous ones. */
 export function replaceTexts(
   db: ControlDb,
   { table, columns }: NamingTable,
   rowNumber: number,
   texts: ReadonlyMap<string, { before: string; after: string }>,
 ) {
-  const changed = columns.flatMap((column) => {
+  const changedColumns = columns.flatMap((column) => {
     const text = texts.get(column.name);
     return text ? [{ column, ...text }] : [];
   });
@@ -179,7 +183,7 @@ export function replaceTexts(
   const findField = (column: SQLiteColumn) => fields.find(([, each]) => each === column)?.[0] as string;
   return db
     .update(table)
-    .set(Object.fromEntries(changed.map(({ column, after }) => [findField(column), sql`${after}`])))
-    .where(and(sql`rowid = ${rowNumber}`, ...changed.map(({ column, before }) => sql`${column} = ${before}`)))
+    .set(Object.fromEntries(changedColumns.map(({ column, after }) => [findField(column), sql`${after}`])))
+    .where(and(sql`rowid = ${rowNumber}`, ...changedColumns.map(({ column, before }) => sql`${column} = ${before}`)))
     .returning({ one: sql<number>`1` });
 }

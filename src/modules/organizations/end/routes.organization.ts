@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { accepted, ok } from '../../../http/endpoint.ts';
-import { wholeNumber } from '../../../http/list-query.ts';
+import { makeWholeNumberSchema } from '../../../http/list-query.ts';
 import { endpoint } from '../../../http/surfaces/organization.ts';
-import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
+import { formatIsoTimestamp, timestampSchema } from '../../../kernel/fields.ts';
 import {
   certificateNotFound,
   erasureBegun,
@@ -11,7 +11,7 @@ import {
   organizationNotDeleting,
   organizationNotFound,
 } from '../failures.ts';
-import { showCompany } from '../service.ts';
+import { addCompanyDataUsage } from '../service.ts';
 import { organizationView, viewOrganization } from '../views.ts';
 import { endOrganization, readCertificate, restoreOrganization } from './service.ts';
 
@@ -28,15 +28,15 @@ export const companyEndEndpoints = [
       description:
         'Suspends it at once. After so many days everything of it is erased: its database, files, logs and records. Until then it can be restored. Asked for again with an earlier end, that one counts; with a later one it is 409.',
       query: z.strictObject({
-        after_days: wholeNumber(DEFAULT_DAYS, 0, 90).describe(
+        after_days: makeWholeNumberSchema(DEFAULT_DAYS, 0, 90).describe(
           'Days until its erasure begins; with 0 it begins within a minute or two.',
         ),
       }),
-      returns: accepted(z.object({ deletes_at: timestamp })),
+      returns: accepted(z.object({ deletes_at: timestampSchema })),
       fails: [...operatorFailures, organizationNotFound, organizationDeleting],
     },
     async ({ ctx, params, query }) => ({
-      deletes_at: isoTimestamp(await endOrganization(ctx, params.id, query.after_days)),
+      deletes_at: formatIsoTimestamp(await endOrganization(ctx, params.id, query.after_days)),
     }),
   ),
   endpoint(
@@ -51,7 +51,8 @@ export const companyEndEndpoints = [
       returns: ok(organizationView),
       fails: [...operatorFailures, organizationNotFound, organizationNotDeleting, erasureBegun],
     },
-    async ({ ctx, params }) => viewOrganization(await showCompany(ctx, await restoreOrganization(ctx, params.id))),
+    async ({ ctx, params }) =>
+      viewOrganization(await addCompanyDataUsage(ctx, await restoreOrganization(ctx, params.id))),
   ),
   endpoint(
     {

@@ -3,7 +3,7 @@ import { administratorsOnly, peopleOnly } from '../../../access/failures.ts';
 import { ok, prepared } from '../../../http/endpoint.ts';
 import { endpoint } from '../../../http/surfaces/console.ts';
 import { email } from '../../../kernel/fields.ts';
-import { MEDIA_TYPES, streamedText } from '../../../kernel/files.ts';
+import { MEDIA_TYPES, streamText } from '../../../kernel/files.ts';
 import { userActive } from '../failures.ts';
 import { erasePerson, readOwnPersonalData, readPersonalData } from './people.ts';
 
@@ -37,7 +37,7 @@ export const personalDataEndpoints = [
       fails: [administratorsOnly, peopleOnly],
     },
     async ({ ctx, query }) =>
-      streamedText(
+      streamText(
         query.email === undefined ? await readOwnPersonalData(ctx) : await readPersonalData(ctx, query.email),
         {
           'Content-Type': MEDIA_TYPES.json,

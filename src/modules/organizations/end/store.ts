@@ -1,18 +1,18 @@
 import { and, eq, gt, isNull, lte, not, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { companies, companyErasures, type ErasedStore } from '../../../db/schema/companies.ts';
-import { exists } from '../../../db/statements.ts';
+import { existsSql } from '../../../db/statements.ts';
 
-export type CompanyEnd = typeof companyErasures.$inferSelect;
+export type CompanyErasure = typeof companyErasures.$inferSelect;
 
-/** SQL condition, true until the erasure of the company begins. */
-const isNotErased = not(exists(companyErasures, eq(companyErasures.id, companies.id)));
+/** SQL condition that the erasure of the company has not begun. */
+const isNotErased = not(existsSql(companyErasures, eq(companyErasures.id, companies.id)));
 
 /**
  * Suspends a company at once and schedules its deletion for `deletesAt`, unless an earlier time is scheduled or the erasure has
  * begun.
  */
-export const requestEnd = (db: ControlDb, id: string, deletesAt: number, now: number) =>
+export const scheduleDeletion = (db: ControlDb, id: string, deletesAt: number, now: number) =>
   db
     .update(companies)
     .set({
@@ -25,7 +25,7 @@ export const requestEnd = (db: ControlDb, id: string, deletesAt: number, now: nu
     .returning();
 
 /** Cancels the scheduled deletion of a company and lifts its suspension, unless the time of deletion has passed. */
-export const withdrawEnd = (db: ControlDb, id: string, now: number) =>
+export const cancelDeletion = (db: ControlDb, id: string, now: number) =>
   db
     .update(companies)
     .set({ endRequestedAt: null, deletesAt: null, suspendedAt: null, updatedAt: now })
@@ -33,7 +33,7 @@ export const withdrawEnd = (db: ControlDb, id: string, now: number) =>
     .returning();
 
 /** Begins the erasure of companies whose time of deletion has passed. They cannot be restored from then on. */
-export const beginEnds = (db: ControlDb, now: number) =>
+export const beginErasures = (db: ControlDb, now: number) =>
   db
     .insert(companyErasures)
     .select(
@@ -42,7 +42,7 @@ export const beginEnds = (db: ControlDb, now: number) =>
     .onConflictDoNothing();
 
 /** Claims erasures that are due, and postpones them to `next`. */
-export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) =>
+export const claimDueErasures = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) =>
   db
     .update(companyErasures)
     .set({ dueAt: next })
@@ -51,17 +51,17 @@ export const claimDue = (db: ControlDb, { now, next, limit }: { now: number; nex
     )
     .returning();
 
-export const selectEnd = (db: ControlDb, id: string) =>
+export const selectErasure = (db: ControlDb, id: string) =>
   db.select().from(companyErasures).where(eq(companyErasures.id, id));
 
-const formatPath = (store: string): string => `$.${store}`;
+const formatStorePath = (store: string): string => `$.${store}`;
 
-/** Notes the progress of a store's erasure. `removed` is added to the count before. */
+/** Stores the progress of a store's erasure. `removed` is added to the previous count. */
 export const recordStep = (db: ControlDb, id: string, store: string, { removed, at, cursor }: ErasedStore) =>
   db
     .update(companyErasures)
     .set({
-      stores: sql`json_set(${companyErasures.stores}, ${formatPath(store)}, json_object('removed', coalesce(${companyErasures.stores} ->> ${`${formatPath(store)}.removed`}, 0) + ${removed}, 'at', ${at}, 'cursor', ${cursor}))`,
+      stores: sql`json_set(${companyErasures.stores}, ${formatStorePath(store)}, json_object('removed', coalesce(${companyErasures.stores} ->> ${`${formatStorePath(store)}.removed`}, 0) + ${removed}, 'at', ${at}, 'cursor', ${cursor}))`,
     })
     .where(eq(companyErasures.id, id));
 
@@ -69,20 +69,20 @@ export const recordStep = (db: ControlDb, id: string, store: string, { removed, 
  * Adds the number of rows that the previous statement of the batch deleted to a store's count, atomically. The counts of a
  * completed erasure stay as they are, as its certificate states them.
  */
-export const countDeleted = (db: ControlDb, id: string, store: string) =>
+export const addDeletedCount = (db: ControlDb, id: string, store: string) =>
   db
     .update(companyErasures)
     .set({
-      stores: sql`json_set(${companyErasures.stores}, ${formatPath(store)}, json_object('removed', coalesce(${companyErasures.stores} ->> ${`${formatPath(store)}.removed`}, 0) + changes(), 'at', null, 'cursor', null))`,
+      stores: sql`json_set(${companyErasures.stores}, ${formatStorePath(store)}, json_object('removed', coalesce(${companyErasures.stores} ->> ${`${formatStorePath(store)}.removed`}, 0) + changes(), 'at', null, 'cursor', null))`,
     })
     .where(and(eq(companyErasures.id, id), isNull(companyErasures.completedAt)));
 
 /** Sets when a scheduled run continues an erasure; null for never. */
-export const setDue = (db: ControlDb, id: string, dueAt: number | null) =>
+export const setErasureDueAt = (db: ControlDb, id: string, dueAt: number | null) =>
   db.update(companyErasures).set({ dueAt }).where(eq(companyErasures.id, id));
 
-/** Deletes the row of the company, the last one of it: after this its slug can be used again. */
+/** Deletes the row of the company, its last one: after this its slug can be used again. */
 export const deleteCompany = (db: ControlDb, id: string) => db.delete(companies).where(eq(companies.id, id));
 
-export const completeEnd = (db: ControlDb, id: string, { now, dueAt }: { now: number; dueAt: number }) =>
+export const completeErasure = (db: ControlDb, id: string, { now, dueAt }: { now: number; dueAt: number }) =>
   db.update(companyErasures).set({ completedAt: now, dueAt }).where(eq(companyErasures.id, id));

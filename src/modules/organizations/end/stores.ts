@@ -2,72 +2,78 @@ import { makeAffectedPrincipals } from '../../../access/commit-access.ts';
 import type { Bindings } from '../../../config.ts';
 import type { CompanyContext } from '../../../context.ts';
 import { commit, countChangedRows, readTogether } from '../../../db/client.ts';
-import { withinTime } from '../../../kernel/time-limit.ts';
+import { awaitWithinTime } from '../../../kernel/time-limit.ts';
 import type { LogKind } from '../../../logs/log.ts';
 import { isPersonNamedIn, type Person, redactJson } from '../../../logs/redaction.ts';
 import type { CompanyLog } from '../../../objects/company-log.ts';
 import { callObject } from '../../../platform/objects.ts';
-import { abandonUploads, deleteObjects } from '../../../platform/stored-files.ts';
+import { abortNotedUploads, deleteObjects } from '../../../platform/stored-files.ts';
 import { viewAuditEvent } from '../../audit/views.ts';
 import { exportLog } from '../../company-log/service.ts';
 import { countUserRecords, deleteDatabase, hasDatabase, replaceUserIds } from '../../managed-database/service.ts';
 import { viewShareEvent } from '../../share-activity/views.ts';
 import { callSender } from '../../webhooks/service.ts';
-import { CONTROL_TABLES, deleteRows, selectAnyRow, selectEndpointIds, selectOutsiders } from './control-store.ts';
+import {
+  CONTROL_TABLES,
+  deleteCompanyRows,
+  selectAnyRow,
+  selectEndpointIds,
+  selectOutsiders,
+} from './control-store.ts';
 import { eraseControlRecords, type PersonalRecord, readControlRecords } from './people-records.ts';
-import { countDeleted } from './store.ts';
+import { addDeletedCount } from './store.ts';
 
 /** The result of a step of the erasure. */
 export interface ErasureStep {
-  /** Rows, objects or projects that it deleted, but for those that it has noted itself. */
+  /** The number of deleted rows, objects or projects, except those that the store has counted itself. */
   removed: number;
-  /** The position at which the next step goes on; null when there is no more to do. */
+  /** The position at which the next step continues; null when nothing remains. */
   next: string | null;
 }
 
-/** A place in which something of a company is kept. */
+/** A place that stores data of a company. */
 export interface DataStore {
-  /** As the certificate names it. */
+  /** The name of the store in the certificate. */
   name: string;
-  /** The company's data in it, in words. */
+  /** A description of the company's data in the store. */
   description: string;
-  /** Deletes a bounded part of it. May be repeated, and broken off anywhere. @param cursor null from the beginning */
+  /** Deletes a bounded part of the data. May be repeated, and interrupted anywhere. @param cursor null from the beginning */
   erase(ctx: CompanyContext, cursor: string | null): Promise<ErasureStep>;
-  /** Looks whether something of the company is there still. */
+  /** Tells whether data of the company remains in the store. */
   hasData(ctx: CompanyContext): Promise<boolean>;
-  /** The functions that read and erase the data of one person; or the reason why it has none. */
-  people: People | string;
+  /** The functions that read and erase the data of one person; or the reason why the store has none. */
+  people: PersonDataStore | string;
 }
 
 /** Further data that identifies a person who is erased. */
 export interface IdentifyingData {
   outsiderIds: readonly string[];
-  /** As their users were called. */
+  /** The names that the person's users have had. */
   names: readonly string[];
 }
 
 /** Reads and erases the data of one person in a store. */
-interface People {
+interface PersonDataStore {
   /** `early`: read through a connection that ends with the request, so that everything is read before the response begins. */
   isRead?: 'early';
   read(ctx: CompanyContext, person: Person): AsyncIterable<PersonalRecord>;
   /**
-   * Deletes the data about them, and puts the pseudonym where they are named. May be repeated.
-   * @returns how many records of each kind
+   * Deletes the data about a person, and replaces the person by the pseudonym where they are named. May be repeated. @returns how
+   * many records of each kind
    */
-  erase(ctx: CompanyContext, person: Person, known: IdentifyingData): Promise<Record<string, number>>;
+  erase(ctx: CompanyContext, person: Person, identifyingData: IdentifyingData): Promise<Record<string, number>>;
 }
 
-/** Objects of one list, and how long the bucket may take for it. */
+/** The maximum number of objects of one list, and how long the bucket may take for it. */
 const KEYS_PER_STEP = 1000;
-const LIST_MS = 20_000;
-/** Files of a step that have to be read. */
+const MAX_LIST_MS = 20_000;
+/** The maximum number of files that one step reads. */
 const FILES_PER_STEP = 50;
 const OUTSIDERS_PER_STEP = 100;
-/** Tables of a step. */
+/** The maximum number of tables in one step. */
 const TABLES_PER_STEP = 10;
 
-/** The beginnings of the keys of a company's own objects. */
+/** Returns the key prefixes of a company's own objects. */
 export const listOwnFilePrefixes = (companyId: string): readonly string[] => [
   `${companyId}/`,
   `uploads/${companyId}/`,
@@ -78,7 +84,7 @@ export const listOwnFilePrefixes = (companyId: string): readonly string[] => [
   `log/${companyId}/`,
 ];
 
-/** The beginnings of the keys of objects with lines of all companies: each line names its company. */
+/** The key prefixes of objects with lines of all companies: each line names its company. */
 export const SHARED_FILE_PREFIXES = [
   'undelivered/',
   'archive/',
@@ -88,7 +94,7 @@ export const SHARED_FILE_PREFIXES = [
 ] as const;
 
 const listFiles = (ctx: CompanyContext, options: R2ListOptions): Promise<R2Objects> =>
-  withinTime(LIST_MS, ctx.files.list(options));
+  awaitWithinTime(MAX_LIST_MS, ctx.files.list(options));
 
 const databaseStore: DataStore = {
   name: 'database',
@@ -115,40 +121,40 @@ const logStore: DataStore = {
   hasData: async () => false,
   people: {
     async *read(ctx, person) {
-      yield* readLogNaming(ctx, 'audit', person, 'audit_records', viewAuditEvent);
-      yield* readLogNaming(ctx, 'share', person, 'share_events', viewShareEvent);
+      yield* readLogNamingPerson(ctx, 'audit', person, 'audit_records', viewAuditEvent);
+      yield* readLogNamingPerson(ctx, 'share', person, 'share_events', viewShareEvent);
     },
     async erase({ bindings, actor: { companyId } }, person) {
-      let changed = 0;
-      for (let cursor: Redaction | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
-        const at: Redaction | null = cursor;
-        const done: Redacted = await callObject(
+      let changedCount = 0;
+      for (let cursor: RedactionPosition | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+        const at: RedactionPosition | null = cursor;
+        const redactionResult: RedactionResult = await callObject(
           bindings.COMPANY_LOG,
           companyId,
-          async (object) => (await object.redact(person, at)) as Redacted,
+          async (object) => (await object.redact(person, at)) as RedactionResult,
         );
-        changed += done.changed;
-        cursor = done.next;
+        changedCount += redactionResult.changed;
+        cursor = redactionResult.next;
       }
-      return { log_records: changed };
+      return { log_records: changedCount };
     },
   },
 };
 
-type Redaction = NonNullable<Parameters<CompanyLog['redact']>[1]>;
-type Redacted = Awaited<ReturnType<CompanyLog['redact']>>;
+type RedactionPosition = NonNullable<Parameters<CompanyLog['redact']>[1]>;
+type RedactionResult = Awaited<ReturnType<CompanyLog['redact']>>;
 
-/** The records of a log that name a person, as exports of the log have them. */
-async function* readLogNaming<K extends LogKind>(
+/** Yields the records of a log that name a person, in the form in which exports of the log have them. */
+async function* readLogNamingPerson<K extends LogKind>(
   ctx: CompanyContext,
   kind: K,
   person: Person,
   name: string,
-  view: (record: never) => Record<string, unknown>,
+  viewRecord: (record: never) => Record<string, unknown>,
 ): AsyncGenerator<PersonalRecord> {
   for await (const record of exportLog(ctx, kind, { values: {} })) {
-    const shown = view(record as never);
-    if (isPersonNamedIn(JSON.stringify(shown), person)) yield { kind: name, record: shown };
+    const viewedRecord = viewRecord(record as never);
+    if (isPersonNamedIn(JSON.stringify(viewedRecord), person)) yield { kind: name, record: viewedRecord };
   }
 }
 
@@ -161,7 +167,7 @@ const fileStore: DataStore = {
       const { objects } = await listFiles(ctx, { prefix, limit: KEYS_PER_STEP });
       if (objects.length === 0) continue;
       const keys = objects.map(({ key }) => key);
-      await abandonUploads(ctx.files, keys);
+      await abortNotedUploads(ctx.files, keys);
       await deleteObjects(ctx.files, keys);
       return { removed: objects.length, next: prefix };
     }
@@ -181,31 +187,33 @@ const sharedFileStore: DataStore = {
   description: 'messages that no consumer could handle, records that no log took',
   async erase(ctx, cursor) {
     const [at = '0', position] = (cursor ?? '').split(' ');
-    const place = Number(at);
-    const prefix = SHARED_FILE_PREFIXES[place];
+    const prefixIndex = Number(at);
+    const prefix = SHARED_FILE_PREFIXES[prefixIndex];
     if (prefix === undefined) return { removed: 0, next: null };
     const page = await listFiles(ctx, { prefix, limit: FILES_PER_STEP, ...(position && { startAfter: position }) });
-    let removed = 0;
-    for (const { key } of page.objects) removed += await removeCompanyLines(ctx, key);
+    let removedCount = 0;
+    for (const { key } of page.objects) removedCount += await removeCompanyLines(ctx, key);
     const last = page.objects.at(-1)?.key;
-    return { removed, next: page.truncated && last ? `${place} ${last}` : `${place + 1}` };
+    return { removed: removedCount, next: page.truncated && last ? `${prefixIndex} ${last}` : `${prefixIndex + 1}` };
   },
   // Each is read when it is erased.
   hasData: async () => false,
   people: {
     async *read(ctx, person) {
-      for await (const { line } of findLinesNaming(ctx, person)) yield { kind: 'undelivered', record: { line } };
+      for await (const { line } of findLinesNamingPerson(ctx, person)) yield { kind: 'undelivered', record: { line } };
     },
     async erase(ctx, person) {
-      let changed = 0;
+      let changedCount = 0;
       for await (const { key, text } of readSharedTexts(ctx)) {
         const lines = text.split('\n');
-        const without = lines.map((line) => (line.includes(ctx.actor.companyId) ? redactJson(line, person) : line));
-        const count = without.filter((line, at) => line !== lines[at]).length;
-        if (count > 0) await ctx.files.put(key, without.join('\n'));
-        changed += count;
+        const redactedLines = lines.map((line) =>
+          line.includes(ctx.actor.companyId) ? redactJson(line, person) : line,
+        );
+        const count = redactedLines.filter((line, at) => line !== lines[at]).length;
+        if (count > 0) await ctx.files.put(key, redactedLines.join('\n'));
+        changedCount += count;
       }
-      return { undelivered: changed };
+      return { undelivered: changedCount };
     },
   },
 };
@@ -213,7 +221,10 @@ const sharedFileStore: DataStore = {
 async function* readSharedTexts({ files: bucket }: CompanyContext): AsyncGenerator<{ key: string; text: string }> {
   for (const prefix of SHARED_FILE_PREFIXES) {
     for (let cursor: string | undefined; ; ) {
-      const page: R2Objects = await withinTime(LIST_MS, bucket.list({ prefix, limit: FILES_PER_STEP, cursor }));
+      const page: R2Objects = await awaitWithinTime(
+        MAX_LIST_MS,
+        bucket.list({ prefix, limit: FILES_PER_STEP, cursor }),
+      );
       for (const { key } of page.objects) yield { key, text: (await (await bucket.get(key))?.text()) ?? '' };
       if (!page.truncated) break;
       cursor = page.cursor;
@@ -221,7 +232,7 @@ async function* readSharedTexts({ files: bucket }: CompanyContext): AsyncGenerat
   }
 }
 
-async function* findLinesNaming(ctx: CompanyContext, person: Person): AsyncGenerator<{ line: string }> {
+async function* findLinesNamingPerson(ctx: CompanyContext, person: Person): AsyncGenerator<{ line: string }> {
   for await (const { text } of readSharedTexts(ctx)) {
     for (const line of text.split('\n')) {
       if (line.includes(ctx.actor.companyId) && isPersonNamedIn(line, person)) yield { line };
@@ -230,8 +241,8 @@ async function* findLinesNaming(ctx: CompanyContext, person: Person): AsyncGener
 }
 
 /**
- * Removes the lines of a company from a file, and deletes the file if it has no others.
- * @returns the number of removed lines
+ * Removes the lines of a company from a file, and deletes the file if no other lines remain. @returns the number of removed lines
+ *
  */
 async function removeCompanyLines(
   { files: bucket, actor: { companyId } }: CompanyContext,
@@ -240,21 +251,24 @@ async function removeCompanyLines(
   const text = (await (await bucket.get(key))?.text()) ?? '';
   if (!text.includes(companyId)) return 0;
   const lines = text.split('\n').filter((line) => line !== '');
-  const others = lines.filter((line) => !line.includes(companyId));
-  if (others.length === 0) await deleteObjects(bucket, [key]);
-  else await bucket.put(key, others.map((line) => `${line}\n`).join(''));
-  return lines.length - others.length;
+  const otherLines = lines.filter((line) => !line.includes(companyId));
+  if (otherLines.length === 0) await deleteObjects(bucket, [key]);
+  else await bucket.put(key, otherLines.map((line) => `${line}\n`).join(''));
+  return lines.length - otherLines.length;
 }
 
 const outsiderKeyStore: DataStore = {
   name: 'outsider_requests',
   description: 'idempotency keys of outsiders, with the answers, in objects of TokenLimiter',
   async erase(ctx, cursor) {
-    const found = await selectOutsiders(ctx.db, ctx.actor.companyId, cursor ?? '', OUTSIDERS_PER_STEP);
-    for (const { id } of found) {
+    const outsiderRows = await selectOutsiders(ctx.db, ctx.actor.companyId, cursor ?? '', OUTSIDERS_PER_STEP);
+    for (const { id } of outsiderRows) {
       await callObject(ctx.bindings.TOKEN_LIMITER, id, async (limiter) => await limiter.erase());
     }
-    return { removed: found.length, next: found.length < OUTSIDERS_PER_STEP ? null : (found.at(-1)?.id ?? null) };
+    return {
+      removed: outsiderRows.length,
+      next: outsiderRows.length < OUTSIDERS_PER_STEP ? null : (outsiderRows.at(-1)?.id ?? null),
+    };
   },
   hasData: async () => false,
   people: {
@@ -312,18 +326,18 @@ const deliveryStore: DataStore = {
   },
 };
 
-/** Puts the pseudonym of a person into sent and waiting deliveries of endpoints. */
+/** Replaces a person by the pseudonym in sent and waiting deliveries of endpoints. */
 export async function eraseDeliveries(ctx: CompanyContext, person: Person): Promise<Record<string, number>> {
-  let changed = 0;
+  let changedCount = 0;
   for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
     for (let after: string | null = ''; after !== null; ) {
       const from: string = after;
-      const done = await callSender(ctx, id, async (sender) => await sender.redact(person, from));
-      changed += done.changed;
-      after = done.next;
+      const redactionResult = await callSender(ctx, id, async (sender) => await sender.redact(person, from));
+      changedCount += redactionResult.changed;
+      after = redactionResult.next;
     }
   }
-  return { webhook_deliveries: changed };
+  return { webhook_deliveries: changedCount };
 }
 
 const controlRecordStore: DataStore = {
@@ -338,8 +352,8 @@ const controlRecordStore: DataStore = {
     const { deleted } = await ctx.changeAccess(makeAffectedPrincipals(companyId), () =>
       commit(ctx.db, {
         deleted: tables.flatMap((table) => [
-          deleteRows(ctx.db, table, companyId),
-          countDeleted(ctx.db, companyId, controlRecordStore.name),
+          deleteCompanyRows(ctx.db, table, companyId),
+          addDeletedCount(ctx.db, companyId, controlRecordStore.name),
         ]),
       }),
     );
@@ -363,10 +377,10 @@ const controlRecordStore: DataStore = {
 };
 
 /**
- * Every store that has data of a company, in the order in which they are erased. Those before the last find in the control
- * records which data is theirs.
+ * Every store that has data of a company, in the order of erasure. All stores before the last find in the control records which
+ * data is the company's.
  */
-export const STORES: readonly DataStore[] = [
+export const DATA_STORES: readonly DataStore[] = [
   databaseStore,
   logStore,
   fileStore,
@@ -377,8 +391,8 @@ export const STORES: readonly DataStore[] = [
   controlRecordStore,
 ];
 
-/** The stores that each binding's data of a company is in; or a sentence that says why nothing has to be erased. */
-export const STORES_OF_BINDINGS: Record<keyof Bindings, readonly DataStore[] | string> = {
+/** The stores of company data behind each binding; or a sentence that says why nothing has to be erased. */
+export const DATA_STORES_BY_BINDING: Record<keyof Bindings, readonly DataStore[] | string> = {
   CONTROL_DB: [controlRecordStore],
   FILES: [fileStore, sharedFileStore],
   COMPANY_LOG: [logStore],

@@ -1,17 +1,17 @@
 import {
   ALL_FORMS,
-  BLANK,
+  BLANK_FORM,
   DATES,
   DECIMAL_COMMA,
   DECIMAL_POINT,
   DECIMALS,
-  DMY,
+  DMY_DATES,
   HAS_TIME,
   INTEGER,
-  MDY,
+  MDY_DATES,
 } from '../../../formats/values/forms.ts';
 
-/** A value of a kept record: its field, text (cut when very long), forms and traits (`HAS_…`). */
+/** A value of a row kept for the preview: its field, text (cut when very long), forms and traits (`HAS_…`). */
 export type KeptCell = [field: number, text: string, forms: number, traits: number];
 
 /** A value that settled something about its column, and the line on which its record starts. */
@@ -24,9 +24,9 @@ export interface DecidingValue {
 export interface ColumnState {
   /** The forms that all values share. */
   forms: number;
-  /** The traits (`HAS_…`) of any of the values. */
+  /** The traits (`HAS_…`) that any of the values has. */
   traits: number;
-  /** Rows without a value: those that are empty, and those of spaces alone (which a text column keeps as values). */
+  /** The number of rows without a value: empty ones, and ones of spaces alone (which a text column keeps as values). */
   nulls: number;
   blanks: number;
   /** Some distinct values. */
@@ -34,7 +34,10 @@ export interface ColumnState {
   /** The decimal forms and date orders of a text column's values, used if its type is changed: see {@link Hints}. */
   decimals: number;
   dates: number;
-  /** The first value; the last that narrowed the forms; the first that is no integer, has a time, leaves only text. */
+  /**
+   * Deciding values: the first value; the last that narrowed the forms; the first that is no integer, has a time, leaves only
+   * text.
+   */
   first: DecidingValue | null;
   narrowed: DecidingValue | null;
   notInteger: DecidingValue | null;
@@ -44,14 +47,14 @@ export interface ColumnState {
 
 /**
  * The readings of the numbers and dates among a column's values: the decimal forms that they share, and the orders of day
- * and month ({@link DMY}, {@link MDY}) that they allow. All of `DECIMALS` and `DATES` as long as no value narrows them.
+ * and month ({@link DMY_DATES}, {@link MDY_DATES}) that they allow. All of `DECIMALS` and `DATES` as long as no value narrows them.
  */
 export interface Hints {
   decimals: number;
   dates: number;
 }
 
-/** A column before its first row. */
+/** Makes the state of a column before its first row. */
 export function makeColumn(): ColumnState {
   return {
     forms: ALL_FORMS,
@@ -70,11 +73,16 @@ export function makeColumn(): ColumnState {
 }
 
 /** Adds a value whose forms or traits may narrow the column. `decidingValue` is called only if the value is kept. */
-export function narrow(column: ColumnState, forms: number, traits: number, decidingValue: () => DecidingValue): void {
+export function narrowColumn(
+  column: ColumnState,
+  forms: number,
+  traits: number,
+  decidingValue: () => DecidingValue,
+): void {
   const before = column.forms;
   const after = before & forms;
-  let seen: DecidingValue | null = null;
-  const value = () => (seen ??= decidingValue());
+  let deciding: DecidingValue | null = null;
+  const value = () => (deciding ??= decidingValue());
   if ((traits & HAS_TIME) !== 0 && column.withTime === null) column.withTime = value();
   column.traits |= traits;
   column.first ??= value();
@@ -96,39 +104,44 @@ export function narrowHints(hints: Hints, forms: number): void {
   if ((hints.dates & orders) !== 0) hints.dates &= orders;
 }
 
-/** Whether some values of a text column were numbers or dates, and more values may still settle their reading. */
-export function isOpen({ decimals, dates }: Hints): boolean {
+/** Tells whether some values of a text column were numbers or dates, and more values may still settle their reading. */
+export function isReadingUnsettled({ decimals, dates }: Hints): boolean {
   return (
-    dates === (DMY | MDY) ||
+    dates === (DMY_DATES | MDY_DATES) ||
     (decimals !== DECIMALS && (decimals & DECIMAL_POINT) !== 0 && (decimals & DECIMAL_COMMA) !== 0)
   );
 }
 
-/** The hints for reading a column's values if its type is changed; for a typed column, from its forms. */
+/** Returns the hints for reading a column's values if its type is changed; for a typed column, from its forms. */
 export function getHints({ forms, decimals, dates }: ColumnState): Hints {
   if (forms === 0 || forms === ALL_FORMS) return { decimals, dates };
   return { decimals: forms & DECIMALS || DECIMALS, dates: filterOrders(forms) || DATES };
 }
 
-/** The orders of day and month among the forms, whatever their separators and digits of the year. */
+/** Filters the orders of day and month from the forms, whatever their separators and digits of the year. */
 function filterOrders(forms: number): number {
-  return ((forms & DMY) === 0 ? 0 : DMY) | ((forms & MDY) === 0 ? 0 : MDY);
+  return ((forms & DMY_DATES) === 0 ? 0 : DMY_DATES) | ((forms & MDY_DATES) === 0 ? 0 : MDY_DATES);
 }
 
-export function foldCell(column: ColumnState, [, text, forms, traits]: KeptCell, line: number, samples: number): void {
-  if (forms === BLANK) {
+export function addCell(
+  column: ColumnState,
+  [, text, forms, traits]: KeptCell,
+  line: number,
+  maxSamples: number,
+): void {
+  if (forms === BLANK_FORM) {
     column.blanks++;
     return;
   }
   if (column.forms === 0) narrowHints(column, forms);
-  narrow(column, forms, traits, () => ({ value: text, line }));
-  if (column.sample.length < samples && !column.sample.includes(text)) column.sample.push(text);
+  narrowColumn(column, forms, traits, () => ({ value: text, line }));
+  if (column.sample.length < maxSamples && !column.sample.includes(text)) column.sample.push(text);
 }
 
 /** Merges the columns of two runs of rows, of which `a` comes first. */
-export function mergeColumns(a: ColumnState, b: ColumnState, samples: number): ColumnState {
+export function mergeColumns(a: ColumnState, b: ColumnState, maxSamples: number): ColumnState {
   const forms = a.forms & b.forms;
-  const conflict = forms === 0 && a.forms !== 0 && b.forms !== 0 ? (b.narrowed ?? b.first) : null;
+  const conflictingValue = forms === 0 && a.forms !== 0 && b.forms !== 0 ? (b.narrowed ?? b.first) : null;
   const hints = getHints(a);
   const { decimals, dates } = getHints(b);
   narrowHints(hints, decimals | dates);
@@ -137,12 +150,12 @@ export function mergeColumns(a: ColumnState, b: ColumnState, samples: number): C
     traits: a.traits | b.traits,
     nulls: a.nulls + b.nulls,
     blanks: a.blanks + b.blanks,
-    sample: [...new Set([...a.sample, ...b.sample])].slice(0, samples),
+    sample: [...new Set([...a.sample, ...b.sample])].slice(0, maxSamples),
     ...hints,
     first: a.first ?? b.first,
     narrowed: b.narrowed ?? a.narrowed,
     notInteger: a.notInteger ?? b.notInteger,
     withTime: a.withTime ?? b.withTime,
-    notTyped: a.notTyped ?? b.notTyped ?? conflict,
+    notTyped: a.notTyped ?? b.notTyped ?? conflictingValue,
   };
 }

@@ -1,9 +1,15 @@
 import { CopyText } from '../../../formats/copy/text.ts';
-import { BARE, ESCAPED, QUOTED, SLASHED } from '../../../formats/csv/field.ts';
-import { type Fields, fieldText, withoutSlashes } from '../../../formats/csv/records.ts';
+import { ESCAPED_FIELD, QUOTED_FIELD, SLASHED_FIELD, UNQUOTED_FIELD } from '../../../formats/csv/field.ts';
+import { type Fields, readFieldText, removeSlashes } from '../../../formats/csv/records.ts';
 import { createDecoder, type Decode } from '../../../formats/text/decode.ts';
 import { isBlank } from '../../../formats/values/classify.ts';
-import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from '../../../formats/values/conversion.ts';
+import {
+  type Conversion,
+  MAX_EXTRA_BYTES,
+  MISFIT,
+  NULL_RESULT,
+  type ZoneEdges,
+} from '../../../formats/values/conversion.ts';
 import { convert } from '../../../formats/values/convert.ts';
 import { POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { ROW_ID } from '../upsert-sql.ts';
@@ -18,11 +24,11 @@ export interface WrittenColumn {
   /** The index of the column's field in the file. */
   field: number;
   formats: ColumnFormats;
-  /** Whether the value's bytes need neither conversion nor escaping. */
+  /** True if the value's bytes need neither conversion nor escaping. */
   asIs: boolean;
 }
 
-/** Called for a value that does not fit its column, with the line on which its record starts. */
+/** A callback for a value that does not fit its column, with the line on which its record starts. */
 export type OnMisfit = (column: WrittenColumn, line: number, value: () => string) => void;
 
 /** The file, and the session's time zone; null for UTC. */
@@ -39,7 +45,7 @@ export class CopyWriter {
   readonly #bytes: Uint8Array;
   readonly #fields: Fields;
   readonly #decode: Decode;
-  /** The quote character that is doubled within quotes; -1 if quotes are escaped otherwise. */
+  /** The quote character where doubling escapes it within quotes; -1 if quotes are escaped otherwise. */
   readonly #doubled: number;
   readonly #is1252: boolean;
   readonly #conversions: (Conversion | null)[];
@@ -51,7 +57,10 @@ export class CopyWriter {
   readonly #out: CopyText;
   readonly #onMisfit: OnMisfit | undefined;
 
-  /** @param onMisfit makes it a trial: values are only checked, nothing is written, and no value throws */
+  /**
+   * Creates a writer of the rows of a file. @param onMisfit makes the writing a trial: values are only checked, nothing is
+   * written, and no value throws
+   */
   constructor(
     { file, zone }: LoadSource,
     columns: WrittenColumn[],
@@ -82,22 +91,22 @@ export class CopyWriter {
     return this.#out.data();
   }
 
-  /** Writes the current record, unless it is no row: one without any value, but for an empty record. */
+  /** Writes the current record, unless it is no row: a record without any value, except an empty record of records. */
   write(line: number): void {
     if (!this.#isRow()) return;
     const { starts, ends, count } = this.#fields;
     for (let index = 0; index < this.#columns.length; index++) {
       const column = this.#columns[index] as WrittenColumn;
       const { field } = column;
-      const isBare = this.#fields.kinds[field] === BARE;
+      const isBare = this.#fields.kinds[field] === UNQUOTED_FIELD;
       const conversion = (isBare ? this.#bareConversions : this.#conversions)[index] as Conversion | null;
       const start = starts[field] as number;
       const end = ends[field] as number;
       if (index > 0) this.#out.endValue();
       if (field >= count || start === end) this.#null(column, line);
       else if (conversion === null) this.#text(field, start, end);
-      else if (this.#fields.kinds[field] === SLASHED) {
-        const bytes = withoutSlashes(this.#bytes, start, end, this.#file.dialect);
+      else if (this.#fields.kinds[field] === SLASHED_FIELD) {
+        const bytes = removeSlashes(this.#bytes, start, end, this.#file.dialect);
         this.#convert(column, conversion, bytes, 0, bytes.length, line);
       } else if (column.asIs) this.#out.copy(this.#bytes, start, end);
       else this.#convert(column, conversion, this.#bytes, start, end, line);
@@ -120,14 +129,14 @@ export class CopyWriter {
     end: number,
     line: number,
   ): void {
-    const out = this.#out;
+    const output = this.#out;
     // A letter of Windows-1252 takes up to three bytes in UTF-8.
-    out.reserve((end - start) * 3 + CONVERSION_ROOM);
-    const length = convert(out.bytes, out.length, bytes, start, end, conversion, this.#decode);
-    if (length === NULL) this.#null(column, line);
-    else if (length !== MISFIT) out.length = length;
+    output.reserve((end - start) * 3 + MAX_EXTRA_BYTES);
+    const length = convert(output.bytes, output.length, bytes, start, end, conversion, this.#decode);
+    if (length === NULL_RESULT) this.#null(column, line);
+    else if (length !== MISFIT) output.length = length;
     else {
-      const value = () => fieldText(this.#bytes, this.#fields, column.field, this.#file.dialect, this.#decode);
+      const value = () => readFieldText(this.#bytes, this.#fields, column.field, this.#file.dialect, this.#decode);
       if (!this.#onMisfit) throw buildMisfitError(this.#file, column, line, value());
       this.#onMisfit(column, line, value);
     }
@@ -135,15 +144,15 @@ export class CopyWriter {
 
   #text(field: number, start: number, end: number): void {
     const kind = this.#fields.kinds[field];
-    if (kind === BARE || kind === QUOTED) this.#out.escape(this.#bytes, start, end, -1, this.#is1252);
-    else if (kind === ESCAPED && this.#doubled >= 0) {
+    if (kind === UNQUOTED_FIELD || kind === QUOTED_FIELD) this.#out.escape(this.#bytes, start, end, -1, this.#is1252);
+    else if (kind === ESCAPED_FIELD && this.#doubled >= 0) {
       this.#out.escape(this.#bytes, start, end, this.#doubled, this.#is1252);
-    } else this.#out.writeText(fieldText(this.#bytes, this.#fields, field, this.#file.dialect, this.#decode));
+    } else this.#out.writeText(readFieldText(this.#bytes, this.#fields, field, this.#file.dialect, this.#decode));
   }
 
   #isRow(): boolean {
     const { starts, ends, kinds, count } = this.#fields;
-    if (this.#file.dialect.records === true && (count > 1 || kinds[0] !== BARE)) return true;
+    if (this.#file.dialect.records === true && (count > 1 || kinds[0] !== UNQUOTED_FIELD)) return true;
     for (let field = 0; field < count; field++) {
       if (!isBlank(this.#bytes, starts[field] as number, ends[field] as number, this.#decode)) return true;
     }

@@ -17,7 +17,7 @@ export type InferenceErrorCode =
   | 'VALUE_DOES_NOT_FIT'
   | 'DELIMITER_NOT_FOUND';
 
-/** The place of an error in a file's content. */
+/** The location of an error in a file's content. */
 export interface ErrorLocation {
   file?: string;
   /** The 1-based line on which the record starts. */
@@ -27,7 +27,7 @@ export interface ErrorLocation {
   value?: string;
 }
 
-/** A file that cannot become a table. `message` is the Portuguese sentence in the upload job's answer. */
+/** Thrown for a file that cannot become a table. `message` is the Portuguese sentence in the upload job's answer. */
 export class InferenceError extends Error {
   readonly code: InferenceErrorCode;
   readonly where: ErrorLocation;
@@ -45,23 +45,23 @@ export function cutValue(value: string): string {
   return shorten(value, 200);
 }
 
-/** The error of a file with `width` columns, more than a table may have. */
+/** Makes the error of a file with `width` columns, more than a table may have. */
 export function tooManyColumns(file: string, width: number | string): InferenceError {
   const message = `O arquivo ${file} tem ${width} colunas; o máximo é ${MAX_COLUMNS}.`;
   return new InferenceError('TOO_MANY_COLUMNS', message, { file, line: 1 });
 }
 
-export function noRows(file: string): InferenceError {
+export function fileWithoutRows(file: string): InferenceError {
   return new InferenceError('NO_ROWS', `O arquivo ${file} não tem nenhuma linha de dados.`, { file });
 }
 
-/** The error of bytes that are not text in the file's encoding. */
-export function unreadable(line: number, encoding: string): InferenceError {
+/** Makes the error of bytes that are not text in the file's encoding. */
+export function bytesUnreadable(line: number, encoding: string): InferenceError {
   const message = `O arquivo não pôde ser lido como texto ${encoding}: há bytes inválidos a partir da linha ${line}.`;
   return new InferenceError('UNREADABLE_BYTES', message, { line });
 }
 
-export function nulByte(line: number): InferenceError {
+export function nulByteFound(line: number): InferenceError {
   const message = `A linha ${line} contém um byte nulo: o arquivo não é um texto válido.`;
   return new InferenceError('NUL_BYTE', message, { line });
 }
@@ -76,10 +76,10 @@ export function recordTooLarge(line: number): InferenceError {
   return new InferenceError('RECORD_TOO_LARGE', message, { line });
 }
 
-/** The error of a delimiter that a person gave, and that the beginning of the file does not contain. */
+/** Makes the error of a delimiter that a person gave, and that the beginning of the file does not contain. */
 export function delimiterNotFound(file: string, delimiter: string): InferenceError {
-  const shown = delimiter === '\t' ? 'tabulação' : `"${delimiter}"`;
-  const message = `O separador ${shown} não aparece no arquivo ${file}.`;
+  const delimiterName = delimiter === '\t' ? 'tabulação' : `"${delimiter}"`;
+  const message = `O separador ${delimiterName} não aparece no arquivo ${file}.`;
   return new InferenceError('DELIMITER_NOT_FOUND', message, { file });
 }
 
@@ -90,7 +90,7 @@ export function toInferenceError(error: unknown): unknown {
   return new InferenceError('TOO_MANY_FIELDS', `A linha ${line} tem mais de ${MAX_FIELDS} campos.`, { line });
 }
 
-/** The error of a row with more fields than its table has columns; `value` is the first surplus one. */
+/** Makes the error of a row with more fields than its table has columns; `value` is the first surplus one. */
 export function tooManyValues(line: number, width: number, count: number, value: string): InferenceError {
   const message = `A linha ${line} tem ${count} campos, mas a tabela tem ${width} colunas.`;
   return new InferenceError('TOO_MANY_FIELDS', message, { line, value: cutValue(value) });

@@ -1,5 +1,5 @@
 import { hasEndOfData, NO_QUOTE_BYTE } from '../../../formats/copy/csv.ts';
-import { type Dialect, RECORDS } from '../../../formats/csv/dialect.ts';
+import { type Dialect, RECORDS_DIALECT } from '../../../formats/csv/dialect.ts';
 import { HEAD_BYTES } from '../../../formats/csv/head.ts';
 import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
 import { MAX_FIELDS, scan } from '../../../formats/csv/records.ts';
@@ -9,8 +9,8 @@ import {
   createDecoder,
   type Decode,
   type Encoding,
-  encodedLength,
-  scannableBytes,
+  measureEncodedLength,
+  toScannableBytes,
 } from '../../../formats/text/decode.ts';
 import {
   countLineEnds,
@@ -24,15 +24,15 @@ import type { SheetFacts } from '../../../formats/workbook/choice.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import { makeColumn } from './columns.ts';
 import {
+  bytesUnreadable,
   delimiterNotFound,
+  fileWithoutRows,
   InferenceError,
-  noRows,
-  nulByte,
+  nulByteFound,
   recordTooLarge,
   toInferenceError,
   tooManyColumns,
   unclosedQuote,
-  unreadable,
 } from './errors.ts';
 import { UnevenEscapes } from './kept-rows.ts';
 import { DelimiterEscaped, QuotesBroken, RecordFold } from './rows.ts';
@@ -41,8 +41,8 @@ import { readLinesBefore, toSkippedLines } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES } from './state.ts';
 
 /**
- * The state before a text's first block. `sheet`, `records`: facts about the workbook's sheet, or the records, that the text
- * was made of; `said`: the reading options that a person gave.
+ * Makes the state before a text's first block. `sheet`, `records`: facts about the workbook's sheet, or the records, that the
+ * text was converted from; `said`: the reading options that a person gave.
  */
 export function beginInference({
   fileName,
@@ -55,7 +55,7 @@ export function beginInference({
   records?: RecordFacts | null;
   said?: GivenOptions;
 }): InferenceState {
-  const isMade = sheet !== null || records !== null;
+  const isConverted = sheet !== null || records !== null;
   return {
     fileName,
     said,
@@ -65,13 +65,13 @@ export function beginInference({
     line: 1,
     wants: records ? 1 : HEAD_BYTES,
     done: false,
-    encoding: isMade ? 'utf-8' : null,
-    encodingCertain: isMade,
+    encoding: isConverted ? 'utf-8' : null,
+    encodingCertain: isConverted,
     beyondAscii: false,
     undefinedBytes: false,
-    dialect: records && RECORDS,
-    quoting: isMade || said.quote ? 'quoted' : said.quote === null ? 'unquoted' : 'undecided',
-    escaping: isMade ? 'plain' : 'undecided',
+    dialect: records && RECORDS_DIALECT,
+    quoting: isConverted || said.quote ? 'quoted' : said.quote === null ? 'unquoted' : 'undecided',
+    escaping: isConverted ? 'plain' : 'undecided',
     width: records?.names.length ?? 0,
     preambleLeft: 0,
     rowNames: false,
@@ -98,28 +98,27 @@ export function beginInference({
 }
 
 /**
- * Reads the complete records of the next block, which begins at `state.offset`, and returns the new state. The next
- * block begins at its `offset` and has at least `wants` bytes unless the file ends before. The new state may start over
- * (`offset` 0), at most five times a file: when bytes show that the file is not UTF-8 after all, that its quotes are
- * ordinary characters, or that it cannot be read without quotes; that backslashes escape its delimiters, or do not.
- * @param isLast the block reaches the end of the file
- * @throws InferenceError with file and line
+ * Reads the complete records of the next block, which begins at `state.offset`, and returns the new state. The next block begins
+ * at the new state's `offset` and has at least `wants` bytes unless the file ends before. The new state may start over (`offset`
+ * 0), at most five times a file: when bytes show that the file is not UTF-8 after all, that its quotes are ordinary characters,
+ * or that it cannot be read without quotes; that backslashes escape its delimiters, or do not. @param isLast the block reaches
+ * the end of the file @throws InferenceError with file and line
  */
 export function inferFromBlock(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   try {
-    return takeBlock(state, block, isLast);
+    return readBlockRecords(state, block, isLast);
   } catch (caught) {
     const error = toInferenceError(caught);
-    const escaping = tryOtherEscaping(state, error);
-    if (escaping !== null) return startOver({ ...state, escaping });
-    const quoting = tryOtherQuoting(state, error);
-    if (quoting !== null) return startOver({ ...state, quoting });
+    const otherEscaping = tryOtherEscaping(state, error);
+    if (otherEscaping !== null) return startOver({ ...state, escaping: otherEscaping });
+    const otherQuoting = tryOtherQuoting(state, error);
+    if (otherQuoting !== null) return startOver({ ...state, quoting: otherQuoting });
     if (!(error instanceof InferenceError)) throw error;
     throw new InferenceError(error.code, error.message, { file: state.fileName, ...error.where });
   }
 }
 
-function takeBlock(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
+function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   let bytes = block;
   if (state.encoding === null) {
     const guess = guessEncoding(block);
@@ -131,34 +130,34 @@ function takeBlock(state: InferenceState, block: Uint8Array, isLast: boolean): I
     state.offset += markLength;
     bytes = block.subarray(markLength);
   }
-  let working = scannableBytes(bytes, state.encoding, isLast);
-  if (working === null) throw unreadable(state.line + countReadableLines(bytes, state.encoding), 'UTF-16');
-  const restart = checkBytes(state, working, isLast);
+  let scannable = toScannableBytes(bytes, state.encoding, isLast);
+  if (scannable === null) throw bytesUnreadable(state.line + countReadableLines(bytes, state.encoding), 'UTF-16');
+  const restart = checkTextBytes(state, scannable, isLast);
   if (restart !== null) return restart;
 
   const decode = createDecoder(state.encoding);
   if (state.dialect === null) {
     if (!isLast && block.length < state.wants) return state;
-    const start = working.subarray(0, state.wants);
-    const whole = isLast && start.length === working.length;
+    const start = scannable.subarray(0, state.wants);
+    const isWholeFile = isLast && start.length === scannable.length;
     const { skip_lines: skipLines = 0, delimiter } = state.said;
-    const skip = findLineOffset(start, skipLines, state.sheet !== null);
-    if (skip < 0 && whole) throw noRows(state.fileName);
+    const skipOffset = findLineOffset(start, skipLines, state.sheet !== null);
+    if (skipOffset < 0 && isWholeFile) throw fileWithoutRows(state.fileName);
     // The line feed of a line end may be behind the bytes.
-    if (!whole && (skip < 0 || (skip > 0 && skip === start.length))) {
+    if (!isWholeFile && (skipOffset < 0 || (skipOffset > 0 && skipOffset === start.length))) {
       if (state.wants >= MAX_RECORD_BYTES) throw recordTooLarge(state.line);
       return waitForBytes(state, state.wants * 4);
     }
-    const head = start.subarray(skip);
-    const isSaid = delimiter !== undefined && !state.said.delimiterOfKind;
-    if (isSaid && !state.sheet && !head.includes(delimiter.charCodeAt(0)))
+    const head = start.subarray(skipOffset);
+    const isDelimiterGiven = delimiter !== undefined && !state.said.delimiterOfKind;
+    if (isDelimiterGiven && !state.sheet && !head.includes(delimiter.charCodeAt(0)))
       throw delimiterNotFound(state.fileName, delimiter);
-    const sheet = state.sheet && sniffSheet(head, whole, decode, state.sheet, state.said);
+    const sheet = state.sheet && sniffSheet(head, isWholeFile, decode, state.sheet, state.said);
     const { dialect, layout, records, bodyLine, bodyStart, quoting, overflows, effective } =
-      sheet ?? sniff(head, whole, decode, state.quoting, state.escaping, state.said);
+      sheet ?? sniff(head, isWholeFile, decode, state.quoting, state.escaping, state.said);
     if (overflows) throw tooManyColumns(state.fileName, `mais de ${MAX_FIELDS}`);
     // A header alone does not tell the layout.
-    if (records < 2 && !whole && state.wants < MAX_RECORD_BYTES) return waitForBytes(state, state.wants * 4);
+    if (records < 2 && !isWholeFile && state.wants < MAX_RECORD_BYTES) return waitForBytes(state, state.wants * 4);
     // Some exports end all lines with as many delimiters as a sheet may have columns.
     const width = layout.width > MAX_COLUMNS ? effective : layout.width;
     if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
@@ -169,10 +168,10 @@ function takeBlock(state: InferenceState, block: Uint8Array, isLast: boolean): I
     state.rowNames = layout.rowNames;
     if (skipLines > 0) {
       state.skippedLines = skipLines;
-      state.skipped = readLinesBefore(start, skip, decode);
+      state.skipped = readLinesBefore(start, skipOffset, decode);
       state.line += skipLines;
-      state.offset += encodedLength(working, skip, state.encoding);
-      working = working.subarray(skip);
+      state.offset += measureEncodedLength(scannable, skipOffset, state.encoding);
+      scannable = scannable.subarray(skipOffset);
     } else if (sheet) {
       state.skippedLines = layout.preamble;
       state.skipped = toSkippedLines(head, sheet.titles, decode);
@@ -182,10 +181,10 @@ function takeBlock(state: InferenceState, block: Uint8Array, isLast: boolean): I
     }
     state.columns = Array.from({ length: state.width }, makeColumn);
   }
-  const taken = takeRecords(state, working, isLast, state.dialect, decode);
-  state.offset += encodedLength(working, taken, state.encoding);
+  const readByteCount = addRecords(state, scannable, isLast, state.dialect, decode);
+  state.offset += measureEncodedLength(scannable, readByteCount, state.encoding);
   if (isLast) state.done = true;
-  else if (taken === 0) {
+  else if (readByteCount === 0) {
     if (block.length >= MAX_RECORD_BYTES) throw recordTooLarge(state.line);
     return waitForBytes(state, Math.min(block.length * 2, MAX_RECORD_BYTES));
   }
@@ -194,37 +193,37 @@ function takeBlock(state: InferenceState, block: Uint8Array, isLast: boolean): I
 }
 
 /**
- * Decides whether to read the file again because its quotes break the rules (then without quotes), or because it cannot
- * be read without quotes. A record that has too many fields without quotes settles that they quote.
+ * Decides whether to read the file again because its quotes break the rules (then without quotes), or because it cannot be read
+ * without quotes. A record that has too many fields without quotes proves that quotes enclose fields.
  */
 function tryOtherQuoting(state: InferenceState, error: unknown): Quoting | null {
   if (state.quoting === 'quoted' || state.dialect === null || state.said.quote !== undefined) return null;
   if (state.dialect.quote === null) return isError(error, 'TOO_MANY_FIELDS') ? 'quoted' : null;
-  const broken =
+  const areQuotesBroken =
     error instanceof QuotesBroken || isError(error, 'UNCLOSED_QUOTE') || isError(error, 'RECORD_TOO_LARGE');
-  return broken ? 'unquoted' : null;
+  return areQuotesBroken ? 'unquoted' : null;
 }
 
 /**
- * Decides whether to read the file again because backslashes escape its delimiters, which a record shows that has too
- * many fields otherwise, or because they do not: then records have different numbers of fields.
+ * Decides whether to read the file again because backslashes escape its delimiters, as a record shows that otherwise has too many
+ * fields, or because they do not: then records have different numbers of fields.
  */
 function tryOtherEscaping({ escaping, dialect }: InferenceState, error: unknown): Escaping | null {
   if (error instanceof DelimiterEscaped) return 'escaped';
-  const uneven = error instanceof UnevenEscapes || isError(error, 'TOO_MANY_FIELDS');
-  return uneven && dialect?.escapesDelimiters && escaping !== 'plain' ? 'plain' : null;
+  const areFieldsUneven = error instanceof UnevenEscapes || isError(error, 'TOO_MANY_FIELDS');
+  return areFieldsUneven && dialect?.escapesDelimiters && escaping !== 'plain' ? 'plain' : null;
 }
 
 const isError = (error: unknown, code: InferenceError['code']): boolean =>
   error instanceof InferenceError && error.code === code;
 
-/** The state before the file's first block, with the facts that are already certain. */
+/** Makes the state before the file's first block, with the facts that are already certain. */
 function startOver(state: InferenceState): InferenceState {
   const { quoting, escaping } = state;
-  const again = { ...beginInference(state), quoting, escaping };
+  const restarted = { ...beginInference(state), quoting, escaping };
   return state.encoding === 'windows-1252' && state.said.encoding === undefined
-    ? { ...again, encoding: state.encoding, encodingCertain: true }
-    : again;
+    ? { ...restarted, encoding: state.encoding, encodingCertain: true }
+    : restarted;
 }
 
 function waitForBytes(state: InferenceState, bytes: number): InferenceState {
@@ -232,13 +231,13 @@ function waitForBytes(state: InferenceState, bytes: number): InferenceState {
   return state;
 }
 
-/** Refuses bytes that are not text. Starts over when bytes contradict UTF-8 after others were decoded as UTF-8. */
-function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): InferenceState | null {
-  const nul = bytes.indexOf(0);
-  if (nul >= 0) throw nulByte(state.line + countLineEnds(bytes, nul));
+/** Rejects bytes that are not text. Starts over when bytes contradict UTF-8 after other bytes were decoded as UTF-8. */
+function checkTextBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): InferenceState | null {
+  const nulOffset = bytes.indexOf(0);
+  if (nulOffset >= 0) throw nulByteFound(state.line + countLineEnds(bytes, nulOffset));
   if (!hasHighBytes(bytes)) return null;
   if (state.encoding === 'utf-8' && !isUtf8(bytes, isLast)) {
-    if (state.encodingCertain) throw unreadable(state.line + countReadableLines(bytes, 'utf-8'), 'UTF-8');
+    if (state.encodingCertain) throw bytesUnreadable(state.line + countReadableLines(bytes, 'utf-8'), 'UTF-8');
     if (state.beyondAscii) return startOver({ ...state, encoding: 'windows-1252' });
     state.encoding = 'windows-1252';
     state.encodingCertain = true;
@@ -255,7 +254,7 @@ function countReadableLines(bytes: Uint8Array, encoding: Encoding): number {
 }
 
 /** Adds the block's complete records to the state and returns their number of bytes. */
-function takeRecords(
+function addRecords(
   state: InferenceState,
   bytes: Uint8Array,
   isLast: boolean,
@@ -265,7 +264,7 @@ function takeRecords(
   if (hasEndOfData(bytes) || (dialect.quote === null && bytes.includes(NO_QUOTE_BYTE))) state.irregular = true;
   const fold = new RecordFold(state, bytes, dialect, decode);
   const { end, line, unclosed } = scan(bytes, 0, isLast, dialect, state.line, fold.fields, (start, stop, at) =>
-    fold.take(start, stop, at),
+    fold.addRecord(start, stop, at),
   );
   if (unclosed) throw unclosedQuote(line);
   state.line = line;

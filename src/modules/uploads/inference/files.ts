@@ -1,13 +1,13 @@
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
-import { InferenceError, noRows, tooManyColumns } from './errors.ts';
+import { fileWithoutRows, InferenceError, tooManyColumns } from './errors.ts';
 import { decideHeader, type HeaderDecision, measureUsedWidth, readHeaderCells } from './header.ts';
 import { addTrailingRows } from './kept-rows.ts';
 import { makeColumnNames } from './names.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
-export interface DecidedFile extends HeaderDecision {
+export interface FileWithHeaderDecision extends HeaderDecision {
   state: InferenceState;
-  /** The number of columns, without those that come from trailing delimiters alone. */
+  /** The number of columns, without those that come only from trailing delimiters. */
   width: number;
   names: string[];
   /** The body's first record, if it is a row and not a header. */
@@ -15,49 +15,55 @@ export interface DecidedFile extends HeaderDecision {
 }
 
 /**
- * Decides the header of each file of a job, in order.
- * @param known column names of the existing table that the files go into; empty for a new table
- * @throws InferenceError `NO_ROWS`
+ * Decides the header of each file of a job, in order. @param tableColumnNames column names of the existing table that the files
+ * go into; empty for a new table @throws InferenceError `NO_ROWS`
  */
-export function decideFiles(states: InferenceState[], known: string[]): DecidedFile[] {
-  const files = matchHeaders(states.map((state) => decideFile(state, known)));
-  const [first] = files as [DecidedFile];
-  if (files.every((file) => countRows(file) === 0)) throw noRows(first.state.fileName);
+export function decideFiles(states: InferenceState[], tableColumnNames: string[]): FileWithHeaderDecision[] {
+  const files = matchHeaders(states.map((state) => decideFile(state, tableColumnNames)));
+  const [first] = files as [FileWithHeaderDecision];
+  if (files.every((file) => countRows(file) === 0)) throw fileWithoutRows(first.state.fileName);
   return files;
 }
 
-function decideFile(state: InferenceState, known: string[]): DecidedFile {
-  if (state.firstRow === null) throw noRows(state.fileName);
+function decideFile(state: InferenceState, tableColumnNames: string[]): FileWithHeaderDecision {
+  if (state.firstRow === null) throw fileWithoutRows(state.fileName);
   // Under a header without other rows, what would be notes are the rows.
   if (state.rows === 0) addTrailingRows(state, state.trailing.length);
   if (state.records) return toDecidedFile(state, { header: state.records.names, above: false });
-  if (state.said.header !== undefined) return decideAsGiven(state, state.said.header);
+  if (state.said.header !== undefined) return decideGivenHeader(state, state.said.header);
   // Names that were joined from merged cells are the header.
-  const isJoined = state.sheet !== null && state.sheet.header !== null && isAtHeader(state, state.sheet.header);
+  const isJoined = state.sheet !== null && state.sheet.header !== null && isJoinedHeader(state, state.sheet.header);
   const file = toDecidedFile(state, isJoined ? { header: readHeaderCells(state), above: false } : decideHeader(state));
-  return file.header === null ? (findTableHeader(state, known) ?? file) : file;
+  return file.header === null ? (findTableHeader(state, tableColumnNames) ?? file) : file;
 }
 
-/** Decides the header as a person said. With one, the record above that names all columns but the first may be it. */
-function decideAsGiven(state: InferenceState, header: boolean): DecidedFile {
+/**
+ * Decides the header by the option that a person gave. If the file has a header, it may also be the record above that names all
+ * columns but the first.
+ */
+function decideGivenHeader(state: InferenceState, header: boolean): FileWithHeaderDecision {
   if (!header) return toDecidedFile(state, { header: null, above: false });
-  const found = decideHeader(state);
-  return toDecidedFile(state, found.above ? found : { header: readHeaderCells(state), above: false });
+  const inferredDecision = decideHeader(state);
+  return toDecidedFile(
+    state,
+    inferredDecision.above ? inferredDecision : { header: readHeaderCells(state), above: false },
+  );
 }
 
-/** Whether the first record is the header joined from merged cells, which the reading options have not skipped. */
-const isAtHeader = ({ said, firstRow }: InferenceState, header: number): boolean =>
+/** Tells whether the first record is the header joined from merged cells: the reading options have not skipped it. */
+const isJoinedHeader = ({ said, firstRow }: InferenceState, header: number): boolean =>
   said.skip_lines === undefined || firstRow?.line === header;
 
-/** A first record that consists of names of the table's columns is the header, whatever the values below look like. */
-function findTableHeader(state: InferenceState, known: string[]): DecidedFile | undefined {
+/** Decides that a first record of names of the table's columns is the header, whatever the values below look like. */
+function findTableHeader(state: InferenceState, tableColumnNames: string[]): FileWithHeaderDecision | undefined {
   const header = readHeaderCells(state);
-  const named = header.filter((cell) => cell !== '');
-  const isHeader = named.length > 0 && makeColumnNames(named).every((name) => known.includes(name));
+  const filledCells = header.filter((cell) => cell !== '');
+  const isHeader =
+    filledCells.length > 0 && makeColumnNames(filledCells).every((name) => tableColumnNames.includes(name));
   return isHeader ? toDecidedFile(state, { header, above: false }) : undefined;
 }
 
-function toDecidedFile(state: InferenceState, decision: HeaderDecision): DecidedFile {
+function toDecidedFile(state: InferenceState, decision: HeaderDecision): FileWithHeaderDecision {
   const { header, above } = decision;
   const width = measureUsedWidth(state, header);
   if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
@@ -68,47 +74,47 @@ function toDecidedFile(state: InferenceState, decision: HeaderDecision): Decided
 }
 
 /**
- * Decides headers that a file alone does not settle: a first record equal to another file's header is a header; a file
- * of one record is a row if other files have no header.
+ * Decides headers that a file alone does not settle: a first record equal to another file's header is a header; the record of a
+ * file with only one is a row if other files have no header.
  */
-function matchHeaders(files: DecidedFile[]): DecidedFile[] {
+function matchHeaders(files: FileWithHeaderDecision[]): FileWithHeaderDecision[] {
   if (files.length === 1 || files.some(({ state }) => state.said.header !== undefined)) return files;
-  const named = files.find((file) => file.header !== null && file.state.rows > 0);
-  if (named === undefined) {
-    const headless = files.some((file) => file.header === null);
-    return headless ? files.map(({ state }) => toDecidedFile(state, { header: null, above: false })) : files;
+  const fileWithHeader = files.find((file) => file.header !== null && file.state.rows > 0);
+  if (fileWithHeader === undefined) {
+    const isAnyHeadless = files.some((file) => file.header === null);
+    return isAnyHeadless ? files.map(({ state }) => toDecidedFile(state, { header: null, above: false })) : files;
   }
-  const names = sortNames(named);
+  const names = joinSortedNames(fileWithHeader);
   return files.map((file) => {
     if (file.header !== null) return file;
-    const again = toDecidedFile(file.state, { header: readHeaderCells(file.state), above: false });
-    return sortNames(again) === names ? again : file;
+    const withHeader = toDecidedFile(file.state, { header: readHeaderCells(file.state), above: false });
+    return joinSortedNames(withHeader) === names ? withHeader : file;
   });
 }
 
-function sortNames({ names }: DecidedFile): string {
+function joinSortedNames({ names }: FileWithHeaderDecision): string {
   return [...names].sort().join('\n');
 }
 
-/** For each column of the first file, the index of its field in another file. */
-export function matchFields(file: DecidedFile, first: DecidedFile): number[] {
-  const differ = (column: string) =>
+/** Finds for each column of the first file the index of its field in another file. @throws InferenceError `HEADERS_DIFFER` */
+export function matchFields(file: FileWithHeaderDecision, first: FileWithHeaderDecision): number[] {
+  const makeHeadersDiffer = (column: string) =>
     new InferenceError(
       'HEADERS_DIFFER',
       `As colunas do arquivo ${file.state.fileName} não são as mesmas do arquivo ${first.state.fileName}: ${column}.`,
       { file: file.state.fileName, line: file.state.firstRow?.line, column },
     );
-  const extra = file.names.find((name) => !first.names.includes(name));
-  if (extra !== undefined) throw differ(extra);
-  if ((file.header === null) !== (first.header === null)) throw differ(file.names[0] as string);
+  const extraName = file.names.find((name) => !first.names.includes(name));
+  if (extraName !== undefined) throw makeHeadersDiffer(extraName);
+  if ((file.header === null) !== (first.header === null)) throw makeHeadersDiffer(file.names[0] as string);
   return first.names.map((name) => {
     const place = file.names.indexOf(name);
-    if (place < 0) throw differ(name);
+    if (place < 0) throw makeHeadersDiffer(name);
     return place;
   });
 }
 
-/** Number of rows of the file, including the first record if it is a row. */
-export function countRows(file: DecidedFile): number {
+/** Counts the rows of the file, including the first record if it is a row. */
+export function countRows(file: FileWithHeaderDecision): number {
   return file.state.rows + (file.firstDataRow === null ? 0 : 1);
 }

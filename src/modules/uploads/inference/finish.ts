@@ -1,5 +1,5 @@
-import { formName, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
-import { cut } from '../../../kernel/text.ts';
+import { findFormName, HAS_EDGE_YEAR, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
+import { truncateText } from '../../../kernel/text.ts';
 import {
   chooseDateForms,
   chooseDecimalForms,
@@ -8,57 +8,61 @@ import {
   inferTypeWithin,
   listForms,
 } from './column-type.ts';
-import { type ColumnState, type DecidingValue, foldCell, getHints, makeColumn, mergeColumns } from './columns.ts';
-import { countRows, type DecidedFile, decideFiles, matchFields } from './files.ts';
-import { listNames, matchTable, type TableColumn } from './into-table.ts';
+import { addCell, type ColumnState, type DecidingValue, getHints, makeColumn, mergeColumns } from './columns.ts';
+import { countRows, decideFiles, type FileWithHeaderDecision, matchFields } from './files.ts';
+import { listHeaderNames, matchTable, type TableColumn } from './into-table.ts';
 import { toTableName } from './names.ts';
 import { isReadByPostgres, prepareReading } from './reading.ts';
 import type { ColumnFormats, ColumnType, FoundColumn, Inference, InferredColumn, RowValue } from './schema.ts';
 import { countSkippedLines } from './skipped.ts';
-import { type InferenceState, type KeptRow, makeBounds, SAMPLE_ROWS } from './state.ts';
+import { type InferenceState, type KeptRow, MAX_SAMPLE_ROWS, makeBounds } from './state.ts';
 import { toSampleValue } from './values.ts';
 import { chooseWiderType, type WideningCandidate } from './widening.ts';
 
-/** The longest friendly name of a column, in UTF-16 units. */
-const MAX_DISPLAY_NAME = 255;
+/** The maximum length of a column's display name, in UTF-16 units. */
+const MAX_DISPLAY_NAME_LENGTH = 255;
 
 /**
- * Decides the schema of the table that the files of one job form together, and how to read each file. Every state must
- * be `done`.
- * @param into the columns of the existing table to load into; they become the schema's columns
- * @param key the key of an upsert into it
- * @param growth given where the load may add columns to it, with those of its columns that do not take all values
- * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming a file with other columns, and for
- *   an existing table `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
+ * Decides the schema of the table that the files of one job form together, and how to read each file. Every state must be `done`.
+ * @param tableColumns the columns of the existing table to load into; they become the schema's columns @param key the key of an
+ * upsert into that table @param growth given where the load may add columns to the table, with the table's columns that do not
+ * take all values @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming a file with other columns, and
+ * for an existing table `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
  */
 export function finishInference(
   states: InferenceState[],
-  into?: TableColumn[],
+  tableColumns?: TableColumn[],
   key: readonly string[] | null = null,
   growth: TableGrowth | null = null,
 ): Inference {
-  const files = decideFiles(states, into ? listNames(into) : []);
-  const [first] = files as [DecidedFile];
-  const places = files.map((file) => matchFields(file, first));
-  const decided = first.names.map((_, index) => decideColumn(files, places, index));
-  const columns = decided.map(({ column }) => column);
-  const formats = files.map((_, file) => decided.map((column) => column.formats[file] as ColumnFormats));
+  const files = decideFiles(states, tableColumns ? listHeaderNames(tableColumns) : []);
+  const [first] = files as [FileWithHeaderDecision];
+  const fieldIndexes = files.map((file) => matchFields(file, first));
+  const decidedColumns = first.names.map((_, index) => decideColumn(files, fieldIndexes, index));
+  const columns = decidedColumns.map(({ column }) => column);
+  const formats = files.map((_, file) => decidedColumns.map((column) => column.formats[file] as ColumnFormats));
 
   const { dialect, encoding, fileName } = first.state;
-  const matched = into && matchTable(into, columns, fileName, key);
-  const changed =
-    (growth?.doubts && matched?.columns.flatMap((column) => chooseWiderType(column, growth.doubts ?? []) ?? [])) ?? [];
-  const proposed = matched?.columns.map((column) => {
-    const type = changed.find(({ name }) => name === column.name)?.to ?? column.type;
+  const tableMatch = tableColumns && matchTable(tableColumns, columns, fileName, key);
+  const widenedColumns =
+    (growth?.doubts && tableMatch?.columns.flatMap((column) => chooseWiderType(column, growth.doubts ?? []) ?? [])) ??
+    [];
+  const proposedColumns = tableMatch?.columns.map((column) => {
+    const type = widenedColumns.find(({ name }) => name === column.name)?.to ?? column.type;
     return { ...column, type };
   });
-  const added = growth && matched ? matched.ignored : [];
+  const addedColumns = growth && tableMatch ? tableMatch.ignored : [];
   const { count, lines } = countSkippedLines(first);
   return {
     schema: {
       suggested_table_name: toTableName(fileName),
-      columns: proposed ?? columns,
-      sample_rows: toSampleRows(files, places, proposed ? [...proposed, ...added] : columns, formats),
+      columns: proposedColumns ?? columns,
+      sample_rows: toSampleRows(
+        files,
+        fieldIndexes,
+        proposedColumns ? [...proposedColumns, ...addedColumns] : columns,
+        formats,
+      ),
       total_row_count_estimate: files.reduce((sum, file) => sum + countRows(file), 0),
       dialect: {
         encoding: first.state.records?.encoding ?? encoding ?? 'utf-8',
@@ -70,21 +74,21 @@ export function finishInference(
         sheet: first.state.sheet?.name ?? null,
         sheets: first.state.sheet?.sheets ?? null,
       },
-      ...(matched && { ignored_columns: growth ? [] : matched.ignored }),
-      ...(growth && { new_columns: added }),
-      ...(growth?.doubts && { changed_columns: changed }),
+      ...(tableMatch && { ignored_columns: growth ? [] : tableMatch.ignored }),
+      ...(growth && { new_columns: addedColumns }),
+      ...(growth?.doubts && { changed_columns: widenedColumns }),
     },
-    ...(matched?.ids && { ids: matched.ids.source_index as number }),
-    found: decided.map(({ found }) => found),
-    files: files.map((file, number) =>
-      prepareReading(file, places[number] as number[], formats[number] as ColumnFormats[]),
+    ...(tableMatch?.ids && { ids: tableMatch.ids.source_index as number }),
+    found: decidedColumns.map(({ found }) => found),
+    files: files.map((file, fileIndex) =>
+      prepareReading(file, fieldIndexes[fileIndex] as number[], formats[fileIndex] as ColumnFormats[]),
     ),
   };
 }
 
 /** The changes that a load may make to the columns of its table. */
 export interface TableGrowth {
-  /** The columns that may not take all values, where they may be widened; null where they may not. */
+  /** The columns that may not take all values, where the load may widen them; null where it may not. */
   doubts: readonly WideningCandidate[] | null;
 }
 
@@ -96,15 +100,17 @@ interface DecidedColumn {
 }
 
 /** Decides a column of the first file: one type for all files, and a form for each file. */
-function decideColumn(files: DecidedFile[], places: number[][], index: number): DecidedColumn {
-  const [first] = files as [DecidedFile];
-  const states = files.map((file, number) => getColumn(file, (places[number] as number[])[index] as number));
+function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][], index: number): DecidedColumn {
+  const [first] = files as [FileWithHeaderDecision];
+  const states = files.map((file, fileIndex) =>
+    getColumn(file, (fieldIndexes[fileIndex] as number[])[index] as number),
+  );
   const { samples } = makeBounds(first.width);
   const merged = states.reduce((all, next) => mergeColumns(all, next, samples));
   const name = first.names[index] as string;
-  const displayName = cut(first.header?.[index] || name, MAX_DISPLAY_NAME);
-  const known = first.state.records?.types?.[index];
-  const type = known ? inferTypeWithin(known, states) : inferType(states, displayName);
+  const displayName = truncateText(first.header?.[index] || name, MAX_DISPLAY_NAME_LENGTH);
+  const declaredType = first.state.records?.types?.[index];
+  const type = declaredType ? inferTypeWithin(declaredType, states) : inferType(states, displayName);
   const notNumbers = first.state.records?.notNumbers?.[index] || undefined;
   // In a file of one column nothing delimits.
   const delimiters = files.map(({ state, width }) => (width === 1 ? null : (state.dialect?.delimiter ?? ',')));
@@ -132,8 +138,8 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
 }
 
 /**
- * The formats of each file's values: the decided form, or the hints that apply if the column's type is changed to number or
- * date.
+ * Infers the formats of each file's values: the decided form, or the hints that apply if the column's type is changed to number
+ * or date.
  */
 function inferFormats(
   type: ColumnType,
@@ -152,30 +158,30 @@ function inferFormats(
         );
   const dates = isTimestamp ? forms : chooseDateForms(hints.map((hint) => hint.dates));
   return states.map((column, file) => ({
-    decimal: formName(decimals[file] as number),
-    date: formName(dates[file] as number),
+    decimal: findFormName(decimals[file] as number),
+    date: findFormName(dates[file] as number),
     asIs: isReadByPostgres(type, forms[file] as number, column),
-    ...((column.traits & HAS_EDGE) !== 0 && { edge: true as const }),
+    ...((column.traits & HAS_EDGE_YEAR) !== 0 && { edge: true as const }),
   }));
 }
 
-/** The column over all rows of the file, including the first record if it is a row. */
-function getColumn(file: DecidedFile, place: number): ColumnState {
-  const rest = file.state.columns[place] as ColumnState;
-  if (file.firstDataRow === null) return rest;
+/** Returns the column's state over all rows of the file, including the first record if it is a row. */
+function getColumn(file: FileWithHeaderDecision, fieldIndex: number): ColumnState {
+  const laterRows = file.state.columns[fieldIndex] as ColumnState;
+  if (file.firstDataRow === null) return laterRows;
   const { samples } = makeBounds(file.state.width);
   const first = makeColumn();
-  const cell = file.firstDataRow.cells.find(([field]) => field === place);
+  const cell = file.firstDataRow.cells.find(([field]) => field === fieldIndex);
   if (cell === undefined) first.nulls++;
-  else foldCell(first, cell, file.firstDataRow.line, samples);
-  return mergeColumns(first, rest, samples);
+  else addCell(first, cell, file.firstDataRow.line, samples);
+  return mergeColumns(first, laterRows, samples);
 }
 
-/** The format's name; several names if the files differ. */
+/** Describes the format by name; by several names if the files differ. */
 function describeFormat(type: ColumnType, forms: number[], traits: number): string {
   const seconds = (traits & HAS_SECONDS) === 0 ? '' : (traits & HAS_FRACTION) === 0 ? ':ss' : ':ss.f';
   const time = type === 'datetime' ? ` hh:mm${seconds}${(traits & HAS_OFFSET) === 0 ? '' : '±hh:mm'}` : '';
-  return [...new Set(forms.map((form) => `${formName(form)}${time}`))].join(' | ');
+  return [...new Set(forms.map((form) => `${findFormName(form)}${time}`))].join(' | ');
 }
 
 function findCounterExample(type: ColumnType, columns: ColumnState[], header: string): DecidingValue | null {
@@ -184,26 +190,29 @@ function findCounterExample(type: ColumnType, columns: ColumnState[], header: st
   if (type === 'decimal') return findFirst('notInteger');
   if (type === 'datetime') return findFirst('withTime');
   if (type !== 'text') return null;
-  const filled = columns.filter(({ first }) => first !== null);
-  const breaks = filled.find((_, file) => inferType(filled.slice(0, file + 1), header) === 'text');
-  return breaks ? (breaks.notTyped ?? (breaks === filled[0] ? breaks.first : (breaks.narrowed ?? breaks.first))) : null;
+  const filledColumns = columns.filter(({ first }) => first !== null);
+  const textColumn = filledColumns.find((_, file) => inferType(filledColumns.slice(0, file + 1), header) === 'text');
+  return textColumn
+    ? (textColumn.notTyped ??
+        (textColumn === filledColumns[0] ? textColumn.first : (textColumn.narrowed ?? textColumn.first)))
+    : null;
 }
 
 function toSampleRows(
-  files: DecidedFile[],
-  places: number[][],
+  files: FileWithHeaderDecision[],
+  fieldIndexes: number[][],
   columns: InferredColumn[],
   formats: ColumnFormats[][],
 ): Record<string, RowValue>[] {
-  const rows = files.flatMap((file, number) => {
+  const rows = files.flatMap((file, fileIndex) => {
     const first = file.firstDataRow === null ? [] : [spreadCells(file.firstDataRow)];
     return [...first, ...file.state.sampleRows].map((row) => ({
-      cells: (places[number] as number[]).map((place) => row[place] ?? ''),
-      formats: formats[number] as ColumnFormats[],
+      cells: (fieldIndexes[fileIndex] as number[]).map((fieldIndex) => row[fieldIndex] ?? ''),
+      formats: formats[fileIndex] as ColumnFormats[],
     }));
   });
   return rows
-    .slice(0, SAMPLE_ROWS)
+    .slice(0, MAX_SAMPLE_ROWS)
     .map((row) =>
       Object.fromEntries(
         columns.map(({ name, type, source_index: source }) => [

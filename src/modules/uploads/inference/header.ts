@@ -1,46 +1,46 @@
-import { nameYears } from '../../../formats/csv/years.ts';
+import { areYearNames } from '../../../formats/csv/years.ts';
 import {
-  BLANK,
+  BLANK_FORM,
   BOOLEANS,
   DATES,
   DECIMALS,
   HAS_FALSE,
   HAS_TRUE,
   INTEGER,
-  LETTERS,
+  LETTER_BOOLEANS,
   ONE_ZERO,
   TELEPHONE,
-  WORDS,
+  WORD_BOOLEANS,
 } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
 import { makeNameKey } from './kept-rows.ts';
 import { toColumnName } from './names.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
-/** The decision whether a file has a header, and which one. */
+/** Tells whether a file has a header, and which record it is. */
 export interface HeaderDecision {
   /** The header cells by field; null when the first record is a row. */
   header: string[] | null;
-  /** The header is the record above the body, which has no cell for the first column. */
+  /** Whether the header is the record above the body, which has no cell for the first column. */
   above: boolean;
 }
 
 /**
- * Decides whether the first record is a header. It is one, unless all its cells read like the columns below and some
- * column is not text, or unless it has an empty or repeated cell above values and one of its cells stands again further
- * down. Years that rise are names whatever stands below.
+ * Decides whether the first record is a header: it is, unless all its cells read like the columns below and some column is not
+ * text, or unless it has an empty or repeated cell above values and one of its cells recurs further down. Rising years are column
+ * names whatever stands below them.
  */
 export function decideHeader(state: InferenceState): HeaderDecision {
   const first = state.firstRow as KeptRow;
-  const fit = compareWithRowsBelow(state, first);
+  const comparison = compareWithRowsBelow(state, first);
   if (state.above !== null) {
     // A title above a header of two columns looks like the header of an R table with one column.
-    const title = (fit === 'unlike' && hasTextsAlone(first)) || (state.width === 2 && fit === 'text');
+    const title = (comparison === 'unlike' && hasOnlyTexts(first)) || (state.width === 2 && comparison === 'text');
     if (!title) return { header: ['', ...padCells(state.above, state.width - 1)], above: true };
   }
   const header = readHeaderCells(state);
-  const isHeader = state.rows === 0 || nameYears(header.slice(0, measureUsedWidth(state, header)));
-  const isRow = fit === 'alike' || (state.recurs && lacksName(state, header));
+  const isHeader = state.rows === 0 || areYearNames(header.slice(0, measureUsedWidth(state, header)));
+  const isRow = comparison === 'alike' || (state.recurs && hasUnnamedColumn(state, header));
   return { header: isHeader || !isRow ? header : null, above: false };
 }
 
@@ -59,25 +59,28 @@ function padCells(row: KeptRow, width: number): string[] {
  * `text` if no column is typed.
  */
 function compareWithRowsBelow(state: InferenceState, row: KeptRow): 'unlike' | 'alike' | 'text' {
-  let typed = false;
+  let isAnyTyped = false;
   for (const [field, text, forms, traits] of row.cells) {
     const column = state.columns[field];
-    if (column === undefined || forms === BLANK) continue;
-    const below = findTypedForms(column, '');
-    if (below === 0) continue;
-    typed = true;
-    const joined = column.forms & forms;
-    if (joined === 0 || findTypedForms({ ...column, forms: joined, traits: column.traits | traits }, text) === 0)
+    if (column === undefined || forms === BLANK_FORM) continue;
+    const typedForms = findTypedForms(column, '');
+    if (typedForms === 0) continue;
+    isAnyTyped = true;
+    const sharedForms = column.forms & forms;
+    if (
+      sharedForms === 0 ||
+      findTypedForms({ ...column, forms: sharedForms, traits: column.traits | traits }, text) === 0
+    )
       return 'unlike';
   }
-  return typed ? 'alike' : 'text';
+  return isAnyTyped ? 'alike' : 'text';
 }
 
-const hasTextsAlone = ({ cells }: KeptRow): boolean =>
-  cells.every(([, , forms]) => forms === BLANK || (forms & (INTEGER | DECIMALS | DATES | WORDS)) === 0);
+const hasOnlyTexts = ({ cells }: KeptRow): boolean =>
+  cells.every(([, , forms]) => forms === BLANK_FORM || (forms & (INTEGER | DECIMALS | DATES | WORD_BOOLEANS)) === 0);
 
-/** Whether a cell above values is empty, or repeats another. */
-function lacksName(state: InferenceState, header: string[]): boolean {
+/** Tells whether a cell above values is empty, or repeats another cell. */
+function hasUnnamedColumn(state: InferenceState, header: string[]): boolean {
   const names = header.map(makeNameKey);
   return names.some((name, index) => {
     const isRepeated = name === '' || names.indexOf(name) < index || names.lastIndexOf(name) > index;
@@ -85,7 +88,7 @@ function lacksName(state: InferenceState, header: string[]): boolean {
   });
 }
 
-/** Number of columns up to the last with a header cell or a value; further ones come from trailing delimiters. */
+/** Counts the columns up to the last with a header cell or a value; columns after it come from trailing delimiters. */
 export function measureUsedWidth(state: InferenceState, header: string[] | null): number {
   let width = state.width;
   while (width > 1 && (header?.[width - 1] ?? '') === '' && isEmptyColumn(state, width - 1)) width--;
@@ -94,19 +97,21 @@ export function measureUsedWidth(state: InferenceState, header: string[] | null)
 
 function isEmptyColumn(state: InferenceState, index: number): boolean {
   const column = state.columns[index] as ColumnState;
-  return column.first === null && !state.firstRow?.cells.some(([field, , forms]) => field === index && forms !== BLANK);
+  return (
+    column.first === null && !state.firstRow?.cells.some(([field, , forms]) => field === index && forms !== BLANK_FORM)
+  );
 }
 
 /**
- * The forms that type a column: those of the first type of the lattice that all its values share, 0 for text. Single
- * letters need both of a pair; `1` and `0` need a header that asks a question.
+ * Finds the forms that type a column: those of the first type of the lattice that all its values share, 0 for text. Single
+ * letters need both letters of a pair; `1` and `0` need a header that asks a yes-no question.
  */
 export function findTypedForms(column: ColumnState, header: string): number {
   const { forms, traits } = column;
   if (column.first === null) return 0;
-  if ((forms & WORDS) !== 0) return forms & WORDS;
-  const both = (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
-  if ((forms & LETTERS) !== 0) return both ? forms & LETTERS : 0;
+  if ((forms & WORD_BOOLEANS) !== 0) return forms & WORD_BOOLEANS;
+  const hasBoth = (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
+  if ((forms & LETTER_BOOLEANS) !== 0) return hasBoth ? forms & LETTER_BOOLEANS : 0;
   if ((forms & ONE_ZERO) !== 0 && isBooleanHeader(header)) return ONE_ZERO;
   if ((forms & TELEPHONE) !== 0) return 0;
   if ((forms & INTEGER) !== 0) return INTEGER;
@@ -114,7 +119,7 @@ export function findTypedForms(column: ColumnState, header: string): number {
   return forms & DATES & ~BOOLEANS;
 }
 
-/** Whether the header names a boolean column (`is_…`, `has_…`, `ativo`), so that `1` and `0` are read as booleans. */
+/** Tells whether the header names a boolean column (`is_…`, `has_…`, `ativo`), so that `1` and `0` are read as booleans. */
 export function isBooleanHeader(header: string): boolean {
   return /^(?:(?:is|has|tem)_.*|ativo|active|enabled|deleted)$/.test(toColumnName(header));
 }

@@ -3,8 +3,8 @@
  *
  * Analysis is a fold over blocks of a file; the state between blocks is plain JSON:
  *   let state = beginInference({ fileName });
- *   while (!state.done) state = feed(state, bytesFrom(state.offset, atLeast state.wants), reachesEndOfFile);
- *   const { schema, files, found } = finish(states);     // one state per file, in order
+ *   while (!state.done) state = inferFromBlock(state, bytesFrom(state.offset, atLeast state.wants), reachesEndOfFile);
+ *   const { schema, files, found } = finishInference(states);     // one state per file, in order
  * `inferFromBlock` may answer with `offset` unchanged (it wants a larger block) or 0 (it starts over, in another encoding or without
  * quotes).
  *
@@ -12,7 +12,7 @@
  *   const plan = planLoad(file, columns);                // 'raw': the file's own bytes; 'convert': parsed and rewritten
  *   let position = plan.start;
  *   while (position.offset < plan.end) {
- *     const chunk = nextChunk(plan, position, bytesFrom(position.offset, atLeast chunk.wants), reachesEndOfFile);
+ *     const chunk = convertNextChunk(plan, position, bytesFrom(position.offset, atLeast chunk.wants), reachesEndOfFile);
  *     // COPY t (<plan.copyColumns>) FROM STDIN WITH (<plan.copyOptions>)  ←  chunk.data (chunk.rows rows)
  *     position = chunk.position;
  *   }
@@ -23,7 +23,7 @@ export type { ZoneEdges } from '../../../formats/values/conversion.ts';
 export { cutValue, type ErrorLocation, InferenceError, type InferenceErrorCode } from './errors.ts';
 export { beginInference, inferFromBlock } from './feed.ts';
 export { finishInference, type TableGrowth } from './finish.ts';
-export { isById, type TableColumn } from './into-table.ts';
+export { isKeyedById, type TableColumn } from './into-table.ts';
 export { convertNextChunk, type LoadChunk, type LoadColumn, type LoadPlan, planLoad } from './load.ts';
 export { makeColumnNames, toColumnName, toTableName } from './names.ts';
 export type { GivenOptions } from './said.ts';
@@ -39,4 +39,4 @@ export type {
   Position,
 } from './schema.ts';
 export type { InferenceState } from './state.ts';
-export { areSettled, checkValues, findWideningCandidates, type WideningCandidate } from './widening.ts';
+export { areCandidatesSettled, checkValues, findWideningCandidates, type WideningCandidate } from './widening.ts';

@@ -9,52 +9,51 @@ export interface TableColumn {
   nullable: boolean;
 }
 
-/** Names by which a header may refer to a column of the table: its name, and its friendly name as a column name. */
-export function listNames(table: TableColumn[]): string[] {
+/** Lists the names by which a header may refer to a column of the table: its name, and its display name as a column name. */
+export function listHeaderNames(table: TableColumn[]): string[] {
   return table.flatMap(({ name, display_name }) => [name, toColumnName(display_name)]).filter((name) => name !== '');
 }
 
-/** Whether an upsert finds rows by their own ids. */
-export const isById = (key: readonly string[] | null): boolean => key?.length === 1 && key[0] === 'id';
+/** Tells whether an upsert finds rows by their own ids. */
+export const isKeyedById = (key: readonly string[] | null): boolean => key?.length === 1 && key[0] === 'id';
 
-/** Whether this is the column of row ids, by the header that exports give it. */
-const isOfIds = ({ display_name }: InferredColumn): boolean => display_name.trim().toLowerCase() === 'id';
+/** Tells whether this is the column of row ids, by the header that exports give it. */
+const isIdColumn = ({ display_name }: InferredColumn): boolean => display_name.trim().toLowerCase() === 'id';
 
 /**
- * Matches the table's columns with the files' columns, and returns the files' columns that match none. A column's name
- * goes before its friendly name.
- * @param key the key of an upsert, whose files may lack columns that may not be null; by `id` they must have a column of ids
- * @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
+ * Matches the table's columns with the files' columns, and returns the files' columns that match none. A column's name goes
+ * before its display name. @param key the key of an upsert, whose files may lack columns that may not be null; by `id` they must
+ * have a column of ids @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
  */
 export function matchTable(
   table: TableColumn[],
-  inferred: InferredColumn[],
+  inferredColumns: InferredColumn[],
   file: string,
   key: readonly string[] | null = null,
 ): { columns: InferredColumn[]; ignored: InferredColumn[]; ids: InferredColumn | undefined } {
-  const left = new Map(inferred.map((column) => [column.name, column]));
-  const ids = isById(key) ? inferred.find(isOfIds) : undefined;
-  if (isById(key) && !ids) throw columnMissing(file, 'id');
+  const left = new Map(inferredColumns.map((column) => [column.name, column]));
+  const ids = isKeyedById(key) ? inferredColumns.find(isIdColumn) : undefined;
+  if (isKeyedById(key) && !ids) throw columnMissing(file, 'id');
   if (ids) left.delete(ids.name);
   const sources = new Map<string, InferredColumn>();
-  const match = (target: TableColumn, name: string) => {
+  const matchColumn = (target: TableColumn, name: string) => {
     const source = left.get(name);
     if (!source || sources.has(target.name)) return;
     left.delete(name);
     sources.set(target.name, source);
   };
-  for (const target of table) match(target, target.name);
-  for (const target of table) match(target, toColumnName(target.display_name));
+  for (const target of table) matchColumn(target, target.name);
+  for (const target of table) matchColumn(target, toColumnName(target.display_name));
 
   if (sources.size === 0) throw noColumnMatches(file);
-  const missing = table.find(({ name, nullable }) => !nullable && !sources.has(name));
-  if (missing && key === null) throw columnMissing(file, missing.name);
+  const missingColumn = table.find(({ name, nullable }) => !nullable && !sources.has(name));
+  if (missingColumn && key === null) throw columnMissing(file, missingColumn.name);
   const columns = table.map(({ name, display_name, type, nullable }) => {
     const source = sources.get(name);
     const evidence = source?.evidence ?? { format: type, nulls: 0, distinct_sample: [], counter_example: null };
     return { name, display_name, type, nullable, source_index: source?.source_index ?? null, evidence };
   });
-  return { columns, ignored: inferred.filter(({ name }) => left.has(name)), ids };
+  return { columns, ignored: inferredColumns.filter(({ name }) => left.has(name)), ids };
 }
 
 const noColumnMatches = (file: string) =>

@@ -1,7 +1,7 @@
-import { BLANK } from '../../../formats/values/forms.ts';
+import { BLANK_FORM } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
-import { foldCell } from './columns.ts';
-import { type InferenceState, type KeptRow, makeBounds, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
+import { addCell } from './columns.ts';
+import { type InferenceState, type KeptRow, MAX_SAMPLE_LENGTH, MAX_SAMPLE_ROWS, makeBounds } from './state.ts';
 
 /** Thrown where a record's number of fields shows that backslashes do not escape the file's delimiters. */
 export class UnevenEscapes extends Error {}
@@ -12,7 +12,7 @@ export function checkEscapes({ dialect, width }: InferenceState, fields: number)
 }
 
 /** Records where the second row begins, and whether blank lines stand between rows. */
-export function enterRow(state: InferenceState, offset: number, line: number, blankBefore: boolean): void {
+export function recordRowPosition(state: InferenceState, offset: number, line: number, blankBefore: boolean): void {
   state.dense ||= !blankBefore;
   if (state.secondRow === null) {
     state.secondRow = { offset, line };
@@ -20,21 +20,21 @@ export function enterRow(state: InferenceState, offset: number, line: number, bl
   } else if (blankBefore) state.irregular = true;
 }
 
-/** Adds the row to the file's sample, while there is room. */
-export function addSample(state: InferenceState, textOf: (index: number) => string): void {
-  if (state.sampleRows.length >= SAMPLE_ROWS || state.sampleSize >= SAMPLE_SIZE) return;
-  const most = Math.max(64, Math.min(1000, Math.floor(SAMPLE_SIZE / state.width)));
-  const row = Array.from({ length: state.width }, (_, index) => shorten(textOf(index), most));
+/** Adds the row to the file's sample, until the sample is full. */
+export function addSample(state: InferenceState, readText: (index: number) => string): void {
+  if (state.sampleRows.length >= MAX_SAMPLE_ROWS || state.sampleSize >= MAX_SAMPLE_LENGTH) return;
+  const maxLength = Math.max(64, Math.min(1000, Math.floor(MAX_SAMPLE_LENGTH / state.width)));
+  const row = Array.from({ length: state.width }, (_, index) => shorten(readText(index), maxLength));
   state.sampleSize += row.reduce((size, text) => size + text.length, 0);
   state.sampleRows.push(row);
 }
 
-/** Turns the first `count` of the trailing sparse records into rows. */
+/** Turns the first `count` of the trailing sparse records into rows: they are no footnotes. */
 export function addTrailingRows(state: InferenceState, count: number): void {
   const bounds = makeBounds(state.width);
   for (const row of state.trailing.splice(0, count)) {
     checkEscapes(state, row.width);
-    enterRow(state, row.start, row.line, row.blankBefore);
+    recordRowPosition(state, row.start, row.line, row.blankBefore);
     if (row.width < state.width) state.irregular = true;
     if (
       listWatchedCells(state).some(([field, text]) => row.cells.some((cell) => cell[0] === field && cell[1] === text))
@@ -42,32 +42,32 @@ export function addTrailingRows(state: InferenceState, count: number): void {
       state.recurs = true;
     }
     addSample(state, (index) => row.cells.find(([field]) => field === index)?.[1] ?? '');
-    foldKept(state, row, bounds.samples);
+    addKeptRow(state, row, bounds.samples);
     state.rows++;
     state.end = row.end;
   }
 }
 
-function foldKept(state: InferenceState, row: KeptRow, samples: number): void {
-  const filled = new Set<number>();
+function addKeptRow(state: InferenceState, row: KeptRow, maxSamples: number): void {
+  const filledIndexes = new Set<number>();
   for (const cell of row.cells) {
-    filled.add(cell[0]);
-    foldCell(state.columns[cell[0]] as InferenceState['columns'][number], cell, row.line, samples);
+    filledIndexes.add(cell[0]);
+    addCell(state.columns[cell[0]] as InferenceState['columns'][number], cell, row.line, maxSamples);
   }
-  for (const [index, column] of state.columns.entries()) if (!filled.has(index)) column.nulls++;
+  for (const [index, column] of state.columns.entries()) if (!filledIndexes.has(index)) column.nulls++;
 }
 
 /**
- * The cells of the first record to look for further down in their columns, where they show that it is a row: only those of a
- * record that has an empty or a repeated cell.
+ * Lists the cells of the first record to look for further down in their columns, where they show that the record is a row: only
+ * if the record has an empty or a repeated cell.
  */
 export function listWatchedCells({ firstRow, width, recurs }: InferenceState): [field: number, text: string][] {
   if (firstRow === null || recurs) return [];
-  const cells = firstRow.cells.filter(([field, , forms]) => field < width && forms !== BLANK);
+  const cells = firstRow.cells.filter(([field, , forms]) => field < width && forms !== BLANK_FORM);
   const names = cells.map(([, text]) => makeNameKey(text));
   const isComplete = cells.length === width && new Set(names).size === width;
   return isComplete ? [] : cells.map(([field, text]) => [field, text]);
 }
 
-/** The key of a header cell: cells with equal keys count as repeated. */
+/** Makes the key of a header cell: cells with equal keys count as repeated. */
 export const makeNameKey = (cell: string): string => cell.trim().toLowerCase();

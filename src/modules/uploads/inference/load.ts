@@ -1,28 +1,28 @@
-import { csvOptions } from '../../../formats/copy/csv.ts';
-import { TEXT_OPTIONS } from '../../../formats/copy/text.ts';
-import { type Fields, newFields, scan } from '../../../formats/csv/records.ts';
-import { encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
+import { formatCsvOptions } from '../../../formats/copy/csv.ts';
+import { COPY_TEXT_OPTIONS } from '../../../formats/copy/text.ts';
+import { createFields, type Fields, scan } from '../../../formats/csv/records.ts';
+import { measureEncodedLength, toScannableBytes } from '../../../formats/text/decode.ts';
 import type { ZoneEdges } from '../../../formats/values/conversion.ts';
-import { DMY, MDY, parseForm, YMD } from '../../../formats/values/forms.ts';
-import { quoted } from '../../../tenant-sql/identifiers.ts';
+import { DMY_DATES, MDY_DATES, parseForm, YMD_DATES } from '../../../formats/values/forms.ts';
+import { quoteIdentifier } from '../../../tenant-sql/identifiers.ts';
 import { CopyWriter, type OnMisfit, type WrittenColumn } from './copy-writer.ts';
-import { unreadable } from './errors.ts';
+import { bytesUnreadable } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading, Position } from './schema.ts';
 
 export interface LoadColumn {
   name: string;
   type: ColumnType;
   nullable: boolean;
-  /** Index of the inferred column that fills it. */
+  /** The index of the inferred column that fills this one. */
   source: number;
   /** The inferred type, and whether any row is null. */
   inferredType: ColumnType;
   hasNulls: boolean;
 }
 
-/** The plan for loading one file: plain data. */
+/** The plan for loading one file, plain data. */
 export interface LoadPlan {
-  /** `raw`: the file's bytes go to COPY unchanged; `convert`: each value is converted. */
+  /** How the file is loaded: with `raw` its bytes go to COPY unchanged, with `convert` each value is converted. */
   mode: 'raw' | 'convert';
   /** Names of the table's columns in COPY's order. */
   copyColumns: string[];
@@ -30,7 +30,7 @@ export interface LoadPlan {
   copyOptions: string;
   /** The `DateStyle` that the session must have. */
   dateStyle: 'ISO, DMY' | 'ISO, MDY';
-  /** The position where the first row starts, and the offset after the last. */
+  /** The position where the first row starts, and the offset after the last row. */
   start: Position;
   end: number;
   columns: LoadColumn[];
@@ -39,14 +39,14 @@ export interface LoadPlan {
   zone: ZoneEdges | null;
 }
 
-/** Complete records, as input of COPY. */
+/** The complete records of a block, as input of COPY. */
 export interface LoadChunk {
   data: Uint8Array;
   /** Number of rows in `data`. */
   rows: number;
   /** The position where the next chunk starts. */
   position: Position;
-  /** The size of the next block; more than 1 if this block held no complete record and nothing was taken. */
+  /** The minimum size of the next block; more than 1 if this block held no complete record and nothing was read. */
   wants: number;
 }
 
@@ -55,36 +55,36 @@ export interface LoadChunk {
  * @param zone the session's time zone; null for UTC
  */
 export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdges | null = null): LoadPlan {
-  const style = chooseDateStyle(file, columns);
-  const raw =
+  const dateStyle = chooseDateStyle(file, columns);
+  const isRaw =
     file.plain &&
-    style !== null &&
+    dateStyle !== null &&
     columns.length === file.width &&
     columns.every((column) => canBeCopiedRaw(file, column, zone));
-  const ordered = raw ? [...columns].sort((a, b) => findField(file, a) - findField(file, b)) : columns;
-  const names = ordered.map((column) => column.name);
+  const orderedColumns = isRaw ? [...columns].sort((a, b) => getFieldIndex(file, a) - getFieldIndex(file, b)) : columns;
+  const names = orderedColumns.map((column) => column.name);
   return {
-    mode: raw ? 'raw' : 'convert',
+    mode: isRaw ? 'raw' : 'convert',
     copyColumns: names,
-    copyOptions: raw ? csvOptions(file.dialect, file.encoding, names.map(quoted)) : TEXT_OPTIONS,
-    dateStyle: style ?? 'ISO, DMY',
+    copyOptions: isRaw ? formatCsvOptions(file.dialect, file.encoding, names.map(quoteIdentifier)) : COPY_TEXT_OPTIONS,
+    dateStyle: dateStyle ?? 'ISO, DMY',
     start: file.start,
     end: file.end,
-    columns: ordered,
+    columns: orderedColumns,
     file,
     zone,
   };
 }
 
-function findField(file: FileReading, column: LoadColumn): number {
+function getFieldIndex(file: FileReading, column: LoadColumn): number {
   return file.fields[column.source] as number;
 }
 
-function findFormats(file: FileReading, column: LoadColumn): ColumnFormats {
+function getFormats(file: FileReading, column: LoadColumn): ColumnFormats {
   return file.formats[column.source] as ColumnFormats;
 }
 
-/** For each type, the types whose values Postgres reads as values of that type. */
+/** The types whose values Postgres reads as values of each type. */
 export const COMPATIBLE_TYPES: Record<ColumnType, ColumnType[]> = {
   text: ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'],
   integer: ['integer'],
@@ -99,24 +99,24 @@ function canBeCopiedRaw(file: FileReading, column: LoadColumn, zone: ZoneEdges |
   return column.type === 'text' || isReadAsIs(file, column, zone);
 }
 
-/** Whether Postgres reads the values as inference did. Postgres accepts more years than a managed table. */
+/** Tells whether Postgres reads the values as inference did. Postgres accepts more years than a managed table. */
 function isReadAsIs(file: FileReading, { type, inferredType, source }: LoadColumn, zone: ZoneEdges | null): boolean {
   const { asIs, edge } = file.formats[source] as ColumnFormats;
-  const mayLeave = type === 'datetime' && zone !== null && edge === true;
-  return asIs && !mayLeave && COMPATIBLE_TYPES[type].includes(inferredType);
+  const mayLeaveYears = type === 'datetime' && zone !== null && edge === true;
+  return asIs && !mayLeaveYears && COMPATIBLE_TYPES[type].includes(inferredType);
 }
 
-/** The `DateStyle` under which Postgres reads all date columns; null if they need different ones. */
+/** Chooses the `DateStyle` under which Postgres reads all date columns; null if they need different ones. */
 function chooseDateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyle'] | null {
   let forms = 0;
   for (const column of columns) {
-    if (column.type === 'date' || column.type === 'datetime') forms |= parseForm(findFormats(file, column).date);
+    if (column.type === 'date' || column.type === 'datetime') forms |= parseForm(getFormats(file, column).date);
   }
-  if ((forms & DMY) !== 0 && (forms & MDY) !== 0) return null;
-  return (forms & MDY) !== 0 ? 'ISO, MDY' : 'ISO, DMY';
+  if ((forms & DMY_DATES) !== 0 && (forms & MDY_DATES) !== 0) return null;
+  return (forms & MDY_DATES) !== 0 ? 'ISO, MDY' : 'ISO, DMY';
 }
 
-let shared: Fields | null = null;
+let sharedFields: Fields | null = null;
 
 /**
  * Converts the complete rows that start in `block`, which holds the file's bytes from `position` on.
@@ -134,39 +134,43 @@ export function convertNextChunk(
   const { file } = plan;
   const left = plan.end - position.offset;
   const bytes = block.length > left ? block.subarray(0, left) : block;
-  const whole = isLast || block.length >= left;
-  const working = scannableBytes(bytes, file.encoding, whole);
-  if (working === null) throw unreadable(position.line, 'UTF-16');
-  shared ??= newFields();
-  const fields = shared;
+  const isWholeRest = isLast || block.length >= left;
+  const scannable = toScannableBytes(bytes, file.encoding, isWholeRest);
+  if (scannable === null) throw bytesUnreadable(position.line, 'UTF-16');
+  sharedFields ??= createFields();
+  const fields = sharedFields;
   const writer =
-    plan.mode === 'convert' ? new CopyWriter(plan, listWrittenColumns(plan), working, fields, onMisfit) : null;
+    plan.mode === 'convert' ? new CopyWriter(plan, listWrittenColumns(plan), scannable, fields, onMisfit) : null;
   let records = 0;
-  const { end, line } = scan(working, 0, whole, file.dialect, position.line, fields, (_start, _end, at) => {
+  const { end, line } = scan(scannable, 0, isWholeRest, file.dialect, position.line, fields, (_start, _end, at) => {
     records++;
     writer?.write(at);
   });
   return {
-    data: writer?.data() ?? working.subarray(0, end),
+    data: writer?.data() ?? scannable.subarray(0, end),
     // In raw mode every record is a row, because a file with blank lines is not `plain`.
     rows: writer?.rows ?? records,
-    position: { offset: position.offset + encodedLength(working, end, file.encoding), line },
-    wants: end === 0 && !whole ? block.length * 2 : 1,
+    position: { offset: position.offset + measureEncodedLength(scannable, end, file.encoding), line },
+    wants: end === 0 && !isWholeRest ? block.length * 2 : 1,
   };
 }
 
-/** Dates that do not begin with the year are converted, because all columns of a session share one order. */
+/**
+ * Lists the columns to write. Dates that do not begin with the year are converted, because all columns of a session share one
+ * order.
+ */
 function listWrittenColumns(plan: LoadPlan): WrittenColumn[] {
   return plan.columns.map((column) => {
-    const formats = findFormats(plan.file, column);
-    const ordered = column.type !== 'date' && column.type !== 'datetime' ? true : (parseForm(formats.date) & YMD) !== 0;
+    const formats = getFormats(plan.file, column);
+    const isOrderUnambiguous =
+      column.type !== 'date' && column.type !== 'datetime' ? true : (parseForm(formats.date) & YMD_DATES) !== 0;
     return {
       name: column.name,
       type: column.type,
       nullable: column.nullable,
-      field: findField(plan.file, column),
+      field: getFieldIndex(plan.file, column),
       formats,
-      asIs: column.type !== 'text' && ordered && isReadAsIs(plan.file, column, plan.zone),
+      asIs: column.type !== 'text' && isOrderUnambiguous && isReadAsIs(plan.file, column, plan.zone),
     };
   });
 }

@@ -1,4 +1,4 @@
-import { cut } from '../../../kernel/text.ts';
+import { truncateText } from '../../../kernel/text.ts';
 import { MAX_IDENTIFIER_LENGTH, RESERVED_COLUMN_NAMES } from '../../../tenant-sql/identifiers.ts';
 
 /** Letters that Unicode does not decompose into a base letter and an accent. */
@@ -22,48 +22,47 @@ const LIGATURES: Record<string, string> = {
  * digit.
  */
 function toSnakeCase(text: string): string {
-  const plain = cut(text, 500)
+  const unaccented = truncateText(text, 500)
     .replace(/[ßæÆœŒøØłŁđĐı]/g, (letter) => LIGATURES[letter] ?? letter)
     .normalize('NFKD')
     .replace(/\p{M}/gu, '');
-  const snake = plain
+  const snakeCase = unaccented
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '');
-  const named = /^[0-9]/.test(snake) ? `_${snake}` : snake;
-  return named.slice(0, MAX_IDENTIFIER_LENGTH).replace(/_+$/, '');
+  const identifier = /^[0-9]/.test(snakeCase) ? `_${snakeCase}` : snakeCase;
+  return identifier.slice(0, MAX_IDENTIFIER_LENGTH).replace(/_+$/, '');
 }
 
-/** The column name for a header cell, before repeated names are numbered; empty for an empty cell. */
+/** Makes the column name for a header cell, before repeated names are numbered; empty for an empty cell. */
 export function toColumnName(header: string): string {
   const name = toSnakeCase(header);
   return RESERVED_COLUMN_NAMES.has(name) ? `source_${name}` : name;
 }
 
-/** Column names for header cells, in order: unique, never reserved; `column_N` (from 1) for a cell without a name. */
+/** Makes column names for header cells, in order: unique, never reserved; `column_N` (from 1) for a cell without a name. */
 export function makeColumnNames(headers: string[]): string[] {
-  const taken = new Set<string>();
+  const takenNames = new Set<string>();
   return headers.map((header, index) => {
-    const wanted = toColumnName(header) || `column_${index + 1}`;
-    let name = wanted;
-    for (let count = 2; taken.has(name); count++) {
+    const wantedName = toColumnName(header) || `column_${index + 1}`;
+    let name = wantedName;
+    for (let count = 2; takenNames.has(name); count++) {
       const suffix = `_${count}`;
-      name = wanted.slice(0, MAX_IDENTIFIER_LENGTH - suffix.length) + suffix;
+      name = wantedName.slice(0, MAX_IDENTIFIER_LENGTH - suffix.length) + suffix;
     }
-    taken.add(name);
+    takenNames.add(name);
     return name;
   });
 }
 
 /**
- * The table name for a file's name (without folders and extensions); `uploaded_table` if it has no Latin letter or
- * digit.
+ * Makes the table name for a file's name (without folders and extensions); `uploaded_table` if it has no Latin letter or digit.
  */
 export function toTableName(fileName: string): string {
-  const base = fileName
+  const baseName = fileName
     .replace(/^.*[/\\]/, '')
     .replace(/(?:\.(?:csv|tsv|txt|xlsx?|zip|ndjson|jsonl|json|parquet|gz))+$/i, '');
-  return toSnakeCase(base) || 'uploaded_table';
+  return toSnakeCase(baseName) || 'uploaded_table';
 }

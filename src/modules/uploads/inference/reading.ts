@@ -3,7 +3,7 @@ import type { Encoding } from '../../../formats/text/decode.ts';
 import {
   DATES,
   DECIMAL_POINT,
-  HAS_T,
+  HAS_STRICT_TIME,
   HAS_WIDE_SPACE,
   INTEGER,
   ONE_ZERO,
@@ -12,30 +12,30 @@ import {
   TRUE_FALSE,
   Y_N,
   YES_NO,
-  YMD,
+  YMD_DATES,
 } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
-import type { DecidedFile } from './files.ts';
+import type { FileWithHeaderDecision } from './files.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 
 const FORMS_READ_BY_POSTGRES = INTEGER | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | DATES;
 
 /**
- * Whether Postgres's input functions read every value of a file's column as inference read it by its form, given a
- * `DateStyle` for the order of day and month, and FORCE_NULL for empty values. Postgres, too, skips ASCII spaces around
- * a value; a value of spaces alone is an error in Postgres and null here.
+ * Tells whether Postgres's input functions read every value of a file's column as inference read it by its form, given a
+ * `DateStyle` for the order of day and month, and FORCE_NULL for empty values. Postgres, too, skips ASCII spaces around a value;
+ * a value of spaces alone is an error in Postgres and null here.
  */
 export function isReadByPostgres(type: ColumnType, form: number, column: ColumnState): boolean {
   if (type === 'text') return true;
   if (column.blanks > 0 || (column.traits & HAS_WIDE_SPACE) !== 0) return false;
-  if (type === 'datetime' && (form & YMD) === 0 && (column.traits & HAS_T) !== 0) return false;
+  if (type === 'datetime' && (form & YMD_DATES) === 0 && (column.traits & HAS_STRICT_TIME) !== 0) return false;
   // Integers among decimals, and decimals without groups, mean the same in every form that allows them.
   if (type === 'decimal') return (column.forms & (INTEGER | ((form & DECIMAL_POINT) === 0 ? 0 : POINT_DECIMAL))) !== 0;
   return (form & FORMS_READ_BY_POSTGRES) !== 0;
 }
 
-/** The data of a file with a decided header that the loader needs. */
-export function prepareReading(file: DecidedFile, fields: number[], formats: ColumnFormats[]): FileReading {
+/** Prepares the data that the loader needs about a file with a decided header. */
+export function prepareReading(file: FileWithHeaderDecision, fields: number[], formats: ColumnFormats[]): FileReading {
   const { state, firstDataRow } = file;
   const first = state.firstRow as NonNullable<typeof state.firstRow>;
   const start =
@@ -52,18 +52,18 @@ export function prepareReading(file: DecidedFile, fields: number[], formats: Col
     fields,
     formats,
     rows: state.rows + (firstDataRow === null ? 0 : 1),
-    plain: isPlain(file),
+    plain: isPlainForPostgres(file),
   };
 }
 
 /**
- * Postgres splits a file into the same records only if it is regular, in an encoding that Postgres knows, with one kind
- * of line end.
+ * Tells whether Postgres splits a file into the same records: only if the file is regular, in an encoding that Postgres knows,
+ * with one kind of line end.
  */
-function isPlain({ state, firstDataRow, width }: DecidedFile): boolean {
+function isPlainForPostgres({ state, firstDataRow, width }: FileWithHeaderDecision): boolean {
   const { lineEnds, encoding } = state;
-  const oneKind = lineEnds === 0 || lineEnds === EOL_LF || lineEnds === EOL_CRLF || lineEnds === EOL_CR;
-  const known = encoding === 'utf-8' || (encoding === 'windows-1252' && !state.undefinedBytes);
-  const firstRegular = firstDataRow === null || (firstDataRow.width === state.width && !state.blankBeforeSecond);
-  return known && oneKind && firstRegular && !state.irregular && width === state.width;
+  const hasOneLineEnd = lineEnds === 0 || lineEnds === EOL_LF || lineEnds === EOL_CRLF || lineEnds === EOL_CR;
+  const isEncodingKnown = encoding === 'utf-8' || (encoding === 'windows-1252' && !state.undefinedBytes);
+  const isFirstRegular = firstDataRow === null || (firstDataRow.width === state.width && !state.blankBeforeSecond);
+  return isEncodingKnown && hasOneLineEnd && isFirstRegular && !state.irregular && width === state.width;
 }

@@ -1,23 +1,29 @@
 import type { Dialect } from '../../../formats/csv/dialect.ts';
-import { BARE, ESCAPED, SLASHED } from '../../../formats/csv/field.ts';
+import { ESCAPED_FIELD, SLASHED_FIELD, UNQUOTED_FIELD } from '../../../formats/csv/field.ts';
 import { MAX_FOOTNOTES } from '../../../formats/csv/layout.ts';
-import { escapesDelimiter, widthOfLines } from '../../../formats/csv/quoting.ts';
-import { classifySlashed, type Fields, fieldText, newFields, unescaped } from '../../../formats/csv/records.ts';
-import { type Decode, encodedLength } from '../../../formats/text/decode.ts';
+import { hasEscapedDelimiter, measureLineWidth } from '../../../formats/csv/quoting.ts';
+import {
+  classifySlashed,
+  createFields,
+  type Fields,
+  readFieldText,
+  unescapeText,
+} from '../../../formats/csv/records.ts';
+import { type Decode, measureEncodedLength } from '../../../formats/text/decode.ts';
 import { classify, isBlank, valueTraits } from '../../../formats/values/classify.ts';
-import { BLANK, DECIMALS, INTEGER, ONE_ZERO, POINT_DECIMAL } from '../../../formats/values/forms.ts';
+import { BLANK_FORM, DECIMALS, INTEGER, ONE_ZERO, POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
-import { isOpen, type KeptCell, narrow, narrowHints } from './columns.ts';
+import { isReadingUnsettled, type KeptCell, narrowColumn, narrowHints } from './columns.ts';
 import { tooManyValues } from './errors.ts';
 import { isFootnote } from './footnotes.ts';
-import { addSample, addTrailingRows, checkEscapes, enterRow, listWatchedCells } from './kept-rows.ts';
+import { addSample, addTrailingRows, checkEscapes, listWatchedCells, recordRowPosition } from './kept-rows.ts';
 import { readLineText } from './skipped.ts';
-import { type Bounds, type InferenceState, type KeptRow, makeBounds, SAMPLE_ROWS } from './state.ts';
+import { type Bounds, type InferenceState, type KeptRow, MAX_SAMPLE_ROWS, makeBounds } from './state.ts';
 
-/** The fields of a scan: shared by all scans, because it is large and scans do not overlap. */
-let shared: Fields | null = null;
+/** The fields of the current scan, shared by all scans, because the buffer is large and scans do not overlap. */
+let sharedFields: Fields | null = null;
 
-/** The number of first rows that are all sampled for distinct values; of later ones every 61st is. */
+/** The number of first rows that are all sampled for distinct values; of later rows every 61st is. */
 const SAMPLED_ROWS = 1000;
 
 /** Thrown where a file that was read with quotes shows that its quotes are ordinary characters. */
@@ -26,7 +32,7 @@ export class QuotesBroken extends Error {}
 /** Thrown for a record that has too many fields, unless its backslashes escape delimiters. */
 export class DelimiterEscaped extends Error {}
 
-/** A cell to look for in its column: its text, and the number of bytes that it has in the block. */
+/** A cell of the first record to look for in its column: its text, and the number of bytes that it has in the block. */
 interface WatchedCell {
   field: number;
   text: string;
@@ -34,7 +40,7 @@ interface WatchedCell {
 }
 
 /**
- * Adds the records of one block to a file's state: whether each is title, header, row or note, and the statistics of
+ * Adds the records of one block to a file's state: classifies each as title, header, row or note, and collects the statistics of
  * its values.
  */
 export class RecordFold {
@@ -51,8 +57,8 @@ export class RecordFold {
   #watched: WatchedCell[];
 
   constructor(state: InferenceState, bytes: Uint8Array, dialect: Dialect, decode: Decode) {
-    shared ??= newFields();
-    this.fields = shared;
+    sharedFields ??= createFields();
+    this.fields = sharedFields;
     this.#state = state;
     this.#bytes = bytes;
     this.#dialect = dialect;
@@ -64,13 +70,13 @@ export class RecordFold {
   }
 
   /** Adds the record in `fields`, between `start` and `end` of the block. */
-  take(start: number, end: number, line: number): void {
+  addRecord(start: number, end: number, line: number): void {
     const state = this.#state;
     const { fields } = this;
     const { width } = state;
-    if (state.quoting === 'undecided' && (fields.broken || fields.lines > 1)) this.#checkQuotes(start, end);
-    const filled = this.#countValues();
-    if (filled === 0 && !isRecord(fields, state)) {
+    if (state.quoting === 'undecided' && (fields.isBroken || fields.lines > 1)) this.#checkQuotes(start, end);
+    const filledCount = this.#countValues();
+    if (filledCount === 0 && !isRecord(fields, state)) {
       state.blank = true;
       return;
     }
@@ -79,30 +85,34 @@ export class RecordFold {
       if (state.preambleLeft === 0 && state.rowNames) state.above = this.#keep(start, end, line);
     } else {
       if (fields.count > width) this.#checkSurplus(start, end, line);
-      if (fields.odd) state.irregular = true;
+      if (fields.isIrregular) state.irregular = true;
       state.lineEnds |= fields.eol;
       if (state.firstRow === null) {
         checkEscapes(state, fields.count);
         state.firstRow = this.#keep(start, end, line);
         this.#watched = this.#watch();
-      } else this.#takeRow(start, end, line, filled);
+      } else this.#takeRow(start, end, line, filledCount);
     }
     state.blank = false;
   }
 
-  /** Concludes from a quoted value over several lines that quotes quote. @throws QuotesBroken if each line is a row by itself */
+  /**
+   * Concludes from a quoted value over several lines that quotes enclose values. @throws QuotesBroken if each line is a row by
+   * itself
+   */
   #checkQuotes(start: number, end: number): void {
     const { width } = this.#state;
-    const areRows = () => width > 1 && widthOfLines(this.#bytes, start, end, this.#dialect.delimiter) === width;
-    if (this.fields.broken || areRows()) throw new QuotesBroken();
+    const areLinesRows = () =>
+      width > 1 && measureLineWidth(this.#bytes, start, end, this.#dialect.delimiter) === width;
+    if (this.fields.isBroken || areLinesRows()) throw new QuotesBroken();
     this.#state.quoting = 'quoted';
   }
 
-  #takeRow(start: number, end: number, line: number, filled: number): void {
+  #takeRow(start: number, end: number, line: number, filledCount: number): void {
     const state = this.#state;
     const { fields } = this;
     if (state.records === null && state.width === 1 && state.blank) this.#endNotes();
-    if (state.records === null && filled === 1 && !state.manySparse && this.#mayBeNote()) {
+    if (state.records === null && filledCount === 1 && !state.manySparse && this.#mayBeNote()) {
       const row = { ...this.#keep(start, end, line), text: readLineText(this.#bytes, start, end, this.#decode) };
       if (state.trailing.length > 0 || isFootnote(state, row)) {
         state.trailing.push(row);
@@ -112,12 +122,12 @@ export class RecordFold {
         }
         return;
       }
-    } else if (filled > 1) this.#endNotes();
+    } else if (filledCount > 1) this.#endNotes();
     checkEscapes(state, fields.count);
     if (this.#watched.length > 0) this.#findWatched();
     if (fields.count < state.width) state.irregular = true;
-    enterRow(state, this.#offset(start), line, state.blank);
-    if (state.sampleRows.length < SAMPLE_ROWS) {
+    recordRowPosition(state, this.#offset(start), line, state.blank);
+    if (state.sampleRows.length < MAX_SAMPLE_ROWS) {
       addSample(state, (index) => (index < fields.count ? this.#text(index) : ''));
     }
     this.#fold(line);
@@ -130,7 +140,7 @@ export class RecordFold {
     const bytes = this.#bytes;
     const { starts, ends, kinds, count } = this.fields;
     const { columns, width, rows } = this.#state;
-    const sampling = rows < SAMPLED_ROWS || rows % 61 === 0;
+    const isSampled = rows < SAMPLED_ROWS || rows % 61 === 0;
     for (let index = 0; index < width; index++) {
       const column = columns[index] as (typeof columns)[number];
       const start = starts[index] as number;
@@ -140,21 +150,24 @@ export class RecordFold {
         continue;
       }
       const before = column.forms;
-      if (before === 0 && !sampling && !isOpen(column)) continue;
+      if (before === 0 && !isSampled && !isReadingUnsettled(column)) continue;
       const kind = kinds[index] as number;
       let forms = 0;
-      if (kind < ESCAPED) forms = classify(bytes, start, end, this.#decode);
-      else if (kind === SLASHED) forms = classifySlashed(bytes, start, end, this.#dialect, this.#decode);
-      if (kinds[index] === BARE) forms = toUnquotedForms(forms, this.#state);
-      if (forms === BLANK) {
+      if (kind < ESCAPED_FIELD) forms = classify(bytes, start, end, this.#decode);
+      else if (kind === SLASHED_FIELD) forms = classifySlashed(bytes, start, end, this.#dialect, this.#decode);
+      if (kinds[index] === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
+      if (forms === BLANK_FORM) {
         column.blanks++;
         continue;
       }
-      const seen = kind < ESCAPED || kind === SLASHED ? valueTraits : 0;
+      const presentTraits = kind < ESCAPED_FIELD || kind === SLASHED_FIELD ? valueTraits : 0;
       if (before === 0) narrowHints(column, forms);
-      if (sampling) this.#sample(index);
-      if ((before & forms) !== before || (seen & ~column.traits) !== 0 || column.first === null) {
-        narrow(column, forms, seen, () => ({ value: shorten(this.#text(index), this.#bounds.sampleLength), line }));
+      if (isSampled) this.#sample(index);
+      if ((before & forms) !== before || (presentTraits & ~column.traits) !== 0 || column.first === null) {
+        narrowColumn(column, forms, presentTraits, () => ({
+          value: shorten(this.#text(index), this.#bounds.sampleLength),
+          line,
+        }));
       }
     }
   }
@@ -167,13 +180,16 @@ export class RecordFold {
     if (!column.sample.includes(text)) column.sample.push(text);
   }
 
-  /** Turns possible notes into rows, since a row follows; in a file of one column, since a blank line does. */
+  /** Turns possible footnotes into rows, since a row follows; in a file of one column, since a blank line follows. */
   #endNotes(): void {
     addTrailingRows(this.#state, this.#state.trailing.length);
     this.#state.manySparse = false;
   }
 
-  /** Whether a record with a single value could be a note, by its place: below a blank line if the file has one column. */
+  /**
+   * Tells whether a record with a single value could be a footnote by its position: below a blank line if the file has one
+   * column.
+   */
   #mayBeNote(): boolean {
     const { width, blank, trailing } = this.#state;
     return width > 1 || blank || trailing.length > 0;
@@ -191,24 +207,24 @@ export class RecordFold {
 
   #findWatched(): void {
     const { starts, ends, kinds, count } = this.fields;
-    const recurs = this.#watched.some(({ field, text, length }) => {
+    const doesRecur = this.#watched.some(({ field, text, length }) => {
       if (field >= count) return false;
-      const isPlain = (kinds[field] as number) < ESCAPED;
+      const isPlain = (kinds[field] as number) < ESCAPED_FIELD;
       return (!isPlain || (ends[field] as number) - (starts[field] as number) === length) && this.#text(field) === text;
     });
-    if (!recurs) return;
+    if (!doesRecur) return;
     this.#state.recurs = true;
     this.#watched = [];
   }
 
-  /** Number of fields that hold more than spaces. */
+  /** Counts the fields that hold more than spaces. */
   #countValues(): number {
     const { starts, ends, count } = this.fields;
-    let filled = 0;
+    let filledCount = 0;
     for (let index = 0; index < count; index++) {
-      if (starts[index] !== ends[index] && !this.#isBlank(index)) filled++;
+      if (starts[index] !== ends[index] && !this.#isBlank(index)) filledCount++;
     }
-    return filled;
+    return filledCount;
   }
 
   #isBlank(index: number): boolean {
@@ -222,20 +238,21 @@ export class RecordFold {
     while (last >= width && this.#isBlank(last)) last--;
     if (last >= width) {
       const mayEscape = escaping === 'undecided' && !this.#dialect.escapesDelimiters;
-      if (mayEscape && escapesDelimiter(this.#bytes, start, end, this.#dialect)) throw new DelimiterEscaped();
+      if (mayEscape && hasEscapedDelimiter(this.#bytes, start, end, this.#dialect)) throw new DelimiterEscaped();
       throw tooManyValues(line, width, last + 1, this.#text(width));
     }
     this.#state.irregular = true;
   }
 
-  /** The field's text. A very long text is cut to one character more than any use of it keeps. */
+  /** Reads the field's text. A very long text is cut to one character more than is kept of it. */
   #text(index: number): string {
     const { starts, ends, kinds } = this.fields;
     const start = starts[index] as number;
     let end = start + this.#bounds.cellLength * 4;
-    if (end >= (ends[index] as number)) return fieldText(this.#bytes, this.fields, index, this.#dialect, this.#decode);
+    if (end >= (ends[index] as number))
+      return readFieldText(this.#bytes, this.fields, index, this.#dialect, this.#decode);
     if (this.#state.encoding !== 'windows-1252') while (((this.#bytes[end] as number) & 0xc0) === 0x80) end--;
-    return unescaped(this.#decode(this.#bytes, start, end), kinds[index] as number, this.#dialect);
+    return unescapeText(this.#decode(this.#bytes, start, end), kinds[index] as number, this.#dialect);
   }
 
   #keep(start: number, end: number, line: number): KeptRow {
@@ -247,11 +264,11 @@ export class RecordFold {
       if (from === to) continue;
       const kind = kinds[index] as number;
       let forms = 0;
-      if (kind < ESCAPED) forms = classify(this.#bytes, from, to, this.#decode);
-      else if (kind === SLASHED) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
-      if (kind === BARE) forms = toUnquotedForms(forms, this.#state);
-      const seen = kind < ESCAPED || kind === SLASHED ? valueTraits : 0;
-      cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, seen]);
+      if (kind < ESCAPED_FIELD) forms = classify(this.#bytes, from, to, this.#decode);
+      else if (kind === SLASHED_FIELD) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
+      if (kind === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
+      const presentTraits = kind < ESCAPED_FIELD || kind === SLASHED_FIELD ? valueTraits : 0;
+      cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, presentTraits]);
     }
     const blankBefore = this.#state.blank;
     // All rows of a sheet have all its columns.
@@ -259,30 +276,30 @@ export class RecordFold {
     return { line, start: this.#offset(start), end: this.#offset(end), width, cells, text: '', blankBefore };
   }
 
-  /** The offset in the file of an offset in the block. UTF-16 is measured from the last offset asked for. */
-  #offset(place: number): number {
-    if (!this.#utf16) return this.#base + place;
-    if (place < this.#measured) {
+  /** Converts an offset in the block to the offset in the file. In UTF-16 it counts from the last converted offset. */
+  #offset(blockOffset: number): number {
+    if (!this.#utf16) return this.#base + blockOffset;
+    if (blockOffset < this.#measured) {
       this.#measured = 0;
       this.#measuredBytes = 0;
     }
-    const piece = this.#bytes.subarray(this.#measured, place);
-    this.#measuredBytes += encodedLength(piece, piece.length, 'utf-16le');
-    this.#measured = place;
+    const piece = this.#bytes.subarray(this.#measured, blockOffset);
+    this.#measuredBytes += measureEncodedLength(piece, piece.length, 'utf-16le');
+    this.#measured = blockOffset;
     return this.#base + this.#measuredBytes;
   }
 }
 
-/** Whether a line of a text that was made of records holds a record, though all its values are null. */
+/** Tells whether a line of a text that was converted from records holds a record, though all its values are null. */
 const isRecord = ({ count, kinds }: Fields, { records }: InferenceState): boolean =>
-  records !== null && (count > 1 || kinds[0] !== BARE);
+  records !== null && (count > 1 || kinds[0] !== UNQUOTED_FIELD);
 
 /**
- * The forms of a value without quotes. In a workbook's sheet, or in records, a fraction is a point decimal: `1.234` is not
- * grouped. In records, 1 and 0 are not booleans.
+ * Computes the forms of a value without quotes. In a workbook's sheet, or in records, a fraction is a point decimal: `1.234` is
+ * not grouped. In records, 1 and 0 are not booleans.
  */
 function toUnquotedForms(forms: number, { sheet, records }: InferenceState): number {
-  if (forms === BLANK || (sheet === null && records === null)) return forms;
+  if (forms === BLANK_FORM || (sheet === null && records === null)) return forms;
   const form = toSheetForms(forms);
   return records ? form & ~ONE_ZERO : form;
 }

@@ -1,18 +1,18 @@
 import type { GivenDialect } from '../../../formats/csv/dialect.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 
-/** The options that a person gave for reading a file; those not given are inferred. Plain data. */
+/** The options that a person gave for reading a file; the missing ones are inferred. Plain data. */
 export interface GivenOptions extends GivenDialect {
-  /** Whether the first record holds the names of the columns. */
+  /** True if the first record holds the names of the columns. */
   header?: boolean | undefined;
   encoding?: Encoding | undefined;
-  /** The delimiter was not given: it is that of the kind of file, of which one with a single column has none. */
+  /** The delimiter was not given: it is the usual one of this kind of file, which is absent from a file with a single column. */
   delimiterOfKind?: true;
 }
 
 /**
- * The offset behind the first lines of a text, which end with LF, CRLF or CR; -1 where the bytes have fewer.
- * @param isSheet the text was made of a sheet: a line end within quotes ends no line
+ * Finds the offset after the first lines of a text, which end with LF, CRLF or CR; -1 where the bytes have fewer. @param isSheet
+ * the text was converted from a sheet: a line end within quotes ends no line
  */
 export function findLineOffset(bytes: Uint8Array, lines: number, isSheet: boolean): number {
   let inQuotes = false;
@@ -20,7 +20,7 @@ export function findLineOffset(bytes: Uint8Array, lines: number, isSheet: boolea
   let at = 0;
   for (; left > 0 && at < bytes.length; at++) {
     const byte = bytes[at];
-    if (isSheet && byte === QUOTE) inQuotes = !inQuotes;
+    if (isSheet && byte === QUOTE_BYTE) inQuotes = !inQuotes;
     if (inQuotes || (byte !== LF && byte !== CR)) continue;
     if (byte === CR && bytes[at + 1] === LF) at++;
     left--;
@@ -28,6 +28,6 @@ export function findLineOffset(bytes: Uint8Array, lines: number, isSheet: boolea
   return left > 0 ? -1 : at;
 }
 
-const QUOTE = 34;
+const QUOTE_BYTE = 34;
 const LF = 10;
 const CR = 13;

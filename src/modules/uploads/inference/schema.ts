@@ -12,21 +12,21 @@ export interface ColumnEvidence {
    * The forms of the values, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`; all forms where files differ.
    */
   format: string;
-  /** Number of rows in which the column is null. */
+  /** The number of rows in which the column is null. */
   nulls: number;
-  /** A few distinct values as they stand in the file (bounded in number and length). */
+  /** Some distinct values in the file's own text (bounded in number and length). */
   distinct_sample: string[];
   /** The first value that forced the wider type, and the line its record starts on; null when no value did. */
   counter_example: { value: string; line: number } | null;
-  /** Number of values that are no numbers among the file's numbers (NaN, infinities); absent for none. */
+  /** The number of values that are no numbers among the file's numbers (NaN, infinities); absent for none. */
   not_numbers?: number;
 }
 
 /** A column inferred from every row of every file. */
 export interface InferredColumn {
-  /** Database name: `^[a-z_][a-z0-9_]*$`, at most 63 characters, unique, not reserved. */
+  /** The name in the database: `^[a-z_][a-z0-9_]*$`, at most 63 characters, unique, not reserved. */
   name: string;
-  /** The header cell as it stands in the file, or the name if there is none. */
+  /** The text of the header cell, or the name if there is none. */
   display_name: string;
   type: ColumnType;
   /**
@@ -45,7 +45,7 @@ export interface InferredSchema {
   columns: InferredColumn[];
   /** The first rows (up to 20, fewer when they are very large), typed, keyed by column name. */
   sample_rows: Record<string, RowValue>[];
-  /** The exact number of rows of all files. */
+  /** The exact number of rows of all files, despite the name. */
   total_row_count_estimate: number;
   /** Columns of the files that the existing table does not have; absent for a new table. */
   ignored_columns?: InferredColumn[];
@@ -60,7 +60,7 @@ export interface InferredSchema {
    */
   dialect: {
     encoding: Encoding;
-    /** Null for records, which nothing delimits. */
+    /** The delimiter; null for records, which nothing delimits. */
     delimiter: Delimiter | null;
     quote: Dialect['quote'];
     header: boolean;
@@ -81,7 +81,7 @@ export interface Misfit {
   value: string;
 }
 
-/** A column of the existing table whose type does not take all values of the files, with the narrowest type that does. */
+/** A column of the existing table whose type does not take all values of the files, with the narrowest type that takes them. */
 export interface ChangedColumn {
   name: string;
   from: ColumnType;
@@ -89,27 +89,27 @@ export interface ChangedColumn {
   because: Misfit;
 }
 
-/** A line that is not a row; a long text is cut. */
+/** A line that is not a row; `text` is cut if long. */
 export interface SkippedLine {
   line: number;
   text: string;
 }
 
-/** A place between two records of a file. */
+/** A position between two records of a file. */
 export interface Position {
-  /** Bytes from the start of the file. */
+  /** The number of bytes from the start of the file. */
   offset: number;
-  /** The 1-based line that starts there. */
+  /** The 1-based line that starts at the position. */
   line: number;
 }
 
-/** The formats of a file's values in a column, as numbers and as dates. */
+/** The formats in which a file's values of a column are read, as numbers and as dates. */
 export interface ColumnFormats {
   decimal: string;
   date: string;
-  /** Postgres reads the column's values, as they stand in the file, as the inferred type. */
+  /** Whether Postgres reads the column's values in the file as the inferred type without conversion. */
   asIs: boolean;
-  /** Some value has a day of year 1 or 9999, which a time zone may move out of the supported years. */
+  /** Set where some value has a day of year 1 or 9999, which a time zone may move out of the supported years. */
   edge?: true;
 }
 
@@ -122,25 +122,25 @@ export interface FileReading {
   start: Position;
   /** The offset where the last row's record ends; footnotes follow it. */
   end: number;
-  /** Number of fields of a full record. */
+  /** The number of fields of a full record. */
   width: number;
-  /** For each inferred column, the 0-based index of its field in this file. */
+  /** The 0-based index in this file of each inferred column's field. */
   fields: number[];
-  /** For each inferred column, the formats of its values in this file, also for the case that its type is changed. */
+  /** The formats of each inferred column's values in this file, also for the case that its type is changed. */
   formats: ColumnFormats[];
   rows: number;
-  /** Postgres splits the bytes between `start` and `end` into the same records and values. */
+  /** Whether Postgres splits the bytes between `start` and `end` into the same records and values. */
   plain: boolean;
 }
 
-/** The data of a column that the loader needs, by its position in the first file. */
+/** The data of a column that the loader needs; the columns are in the order of the first file. */
 export interface FoundColumn {
   type: ColumnType;
-  /** Some row has no value. */
+  /** Whether some row has no value. */
   nullable: boolean;
 }
 
-/** The result of inference: the schema for people, and the data for the loader. */
+/** The result of inference: the schema shown to people, and the data for the loader. */
 export interface Inference {
   schema: InferredSchema;
   /** The 0-based position of the column of row ids, where an upsert finds rows by their ids. */

@@ -12,13 +12,13 @@ export interface KeptRow {
   line: number;
   start: number;
   end: number;
-  /** Number of fields of the record. */
+  /** The number of fields of the record. */
   width: number;
   /** The fields that are not empty. */
   cells: KeptCell[];
-  /** The record's text as it stands in the file, cut, if it may be a note; else empty. */
+  /** The record's text in the file, cut, if it may be a footnote; else empty. */
   text: string;
-  /** Blank lines precede the record. */
+  /** Whether blank lines precede the record. */
   blankBefore: boolean;
 }
 
@@ -27,20 +27,20 @@ export interface InferenceState {
   fileName: string;
   /** The reading options that a person gave. */
   said: GivenOptions;
-  /** Bytes of the file whose complete records have been read: the next block begins here. */
+  /** The number of bytes of the file whose complete records have been read: the next block begins here. */
   offset: number;
-  /** The 1-based line that starts there. */
+  /** The 1-based line that starts at `offset`. */
   line: number;
   /** The minimum number of bytes of the next block, unless the file ends before. */
   wants: number;
   done: boolean;
 
   encoding: Encoding | null;
-  /** A byte order mark, or bytes that contradict UTF-8, settled the encoding. */
+  /** Whether a byte order mark, or bytes that contradict UTF-8, settled the encoding. */
   encodingCertain: boolean;
-  /** Letters beyond ASCII were read in this encoding. */
+  /** Whether letters beyond ASCII were read in this encoding. */
   beyondAscii: boolean;
-  /** Bytes that Windows-1252 leaves undefined were read. */
+  /** Whether bytes that Windows-1252 leaves undefined were read. */
   undefinedBytes: boolean;
   dialect: Dialect | null;
   quoting: Quoting;
@@ -49,12 +49,12 @@ export interface InferenceState {
   sheet: SheetFacts | null;
   /** Facts about the records (JSON or Parquet) that were converted to the text; null for other files. */
   records: RecordFacts | null;
-  /** Number of fields of a full record. */
+  /** The number of fields of a full record. */
   width: number;
-  /** Number of preamble records not yet read. */
+  /** The number of preamble records not yet read. */
   preambleLeft: number;
   rowNames: boolean;
-  /** `skippedLines`: number of lines of the preamble. `skipped`: the first of these lines. */
+  /** The number of lines of the preamble (`skippedLines`), and the first of these lines (`skipped`). */
   skippedLines: number;
   skipped: SkippedLine[];
 
@@ -64,7 +64,7 @@ export interface InferenceState {
   firstRow: KeptRow | null;
   /** The position where the next record starts. */
   secondRow: Position | null;
-  /** Number of rows after the first record, without footnotes. */
+  /** The number of rows after the first record, without footnotes. */
   rows: number;
   /** The offset where the last row ends. */
   end: number;
@@ -72,20 +72,20 @@ export interface InferenceState {
   /** The first rows as they stand in the file, and the sum of their lengths. */
   sampleRows: string[][];
   sampleSize: number;
-  /** Records with a single value at the current end: footnotes, unless rows follow. */
+  /** The records with a single value at the current end: footnotes, unless rows follow. */
   trailing: KeptRow[];
-  /** There were more consecutive records with a single value than footnotes can be. */
+  /** Whether there were more consecutive records with a single value than footnotes can be. */
   manySparse: boolean;
 
-  /** The previous line was blank. */
+  /** Whether the previous line was blank. */
   blank: boolean;
-  /** Blank lines stand between the body's first record and the next. */
+  /** Whether blank lines stand between the body's first record and the next. */
   blankBeforeSecond: boolean;
-  /** Some row does not stand below a blank line. */
+  /** Whether some row does not stand below a blank line. */
   dense: boolean;
-  /** A cell of the first record, which has an empty or repeated one, stands again further down in its column. */
+  /** Whether a cell of the first record, which has an empty or repeated cell, recurs further down in its column. */
   recurs: boolean;
-  /** Postgres's CSV reader would read some record differently. */
+  /** Whether Postgres's CSV reader would read some record differently. */
   irregular: boolean;
   /** The kinds of line ends so far (EOL_… of records.ts). */
   lineEnds: number;
@@ -93,10 +93,10 @@ export interface InferenceState {
 
 /** Limits of the data in the state, so that a thousand columns of long values stay small. */
 export interface Bounds {
-  /** Distinct values per column, and characters of each. */
+  /** The maximum number of distinct values per column, and of characters of each. */
   samples: number;
   sampleLength: number;
-  /** Characters of a kept cell. */
+  /** The maximum number of characters of a kept cell. */
   cellLength: number;
 }
 
@@ -106,8 +106,8 @@ export function makeBounds(width: number): Bounds {
     : { samples: 5, sampleLength: 32, cellLength: 300 };
 }
 
-/** Characters of all sample rows together. */
-export const SAMPLE_SIZE = 256 * 1024;
-export const SAMPLE_ROWS = 20;
+/** The maximum number of characters of all sample rows together. */
+export const MAX_SAMPLE_LENGTH = 256 * 1024;
+export const MAX_SAMPLE_ROWS = 20;
 /** The maximum size of a record in bytes. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;

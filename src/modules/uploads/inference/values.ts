@@ -1,5 +1,5 @@
 import { createDecoder } from '../../../formats/text/decode.ts';
-import { CONVERSION_ROOM, type Conversion, MISFIT, type ZoneEdges } from '../../../formats/values/conversion.ts';
+import { type Conversion, MAX_EXTRA_BYTES, MISFIT, type ZoneEdges } from '../../../formats/values/conversion.ts';
 import { convert } from '../../../formats/values/convert.ts';
 import { parseForm } from '../../../formats/values/forms.ts';
 import { toJsonValue } from '../../../tenant-sql/values.ts';
@@ -14,11 +14,11 @@ export function makeConversion(
 }
 
 const encoder = new TextEncoder();
-const ascii = new TextDecoder();
+const asciiDecoder = new TextDecoder();
 
 /**
- * Converts a value, whose end may be cut off, as a row's JSON holds it; null also if it does not fit. A datetime
- * without an offset is UTC here.
+ * Converts a value, whose end may be cut off, to its form in a row's JSON; null also if it does not fit. A datetime without an
+ * offset is read as UTC.
  */
 export function toSampleValue(
   value: string,
@@ -27,10 +27,10 @@ export function toSampleValue(
 ): RowValue {
   if (value === '' || type === 'text') return value === '' ? null : value;
   const bytes = encoder.encode(value);
-  const out = new Uint8Array(bytes.length + CONVERSION_ROOM);
-  const end = convert(out, 0, bytes, 0, bytes.length, makeConversion(type, formats), createDecoder('utf-8'));
+  const output = new Uint8Array(bytes.length + MAX_EXTRA_BYTES);
+  const end = convert(output, 0, bytes, 0, bytes.length, makeConversion(type, formats), createDecoder('utf-8'));
   // A value that was cut no longer fits its type.
   if (end < 0) return end === MISFIT && value.endsWith('…') ? value : null;
-  const text = ascii.decode(out.subarray(0, end));
+  const text = asciiDecoder.decode(output.subarray(0, end));
   return toJsonValue(type, type === 'boolean' ? text === 'true' : text);
 }

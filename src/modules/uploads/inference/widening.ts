@@ -3,7 +3,7 @@ import { cutValue } from './errors.ts';
 import { COMPATIBLE_TYPES, convertNextChunk, type LoadColumn, planLoad } from './load.ts';
 import type { FileReading, Inference, InferredColumn, Misfit, Position } from './schema.ts';
 
-/** The types that take every value of a type, the narrowest first. */
+/** The types that take every value of a type, for each type, the narrowest first. */
 export const WIDER_TYPES: Record<ColumnType, readonly ColumnType[]> = {
   integer: ['decimal', 'text'],
   decimal: ['text'],
@@ -17,13 +17,13 @@ export const WIDER_TYPES: Record<ColumnType, readonly ColumnType[]> = {
 export interface WideningCandidate {
   name: string;
   type: ColumnType;
-  /** The files' column that fills it. */
+  /** The index of the files' column that fills it. */
   source: number;
-  /** For each type that does not take all values, the first value that it does not take. */
+  /** The first value that each unfit type does not take; absent for types that take all values so far. */
   misfits: Partial<Record<ColumnType, Misfit>>;
 }
 
-/** The columns of the table that may not take all values, as far as inference tells. */
+/** Finds the columns of the table that may not take all values, as far as inference tells. */
 export function findWideningCandidates({ schema, found }: Pick<Inference, 'schema' | 'found'>): WideningCandidate[] {
   const rows = schema.total_row_count_estimate;
   return schema.columns.flatMap(({ name, type, source_index: source, evidence }) => {
@@ -34,15 +34,15 @@ export function findWideningCandidates({ schema, found }: Pick<Inference, 'schem
   });
 }
 
-/** The types, besides text, that may still take all values of a column. */
+/** Lists the types, except text, that may still take all values of a column. */
 const listPossibleTypes = ({ type, misfits }: WideningCandidate): ColumnType[] =>
   [type, ...WIDER_TYPES[type]].filter((each) => each !== 'text' && !misfits[each]);
 
-/** Whether no further value can change the candidates. */
-export const areSettled = (doubts: readonly WideningCandidate[]): boolean =>
-  doubts.every((doubt) => listPossibleTypes(doubt).length === 0);
+/** Tells whether no further value can change the candidates. */
+export const areCandidatesSettled = (candidates: readonly WideningCandidate[]): boolean =>
+  candidates.every((candidate) => listPossibleTypes(candidate).length === 0);
 
-/** The candidates after some rows of a file, the position of the next row, and the size of the next block. */
+/** The candidates after checking some rows of a file, the position of the next row, and the size of the next block. */
 export interface CheckedValues {
   doubts: WideningCandidate[];
   position: Position;
@@ -57,29 +57,34 @@ export interface CheckedValues {
 export function checkValues(
   file: FileReading,
   { found }: Pick<Inference, 'found'>,
-  doubts: readonly WideningCandidate[],
+  candidates: readonly WideningCandidate[],
   position: Position,
   block: Uint8Array,
   isLast: boolean,
 ): CheckedValues {
-  const after = doubts.map((doubt) => ({ ...doubt, misfits: { ...doubt.misfits } }));
-  const tried = after.flatMap((doubt) => listPossibleTypes(doubt).map((type) => ({ doubt, type })));
-  const columns = tried.map(({ doubt: { source }, type }, index): LoadColumn => {
+  const checkedCandidates = candidates.map((candidate) => ({ ...candidate, misfits: { ...candidate.misfits } }));
+  const triedTypes = checkedCandidates.flatMap((candidate) =>
+    listPossibleTypes(candidate).map((type) => ({ doubt: candidate, type })),
+  );
+  const columns = triedTypes.map(({ doubt: { source }, type }, index): LoadColumn => {
     const inferredType = found[source]?.type ?? 'text';
     return { name: String(index), type, nullable: true, source, inferredType, hasNulls: true };
   });
   const plan = { ...planLoad(file, columns), mode: 'convert' as const, columns };
   const chunk = convertNextChunk(plan, position, block, isLast, ({ name }, line, value) => {
-    const { doubt, type } = tried[Number(name)] as (typeof tried)[number];
+    const { doubt, type } = triedTypes[Number(name)] as (typeof triedTypes)[number];
     doubt.misfits[type] ??= { file: file.fileName, line, value: cutValue(value()) };
   });
-  return { doubts: after, position: chunk.position, wants: chunk.wants };
+  return { doubts: checkedCandidates, position: chunk.position, wants: chunk.wants };
 }
 
-/** The wider type that takes all values of a table's column, and a value that its own type does not take; undefined for none. */
-export function chooseWiderType({ name, type }: InferredColumn, doubts: readonly WideningCandidate[]) {
-  const doubt = doubts.find((each) => each.name === name && each.type === type);
-  const because = doubt?.misfits[type];
-  const to = because && WIDER_TYPES[type].find((wider) => !doubt?.misfits[wider]);
-  return to && because ? { name, from: type, to, because } : undefined;
+/**
+ * Chooses the wider type that takes all values of a table's column, with a value that its own type does not take; undefined for
+ * none.
+ */
+export function chooseWiderType({ name, type }: InferredColumn, candidates: readonly WideningCandidate[]) {
+  const candidate = candidates.find((each) => each.name === name && each.type === type);
+  const misfit = candidate?.misfits[type];
+  const to = misfit && WIDER_TYPES[type].find((widerType) => !candidate?.misfits[widerType]);
+  return to && misfit ? { name, from: type, to, because: misfit } : undefined;
 }

@@ -6,8 +6,8 @@ import type { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
 import type { policies } from '../../../db/schema/policies.ts';
 import { type LastRun, SCHEDULE_STATUSES } from '../../../db/schema/schedules.ts';
 import type { apiKeys, serviceAccounts } from '../../../db/schema/service-accounts.ts';
-import { viewBy } from '../../../http/wire.ts';
-import { timestamp } from '../../../kernel/fields.ts';
+import { makeView } from '../../../http/wire.ts';
+import { timestampSchema } from '../../../kernel/fields.ts';
 import type { AuditRecord } from '../../../logs/audit-record.ts';
 import { type ShareEvent, TARGET_TYPES } from '../../../sharing/share-event.ts';
 import { LOCALES } from '../../../texts/locales.ts';
@@ -28,10 +28,10 @@ import {
 import { shareEventView, viewShareEvent } from '../../share-activity/views.ts';
 import { consoleUserView, viewConsoleUser } from '../../users/views.ts';
 
-/** A kind of record that events are about: the schema of its data, the view of the record that was kept, and an example. */
-export interface Concept {
+/** A kind of record that events are about: the schema of its data, the view of the stored record, and an example. */
+export interface EventConcept {
   data: z.ZodObject;
-  view(record: never, also: RelatedData): object;
+  view(record: never, related: RelatedData): object;
   example: object;
 }
 
@@ -50,9 +50,9 @@ const ID = '6650a1b2c3d4e5f601234567';
 const OTHER_ID = '6650a1b2c3d4e5f6089abcde';
 const AT = '2026-01-31T12:00:00.000Z';
 
-const exampleTimestamps = { created_at: AT, updated_at: AT };
+const EXAMPLE_TIMESTAMPS = { created_at: AT, updated_at: AT };
 
-const user: Concept = {
+const user: EventConcept = {
   data: consoleUserView.omit({ groups: true }).meta({ id: 'WebhookUser' }),
   view: (record: Parameters<typeof viewConsoleUser>[0]['user'], { groupIds }) => {
     const { groups: _, ...shown } = viewConsoleUser({ user: record, groupIds });
@@ -70,10 +70,10 @@ const user: Concept = {
   },
 };
 
-const group: Concept = {
+const group: EventConcept = {
   data: consoleGroupView,
-  view: (record: Omit<Parameters<typeof viewConsoleGroup>[0], 'permissionIds' | 'policyIds'>, also) =>
-    viewConsoleGroup({ ...record, permissionIds: also.permissionIds, policyIds: also.policyIds }),
+  view: (record: Omit<Parameters<typeof viewConsoleGroup>[0], 'permissionIds' | 'policyIds'>, related) =>
+    viewConsoleGroup({ ...record, permissionIds: related.permissionIds, policyIds: related.policyIds }),
   example: {
     _id: ID,
     name: 'Analysts',
@@ -84,11 +84,11 @@ const group: Concept = {
     roles: [],
     permissionIds: [],
     attached_policies: [],
-    ...exampleTimestamps,
+    ...EXAMPLE_TIMESTAMPS,
   },
 };
 
-const membership: Concept = {
+const membershipConcept: EventConcept = {
   data: groupBindingView,
   view: (record: typeof groupBindings.$inferSelect) => viewGroupBinding(record),
   example: {
@@ -101,7 +101,7 @@ const membership: Concept = {
   },
 };
 
-const policy: Concept = {
+const policy: EventConcept = {
   data: policyView,
   view: (record: typeof policies.$inferSelect) => viewPolicy(toOwnPolicy(record)),
   example: {
@@ -115,18 +115,18 @@ const policy: Concept = {
       statements: [{ effect: 'Allow', actions: ['dashboards:get'], resources: ['*'] }],
     },
     is_deprecated: false,
-    ...exampleTimestamps,
+    ...EXAMPLE_TIMESTAMPS,
   },
 };
 
 const attachmentView = z.object({ group_id: z.string(), policy_id: z.string() }).meta({ id: 'WebhookAttachment' });
-const attachment: Concept = {
+const attachmentConcept: EventConcept = {
   data: attachmentView,
-  view: viewBy(attachmentView),
+  view: makeView(attachmentView),
   example: { group_id: ID, policy_id: OTHER_ID },
 };
 
-const serviceAccount: Concept = {
+const serviceAccountConcept: EventConcept = {
   data: consoleServiceAccountView,
   view: (record: typeof serviceAccounts.$inferSelect) => viewConsoleServiceAccount(record),
   example: {
@@ -137,12 +137,12 @@ const serviceAccount: Concept = {
     company_id: OTHER_ID,
     is_active: true,
     metadata: {},
-    ...exampleTimestamps,
+    ...EXAMPLE_TIMESTAMPS,
     last_used_at: null,
   },
 };
 
-const apiKey: Concept = {
+const apiKeyConcept: EventConcept = {
   data: consoleApiKeyView,
   view: (record: typeof apiKeys.$inferSelect) => viewConsoleApiKey(record),
   example: {
@@ -167,13 +167,13 @@ const companyView = z
     locale: z.enum(LOCALES),
   })
   .meta({ id: 'WebhookCompany' });
-const company: Concept = {
+const company: EventConcept = {
   data: companyView,
-  view: viewBy(companyView),
+  view: makeView(companyView),
   example: { _id: ID, name: 'Acme', slug: 'acme', require_2fa: false, sso_only: false, locale: 'en' },
 };
 
-const table: Concept = {
+const table: EventConcept = {
   data: tableRecord,
   view: (record: Parameters<ReturnType<typeof createTableView>>[0], { connectionId }) =>
     createTableView(connectionId)(record),
@@ -187,7 +187,7 @@ const table: Concept = {
     status: 'active',
     row_count: 0,
     created_by_user_id: OTHER_ID,
-    ...exampleTimestamps,
+    ...EXAMPLE_TIMESTAMPS,
   },
 };
 
@@ -207,15 +207,15 @@ const uploadView = z
       .nullable()
       .meta({ examples: ['VALUE_DOES_NOT_FIT'] }),
     source_url: z.string().nullable(),
-    undone_at: timestamp.nullable(),
+    undone_at: timestampSchema.nullable(),
     undone_by: z.string().nullable(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'WebhookUpload', description: 'An upload job, without what was read of its files.' });
-const upload: Concept = {
+const upload: EventConcept = {
   data: uploadView,
-  view: viewBy(uploadView),
+  view: makeView(uploadView),
   example: {
     _id: ID,
     company_id: OTHER_ID,
@@ -230,7 +230,7 @@ const upload: Concept = {
     source_url: null,
     undone_at: null,
     undone_by: null,
-    ...exampleTimestamps,
+    ...EXAMPLE_TIMESTAMPS,
   },
 };
 
@@ -244,12 +244,12 @@ const dataJobView = z
     row_count: z.int().nullable(),
     bytes: z.int().nullable(),
     error: z.string().nullable(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'WebhookDataJob' });
-const viewDataJob = viewBy(dataJobView);
-const dataJob: Concept = {
+const viewDataJob = makeView(dataJobView);
+const dataJobConcept: EventConcept = {
   data: dataJobView,
   view: ({ id, ...record }: Omit<Parameters<typeof viewDataJob>[0], 'jobId'> & { id: string }) =>
     viewDataJob({ ...record, jobId: id }),
@@ -262,7 +262,7 @@ const dataJob: Concept = {
     row_count: 10,
     bytes: 500,
     error: null,
-    ...exampleTimestamps,
+    ...EXAMPLE_TIMESTAMPS,
   },
 };
 
@@ -276,12 +276,12 @@ const scheduleView = z
     status: z.enum(SCHEDULE_STATUSES),
     last_run: lastRunView.nullable(),
     created_by_user_id: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'WebhookSchedule' });
-const viewSchedule = viewBy(scheduleView);
-const schedule: Concept = {
+const viewSchedule = makeView(scheduleView);
+const scheduleConcept: EventConcept = {
   data: scheduleView,
   view: ({ lastRun, ...record }: Omit<Parameters<typeof viewSchedule>[0], 'lastRun'> & { lastRun: LastRun | null }) => {
     const { about: _, ...told } = lastRun ?? {};
@@ -306,11 +306,11 @@ const schedule: Concept = {
       problems: [],
     },
     created_by_user_id: OTHER_ID,
-    ...exampleTimestamps,
+    ...EXAMPLE_TIMESTAMPS,
   },
 };
 
-const suggestion: Concept = {
+const suggestionConcept: EventConcept = {
   data: suggestionRecord,
   view: (record: typeof suggestions.$inferSelect) => viewSuggestion(record),
   example: {
@@ -336,11 +336,11 @@ const suggestion: Concept = {
     reviewed_at: null,
     resource_id: null,
     created_by_user_id: OTHER_ID,
-    ...exampleTimestamps,
+    ...EXAMPLE_TIMESTAMPS,
   },
 };
 
-const knowledgeJob: Concept = {
+const knowledgeJobConcept: EventConcept = {
   data: jobRecord,
   view: (record: typeof jobs.$inferSelect) => viewJob(record),
   example: {
@@ -362,12 +362,12 @@ const knowledgeJob: Concept = {
     connection_id: null,
     file_name: null,
     created_by_user_id: OTHER_ID,
-    ...exampleTimestamps,
+    ...EXAMPLE_TIMESTAMPS,
     ended_at: AT,
   },
 };
 
-const shareEvent: Concept = {
+const shareEventConcept: EventConcept = {
   data: shareEventView,
   view: (record: ShareEvent) => viewShareEvent(record),
   example: {
@@ -390,7 +390,7 @@ const shareEvent: Concept = {
 const auditRecordsView = z
   .object({ records: z.array(auditEventView) })
   .meta({ id: 'WebhookAuditRecords', description: 'Up to 500 records of the audit trail.' });
-const auditRecords: Concept = {
+const auditRecordsConcept: EventConcept = {
   data: auditRecordsView,
   view: ({ records }: { records: (AuditRecord & { companyId: string })[] }) => ({
     records: records.map(viewAuditEvent),
@@ -420,18 +420,18 @@ const auditRecords: Concept = {
 export const CONCEPTS = {
   user,
   group,
-  membership,
+  membership: membershipConcept,
   policy,
-  attachment,
-  serviceAccount,
-  apiKey,
+  attachment: attachmentConcept,
+  serviceAccount: serviceAccountConcept,
+  apiKey: apiKeyConcept,
   company,
   table,
   upload,
-  dataJob,
-  schedule,
-  suggestion,
-  knowledgeJob,
-  shareEvent,
-  auditRecords,
+  dataJob: dataJobConcept,
+  schedule: scheduleConcept,
+  suggestion: suggestionConcept,
+  knowledgeJob: knowledgeJobConcept,
+  shareEvent: shareEventConcept,
+  auditRecords: auditRecordsConcept,
 };
