@@ -107,7 +107,7 @@ describe('POST /v1/auth/login', () => {
       const refused = await logIn(slug, email, owner.password);
       expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
-      expect(refused.body.message).toMatch(/Try again in [89]\d\d seconds\.$/);
+      expect(refused.body.message).toMatch(/Try again in [89]\d\d seconds \(1[45] minutes\)\.$/);
     },
   );
 

@@ -120,12 +120,14 @@ export function explainField(english: string, locale: Locale): FieldExplanation 
   };
 }
 
-/** A sentence that says when to try again. */
+/** A sentence that says when to try again: in seconds, and in minutes too where that is long. */
 export function tryAgainIn(seconds: number, locale: Locale): string {
   const [one, many] = SECONDS[locale];
-  return `${TRY_AGAIN_IN[locale]} ${seconds} ${seconds === 1 ? one : many}.`;
+  const minutes = seconds < LONG_WAIT_SECONDS ? '' : ` (${Math.ceil(seconds / 60)} ${MINUTES[locale]})`;
+  return `${TRY_AGAIN_IN[locale]} ${seconds} ${seconds === 1 ? one : many}${minutes}.`;
 }
 
+const LONG_WAIT_SECONDS = 120;
 const TRY_AGAIN_IN: Record<Locale, string> = {
   en: 'Try again in',
   'pt-BR': 'Tente novamente em',
@@ -136,3 +138,4 @@ const SECONDS: Record<Locale, readonly [one: string, many: string]> = {
   'pt-BR': ['segundo', 'segundos'],
   es: ['segundo', 'segundos'],
 };
+const MINUTES: Record<Locale, string> = { en: 'minutes', 'pt-BR': 'minutos', es: 'minutos' };
