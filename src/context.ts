@@ -22,6 +22,7 @@ import { logError } from './platform/log.ts';
 import { type Mailer, parseSender } from './platform/mail.ts';
 import { cloudflareMailer } from './platform/mail-cloudflare.ts';
 import { resendMailer } from './platform/mail-resend.ts';
+import { DEFAULT_LOCALE, type Locale } from './texts/locales.ts';
 
 /** The origin of a request, as the request says. Anybody may send anything here. */
 export interface Caller {
@@ -32,9 +33,11 @@ export interface Caller {
   origin: string | null;
   /** Whether that page is one of ours, or there is none. */
   fromOwnPage: boolean;
+  /** The language of ours that the request asks for, else English. */
+  locale: Locale;
 }
 
-const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true };
+const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true, locale: DEFAULT_LOCALE };
 
 /** The company and principal of a request without a credential, or refused before its credential was checked. */
 export interface RequestOwner {

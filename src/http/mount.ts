@@ -6,6 +6,7 @@ import { type Bindings, readConfig } from '../config.ts';
 import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
 import { PreparedResponse } from '../kernel/files.ts';
 import { cut } from '../kernel/text.ts';
+import { acceptedLocale, DEFAULT_LOCALE } from '../texts/locales.ts';
 import { collectIds, listResourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import { dryRun, isDryRun } from './dry-run.ts';
@@ -325,6 +326,7 @@ function readCaller(c: HonoContext<HttpEnv>): Caller {
     userAgent: cut(c.req.header('user-agent') ?? '', AGENT_LENGTH) || null,
     origin,
     fromOwnPage: origin === null || own.includes(origin),
+    locale: acceptedLocale(c.req.header('accept-language')) ?? DEFAULT_LOCALE,
   };
 }
 

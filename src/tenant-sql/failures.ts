@@ -57,8 +57,11 @@ export const resultTooLarge = queryError('too_large', 'The result of the query i
 /** The failures of routes that answer with the result of user SQL, besides `tenantSqlFailures`. */
 export const userSqlFailures = [queryFailed, queryRefused, queryTimedOut, resultTooLarge];
 
-/** The database's message about a failed query, for its author only: it may name what outsiders must not learn. */
+/**
+ * The database's message about a failed query, for its author only: it may name what outsiders must not learn. Of one that took
+ * too long the database says no more than we do.
+ */
 export function databaseMessage(failure: Failure): string | undefined {
-  const isOfQuery = userSqlFailures.some((type) => type.matches(failure));
+  const isOfQuery = [queryFailed, queryRefused, resultTooLarge].some((type) => type.matches(failure));
   return isOfQuery && failure.cause instanceof Error ? failure.cause.message : undefined;
 }

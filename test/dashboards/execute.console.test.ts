@@ -153,6 +153,16 @@ describe('the execution of a dashboard', () => {
     }
   });
 
+  it('reports a parameter without a value in the language of the request', async () => {
+    const unset = await aVisualization(company.as, 'SELECT {{n}}', {
+      parameters: [parameter('n', 'number', { required: true })],
+    });
+    const { _id } = await aDashboard(company.as, [unset]);
+    const headers = { 'accept-language': 'pt-BR' };
+    const { body } = await company.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {}, headers });
+    expect(body.results[0].error.message).toBe('parameters.n é obrigatório');
+  });
+
   it('reports a filter that no longer fits, and only in the visualizations that it applies to', async () => {
     const one = await aVisualization(company.as, 'SELECT {{n}}', { parameters: [parameter('n', 'number')] });
     const two = await aVisualization(company.as, 'SELECT 2');

@@ -10,8 +10,8 @@ beforeAll(async () => {
   await someSales(company);
 });
 
-const preview = (sql: string, more: Record<string, unknown> = {}, as = company.as) =>
-  as.post(`${VISUALIZATIONS_PATH}/preview`, { json: { sql, ...more } });
+const preview = (sql: string, more: Record<string, unknown> = {}, as = company.as, language = 'en') =>
+  as.post(`${VISUALIZATIONS_PATH}/preview`, { json: { sql, ...more }, headers: { 'accept-language': language } });
 
 /** The character of the template that a failing preview names. */
 const failing = async (sql: string, more: Record<string, unknown> = {}) => {
@@ -102,6 +102,17 @@ describe('the preview of a visualization', () => {
       details: { position: null },
     });
   });
+
+  it.each([
+    ['SELECT * FROM pg_catalog.pg_class', 'pg_class não está disponível aqui'],
+    ['SELECT pg_sleep(20) IS NULL', 'A consulta demorou demais.'],
+    ['SELECT nothing FROM sales', 'column "nothing" does not exist'],
+  ])(
+    'reports our own refusals in the language of the request, the database’s as they are: %s',
+    async (sql, message) => {
+      expect((await preview(sql, {}, company.as, 'pt')).body).toMatchObject({ error: 'DB_QUERY_ERROR', message });
+    },
+  );
 
   it('refuses a write, a second statement, system tables and a query that never ends', async () => {
     for (const sql of [

@@ -170,7 +170,8 @@ export const dashboardEndpoints = [
       }
       requireFormat(widgetId);
       const executions = await executeDashboard(ctx, id, parameters);
-      const results = executions.map((execution) => viewExecution(execution, explains(execution.visualizationId)));
+      const { locale } = ctx.caller();
+      const results = executions.map((each) => viewExecution(each, explains(each.visualizationId), locale));
       return { results };
     },
   ),
