@@ -58,18 +58,14 @@ export const isNoValue = (input: unknown): boolean =>
 const makeProblem = (problem: string): CoercedValue => ({ problem });
 
 const TEXT = `must be text of at most ${MAX_TEXT_LENGTH} characters`;
+const TEXTS = `must hold texts of at most ${MAX_TEXT_LENGTH} characters`;
+const STORABLE = 'must be Unicode text without NUL characters';
 const NUMBER = 'must be a number';
 const DATE = 'must be a date such as "2024-01-31"';
 
 const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
-  text: (input) => {
-    const text = scalarText(input);
-    return text === undefined ? makeProblem(TEXT) : { value: { type: 'text', value: text } };
-  },
-  select: (input) => {
-    const text = scalarText(input);
-    return text === undefined ? makeProblem('must be one value') : { value: { type: 'list', values: [text] } };
-  },
+  text: (input) => coerceText(input, (value) => ({ type: 'text', value })),
+  select: (input) => coerceText(input, (value) => ({ type: 'list', values: [value] })),
   multi_select: listOfTexts,
   number: (input) => {
     const text = numberText(input);
@@ -79,7 +75,18 @@ const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
   date_range: dateRange,
 };
 
-/** Strings as they are; numbers and booleans as in JSON. Undefined for all else and for what no text can hold. */
+function coerceText(input: unknown, toValue: (text: string) => BoundValue): CoercedValue {
+  if (Array.isArray(input)) return makeProblem('must be one value');
+  const text = scalarText(input);
+  if (text === undefined) return makeProblem('must be a text, a number or a boolean');
+  if (text.length > MAX_TEXT_LENGTH) return makeProblem(TEXT);
+  return isStorable(text) ? { value: toValue(text) } : makeProblem(STORABLE);
+}
+
+/** Whether PostgreSQL has a text like it. */
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+/** Strings as they are; numbers and booleans as in JSON. Undefined for all else. */
 function scalarText(input: unknown): string | undefined {
   const text =
     typeof input === 'number' || typeof input === 'boolean'
@@ -87,16 +94,16 @@ function scalarText(input: unknown): string | undefined {
       : input instanceof ExactNumber
         ? input.digits
         : input;
-  if (typeof text !== 'string' || text.length > MAX_TEXT_LENGTH) return undefined;
-  return text.includes('\0') || !text.isWellFormed() ? undefined : text;
+  return typeof text === 'string' ? text : undefined;
 }
 
 function listOfTexts(input: unknown): CoercedValue {
   const list = Array.isArray(input) ? input : [input];
   if (list.length > MAX_LIST_LENGTH) return makeProblem(`must hold at most ${MAX_LIST_LENGTH} values`);
-  const values = list.map(scalarText);
-  if (values.some((value) => value === undefined)) return makeProblem('must be a list of values');
-  return { value: { type: 'list', values: [...new Set(values as string[])] } };
+  const values = list.map(scalarText).filter((value) => value !== undefined);
+  if (values.length < list.length) return makeProblem('must be a list of values');
+  if (values.some(({ length }) => length > MAX_TEXT_LENGTH)) return makeProblem(TEXTS);
+  return values.every(isStorable) ? { value: { type: 'list', values: [...new Set(values)] } } : makeProblem(STORABLE);
 }
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$/;

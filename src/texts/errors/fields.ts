@@ -784,6 +784,12 @@ export const FIELDS: readonly (readonly [reason: FieldReason, english: string, p
       'deve ser um texto de no máximo {max} caracteres',
       'debe ser un texto de como máximo {max} caracteres',
     ],
+    [
+      'too_long',
+      'must hold texts of at most {max} characters',
+      'deve ter textos de no máximo {max} caracteres',
+      'debe tener textos de como máximo {max} caracteres',
+    ],
     ['type', 'must be a list of values', 'deve ser uma lista de valores', 'debe ser una lista de valores'],
     [
       'type',
