@@ -37,6 +37,7 @@ const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
  * @param allowPrivate for development: this machine is good too, also by plain http, and so are names that are kept for examples
  */
 export function addressProblem(address: string, allowPrivate: boolean): string | null {
+  if (address === '') return 'must not be empty';
   if (!URL.canParse(address)) return 'must be an absolute URL';
   const url = new URL(address);
   const isNear = allowPrivate && isThisMachine(url.hostname);

@@ -126,6 +126,7 @@ function actionProblem(pattern: string): string | null {
 }
 
 function resourceProblem(pattern: string): string | null {
+  if (pattern === '') return 'must not be empty';
   const star = pattern.indexOf('*');
   const literalStart = star < 0 ? pattern : pattern.slice(0, star);
   const reachesArns = literalStart.startsWith(ARN_START) || (star >= 0 && ARN_START.startsWith(literalStart));

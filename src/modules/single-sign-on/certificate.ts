@@ -10,6 +10,7 @@ const MIN_MODULUS_BITS = 2048;
  * expire, and replace them when the key changes.
  */
 export function findCertificateProblem(pem: string): string | null {
+  if (pem === '') return 'must not be empty';
   if (!ONE_CERTIFICATE.test(pem)) return 'must be one certificate in PEM form';
   try {
     const { publicKey } = new X509Certificate(pem);
