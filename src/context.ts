@@ -22,6 +22,7 @@ import { logError } from './platform/log.ts';
 import { type Mailer, parseSender } from './platform/mail.ts';
 import { createCloudflareMailer } from './platform/mail-cloudflare.ts';
 import { createResendMailer } from './platform/mail-resend.ts';
+import { DEFAULT_LOCALE, type Locale } from './texts/locales.ts';
 
 /** Caller of a request, as the request itself says: its values may be forged. */
 export interface Caller {
@@ -32,9 +33,11 @@ export interface Caller {
   origin: string | null;
   /** True if the page is one of ours, or there is no page. */
   isFromOwnPage: boolean;
+  /** The language of ours that the request asks for, else English. */
+  locale: Locale;
 }
 
-const UNKNOWN_CALLER: Caller = { country: null, userAgent: null, origin: null, isFromOwnPage: true };
+const UNKNOWN_CALLER: Caller = { country: null, userAgent: null, origin: null, isFromOwnPage: true, locale: DEFAULT_LOCALE };
 
 /** Company and principal of a request without a credential, or refused before its credential was checked. */
 export interface RequestOwner {

@@ -18,6 +18,7 @@ export const malformedJson = defineFailure('request.malformed_json', 'malformed'
   message: 'The body is not valid JSON.',
   portuguese: 'O corpo da requisição não é um JSON válido.',
   console: 'INVALID_JSON',
+  'managed-tables': 'INVALID_JSON',
   sharing: 'INVALID_JSON',
 });
 

@@ -36,6 +36,7 @@ const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
  * for development: this machine is allowed too, also by plain http, and so are names reserved for examples
  */
 export function findAddressProblem(address: string, allowPrivate: boolean): string | null {
+  if (address === '') return 'must not be empty';
   if (!URL.canParse(address)) return 'must be an absolute URL';
   const url = new URL(address);
   const isAllowedLocalHost = allowPrivate && isThisMachine(url.hostname);

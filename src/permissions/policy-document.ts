@@ -129,6 +129,7 @@ function findActionProblem(pattern: string): string | null {
 }
 
 function findResourceProblem(pattern: string): string | null {
+  if (pattern === '') return 'must not be empty';
   const starIndex = pattern.indexOf('*');
   const literalStart = starIndex < 0 ? pattern : pattern.slice(0, starIndex);
   const reachesArns = literalStart.startsWith(ARN_PREFIX) || (starIndex >= 0 && ARN_PREFIX.startsWith(literalStart));

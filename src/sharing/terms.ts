@@ -48,6 +48,9 @@ export interface FilterPolicy {
   allowed_values: string[];
 }
 
+/** The allowed values of a policy that was sent without any, which a policy that is not hidden must have. */
+export const NO_VALUES_SENT: string[] = [];
+
 /** The parameters of an embed token. */
 export interface EmbedTerms {
   /** The fixed values of the token, by slug. */
@@ -104,6 +107,7 @@ function findPolicyProblem(
   if (filter.kind !== policy.filter_kind) return ['filter_kind', `must be ${filter.kind}, the kind of the filter`];
   if (policy.mode === 'hidden')
     return filter.required ? ['mode', 'cannot be hidden: the filter is required'] : undefined;
+  if (policy.allowed_values === NO_VALUES_SENT) return ['allowed_values', 'is required'];
   if (policy.allowed_values.length === 0) return ['allowed_values', 'must hold at least one value'];
   if (policy.allowed_values.length > 1 && !filter.takesList) {
     return ['filter_slug', `takes one value only: to allow several, compare with = ANY({{${filter.slug}}}) in the SQL`];

@@ -58,18 +58,14 @@ export const isNoValue = (input: unknown): boolean =>
 const makeProblem = (problem: string): CoercedValue => ({ problem });
 
 const TEXT_PROBLEM = `must be text of at most ${MAX_TEXT_LENGTH} characters`;
+const TEXTS_PROBLEM = `must hold texts of at most ${MAX_TEXT_LENGTH} characters`;
+const STORABLE_PROBLEM = 'must be Unicode text without NUL characters';
 const NUMBER_PROBLEM = 'must be a number';
 const DATE_PROBLEM = 'must be a date such as "2024-01-31"';
 
 const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
-  text: (input) => {
-    const text = toScalarText(input);
-    return text === undefined ? makeProblem(TEXT_PROBLEM) : { value: { type: 'text', value: text } };
-  },
-  select: (input) => {
-    const text = toScalarText(input);
-    return text === undefined ? makeProblem('must be one value') : { value: { type: 'list', values: [text] } };
-  },
+  text: (input) => coerceText(input, (value) => ({ type: 'text', value })),
+  select: (input) => coerceText(input, (value) => ({ type: 'list', values: [value] })),
   multi_select: coerceTextList,
   number: (input) => {
     const text = toNumberText(input);
@@ -79,9 +75,19 @@ const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
   date_range: coerceDateRange,
 };
 
+function coerceText(input: unknown, toValue: (text: string) => BoundValue): CoercedValue {
+  if (Array.isArray(input)) return makeProblem('must be one value');
+  const text = scalarText(input);
+  if (text === undefined) return makeProblem('must be a text, a number or a boolean');
+  if (text.length > MAX_TEXT_LENGTH) return makeProblem(TEXT_PROBLEM);
+  return isStorable(text) ? { value: toValue(text) } : makeProblem(STORABLE_PROBLEM);
+}
+
+/** Whether PostgreSQL has a text like it. */
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
 /**
- * Converts a scalar to text: strings unchanged; numbers and booleans as in JSON. Undefined for any other value and for a text
- * that Postgres cannot hold.
+ * Converts a scalar to text: strings unchanged; numbers and booleans as in JSON. Undefined for any other else.
  */
 function toScalarText(input: unknown): string | undefined {
   const text =
@@ -90,16 +96,16 @@ function toScalarText(input: unknown): string | undefined {
       : input instanceof ExactNumber
         ? input.digits
         : input;
-  if (typeof text !== 'string' || text.length > MAX_TEXT_LENGTH) return undefined;
-  return text.includes('\0') || !text.isWellFormed() ? undefined : text;
+  return typeof text === 'string' ? text : undefined;
 }
 
 function coerceTextList(input: unknown): CoercedValue {
   const list = Array.isArray(input) ? input : [input];
   if (list.length > MAX_LIST_LENGTH) return makeProblem(`must hold at most ${MAX_LIST_LENGTH} values`);
-  const values = list.map(toScalarText);
-  if (values.some((value) => value === undefined)) return makeProblem('must be a list of values');
-  return { value: { type: 'list', values: [...new Set(values as string[])] } };
+  const values = list.map(toScalarText).filter((value) => value !== undefined);
+  if (values.length < list.length) return makeProblem('must be a list of values');
+  if (values.some(({ length }) => length > MAX_TEXT_LENGTH)) return makeProblem(TEXTS_PROBLEM);
+  return values.every(isStorable) ? { value: { type: 'list', values: [...new Set(values)] } } : makeProblem(STORABLE_PROBLEM);
 }
 
 const DECIMAL_PATTERN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$/;

@@ -57,8 +57,11 @@ export const resultTooLarge = defineQueryFailure('too_large', 'The result of the
 /** The failures of routes that return the result of user SQL, besides `tenantSqlFailures`. */
 export const userSqlFailures = [queryFailed, queryRefused, queryTimedOut, resultTooLarge];
 
-/** Returns the database's message about a failed query, for its author only: it may name what outsiders must not learn. */
+/**
+ * Returns the database's message about a failed query, for its author only: it may name what outsiders must not learn. Of one that took
+ * too long the database says no more than we do.
+ */
 export function getDatabaseMessage(failure: Failure): string | undefined {
-  const isQueryFailure = userSqlFailures.some((type) => type.matches(failure));
+  const isQueryFailure = [queryFailed, queryRefused, resultTooLarge].some((type) => type.matches(failure));
   return isQueryFailure && failure.cause instanceof Error ? failure.cause.message : undefined;
 }

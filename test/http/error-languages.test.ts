@@ -160,6 +160,14 @@ describe('an error', () => {
       { type: 'kerberos' },
       { type: { reason: 'not_one_of' } },
     ],
+    [
+      'an empty resource of a statement',
+      'post',
+      '/v1/policies',
+      policyOf({ ...STATEMENT, resources: [''] }),
+      { 'document.statements.0.resources.0': EMPTY },
+    ],
+    ['an empty address of a file', 'post', '/v1/managed-tables/upload-from-url', { url: '' }, { url: EMPTY }],
     ['an empty email address', 'post', '/v1/auth/passwordless/request', { email: '' }, { email: EMPTY_DETAIL }],
     ['a value that two rules refuse, told once', 'post', '/v1/groups', { name: '' }, { name: EMPTY_DETAIL }],
     [

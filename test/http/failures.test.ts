@@ -101,7 +101,7 @@ describe('a request body', () => {
       body: '{',
     });
     const error = 'O corpo da requisição não é um JSON válido.';
-    expect([answer.status, answer.body]).toEqual([400, { error, error_code: 'BAD_REQUEST', message: error }]);
+    expect([answer.status, answer.body]).toEqual([400, { error, error_code: 'INVALID_JSON', message: error }]);
   });
 });
 

@@ -98,7 +98,7 @@ describe('a cron expression', () => {
   });
 
   it.each([
-    ['', 'must have five fields'],
+    ['', 'must not be empty'],
     ['@daily', 'must have five fields'],
     ['0 8 * *', 'must have five fields'],
     ['0 0 8 * * *', 'must have five fields'],

@@ -426,7 +426,7 @@ describe('a manual run of a schedule', () => {
     expect(refusedRun.body).toEqual({
       error: 'RateLimitExceeded',
       message:
-        'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs. Try again in 120 seconds.',
+        'A schedule can be run at most 5 times in ten minutes, besides its scheduled runs. Try again in 120 seconds (2 minutes).',
       details: { field: null, reason: 'schedule.too_many_runs' },
     });
     await selectRow(

@@ -88,6 +88,16 @@ describe('the creation of a share', () => {
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
+  it.each([
+    [{}, 'required'],
+    [{ allowed_values: [] }, 'too_few'],
+  ])('refuses a policy that allows nothing, and says why: %j', async (sent, reason) => {
+    const { allowed_values: _, ...selectable } = policy('regions', 'selectable');
+    const json = { share_type: 'link', share_filter_policies: [{ ...selectable, ...sent }] };
+    const { status, body } = await company.as.post(`/api/v1/dashboards/${id}/shares`, { json });
+    expect([status, body.details]).toMatchObject([422, [{ field: 'share_filter_policies.0.allowed_values', reason }]]);
+  });
+
   it('refuses a policy of several values on a select whose SQL compares with one value', async () => {
     const { as } = company;
     const sql = 'SELECT region FROM sales WHERE region = {{region}}';

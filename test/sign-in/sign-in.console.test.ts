@@ -107,7 +107,7 @@ describe('POST /v1/auth/login', () => {
       const refusedSignIn = await logIn(slug, email, owner.password);
       expect([refusedSignIn.status, refusedSignIn.body.error]).toEqual([429, 'RateLimitExceeded']);
       expect(Number(refusedSignIn.headers.get('retry-after'))).toBeGreaterThan(800);
-      expect(refusedSignIn.body.message).toMatch(/Try again in [89]\d\d seconds\.$/);
+      expect(refusedSignIn.body.message).toMatch(/Try again in [89]\d\d seconds \(1[45] minutes\)\.$/);
     },
   );
 

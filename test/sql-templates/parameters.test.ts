@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { coerceParameter, PARAMETER_KINDS, type ParameterKind } from '../../src/sql-templates/parameters.ts';
+import { explainField } from '../../src/texts/errors/say.ts';
 
 describe('a parameter of an SQL template', () => {
   it.each<[ParameterKind, unknown, unknown]>([
@@ -41,6 +42,18 @@ describe('a parameter of an SQL template', () => {
   ])('of the kind %s has for the input %j the value %j', (kind, input, expected) => {
     const coercedValue = coerceParameter(kind, input);
     expect('problem' in coercedValue ? 'refused' : coercedValue.value).toEqual(expected);
+  });
+
+  it.each<[ParameterKind, unknown, object]>(
+    (['text', 'select', 'multi_select'] as const).flatMap((kind) => [
+      [kind, 'x'.repeat(1001), { reason: 'too_long', limits: { max: 1000 } }],
+      [kind, 'a\0b', { reason: 'format' }],
+      [kind, { a: 1 }, { reason: 'type' }],
+      [kind, [['a']], { reason: kind === 'multi_select' ? 'type' : 'too_many' }],
+    ]),
+  )('of the kind %s names the rule that a value breaks: %j', (kind, input, reason) => {
+    const coerced = coerceParameter(kind, input);
+    expect(explainField('problem' in coerced ? coerced.problem : '', 'en')).toMatchObject(reason);
   });
 
   it.each(PARAMETER_KINDS)('of the kind %s is null without a value', (kind) => {

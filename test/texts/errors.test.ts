@@ -63,13 +63,15 @@ describe('the message of an invalid field', () => {
   });
 });
 
-it('the sentence that asks to try again gives the wait in seconds', () => {
-  expect([1, 119, 1741].map((seconds) => formatTryAgain(seconds, 'en'))).toEqual([
+it('the sentence that asks to try again gives the wait in seconds, and a long one in minutes too', () => {
+  expect([1, 119, 120, 1741].map((seconds) => formatTryAgain(seconds, 'en'))).toEqual([
     'Try again in 1 second.',
     'Try again in 119 seconds.',
-    'Try again in 1741 seconds.',
+    'Try again in 120 seconds (2 minutes).',
+    'Try again in 1741 seconds (30 minutes).',
   ]);
   expect(formatTryAgain(60, 'es')).toBe('Inténtelo de nuevo en 60 segundos.');
+  expect(tryAgainIn(895, 'pt-BR')).toBe('Tente novamente em 895 segundos (15 minutos).');
 });
 
 describe('the list of sentences of errors', () => {

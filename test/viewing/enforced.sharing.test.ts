@@ -95,6 +95,33 @@ describe('a visualization that a locked filter does not restrict', () => {
     expect(readResults(await embed.execute())).toEqual([NORTH_ROWS, [[6]]]);
   });
 
+  it('is refused in the language of each request, also from the cache and beside a failed query', async () => {
+    const failing = await aVisualization(company.as, 'SELECT region::integer FROM sales');
+    const texts = await aVisualization(company.as, `SELECT '"error":{"error_code":"X","message":"The query failed."}'`);
+    const filters = [regions({ applies_to: [total._id] })];
+    for (const [first, expected] of [
+      [failing, { es: 'La consulta falló.', pt: 'A consulta falhou.', en: 'The query failed.' }],
+      [
+        total,
+        {
+          es: 'El espectador no puede elegir este filtro o valor.',
+          pt: 'O espectador não pode escolher este filtro ou valor.',
+          en: 'The viewer may not choose this filter or value.',
+        },
+      ],
+    ] as const) {
+      const { _id } = await aDashboard(company.as, [first, rows, texts], { filters: [regions()] });
+      const { link } = await createViewers(_id);
+      await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters } });
+      for (const [language, message] of Object.entries(expected)) {
+        const { body } = await link.execute({}, { headers: { 'accept-language': language } });
+        const [failed, refused, shown] = body.results;
+        expect((first === failing ? failed : refused).error.message).toBe(message);
+        expect(shown.rows).toEqual([['"error":{"error_code":"X","message":"The query failed."}']]);
+      }
+    }
+  });
+
   it('is refused when its SQL drops the locked filter in an optional clause', async () => {
     const sql = 'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}}) AND amount >= {{least}}]]';
     const optionalChart = await postVisualization(company.as, sql, {

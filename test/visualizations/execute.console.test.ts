@@ -168,6 +168,14 @@ describe('the execution of a visualization', () => {
     });
   });
 
+  it('reports a failed query in its result in the language of the request', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT region::integer FROM sales');
+    const { as } = await aUser(company, { can: ['visualizations:execute'] });
+    const headers = { 'accept-language': 'es' };
+    const { body } = await as.post(`${VISUALIZATIONS_PATH}/${_id}/execute`, { json: {}, headers });
+    expect(body.result.error).toEqual({ error_code: 'DB_QUERY_ERROR', message: 'La consulta falló.' });
+  });
+
   it.each([
     'SELECT 1; DROP TABLE sales',
     'DROP TABLE sales',

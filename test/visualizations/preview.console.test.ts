@@ -10,8 +10,8 @@ beforeAll(async () => {
   await createSalesTable(company);
 });
 
-const requestPreview = (sql: string, previewOptions: Record<string, unknown> = {}, as = company.as) =>
-  as.post(`${VISUALIZATIONS_PATH}/preview`, { json: { sql, ...previewOptions } });
+const requestPreview = (sql: string, previewOptions: Record<string, unknown> = {}, as = company.as, language = 'en') =>
+  as.post(`${VISUALIZATIONS_PATH}/preview`, { json: { sql, ...previewOptions }, headers: { 'accept-language': language } });
 
 /** Returns the character of the template that a failed preview names. */
 const readFailureOffset = async (sql: string, previewOptions: Record<string, unknown> = {}) => {
@@ -108,6 +108,17 @@ describe('the preview of a visualization', () => {
       details: { position: null },
     });
   });
+
+  it.each([
+    ['SELECT * FROM pg_catalog.pg_class', 'pg_class não está disponível aqui'],
+    ['SELECT pg_sleep(20) IS NULL', 'A consulta demorou demais.'],
+    ['SELECT nothing FROM sales', 'column "nothing" does not exist'],
+  ])(
+    'reports our own refusals in the language of the request, the database’s as they are: %s',
+    async (sql, message) => {
+      expect((await preview(sql, {}, company.as, 'pt')).body).toMatchObject({ error: 'DB_QUERY_ERROR', message });
+    },
+  );
 
   it('refuses a write, a second statement, system tables and a query that never ends', async () => {
     for (const sql of [

@@ -171,8 +171,9 @@ export const dashboardEndpoints = [
       }
       requireFormat(widgetId);
       const executions = await executeDashboard(ctx, id, parameters);
-      const results = executions.map((execution) =>
-        viewExecution(execution, canSeeSqlErrors(execution.visualizationId)),
+      const { locale } = ctx.caller();
+      const results = executions.map((each) =>
+        viewExecution(each, canSeeSqlErrors(each.visualizationId), locale),
       );
       return { results };
     },

@@ -76,6 +76,7 @@ function findItemProblem(item: string, { name, first, last, count, names }: Cron
 
 /** Returns the problem of a cron expression; undefined if there is none. */
 export function findCronProblem(cron: string, now: number): string | undefined {
+  if (cron === '') return 'must not be empty';
   if (!FIVE_FIELDS_PATTERN.test(cron))
     return 'must have five fields: minute, hour, day of the month, month, day of the week';
   const parts = cron.split(/ +/);

@@ -270,7 +270,8 @@ async function validateSchedule(
   if (!isTimeZone(timeZone)) {
     problems.push({
       field: 'time_zone',
-      message: 'must be a time zone of the IANA database, such as America/Sao_Paulo',
+      message:
+        timeZone === '' ? 'must not be empty' : 'must be a time zone of the IANA database, such as America/Sao_Paulo',
     });
   }
   if (condition && !listVisualizations(item).some(({ id }) => id === condition.visualization_id)) {

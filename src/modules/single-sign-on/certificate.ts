@@ -10,6 +10,7 @@ const MIN_MODULUS_BITS = 2048;
  * certificates in their metadata expire, and replace them when the key changes.
  */
 export function findCertificateProblem(pem: string): string | null {
+  if (pem === '') return 'must not be empty';
   if (!SINGLE_CERTIFICATE_PATTERN.test(pem)) return 'must be one certificate in PEM form';
   try {
     const { publicKey } = new X509Certificate(pem);

@@ -195,6 +195,7 @@ function findProblems({ provider, redirectUris }: ConfigurationInput, allowPriva
 
 /** Finds the problem of a redirect URI, to which browsers go with a code: it must be https, or plain http on the same machine. */
 function findRedirectUriProblem(uri: string, allowPrivate: boolean): string | null {
+  if (uri === '') return 'must not be empty';
   if (!URL.canParse(uri)) return 'must be an absolute URL';
   const { protocol, hostname, hash, username, password } = new URL(uri);
   if (protocol !== 'https:' && !(protocol === 'http:' && (isThisMachine(hostname) || allowPrivate))) {

@@ -8,6 +8,7 @@ import { downloadsDisabled, policyViolation } from '../../sharing/failures.ts';
 import type { ViewerRules } from '../../sharing/rules.ts';
 import { computeBoundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
+import { DEFAULT_LOCALE } from '../../texts/locales.ts';
 import { findWidget, readAllowedOptions, runDashboard } from '../dashboards/service.ts';
 import { openCachedResults, UNKNOWN_TABLES, waitUntilWaking } from '../managed-database/service.ts';
 import {
@@ -17,6 +18,7 @@ import {
   executeRuns,
   findAccessFailures,
   requireFormat,
+  translateErrors,
   type Visualization,
   viewExecution,
 } from '../visualizations/service.ts';
@@ -182,7 +184,12 @@ async function respondToExecution(
         }),
       ),
     );
-  return (await lookUp(maxAge)) ?? makePreparedJson(await computeOnce());
+  const cached = await lookUp(maxAge);
+  const { locale } = ctx.caller();
+  // Only who may see less than all is shown errors from the cache: other failures are not cached.
+  const mayFail = !cached || limits.refusals.size > 0 || limits.enforced.size > 0;
+  if (locale === DEFAULT_LOCALE || !mayFail) return cached ?? makePreparedJson(await computeOnce());
+  return preparedJson(translateErrors(cached ? await readText(cached.body) : await answer(), locale));
 }
 
 /**

@@ -4,7 +4,7 @@ import { ExactNumber } from '../../kernel/exact-json.ts';
 import { timestampSchema } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
 import { truncateText } from '../../kernel/text.ts';
-import { POLICY_MODES } from '../../sharing/terms.ts';
+import { NO_VALUES_SENT, POLICY_MODES } from '../../sharing/terms.ts';
 import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
 import { makeValuesBySlugField } from '../../sql-templates/fields.ts';
 import {
@@ -104,7 +104,10 @@ export const filterPoliciesField = z
           description:
             '`selectable`: the viewer chooses among `allowed_values`, all of them when nothing is chosen. `locked`: always all of them. `hidden`: the filter does not exist for the viewer.',
         }),
-        allowed_values: z.array(z.string().min(1).max(MAX_TEXT_LENGTH)).max(MAX_LIST_LENGTH).default([]),
+        allowed_values: z
+          .array(z.string().min(1).max(MAX_TEXT_LENGTH))
+          .max(MAX_LIST_LENGTH)
+          .default(() => NO_VALUES_SENT),
       })
       .meta({ id: 'FilterPolicy' }),
   )

@@ -5,6 +5,8 @@ import { MEDIA_TYPES, makeFileHeaders, PreparedResponse } from '../../kernel/fil
 import { policyViolation } from '../../sharing/failures.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { getDatabaseMessage } from '../../tenant-sql/failures.ts';
+import { translate } from '../../texts/errors/say.ts';
+import { DEFAULT_LOCALE, type Locale } from '../../texts/locales.ts';
 import { executionFailed } from './failures.ts';
 import { type ResultFormat, writeResultFile } from './result-writers.ts';
 import type { Execution } from './run.ts';
@@ -37,12 +39,17 @@ export const previewSchema = executionSchema
 /**
  * Converts an execution to the API's format.
  * @param explain whether the reader wrote the SQL or may change it: only then is the database's own message included
+ * @param locale the reader's language
  */
-export function viewExecution(execution: Execution, explain = false): z.input<typeof executionSchema> {
+export function viewExecution(
+  execution: Execution,
+  explain = false,
+  locale: Locale = DEFAULT_LOCALE,
+): z.input<typeof executionSchema> {
   const { visualizationId, durationMs, cached } = execution;
   const timing = { duration_ms: durationMs, cached };
   if ('failure' in execution) {
-    return { visualization_id: visualizationId, error: viewFailure(execution.failure, explain), ...timing };
+    return { visualization_id: visualizationId, error: viewFailure(execution.failure, explain, locale), ...timing };
   }
   const { columns, rows, truncated } = execution.result;
   return { visualization_id: visualizationId, columns, rows, row_count: rows.length, truncated, ...timing };
@@ -57,20 +64,32 @@ export function viewPreview({
   return { columns, rows, row_count: rows.length, truncated, duration_ms: durationMs, cached };
 }
 
-function viewFailure(failure: Failure, explain: boolean): { error_code: string; message: string } {
-  const { kind, message, detail } = limitFailure(failure, explain);
+function viewFailure(failure: Failure, explain: boolean, locale: Locale): { error_code: string; message: string } {
+  const { kind, message: english, detail } = limitFailure(failure, explain);
+  const message = translate(english, locale);
   if (kind === 'forbidden') {
     return { error_code: policyViolation.matches(failure) ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message };
   }
   if (kind === 'unavailable') {
-    return { error_code: 'SERVICE_UNAVAILABLE', message: 'The database cannot be reached at the moment.' };
+    const unreachable = translate('The database cannot be reached at the moment.', locale);
+    return { error_code: 'SERVICE_UNAVAILABLE', message: unreachable };
   }
   if (detail.problems) {
-    const problems = detail.problems.map(({ field, message: problem }) => `${field} ${problem}`);
+    const problems = detail.problems.map(({ field, message: problem }) => `${field} ${translate(problem, locale)}`);
     return { error_code: 'VALIDATION_ERROR', message: problems.join('; ') || message };
   }
   return { error_code: 'DB_QUERY_ERROR', message };
 }
+
+/** An error that `viewExecution` made, in JSON: no text within a result can be like it, as its quotes are escaped. */
+const ERROR_IN_JSON = /("error":\{"error_code":"\w+","message":)("(?:[^"\\]|\\.)*")/g;
+
+/** Translates the errors of executions in JSON, which was made in English for readers of all languages. */
+export const translateErrors = (json: string, locale: Locale): string =>
+  json.replaceAll(
+    ERROR_IN_JSON,
+    (_, start: string, message: string) => start + JSON.stringify(translate(JSON.parse(message), locale)),
+  );
 
 /**
  * Reduces an execution's failure to what its reader may see.

@@ -174,7 +174,8 @@ export const visualizationEndpoints = [
       // Who may change the SQL is told what the database says about it.
       const explain = isAllowed(ctx.actor, 'visualizations:update', params.id);
       if (format) return buildFile(execution, { name: visualization.name, format, safe: safe === 'true' }, explain);
-      return Response.json({ result: viewExecution(execution, explain) } satisfies z.input<typeof executedView>);
+      const result = viewExecution(execution, explain, ctx.caller().locale);
+      return Response.json({ result } satisfies z.input<typeof executedView>);
     },
   ),
 ];

@@ -55,6 +55,7 @@ export {
   executionSchema,
   fileMediaTypes,
   requireFormat,
+  translateErrors,
   viewExecution,
   widgetQuery,
 } from './results.ts';

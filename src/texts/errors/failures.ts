@@ -608,6 +608,12 @@ export const FAILURES: readonly (readonly [english: string, portuguese: string, 
   ['There is no data yet.', 'Ainda não há dados.', 'Aún no hay datos.'],
   ['The query failed.', 'A consulta falhou.', 'La consulta falló.'],
   ['The query is not allowed.', 'A consulta não é permitida.', 'La consulta no está permitida.'],
+  ['{name} is not available here', '{name} não está disponível aqui', '{name} no está disponible aquí'],
+  [
+    "only the company's own tables can be read",
+    'só as tabelas da própria empresa podem ser lidas',
+    'solo se pueden leer las tablas de la propia empresa',
+  ],
   ['The query took too long.', 'A consulta demorou demais.', 'La consulta tardó demasiado.'],
   [
     'The result of the query is too large.',

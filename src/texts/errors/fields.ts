@@ -778,7 +778,13 @@ export const FIELD_SENTENCES: readonly (readonly [
     'deve ser um texto de no máximo {max} caracteres',
     'debe ser un texto de como máximo {max} caracteres',
   ],
-  ['type', 'must be a list of values', 'deve ser uma lista de valores', 'debe ser una lista de valores'],
+  [
+      'too_long',
+      'must hold texts of at most {max} characters',
+      'deve ter textos de no máximo {max} caracteres',
+      'debe tener textos de como máximo {max} caracteres',
+    ],
+    ['type', 'must be a list of values', 'deve ser uma lista de valores', 'debe ser una lista de valores'],
   [
     'type',
     'must be { "from": date, "to": date }; either end may be left out',

@@ -125,12 +125,15 @@ export function explainField(english: string, locale: Locale): FieldExplanation 
   };
 }
 
-/** Formats a sentence that says when to try again. */
+/** Formats a sentence that says when to try again: in seconds, and in minutes too where that is long. */
 export function formatTryAgain(seconds: number, locale: Locale): string {
   const [one, many] = SECOND_NOUNS[locale];
-  return `${TRY_AGAIN_TEXTS[locale]} ${seconds} ${seconds === 1 ? one : many}.`;
+  const minutes = seconds < LONG_WAIT_SECONDS ? '' : ` (${Math.ceil(seconds / 60)} ${MINUTES[locale]})`;
+  return `${TRY_AGAIN_TEXTS[locale]} ${seconds} ${seconds === 1 ? one : many}${minutes}.`;
 }
 
+/** The wait from which minutes are said too. */
+const LONG_WAIT_SECONDS = 120;
 const TRY_AGAIN_TEXTS: Record<Locale, string> = {
   en: 'Try again in',
   'pt-BR': 'Tente novamente em',
@@ -141,3 +144,4 @@ const SECOND_NOUNS: Record<Locale, readonly [one: string, many: string]> = {
   'pt-BR': ['segundo', 'segundos'],
   es: ['segundo', 'segundos'],
 };
+const MINUTES: Record<Locale, string> = { en: 'minutes', 'pt-BR': 'minutos', es: 'minutos' };
