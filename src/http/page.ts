@@ -109,7 +109,7 @@ function insertContent(html: string, { title, text, links = [], note, forms }: P
 }
 
 /** An origin as CSP can name it: no separator that would end the directive, no wildcard. */
-const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
+export const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
 
 /** The policy of a page. `frame-ancestors` names only valid origins: anything else allows nobody. */
 function makeContentSecurityPolicy(name: PageName, frames: FrameAncestors): string {

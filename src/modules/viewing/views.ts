@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
+import { ORIGIN } from '../../http/page.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { timestamp } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
@@ -110,11 +111,11 @@ export const filterPolicies = z
   )
   .max(MAX_POLICIES);
 
-/** An origin in the form that browsers send. */
+/** An origin in the form that browsers send, and that a page's policy can name: `URL` takes wildcards as hosts. */
 export const origin = z
   .string()
   .max(256)
-  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? '') && URL.parse(text)?.origin === text, {
+  .refine((text) => ORIGIN.test(text) && URL.parse(text)?.origin === text, {
     error: 'must be an origin such as https://www.example.com',
   });
 
