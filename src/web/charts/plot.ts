@@ -44,7 +44,6 @@ export interface Clouds {
 
 /** The maximum number of series that are drawn, as nobody can tell more apart; the page says that the rest is left out. */
 export const MAX_SERIES = 20;
-export const MAX_SLICES = 10;
 
 /** The columns by their role; a chart of single numbers needs no x. */
 export interface Roles {
@@ -172,7 +171,7 @@ export interface Slice {
 /** Parts below this are too small to be told apart. */
 const MIN_SLICE_SHARE = 0.03;
 
-/** A pie's slices, largest first, none for zero or less. Several below 3 %, or beyond the tenth, are one. */
+/** A pie's slices, largest first, none for zero or less. Several below 3 % are one. */
 export function makeSlices({ labels, series }: Plot): Slice[] {
   const slices = labels
     .map((label, at): Slice => ({ label, value: series[0]?.values[at] ?? 0, of: series[0]?.pointAt(at) ?? {} }))
@@ -180,8 +179,7 @@ export function makeSlices({ labels, series }: Plot): Slice[] {
     .sort((a, b) => b.value - a.value);
   const least = sumValues(slices) * MIN_SLICE_SHARE;
   const large = slices.filter(({ value }) => value >= least).length;
-  let kept = slices.length - large < 2 ? slices.length : large;
-  if (kept + Number(kept < slices.length) > MAX_SLICES) kept = MAX_SLICES - 1;
+  const kept = slices.length - large < 2 ? slices.length : large;
   const parts = slices.slice(kept);
   const other = { label: TEXTS.other, value: sumValues(parts), parts };
   return [...slices.slice(0, kept), ...(parts.length > 0 ? [other] : [])];
