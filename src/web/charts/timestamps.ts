@@ -45,8 +45,9 @@ export function timestampTicks(from: number, to: number, most: number): Tick[] {
   for (let at = firstTick(from, unit, size); at <= to && ticks.length < most; at = nextTick(at, unit, size)) {
     ticks.push({ value: at, label: format.format(at) });
   }
-  // A single tick shows no scale: both ends get one instead.
-  return ticks.length < 2 ? [from, to].map((value) => ({ value, label: FORMATS.hour.format(value) })) : ticks;
+  // A single tick shows no scale: both ends get one instead. Those of days have no hour.
+  const ends = from % DAY === 0 && to % DAY === 0 ? FORMATS.day : FORMATS.hour;
+  return ticks.length < 2 ? [from, to].map((value) => ({ value, label: ends.format(value) })) : ticks;
 }
 
 /** The first round timestamp that is not before `from`. */
