@@ -193,7 +193,7 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
     await check();
     await page.getByRole('listbox').getByRole('option').click();
     await page.getByRole('dialog').getByRole('combobox').fill('nothing');
-    await page.getByText(PAGE_TEXTS.en.noOptions).waitFor();
+    await page.getByText(PAGE_TEXTS.en.noMatches).waitFor();
     await check();
     await page.keyboard.press('Escape');
     await page.getByLabel('ΩCost').fill('xyz');

@@ -102,12 +102,14 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
     asking.abort();
     asking = new AbortController();
     const { signal } = asking;
+    const wanted = search.value.trim();
     note.textContent = TEXTS.loading;
     try {
-      const { options } = await ask(search.value.trim(), signal);
+      const { options } = await ask(wanted, signal);
       for (const option of options) labels.set(String(option.value), option.label);
       list.fill(options, chosen);
-      note.textContent = options.length === 0 ? TEXTS.noOptions : options.length >= list.limit ? TEXTS.moreOptions : '';
+      const none = wanted === '' ? TEXTS.noOptions : TEXTS.noMatches;
+      note.textContent = options.length === 0 ? none : options.length >= list.limit ? TEXTS.moreOptions : '';
       say();
     } catch (error) {
       if (signal.aborted) return;

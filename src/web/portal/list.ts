@@ -44,7 +44,9 @@ export async function listPage(session: Session, companySlug: string): Promise<H
     'main',
     { class: 'item' },
     h('header', { class: 'title' }, h('h1', {}, TEXTS.sharedDashboards)),
-    loaded.length === 0 ? h('p', { class: 'empty' }, TEXTS.noDashboards) : list,
+    loaded.length === 0
+      ? h('div', { class: 'empty' }, h('p', {}, TEXTS.noDashboards), h('p', {}, TEXTS.noDashboardsHint))
+      : list,
     trouble,
     more,
   );
