@@ -112,7 +112,7 @@ function insertContent(html: string, { title, text, links = [], note, forms }: P
 }
 
 /** Pattern of an origin that CSP can name: no separator that would end the directive, no wildcard. */
-const ORIGIN_PATTERN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
+export const ORIGIN_PATTERN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
 
 /** Makes the policy of a page. `frame-ancestors` names only valid origins: anything else allows nobody. */
 function makeContentSecurityPolicy(name: PageName, frames: FrameAncestors): string {

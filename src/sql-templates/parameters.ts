@@ -77,7 +77,7 @@ const COERCIONS: Record<ParameterKind, (input: unknown) => CoercedValue> = {
 
 function coerceText(input: unknown, toValue: (text: string) => BoundValue): CoercedValue {
   if (Array.isArray(input)) return makeProblem('must be one value');
-  const text = scalarText(input);
+  const text = toScalarText(input);
   if (text === undefined) return makeProblem('must be a text, a number or a boolean');
   if (text.length > MAX_TEXT_LENGTH) return makeProblem(TEXT_PROBLEM);
   return isStorable(text) ? { value: toValue(text) } : makeProblem(STORABLE_PROBLEM);
@@ -87,7 +87,7 @@ function coerceText(input: unknown, toValue: (text: string) => BoundValue): Coer
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
 /**
- * Converts a scalar to text: strings unchanged; numbers and booleans as in JSON. Undefined for any other else.
+ * Converts a scalar to text: strings unchanged; numbers and booleans as in JSON. Undefined for anything else.
  */
 function toScalarText(input: unknown): string | undefined {
   const text =

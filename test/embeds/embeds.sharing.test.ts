@@ -58,6 +58,7 @@ describe('the creation of an embed', () => {
     ['an expiry with half a second', { expires_in: 60.5 }],
     ['an origin with a path', { allowed_origins: ['https://a.test/x'] }],
     ['an origin with a wildcard', { allowed_origins: ['*'] }],
+    ['an origin with a wildcard in its host', { allowed_origins: ['https://*.example.com'] }],
     [
       'too many fixed parameters',
       { fixed_params: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`p${n}`, n])) },

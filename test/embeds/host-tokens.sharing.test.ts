@@ -189,6 +189,7 @@ describe('a token that a host signs', () => {
     ['a locale that is not supported', () => ({ locale: 'fr' })],
     ['a locale that is no tag', () => ({ locale: '../en' })],
     ['an origin with a path', () => ({ allowed_origins: ['https://a.test/x'] })],
+    ['an origin with a wildcard in its host', () => ({ allowed_origins: ['https://*.a.test'] })],
     ['ten thousand values', () => ({ fixed_params: { regions: Array.from({ length: 10_000 }, (_, n) => `${n}`) } })],
     ['twenty kilobytes', () => ({ filler: 'x'.repeat(20_000) })],
   ];

@@ -201,7 +201,7 @@ describe.skipIf(!isBrowserInstalled)('the language of a page', () => {
     await expectTranslated();
     await page.getByRole('listbox').getByRole('option').click();
     await page.getByRole('dialog').getByRole('combobox').fill('nothing');
-    await page.getByText(PAGE_TEXTS.en.noOptions).waitFor();
+    await page.getByText(PAGE_TEXTS.en.noMatches).waitFor();
     await expectTranslated();
     await page.keyboard.press('Escape');
     await page.getByLabel('ΩCost').fill('xyz');

@@ -182,6 +182,7 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     await requestApi('PUT', `/api/v1/share-contexts/${id}/grants`, { grants: [] });
     const { page } = await openSignedIn(email);
     await page.getByText('No dashboards are shared with you at the moment.').waitFor();
+    await page.getByText('Ask whoever invited you.').waitFor();
     await page.context().close();
 
     const shownMessages: string[] = [];

@@ -167,10 +167,14 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     const shortColumns = `'2024-05-06'::date AS day, 105 AS n, 'high' AS sev, 1234567.89 AS cost, 31 AS speed_of_plane, 7 AS x`;
     const longColumn = `'${'x'.repeat(300)}' AS address`;
     const manyColumns = Array.from({ length: 40 }, (_each, at) => `${1000 + at} AS n${at}`).join();
+    const named = Array.from({ length: 12 }, (_each, at) => `'Name number ${at}' AS "Name number ${at}"`).join();
+    const numbers = Array.from({ length: 17 }, (_each, at) => `${1234.5 + at} AS n${at}`).join();
     const charts: Chart[] = [
       // It is cut on the screen, so it has the whole width on paper.
       { name: 'Eight', sql: `SELECT ${wordColumns}, ${shortColumns} FROM generate_series(1, 30)`, place: [0, 0, 4, 4] },
       { name: 'Half', sql: `SELECT ${wordColumns}`, place: [4, 0, 8, 4] },
+      { name: 'Twelve', sql: `SELECT ${named} FROM generate_series(1, 9)` },
+      { name: 'Seventeen', sql: `SELECT ${numbers}` },
       { name: 'Long', sql: `SELECT ${wordColumns}, ${shortColumns}, ${longColumn}` },
       { name: 'Many', sql: `SELECT ${manyColumns}` },
     ];
@@ -198,7 +202,8 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
         const card = table.closest('section')?.getBoundingClientRect();
         return { broken: [...brokenWords], fits: table.getBoundingClientRect().right <= (card?.right ?? 0) };
       });
-    for (const name of ['Eight', 'Half']) expect(await inspectTable(name), name).toEqual({ broken: [], fits: true });
+    for (const name of ['Eight', 'Half', 'Twelve', 'Seventeen'])
+      expect(await inspectTable(name), name).toEqual({ broken: [], fits: true });
     expect(await inspectTable('Long')).toEqual({ broken: ['x'.repeat(300)], fits: true });
     expect(await inspectTable('Many')).toMatchObject({ fits: true });
   });

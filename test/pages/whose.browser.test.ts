@@ -62,10 +62,14 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
     expect(problems).toEqual([]);
   });
 
-  it.each(LOCALES)('without rows or cards says what to do: %s', async (locale) => {
+  it.each(LOCALES)('without rows, cards or options says what to do: %s', async (locale) => {
     const texts = PAGE_TEXTS[locale];
-    const filters = [{ slug: 'n', label: 'N', kind: 'number' }];
-    const dashboard = await createDashboard([EMPTY_CHART], { filters });
+    const filters = [
+      { slug: 'n', label: 'N', kind: 'number' },
+      { slug: 's', label: 'S', kind: 'select', options: { sql: "SELECT 'none' WHERE false" } },
+    ];
+    const chart = { ...EMPTY_CHART, sql: `${EMPTY_CHART.sql} [[OR n::text = {{s}}]]` };
+    const dashboard = await createDashboard([chart], { filters });
     const { path } = await createLink(dashboard);
     const emptyDashboardPath = (await createLink(await createDashboard([]))).path;
     for (const [width, colorScheme] of VIEWPORT_SIZES) {
@@ -77,6 +81,11 @@ describe.skipIf(!isBrowserInstalled)('a page', () => {
       await card.getByRole('button', { name: texts.reset }).press('Enter');
       await card.getByText(texts.noData).waitFor();
       expect([executed[0], executed.at(-1)]).toEqual([{ n: '7' }, {}]);
+      await page.locator('.picker').click();
+      await page.getByText(texts.noOptions).waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+      await page.getByRole('combobox').fill('7');
+      await page.getByText(texts.noMatches).waitFor();
       await page.goto(`${url}${emptyDashboardPath}?locale=${locale}`);
       await page.getByText(texts.emptyDashboard).waitFor();
       await page.getByText(texts.emptyDashboardHint).waitFor();

@@ -72,6 +72,7 @@ describe('the creation of a share', () => {
     ['an unknown share_type', { share_type: 'mail' }],
     ['an expiry in the past', { expires_at: '2020-01-01T00:00:00Z' }],
     ['an origin with a path', { embed_options: { allowed_origins: ['https://a.test/path'] } }],
+    ['an origin with a wildcard in its host', { embed_options: { allowed_origins: ['https://*.a.test'] } }],
     ['an origin of another scheme', { embed_options: { allowed_origins: ['javascript://a'] } }],
     ['an unknown filter', { share_filter_policies: [policy('nope', 'locked', ['a'])] }],
     ['a filter without options', { share_filter_policies: [policy('days', 'locked', ['a'], 'date_range')] }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewCell, ViewChart, ViewColumn } from '../../src/presentation/viewing.ts';
 import { cellTextOf, columnTextsOf, numberText, parseNumberStyle, periodTextOf } from '../../src/web/charts/format.ts';
-import { MAX_SLICES, makePlot, makeScatterPlot, makeSlices, type ResultData } from '../../src/web/charts/plot.ts';
+import { makePlot, makeScatterPlot, makeSlices, type ResultData } from '../../src/web/charts/plot.ts';
 
 const makeChart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
   type: 'line',
@@ -95,7 +95,7 @@ describe('a plot', () => {
     ]);
   });
 
-  it('of a pie chart shows the largest slices and merges the rest', () => {
+  it('of a pie chart shows the slices of 3 % and more, largest first, and merges the rest', () => {
     const rows = Array.from({ length: 15 }, (_each, at): ViewCell[] => [`n${at}`, at - 2]);
     const plot = makePlot(
       data(
@@ -108,10 +108,10 @@ describe('a plot', () => {
       makeChart({ type: 'pie' }),
     );
     const slices = makeSlices(plot as NonNullable<typeof plot>);
-    expect(slices).toHaveLength(MAX_SLICES);
+    expect(slices).toHaveLength(11);
     expect(slices[0]).toEqual({ label: 'n14', value: 12, of: { name: 'n14', n: 12 } });
-    expect(slices.at(-1)).toMatchObject({ label: 'Other', value: 1 + 2 + 3 });
-    expect(slices.at(-1)?.parts?.map(({ label }) => label)).toEqual(['n5', 'n4', 'n3']);
+    expect(slices.at(-1)).toMatchObject({ label: 'Other', value: 1 + 2 });
+    expect(slices.at(-1)?.parts?.map(({ label }) => label)).toEqual(['n4', 'n3']);
     expect(slices.every(({ value }) => value > 0)).toBe(true);
   });
 

@@ -24,6 +24,11 @@ describe('the ticks of a time axis', () => {
     expect(listTicks('1989-06-01', '2024-01-01')).toEqual(['1990', '1995', '2000', '2005', '2010', '2015', '2020']);
   });
 
+  it('stand at both ends where no two others have room, without an hour if both are days', () => {
+    expect(ticks('2026-11-01', '2026-11-27', 3)).toEqual(['Nov 1, 2026', 'Nov 27, 2026']);
+    expect(ticks('2026-11-01', '2026-11-27T06:00Z', 3)[0]).toMatch(/^Nov 1, 12:00\sAM$/);
+  });
+
   it('are never more than the maximum, within the axis and in order', () => {
     const arbitraryTimestamp = fc.integer({ min: Date.parse('0100-01-01'), max: Date.parse('9000-01-01') });
     fc.assert(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
+import { ORIGIN } from '../../http/page.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { timestampSchema } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
@@ -113,11 +114,11 @@ export const filterPoliciesField = z
   )
   .max(MAX_POLICIES);
 
-/** The schema of an origin in the form that browsers send. */
+/** The schema of an origin in the form that browsers send, and that a page's policy can name: `URL` takes wildcards as hosts. */
 export const originField = z
   .string()
   .max(256)
-  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? '') && URL.parse(text)?.origin === text, {
+  .refine((text) => ORIGIN.test(text) && URL.parse(text)?.origin === text, {
     error: 'must be an origin such as https://www.example.com',
   });
 

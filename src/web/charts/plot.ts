@@ -44,7 +44,6 @@ export interface ScatterPlot {
 
 /** The maximum number of series that are drawn, as viewers cannot tell more apart; the page says that the rest is left out. */
 export const MAX_SERIES = 20;
-export const MAX_SLICES = 10;
 
 /** The columns by their role; a chart of single numbers needs no x. */
 export interface ColumnRoles {
@@ -179,7 +178,7 @@ export interface Slice {
 const MIN_SLICE_SHARE = 0.03;
 
 /**
- * Makes a pie's slices, the largest first, without values of zero or less. Several slices below 3 %, or beyond the tenth, become
+ * Makes a pie's slices, the largest first, without values of zero or less. Several slices below 3 % become
  * one.
  */
 export function makeSlices({ labels, series }: Plot): Slice[] {
@@ -189,8 +188,7 @@ export function makeSlices({ labels, series }: Plot): Slice[] {
     .sort((a, b) => b.value - a.value);
   const minValue = sumValues(slices) * MIN_SLICE_SHARE;
   const largeCount = slices.filter(({ value }) => value >= minValue).length;
-  let keptCount = slices.length - largeCount < 2 ? slices.length : largeCount;
-  if (keptCount + Number(keptCount < slices.length) > MAX_SLICES) keptCount = MAX_SLICES - 1;
+  const keptCount = slices.length - largeCount < 2 ? slices.length : largeCount;
   const parts = slices.slice(keptCount);
   const other = { label: TEXTS.other, value: sumValues(parts), parts };
   return [...slices.slice(0, keptCount), ...(parts.length > 0 ? [other] : [])];

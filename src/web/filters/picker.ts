@@ -106,13 +106,15 @@ export function createPickerControl(
     pendingRequest.abort();
     pendingRequest = new AbortController();
     const { signal } = pendingRequest;
+    const wantedText = searchInput.value.trim();
     noteElement.textContent = TEXTS.loading;
     try {
-      const { options } = await requestOptions(searchInput.value.trim(), signal);
+      const { options } = await requestOptions(wantedText, signal);
       for (const option of options) labels.set(String(option.value), option.label);
       list.setOptions(options, chosenValues);
+      const emptyText = wantedText === '' ? TEXTS.noOptions : TEXTS.noMatches;
       noteElement.textContent =
-        options.length === 0 ? TEXTS.noOptions : options.length >= list.limit ? TEXTS.moreOptions : '';
+        options.length === 0 ? emptyText : options.length >= list.limit ? TEXTS.moreOptions : '';
       showChosen();
     } catch (error) {
       if (signal.aborted) return;

@@ -43,7 +43,9 @@ export async function buildListPage(session: Session, companySlug: string): Prom
     'main',
     { class: 'item' },
     h('header', { class: 'title' }, h('h1', {}, TEXTS.sharedDashboards)),
-    loadedDashboards.length === 0 ? h('p', { class: 'empty' }, TEXTS.noDashboards) : list,
+    loadedDashboards.length === 0
+      ? h('div', { class: 'empty' }, h('p', {}, TEXTS.noDashboards), h('p', {}, TEXTS.noDashboardsHint))
+      : list,
     errorElement,
     moreButton,
   );
