@@ -74,7 +74,12 @@ export async function findUnknownProblems(
   const isRight = ({ path, value, within }: UnknownMember): boolean => {
     if ((shown === undefined || path.length > 1) && isOfView(contract, record, path)) return true;
     const name = path.at(-1) as string;
-    return within.length > 0 && (moves(name) || within.some((each) => isSame(value, each[name], moves)));
+    const source = path.length === 1 ? (contract.changedBy?.[name] ?? '') : '';
+    // A repeated request finds the record as it left it.
+    const isEarlier = (each: UnknownMember['within'][number]) =>
+      sent.includes(source) && isEarlierValue(value, each[name], each[source]);
+    const isShown = moves(name) || within.some((each) => isSame(value, each[name], moves));
+    return within.length > 0 && (isShown || within.some(isEarlier));
   };
   return unknownMembers(schema, body, [shown])
     .filter((member) => !isRight(member))
@@ -195,6 +200,15 @@ function findIncludingQuery({ query }: Contract, sent: readonly string[]): { inc
 
 /** The names of members that change by themselves or with any other change: times, counters, and who made the last change. */
 const VOLATILE_MEMBERS = /_at$|_count$|^version$|^updated_by/;
+
+/**
+ * Whether a member that is made from another one can have had a value before that was changed: a text that ends with the other
+ * member began alike.
+ */
+function isEarlierValue(value: unknown, shown: unknown, source: unknown): boolean {
+  if (typeof shown !== 'string') return Array.isArray(value) && Array.isArray(shown);
+  return typeof value === 'string' && typeof source === 'string' && value.startsWith(shown.slice(0, -source.length));
+}
 
 /** Whether two JSON values are equal, in any order of members, ignoring the members for which `moves` returns true. */
 function isSame(one: unknown, other: unknown, moves: (name: string) => boolean): boolean {
