@@ -48,11 +48,12 @@ export const claimJob = <T extends JobTable>(
   jobs: T,
   { companyId, id }: JobKey,
   { now, ...changes }: SQLiteUpdateSetSource<T> & { now: number; dueAt: number },
+  isWanted?: Condition,
 ) =>
   db
     .update(jobs)
     .set({ ...changes, status: 'running', attempt: sql`${jobs.attempt} + 1` } as never)
-    .where(and(byId(jobs, companyId, id), isFree(jobs, now)))
+    .where(and(byId(jobs, companyId, id), isFree(jobs, now), isWanted))
     .returning();
 
 /** Changes a job while this attempt is the present one. Returns no row where it is not. */

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, gte, lt, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { claimDueJobs, type DueWindow, isFree, isUnfinished, type JobKey } from '../../db/job-leases.ts';
 import { dataJobs } from '../../db/schema/data-jobs.ts';
@@ -38,6 +38,21 @@ export const selectJobStamps = (db: ControlDb, companyId: string, ids: readonly 
     .from(dataJobs)
     .where(and(eq(dataJobs.companyId, companyId), sql`${id} in ${idListSql(ids)}`));
 };
+
+/** SQL condition, true while fewer than `most` jobs of a company run. */
+export const hasRoom = (companyId: string, now: number, most: number) => {
+  const isRunning = and(eq(dataJobs.companyId, companyId), eq(dataJobs.status, 'running'), gt(dataJobs.dueAt, now));
+  return sql`(select count(*) from ${dataJobs} where ${isRunning}) < ${most}`;
+};
+
+/** Selects the jobs of a company that have waited for the longest time. */
+export const selectWaiting = (db: ControlDb, companyId: string, limit: number) =>
+  db
+    .select({ id: dataJobs.id })
+    .from(dataJobs)
+    .where(and(eq(dataJobs.companyId, companyId), eq(dataJobs.status, 'queued')))
+    .orderBy(asc(dataJobs.createdAt))
+    .limit(limit);
 
 /** Ends a job as failed after `most` attempts, if none holds it. */
 export const giveUpJob = (

@@ -18,6 +18,13 @@ export const DATA_API_GUARDS = [
       without: ' < ${most + 1_000}`',
       title: 'twenty unfinished Data API jobs',
     },
+    { in: 'hasRoom', text: ' < ${most}`', without: ' < ${most + 1_000}`', title: 'two at a time' },
+    {
+      in: 'hasRoom',
+      text: ', gt(dataJobs.dueAt, now)',
+      without: '',
+      title: 'two at a time',
+    },
     { in: 'giveUpJob', text: ', isFree(dataJobs, now)', without: '', title: 'five attempts' },
     { in: 'giveUpJob', text: ', gte(dataJobs.attempt, most)', without: '', title: 'each format' },
   ]),
