@@ -87,6 +87,12 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     // There is no edge in front, so the client's own header is used.
     stripCfConnectingIp: false,
   };
+  const backgroundOptions = makeWorkerOptions('background');
+  const background: V4WorkerOptions = {
+    ...backgroundOptions,
+    // See `local/limits/background.ts`.
+    compatibilityFlags: [...(backgroundOptions.compatibilityFlags ?? []), 'queue_consumer_no_wait_for_wait_until'],
+  };
   const mailOptions: V4WorkerOptions = {
     name: 'mail',
     modules: true,
@@ -111,7 +117,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
         appendFileSync(logFile, `${new Date(timestamp).toISOString()} ${level} ${message}\n`),
       resourcePersistencePath: join(stateDir, 'storage'),
       telemetry: { enabled: false },
-      workers: [mainOptions, makeWorkerOptions('background'), mailOptions],
+      workers: [mainOptions, background, mailOptions],
     }),
   );
   await miniflare.ready;

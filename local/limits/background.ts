@@ -3,4 +3,29 @@ import './enforce.ts';
 import background from '../../src/background.ts';
 import { limitHandlers } from './handlers.ts';
 
-export default limitHandlers(background);
+type Consume = typeof background.queue;
+
+const handlers = limitHandlers(background);
+
+/**
+ * Works at messages that take minutes while the next ones come: Miniflare hands over one batch after another, whatever
+ * `max_concurrency` says. What is tried again is sent again.
+ */
+const consumeApart: Consume = async (batch, env, execution) => {
+  const messages = batch.messages.map(({ id, timestamp, attempts, body }) => ({
+    ...{ id, timestamp, attempts, body },
+    ack: () => {},
+    retry: (options?: QueueRetryOptions) => execution.waitUntil(env.DATA_JOBS.send(body, options)),
+  }));
+  const retryAll = (options?: QueueRetryOptions) => {
+    for (const message of messages) message.retry(options);
+  };
+  const { queue, metadata } = batch;
+  execution.waitUntil(handlers.queue({ queue, metadata, messages, ackAll: () => {}, retryAll }, env, execution));
+};
+
+export default {
+  ...handlers,
+  queue: (batch, env, execution) =>
+    (/-data-jobs$/.test(batch.queue) ? consumeApart : handlers.queue)(batch, env, execution),
+} satisfies typeof background;

@@ -48,11 +48,12 @@ export const claimJob = <T extends JobTable>(
   jobs: T,
   { companyId, id }: JobKey,
   { now, ...changes }: SQLiteUpdateSetSource<T> & { now: number; dueAt: number },
+  isWanted?: Condition,
 ) =>
   db
     .update(jobs)
     .set({ ...changes, status: 'running', attempt: sql`${jobs.attempt} + 1` } as never)
-    .where(and(matchesId(jobs, companyId, id), isUnleased(jobs, now)))
+    .where(and(matchesId(jobs, companyId, id), isUnleased(jobs, now), isWanted))
     .returning();
 
 /** Changes a job while this attempt is the current one. Returns no row if it is not. */

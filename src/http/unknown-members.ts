@@ -76,7 +76,12 @@ export async function findUnknownProblems(
   const isAccepted = ({ path, value, counterpartObjects: within }: UnknownMember): boolean => {
     if ((shownRecord === undefined || path.length > 1) && isInView(contract, record, path)) return true;
     const name = path.at(-1) as string;
-    return within.length > 0 && (isVolatile(name) || within.some((each) => isSame(value, each[name], isVolatile)));
+    const source = path.length === 1 ? (contract.changedBy?.[name] ?? '') : '';
+    // A repeated request finds the record as it left it.
+    const isEarlier = (each: UnknownMember['within'][number]) =>
+      sent.includes(source) && isEarlierValue(value, each[name], each[source]);
+    const isShown = isVolatile(name) || within.some((each) => isSame(value, each[name], isVolatile));
+    return within.length > 0 && (isShown || within.some(isEarlier));
   };
   return findUnknownMembers(schema, body, [shownRecord])
     .filter((member) => !isAccepted(member))
@@ -200,6 +205,15 @@ function findIncludingQuery({ query }: Contract, sent: readonly string[]): { inc
 
 /** Pattern of members that change by themselves or with any other change: times, counters, and who made the last change. */
 const VOLATILE_MEMBER_PATTERN = /_at$|_count$|^version$|^updated_by/;
+
+/**
+ * Whether a member that is made from another one can have had a value before that was changed: a text that ends with the other
+ * member began alike.
+ */
+function isEarlierValue(value: unknown, shown: unknown, source: unknown): boolean {
+  if (typeof shown !== 'string') return Array.isArray(value) && Array.isArray(shown);
+  return typeof value === 'string' && typeof source === 'string' && value.startsWith(shown.slice(0, -source.length));
+}
 
 /** Returns true if two JSON values are equal, in any order of members, ignoring the members for which `moves` returns true. */
 function isSame(first: unknown, other: unknown, moves: (name: string) => boolean): boolean {

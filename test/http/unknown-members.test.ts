@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { findUnknownMembers, getKnownMembers } from '../../src/kernel/members.ts';
+import { createPublishedEndpoint, ENDPOINTS_PATH } from '../data-api/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
-import { createConsoleGroup } from '../support/console.ts';
+import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { confirmJob, makeFile, uploadFiles, waitForAnalysis } from '../uploads/support.ts';
@@ -168,6 +169,26 @@ describe('a record that is read and sent back in a PUT', () => {
       'mfa_enabled: conflict: is changed by DELETE /v1/users/{id}/2fa',
       'email: conflict: is changed by PATCH /scim/v2/Users/{id}',
     ]);
+  });
+
+  it('is accepted a second time after it changed what another field is made from', async () => {
+    const policy = await expectSuccess(company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')]) }));
+    const endpoint = await createPublishedEndpoint(company, 'SELECT 1 AS n');
+    const user = await expectSuccess(company.as.get(`/v1/users/${(await createAllowedUser(company)).id}`));
+    const changes: [string, object, object, string][] = [
+      [`/v1/policies/${policy._id}`, policy, { name: 'Renamed' }, 'arn: conflict: is changed by name'],
+      [`${ENDPOINTS_PATH}/${endpoint._id}`, endpoint, { slug: 'renamed' }, 'url: conflict: is changed by slug'],
+      [`/v1/users/${user._id}`, user, { team_ids: ['another'] }, 'teams: conflict: is changed by team_ids'],
+    ];
+    for (const [path, read, change, refusal] of changes) {
+      const json = { ...read, ...change };
+      const statuses = [await company.as.put(path, { json }), await company.as.put(path, { json })].map(
+        ({ status }) => status,
+      );
+      expect([path, ...statuses]).toEqual([path, 200, 200]);
+      const field = refusal.split(':', 1)[0] as string;
+      expect(readDetails(await company.as.put(path, { json: { ...json, [field]: 'never' } }))).toEqual([422, refusal]);
+    }
   });
 
   it('is refused only with names of fields and routes that exist, and never with the name of the requested route', () => {

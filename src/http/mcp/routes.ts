@@ -118,9 +118,10 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
         description: `Streamable HTTP without sessions, protocol ${PROTOCOL_VERSIONS.join(' or ')}. Tools only read; each needs the permission of the route that it calls.`,
         body: message,
         exactNumbers: true,
-        returns: prepared(mcpResponseSchema),
+        // A subscription is acknowledged and ended at once, as events of a stream.
+        returns: prepared(mcpResponseSchema, 'text/event-stream'),
         acknowledgedRequests: 'The message was a notification or a response; there is no body.',
-        otherAnswers: { 400: mcpResponseSchema },
+        otherAnswers: { 400: mcpResponseSchema, 404: mcpResponseSchema },
         fails: [foreignOrigin],
       },
       async ({ ctx, body, request, perform }) => {

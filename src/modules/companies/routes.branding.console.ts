@@ -19,7 +19,9 @@ const brandingInput = z
     ...(Object.fromEntries(Object.entries(brandingFields).map(([name, field]) => [name, field.nullable()])) as {
       [Name in keyof BrandingFields]: z.ZodNullable<BrandingFields[Name]>;
     }),
-    logo_url: z.null().meta({ description: '`null` removes the logo.' }),
+    logo_url: z
+      .null({ error: 'is changed by PUT /v1/company/branding/logo' })
+      .meta({ description: '`null` removes the logo.' }),
   })
   .partial()
   .transform(({ logo_url: logo, ...changes }) => ({ ...changes, ...(logo === null && { logo }) }))

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, gte, lt, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { claimDueJobs, type DueWindow, isUnfinished, isUnleased, type JobKey } from '../../db/job-leases.ts';
 import { dataJobs } from '../../db/schema/data-jobs.ts';
@@ -38,6 +38,21 @@ export const selectJobVersions = (db: ControlDb, companyId: string, ids: readonl
     .from(dataJobs)
     .where(and(eq(dataJobs.companyId, companyId), sql`${id} in ${makeIdListSql(ids)}`));
 };
+
+/** Returns the SQL condition that fewer than `maxRunning` jobs of a company run. */
+export const makeFreeSlotSql = (companyId: string, now: number, maxRunning: number) => {
+  const isRunning = and(eq(dataJobs.companyId, companyId), eq(dataJobs.status, 'running'), gt(dataJobs.dueAt, now));
+  return sql`(select count(*) from ${dataJobs} where ${isRunning}) < ${maxRunning}`;
+};
+
+/** Selects the jobs of a company that have waited for the longest time. */
+export const selectWaitingJobs = (db: ControlDb, companyId: string, limit: number) =>
+  db
+    .select({ id: dataJobs.id })
+    .from(dataJobs)
+    .where(and(eq(dataJobs.companyId, companyId), eq(dataJobs.status, 'queued')))
+    .orderBy(asc(dataJobs.createdAt))
+    .limit(limit);
 
 /** Marks a job as failed after `maxAttempts` attempts, if no attempt holds it. */
 export const giveUpJob = (

@@ -11,13 +11,16 @@ import { executionFailed } from '../visualizations/failures.ts';
 import { compileStatement, createResultWriter, getVisualization } from '../visualizations/service.ts';
 import { toExecutionFailure } from './execute.ts';
 import { JOB_RETENTION_MS } from './job-service.ts';
-import { claimDueDataJobs, type DataJob, deleteJob, giveUpJob, selectOldJobs } from './job-store.ts';
+import { claimDueDataJobs, type DataJob, deleteJob, giveUpJob, makeFreeSlotSql, selectOldJobs, selectWaitingJobs } from './job-store.ts';
 import { deleteAttemptObjects, deleteResult, makePieceKey } from './pieces.ts';
 import { MAX_ROWS, streamUserSql } from './user-sql-stream.ts';
 
 const MAX_ATTEMPTS = 5;
 /** The maximum number of rows and bytes of a result, and the longest time to produce it. */
 export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
+
+/** The maximum number of jobs of a company that run at once: those of others have room in the queue. */
+const MAX_RUNNING = 2;
 
 const BATCH_SIZE = 50;
 
@@ -27,9 +30,9 @@ const BATCH_DIVISOR = 30;
 const INTERRUPTED_MESSAGE = 'The job was interrupted too often.';
 
 /**
- * Streams the result of a job to R2. A repeated message does nothing while another attempt holds the job; after an interrupted
- * attempt, a new one starts over and the objects of the old one are deleted. Only the current attempt sets the outcome of the
- * job.
+ * Streams the result of a job to R2. A message does nothing while another attempt holds the job, or while as many jobs of the
+ * company run as may: when one of them ends, the messages of those that wait are sent again. After an interrupted attempt, a new
+ * one starts over and the objects of the old one are deleted. Only the current attempt sets the outcome of the job.
  */
 export async function writeResult(ctx: CompanyContext, jobId: string, limits = JOB_LIMITS): Promise<void> {
   const now = ctx.now();
@@ -38,7 +41,13 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
     claimed: [job],
   } = await commit(ctx.db, {
     givenUp: giveUpJob(ctx.db, key, { now, maxAttempts: MAX_ATTEMPTS, error: INTERRUPTED_MESSAGE }),
-    claimed: claimJob(ctx.db, dataJobs, key, { now, dueAt: now + LEASE_MS, updatedAt: now }),
+    claimed: claimJob(
+      ctx.db,
+      dataJobs,
+      key,
+      { now, dueAt: now + LEASE_MS, updatedAt: now },
+      makeFreeSlotSql(key.companyId, now, MAX_RUNNING),
+    ),
   });
   if (!job) return;
   const leaseTimer = setInterval(() => {
@@ -59,6 +68,14 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   } finally {
     clearInterval(leaseTimer);
   }
+  await sendWaiting(ctx);
+}
+
+/** Sends the messages of jobs again that found no room. One too many does nothing. */
+async function sendWaiting(ctx: CompanyContext): Promise<void> {
+  const { companyId } = ctx.actor;
+  const { waiting } = await readTogether(ctx.db, { waiting: selectWaitingJobs(ctx.db, companyId, MAX_RUNNING) });
+  await ctx.jobs.sendAll(waiting.map(({ id }) => ({ type: 'data.write', companyId, jobId: id }) as const));
 }
 
 /** Records the outcome of an attempt, unless another attempt has begun: then this attempt's objects are deleted. */

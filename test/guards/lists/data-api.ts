@@ -18,6 +18,13 @@ export const DATA_API_GUARDS = [
       without: ' < ${maxUnfinished + 1_000}`',
       title: 'twenty unfinished Data API jobs',
     },
+    { in: 'makeFreeSlotSql', text: ' < ${most}`', without: ' < ${most + 1_000}`', title: 'two at a time' },
+    {
+      in: 'makeFreeSlotSql',
+      text: ', gt(dataJobs.dueAt, now)',
+      without: '',
+      title: 'two at a time',
+    },
     { in: 'giveUpJob', text: ', isUnleased(dataJobs, now)', without: '', title: 'five attempts' },
     { in: 'giveUpJob', text: ', gte(dataJobs.attempt, maxAttempts)', without: '', title: 'each format' },
   ]),

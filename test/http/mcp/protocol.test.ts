@@ -93,6 +93,13 @@ describe('POST /mcp', () => {
     expect([status, body.result.structuredContent.cut]).toEqual([200, false]);
   });
 
+  it('answers an unknown method of version 2026-07-28 with 404, and a subscription with events', async () => {
+    const { status, body } = await modern('resources/list');
+    expect([status, body.error.code]).toEqual([404, -32601]);
+    const { headers } = await modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    expect(headers.get('content-type')).toBe('text/event-stream');
+  });
+
   it('refuses an unknown protocol version, and lists the versions that it supports', async () => {
     const { status, body } = await sendModern('tools/list', {}, { version: '2099-01-01' });
     expect([status, body.error.data.supported]).toEqual([400, expect.arrayContaining(['2026-07-28'])]);
