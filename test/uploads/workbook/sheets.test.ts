@@ -308,6 +308,16 @@ describe('merged cells of a workbook', () => {
     expect(inference.schema.columns[0]?.evidence.counter_example).toMatchObject({ line: 5 });
   });
 
+  it('name each column by both levels of a header whose first cell is empty', async () => {
+    const rows = cellsOf('|2023||2024|', 'Nome|Jan|Fev|Jan|Fev', 'Ana|1|2|3|4', 'Bia|5|6|7|8');
+    const inference = inferSheet(
+      await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges: ['B1:C1', 'D1:E1'] }] })),
+    );
+    expect(formatColumns(inference)).toBe(
+      'nome:text _2023_jan:integer _2023_fev:integer _2024_jan:integer _2024_fev:integer',
+    );
+  });
+
   it('make numbered column names in a header of one row', async () => {
     const rows = {
       1: { A: 'Nome', B: 'Telefone', D: 'Idade' },
