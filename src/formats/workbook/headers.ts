@@ -19,10 +19,10 @@ export interface JoinedHeader {
 /**
  * Finds the rows of a header in which cells are merged across columns, and joins them to one name a column.
  *
- * The header begins in the first row with two values (those above are titles) and goes down to the first in which no two
- * columns share a cell: each column gets the words of all levels (`2024 Jan`). It is a header only if a column has one
- * cell of its own in it, and if it looks like names. Else the first row alone may be the header: its columns are then
- * numbered (`Endereço 2`). Rows that may be data are never joined.
+ * The header begins in the first row with two values (those above are titles, unless they name a group of columns) and goes
+ * down to the first in which no two columns share a cell: each column gets the words of all levels (`2024 Jan`). It is a
+ * header only if it looks like names, and if a column has one cell of its own in it, or a cell reaches down all of it. Else
+ * the first row alone may be the header: its columns are then numbered (`Endereço 2`). Rows that may be data are never joined.
  * @param rows the sheet's first rows
  * @param first the sheet's column, from 0, at which the rows begin
  */
@@ -30,13 +30,36 @@ export function joinHeaders(rows: FirstCell[][], merges: Merge[], first: number)
   const width = Math.max(0, ...rows.map((row) => row.length));
   const top = rows.findIndex((row) => row.filter(isFilled).length > 1) + 1;
   if (width > MAX_WIDTH || top === 0 || top > MAX_HEADER_ROW) return null;
+  const groups = findGroups(rows, merges, first, top);
+  if (groups < top) {
+    const head = new HeaderRows(rows, merges, first, groups, width);
+    const bottom = head.findBottom();
+    if (bottom > groups && head.isHeader(bottom)) return head.joined(bottom);
+  }
   const head = new HeaderRows(rows, merges, first, top, width);
   if (!head.isShared(top)) return null;
-  let bottom = top;
-  while (bottom < Math.min(rows.length, top + MAX_LEVELS) && head.isShared(bottom)) bottom++;
-  if (head.isShared(bottom)) bottom = top;
+  const bottom = head.findBottom();
   if (bottom > top && head.isHeader(bottom)) return head.joined(bottom);
   return head.looksLikeNames(top, top) && !head.isTitle() ? head.numbered() : null;
+}
+
+/**
+ * Finds the first of the rows directly above the first with two values whose one value is merged over some of its columns,
+ * but not from the first one on, where titles begin. Lines of one extent below each other are titles too.
+ */
+function findGroups(rows: FirstCell[][], merges: Merge[], first: number, below: number): number {
+  const begins = rows.slice(below - 1).map((row) => row.findIndex(isFilled));
+  const left = first + Math.min(...begins.filter((column) => column >= 0));
+  const isGroup = (row: number): boolean => {
+    const group = merges.find((merge) => merge.top === row && isFilledAt(rows[row - 1] ?? [], merge.left - first));
+    if (!group || group.left <= left) return false;
+    return !merges.some(
+      (other) => other.left === group.left && other.right === group.right && Math.abs(other.top - row) === 1,
+    );
+  };
+  let top = below;
+  while (isGroup(top - 1)) top--;
+  return top;
 }
 
 const isFilled = (cell: FirstCell): boolean => cell.text.trim() !== '';
@@ -75,6 +98,13 @@ class HeaderRows {
     }
   }
 
+  /** The first row from the top on in which no columns share a cell; the top if there is none. */
+  findBottom(): number {
+    let bottom = this.#top;
+    while (bottom < Math.min(this.#rows.length, this.#top + MAX_LEVELS) && this.isShared(bottom)) bottom++;
+    return this.isShared(bottom) ? this.#top : bottom;
+  }
+
   /** Whether columns with values share a cell in the row. */
   isShared(row: number): boolean {
     return this.#columns.some((column) => this.#isShared(row, column));
@@ -88,14 +118,25 @@ class HeaderRows {
     return this.#merges[this.#cover[row - this.#top]?.[column] ?? -1];
   }
 
-  /** Whether the rows from the top to this one name the columns: none has two cells of its own, and all look like names. */
+  /**
+   * Whether the rows from the top to this one name the columns: all look like names, and none has two cells of its own,
+   * unless a cell that reaches from the first row to the last shows that they are one header.
+   */
   isHeader(bottom: number): boolean {
     const levels = this.#levels(bottom);
+    const isOne = this.#columns.some((column) => {
+      const merge = this.#mergeAt(bottom, column);
+      return merge?.top === this.#top && merge.bottom === bottom && this.#textAt(this.#top, column) !== '';
+    });
     return (
       levels.every((row) => this.looksLikeNames(row, bottom)) &&
       this.#columns.every((column) => {
         const own = levels.filter((row) => !this.#isShared(row, column) && this.#textAt(row, column) !== '');
-        return own.length === 1 || (own.length === 0 && !levels.some((row) => this.#isShared(row, column)));
+        return (
+          own.length === 1 ||
+          (isOne && own.length > 1) ||
+          (own.length === 0 && !levels.some((row) => this.#isShared(row, column)))
+        );
       })
     );
   }
