@@ -89,13 +89,15 @@ describe('the sheet of a workbook that is loaded', () => {
       'Ana|Natal|1',
       'Bia|Recife|2',
     );
-    const { schema } = inferSheet(await convertWorkbook(makeSheetWorkbook(rows)));
+    const notes = cellsOf('', 'Fonte: "IBGE", 2024');
+    const { schema } = inferSheet(await convertWorkbook(makeSheetWorkbook([...rows, ...notes])));
     expect(schema.columns.map(({ name }) => name)).toEqual(['nome', 'cidade', 'valor']);
     expect(schema.dialect).toMatchObject({
-      skipped_lines: 2,
+      skipped_lines: 3,
       skipped: [
-        { line: 1, text: expect.stringContaining('de vendas') },
-        { line: 2, text: expect.stringContaining('Padaria X') },
+        { line: 1, text: 'Relatório\nde vendas' },
+        { line: 2, text: 'Empresa\tPadaria X' },
+        { line: 8, text: 'Fonte: "IBGE", 2024' },
       ],
     });
     const [, , , ...others] = rows;

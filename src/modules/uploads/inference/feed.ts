@@ -169,7 +169,7 @@ function takeBlock(state: InferenceState, block: Uint8Array, isLast: boolean): I
     state.rowNames = layout.rowNames;
     if (skipLines > 0) {
       state.skippedLines = skipLines;
-      state.skipped = readLinesBefore(start, skip, decode);
+      state.skipped = readLinesBefore(start, skip, decode, state.sheet !== null);
       state.line += skipLines;
       state.offset += encodedLength(working, skip, state.encoding);
       working = working.subarray(skip);
@@ -178,7 +178,7 @@ function takeBlock(state: InferenceState, block: Uint8Array, isLast: boolean): I
       state.skipped = toSkippedLines(head, sheet.titles, decode);
     } else if (layout.preamble > 0) {
       state.skippedLines = bodyLine - 1;
-      state.skipped = readLinesBefore(head, bodyStart, decode);
+      state.skipped = readLinesBefore(head, bodyStart, decode, false);
     }
     state.columns = Array.from({ length: state.width }, makeColumn);
   }
