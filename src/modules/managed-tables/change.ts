@@ -6,7 +6,7 @@ import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { addColumns, alterColumns, lockAgainstWrites, renameColumns, renameTable } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
-import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
+import { formatDuplicate, toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { changeInTime, runShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { buildMisfitObstacle, buildNullObstacle, convertColumn, selectObstacles } from './conversions.ts';
@@ -115,13 +115,14 @@ function toIndexFailure(plan: ColumnPlan, error: unknown, showsValues: boolean):
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
   const converted = plan.kept.filter(({ from, to }) => from.type !== to.type);
+  const known = plan.kept.map(({ from, to }) => ({ name: from.name, type: to.type }));
   const isMeant = ({ from }: { from: Column }) => refusal.why !== 'duplicate' || refusal.columns.includes(from.name);
   return columnsRefused(
     converted.filter(isMeant).map(({ index, from, to }) => ({
       field: `columns.${index}.type`,
       message:
         refusal.why === 'duplicate'
-          ? `"${from.name}" has a unique index, and as ${to.type} several rows would have the same value${showsValues ? `: ${refusal.value}` : ''}`
+          ? `"${from.name}" has a unique index, and as ${to.type} several rows would have the same value${showsValues ? `: ${formatDuplicate(refusal, known)}` : ''}`
           : `"${from.name}" has an index, and as ${to.type} a value would be too long for it`,
     })),
   );

@@ -231,7 +231,10 @@ async function explainError(
   if (databaseUnavailable.matches(error)) return resultUnknown().because(error.cause);
   const refusal = sql.toIndexRefusal(error);
   if (refusal?.why === 'duplicate') {
-    return duplicatesForIndex(refusal.columns, mayReadRows(ctx, table.id) ? refusal.value : null);
+    return duplicatesForIndex(
+      refusal.columns,
+      mayReadRows(ctx, table.id) ? sql.formatDuplicate(refusal, table.columns) : null,
+    );
   }
   if (refusal) {
     const longest = await store.readLongest(database, table.displayName, columns, refusal.place);

@@ -4,7 +4,7 @@ import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import { type Column, MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
-import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
+import { formatDuplicate, toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
@@ -89,7 +89,10 @@ async function explainIndexRefusal(
 ): Promise<JobProblem | undefined> {
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
-  if (refusal.why === 'duplicate') return new JobProblem(duplicateValue(refusal.columns.join(', '), refusal.value));
+  if (refusal.why === 'duplicate') {
+    const value = formatDuplicate(refusal, requireConfirmed(job).columns);
+    return new JobProblem(duplicateValue(refusal.columns.join(', '), value));
+  }
   const indexes = await listIndexes(ctx, job.userTableId ?? '');
   const refusing = indexes.find(({ id }) => id === refusal.id);
   // The index that an upsert makes for its key is gone with its transaction.
