@@ -1,5 +1,7 @@
 import { isPostgresError } from './client.ts';
+import type { Column, ColumnType } from './columns.ts';
 import { quoteIdentifier, quoteQualified } from './identifiers.ts';
+import { toJsonValue } from './values.ts';
 
 /** The prefix of the names of indexes that users made, followed by the index's id; no table's name can begin with it. */
 export const INDEX_PREFIX = 'idx$';
@@ -61,3 +63,32 @@ export function toIndexRefusal(error: unknown): IndexRefusal | undefined {
   // Columns whose names are words of SQL stand in quotes.
   return { why: 'duplicate', columns: columns.split(', ').map((name) => name.replaceAll('"', '')), value };
 }
+
+/**
+ * Words a duplicate value as rows show it: Postgres writes `t` and `2030-01-01 00:00:00+00`.
+ * @param known the columns of the table, as they are or are to be
+ */
+export function formatDuplicate(
+  { columns, value }: IndexRefusal & { why: 'duplicate' },
+  known: readonly Pick<Column, 'name' | 'type'>[],
+): string {
+  const types = columns.map((name) => known.find((column) => column.name === name)?.type ?? 'text');
+  // A text may hold what stands between the values.
+  const parts = new RegExp(`^${types.map((type) => VALUES[type]).join(', ')}$`, 's').exec(value);
+  if (!parts) return value;
+  const shown = types.map((type, index) => {
+    const part = parts[index + 1] as string;
+    return String(toJsonValue(type, type === 'boolean' ? part === 't' : part));
+  });
+  return shown.join(', ');
+}
+
+/** What the values of each type look like in Postgres's words. */
+const VALUES: Record<ColumnType, string> = {
+  text: '(.*)',
+  integer: '([^,]*)',
+  decimal: '([^,]*)',
+  boolean: '([tf])',
+  date: '([^,]*)',
+  datetime: '([^,]*)',
+};

@@ -223,6 +223,22 @@ describe('a unique index', () => {
     expect((await table.get()).body.row_count).toBe(7);
   });
 
+  it('shows the value that it refuses as rows show it', async () => {
+    const row = { a: 'x, t', b: true, d: '2030-01-01T00:00:00Z', n: '1.50' };
+    const columns = [column('a'), column('b', 'boolean'), column('d', 'datetime'), column('n', 'decimal')];
+    const table = await createFilledTable([row, row, { b: false }], ...columns);
+    const value = 'x, t, true, 2030-01-01T00:00:00.000Z, 1.5';
+    const refused = await table.index(['a', 'b', 'd', 'n'], true);
+    expect(refused.body.details).toEqual([expect.objectContaining({ message: expect.stringMatching(`: ${value}$`) })]);
+
+    const { records } = (await table.rows()).body;
+    await table.updateRow(records[0].id, { a: 'y' });
+    expect((await table.index(['a', 'b', 'd', 'n'], true)).status).toBe(201);
+    const taken = { columns: ['a', 'b', 'd', 'n'], value };
+    expect((await table.insert([row])).body.details).toEqual(taken);
+    expect((await table.updateRow(records[0].id, { a: 'x, t' })).body.details).toEqual(taken);
+  });
+
   it('names columns called like SQL keywords when it refuses a row', async () => {
     const table = await createFilledTable([{ select: 'x' }], column('select'));
     await table.index(['select'], true);
@@ -235,7 +251,7 @@ describe('a unique index', () => {
     const { status, body } = await table.put({ columns: [column('a', 'decimal')] });
     expect([status, body.details]).toEqual([
       422,
-      [expect.objectContaining({ field: 'columns.0.type', message: expect.stringMatching(/"a"/) })],
+      [expect.objectContaining({ field: 'columns.0.type', message: expect.stringMatching(/"a".*: 1$/) })],
     ]);
     expect(listValues(await table.rows(), 'a')).toEqual(['1', '1.0']);
   });

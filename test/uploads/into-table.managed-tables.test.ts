@@ -277,6 +277,19 @@ describe('an upload into a table with a unique index', () => {
     },
   );
 
+  it.each([
+    ['append', undefined, 1, 'MANAGED_TABLE_DUPLICATE_VALUE'],
+    ['upsert', ['dia'], 2, 'UPSERT_KEY_NOT_UNIQUE'],
+  ])('shows a duplicate value as rows show it when it fails in the mode %s', async (mode, key, count, code) => {
+    const id = await createTable(company.as, `unico_${++tableCount}`, [column('dia', 'datetime')]);
+    const routes = makeTableRoutes(company.as, id);
+    await routes.insert(Array.from({ length: count }, () => ({ dia: '2030-01-01T00:00:00Z' })));
+    if (mode === 'append') await routes.index(['dia'], true);
+    const file = makeFile('n.csv', 'dia\n2030-01-01 00:00:00\n');
+    const { error } = await loadFiles(company, [file], {}, { into: id, mode, ...(key && { key }) });
+    expect(error).toMatchObject({ code, value: '2030-01-01T00:00:00.000Z' });
+  });
+
   it('succeeds when every value is unique, even if it repeats values of rows that it replaces', async () => {
     expect(await loadNumbers('append', [1, 2], [3, 4])).toMatchObject({ job: { status: 'done' }, codes: [1, 2, 3, 4] });
     expect(await loadNumbers('replace', [1, 2], [2, 1])).toMatchObject({ job: { status: 'done' }, codes: [2, 1] });

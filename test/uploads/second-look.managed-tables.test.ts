@@ -175,7 +175,14 @@ describe('the second analysis of a workbook', () => {
     const jobId = await aWaitingJob(['livro.xlsx', makeSheetWorkbook(parseCells('a|b', '"x\ny|z', 'p|q', 'r|s'))]);
     expect(await look(jobId, { skip_lines: 2, header: false })).toMatchObject({
       total_row_count_estimate: 2,
-      dialect: { header: false, skipped_lines: 2 },
+      dialect: {
+        header: false,
+        skipped_lines: 2,
+        skipped: [
+          { line: 1, text: 'a\tb' },
+          { line: 2, text: '"x\ny\tz' },
+        ],
+      },
     });
     expect(await rowsWhenConfirmed(jobId)).toEqual([
       { column_1: 'p', column_2: 'q' },

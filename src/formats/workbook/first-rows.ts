@@ -51,7 +51,8 @@ function readCells(text: string, ends: number[]): FirstCell[][] {
   return ends.map((end, index) => {
     const line = text.slice(ends[index - 1] ?? 0, end - 1);
     if (line === '') return [];
-    return [...line.matchAll(/(?:^|,)(?:"([^"]*(?:""[^"]*)*)"|([^,]*))/g)].map(([, inside, bare]) => ({
+    // A comma in front of the first field too, lest a match of nothing there skips the comma behind it.
+    return [...`,${line}`.matchAll(/,(?:"([^"]*(?:""[^"]*)*)"|([^,]*))/g)].map(([, inside, bare]) => ({
       text: inside?.replaceAll('""', '"') ?? bare ?? '',
       isText: inside !== undefined,
     }));

@@ -2,27 +2,27 @@ import { areYearNames } from '../csv/years.ts';
 import type { FirstCell } from './first-rows.ts';
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
 
-/** Maximum number of header levels that are joined. */
+/** The largest number of header levels and columns, and the longest name, that are joined. */
 const MAX_LEVELS = 10;
 const MAX_COLUMNS_JOINED = 1000;
 const MAX_NAME_LENGTH = 255;
 
-/** Header with merged cells: its first and last row, from 1, and the number of its rows with values. */
+/** A header with merged cells: its first and last row, from 1, and how many of them have values. */
 export interface JoinedHeader {
   top: number;
   bottom: number;
   filled: number;
-  /** Name of each column; empty if the header has none. */
+  /** A name for each column; empty where the header has none. */
   names: string[];
 }
 
 /**
  * Finds the rows of a header in which cells are merged across columns, and joins them to one name a column.
  *
- * The header begins in the first row with two values (those above are titles) and goes down to the first in which no two
- * columns share a cell: each column gets the words of all levels (`2024 Jan`). It is a header only if a column has one
- * cell of its own in it, and if it looks like names. Else the first row alone may be the header: its columns are then
- * numbered (`Endereço 2`). Rows that may be data are never joined.
+ * The header begins in the first row with two values (those above are titles, unless they name a group of columns) and goes
+ * down to the first in which no two columns share a cell: each column gets the words of all levels (`2024 Jan`). It is a
+ * header only if it looks like names, and if a column has one cell of its ownCellRows in it, or a cell reaches down all of it. Else
+ * the first row alone may be the header: its columns are then numbered (`Endereço 2`). Rows that may be data are never joined.
  * @param rows the sheet's first rows
  * @param first the sheet's column, from 0, at which the rows begin
  */
@@ -30,28 +30,51 @@ export function joinHeaders(rows: FirstCell[][], merges: Merge[], first: number)
   const width = Math.max(0, ...rows.map((row) => row.length));
   const top = rows.findIndex((row) => row.filter(isFilled).length > 1) + 1;
   if (width > MAX_COLUMNS_JOINED || top === 0 || top > MAX_HEADER_ROW) return null;
-  const headerRows = new HeaderRows(rows, merges, first, top, width);
-  if (!headerRows.isShared(top)) return null;
-  let bottom = top;
-  while (bottom < Math.min(rows.length, top + MAX_LEVELS) && headerRows.isShared(bottom)) bottom++;
-  if (headerRows.isShared(bottom)) bottom = top;
-  if (bottom > top && headerRows.isHeader(bottom)) return headerRows.joinRows(bottom);
-  return headerRows.looksLikeNames(top, top) && !headerRows.isTitle() ? headerRows.numberColumns() : null;
+  const groups = findGroups(rows, merges, first, top);
+  if (groups < top) {
+    const head = new HeaderRows(rows, merges, first, groups, width);
+    const bottom = head.findBottom();
+    if (bottom > groups && head.isHeader(bottom)) return head.joinRows(bottom);
+  }
+  const head = new HeaderRows(rows, merges, first, top, width);
+  if (!head.isShared(top)) return null;
+  const bottom = head.findBottom();
+  if (bottom > top && head.isHeader(bottom)) return head.joinRows(bottom);
+  return head.looksLikeNames(top, top) && !head.isTitle() ? head.numberColumns() : null;
+}
+
+/**
+ * Finds the first of the rows directly above the first with two values whose one value is merged over some of its columns,
+ * but not from the first one on, where titles begin. Lines of one extent below each other are titles too.
+ */
+function findGroups(rows: FirstCell[][], merges: Merge[], first: number, below: number): number {
+  const begins = rows.slice(below - 1).map((row) => row.findIndex(isFilled));
+  const left = first + Math.min(...begins.filter((column) => column >= 0));
+  const isGroup = (row: number): boolean => {
+    const group = merges.find((merge) => merge.top === row && isFilledAt(rows[row - 1] ?? [], merge.left - first));
+    if (!group || group.left <= left) return false;
+    return !merges.some(
+      (other) => other.left === group.left && other.right === group.right && Math.abs(other.top - row) === 1,
+    );
+  };
+  let top = below;
+  while (isGroup(top - 1)) top--;
+  return top;
 }
 
 const isFilled = (cell: FirstCell): boolean => cell.text.trim() !== '';
 
-/** Rows at a sheet's beginning, and the merged cells that cover them. */
+/** The rows at a sheet's beginning, and the merged cells over them. */
 class HeaderRows {
   readonly #rows: FirstCell[][];
   readonly #merges: Merge[];
   readonly #top: number;
   readonly #width: number;
-  /** Columns with a value, from 0. */
+  /** The columns with a value, from 0. */
   readonly #columns: number[];
-  /** For each merged cell, whether columns with values share it. */
+  /** Whether columns with values share each merged cell. */
   readonly #shared: boolean[];
-  /** Number of the merged cell at each position of the rows from the top on; -1 for none. */
+  /** The merged cell at each place of the rows from the top on, as its number among the merges; -1 for none. */
   readonly #cover: Int32Array[];
 
   constructor(rows: FirstCell[][], merges: Merge[], first: number, top: number, width: number) {
@@ -75,6 +98,13 @@ class HeaderRows {
     }
   }
 
+  /** The first row from the top on in which no columns share a cell; the top if there is none. */
+  findBottom(): number {
+    let bottom = this.#top;
+    while (bottom < Math.min(this.#rows.length, this.#top + MAX_LEVELS) && this.isShared(bottom)) bottom++;
+    return this.isShared(bottom) ? this.#top : bottom;
+  }
+
   /** Returns true if columns with values share a cell in the row. */
   isShared(row: number): boolean {
     return this.#columns.some((column) => this.#isShared(row, column));
@@ -88,15 +118,24 @@ class HeaderRows {
     return this.#merges[this.#cover[row - this.#top]?.[column] ?? -1];
   }
 
-  /** Returns true if the rows from the top to this one name the columns: no column has two cells, and all look like names. */
+  /**
+   * Returns true if the rows from the top to this one name the columns: all look like names, and none has two cells of its own,
+   * unless a cell that reaches from the first row to the last shows that they are one header.
+   */
   isHeader(bottom: number): boolean {
     const levels = this.#levels(bottom);
+    const isOne = this.#columns.some((column) => {
+      const merge = this.#mergeAt(bottom, column);
+      return merge?.top === this.#top && merge.bottom === bottom && this.#textAt(this.#top, column) !== '';
+    });
     return (
       levels.every((row) => this.looksLikeNames(row, bottom)) &&
       this.#columns.every((column) => {
         const ownCellRows = levels.filter((row) => !this.#isShared(row, column) && this.#textAt(row, column) !== '');
         return (
-          ownCellRows.length === 1 || (ownCellRows.length === 0 && !levels.some((row) => this.#isShared(row, column)))
+          ownCellRows.length === 1 ||
+          (isOne && ownCellRows.length > 1) ||
+          (ownCellRows.length === 0 && !levels.some((row) => this.#isShared(row, column)))
         );
       })
     );
@@ -106,7 +145,7 @@ class HeaderRows {
     return Array.from({ length: bottom - this.#top + 1 }, (_, level) => this.#top + level);
   }
 
-  /** Returns true if each cell is a text, a year among names, or unlike all cells below the header, where none is repeated. */
+  /** Returns true if each cell is a text, a year among names, or unlike all below the header, and none stands again there. */
   looksLikeNames(row: number, bottom: number): boolean {
     const cells = this.#rows[row - 1] as FirstCell[];
     const numbers = cells.filter((cell) => detectValueType(cell) === 'number');
@@ -114,11 +153,11 @@ class HeaderRows {
     return cells.every((cell, column) => {
       // What is merged from above is judged there.
       if (!isFilled(cell) || this.#textAt(row, column) === '') return true;
-      const cellsBelow = this.#rows.slice(bottom).flatMap((rowBelow) => rowBelow[column] ?? []);
-      if (cellsBelow.some(({ text }) => text === cell.text)) return false;
+      const below = this.#rows.slice(bottom).flatMap((others) => others[column] ?? []);
+      if (below.some(({ text }) => text === cell.text)) return false;
       const kind = detectValueType(cell);
       const isYear = kind === 'number' && (areYears || (row < bottom && YEAR_PATTERN.test(cell.text)));
-      return kind === 'text' || isYear || !cellsBelow.some((other) => detectValueType(other) === kind);
+      return kind === 'text' || isYear || !below.some((other) => detectValueType(other) === kind);
     });
   }
 
@@ -131,11 +170,11 @@ class HeaderRows {
     const areNames = cells.every(
       ({ text, isText }) => (isText && /\p{L}/u.test(text)) || (areYears && YEAR_PATTERN.test(text)),
     );
-    const isAboveValues = this.#rows.slice(next + 1).some((row) => row.some((cell) => isFilled(cell) && !cell.isText));
-    return isWider && areNames && isAboveValues;
+    const isAbove = this.#rows.slice(next + 1).some((row) => row.some((cell) => isFilled(cell) && !cell.isText));
+    return isWider && areNames && isAbove;
   }
 
-  /** Reads the text of a cell, which may be merged; empty if a cell from above covers it. */
+  /** The text of the cell at a place, which it may share; empty where one from above reaches down. */
   #textAt(row: number, column: number): string {
     const merge = this.#mergeAt(row, column);
     if (merge && merge.top < row) return '';

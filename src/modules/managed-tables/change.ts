@@ -12,7 +12,7 @@ import {
   buildRenameTable,
 } from '../../tenant-sql/ddl.ts';
 import { quoteIdentifier } from '../../tenant-sql/identifiers.ts';
-import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
+import { formatDuplicate, toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { changeInTime, runShapeChange } from './changes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { buildMisfitObstacle, buildNullObstacle, makeConvertColumnSql, makeObstacleQuery } from './conversions.ts';
@@ -128,6 +128,7 @@ function toIndexFailure(plan: ColumnPlan, error: unknown, showsValues: boolean):
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
   const convertedColumns = plan.kept.filter(({ from, to }) => from.type !== to.type);
+  const knownColumns = plan.kept.map(({ from, to }) => ({ name: from.name, type: to.type }));
   const isRefusedColumn = ({ from }: { from: TableColumnDefinition }) =>
     refusal.why !== 'duplicate' || refusal.columns.includes(from.name);
   return makeColumnsRefusedFailure(
@@ -135,7 +136,7 @@ function toIndexFailure(plan: ColumnPlan, error: unknown, showsValues: boolean):
       field: `columns.${index}.type`,
       message:
         refusal.why === 'duplicate'
-          ? `"${from.name}" has a unique index, and as ${to.type} several rows would have the same value${showsValues ? `: ${refusal.value}` : ''}`
+          ? `"${from.name}" has a unique index, and as ${to.type} several rows would have the same value${showsValues ? `: ${formatDuplicate(refusal, knownColumns)}` : ''}`
           : `"${from.name}" has an index, and as ${to.type} a value would be too long for it`,
     })),
   );

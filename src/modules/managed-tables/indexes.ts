@@ -236,7 +236,10 @@ async function toIndexFailure(
   if (databaseUnavailable.matches(error)) return resultUnknown().addCause(error.cause);
   const refusal = sql.toIndexRefusal(error);
   if (refusal?.why === 'duplicate') {
-    return makeDuplicatesForIndexFailure(refusal.columns, mayReadRows(ctx, table.id) ? refusal.value : null);
+    return makeDuplicatesForIndexFailure(
+      refusal.columns,
+      mayReadRows(ctx, table.id) ? sql.formatDuplicate(refusal, table.columns) : null,
+    );
   }
   if (refusal) {
     const longestValue = await store.findLongestValue(database, table.displayName, columns, refusal.place);

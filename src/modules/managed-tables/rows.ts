@@ -4,7 +4,7 @@ import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
-import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
+import { formatDuplicate, toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { runWithCurrentTable, StaleTableError } from './current-table.ts';
 import { openCursor, sealCursor } from './cursor.ts';
@@ -239,7 +239,10 @@ async function runWithIndexFailures<T>(
   } catch (error) {
     const refusal = toIndexRefusal(error);
     if (refusal?.why === 'duplicate') {
-      throw duplicateValue(refusal.columns, mayReadRows(ctx, key.id) ? refusal.value : null);
+      if (!mayReadRows(ctx, key.id)) throw duplicateValue(refusal.columns, null);
+      // An update knows the columns that it writes, and an index may be on others too.
+      const table = await store.readTable(database, key);
+      throw duplicateValue(refusal.columns, formatDuplicate(refusal, table?.columns ?? []));
     }
     if (refusal) throw makeTooLongForIndexFailure(await findLongestValue(database, key, refusal.id, writtenValues));
     throw isPostgresError(error) && error.code === '54000' ? rowNotStorable() : error;

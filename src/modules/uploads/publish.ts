@@ -4,7 +4,7 @@ import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import { MAX_COLUMNS, type TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import { buildAddPrimaryKey, buildMoveIntoPublic } from '../../tenant-sql/ddl.ts';
-import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
+import { formatDuplicate, toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { makeTenantNames } from '../../tenant-sql/roles.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
@@ -88,7 +88,10 @@ async function findIndexProblem(
 ): Promise<JobProblem | undefined> {
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
-  if (refusal.why === 'duplicate') return new JobProblem(duplicateValue(refusal.columns.join(', '), refusal.value));
+  if (refusal.why === 'duplicate') {
+    const value = formatDuplicate(refusal, requireConfirmed(job).columns);
+    return new JobProblem(duplicateValue(refusal.columns.join(', '), value));
+  }
   const indexes = await listIndexes(ctx, job.userTableId ?? '');
   const refusingIndex = indexes.find(({ id }) => id === refusal.id);
   // The index that an upsert makes for its key is gone with its transaction.

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { buildLockAgainstWrites } from '../../tenant-sql/ddl.ts';
-import { toIndexRefusal } from '../../tenant-sql/indexes.ts';
+import { formatDuplicate, toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { tooManyIndexes } from '../managed-tables/failures.ts';
 import { type ManagedTable, requireUniqueIndex } from '../managed-tables/service.ts';
 import { type LoadState, listLoadedColumns } from './chunks.ts';
@@ -45,7 +45,7 @@ export async function upsertRows(
       keyRepeated(file, line, shownKey, value),
     );
   }
-  if (!isKeyedByRowId) await requireKeyIndex(tx, ctx, table.id, key);
+  if (!isKeyedByRowId) await requireKeyIndex(tx, ctx, table, key);
   const missingColumn = table.columns.find(({ name, nullable }) => !nullable && !names.includes(name));
   if (missingColumn) {
     await requireNoRow(tx, sql.selectFirstNewRow(upsert), (file, line) =>
@@ -67,15 +67,22 @@ async function requireNoRow(tx: TenantTx, select: string, toProblem: RowRefused[
 }
 
 /** Creates the table's unique index on the key, unless it exists. */
-async function requireKeyIndex(tx: TenantTx, ctx: CompanyContext, tableId: string, key: string[]): Promise<void> {
+async function requireKeyIndex(
+  tx: TenantTx,
+  ctx: CompanyContext,
+  { id, columns }: ManagedTable,
+  key: string[],
+): Promise<void> {
   try {
-    await requireUniqueIndex(tx, ctx, tableId, key);
+    await requireUniqueIndex(tx, ctx, id, key);
   } catch (error) {
     if (tooManyIndexes.matches(error)) throw new JobProblem(noIndexLeft);
     const refusal = toIndexRefusal(error);
     if (!refusal) throw error;
     throw new JobProblem(
-      refusal.why === 'duplicate' ? keyNotUnique(key, refusal.value) : tooLongForIndex(key.join(', '), {}),
+      refusal.why === 'duplicate'
+        ? keyNotUnique(key, formatDuplicate(refusal, columns))
+        : tooLongForIndex(key.join(', '), {}),
     );
   }
 }

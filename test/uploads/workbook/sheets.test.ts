@@ -101,13 +101,15 @@ describe('the sheet of a workbook that is loaded', () => {
       'Ana|Natal|1',
       'Bia|Recife|2',
     );
-    const { schema } = inferSheet(await convertWorkbook(makeSheetWorkbook(rows)));
+    const notes = cellsOf('', 'Fonte: "IBGE", 2024');
+    const { schema } = inferSheet(await convertWorkbook(makeSheetWorkbook([...rows, ...notes])));
     expect(schema.columns.map(({ name }) => name)).toEqual(['nome', 'cidade', 'valor']);
     expect(schema.dialect).toMatchObject({
-      skipped_lines: 2,
+      skipped_lines: 3,
       skipped: [
-        { line: 1, text: expect.stringContaining('de vendas') },
-        { line: 2, text: expect.stringContaining('Padaria X') },
+        { line: 1, text: 'Relatório\nde vendas' },
+        { line: 2, text: 'Empresa\tPadaria X' },
+        { line: 8, text: 'Fonte: "IBGE", 2024' },
       ],
     });
     const [, , , ...others] = rows;
@@ -318,6 +320,47 @@ describe('merged cells of a workbook', () => {
     );
     expect(inference.schema.total_row_count_estimate).toBe(2);
     expect(inference.schema.columns[0]?.evidence.counter_example).toMatchObject({ line: 5 });
+  });
+
+  it('name each column by both levels of a header whose first cell is empty', async () => {
+    const rows = cellsOf('|2023||2024|', 'Nome|Jan|Fev|Jan|Fev', 'Ana|1|2|3|4', 'Bia|5|6|7|8');
+    const inference = inferSheet(
+      await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges: ['B1:C1', 'D1:E1'] }] })),
+    );
+    expect(formatColumns(inference)).toBe(
+      'nome:text _2023_jan:integer _2023_fev:integer _2024_jan:integer _2024_fev:integer',
+    );
+  });
+
+  const TITLE = cellsOf('Notas do ano');
+  const BOTH = cellsOf('Nome|Notas||Final', '|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
+  const GROUP = cellsOf('|Notas||', 'Nome|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
+  const LINES = cellsOf('|Notas', '|Turma B', 'Nome|N1|N2|N3', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
+  const GROUPED = 'nome:text notas_n1:integer notas_n2:integer';
+
+  it.each([
+    ['also of a column with a cell in each', BOTH, ['A1:A2', 'B1:C1'], `${GROUPED} final_media:decimal`, 0],
+    ['also below a title', [...TITLE, ...BOTH], ['A1:D1', 'A2:A3', 'B2:C2'], `${GROUPED} final_media:decimal`, 1],
+    ['also where a group alone is in the first', GROUP, ['B1:C1'], `${GROUPED} media:decimal`, 0],
+    [
+      'also where such a group is below a title',
+      [...TITLE, ...GROUP],
+      ['A1:D1', 'B2:C2'],
+      `${GROUPED} media:decimal`,
+      1,
+    ],
+    ['but of no titles of one extent', LINES, ['B1:D1', 'B2:D2'], 'nome:text n1:integer n2:integer n3:decimal', 2],
+    [
+      'but of no title over the first column',
+      [...cellsOf('Notas'), ...GROUP.slice(1)],
+      ['A1:B1'],
+      'nome:text n1:integer n2:integer media:decimal',
+      1,
+    ],
+  ])('name each column by both levels of a header, %s', async (_, rows, merges, columns, skipped) => {
+    const inference = inferSheet(await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges }] })));
+    expect(formatColumns(inference)).toBe(columns);
+    expect(inference.schema).toMatchObject({ total_row_count_estimate: 2, dialect: { skipped_lines: skipped } });
   });
 
   it('make numbered column names in a header of one row', async () => {

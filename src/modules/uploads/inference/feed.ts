@@ -168,7 +168,7 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
     state.rowNames = layout.rowNames;
     if (skipLines > 0) {
       state.skippedLines = skipLines;
-      state.skipped = readLinesBefore(start, skipOffset, decode);
+      state.skipped = readLinesBefore(start, skipOffset, decode, state.sheet !== null);
       state.line += skipLines;
       state.offset += measureEncodedLength(scannable, skipOffset, state.encoding);
       scannable = scannable.subarray(skipOffset);
@@ -177,7 +177,7 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
       state.skipped = toSkippedLines(head, sheet.titles, decode);
     } else if (layout.preamble > 0) {
       state.skippedLines = bodyLine - 1;
-      state.skipped = readLinesBefore(head, bodyStart, decode);
+      state.skipped = readLinesBefore(head, bodyStart, decode, false);
     }
     state.columns = Array.from({ length: state.width }, makeColumn);
   }

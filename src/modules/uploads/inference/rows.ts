@@ -113,7 +113,8 @@ export class RecordFold {
     const { fields } = this;
     if (state.records === null && state.width === 1 && state.blank) this.#endNotes();
     if (state.records === null && filledCount === 1 && !state.manySparse && this.#mayBeNote()) {
-      const row = { ...this.#keep(start, end, line), text: readLineText(this.#bytes, start, end, this.#decode) };
+      const text = readLineText(this.#bytes, start, end, this.#decode, state.sheet !== null);
+      const row = { ...this.#keep(start, end, line), text };
       if (state.trailing.length > 0 || isFootnote(state, row)) {
         state.trailing.push(row);
         if (state.trailing.length > MAX_FOOTNOTES) {
