@@ -20,6 +20,7 @@ const TYPES = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
 /** The styles of days and of timestamps, by their place in `cellXfs`. */
 const STYLES = { date: 1, datetime: 2 };
+const PLAIN = 'fontId="0" fillId="0" borderId="0"';
 
 /** The parts of a workbook besides its sheet. */
 const makeParts = (sheetName: string): Record<string, string> => ({
@@ -27,7 +28,7 @@ const makeParts = (sheetName: string): Record<string, string> => ({
   '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
   'xl/workbook.xml': `<workbook xmlns="${SHEETS}" xmlns:r="${OFFICE}"><sheets><sheet name="${escaped(nameOfSheet(sheetName))}" sheetId="1" r:id="rId1"/></sheets></workbook>`,
   'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${OFFICE}/styles" Target="styles.xml"/></Relationships>`,
-  'xl/styles.xml': `<styleSheet xmlns="${SHEETS}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/></numFmts><fonts count="1"><font/></fonts><fills count="1"><fill/></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf/><xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/></cellXfs></styleSheet>`,
+  'xl/styles.xml': `<styleSheet xmlns="${SHEETS}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/></numFmts><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" ${PLAIN}/></cellStyleXfs><cellXfs count="3"><xf numFmtId="0" ${PLAIN} xfId="0"/><xf numFmtId="164" ${PLAIN} xfId="0" applyNumberFormat="1"/><xf numFmtId="165" ${PLAIN} xfId="0" applyNumberFormat="1"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`,
 });
 
 /** A name as Excel takes one. */
@@ -39,11 +40,14 @@ export class WorkbookWriter {
   readonly #zip: Zip;
   readonly #sheet = new ZipDeflate('xl/worksheets/sheet1.xml', { level: 3 });
   readonly #encoder = new TextEncoder();
+  /** The beginning of a cell of each column, up to the number of its row. */
+  readonly #cells: string[];
   #ready: Uint8Array[] = [];
   #rows = 0;
   #bytes = 0;
 
   constructor(sheetName: string, header: string[]) {
+    this.#cells = header.map((_, at) => `<c r="${lettersOf(at)}`);
     this.#zip = new Zip((error, bytes) => {
       if (error) throw error;
       this.#ready.push(bytes);
@@ -55,14 +59,15 @@ export class WorkbookWriter {
     }
     this.#zip.add(this.#sheet);
     this.#push(`${XML}<worksheet xmlns="${SHEETS}"><sheetData>`, false);
-    this.#push(rowXml(header), false);
+    this.#push(rowXml(this.#cells, 1, header), false);
   }
 
   /** The beginning of the file, or more rows. */
   write(rows: WrittenCell[][] = []): Uint8Array<ArrayBuffer> {
+    const first = this.#rows + 2;
     this.#rows += rows.length;
     if (this.#rows > MAX_SHEET_ROWS) throw new Error(`a sheet holds ${MAX_SHEET_ROWS} rows`);
-    this.#push(rows.map(rowXml).join(''), false);
+    this.#push(rows.map((row, at) => rowXml(this.#cells, first + at, row)).join(''), false);
     return this.#take();
   }
 
@@ -87,18 +92,23 @@ export class WorkbookWriter {
   }
 }
 
-/** Cells stand in their order; one without a value keeps the place of its column. */
-function rowXml(cells: WrittenCell[]): string {
-  let xml = '';
-  for (const cell of cells) xml += cell === null ? '<c/>' : cellXml(cell);
-  return `<row>${xml}</row>`;
+/** The letters of a column, counted from 0: `A`, `Z`, `AA`. */
+const lettersOf = (at: number): string =>
+  (at < 26 ? '' : lettersOf(Math.floor(at / 26) - 1)) + String.fromCharCode(65 + (at % 26));
+
+/** Rows and cells say where they stand, which some readers (exceljs) ask for; a cell without a value is left out. */
+function rowXml(begins: string[], number: number, cells: WrittenCell[]): string {
+  let xml = `<row r="${number}">`;
+  for (const [at, cell] of cells.entries()) if (cell !== null) xml += `${begins[at]}${number}"${cellXml(cell)}`;
+  return `${xml}</row>`;
 }
 
+/** A cell behind its place. */
 function cellXml(cell: NonNullable<WrittenCell>): string {
-  if (typeof cell === 'number') return `<c><v>${cell}</v></c>`;
-  if (typeof cell === 'boolean') return `<c t="b"><v>${cell ? 1 : 0}</v></c>`;
-  if (typeof cell === 'object') return `<c s="${STYLES[cell.kind]}"><v>${cell.days}</v></c>`;
-  return `<c t="inlineStr"><is><t xml:space="preserve">${escaped(cell)}</t></is></c>`;
+  if (typeof cell === 'number') return `><v>${cell}</v></c>`;
+  if (typeof cell === 'boolean') return ` t="b"><v>${cell ? 1 : 0}</v></c>`;
+  if (typeof cell === 'object') return ` s="${STYLES[cell.kind]}"><v>${cell.days}</v></c>`;
+  return ` t="inlineStr"><is><t xml:space="preserve">${escaped(cell)}</t></is></c>`;
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
