@@ -29,7 +29,7 @@ import {
   workbookTooLarge,
   workbookUnreadable,
 } from './problems.ts';
-import { listSegments, makePrefix, type StoredFile, toSafeFileName } from './receive.ts';
+import { listSegments, makePrefix, type StoredFile, toSafePath } from './receive.ts';
 import { beginRecords, continueRecords, type RecordsState } from './records.ts';
 import {
   beginConversion,
@@ -237,7 +237,7 @@ async function readEntries(ctx: CompanyContext, archive: StoredBytes): Promise<I
     const entries = await readDirectory(createReader(ctx, archive), archive.size_bytes);
     return chooseEntries(archive.name, archive.size_bytes, entries).map((entry) => ({
       kind: 'entry',
-      name: toSafeFileName(entry.name),
+      name: toSafePath(entry.name),
       archive,
       entry,
     }));
