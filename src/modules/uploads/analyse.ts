@@ -20,10 +20,10 @@ import {
   toTableName,
   type WideningCandidate,
 } from './inference/index.ts';
-import type { JobError, JobProgress, Source, WorkedJob } from './job.ts';
+import type { JobError, JobProgress, Source, UploadJob, WorkedJob } from './job.ts';
 import { type Reanalysis, toOptionProblem } from './look.ts';
 import { JobProblem, Superseded, tableGone } from './problems.ts';
-import { type StoredFile, sumBytes } from './receive.ts';
+import { sumBytes } from './receive.ts';
 import { deleteConvertedTexts, findUnconverted, type Item, listSources, prepareItem, toItems } from './sources.ts';
 import { failWork, saveProgress, type Work, workOnJob } from './work.ts';
 import { finishAnalysis } from './work-store.ts';
@@ -66,7 +66,7 @@ export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise
 
 async function continueAnalysis(work: Work<AnalysisState>): Promise<boolean> {
   const { ctx, job } = work;
-  let state = job.state?.analysis === ANALYSIS_VERSION ? job.state : newState(job.files, getReanalysis(job));
+  let state = job.state?.analysis === ANALYSIS_VERSION ? job.state : newState(job, getReanalysis(job));
   let bytes = 0;
   const save = async (next: AnalysisStep) => {
     bytes += next.bytes;
@@ -151,10 +151,10 @@ async function tryDeleteConvertedTexts(
   );
 }
 
-const newState = (files: StoredFile[], look: Reanalysis | null): AnalysisState => ({
+const newState = ({ files, sourceUrl }: UploadJob, look: Reanalysis | null): AnalysisState => ({
   analysis: ANALYSIS_VERSION,
   look,
-  items: toItems(files),
+  items: toItems(files, sourceUrl !== null),
   finished: [],
   reading: null,
   widening: null,

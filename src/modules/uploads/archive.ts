@@ -1,4 +1,5 @@
 import type { ZipEntry } from '../../formats/zip/directory.ts';
+import { FILE_KINDS, FORM_TYPES, isAccepted } from './kinds.ts';
 import * as problems from './problems.ts';
 
 /** The maximum number of loadable files of an archive. */
@@ -8,21 +9,21 @@ export const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
 /** The highest ratio of unpacked to packed bytes: text shrinks to a tenth; a large file beyond this ratio is a bomb. */
 export const MAX_RATIO = 200;
 export const RATIO_FROM_BYTES = 50 * 1024 * 1024;
-const LOADABLE_EXTENSIONS = ['.csv', '.xlsx', '.xls'];
 
 /**
  * The files of an archive that are loaded: not folders, hidden files, files that macOS adds, and files of other types. Sizes
  * are those that the archive claims; unpacking fails when they are wrong.
  * @param size the size of the archive in bytes
+ * @param types the extensions of the files to load
  * @throws JobProblem for archives that are too large, encrypted, nested or bombs, or have no file to load
  */
-export function chooseEntries(archive: string, size: number, entries: ZipEntry[]): ZipEntry[] {
+export function chooseEntries(archive: string, size: number, entries: ZipEntry[], types = FORM_TYPES): ZipEntry[] {
   const files = entries.filter(({ name }) => !isIgnored(name));
   const escaping = files.find(({ name }) => name.split('/').includes('..'));
   if (escaping) throw new problems.JobProblem(problems.archiveWithUnsafeName(archive));
-  if (files.some(({ name }) => hasExtension(name, ['.zip'])))
+  if (files.some(({ name }) => isAccepted(name, FILE_KINDS.archive.extensions)))
     throw new problems.JobProblem(problems.archiveNested(archive));
-  const chosen = files.filter(({ name }) => hasExtension(name, LOADABLE_EXTENSIONS));
+  const chosen = files.filter(({ name }) => isAccepted(name, types));
   if (chosen.length === 0) throw new problems.JobProblem(problems.archiveWithoutFiles(archive));
   if (chosen.length > MAX_ENTRIES) throw new problems.JobProblem(problems.archiveOfTooManyFiles(archive, MAX_ENTRIES));
   if (chosen.some(({ encrypted }) => encrypted)) throw new problems.JobProblem(problems.archiveEncrypted(archive));
@@ -42,6 +43,3 @@ function isIgnored(name: string): boolean {
     base === '' || parts.includes('__MACOSX') || parts.some((part) => part.startsWith('.') && !/^\.\.?$/.test(part))
   );
 }
-
-const hasExtension = (name: string, extensions: string[]): boolean =>
-  extensions.some((extension) => name.toLowerCase().endsWith(extension));

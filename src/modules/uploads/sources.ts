@@ -14,7 +14,7 @@ import { chooseEntries } from './archive.ts';
 import { blockBytes } from './blocks.ts';
 import { continueUnpacking } from './gzip.ts';
 import type { Source } from './job.ts';
-import { findKind, type KindName, removePackedExtension } from './kinds.ts';
+import { FORM_TYPES, findKind, type KindName, removePackedExtension, UNPACKED_TYPES } from './kinds.ts';
 import { beginReading, continueParquet, PARQUET_BYTES, type ParquetReading } from './parquet.ts';
 import {
   archiveDamaged,
@@ -53,8 +53,11 @@ interface StoredBytes {
  * workbook being converted, a text. Plain data.
  */
 export type Item =
-  /** `isUnpacked`: its name still ends in that of a gzip file, its bytes are what was in it. */
-  | ({ kind: 'file'; isUnpacked?: true } & StoredBytes)
+  /**
+   * `isUnpacked`: its name still ends in that of a gzip file, its bytes are what was in it. `holdsAllKinds`: an archive may
+   * hold more kinds of files than a form may.
+   */
+  | ({ kind: 'file'; isUnpacked?: true; holdsAllKinds?: boolean } & StoredBytes)
   | { kind: 'entry'; name: string; archive: StoredBytes; entry: ZipEntry }
   | ({ kind: 'workbook'; conversion: ConversionState } & StoredBytes)
   | ({ kind: 'packed'; unpacked: Segment[] } & StoredBytes)
@@ -76,10 +79,12 @@ export interface TextConversion {
 /** The maximum number of texts of a job: archives made to harm have more. */
 const MAX_ITEMS = 100;
 
-export const toItems = (files: StoredFile[]): Item[] =>
+/** @param isFetched whether the files come from an address. Of those that were sent, only resumable uploads name their pieces. */
+export const toItems = (files: StoredFile[], isFetched: boolean): Item[] =>
   files.map((file) => ({
     kind: 'file',
     name: file.original_name,
+    holdsAllKinds: isFetched || file.pieces !== undefined,
     segments: listSegments(file),
     size_bytes: file.size_bytes,
   }));
@@ -173,7 +178,7 @@ const STAGES: Record<KindName, (ctx: CompanyContext, making: TextConversion, ite
     items: [{ kind: 'parquet', ...toStored(item), reading: beginReading() }],
     bytes: 0,
   }),
-  archive: async (ctx, _, item) => ({ items: await readEntries(ctx, toStored(item)), bytes: HEAD_BYTES }),
+  archive: async (ctx, _, item) => ({ items: await readEntries(ctx, item), bytes: HEAD_BYTES }),
 };
 
 async function identifyFile(ctx: CompanyContext, making: TextConversion, item: FileItem): Promise<Stage> {
@@ -232,10 +237,12 @@ async function identifyWorkbook(ctx: CompanyContext, making: TextConversion, ite
 const readHead = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
   createReader(ctx, toStored(item))(0, HEAD_BYTES);
 
-async function readEntries(ctx: CompanyContext, archive: StoredBytes): Promise<Item[]> {
+async function readEntries(ctx: CompanyContext, item: FileItem): Promise<Item[]> {
+  const archive = toStored(item);
+  const types = item.holdsAllKinds ? UNPACKED_TYPES : FORM_TYPES;
   try {
     const entries = await readDirectory(createReader(ctx, archive), archive.size_bytes);
-    return chooseEntries(archive.name, archive.size_bytes, entries).map((entry) => ({
+    return chooseEntries(archive.name, archive.size_bytes, entries, types).map((entry) => ({
       kind: 'entry',
       name: toSafePath(entry.name),
       archive,
