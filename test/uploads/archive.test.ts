@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ZipEntry } from '../../src/formats/zip/directory.ts';
 import { chooseEntries } from '../../src/modules/uploads/archive.ts';
+import { FORM_TYPES, UNPACKED_TYPES } from '../../src/modules/uploads/kinds.ts';
 
 describe('a zip archive', () => {
   const entry = (name: string, otherFields: Partial<ZipEntry> = {}): ZipEntry => ({
@@ -41,6 +42,15 @@ describe('a zip archive', () => {
         allNames.map((name) => entry(name)),
       ),
     ).toEqual(['a.csv', 'dir/b.XLSX', 'c.xls']);
+  });
+
+  it('is read with the kinds of files that its upload takes', () => {
+    const all = ['a.tsv', 'b.JSON', 'c.ndjson', 'd.jsonl', 'e.parquet', 'f.csv.gz', 'g.csv', 'h.txt'].map((name) =>
+      entry(name),
+    );
+    const chosen = (types: readonly string[]) => chooseEntries('x.zip', MB, all, types).map(({ name }) => name);
+    expect(chosen(FORM_TYPES)).toEqual(['g.csv']);
+    expect(chosen(UNPACKED_TYPES)).toEqual(['a.tsv', 'b.JSON', 'c.ndjson', 'd.jsonl', 'e.parquet', 'g.csv']);
   });
 
   it.each<[string, number, ZipEntry[], string]>([

@@ -1,6 +1,8 @@
 import { strToU8, type Zippable, zipSync } from 'fflate';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Company, createProvisionedCompany } from '../support/worlds.ts';
+import { loadSource } from './sources.ts';
 import {
   confirmJob,
   createHeldQueue,
@@ -13,6 +15,7 @@ import {
   waitForAnalysis,
   waitForEnd,
 } from './support.ts';
+import { beginUpload, parseUploadId, sendPart } from './tus.ts';
 import { makeSheetWorkbook, parseCells } from './workbooks.ts';
 
 type FileBytes = Uint8Array<ArrayBuffer>;
@@ -64,6 +67,30 @@ describe('a zip file', () => {
     expect(progress.bytes_processed).toBe(progress.bytes_total);
   });
 
+  it('has files of all kinds loaded from an address or a resumable upload, and those of forms alone from a form', async () => {
+    const columnData = [
+      { name: 'n', data: [5], type: 'INT32' as const },
+      { name: 'nome', data: ['5'], type: 'STRING' as const },
+    ];
+    const zip = makeZip({
+      'a.csv': strToU8('n,nome\n1,1\n'),
+      'b.tsv': strToU8('nome\tn\n2,5\t2\n'),
+      'c/c.json': strToU8('[{"n": 3, "nome": "3"}]'),
+      'c/d.jsonl': strToU8('{"n": 4, "nome": "4"}\n'),
+      'e.parquet': new Uint8Array(parquetWriteBuffer({ columnData })),
+      'f.txt': strToU8('nada'),
+    });
+    const { types, rows } = await loadSource(company, 'todos.zip', zip);
+    // The Parquet file says that it is text.
+    expect(types).toEqual({ n: 'integer', nome: 'text' });
+    expect(rows.map(({ n, nome }) => `${n} ${nome}`)).toEqual(['1 1', '2 2,5', '3 3', '4 4', '5 5']);
+    const path = await beginUpload(company.as, zip.length, { said: { filename: 'todos.zip' } });
+    await sendPart(company.as, path, 0, zip);
+    expect((await waitForAnalysis(company, parseUploadId(path))).inferred_schema.total_row_count_estimate).toBe(5);
+    const sent = await readFailure('todos.zip', zip);
+    expect(sent.inferred_schema.total_row_count_estimate).toBe(1);
+  });
+
   it('gives its name to the table', async () => {
     const zip = makeZip({ 'a.csv': strToU8('n\n1\n'), 'b.csv': strToU8('n\n2\n') });
     const job = await readFailure('Vendas 2024.zip', zip);
@@ -84,19 +111,19 @@ describe('a zip file', () => {
     expect((await readRows(company, id)).map(({ n }) => n)).toEqual(Array.from({ length: 60_000 }, (_, n) => n));
   });
 
-  it('fails its job with the name of the file inside that cannot be loaded', async () => {
+  it('fails its job with the path of the file inside that cannot be loaded', async () => {
     const differentHeaders = makeZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'pasta/b.csv': strToU8('n,y\n1,2\n') });
     expect(await readFailure('x.zip', differentHeaders)).toMatchObject({
       status: 'failed',
-      error: { code: 'HEADERS_DIFFER', file: 'b.csv' },
+      error: { code: 'HEADERS_DIFFER', file: 'pasta/b.csv', message: expect.stringContaining('pasta/b.csv') },
     });
     const brokenRow = makeZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'b.csv': strToU8('n,x\n1,2\n1,2,3\n') });
     expect(await readFailure('x.zip', brokenRow)).toMatchObject({
       error: { code: 'TOO_MANY_FIELDS', file: 'b.csv', line: 3 },
     });
-    const invalidWorkbook = makeZip({ 'b.xlsx': strToU8('nada') });
+    const invalidWorkbook = makeZip({ 'fev/b.xlsx': strToU8('nada') });
     expect(await readFailure('x.zip', invalidWorkbook)).toMatchObject({
-      error: { code: 'WORKBOOK_UNREADABLE', file: 'b.xlsx' },
+      error: { code: 'WORKBOOK_UNREADABLE', file: 'fev/b.xlsx' },
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toSafeFileName } from '../../src/modules/uploads/receive.ts';
+import { toSafeFileName, toSafePath } from '../../src/modules/uploads/receive.ts';
 
 describe('the name of an uploaded file', () => {
   it.each([
@@ -20,5 +20,21 @@ describe('the name of an uploaded file', () => {
     const name = toSafeFileName(`${'😀'.repeat(1000)}.csv`);
     expect(Array.from(name)).toHaveLength(255);
     expect(name.endsWith('😀.csv')).toBe(true);
+  });
+});
+
+describe('the path of a file in an archive', () => {
+  it.each([
+    ['dados.csv', 'dados.csv'],
+    ['fev/dados.csv', 'fev/dados.csv'],
+    ['fev\\2024\\dados.csv', 'fev/2024/dados.csv'],
+    ['/fe\u0000v//evil\u202Evsc.csv', 'fev/evilvsc.csv'],
+  ])('%j is kept as %j', (given, expected) => {
+    expect(toSafePath(given)).toBe(expected);
+  });
+
+  it('has only the last folders if it is long', () => {
+    const folder = 'x'.repeat(300);
+    expect(toSafePath(`${`${folder}/`.repeat(200)}a.csv`)).toBe(`${`${'x'.repeat(255)}/`.repeat(3)}a.csv`);
   });
 });

@@ -21,7 +21,7 @@ export interface JoinedHeader {
  *
  * The header begins in the first row with two values (those above are titles, unless they name a group of columns) and goes
  * down to the first in which no two columns share a cell: each column gets the words of all levels (`2024 Jan`). It is a
- * header only if it looks like names, and if a column has one cell of its ownCellRows in it, or a cell reaches down all of it. Else
+ * header only if it looks like names, and if a column has one cell of its own in it, or a cell reaches down all of it. Else
  * the first row alone may be the header: its columns are then numbered (`Endereço 2`). Rows that may be data are never joined.
  * @param rows the sheet's first rows
  * @param first the sheet's column, from 0, at which the rows begin

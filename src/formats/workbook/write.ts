@@ -20,6 +20,7 @@ const CONTENT_TYPE_PREFIX = 'application/vnd.openxmlformats-officedocument.sprea
 
 /** Styles of days and of timestamps, by their index in `cellXfs`. */
 const STYLE_INDEXES = { date: 1, datetime: 2 };
+const PLAIN_STYLE_ATTRIBUTES = 'fontId="0" fillId="0" borderId="0"';
 
 /** Makes the parts of a workbook other than its sheet. */
 const makeParts = (sheetName: string): Record<string, string> => ({
@@ -27,24 +28,26 @@ const makeParts = (sheetName: string): Record<string, string> => ({
   '_rels/.rels': `<Relationships xmlns="${PACKAGE_NAMESPACE}/relationships"><Relationship Id="rId1" Type="${OFFICE_NAMESPACE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
   'xl/workbook.xml': `<workbook xmlns="${SPREADSHEET_NAMESPACE}" xmlns:r="${OFFICE_NAMESPACE}"><sheets><sheet name="${escapeXml(makeSheetName(sheetName))}" sheetId="1" r:id="rId1"/></sheets></workbook>`,
   'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE_NAMESPACE}/relationships"><Relationship Id="rId1" Type="${OFFICE_NAMESPACE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${OFFICE_NAMESPACE}/styles" Target="styles.xml"/></Relationships>`,
-  'xl/styles.xml': `<styleSheet xmlns="${SPREADSHEET_NAMESPACE}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/></numFmts><fonts count="1"><font/></fonts><fills count="1"><fill/></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf/><xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/></cellXfs></styleSheet>`,
+  'xl/styles.xml': `<styleSheet xmlns="${SPREADSHEET_NAMESPACE}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/></numFmts><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" ${PLAIN_STYLE_ATTRIBUTES}/></cellStyleXfs><cellXfs count="3"><xf numFmtId="0" ${PLAIN_STYLE_ATTRIBUTES} xfId="0"/><xf numFmtId="164" ${PLAIN_STYLE_ATTRIBUTES} xfId="0" applyNumberFormat="1"/><xf numFmtId="165" ${PLAIN_STYLE_ATTRIBUTES} xfId="0" applyNumberFormat="1"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`,
 });
 
 /** Makes a sheet name that Excel accepts. */
 const makeSheetName = (name: string): string =>
-  [...name.replace(/[[\]:*?/\\]|^'|'$/g, ' ')].slice(0, MAX_SHEET_NAME_LENGTH).join('').replace(/'$/, ' ').trim() ||
-  'Sheet1';
+  [...name.replace(/[[\]:*?/\\]|^'|'$/g, ' ')].slice(0, MAX_SHEET_NAME_LENGTH).join('').replace(/'$/, ' ').trim() || 'Sheet1';
 
 /** Writes a workbook with one sheet, row by row: each call returns the bytes that are ready. */
 export class WorkbookWriter {
   readonly #zip: Zip;
   readonly #sheet = new ZipDeflate('xl/worksheets/sheet1.xml', { level: 3 });
   readonly #encoder = new TextEncoder();
+  /** The beginning of a cell of each column, up to the number of its row. */
+  readonly #cellBeginnings: string[];
   #ready: Uint8Array[] = [];
   #rows = 0;
   #bytes = 0;
 
   constructor(sheetName: string, header: string[]) {
+    this.#cellBeginnings = header.map((_, at) => `<c r="${toColumnLetters(at)}`);
     this.#zip = new Zip((error, bytes) => {
       if (error) throw error;
       this.#ready.push(bytes);
@@ -56,14 +59,15 @@ export class WorkbookWriter {
     }
     this.#zip.add(this.#sheet);
     this.#push(`${XML_DECLARATION}<worksheet xmlns="${SPREADSHEET_NAMESPACE}"><sheetData>`, false);
-    this.#push(formatRow(header), false);
+    this.#push(formatRow(this.#cellBeginnings, 1, header), false);
   }
 
   /** Writes the beginning of the file, or more rows. */
   write(rows: WrittenCell[][] = []): Uint8Array<ArrayBuffer> {
+    const first = this.#rows + 2;
     this.#rows += rows.length;
     if (this.#rows > MAX_SHEET_ROWS) throw new Error(`a sheet holds ${MAX_SHEET_ROWS} rows`);
-    this.#push(rows.map(formatRow).join(''), false);
+    this.#push(rows.map((row, at) => formatRow(this.#cellBeginnings, first + at, row)).join(''), false);
     return this.#take();
   }
 
@@ -88,18 +92,23 @@ export class WorkbookWriter {
   }
 }
 
-/** Writes a row's cells in their order; a cell without a value keeps its column. */
-function formatRow(cells: WrittenCell[]): string {
-  let xml = '';
-  for (const cell of cells) xml += cell === null ? '<c/>' : formatCell(cell);
-  return `<row>${xml}</row>`;
+/** Returns the letters of a column, counted from 0: `A`, `Z`, `AA`. */
+const toColumnLetters = (at: number): string =>
+  (at < 26 ? '' : toColumnLetters(Math.floor(at / 26) - 1)) + String.fromCharCode(65 + (at % 26));
+
+/** Writes a row: rows and cells have references, which some readers (exceljs) require; a cell without a value is left out. */
+function formatRow(cellBeginnings: string[], rowNumber: number, cells: WrittenCell[]): string {
+  let xml = `<row r="${rowNumber}">`;
+  for (const [at, cell] of cells.entries()) if (cell !== null) xml += `${cellBeginnings[at]}${rowNumber}"${formatCell(cell)}`;
+  return `${xml}</row>`;
 }
 
+/** Writes what follows the reference of a cell. */
 function formatCell(cell: NonNullable<WrittenCell>): string {
-  if (typeof cell === 'number') return `<c><v>${cell}</v></c>`;
-  if (typeof cell === 'boolean') return `<c t="b"><v>${cell ? 1 : 0}</v></c>`;
-  if (typeof cell === 'object') return `<c s="${STYLE_INDEXES[cell.kind]}"><v>${cell.days}</v></c>`;
-  return `<c t="inlineStr"><is><t xml:space="preserve">${escapeXml(cell)}</t></is></c>`;
+  if (typeof cell === 'number') return `><v>${cell}</v></c>`;
+  if (typeof cell === 'boolean') return ` t="b"><v>${cell ? 1 : 0}</v></c>`;
+  if (typeof cell === 'object') return ` s="${STYLE_INDEXES[cell.kind]}"><v>${cell.days}</v></c>`;
+  return ` t="inlineStr"><is><t xml:space="preserve">${escapeXml(cell)}</t></is></c>`;
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -107,9 +116,7 @@ const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant.
 const UNSAFE_PATTERN = /[&<>"]|[\0-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
 
-const escapeXml = (text: string): string =>
-  text.replace(UNSAFE_PATTERN, (unsafeCharacter) => ENTITIES[unsafeCharacter] ?? escapeCharacter(unsafeCharacter));
+const escapeXml = (text: string): string => text.replace(UNSAFE_PATTERN, (found) => ENTITIES[found] ?? escapeCharacter(found));
 
 /** Escapes a character as Excel does: `_x000D_`. */
-const escapeCharacter = (character: string): string =>
-  `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
+const escapeCharacter = (character: string): string => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;

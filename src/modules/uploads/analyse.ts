@@ -20,10 +20,10 @@ import {
   toTableName,
   type WideningCandidate,
 } from './inference/index.ts';
-import type { JobError, JobProgress, Source, WorkedJob } from './job.ts';
+import type { JobError, JobProgress, Source, UploadJob, WorkedJob } from './job.ts';
 import { type Reanalysis, toOptionProblem } from './look.ts';
 import { JobProblem, Superseded, tableDeleted } from './problems.ts';
-import { type StoredFile, sumBytes } from './receive.ts';
+import { sumBytes } from './receive.ts';
 import { deleteConvertedTexts, findUnconvertedIndex, type Item, listSources, prepareItem, toItems } from './sources.ts';
 import { failWork, type JobWork, saveProgress, workOnJob } from './work.ts';
 import { finishAnalysis } from './work-store.ts';
@@ -66,7 +66,7 @@ export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise
 
 async function continueAnalysis(work: JobWork<AnalysisState>): Promise<boolean> {
   const { ctx, job } = work;
-  let state = job.state?.analysis === ANALYSIS_VERSION ? job.state : createState(job.files, getReanalysis(job));
+  let state = job.state?.analysis === ANALYSIS_VERSION ? job.state : createState(job, getReanalysis(job));
   let bytes = 0;
   const saveStep = async (next: AnalysisStep) => {
     bytes += next.bytes;
@@ -151,10 +151,10 @@ async function tryDeleteConvertedTexts(
   );
 }
 
-const createState = (files: StoredFile[], reanalysis: Reanalysis | null): AnalysisState => ({
+const createState = ({ files, sourceUrl }: UploadJob, reanalysis: Reanalysis | null): AnalysisState => ({
   analysis: ANALYSIS_VERSION,
   look: reanalysis,
-  items: toItems(files),
+  items: toItems(files, sourceUrl !== null),
   finished: [],
   reading: null,
   widening: null,

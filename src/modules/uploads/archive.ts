@@ -1,4 +1,5 @@
 import type { ZipEntry } from '../../formats/zip/directory.ts';
+import { FILE_KINDS, FORM_TYPES, isAccepted } from './kinds.ts';
 import * as problems from './problems.ts';
 
 /** The maximum number of loadable files of an archive. */
@@ -8,20 +9,20 @@ export const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
 /** The highest ratio of unpacked to packed bytes: text shrinks to a tenth; a large file beyond this ratio is a zip bomb. */
 export const MAX_RATIO = 200;
 export const MIN_RATIO_CHECK_BYTES = 50 * 1024 * 1024;
-const LOADABLE_EXTENSIONS = ['.csv', '.xlsx', '.xls'];
 
 /**
  * Chooses the files of an archive that are loaded: not folders, hidden files, files that macOS adds, and files of other types.
  * Sizes are those that the archive claims; unpacking fails when they are wrong. @param size the size of the archive in bytes
+ * @param types the extensions of the files to load
  * @throws JobProblem for archives that are too large, encrypted, nested or bombs, or have no file to load
  */
-export function chooseEntries(archive: string, size: number, entries: ZipEntry[]): ZipEntry[] {
+export function chooseEntries(archive: string, size: number, entries: ZipEntry[], types = FORM_TYPES): ZipEntry[] {
   const files = entries.filter(({ name }) => !isIgnored(name));
   const unsafeEntry = files.find(({ name }) => name.split('/').includes('..'));
   if (unsafeEntry) throw new problems.JobProblem(problems.archiveWithUnsafeName(archive));
-  if (files.some(({ name }) => hasExtension(name, ['.zip'])))
+  if (files.some(({ name }) => isAccepted(name, FILE_KINDS.archive.extensions)))
     throw new problems.JobProblem(problems.archiveNested(archive));
-  const chosenEntries = files.filter(({ name }) => hasExtension(name, LOADABLE_EXTENSIONS));
+  const chosenEntries = files.filter(({ name }) => isAccepted(name, types));
   if (chosenEntries.length === 0) throw new problems.JobProblem(problems.archiveWithoutFiles(archive));
   if (chosenEntries.length > MAX_ENTRIES)
     throw new problems.JobProblem(problems.archiveOfTooManyFiles(archive, MAX_ENTRIES));
@@ -43,6 +44,3 @@ function isIgnored(name: string): boolean {
     baseName === '' || parts.includes('__MACOSX') || parts.some((part) => part.startsWith('.') && !/^\.\.?$/.test(part))
   );
 }
-
-const hasExtension = (name: string, extensions: string[]): boolean =>
-  extensions.some((extension) => name.toLowerCase().endsWith(extension));

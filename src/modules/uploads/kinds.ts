@@ -51,6 +51,9 @@ export const ACCEPTED_EXTENSIONS: readonly string[] = KIND_ENTRIES.flatMap(([, {
   ...(packed ? extensions.map((extension) => `${extension}${PACKED_EXTENSION}`) : []),
 ]);
 
+/** These without files packed by gzip: an archive packs its files itself. */
+export const UNPACKED_TYPES: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions }]) => extensions);
+
 /** The extensions of files accepted in a form. */
 export const FORM_EXTENSIONS: readonly string[] = KIND_ENTRIES.flatMap(([, { extensions, inForms }]) =>
   inForms ? extensions : [],

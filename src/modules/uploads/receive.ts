@@ -206,3 +206,18 @@ export function toSafeFileName(sentName: string): string {
   const extension = dotIndex > 0 ? Array.from(visibleName.slice(dotIndex)).slice(0, 16) : [];
   return [...characters.slice(0, MAX_NAME_LENGTH - extension.length), ...extension].join('');
 }
+
+/** The maximum number of characters of a path within an archive, which any name fits. */
+const MAX_PATH_LENGTH = 1_000;
+
+/** The path of a file in an archive, each name in it made safe; of a longer one only the last folders. */
+export function toSafePath(given: string): string {
+  let path = '';
+  const names = given.split(/[/\\]/).map(toSafeFileName);
+  for (const name of names.reverse().filter((each) => each !== '')) {
+    const longer = path === '' ? name : `${name}/${path}`;
+    if (longer.length > MAX_PATH_LENGTH) break;
+    path = longer;
+  }
+  return path;
+}

@@ -14,7 +14,7 @@ import { chooseEntries } from './archive.ts';
 import { getBlockBytes } from './blocks.ts';
 import { continueUnpacking } from './gzip.ts';
 import type { Source } from './job.ts';
-import { findKind, type KindName, removePackedExtension } from './kinds.ts';
+import { FORM_TYPES, findKind, type KindName, removePackedExtension, UNPACKED_TYPES } from './kinds.ts';
 import { beginReading, continueParquet, MAX_PARQUET_MEMORY_BYTES, type ParquetReading } from './parquet.ts';
 import {
   archiveDamaged,
@@ -29,7 +29,7 @@ import {
   workbookTooLarge,
   workbookUnreadable,
 } from './problems.ts';
-import { listSegments, makeUploadPrefix, type StoredFile, toSafeFileName } from './receive.ts';
+import { listSegments, makeUploadPrefix, type StoredFile, toSafePath } from './receive.ts';
 import { beginRecords, continueRecords, type RecordsState } from './records.ts';
 import {
   beginConversion,
@@ -53,8 +53,11 @@ interface StoredBytes {
  * converted, a text. Plain data.
  */
 export type Item =
-  /** `isUnpacked`: its name still ends in that of a gzip file, its bytes are what was in it. */
-  | ({ kind: 'file'; isUnpacked?: true } & StoredBytes)
+  /**
+   * `isUnpacked`: its name still ends in that of a gzip file, its bytes are what was in it. `holdsAllKinds`: an archive may
+   * hold more kinds of files than a form may.
+   */
+  | ({ kind: 'file'; isUnpacked?: true; holdsAllKinds?: boolean } & StoredBytes)
   | { kind: 'entry'; name: string; archive: StoredBytes; entry: ZipEntry }
   | ({ kind: 'workbook'; conversion: ConversionState } & StoredBytes)
   | ({ kind: 'packed'; unpacked: Segment[] } & StoredBytes)
@@ -76,10 +79,12 @@ export interface TextConversion {
 /** The maximum number of texts of a job: only malicious archives have more. */
 const MAX_JOB_ITEMS = 100;
 
-export const toItems = (files: StoredFile[]): Item[] =>
+/** @param isFetched whether the files come from an address. Of those that were sent, only resumable uploads name their pieces. */
+export const toItems = (files: StoredFile[], isFetched: boolean): Item[] =>
   files.map((file) => ({
     kind: 'file',
     name: file.original_name,
+    holdsAllKinds: isFetched || file.pieces !== undefined,
     segments: listSegments(file),
     size_bytes: file.size_bytes,
   }));
@@ -176,7 +181,7 @@ const FIRST_STAGES: Record<
     items: [{ kind: 'parquet', ...toStoredBytes(item), reading: beginReading() }],
     bytes: 0,
   }),
-  archive: async (ctx, _, item) => ({ items: await readEntries(ctx, toStoredBytes(item)), bytes: HEAD_BYTES }),
+  archive: async (ctx, _, item) => ({ items: await readEntries(ctx, item), bytes: HEAD_BYTES }),
 };
 
 async function identifyFile(ctx: CompanyContext, textConversion: TextConversion, item: FileItem): Promise<StageResult> {
@@ -244,12 +249,14 @@ async function identifyWorkbook(
 const readHead = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
   createReader(ctx, toStoredBytes(item))(0, HEAD_BYTES);
 
-async function readEntries(ctx: CompanyContext, archive: StoredBytes): Promise<Item[]> {
+async function readEntries(ctx: CompanyContext, item: FileItem): Promise<Item[]> {
+  const archive = toStored(item);
+  const types = item.holdsAllKinds ? UNPACKED_TYPES : FORM_TYPES;
   try {
     const entries = await readDirectory(createReader(ctx, archive), archive.size_bytes);
-    return chooseEntries(archive.name, archive.size_bytes, entries).map((entry) => ({
+    return chooseEntries(archive.name, archive.size_bytes, entries, types).map((entry) => ({
       kind: 'entry',
-      name: toSafeFileName(entry.name),
+      name: toSafePath(entry.name),
       archive,
       entry,
     }));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { formatColumns, inferColumn, inferText } from './reading.ts';
+import { beginInference, finishInference, inferFromBlock } from '../../../src/modules/uploads/inference/index.ts';
+import { encodeFile, formatColumns, inferColumn, inferText, readFile } from './reading.ts';
 
 /** Values that have no type but text. */
 const TEXT_VALUES = [
@@ -210,4 +211,21 @@ describe('the inferred type of a CSV column', () => {
       { k: 'y', i: 5, d: '0.12345678901234567891' },
     ]);
   });
+
+  test.each([
+    ['date', '2024-01-31', '2024-01-31T10:00:00Z', 'datetime'],
+    ['integer', '5', '7', 'integer'],
+    ['text', '"5"', '7', 'text'],
+  ] as const)(
+    'that a Parquet file calls %s, with %s, is beside a CSV with %s of the type %s',
+    (type, told, plain, expected) => {
+      const begun = beginInference({
+        fileName: 'a.parquet',
+        records: { names: ['v'], types: [type], encoding: 'utf-8' },
+      });
+      const states = [inferFromBlock(begun, encodeFile(`${told}\n`), true), readFile(encodeFile(`v\n${plain}\n`))];
+      for (const files of [states, states.toReversed()])
+        expect(formatColumns(finishInference(files))).toBe(`v:${expected}`);
+    },
+  );
 });

@@ -1,3 +1,4 @@
+import type { KnownType } from '../../../formats/records/facts.ts';
 import { findFormName, HAS_EDGE_YEAR, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
 import { truncateText } from '../../../kernel/text.ts';
 import {
@@ -102,16 +103,18 @@ interface DecidedColumn {
 /** Decides a column of the first file: one type for all files, and a form for each file. */
 function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][], index: number): DecidedColumn {
   const [first] = files as [FileWithHeaderDecision];
-  const states = files.map((file, fileIndex) =>
-    getColumn(file, (fieldIndexes[fileIndex] as number[])[index] as number),
+  const placeIn = (number: fileIndex) => (fieldIndexes[fileIndex] as number[])[index] as number;
+  const states = files.map((file, number) => getColumn(file, placeIn(number)),
   );
   const { samples } = makeBounds(first.width);
   const merged = states.reduce((all, next) => mergeColumns(all, next, samples));
   const name = first.names[index] as string;
   const displayName = truncateText(first.header?.[index] || name, MAX_DISPLAY_NAME_LENGTH);
-  const declaredType = first.state.records?.types?.[index];
+  const declaredType = chooseKnownType(files.map(({ state }, number) => state.records?.types?.[placeIn(number)]));
   const type = declaredType ? inferTypeWithin(declaredType, states) : inferType(states, displayName);
-  const notNumbers = first.state.records?.notNumbers?.[index] || undefined;
+  const count = (all: number, { state }: DecidedFile, number: number) =>
+    all + (state.records?.notNumbers?.[placeIn(number)] ?? 0);
+  const notNumbers = files.reduce(count, 0) || undefined;
   // In a file of one column nothing delimits.
   const delimiters = files.map(({ state, width }) => (width === 1 ? null : (state.dialect?.delimiter ?? ',')));
   const forms = listForms(type, states, delimiters);
@@ -135,6 +138,12 @@ function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][],
     found: { type, nullable: nulls > 0 },
     formats: inferFormats(type, forms, states, delimiters),
   };
+}
+
+/** The type that files say themselves: text if one of them says so, any other one if all of them do. */
+function chooseKnownType(said: (KnownType | undefined)[]): KnownType | undefined {
+  if (said.includes('text')) return 'text';
+  return new Set(said).size === 1 ? said[0] : undefined;
 }
 
 /**
