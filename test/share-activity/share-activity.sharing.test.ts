@@ -212,6 +212,7 @@ describe('the list of share events', () => {
       'context.grants_updated',
       'context.deleted',
     ]);
+    expect(events.find(({ type }) => type === 'context.updated')?.details).toEqual({ name: 'Partners' });
     const executed = events.find(({ type }) => type === 'share.executed');
     expect(executed?.actor).toEqual({ kind: 'external', id: tokens.user.id, email });
     const auth = await company.as.get(`${EVENTS_PATH}?per_page=100`);

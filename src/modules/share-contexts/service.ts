@@ -115,7 +115,7 @@ export async function changeContext(
 ): Promise<ShareContext> {
   const context = await getContext(ctx, id);
   const next = { ...changed, updatedAt: ctx.now() };
-  const event = makeContextEvent(ctx, 'context.updated', context);
+  const event = makeContextEvent(ctx, 'context.updated', { ...context, ...next });
   const unit = { updated: updateContext(ctx.db, context, next), told: event.statement };
   const { updated, told } = await commit(ctx.db, unit, SLUG_IS_UNIQUE);
   if (updated.length === 0) throw concurrentChange();
