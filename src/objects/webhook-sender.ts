@@ -112,6 +112,8 @@ export const secretContext = (endpointId: string): string => `webhook-endpoint:$
 export class WebhookSender extends DurableObject<Environment> {
   readonly #sql = this.ctx.storage.sql;
   readonly #underWay = new Map<string, Promise<void>>();
+  /** Deliveries that were asked for again while a try was under way: another try follows it. */
+  readonly #askedAgain = new Set<string>();
   /** Tries that the present run may still make. */
   #left = 0;
   #poke = Promise.withResolvers<void>();
@@ -227,6 +229,7 @@ export class WebhookSender extends DurableObject<Environment> {
       ...[now, id, now - RETENTION_MS],
     );
     if (found.toArray().length === 0) return false;
+    this.#markAskedAgain(id);
     await this.#wake(now);
     return true;
   }
@@ -234,14 +237,19 @@ export class WebhookSender extends DurableObject<Environment> {
   /** Sends deliveries again that failed, of all that were made since a time (ms). @returns how many */
   async resendFailed(since: number): Promise<number> {
     const now = clock.now();
-    const count = selectRows(
+    const found = selectRows<{ id: string }>(
       this.#sql,
       `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
-         RETURNING 1`,
+         RETURNING id`,
       ...[now, Math.max(since, now - RETENTION_MS)],
-    ).length;
-    if (count > 0) await this.#wake(now);
-    return count;
+    );
+    for (const { id } of found) this.#markAskedAgain(id);
+    if (found.length > 0) await this.#wake(now);
+    return found.length;
+  }
+
+  #markAskedAgain(id: string): void {
+    if (this.#underWay.has(id)) this.#askedAgain.add(id);
   }
 
   /** Sends due deliveries, as far as a run goes, and sleeps until the next is due. */
@@ -335,6 +343,7 @@ export class WebhookSender extends DurableObject<Environment> {
   }
 
   async #deliver(due: Due): Promise<void> {
+    this.#askedAgain.delete(due.id);
     const endpoint = await this.#readEndpoint();
     if (endpoint === null) return;
     if (endpoint.status !== 'active') return;
@@ -347,17 +356,16 @@ export class WebhookSender extends DurableObject<Environment> {
     const attempts = [...(JSON.parse(due.attempts) as Attempt[]), attempt].slice(-MAX_SHOWN_TRIES);
     const isDelivered = status !== null && status >= 200 && status < 300;
     const wait = isDelivered || status === 410 ? undefined : this.#waitAfter(due.tries, result);
-    // One that was asked for again meanwhile is tried again.
-    this.#sql.exec(
-      `UPDATE deliveries SET attempts = ?1, tries = tries + 1, status = ?2, nextAttemptAt = ?3 WHERE id = ?4 AND tries = ?5`,
-      ...[
-        JSON.stringify(attempts),
+    this.#sql.exec('UPDATE deliveries SET attempts = ? WHERE id = ?', JSON.stringify(attempts), due.id);
+    // One that was asked for again meanwhile stays due.
+    if (!this.#askedAgain.has(due.id)) {
+      this.#sql.exec(
+        'UPDATE deliveries SET tries = tries + 1, status = ?, nextAttemptAt = ? WHERE id = ?',
         isDelivered ? 'delivered' : wait === undefined ? 'failed' : 'pending',
         wait === undefined ? null : clock.now() + wait * 1000,
         due.id,
-        due.tries,
-      ],
-    );
+      );
+    }
     log('webhook_sent', {
       endpoint_id: this.#owner.endpointId,
       type: due.eventType,

@@ -152,15 +152,20 @@ describe('a webhook endpoint with a failed delivery', () => {
     expect(signature).not.toBe(new Webhook(secret).sign('late', at, body));
   });
 
-  it('gets a delivery again that is asked for again during its last attempt', async () => {
-    const receiver = createReceiver('late.500');
+  it.each([
+    ['first', 'late.204', 1],
+    ['last', 'late.500', 3],
+  ])('gets a delivery again that is asked for again during its %s attempt', async (_, behaviour, attempts) => {
+    const receiver = createReceiver(behaviour);
     const { _id } = await createEndpoint(company, receiver, ['company.updated']);
     await sendTestEvent(_id);
-    await expect.poll(() => countReceived(receiver), { timeout: 30_000 }).toBe(3);
+    await expect.poll(() => countReceived(receiver), { timeout: 30_000 }).toBe(attempts);
     const { _id: delivery } = await readFirstDelivery(_id);
     await must(company.as.post(`${ENDPOINTS_PATH}/${_id}/deliveries/${delivery}/resend`));
     await receiver.behave('ok');
-    await expect.poll(async () => (await readFirstDelivery(_id)).status, { timeout: 30_000 }).toBe('delivered');
+    await expect.poll(() => countReceived(receiver), { timeout: 30_000 }).toBe(attempts + 1);
+    await expect.poll(async () => (await readFirstDelivery(_id)).attempts.length).toBe(attempts + 1);
+    expect((await readFirstDelivery(_id)).status).toBe('delivered');
   });
 
   it('of a company that is suspended gets no further attempt until that is active again', async () => {

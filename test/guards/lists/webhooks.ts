@@ -38,7 +38,7 @@ export const WEBHOOK_GUARDS = [
   ...guardsOf('src/objects/webhook-sender.ts', RECEIVER_TESTS, [
     { text: "found.suspendedAt === null ? found.status : 'suspended'", without: 'found.status', title: 'of a company' },
     { text: 'until === null || until > now', without: 'true', title: 'for a day' },
-    { text: ' AND tries = ?5', without: ' AND ?5 = ?5', title: 'asked for again' },
+    { text: '!this.#askedAgain.has(due.id)', without: 'true', title: 'asked for again' },
     {
       text: 'WHERE eventId = ?2 AND body <> ?1',
       without: 'WHERE eventId = ?2 AND body = ?1',
