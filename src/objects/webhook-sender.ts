@@ -386,8 +386,10 @@ export class WebhookSender extends DurableObject<Environment> {
 
   async #countFailure(at: number, endpoint: Endpoint, status: number | null): Promise<void> {
     const { kv } = this.ctx.storage;
-    const since = kv.get<number>(FAILING_SINCE) ?? at;
-    kv.put(FAILING_SINCE, since);
+    const failing = kv.get<{ since: number; url: string }>(FAILING_SINCE);
+    // The failures of a former address do not count against a new one.
+    const since = failing?.url === endpoint.url ? failing.since : at;
+    kv.put(FAILING_SINCE, { since, url: endpoint.url });
     const longest = Number(this.env.WEBHOOK_DISABLE_AFTER_SECONDS || DEFAULT_DISABLE_AFTER_SECONDS) * 1000;
     if (status === 410) await this.#disable(endpoint, 'gone');
     else if (clock.now() - since >= longest) await this.#disable(endpoint, 'failing');

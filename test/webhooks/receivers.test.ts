@@ -168,6 +168,21 @@ describe('a webhook endpoint with a failed delivery', () => {
     expect((await readFirstDelivery(_id)).status).toBe('delivered');
   });
 
+  it('is not disabled by the first failure at a new address', async () => {
+    const { id } = await createRefusedDelivery();
+    await expect.poll(async () => (await readFirstDelivery(id)).status, { timeout: 30_000 }).toBe('failed');
+    const { _id: delivery } = await readFirstDelivery(id);
+    const next = createReceiver('status.500');
+    await must(company.as.put(`${ENDPOINTS_PATH}/${id}`, { json: { url: next.url } }));
+    advanceClock(2 * HOUR_MS);
+    await getSender(id).resend(delivery);
+    await sendDueAt(id, 2 * HOUR_MS);
+    await waitForArrivals(next);
+    resetClock();
+    await expect.poll(async () => (await readFirstDelivery(id)).attempts.length).toBeGreaterThan(3);
+    expect((await must(company.as.get(`${ENDPOINTS_PATH}/${id}`))).status).toBe('active');
+  });
+
   it('of a company that is suspended gets no further attempt until that is active again', async () => {
     const own = await aCompany();
     const { receiver, id } = await createRefusedDelivery(own);

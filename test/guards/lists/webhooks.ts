@@ -39,6 +39,7 @@ export const WEBHOOK_GUARDS = [
     { text: "found.suspendedAt === null ? found.status : 'suspended'", without: 'found.status', title: 'of a company' },
     { text: 'until === null || until > now', without: 'true', title: 'for a day' },
     { text: '!this.#askedAgain.has(due.id)', without: 'true', title: 'asked for again' },
+    { text: 'failing?.url === endpoint.url', without: 'failing', title: 'at a new address' },
     {
       text: 'WHERE eventId = ?2 AND body <> ?1',
       without: 'WHERE eventId = ?2 AND body = ?1',
