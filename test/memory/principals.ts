@@ -41,6 +41,10 @@ export function rememberPrincipals(count: number): void {
   for (let n = 0; n < count; n += 1) {
     // Texts as they come from the control database, which are in one piece.
     const { key, access } = JSON.parse(JSON.stringify(found(n))) as ReturnType<typeof found>;
-    cachePrincipal(formatCredential(key.accessKey), toKnown(key, access), `${crypto.randomUUID()}.0.0`);
+    cachePrincipal(
+      formatCredential(key.accessKey),
+      toKnown({ setOwner() {} }, key, access),
+      `${crypto.randomUUID()}.0.0`,
+    );
   }
 }

@@ -21,7 +21,7 @@ async function matchesSecret({ config }: Context, secret: string, material: KeyM
 async function readOwner(ctx: Context, accessKey: string, secret: string): Promise<KnownPrincipal<KeyProof>> {
   const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
   if (!key || !(await matchesSecret(ctx, secret, key))) throw invalidToken();
-  return toKnown(key, access);
+  return toKnown(ctx, key, access);
 }
 
 /**

@@ -63,7 +63,7 @@ export function toKeyCredential(
     fits: async ({ actor }) => isOf(actor),
     async read() {
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
-      const known = key && toKnown(key, access);
+      const known = key && toKnown(ctx, key, access);
       if (!known || !isOf(known.actor)) throw invalidToken();
       return { ...known, actor: as.actor(known.actor) };
     },

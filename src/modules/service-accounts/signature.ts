@@ -40,7 +40,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
       const verified = key ? await verify(key) : 'unusable';
       if (!key || verified === 'unusable') throw unknownKey();
       if (verified === 'bad') throw badSignature(makeStringToSign(request, signed));
-      return toKnown(key, access);
+      return toKnown(ctx, key, access);
     },
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
   };
