@@ -234,6 +234,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     'tells an event: the tests of what is told fail without it',
     ['drizzle/0038_tell-events.sql', undefined, 'tell_'],
     ['drizzle/0038_tell-events.sql', undefined, 'webhook_endpoint_disabled'],
+    ['drizzle/0045_tell-schedules-whole.sql', undefined, 'tell_schedule_'],
     [`${MODULES}/managed-database/migrations/0010_events.ts`, undefined, 'CREATE TRIGGER'],
   ),
   ...toNoGuards('ends the pages of what is looked through', [
