@@ -262,10 +262,11 @@ export const NO_GUARDS: readonly NoGuard[] = [
     'says which deliveries are meant: those that wait, are due, have failed or are still kept',
     ...['status = ', 'nextAttemptAt <= ', 'id = '],
   ),
+  ...toSenderNoGuards('spares a mark that the next try would take back', 'this.#underWay.has'),
   ...toSenderNoGuards('says whether there is a delivery', 'found.toArray().length === 0'),
   ...toSenderNoGuards(
     'spares an alarm that would find nothing to do, or asks for the earlier of two',
-    ...['taken.length > 0', 'count > 0', 'alarm === null', 'alarm > at', 'alarm > due'],
+    ...['taken.length > 0', 'found.length > 0', 'alarm === null', 'alarm > at', 'alarm > due'],
     ...['next === null', 'oldest === null'],
   ),
   ...toSenderNoGuards(
