@@ -1026,7 +1026,9 @@ export type Policy = { "_id": string; "arn": string; "name": string; "descriptio
 
 export type PolicyDocument = { "version": "2024-01-01"; "statements": Array<{ "sid"?: string; "effect": "Allow" | "Deny"; "actions": Array<string>; "resources": Array<string> }> };
 
-export type WebhookSchedule = { "_id": string; "company_id": string; "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "status": "active" | "paused"; "last_run": ScheduleRun | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
+export type WebhookSchedule = { "_id": string; "company_id": string; "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "parameters": Record<string, unknown>; "cron": string; "time_zone": string; "recipients": Array<ScheduleRecipient>; "format": "summary" | "csv" | "xlsx"; "condition": ScheduleCondition | null; "status": "active" | "paused"; "unsubscribed": Array<ScheduleRecipient>; "next_run_at": string | null; "last_run": ScheduleRun | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type ScheduleRecipient = { "user_id"?: string; "email"?: string };
 
 export type ScheduleRun = { "id": string; "kind": "scheduled" | "manual"; "occurrence": string; "ended_at": string; "status": "done" | "failed"; "sent": number; "skipped": number; "failed": number; "problems": Array<"target_deleted" | "left" | "not_allowed" | "parameters" | "query_failed" | "condition_failed" | "condition_not_met" | "unavailable" | "mail_refused" | "unconfirmed" | "files_too_large" | "not_agreed" | "too_many_mails" | "quota_exceeded"> };
 
@@ -1036,7 +1038,7 @@ export type KnowledgeSuggestion = { "_id": string; "company_id": string; "target
 
 export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumn>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
-export type WebhookUpload = { "_id": string; "company_id": string; "user_table_id": string | null; "created_by_user_id": string; "mode": "create" | "append" | "replace" | "upsert"; "evolve": "none" | "add" | "widen"; "status": "waiting_confirm" | "done" | "failed"; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "error_code": string | null; "source_url": string | null; "undone_at": string | null; "undone_by": string | null; "created_at": string; "updated_at": string };
+export type WebhookUpload = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace" | "upsert"; "evolve": "none" | "add" | "widen"; "status": "waiting_confirm" | "done" | "failed"; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumn>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "quota"?: string; "limit"?: number; "use"?: number } | null; "key": Array<string> | null; "result": { "inserted": number; "updated": number; "unchanged": number } | null; "undone_at": string | null; "undone_by": string | null; "source_url": string | null; "created_at": string; "updated_at": string; "error_code": string | null };
 
 export type Organization = { "id": string; "name": string; "slug": string; "status": "active" | "suspended" | "deleting"; "created_at": string; "suspended_at": string | null; "deletes_at": string | null; "quotas": OrganizationQuotas; "usage": OrganizationUse };
 
@@ -1136,9 +1138,7 @@ export type FilterOptions = { "filter_slug": string; "options": Array<{ "label":
 
 export type VizApiEndpoint = { "_id": string; "name": string; "slug": string; "description": string; "visualization_id": string; "cache_seconds": number; "status": "active" | "inactive"; "url": string; "created_at": string; "updated_at": string };
 
-export type Schedule = { "_id": string; "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "parameters": Record<string, unknown>; "cron": string; "time_zone": string; "recipients": Array<ScheduleRecipient>; "format": "summary" | "csv" | "xlsx"; "condition": ScheduleConditionOutput | null; "status": "active" | "paused"; "unsubscribed": Array<ScheduleRecipient>; "next_run_at": string | null; "last_run": ScheduleRun | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
-
-export type ScheduleRecipient = { "user_id"?: string; "email"?: string };
+export type Schedule = { "_id": string; "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "parameters": Record<string, unknown>; "cron": string; "time_zone": string; "recipients": Array<ScheduleRecipientOutput>; "format": "summary" | "csv" | "xlsx"; "condition": ScheduleConditionOutput | null; "status": "active" | "paused"; "unsubscribed": Array<ScheduleRecipientOutput>; "next_run_at": string | null; "last_run": ScheduleRun | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
 export type User = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string };
 
@@ -1259,6 +1259,8 @@ export type SocialConfigurationOutput = { "providers": Array<{ "issuer": string;
 export type ChartOutput = { "type": "table" | "line" | "bar" | "area" | "pie" | "number" | "scatter"; "x": string | null; "y": Array<string>; "series": string | null; "options": Record<string, unknown> };
 
 export type WidgetOutput = { "visualization_id": string; "x": number; "y": number; "w": number; "h": number };
+
+export type ScheduleRecipientOutput = { "user_id"?: string; "email"?: string };
 
 export type ScheduleConditionOutput = { "visualization_id": string; "column": string; "op": "gt" | "gte" | "lt" | "lte" | "eq" | "ne" | "changed"; "value": string | number | boolean | null };
 

@@ -5,7 +5,11 @@ export interface Suspendable {
   suspendedAt: number | null;
 }
 
-/** Throws if the company is suspended; every authentication calls this with rows that were just read. @throws companySuspended */
-export function requireActiveCompany({ suspendedAt }: Suspendable): void {
-  if (suspendedAt !== null) throw companySuspended();
+/**
+ * @param setOwner called before it throws, where the request has no owner yet: its audit record is the company's all the same
+ * Throws if the company is suspended; every authentication calls this with rows that were just read. @throws companySuspended */
+export function requireActiveCompany({ suspendedAt }: Suspendable, setOwner?: () => void): void {
+  if (suspendedAt === null) return;
+  setOwner?.();
+  throw companySuspended();
 }

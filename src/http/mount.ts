@@ -6,7 +6,7 @@ import { type Bindings, readConfig } from '../config.ts';
 import { type Caller, type CompanyContext, type Origin, openContext, type PrincipalContext } from '../context.ts';
 import { PreparedResponse } from '../kernel/files.ts';
 import { truncateText } from '../kernel/text.ts';
-import { acceptedLocale, DEFAULT_LOCALE } from '../texts/locales.ts';
+import { chooseAcceptedLocale, DEFAULT_LOCALE } from '../texts/locales.ts';
 import { collectIds, listResourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import { isDryRun, performDryRun } from './dry-run.ts';
@@ -349,7 +349,7 @@ function readCaller(c: HonoContext<HttpEnv>): Caller {
     userAgent: truncateText(c.req.header('user-agent') ?? '', MAX_AGENT_LENGTH) || null,
     origin,
     isFromOwnPage: origin === null || ownOrigins.includes(origin),
-    locale: acceptedLocale(c.req.header('accept-language')) ?? DEFAULT_LOCALE,
+    locale: chooseAcceptedLocale(c.req.header('accept-language')) ?? DEFAULT_LOCALE,
   };
 }
 

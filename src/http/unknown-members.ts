@@ -78,7 +78,7 @@ export async function findUnknownProblems(
     const name = path.at(-1) as string;
     const source = path.length === 1 ? (contract.changedBy?.[name] ?? '') : '';
     // A repeated request finds the record as it left it.
-    const isEarlier = (each: UnknownMember['within'][number]) =>
+    const isEarlier = (each: UnknownMember['counterpartObjects'][number]) =>
       sent.includes(source) && isEarlierValue(value, each[name], each[source]);
     const isShown = isVolatile(name) || within.some((each) => isSame(value, each[name], isVolatile));
     return within.length > 0 && (isShown || within.some(isEarlier));

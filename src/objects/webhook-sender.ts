@@ -115,6 +115,8 @@ export const makeSecretContext = (endpointId: string): string => `webhook-endpoi
 export class WebhookSender extends DurableObject<SenderBindings> {
   readonly #sql = this.ctx.storage.sql;
   readonly #underWay = new Map<string, Promise<void>>();
+  /** Deliveries that were requested again during an attempt: another attempt follows. */
+  readonly #requestedAgain = new Set<string>();
   /** The number of attempts that the current run may still make. */
   #left = 0;
   #poke = Promise.withResolvers<void>();
@@ -236,6 +238,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
       ...[now, id, now - RETENTION_MS],
     );
     if (updatedRows.toArray().length === 0) return false;
+    this.#markAskedAgain(id);
     await this.#wake(now);
     return true;
   }
@@ -243,14 +246,19 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   /** Sends failed deliveries again, of all deliveries created since a time (ms). @returns how many */
   async resendFailed(since: number): Promise<number> {
     const now = clock.now();
-    const count = selectRows(
+    const found = selectRows<{ id: string }>(
       this.#sql,
       `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
-         RETURNING 1`,
+         RETURNING id`,
       ...[now, Math.max(since, now - RETENTION_MS)],
-    ).length;
-    if (count > 0) await this.#wake(now);
-    return count;
+    );
+    for (const { id } of found) this.#markAskedAgain(id);
+    if (found.length > 0) await this.#wake(now);
+    return found.length;
+  }
+
+  #markAskedAgain(id: string): void {
+    if (this.#underWay.has(id)) this.#requestedAgain.add(id);
   }
 
   /** Sends due deliveries until the limits of a run, and sets the alarm for the next due one. */
@@ -351,6 +359,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   }
 
   async #deliver(dueDelivery: DueDelivery): Promise<void> {
+    this.#requestedAgain.delete(due.id);
     const endpoint = await this.#readEndpoint();
     if (endpoint === null) return;
     if (endpoint.status !== 'active') return;
@@ -363,17 +372,16 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     const attempts = [...(JSON.parse(dueDelivery.attempts) as DeliveryAttempt[]), attempt].slice(-MAX_SHOWN_ATTEMPTS);
     const isDelivered = status !== null && status >= 200 && status < 300;
     const waitSeconds = isDelivered || status === 410 ? undefined : this.#waitAfter(dueDelivery.tries, result);
-    // One that was asked for again meanwhile is tried again.
-    this.#sql.exec(
-      `UPDATE deliveries SET attempts = ?1, tries = tries + 1, status = ?2, nextAttemptAt = ?3 WHERE id = ?4 AND tries = ?5`,
-      ...[
-        JSON.stringify(attempts),
+    this.#sql.exec('UPDATE deliveries SET attempts = ? WHERE id = ?', JSON.stringify(attempts), due.id);
+    // One that was asked for again meanwhile stays due.
+    if (!this.#requestedAgain.has(due.id)) {
+      this.#sql.exec(
+        'UPDATE deliveries SET tries = tries + 1, status = ?, nextAttemptAt = ? WHERE id = ?',
         isDelivered ? 'delivered' : waitSeconds === undefined ? 'failed' : 'pending',
         waitSeconds === undefined ? null : clock.now() + waitSeconds * 1000,
         dueDelivery.id,
-        dueDelivery.tries,
-      ],
-    );
+      );
+    }
     log('webhook_sent', {
       endpoint_id: this.#owner.endpointId,
       type: dueDelivery.eventType,
@@ -394,8 +402,10 @@ export class WebhookSender extends DurableObject<SenderBindings> {
 
   async #countFailure(at: number, endpoint: SendingEndpoint, status: number | null): Promise<void> {
     const { kv } = this.ctx.storage;
-    const failingSince = kv.get<number>(FAILING_SINCE_KEY) ?? at;
-    kv.put(FAILING_SINCE_KEY, failingSince);
+    const storedFailing = kv.get<{ since: number; url: string }>(FAILING_SINCE_KEY);
+    // The failures of a former address do not count against a new one.
+    const failingSince = storedFailing?.url === endpoint.url ? storedFailing.since : at;
+    kv.put(FAILING_SINCE_KEY, { since: failingSince, url: endpoint.url });
     const maxFailingMs = Number(this.env.WEBHOOK_DISABLE_AFTER_SECONDS || DEFAULT_DISABLE_AFTER_SECONDS) * 1000;
     if (status === 410) await this.#disable(endpoint, 'gone');
     else if (clock.now() - failingSince >= maxFailingMs) await this.#disable(endpoint, 'failing');

@@ -1,5 +1,5 @@
 import { isPostgresError } from './client.ts';
-import type { Column, ColumnType } from './columns.ts';
+import type { TableColumnDefinition, ColumnType } from './columns.ts';
 import { quoteIdentifier, quoteQualified } from './identifiers.ts';
 import { toJsonValue } from './values.ts';
 
@@ -70,7 +70,7 @@ export function toIndexRefusal(error: unknown): IndexRefusal | undefined {
  */
 export function formatDuplicate(
   { columns, value }: IndexRefusal & { why: 'duplicate' },
-  known: readonly Pick<Column, 'name' | 'type'>[],
+  known: readonly Pick<TableColumnDefinition, 'name' | 'type'>[],
 ): string {
   const types = columns.map((name) => known.find((column) => column.name === name)?.type ?? 'text');
   // A text may hold what stands between the values.

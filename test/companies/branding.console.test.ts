@@ -56,11 +56,11 @@ describe('the brand of a company', () => {
   });
 
   it('keeps its logo where another address is sent, and names the route that changes it', async () => {
-    const { logo_url } = await must(putLogo(decodePicture(PICTURES.png)));
-    const { status, body } = await put({ logo_url: `${logo_url}x` });
-    const detail = { field: 'logo_url', reason: 'conflict', message: `is changed by PUT ${LOGO}` };
+    const { logo_url } = await expectSuccess(putLogo(decodePicture(PICTURES.png)));
+    const { status, body } = await putBranding({ logo_url: `${logo_url}x` });
+    const detail = { field: 'logo_url', reason: 'conflict', message: `is changed by PUT ${LOGO_PATH}` };
     expect([status, body.details]).toEqual([422, [detail]]);
-    expect((await put({ logo_url, radius: 3 })).body).toMatchObject({ logo_url, radius: 3 });
+    expect((await putBranding({ logo_url, radius: 3 })).body).toMatchObject({ logo_url, radius: 3 });
   });
 
   it('keeps its logo if a new one cannot be stored, and answers 503', async () => {

@@ -15,6 +15,7 @@ import { createEnrolledUser, finishSignIn, readPendingToken } from '../sign-in/s
 import { type ApiResponse, BASE_URL, type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { inviteUser } from '../support/invite.ts';
+import { readRecords } from '../support/log.ts';
 import { listMailsTo, readLink, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { countRows, sendOvertaken } from '../support/rival.ts';
 import { computeCode } from '../support/second-factor.ts';
@@ -205,6 +206,27 @@ describe('a suspended organization', () => {
     ];
     expect(answers.map(readRefusalParts)).toEqual(answers.map(() => USER_REFUSAL));
     expect(readRefusalParts(await callApi('GET', new URL(resultLink).pathname))).toEqual(MACHINE_REFUSAL);
+  });
+
+  it('has the requests that it refuses in its audit trail, with who sent them', async () => {
+    const person = { principalType: 'user', principalId: company.owner.id };
+    const machine = { principalType: 'service_account', principalId: expect.any(String) };
+    const anybody = { principalType: 'anonymous', principalId: null };
+    const sent: [ApiResponse, object][] = [
+      [await company.as.get('/v1/groups'), person],
+      [await signed(company.apiKey).get('/groups'), machine],
+      [await createCaller(service).get('/v1/managed-tables'), machine],
+      [await outsider.get('/api/v1/share-portal/contexts'), { principalType: 'outsider' }],
+      [await linkOf(share).resolve(), anybody],
+      [await makeEmbedRoutes('d', embeds.ours as string).info(), anybody],
+    ];
+    for (const [{ status, headers }, expected] of sent) {
+      const values = { correlationId: headers.get('x-correlation-id') as string };
+      await expect
+        .poll(async () => (await readRecords('audit', company.id, { values }))[0])
+        .toMatchObject({ ...expected, status: 403 });
+      expect(status).toBe(403);
+    }
   });
 
   it('lets nobody sign in by any method', async () => {

@@ -172,10 +172,10 @@ describe('the execution of a dashboard', () => {
   });
 
   it('reports a parameter without a value in the language of the request', async () => {
-    const unset = await aVisualization(company.as, 'SELECT {{n}}', {
-      parameters: [parameter('n', 'number', { required: true })],
+    const unset = await postVisualization(company.as, 'SELECT {{n}}', {
+      parameters: [makeParameter('n', 'number', { required: true })],
     });
-    const { _id } = await aDashboard(company.as, [unset]);
+    const { _id } = await postDashboard(company.as, [unset]);
     const headers = { 'accept-language': 'pt-BR' };
     const { body } = await company.as.post(`${DASHBOARDS_PATH}/${_id}/execute`, { json: {}, headers });
     expect(body.results[0].error.message).toBe('parameters.n é obrigatório');

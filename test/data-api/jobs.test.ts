@@ -37,7 +37,7 @@ function createJobQueue() {
 async function createDataJob(sql: string, json: Record<string, unknown> = {}, parameters: object[] = [], of = company) {
   const { _id, slug, visualization_id } = await publishSql(of, sql, { parameters });
   const queue = createJobQueue();
-  const { as } = of === company ? reader : await aReader(of);
+  const { as } = of === company ? reader : await createReader(of);
   const { job_id } = await expectSuccess(as.post(`/data/${slug}/jobs`, { json, env: queue.env }));
   const message = queue.messages[0] as JobMessage;
   return {
@@ -373,9 +373,9 @@ describe('the processing of a Data API job', () => {
   });
 
   it('is at most two at a time, so that those of other companies have room, and the next one begins when one ends', async () => {
-    const own = await aProvisionedCompany();
-    const jobs = [await aJob('SELECT 1 AS one', {}, [], own), await aJob('SELECT 2 AS two', {}, [], own)];
-    const third = await aJob('SELECT 3 AS three', {}, [], own);
+    const own = await createProvisionedCompany();
+    const jobs = [await createDataJob('SELECT 1 AS one', {}, [], own), await createDataJob('SELECT 2 AS two', {}, [], own)];
+    const third = await createDataJob('SELECT 3 AS three', {}, [], own);
     const occupy = (id: string, dueAt: number) =>
       env.CONTROL_DB.prepare("update data_jobs set status = 'running', attempt = 1, due_at = ?2 where id = ?1")
         .bind(id, dueAt)
@@ -384,13 +384,13 @@ describe('the processing of a Data API job', () => {
     for (const { id } of jobs) await occupy(id, Date.now() + 60_000);
     expect(await deliverMessage(third.message)).toBe('done');
     expect(await statusOf(third.id)).toEqual({ status: 'queued' });
-    const other = await aJob('SELECT 1 AS one');
+    const other = await createDataJob('SELECT 1 AS one');
     await deliverMessage(other.message);
     expect(await statusOf(other.id)).toEqual({ status: 'succeeded' });
     // Of the two one was interrupted: it is done anew, and leaves its room to the third.
     const [first] = jobs as [(typeof jobs)[number]];
     await occupy(first.id, 0);
-    const queue = aQueue();
+    const queue = createJobQueue();
     await deliverMessage(first.message, queue.env);
     expect(queue.messages).toMatchObject([{ type: 'data.write', jobId: third.id }]);
     await deliverMessage(third.message);

@@ -237,6 +237,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     'tells an event: the tests of what is told fail without it',
     ['drizzle/0038_tell-events.sql', undefined, 'tell_'],
     ['drizzle/0038_tell-events.sql', undefined, 'webhook_endpoint_disabled'],
+    ['drizzle/0045_tell-schedules-whole.sql', undefined, 'tell_schedule_'],
     [`${MODULES_FOLDER}/managed-database/migrations/0010_events.ts`, undefined, 'CREATE TRIGGER'],
   ),
   ...makeUnguardedConditions('ends the pages of what is looked through', [
@@ -264,10 +265,11 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     'says which deliveries are meant: those that wait, are due, have failed or are still kept',
     ...['status = ', 'nextAttemptAt <= ', 'id = '],
   ),
-  ...makeSenderConditions('says whether there is a delivery', 'updatedRows.toArray().length === 0'),
+  ...makeSenderConditions('spares a mark that the next try would take back', 'this.#underWay.has'),
+  ...toSenderNoGuards('says whether there is a delivery', 'updatedRows.toArray().length === 0'),
   ...makeSenderConditions(
     'spares an alarm that would find nothing to do, or asks for the earlier of two',
-    ...['newDeliveryIds.length > 0', 'count > 0', 'alarm === null', 'alarm > at', 'alarm > alarmAt'],
+    ...['newDeliveryIds.length > 0', 'found.length > 0', 'alarm === null', 'alarm > at', 'alarm > alarmAt'],
     ...['next === null', 'oldestCreatedAt === null'],
   ),
   ...makeSenderConditions(

@@ -164,10 +164,10 @@ describe('an error', () => {
       'an empty resource of a statement',
       'post',
       '/v1/policies',
-      policyOf({ ...STATEMENT, resources: [''] }),
-      { 'document.statements.0.resources.0': EMPTY },
+      makePolicy({ ...SAMPLE_STATEMENT, resources: [''] }),
+      { 'document.statements.0.resources.0': EMPTY_DETAIL },
     ],
-    ['an empty address of a file', 'post', '/v1/managed-tables/upload-from-url', { url: '' }, { url: EMPTY }],
+    ['an empty address of a file', 'post', '/v1/managed-tables/upload-from-url', { url: '' }, { url: EMPTY_DETAIL }],
     ['an empty email address', 'post', '/v1/auth/passwordless/request', { email: '' }, { email: EMPTY_DETAIL }],
     ['a value that two rules refuse, told once', 'post', '/v1/groups', { name: '' }, { name: EMPTY_DETAIL }],
     [

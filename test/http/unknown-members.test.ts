@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { findUnknownMembers, getKnownMembers } from '../../src/kernel/members.ts';
-import { createPublishedEndpoint, ENDPOINTS_PATH } from '../data-api/support.ts';
+import { ENDPOINTS_PATH, publishSql } from '../data-api/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
-import { createSignedCaller, expectSuccess } from '../support/signed.ts';
+import { createSignedCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
 import { confirmJob, makeFile, uploadFiles, waitForAnalysis } from '../uploads/support.ts';
 
@@ -172,8 +172,8 @@ describe('a record that is read and sent back in a PUT', () => {
   });
 
   it('is accepted a second time after it changed what another field is made from', async () => {
-    const policy = await expectSuccess(company.as.post('/v1/policies', { json: makePolicyInput([allow('users:list')]) }));
-    const endpoint = await createPublishedEndpoint(company, 'SELECT 1 AS n');
+    const policy = await expectSuccess(company.as.post('/v1/policies', { json: makePolicyInput([makeAllow('users:list')]) }));
+    const endpoint = await publishSql(company, 'SELECT 1 AS n');
     const user = await expectSuccess(company.as.get(`/v1/users/${(await createAllowedUser(company)).id}`));
     const changes: [string, object, object, string][] = [
       [`/v1/policies/${policy._id}`, policy, { name: 'Renamed' }, 'arn: conflict: is changed by name'],

@@ -215,6 +215,7 @@ describe('the list of share events', () => {
       'context.grants_updated',
       'context.deleted',
     ]);
+    expect(events.find(({ type }) => type === 'context.updated')?.details).toEqual({ name: 'Partners' });
     const executedEvent = events.find(({ type }) => type === 'share.executed');
     expect(executedEvent?.actor).toEqual({ kind: 'external', id: tokens.user.id, email });
     const authEvents = await company.as.get(`${EVENTS_PATH}?per_page=100`);

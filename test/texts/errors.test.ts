@@ -71,7 +71,7 @@ it('the sentence that asks to try again gives the wait in seconds, and a long on
     'Try again in 1741 seconds (30 minutes).',
   ]);
   expect(formatTryAgain(60, 'es')).toBe('Inténtelo de nuevo en 60 segundos.');
-  expect(tryAgainIn(895, 'pt-BR')).toBe('Tente novamente em 895 segundos (15 minutos).');
+  expect(formatTryAgain(895, 'pt-BR')).toBe('Tente novamente em 895 segundos (15 minutos).');
 });
 
 describe('the list of sentences of errors', () => {

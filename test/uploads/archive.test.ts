@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ZipEntry } from '../../src/formats/zip/directory.ts';
 import { chooseEntries } from '../../src/modules/uploads/archive.ts';
-import { FORM_TYPES, UNPACKED_TYPES } from '../../src/modules/uploads/kinds.ts';
+import { FORM_EXTENSIONS, UNPACKED_TYPES } from '../../src/modules/uploads/kinds.ts';
 
 describe('a zip archive', () => {
   const entry = (name: string, otherFields: Partial<ZipEntry> = {}): ZipEntry => ({
@@ -49,7 +49,7 @@ describe('a zip archive', () => {
       entry(name),
     );
     const chosen = (types: readonly string[]) => chooseEntries('x.zip', MB, all, types).map(({ name }) => name);
-    expect(chosen(FORM_TYPES)).toEqual(['g.csv']);
+    expect(chosen(FORM_EXTENSIONS)).toEqual(['g.csv']);
     expect(chosen(UNPACKED_TYPES)).toEqual(['a.tsv', 'b.JSON', 'c.ndjson', 'd.jsonl', 'e.parquet', 'g.csv']);
   });
 

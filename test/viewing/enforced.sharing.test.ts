@@ -96,9 +96,9 @@ describe('a visualization that a locked filter does not restrict', () => {
   });
 
   it('is refused in the language of each request, also from the cache and beside a failed query', async () => {
-    const failing = await aVisualization(company.as, 'SELECT region::integer FROM sales');
-    const texts = await aVisualization(company.as, `SELECT '"error":{"error_code":"X","message":"The query failed."}'`);
-    const filters = [regions({ applies_to: [total._id] })];
+    const failing = await postVisualization(company.as, 'SELECT region::integer FROM sales');
+    const texts = await postVisualization(company.as, `SELECT '"error":{"error_code":"X","message":"The query failed."}'`);
+    const filters = [makeRegionsFilter({ applies_to: [total._id] })];
     for (const [first, expected] of [
       [failing, { es: 'La consulta falló.', pt: 'A consulta falhou.', en: 'The query failed.' }],
       [
@@ -110,7 +110,7 @@ describe('a visualization that a locked filter does not restrict', () => {
         },
       ],
     ] as const) {
-      const { _id } = await aDashboard(company.as, [first, rows, texts], { filters: [regions()] });
+      const { _id } = await postDashboard(company.as, [first, rows, texts], { filters: [makeRegionsFilter()] });
       const { link } = await createViewers(_id);
       await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters } });
       for (const [language, message] of Object.entries(expected)) {

@@ -169,8 +169,8 @@ describe('the execution of a visualization', () => {
   });
 
   it('reports a failed query in its result in the language of the request', async () => {
-    const { _id } = await aVisualization(company.as, 'SELECT region::integer FROM sales');
-    const { as } = await aUser(company, { can: ['visualizations:execute'] });
+    const { _id } = await postVisualization(company.as, 'SELECT region::integer FROM sales');
+    const { as } = await createAllowedUser(company, { can: ['visualizations:execute'] });
     const headers = { 'accept-language': 'es' };
     const { body } = await as.post(`${VISUALIZATIONS_PATH}/${_id}/execute`, { json: {}, headers });
     expect(body.result.error).toEqual({ error_code: 'DB_QUERY_ERROR', message: 'La consulta falló.' });

@@ -116,7 +116,7 @@ describe('the preview of a visualization', () => {
   ])(
     'reports our own refusals in the language of the request, the database’s as they are: %s',
     async (sql, message) => {
-      expect((await preview(sql, {}, company.as, 'pt')).body).toMatchObject({ error: 'DB_QUERY_ERROR', message });
+      expect((await requestPreview(sql, {}, company.as, 'pt')).body).toMatchObject({ error: 'DB_QUERY_ERROR', message });
     },
   );
 

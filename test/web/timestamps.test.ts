@@ -25,8 +25,8 @@ describe('the ticks of a time axis', () => {
   });
 
   it('stand at both ends where no two others have room, without an hour if both are days', () => {
-    expect(ticks('2026-11-01', '2026-11-27', 3)).toEqual(['Nov 1, 2026', 'Nov 27, 2026']);
-    expect(ticks('2026-11-01', '2026-11-27T06:00Z', 3)[0]).toMatch(/^Nov 1, 12:00\sAM$/);
+    expect(listTicks('2026-11-01', '2026-11-27', 3)).toEqual(['Nov 1, 2026', 'Nov 27, 2026']);
+    expect(listTicks('2026-11-01', '2026-11-27T06:00Z', 3)[0]).toMatch(/^Nov 1, 12:00\sAM$/);
   });
 
   it('are never more than the maximum, within the axis and in order', () => {

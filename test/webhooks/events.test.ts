@@ -4,12 +4,13 @@ import { SURFACES } from '../../src/app.ts';
 import { EVENT_TABLES } from '../../src/db/telling-session.ts';
 import { EVENT_TYPES, findEventType, makePayloadSchema } from '../../src/modules/webhooks/event-types.ts';
 import { column } from '../managed-tables/support.ts';
+import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { readApiDescription } from '../support/conformity.ts';
 import { makeGroupInput, makePolicyInput } from '../support/console.ts';
 import { countRows } from '../support/rival.ts';
 import { expectSuccess } from '../support/signed.ts';
-import { type Company, createProvisionedCompany } from '../support/worlds.ts';
-import { makeFile, uploadFiles } from '../uploads/support.ts';
+import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
+import { loadFiles, makeFile, readJob, uploadFiles } from '../uploads/support.ts';
 import { postDashboard } from '../visualizations/support.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver } from './support.ts';
 import { ROUTE_EVENTS } from './told.ts';
@@ -149,8 +150,32 @@ describe('a webhook event', () => {
       ...['table.created', 'table.updated', 'table.truncated', 'table.deleted', 'table.restored', 'upload.failed'],
     );
     expect(readEventData('table.updated')).toMatchObject({ _id: table._id, display_name: 'told_anew', row_count: 0 });
-    expect(readEventData('upload.failed')).toMatchObject({ _id: job, error_code: 'CANCELLED' });
+    const { inferred_schema: _, ...cancelled } = await readJob(company, job);
+    expect(readEventData('upload.failed')).toEqual({ ...cancelled, error_code: 'CANCELLED' });
     expect(JSON.stringify(await receiver.received())).not.toContain('cell-of-a-table');
+  });
+
+  it('is sent for an upload with a value that does not fit, without that value', async () => {
+    const columns = [column('n', 'integer')];
+    const { _id } = await must(company.as.post('/v1/managed-tables', { json: { display_name: 'misfit', columns } }));
+    const file = makeFile('n.csv', 'n\n3\ncell-that-misfits\n');
+    const { inferred_schema: _, error, ...failed } = await loadFiles(company, [file], {}, { into: _id });
+    const { value, message, ...place } = error;
+    expect(value).toBe('cell-that-misfits');
+    await expect
+      .poll(async () => (await receiver.received()).findLast(({ event }) => event.data._id === failed._id)?.event.data)
+      .toEqual({ ...failed, error: { ...place, message: message.replace(value, '…') }, error_code: error.code });
+    expect(JSON.stringify(await receiver.received())).not.toContain(value);
+  });
+
+  it('is sent for a paused schedule, with what its record shows', async () => {
+    const recipients = [{ user_id: company.owner.id }];
+    const { _id } = await createSchedule(company.as, await aDashboard(company.as, []), { recipients });
+    const other = { user_id: (await createAllowedUser(company)).id };
+    const json = { status: 'paused', recipients: [other, ...recipients], time_zone: 'America/Sao_Paulo' };
+    const paused = await must(company.as.put(`${SCHEDULES_PATH}/${_id}`, { json }));
+    const dataOf = await told('schedule.paused');
+    expect(dataOf('schedule.paused')).toEqual({ ...paused, company_id: company.id });
   });
 
   it('is sent for a new share', async () => {

@@ -154,15 +154,35 @@ describe('a webhook endpoint with a failed delivery', () => {
     expect(signature).not.toBe(new Webhook(secret).sign('late', at, body));
   });
 
-  it('gets a delivery again that is requested again during its last attempt', async () => {
-    const receiver = createReceiver('late.500');
+  it.each([
+    ['first', 'late.204', 1],
+    ['last', 'late.500', 3],
+  ])('gets a delivery again that is requested again during its %s attempt', async (_, behaviour, attempts) => {
+    const receiver = createReceiver(behaviour);
     const { _id } = await createEndpoint(company, receiver, ['company.updated']);
     await sendTestEvent(_id);
-    await expect.poll(() => countReceived(receiver), { timeout: 30_000 }).toBe(3);
+    await expect.poll(() => countReceived(receiver), { timeout: 30_000 }).toBe(attempts);
     const { _id: delivery } = await readFirstDelivery(_id);
     await expectSuccess(company.as.post(`${ENDPOINTS_PATH}/${_id}/deliveries/${delivery}/resend`));
     await receiver.setBehaviour('ok');
-    await expect.poll(async () => (await readFirstDelivery(_id)).status, { timeout: 30_000 }).toBe('delivered');
+    await expect.poll(() => countReceived(receiver), { timeout: 30_000 }).toBe(attempts + 1);
+    await expect.poll(async () => (await readFirstDelivery(_id)).attempts.length).toBe(attempts + 1);
+    expect((await readFirstDelivery(_id)).status).toBe('delivered');
+  });
+
+  it('is not disabled by the first failure at a new address', async () => {
+    const { id } = await createRefusedDelivery();
+    await expect.poll(async () => (await readFirstDelivery(id)).status, { timeout: 30_000 }).toBe('failed');
+    const { _id: delivery } = await readFirstDelivery(id);
+    const next = createReceiver('status.500');
+    await must(company.as.put(`${ENDPOINTS_PATH}/${id}`, { json: { url: next.url } }));
+    advanceClock(2 * HOUR_MS);
+    await getSender(id).resend(delivery);
+    await sendDueAt(id, 2 * HOUR_MS);
+    await waitForArrivals(next);
+    resetClock();
+    await expect.poll(async () => (await readFirstDelivery(id)).attempts.length).toBeGreaterThan(3);
+    expect((await must(company.as.get(`${ENDPOINTS_PATH}/${id}`))).status).toBe('active');
   });
 
   it('of a suspended company gets no further attempt until the company is active again', async () => {

@@ -128,7 +128,7 @@ function toViewer(
   { rotations: [key], revoked: [revoked], company: [company], item }: TokenState,
 ): EmbedViewer {
   const { companyId, countingId: tokenId, allowedOrigins, issuedAt, signedWith } = claims;
-  if (company) requireActiveCompany(company);
+  if (company) requireActiveCompany(company, () => ctx.setOwner(companyId));
   const isRotated = 'rotations' in signedWith && (key?.rotations ?? 0) !== signedWith.rotations;
   const isRevoked = issuedAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
   if (isRotated || isRevoked || !company) throw invalidToken();

@@ -45,7 +45,8 @@ async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrinci
     access: selectAccess(ctx.db, { companyId, principalType: 'user', principalId: userId }),
   });
   if (!live || live.resource !== claims.resource || live.clientId !== claims.client_id) throw invalidToken();
-  requireActiveCompany(live);
+  const credential = `oauth:${grantId}:${claims.client_id}`;
+  requireActiveCompany(live, () => ctx.setOwner(companyId, { type: 'user', id: userId, credential }));
   const { user, companySlug, expiresAt, lastUsedAt } = live;
   return {
     actor: {

@@ -21,7 +21,7 @@ async function matchesSecret({ config }: Context, secret: string, material: KeyD
 async function readOwner(ctx: Context, accessKey: string, secret: string): Promise<KnownPrincipal<KeyProof>> {
   const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
   if (!key || !(await matchesSecret(ctx, secret, key))) throw invalidToken();
-  return toCachedPrincipal(key, access);
+  return toCachedPrincipal(ctx, key, access);
 }
 
 /**

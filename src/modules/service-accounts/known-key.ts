@@ -3,6 +3,7 @@ import type { KnownPrincipal } from '../../access/known-principals.ts';
 import type { LastUse } from '../../access/last-uses.ts';
 import { type FoundAccess, toAccessSources } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
+import type { Context } from '../../context.ts';
 import type { KeyDerivationData } from './keys.ts';
 import type { UsableKey } from './store.ts';
 
@@ -19,9 +20,11 @@ export interface KeyProof {
  * Converts a usable key and its owner's access into the form that an isolate caches, with only the needed fields: it caches up
  * to ten thousand.
  */
-export function toCachedPrincipal(key: UsableKey, access: FoundAccess): KnownPrincipal<KeyProof> {
-  requireActiveCompany(key);
+export function toCachedPrincipal(ctx: Pick<Context, 'setOwner'>, key: UsableKey, access: FoundAccess): KnownPrincipal<KeyProof> {
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;
+  requireActiveCompany(key, () =>
+    ctx.setOwner(companyId, { type: 'service_account', id: serviceAccountId, credential: key.id }),
+  );
   return {
     actor: {
       kind: 'service_account',

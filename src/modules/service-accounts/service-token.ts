@@ -63,7 +63,7 @@ export function toKeyCredential(
     matchesPrincipal: async ({ actor }) => isKeyActor(actor),
     async read() {
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
-      const cachedPrincipal = key && toCachedPrincipal(key, access);
+      const cachedPrincipal = key && toCachedPrincipal(ctx, key, access);
       if (!cachedPrincipal || !isKeyActor(cachedPrincipal.actor)) throw invalidToken();
       return { ...cachedPrincipal, actor: as.actor(cachedPrincipal.actor) };
     },

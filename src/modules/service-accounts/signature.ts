@@ -44,7 +44,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
       const signatureVerdict = key ? await verifySignature(key) : 'unusable';
       if (!key || signatureVerdict === 'unusable') throw unknownKey();
       if (signatureVerdict === 'bad') throw badSignature(makeStringToSign(request, signatureHeaders));
-      return toCachedPrincipal(key, access);
+      return toCachedPrincipal(ctx, key, access);
     },
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
   };

@@ -158,8 +158,9 @@ export const authenticateOutsider: AuthenticateToken = async (ctx, token) => {
   const key = { companyId: claims.company_id, outsiderId: claims.sub, sessionId: claims.sid };
   const [live] = await selectLiveOutsider(ctx.db, key, ctx.now());
   if (!live) throw invalidToken();
-  requireActiveCompany(live);
   const { outsider, companySlug } = live;
+  const credential = claims.sid;
+  requireActiveCompany(live, () => ctx.setOwner(key.companyId, { type: 'outsider', id: outsider.id, credential }));
   return {
     actor: {
       kind: 'outsider',

@@ -118,7 +118,7 @@ export async function changeContext(
 ): Promise<ShareContext> {
   const context = await getContext(ctx, id);
   const next = { ...changes, updatedAt: ctx.now() };
-  const event = makeContextEvent(ctx, 'context.updated', context);
+  const event = makeContextEvent(ctx, 'context.updated', { ...context, ...next });
   const unit = { updated: updateContext(ctx.db, context, next), told: event.statement };
   const { updated, told } = await commit(ctx.db, unit, UNIQUE_FAILURES);
   if (updated.length === 0) throw concurrentChange();

@@ -55,7 +55,7 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
   const { share, companySlug, name, branding, logo } = found;
   await count?.(share.id);
   try {
-    requireActiveCompany(found);
+    requireActiveCompany(found, () => ctx.setOwner(share.companyId));
     if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
     requireAllowedOrigin(ctx, share.embedOptions.allowed_origins);
     const brand = { id: share.companyId, name, branding, logo };

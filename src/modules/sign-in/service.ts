@@ -118,7 +118,9 @@ async function readSession(
     access: selectAccess(ctx.db, { companyId: key.companyId, principalType: 'user', principalId: key.userId }),
   });
   if (!live) throw invalidToken();
-  requireActiveCompany(live);
+  requireActiveCompany(live, () =>
+    ctx.setOwner(key.companyId, { type: 'user', id: key.userId, credential: key.sessionId }),
+  );
   const { user, companySlug, expiresAt, lastUsedAt } = live;
   return {
     actor: {

@@ -1,5 +1,5 @@
 import type { ZipEntry } from '../../formats/zip/directory.ts';
-import { FILE_KINDS, FORM_TYPES, isAccepted } from './kinds.ts';
+import { FILE_KINDS, FORM_EXTENSIONS, hasAcceptedExtension } from './kinds.ts';
 import * as problems from './problems.ts';
 
 /** The maximum number of loadable files of an archive. */
@@ -16,13 +16,13 @@ export const MIN_RATIO_CHECK_BYTES = 50 * 1024 * 1024;
  * @param types the extensions of the files to load
  * @throws JobProblem for archives that are too large, encrypted, nested or bombs, or have no file to load
  */
-export function chooseEntries(archive: string, size: number, entries: ZipEntry[], types = FORM_TYPES): ZipEntry[] {
+export function chooseEntries(archive: string, size: number, entries: ZipEntry[], types = FORM_EXTENSIONS): ZipEntry[] {
   const files = entries.filter(({ name }) => !isIgnored(name));
   const unsafeEntry = files.find(({ name }) => name.split('/').includes('..'));
   if (unsafeEntry) throw new problems.JobProblem(problems.archiveWithUnsafeName(archive));
-  if (files.some(({ name }) => isAccepted(name, FILE_KINDS.archive.extensions)))
+  if (files.some(({ name }) => hasAcceptedExtension(name, FILE_KINDS.archive.extensions)))
     throw new problems.JobProblem(problems.archiveNested(archive));
-  const chosenEntries = files.filter(({ name }) => isAccepted(name, types));
+  const chosenEntries = files.filter(({ name }) => hasAcceptedExtension(name, types));
   if (chosenEntries.length === 0) throw new problems.JobProblem(problems.archiveWithoutFiles(archive));
   if (chosenEntries.length > MAX_ENTRIES)
     throw new problems.JobProblem(problems.archiveOfTooManyFiles(archive, MAX_ENTRIES));

@@ -14,7 +14,7 @@ import { chooseEntries } from './archive.ts';
 import { getBlockBytes } from './blocks.ts';
 import { continueUnpacking } from './gzip.ts';
 import type { Source } from './job.ts';
-import { FORM_TYPES, findKind, type KindName, removePackedExtension, UNPACKED_TYPES } from './kinds.ts';
+import { FORM_EXTENSIONS, findKind, type KindName, removePackedExtension, UNPACKED_TYPES } from './kinds.ts';
 import { beginReading, continueParquet, MAX_PARQUET_MEMORY_BYTES, type ParquetReading } from './parquet.ts';
 import {
   archiveDamaged,
@@ -250,8 +250,8 @@ const readHead = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
   createReader(ctx, toStoredBytes(item))(0, HEAD_BYTES);
 
 async function readEntries(ctx: CompanyContext, item: FileItem): Promise<Item[]> {
-  const archive = toStored(item);
-  const types = item.holdsAllKinds ? UNPACKED_TYPES : FORM_TYPES;
+  const archive = toStoredBytes(item);
+  const types = item.holdsAllKinds ? UNPACKED_TYPES : FORM_EXTENSIONS;
   try {
     const entries = await readDirectory(createReader(ctx, archive), archive.size_bytes);
     return chooseEntries(archive.name, archive.size_bytes, entries, types).map((entry) => ({

@@ -189,7 +189,7 @@ async function respondToExecution(
   // Only who may see less than all is shown errors from the cache: other failures are not cached.
   const mayFail = !cached || limits.refusals.size > 0 || limits.enforced.size > 0;
   if (locale === DEFAULT_LOCALE || !mayFail) return cached ?? makePreparedJson(await computeOnce());
-  return preparedJson(translateErrors(cached ? await readText(cached.body) : await answer(), locale));
+  return makePreparedJson(translateErrors(cached ? await readText(cached.body) : await computeOnce(), locale));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
-import { ORIGIN } from '../../http/page.ts';
+import { ORIGIN_PATTERN } from '../../http/page.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { timestampSchema } from '../../kernel/fields.ts';
 import { MEDIA_TYPES } from '../../kernel/files.ts';
@@ -118,7 +118,7 @@ export const filterPoliciesField = z
 export const originField = z
   .string()
   .max(256)
-  .refine((text) => ORIGIN.test(text) && URL.parse(text)?.origin === text, {
+  .refine((text) => ORIGIN_PATTERN.test(text) && URL.parse(text)?.origin === text, {
     error: 'must be an origin such as https://www.example.com',
   });
 

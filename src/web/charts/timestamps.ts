@@ -51,7 +51,7 @@ export function chooseTimestampTicks(from: number, to: number, maxTicks: number)
     ticks.push({ value: at, label: format.format(at) });
   }
   // A single tick shows no scale: both ends get one instead. Those of days have no hour.
-  const ends = from % DAY === 0 && to % DAY === 0 ? TICK_FORMATS.day : TICK_FORMATS.hour;
+  const ends = from % DAY_MS === 0 && to % DAY_MS === 0 ? TICK_FORMATS.day : TICK_FORMATS.hour;
   return ticks.length < 2 ? [from, to].map((value) => ({ value, label: ends.format(value) })) : ticks;
 }
 

@@ -47,11 +47,8 @@ export const WEBHOOK_GUARDS = [
       title: 'of a suspended company gets no further attempt until the company is active again',
     },
     { text: 'until === null || until > now', without: 'true', title: 'for a day' },
-    {
-      text: ' AND tries = ?5',
-      without: ' AND ?5 = ?5',
-      title: 'gets a delivery again that is requested again during its last attempt',
-    },
+    { text: '!this.#requestedAgain.has(dueDelivery.id)', without: 'true', title: 'requested again' },
+    { text: 'storedFailing?.url === endpoint.url', without: 'storedFailing', title: 'at a new address' },
     {
       text: 'WHERE eventId = ?2 AND body <> ?1',
       without: 'WHERE eventId = ?2 AND body = ?1',

@@ -94,9 +94,9 @@ describe('POST /mcp', () => {
   });
 
   it('answers an unknown method of version 2026-07-28 with 404, and a subscription with events', async () => {
-    const { status, body } = await modern('resources/list');
+    const { status, body } = await sendModern('resources/list');
     expect([status, body.error.code]).toEqual([404, -32601]);
-    const { headers } = await modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const { headers } = await sendModern('subscriptions/listen', { notifications: { toolsListChanged: true } });
     expect(headers.get('content-type')).toBe('text/event-stream');
   });
 

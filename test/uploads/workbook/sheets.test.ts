@@ -101,7 +101,7 @@ describe('the sheet of a workbook that is loaded', () => {
       'Ana|Natal|1',
       'Bia|Recife|2',
     );
-    const notes = cellsOf('', 'Fonte: "IBGE", 2024');
+    const notes = parseCells('', 'Fonte: "IBGE", 2024');
     const { schema } = inferSheet(await convertWorkbook(makeSheetWorkbook([...rows, ...notes])));
     expect(schema.columns.map(({ name }) => name)).toEqual(['nome', 'cidade', 'valor']);
     expect(schema.dialect).toMatchObject({
@@ -323,7 +323,7 @@ describe('merged cells of a workbook', () => {
   });
 
   it('name each column by both levels of a header whose first cell is empty', async () => {
-    const rows = cellsOf('|2023||2024|', 'Nome|Jan|Fev|Jan|Fev', 'Ana|1|2|3|4', 'Bia|5|6|7|8');
+    const rows = parseCells('|2023||2024|', 'Nome|Jan|Fev|Jan|Fev', 'Ana|1|2|3|4', 'Bia|5|6|7|8');
     const inference = inferSheet(
       await convertWorkbook(makeWorkbook({ sheets: [{ rows, merges: ['B1:C1', 'D1:E1'] }] })),
     );
@@ -332,10 +332,10 @@ describe('merged cells of a workbook', () => {
     );
   });
 
-  const TITLE = cellsOf('Notas do ano');
-  const BOTH = cellsOf('Nome|Notas||Final', '|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
-  const GROUP = cellsOf('|Notas||', 'Nome|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
-  const LINES = cellsOf('|Notas', '|Turma B', 'Nome|N1|N2|N3', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
+  const TITLE = parseCells('Notas do ano');
+  const BOTH = parseCells('Nome|Notas||Final', '|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
+  const GROUP = parseCells('|Notas||', 'Nome|N1|N2|Média', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
+  const LINES = parseCells('|Notas', '|Turma B', 'Nome|N1|N2|N3', 'Ana|1|2|1.5', 'Bia|3|4|3.5');
   const GROUPED = 'nome:text notas_n1:integer notas_n2:integer';
 
   it.each([
@@ -352,7 +352,7 @@ describe('merged cells of a workbook', () => {
     ['but of no titles of one extent', LINES, ['B1:D1', 'B2:D2'], 'nome:text n1:integer n2:integer n3:decimal', 2],
     [
       'but of no title over the first column',
-      [...cellsOf('Notas'), ...GROUP.slice(1)],
+      [...parseCells('Notas'), ...GROUP.slice(1)],
       ['A1:B1'],
       'nome:text n1:integer n2:integer media:decimal',
       1,

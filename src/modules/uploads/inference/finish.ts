@@ -112,7 +112,7 @@ function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][],
   const displayName = truncateText(first.header?.[index] || name, MAX_DISPLAY_NAME_LENGTH);
   const declaredType = chooseKnownType(files.map(({ state }, number) => state.records?.types?.[placeIn(number)]));
   const type = declaredType ? inferTypeWithin(declaredType, states) : inferType(states, displayName);
-  const count = (all: number, { state }: DecidedFile, number: number) =>
+  const count = (all: number, { state }: FileWithHeaderDecision, number: number) =>
     all + (state.records?.notNumbers?.[placeIn(number)] ?? 0);
   const notNumbers = files.reduce(count, 0) || undefined;
   // In a file of one column nothing delimits.

@@ -4,12 +4,12 @@ import type { groupBindings } from '../../../db/schema/groups.ts';
 import type { jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
 import type { policies } from '../../../db/schema/policies.ts';
-import { type LastRun, SCHEDULE_STATUSES } from '../../../db/schema/schedules.ts';
+import type { LastRun } from '../../../db/schema/schedules.ts';
 import type { apiKeys, serviceAccounts } from '../../../db/schema/service-accounts.ts';
 import { makeView } from '../../../http/wire.ts';
 import { timestampSchema } from '../../../kernel/fields.ts';
 import type { AuditRecord } from '../../../logs/audit-record.ts';
-import { type ShareEvent, TARGET_TYPES } from '../../../sharing/share-event.ts';
+import type { ShareEvent } from '../../../sharing/share-event.ts';
 import { LOCALES } from '../../../texts/locales.ts';
 import { auditEventView, viewAuditEvent } from '../../audit/views.ts';
 import { consoleGroupView, groupBindingView, viewConsoleGroup, viewGroupBinding } from '../../groups/views.ts';
@@ -18,7 +18,8 @@ import { suggestionRecord, viewSuggestion } from '../../knowledge/suggestions/vi
 import { createTableView, tableRecord } from '../../managed-tables/views.ts';
 import { toOwnPolicy } from '../../policies/service.ts';
 import { policyView, viewPolicy } from '../../policies/views.ts';
-import { lastRunView } from '../../schedules/fields.ts';
+import { lastRunView, recipientView, scheduleFields } from '../../schedules/fields.ts';
+import type { Schedule } from '../../schedules/service.ts';
 import {
   consoleApiKeyView,
   consoleServiceAccountView,
@@ -26,6 +27,7 @@ import {
   viewConsoleServiceAccount,
 } from '../../service-accounts/views.ts';
 import { shareEventView, viewShareEvent } from '../../share-activity/views.ts';
+import { uploadJobView } from '../../uploads/views.ts';
 import { consoleUserView, viewConsoleUser } from '../../users/views.ts';
 
 /** A kind of record that events are about: the schema of its data, the view of the stored record, and an example. */
@@ -191,26 +193,15 @@ const table: EventConcept = {
   },
 };
 
-const uploadView = z
-  .object({
-    _id: z.string(),
-    company_id: z.string(),
-    user_table_id: z.string().nullable(),
-    created_by_user_id: z.string(),
-    mode: z.enum(['create', 'append', 'replace', 'upsert']),
-    evolve: z.enum(['none', 'add', 'widen']),
+const uploadView = uploadJobView
+  .omit({ inferred_schema: true })
+  .extend({
     status: z.enum(['waiting_confirm', 'done', 'failed']),
-    key: z.array(z.string()).nullable(),
-    result: z.object({ inserted: z.int(), updated: z.int(), unchanged: z.int() }).nullable(),
+    error: uploadJobView.shape.error.unwrap().omit({ value: true }).nullable(),
     error_code: z
       .string()
       .nullable()
       .meta({ examples: ['VALUE_DOES_NOT_FIT'] }),
-    source_url: z.string().nullable(),
-    undone_at: timestampSchema.nullable(),
-    undone_by: z.string().nullable(),
-    created_at: timestampSchema,
-    updated_at: timestampSchema,
   })
   .meta({ id: 'WebhookUpload', description: 'An upload job, without what was read of its files.' });
 const upload: EventConcept = {
@@ -221,11 +212,19 @@ const upload: EventConcept = {
     company_id: OTHER_ID,
     user_table_id: OTHER_ID,
     created_by_user_id: OTHER_ID,
+    files: [{ original_name: 'orders.csv', storage_path: 'orders', size_bytes: 500, mime_type: 'text/csv' }],
     mode: 'append',
     evolve: 'none',
     status: 'done',
     key: null,
     result: null,
+    confirmed_schema: {
+      display_name: 'orders',
+      columns: [{ name: 'total', display_name: 'Total', type: 'decimal', nullable: true, source_index: 0 }],
+      time_zone: null,
+    },
+    progress: { phase: 'done', rows_processed: 10, rows_total: 10, bytes_processed: 500, bytes_total: 500 },
+    error: null,
     error_code: null,
     source_url: null,
     undone_at: null,
@@ -270,22 +269,30 @@ const scheduleView = z
   .object({
     _id: z.string(),
     company_id: z.string(),
-    name: z.string(),
-    target_type: z.enum(TARGET_TYPES),
-    target_id: z.string(),
-    status: z.enum(SCHEDULE_STATUSES),
+    ...scheduleFields,
+    recipients: z.array(recipientView),
+    unsubscribed: z.array(recipientView),
+    next_run_at: timestamp.nullable(),
     last_run: lastRunView.nullable(),
     created_by_user_id: z.string(),
     created_at: timestampSchema,
     updated_at: timestampSchema,
   })
   .meta({ id: 'WebhookSchedule' });
-const viewSchedule = makeView(scheduleView);
+const viewScheduleRecord = makeView(scheduleView);
+const viewRecipient = ({ kind, subject }: Schedule['recipients'][number]) =>
+  kind === 'user' ? { user_id: subject } : { email: subject };
 const scheduleConcept: EventConcept = {
   data: scheduleView,
-  view: ({ lastRun, ...record }: Omit<Parameters<typeof viewSchedule>[0], 'lastRun'> & { lastRun: LastRun | null }) => {
+  // Events from before recipients were told have none.
+  view: ({ lastRun, recipients = [], ...record }: Schedule) => {
     const { about: _, ...told } = lastRun ?? {};
-    return viewSchedule({ ...record, lastRun: lastRun && (told as Omit<LastRun, 'about'>) });
+    return viewScheduleRecord({
+      ...record,
+      recipients: recipients.map(viewRecipient),
+      unsubscribed: recipients.filter(({ unsubscribedAt }) => unsubscribedAt !== null).map(viewRecipient),
+      lastRun: lastRun && (told as Omit<LastRun, 'about'>),
+    });
   },
   example: {
     _id: ID,
@@ -293,7 +300,15 @@ const scheduleConcept: EventConcept = {
     name: 'Every Monday',
     target_type: 'dashboard',
     target_id: OTHER_ID,
+    parameters: {},
+    cron: '0 8 * * 1',
+    time_zone: 'UTC',
+    recipients: [{ user_id: OTHER_ID }],
+    unsubscribed: [],
+    format: 'summary',
+    condition: null,
     status: 'active',
+    next_run_at: AT,
     last_run: {
       id: OTHER_ID,
       kind: 'scheduled',
