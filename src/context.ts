@@ -37,7 +37,13 @@ export interface Caller {
   locale: Locale;
 }
 
-const UNKNOWN_CALLER: Caller = { country: null, userAgent: null, origin: null, isFromOwnPage: true, locale: DEFAULT_LOCALE };
+const UNKNOWN_CALLER: Caller = {
+  country: null,
+  userAgent: null,
+  origin: null,
+  isFromOwnPage: true,
+  locale: DEFAULT_LOCALE,
+};
 
 /** Company and principal of a request without a credential, or refused before its credential was checked. */
 export interface RequestOwner {

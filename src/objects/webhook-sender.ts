@@ -359,7 +359,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   }
 
   async #deliver(dueDelivery: DueDelivery): Promise<void> {
-    this.#requestedAgain.delete(due.id);
+    this.#requestedAgain.delete(dueDelivery.id);
     const endpoint = await this.#readEndpoint();
     if (endpoint === null) return;
     if (endpoint.status !== 'active') return;
@@ -372,9 +372,9 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     const attempts = [...(JSON.parse(dueDelivery.attempts) as DeliveryAttempt[]), attempt].slice(-MAX_SHOWN_ATTEMPTS);
     const isDelivered = status !== null && status >= 200 && status < 300;
     const waitSeconds = isDelivered || status === 410 ? undefined : this.#waitAfter(dueDelivery.tries, result);
-    this.#sql.exec('UPDATE deliveries SET attempts = ? WHERE id = ?', JSON.stringify(attempts), due.id);
+    this.#sql.exec('UPDATE deliveries SET attempts = ? WHERE id = ?', JSON.stringify(attempts), dueDelivery.id);
     // One that was asked for again meanwhile stays due.
-    if (!this.#requestedAgain.has(due.id)) {
+    if (!this.#requestedAgain.has(dueDelivery.id)) {
       this.#sql.exec(
         'UPDATE deliveries SET tries = tries + 1, status = ?, nextAttemptAt = ? WHERE id = ?',
         isDelivered ? 'delivered' : waitSeconds === undefined ? 'failed' : 'pending',

@@ -105,7 +105,9 @@ function coerceTextList(input: unknown): CoercedValue {
   const values = list.map(toScalarText).filter((value) => value !== undefined);
   if (values.length < list.length) return makeProblem('must be a list of values');
   if (values.some(({ length }) => length > MAX_TEXT_LENGTH)) return makeProblem(TEXTS_PROBLEM);
-  return values.every(isStorable) ? { value: { type: 'list', values: [...new Set(values)] } } : makeProblem(STORABLE_PROBLEM);
+  return values.every(isStorable)
+    ? { value: { type: 'list', values: [...new Set(values)] } }
+    : makeProblem(STORABLE_PROBLEM);
 }
 
 const DECIMAL_PATTERN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$/;

@@ -1,5 +1,5 @@
 import { isPostgresError } from './client.ts';
-import type { TableColumnDefinition, ColumnType } from './columns.ts';
+import type { ColumnType, TableColumnDefinition } from './columns.ts';
 import { quoteIdentifier, quoteQualified } from './identifiers.ts';
 import { toJsonValue } from './values.ts';
 

@@ -214,10 +214,10 @@ describe('a suspended organization', () => {
     const anybody = { principalType: 'anonymous', principalId: null };
     const sent: [ApiResponse, object][] = [
       [await company.as.get('/v1/groups'), person],
-      [await signed(company.apiKey).get('/groups'), machine],
-      [await createCaller(service).get('/v1/managed-tables'), machine],
+      [await createSignedCaller(company.apiKey).get('/groups'), machine],
+      [await createCaller(serviceToken).get('/v1/managed-tables'), machine],
       [await outsider.get('/api/v1/share-portal/contexts'), { principalType: 'outsider' }],
-      [await linkOf(share).resolve(), anybody],
+      [await makeShareRoutes(share).resolve(), anybody],
       [await makeEmbedRoutes('d', embeds.ours as string).info(), anybody],
     ];
     for (const [{ status, headers }, expected] of sent) {

@@ -374,7 +374,10 @@ describe('the processing of a Data API job', () => {
 
   it('is at most two at a time, so that those of other companies have room, and the next one begins when one ends', async () => {
     const own = await createProvisionedCompany();
-    const jobs = [await createDataJob('SELECT 1 AS one', {}, [], own), await createDataJob('SELECT 2 AS two', {}, [], own)];
+    const jobs = [
+      await createDataJob('SELECT 1 AS one', {}, [], own),
+      await createDataJob('SELECT 2 AS two', {}, [], own),
+    ];
     const third = await createDataJob('SELECT 3 AS three', {}, [], own);
     const occupy = (id: string, dueAt: number) =>
       env.CONTROL_DB.prepare("update data_jobs set status = 'running', attempt = 1, due_at = ?2 where id = ?1")

@@ -266,7 +266,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     ...['status = ', 'nextAttemptAt <= ', 'id = '],
   ),
   ...makeSenderConditions('spares a mark that the next try would take back', 'this.#underWay.has'),
-  ...toSenderNoGuards('says whether there is a delivery', 'updatedRows.toArray().length === 0'),
+  ...makeSenderConditions('says whether there is a delivery', 'updatedRows.toArray().length === 0'),
   ...makeSenderConditions(
     'spares an alarm that would find nothing to do, or asks for the earlier of two',
     ...['newDeliveryIds.length > 0', 'found.length > 0', 'alarm === null', 'alarm > at', 'alarm > alarmAt'],

@@ -172,7 +172,9 @@ describe('a record that is read and sent back in a PUT', () => {
   });
 
   it('is accepted a second time after it changed what another field is made from', async () => {
-    const policy = await expectSuccess(company.as.post('/v1/policies', { json: makePolicyInput([makeAllow('users:list')]) }));
+    const policy = await expectSuccess(
+      company.as.post('/v1/policies', { json: makePolicyInput([makeAllow('users:list')]) }),
+    );
     const endpoint = await publishSql(company, 'SELECT 1 AS n');
     const user = await expectSuccess(company.as.get(`/v1/users/${(await createAllowedUser(company)).id}`));
     const changes: [string, object, object, string][] = [

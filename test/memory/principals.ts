@@ -41,7 +41,9 @@ export function cachePrincipals(count: number): void {
   for (let n = 0; n < count; n += 1) {
     // Texts as they come from the control database, which are in one piece.
     const { key, access } = JSON.parse(JSON.stringify(makeKeyRecord(n))) as ReturnType<typeof makeKeyRecord>;
-    cachePrincipal(formatKeyCacheName(key.accessKey), toCachedPrincipal({ setOwner() {} }, key, access),
+    cachePrincipal(
+      formatKeyCacheName(key.accessKey),
+      toCachedPrincipal({ setOwner() {} }, key, access),
       `${crypto.randomUUID()}.0.0`,
     );
   }

@@ -97,7 +97,10 @@ describe('a visualization that a locked filter does not restrict', () => {
 
   it('is refused in the language of each request, also from the cache and beside a failed query', async () => {
     const failing = await postVisualization(company.as, 'SELECT region::integer FROM sales');
-    const texts = await postVisualization(company.as, `SELECT '"error":{"error_code":"X","message":"The query failed."}'`);
+    const texts = await postVisualization(
+      company.as,
+      `SELECT '"error":{"error_code":"X","message":"The query failed."}'`,
+    );
     const filters = [makeRegionsFilter({ applies_to: [total._id] })];
     for (const [first, expected] of [
       [failing, { es: 'La consulta falló.', pt: 'A consulta falhou.', en: 'The query failed.' }],

@@ -11,7 +11,10 @@ beforeAll(async () => {
 });
 
 const requestPreview = (sql: string, previewOptions: Record<string, unknown> = {}, as = company.as, language = 'en') =>
-  as.post(`${VISUALIZATIONS_PATH}/preview`, { json: { sql, ...previewOptions }, headers: { 'accept-language': language } });
+  as.post(`${VISUALIZATIONS_PATH}/preview`, {
+    json: { sql, ...previewOptions },
+    headers: { 'accept-language': language },
+  });
 
 /** Returns the character of the template that a failed preview names. */
 const readFailureOffset = async (sql: string, previewOptions: Record<string, unknown> = {}) => {
@@ -116,7 +119,10 @@ describe('the preview of a visualization', () => {
   ])(
     'reports our own refusals in the language of the request, the database’s as they are: %s',
     async (sql, message) => {
-      expect((await requestPreview(sql, {}, company.as, 'pt')).body).toMatchObject({ error: 'DB_QUERY_ERROR', message });
+      expect((await requestPreview(sql, {}, company.as, 'pt')).body).toMatchObject({
+        error: 'DB_QUERY_ERROR',
+        message,
+      });
     },
   );
 

@@ -157,7 +157,9 @@ describe('a webhook event', () => {
 
   it('is sent for an upload with a value that does not fit, without that value', async () => {
     const columns = [column('n', 'integer')];
-    const { _id } = await must(company.as.post('/v1/managed-tables', { json: { display_name: 'misfit', columns } }));
+    const { _id } = await expectSuccess(
+      company.as.post('/v1/managed-tables', { json: { display_name: 'misfit', columns } }),
+    );
     const file = makeFile('n.csv', 'n\n3\ncell-that-misfits\n');
     const { inferred_schema: _, error, ...failed } = await loadFiles(company, [file], {}, { into: _id });
     const { value, message, ...place } = error;
@@ -170,11 +172,11 @@ describe('a webhook event', () => {
 
   it('is sent for a paused schedule, with what its record shows', async () => {
     const recipients = [{ user_id: company.owner.id }];
-    const { _id } = await createSchedule(company.as, await aDashboard(company.as, []), { recipients });
+    const { _id } = await createSchedule(company.as, await postDashboard(company.as, []), { recipients });
     const other = { user_id: (await createAllowedUser(company)).id };
     const json = { status: 'paused', recipients: [other, ...recipients], time_zone: 'America/Sao_Paulo' };
-    const paused = await must(company.as.put(`${SCHEDULES_PATH}/${_id}`, { json }));
-    const dataOf = await told('schedule.paused');
+    const paused = await expectSuccess(company.as.put(`${SCHEDULES_PATH}/${_id}`, { json }));
+    const dataOf = await waitForEvents('schedule.paused');
     expect(dataOf('schedule.paused')).toEqual({ ...paused, company_id: company.id });
   });
 

@@ -175,14 +175,14 @@ describe('a webhook endpoint with a failed delivery', () => {
     await expect.poll(async () => (await readFirstDelivery(id)).status, { timeout: 30_000 }).toBe('failed');
     const { _id: delivery } = await readFirstDelivery(id);
     const next = createReceiver('status.500');
-    await must(company.as.put(`${ENDPOINTS_PATH}/${id}`, { json: { url: next.url } }));
+    await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${id}`, { json: { url: next.url } }));
     advanceClock(2 * HOUR_MS);
     await getSender(id).resend(delivery);
-    await sendDueAt(id, 2 * HOUR_MS);
+    await sendDueAfter(id, 2 * HOUR_MS);
     await waitForArrivals(next);
     resetClock();
     await expect.poll(async () => (await readFirstDelivery(id)).attempts.length).toBeGreaterThan(3);
-    expect((await must(company.as.get(`${ENDPOINTS_PATH}/${id}`))).status).toBe('active');
+    expect((await expectSuccess(company.as.get(`${ENDPOINTS_PATH}/${id}`))).status).toBe('active');
   });
 
   it('of a suspended company gets no further attempt until the company is active again', async () => {

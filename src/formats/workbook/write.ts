@@ -33,7 +33,8 @@ const makeParts = (sheetName: string): Record<string, string> => ({
 
 /** Makes a sheet name that Excel accepts. */
 const makeSheetName = (name: string): string =>
-  [...name.replace(/[[\]:*?/\\]|^'|'$/g, ' ')].slice(0, MAX_SHEET_NAME_LENGTH).join('').replace(/'$/, ' ').trim() || 'Sheet1';
+  [...name.replace(/[[\]:*?/\\]|^'|'$/g, ' ')].slice(0, MAX_SHEET_NAME_LENGTH).join('').replace(/'$/, ' ').trim() ||
+  'Sheet1';
 
 /** Writes a workbook with one sheet, row by row: each call returns the bytes that are ready. */
 export class WorkbookWriter {
@@ -99,7 +100,8 @@ const toColumnLetters = (at: number): string =>
 /** Writes a row: rows and cells have references, which some readers (exceljs) require; a cell without a value is left out. */
 function formatRow(cellBeginnings: string[], rowNumber: number, cells: WrittenCell[]): string {
   let xml = `<row r="${rowNumber}">`;
-  for (const [at, cell] of cells.entries()) if (cell !== null) xml += `${cellBeginnings[at]}${rowNumber}"${formatCell(cell)}`;
+  for (const [at, cell] of cells.entries())
+    if (cell !== null) xml += `${cellBeginnings[at]}${rowNumber}"${formatCell(cell)}`;
   return `${xml}</row>`;
 }
 
@@ -116,7 +118,9 @@ const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant.
 const UNSAFE_PATTERN = /[&<>"]|[\0-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
 
-const escapeXml = (text: string): string => text.replace(UNSAFE_PATTERN, (found) => ENTITIES[found] ?? escapeCharacter(found));
+const escapeXml = (text: string): string =>
+  text.replace(UNSAFE_PATTERN, (found) => ENTITIES[found] ?? escapeCharacter(found));
 
 /** Escapes a character as Excel does: `_x000D_`. */
-const escapeCharacter = (character: string): string => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
+const escapeCharacter = (character: string): string =>
+  `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;

@@ -172,9 +172,7 @@ export const dashboardEndpoints = [
       requireFormat(widgetId);
       const executions = await executeDashboard(ctx, id, parameters);
       const { locale } = ctx.caller();
-      const results = executions.map((each) =>
-        viewExecution(each, canSeeSqlErrors(each.visualizationId), locale),
-      );
+      const results = executions.map((each) => viewExecution(each, canSeeSqlErrors(each.visualizationId), locale));
       return { results };
     },
   ),

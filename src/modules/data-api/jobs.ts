@@ -11,7 +11,15 @@ import { executionFailed } from '../visualizations/failures.ts';
 import { compileStatement, createResultWriter, getVisualization } from '../visualizations/service.ts';
 import { toExecutionFailure } from './execute.ts';
 import { JOB_RETENTION_MS } from './job-service.ts';
-import { claimDueDataJobs, type DataJob, deleteJob, giveUpJob, makeFreeSlotSql, selectOldJobs, selectWaitingJobs } from './job-store.ts';
+import {
+  claimDueDataJobs,
+  type DataJob,
+  deleteJob,
+  giveUpJob,
+  makeFreeSlotSql,
+  selectOldJobs,
+  selectWaitingJobs,
+} from './job-store.ts';
 import { deleteAttemptObjects, deleteResult, makePieceKey } from './pieces.ts';
 import { MAX_ROWS, streamUserSql } from './user-sql-stream.ts';
 

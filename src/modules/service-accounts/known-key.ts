@@ -20,7 +20,11 @@ export interface KeyProof {
  * Converts a usable key and its owner's access into the form that an isolate caches, with only the needed fields: it caches up
  * to ten thousand.
  */
-export function toCachedPrincipal(ctx: Pick<Context, 'setOwner'>, key: UsableKey, access: FoundAccess): KnownPrincipal<KeyProof> {
+export function toCachedPrincipal(
+  ctx: Pick<Context, 'setOwner'>,
+  key: UsableKey,
+  access: FoundAccess,
+): KnownPrincipal<KeyProof> {
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;
   requireActiveCompany(key, () =>
     ctx.setOwner(companyId, { type: 'service_account', id: serviceAccountId, credential: key.id }),

@@ -779,12 +779,12 @@ export const FIELD_SENTENCES: readonly (readonly [
     'debe ser un texto de como máximo {max} caracteres',
   ],
   [
-      'too_long',
-      'must hold texts of at most {max} characters',
-      'deve ter textos de no máximo {max} caracteres',
-      'debe tener textos de como máximo {max} caracteres',
-    ],
-    ['type', 'must be a list of values', 'deve ser uma lista de valores', 'debe ser una lista de valores'],
+    'too_long',
+    'must hold texts of at most {max} characters',
+    'deve ter textos de no máximo {max} caracteres',
+    'debe tener textos de como máximo {max} caracteres',
+  ],
+  ['type', 'must be a list of values', 'deve ser uma lista de valores', 'debe ser una lista de valores'],
   [
     'type',
     'must be { "from": date, "to": date }; either end may be left out',

@@ -103,17 +103,18 @@ interface DecidedColumn {
 /** Decides a column of the first file: one type for all files, and a form for each file. */
 function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][], index: number): DecidedColumn {
   const [first] = files as [FileWithHeaderDecision];
-  const placeIn = (number: fileIndex) => (fieldIndexes[fileIndex] as number[])[index] as number;
-  const states = files.map((file, number) => getColumn(file, placeIn(number)),
-  );
+  const findFieldIndex = (fileIndex: number) => (fieldIndexes[fileIndex] as number[])[index] as number;
+  const states = files.map((file, fileIndex) => getColumn(file, findFieldIndex(fileIndex)));
   const { samples } = makeBounds(first.width);
   const merged = states.reduce((all, next) => mergeColumns(all, next, samples));
   const name = first.names[index] as string;
   const displayName = truncateText(first.header?.[index] || name, MAX_DISPLAY_NAME_LENGTH);
-  const declaredType = chooseKnownType(files.map(({ state }, number) => state.records?.types?.[placeIn(number)]));
+  const declaredType = chooseKnownType(
+    files.map(({ state }, fileIndex) => state.records?.types?.[findFieldIndex(fileIndex)]),
+  );
   const type = declaredType ? inferTypeWithin(declaredType, states) : inferType(states, displayName);
-  const count = (all: number, { state }: FileWithHeaderDecision, number: number) =>
-    all + (state.records?.notNumbers?.[placeIn(number)] ?? 0);
+  const count = (all: number, { state }: FileWithHeaderDecision, fileIndex: number) =>
+    all + (state.records?.notNumbers?.[findFieldIndex(fileIndex)] ?? 0);
   const notNumbers = files.reduce(count, 0) || undefined;
   // In a file of one column nothing delimits.
   const delimiters = files.map(({ state, width }) => (width === 1 ? null : (state.dialect?.delimiter ?? ',')));

@@ -272,7 +272,7 @@ const scheduleView = z
     ...scheduleFields,
     recipients: z.array(recipientView),
     unsubscribed: z.array(recipientView),
-    next_run_at: timestamp.nullable(),
+    next_run_at: timestampSchema.nullable(),
     last_run: lastRunView.nullable(),
     created_by_user_id: z.string(),
     created_at: timestampSchema,
