@@ -10,9 +10,9 @@ import { createRandomChoices, type Random } from '../support/random.ts';
 const MIB = 1024 * 1024;
 const PIECE = 8 * MIB;
 /** More of them: `RANDOM_UPLOADS=1000 npx vitest run test/local/kills-uploads.test.ts`. */
-const COUNT = Number(process.env.RANDOM_UPLOADS ?? 200);
+const COUNT = Number(process.env.RANDOM_UPLOADS ?? 60);
 /** One upload of so many kills the runtime: it takes seconds to start. */
-const UPLOADS_PER_KILL = 25;
+const UPLOADS_PER_KILL = 20;
 /** A bound for what hangs, on a busy machine, too. */
 const UPLOAD_MS = 120_000;
 
