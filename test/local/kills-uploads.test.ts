@@ -10,9 +10,9 @@ import { createRandomChoices, type RandomChoices } from '../support/random.ts';
 const MIB = 1024 * 1024;
 const PART_BYTES = 8 * MIB;
 /** The number of uploads; for more: `RANDOM_UPLOADS=1000 npx vitest run test/local/kills-uploads.test.ts`. */
-const UPLOAD_COUNT = Number(process.env.RANDOM_UPLOADS ?? 200);
+const UPLOAD_COUNT = Number(process.env.RANDOM_UPLOADS ?? 60);
 /** The number of uploads of which one kills the runtime, which takes seconds to start again. */
-const UPLOADS_PER_KILL = 25;
+const UPLOADS_PER_KILL = 20;
 /** The maximum time of an upload, even on a busy machine. */
 const MAX_UPLOAD_MS = 120_000;
 
