@@ -230,7 +230,7 @@ export interface Contract {
   /** Removes parts of an answer that the query does not request. The version is that of the whole answer. */
   narrowAnswer?: (shown: object, query: unknown) => object;
   /** For a GET with versions whose caller can wait for another version: reads the records' versions. Made by `declareWaiting`. */
-  readStamps?: ReadRecordVersions;
+  readRecordVersions?: ReadRecordVersions;
   /** For a write: the path of the GET whose version it is made for, if it differs from the write's path. */
   versionPath?: string;
   /** For a write that answers a record in a form of its own: the path of the GET that shows the record. */

@@ -256,10 +256,10 @@ const toCall = (c: HonoContext<HttpEnv>) => ({
  * Returns true if the caller waits for a version other than the ones it knows; `*` names all, so that there is nothing to wait
  * for.
  */
-function isWaiting(c: HonoContext<HttpEnv>, { readStamps }: Contract, { query }: HandlerCall): boolean {
+function isWaiting(c: HonoContext<HttpEnv>, { readRecordVersions }: Contract, { query }: HandlerCall): boolean {
   const knownTags = c.req.header('if-none-match');
   return (
-    readStamps !== undefined &&
+    readRecordVersions !== undefined &&
     getWaitSeconds(query) !== undefined &&
     knownTags !== undefined &&
     knownTags.trim() !== '*'
@@ -278,7 +278,7 @@ function handleWhenChanged(
   const [companyId = ''] = parameters;
   const ctx = contract.access === 'operator' ? { ...call.ctx, actor: { kind: 'system', companyId } } : call.ctx;
   return respondWhenChanged({
-    stamps: contract.readStamps as ReadRecordVersions,
+    stamps: contract.readRecordVersions as ReadRecordVersions,
     ctx: ctx as CompanyContext,
     id: parameters.at(-1) as string,
     seconds: getWaitSeconds(call.query) as number,

@@ -193,7 +193,7 @@ describe('a GET of a job with `wait`', () => {
       ({ method, path }) => method === 'get' && /(jobs|exports)\/\{\w+\}$/.test(path),
     );
     expect(jobContracts.map(({ path }) => path).toSorted()).toEqual(JOB_KINDS.map(({ route }) => route).toSorted());
-    expect(jobContracts.filter(({ readStamps }) => readStamps === undefined)).toEqual([]);
+    expect(jobContracts.filter(({ readRecordVersions }) => readRecordVersions === undefined)).toEqual([]);
   });
 
   describe.each(JOB_KINDS)('of $name', (kind) => {

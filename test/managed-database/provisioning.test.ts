@@ -68,7 +68,7 @@ describe('the provisioning of a company’s database', () => {
     const record = it.ledger.record();
     const crashingApi = {
       ...record,
-      finish: () => {
+      storeConnection: () => {
         throw new RangeError('the isolate was evicted');
       },
     };

@@ -111,8 +111,8 @@ describe.skipIf(!isBrowserInstalled)('points of a chart, reached by keyboard', (
     expect(await walkPoints('Pie', ['ArrowDown', 'End', 'ArrowUp'])).toEqual([
       'phase: p12, strikes: 12',
       'phase: p11, strikes: 11',
+      'phase: p3, strikes: 3',
       'phase: p4, strikes: 4',
-      'phase: p5, strikes: 5',
     ]);
     expect(await walkPoints('Cloud', ['ArrowRight'])).toEqual([
       'speed: 10, cost: 5, bird: owl',

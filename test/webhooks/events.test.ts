@@ -151,7 +151,11 @@ describe('a webhook event', () => {
     );
     expect(readEventData('table.updated')).toMatchObject({ _id: table._id, display_name: 'told_anew', row_count: 0 });
     const { inferred_schema: _, ...cancelled } = await readJob(company, job);
-    expect(readEventData('upload.failed')).toEqual({ ...cancelled, error_code: 'CANCELLED' });
+    expect(readEventData('upload.failed')).toEqual({
+      ...cancelled,
+      created_by_user_id: company.owner.id,
+      error_code: 'CANCELLED',
+    });
     expect(JSON.stringify(await receiver.received())).not.toContain('cell-of-a-table');
   });
 
@@ -166,7 +170,12 @@ describe('a webhook event', () => {
     expect(value).toBe('cell-that-misfits');
     await expect
       .poll(async () => (await receiver.received()).findLast(({ event }) => event.data._id === failed._id)?.event.data)
-      .toEqual({ ...failed, error: { ...place, message: message.replace(value, '…') }, error_code: error.code });
+      .toEqual({
+        ...failed,
+        created_by_user_id: company.owner.id,
+        error: { ...place, message: message.replace(value, '…') },
+        error_code: error.code,
+      });
     expect(JSON.stringify(await receiver.received())).not.toContain(value);
   });
 

@@ -1,4 +1,6 @@
 import 'data-console-embed';
-import { use } from './use.js';
+import { useClient } from './use.js';
 
-export default { fetch: async (request: Request): Promise<Response> => Response.json(await use(await request.json())) };
+export default {
+  fetch: async (request: Request): Promise<Response> => Response.json(await useClient(await request.json())),
+};

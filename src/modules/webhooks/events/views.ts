@@ -196,6 +196,7 @@ const table: EventConcept = {
 const uploadView = uploadJobView
   .omit({ inferred_schema: true })
   .extend({
+    created_by_user_id: z.string(),
     status: z.enum(['waiting_confirm', 'done', 'failed']),
     error: uploadJobView.shape.error.unwrap().omit({ value: true }).nullable(),
     error_code: z
