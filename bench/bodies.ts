@@ -77,12 +77,12 @@ try {
   );
 
   token = await system.logIn();
-  for (const { bodyLabel: what, prepare, honest, costly } of ACCEPTED_BODIES) {
+  for (const { bodyLabel, prepare, honest, costly } of ACCEPTED_BODIES) {
     const route = { ...(await prepare(system)), credential: 'bearer' };
     const honestCost = await measureMedianCost(route, (n) => JSON.stringify(honest(n)), true);
     const costlyCost = await measureMedianCost(route, (n) => JSON.stringify(costly(REMEASUREMENT_COUNT + n)), true);
     printVerdict(
-      `CPU of ${what}, against an honest one of its size`,
+      `CPU of ${bodyLabel}, against an honest one of its size`,
       costlyCost / honestCost,
       makeUpperLimit(MAX_COST_RATIO),
     );

@@ -19,12 +19,12 @@ export async function openInspector(
 
 /** Reads the megabytes that the isolate of the API's Worker retains after a garbage collection, buffers included. */
 export async function readRetainedMemory(inspectorPort: number): Promise<number> {
-  const { sendCommand: ask, close } = await openInspector(inspectorPort, 'api');
+  const { sendCommand, close } = await openInspector(inspectorPort, 'api');
   try {
     // The second collection frees what finalizers of the first released.
-    await ask('HeapProfiler.collectGarbage');
-    await ask('HeapProfiler.collectGarbage');
-    const { usedSize, backingStorageSize } = await ask('Runtime.getHeapUsage');
+    await sendCommand('HeapProfiler.collectGarbage');
+    await sendCommand('HeapProfiler.collectGarbage');
+    const { usedSize, backingStorageSize } = await sendCommand('Runtime.getHeapUsage');
     return (usedSize + backingStorageSize) / 1e6;
   } finally {
     close();

@@ -104,11 +104,14 @@ try {
   await client.connect();
   try {
     await fillTables(client);
-    for (const { what, metrics, handWrittenSql: byHand } of QUESTIONS) {
+    for (const { what, metrics, handWrittenSql } of QUESTIONS) {
       const body = { metrics, dimensions: ['Bench segment'] };
       const { sql, rows } = await system.call('POST', '/api/v1/domain-knowledge/semantic/query', body);
       // Without filters and texts only the number of rows is bound.
-      const statements = [{ text: sql as string, values: ['1001'] }, ...byHand.map((text) => ({ text, values: [] }))];
+      const statements = [
+        { text: sql as string, values: ['1001'] },
+        ...handWrittenSql.map((text) => ({ text, values: [] })),
+      ];
       const times = statements.map((): number[] => []);
       for (let round = 0; round <= ROUNDS; round++) {
         for (const [index, statement] of statements.entries()) {

@@ -105,13 +105,13 @@ try {
 
   let refusedCount = 0;
   const printedProblems = [...failures];
-  for (const [kind, { times, statuses, unexpectedAnswers: surprises }] of callers.tallies) {
+  for (const [kind, { times, statuses, unexpectedAnswers }] of callers.tallies) {
     const sortedTimes = times.toSorted((a, b) => a - b);
     const at = (share: number) => `${sortedTimes[Math.floor(share * (sortedTimes.length - 1))]?.toFixed(0)} ms`;
     const counts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
     console.log(`${kind.padEnd(8)} ${counts}; half within ${at(0.5)}, 99 of 100 within ${at(0.99)}`);
     for (const [status, count] of statuses) if (status < 200 || status > 299) refusedCount += count;
-    printedProblems.push(...surprises);
+    printedProblems.push(...unexpectedAnswers);
   }
   for (const problem of printedProblems) console.log(`  ${problem}`);
   printVerdict(

@@ -47,10 +47,10 @@ export function setLatency(milliseconds: number): void {
 export async function followRequest(handleRequest: () => Promise<Response>): Promise<Response> {
   const ownHops: RequestHops = { phase: 'entrance', hops: 0, hopsBeforeHandler: null };
   const answer = await requestHops.run(ownHops, handleRequest);
-  const { hopsBeforeHandler: before, hops } = ownHops;
+  const { hopsBeforeHandler, hops } = ownHops;
   ownHops.phase = 'afterwards';
   const annotatedAnswer = new Response(answer.body, answer);
-  annotatedAnswer.headers.set('x-hops', JSON.stringify({ before: before ?? hops, all: hops }));
+  annotatedAnswer.headers.set('x-hops', JSON.stringify({ before: hopsBeforeHandler ?? hops, all: hops }));
   return annotatedAnswer;
 }
 

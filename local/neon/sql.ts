@@ -26,7 +26,7 @@ export async function runSql(
   const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null;
   const target = url && resolve(url.hostname);
   if (!url || !target) return sendJson(response, 400, { message: 'no such endpoint' });
-  const { wakingPromise: awake, end } = computes.connect(target.projectName);
+  const { wakingPromise, end } = computes.connect(target.projectName);
   const client = new Client({
     host: target.host,
     port: target.port,
@@ -36,7 +36,7 @@ export async function runSql(
   });
   try {
     const sentBody = JSON.parse(await readBody(request)) as Statement | { queries: Statement[] };
-    await awake;
+    await wakingPromise;
     await client.connect();
     const body =
       'queries' in sentBody

@@ -65,9 +65,9 @@ export class Tunnel {
     }
     this.countOpened(target.projectName)[target.isPooled ? 'pooled' : 'direct'] += 1;
     const open = (webSocket: WebSocket) => {
-      const { wakingPromise: awake, end } = this.#computes.connect(target.projectName);
+      const { wakingPromise, end } = this.#computes.connect(target.projectName);
       webSocket.on('close', end);
-      joinStreams(webSocket, target, this.#faults, this.#trips.createLink(target.projectName), awake);
+      joinStreams(webSocket, target, this.#faults, this.#trips.createLink(target.projectName), wakingPromise);
     };
     void this.#trips
       .waitForOpening(target.projectName)

@@ -89,13 +89,9 @@ function listSteps(deployment: Deployment, credentials: CloudflareCredentials): 
     {
       title: 'Secrets: look which are there; generate keys that are missing, take the others from the environment',
       async run() {
-        const { secretsToSet: toSet, notes } = makeMissingSecrets(
-          await account.listSecretNames(workerName),
-          env,
-          Date.now(),
-        );
-        secrets = toSet;
-        const names = Object.keys(toSet);
+        const { secretsToSet, notes } = makeMissingSecrets(await account.listSecretNames(workerName), env, Date.now());
+        secrets = secretsToSet;
+        const names = Object.keys(secretsToSet);
         return [names.length > 0 ? `to be set: ${names.join(', ')}` : 'all are there', ...notes].join('\n    ');
       },
     },

@@ -33,10 +33,10 @@ const measureGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.len
  */
 const principalCache = new RecentlyUsed<string, CachedPrincipal>(
   CAPACITY_BYTES,
-  (_, { knownPrincipal: known, bytes }) =>
-    known.actor.access.groups.reduce((sum, group) => sum + countCachedMember(group), bytes),
-  (_, { knownPrincipal: known, bytes }) =>
-    known.actor.access.groups.reduce((sum, group) => sum + uncountCachedMember(group), bytes),
+  (_, { knownPrincipal, bytes }) =>
+    knownPrincipal.actor.access.groups.reduce((sum, group) => sum + countCachedMember(group), bytes),
+  (_, { knownPrincipal, bytes }) =>
+    knownPrincipal.actor.access.groups.reduce((sum, group) => sum + uncountCachedMember(group), bytes),
 );
 
 /** Counts one more cached member of a group. @returns how many bytes that adds */

@@ -166,28 +166,28 @@ function findNextState(part: string[], at: number, fallbacks: number[], from: nu
 
 /** Returns the state after one character; null stands for a character that no pattern expects. */
 function stepAutomaton(
-  { characters, headLength: head, fallbackStates: back, partStarts: begin, everything }: Automaton,
+  { characters, headLength, fallbackStates, partStarts, everything }: Automaton,
   state: number,
   character: string | null,
 ): number {
   if (state === everything) return state;
-  if (state < head) return characters[state] === character ? state + 1 : DEAD_STATE;
-  for (let from = state; ; from = back[from] as number) {
+  if (state < headLength) return characters[state] === character ? state + 1 : DEAD_STATE;
+  for (let from = state; ; from = fallbackStates[from] as number) {
     if (character !== null && characters[from] === character && from < characters.length) return from + 1;
-    if (from === begin[from]) return from;
+    if (from === partStarts[from]) return from;
   }
 }
 
 /** Adds the characters that a state expects: all other characters lead to the same next state. */
 function addExpectedCharacters(
-  { characters, headLength: head, fallbackStates: back, partStarts: begin, everything }: Automaton,
+  { characters, headLength, fallbackStates, partStarts, everything }: Automaton,
   state: number,
   expected: Set<string>,
 ): void {
   if (state === everything) return;
-  for (let from = state; ; from = back[from] as number) {
+  for (let from = state; ; from = fallbackStates[from] as number) {
     if (from < characters.length) expected.add(characters[from] as string);
-    if (state < head || from === begin[from]) return;
+    if (state < headLength || from === partStarts[from]) return;
   }
 }
 

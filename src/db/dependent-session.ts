@@ -44,7 +44,7 @@ export function createDependentSession(session: RehearsingSession): DependentSes
 
   const writeDependently = async (
     statements: D1PreparedStatement[],
-    { reads, readAgain: renew }: Dependency,
+    { reads, readAgain }: Dependency,
   ): Promise<D1Result[]> => {
     const prepareQuery = ({ sql, values }: Query) => session.prepare(sql).bind(...values);
     const guardStatements = reads.map((read) => prepareQuery(makeUnchangedCheck(read)));
@@ -52,7 +52,7 @@ export function createDependentSession(session: RehearsingSession): DependentSes
     const ownResults = results.slice(guardStatements.length, guardStatements.length + statements.length);
     const resultsAfter = results.slice(guardStatements.length + statements.length);
     const next = reads.map((read, index) => ({ ...read, rows: toRows(resultsAfter[index] as D1Result) }));
-    dependency = areSameRows(reads, next) ? { reads: next, readAgain: renew } : null;
+    dependency = areSameRows(reads, next) ? { reads: next, readAgain } : null;
     return ownResults;
   };
 

@@ -195,7 +195,7 @@ interface MountedFacts {
 
 async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: MountedFacts): Promise<Response> {
   const { contract, handle } = endpoint;
-  const { isReadable: isRead, versionedGet: reading, readers } = mounted;
+  const { isReadable, versionedGet, readers } = mounted;
   const facts = c.get('facts');
   const pathIds = facts.resourceIds;
   const attachedIds = contract.attachedIdField ? collectIds(Object(c.get('body'))[contract.attachedIdField]) : [];
@@ -206,13 +206,13 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   if (isDryRun(c.req, contract)) {
     facts.isDryRun = true;
     const write = (ctx: PrincipalContext) =>
-      reading
-        ? runForVersion(c.req.header('if-match'), contract, reading, { ...call, ctx }, handle)
+      versionedGet
+        ? runForVersion(c.req.header('if-match'), contract, versionedGet, { ...call, ctx }, handle)
         : handle({ ...call, ctx });
     return c.json(await performDryRun(call.ctx, call.params, write), 200);
   }
-  const result = await (reading
-    ? runForVersion(c.req.header('if-match'), contract, reading, call, handle)
+  const result = await (versionedGet
+    ? runForVersion(c.req.header('if-match'), contract, versionedGet, call, handle)
     : isWaiting(c, contract, call)
       ? handleWhenChanged(c, endpoint, mounted, call)
       : handle(call));
@@ -231,7 +231,7 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   if (contract.returns.status === 204) return c.body(null, 204);
   const createdIds = readCreatedIds(result);
   if (pathIds.length === 0) facts.resourceIds = [...createdIds, ...attachedIds];
-  const parentPath = contract.createdUnder ?? (isRead ? c.req.path : undefined);
+  const parentPath = contract.createdUnder ?? (isReadable ? c.req.path : undefined);
   if (contract.returns.status === 201 && parentPath && createdIds.length > 0)
     c.header('Location', `${parentPath}/${createdIds[0]}`);
   const { surface } = mounted;

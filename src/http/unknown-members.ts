@@ -73,15 +73,15 @@ export async function findUnknownProblems(
   const isVolatile = (name: string): boolean =>
     VOLATILE_MEMBER_PATTERN.test(name) ||
     (!name.endsWith('_id') && record.versionedGet?.contract.versioned?.ignoredFields.includes(name) === true);
-  const isAccepted = ({ path, value, counterpartObjects: within }: UnknownMember): boolean => {
+  const isAccepted = ({ path, value, counterpartObjects }: UnknownMember): boolean => {
     if ((shownRecord === undefined || path.length > 1) && isInView(contract, record, path)) return true;
     const name = path.at(-1) as string;
     const source = path.length === 1 ? (contract.changedBy?.[name] ?? '') : '';
     // A repeated request finds the record as it left it.
     const isEarlier = (each: UnknownMember['counterpartObjects'][number]) =>
       sent.includes(source) && isEarlierValue(value, each[name], each[source]);
-    const isShown = isVolatile(name) || within.some((each) => isSame(value, each[name], isVolatile));
-    return within.length > 0 && (isShown || within.some(isEarlier));
+    const isShown = isVolatile(name) || counterpartObjects.some((each) => isSame(value, each[name], isVolatile));
+    return counterpartObjects.length > 0 && (isShown || counterpartObjects.some(isEarlier));
   };
   return findUnknownMembers(schema, body, [shownRecord])
     .filter((member) => !isAccepted(member))
@@ -129,10 +129,10 @@ function staysUnchangedIfOmitted(schema: Schema | undefined): boolean {
   return true;
 }
 
-function toProblem(member: UnknownMember, { findChanger: changer }: PathRecord): FieldProblem {
-  const { path, counterpartObjects: within } = member;
-  if (within.length === 0) return makeUnknownProblem(member);
-  const changedBy = path.length === 1 ? changer(path[0] as string) : undefined;
+function toProblem(member: UnknownMember, { findChanger }: PathRecord): FieldProblem {
+  const { path, counterpartObjects } = member;
+  if (counterpartObjects.length === 0) return makeUnknownProblem(member);
+  const changedBy = path.length === 1 ? findChanger(path[0] as string) : undefined;
   return { field: path.join('.'), message: changedBy ? `is changed by ${changedBy}` : 'cannot be changed' };
 }
 
@@ -145,12 +145,8 @@ export const makeUnknownProblem = ({ path }: UnknownMember): FieldProblem => ({
  * Returns true if the record's GET can show the member, for a body that is built from what a GET returned. Such members may be
  * sent by a caller who sees only a part of the record, or nothing, and the response reveals nothing about the record's values.
  */
-function isInView(
-  { bodySourceField }: Contract,
-  { versionedGet: reading }: PathRecord,
-  path: readonly string[],
-): boolean {
-  const returns = reading?.contract.returns;
+function isInView({ bodySourceField }: Contract, { versionedGet }: PathRecord, path: readonly string[]): boolean {
+  const returns = versionedGet?.contract.returns;
   if (bodySourceField === undefined || !returns || !('body' in returns)) return false;
   const part = getOwnMember(getKnownMembers(returns.body), bodySourceField);
   return [returns.body, ...(part ? [part] : [])].some((view) => canShow(view, path));
@@ -172,15 +168,15 @@ function canShow(view: Schema, path: readonly string[]): boolean {
  */
 async function readShownRecord(
   { method, checkBeforeReplay, bodySourceField }: Contract,
-  { versionedGet: reading }: PathRecord,
+  { versionedGet }: PathRecord,
   call: Omit<HandlerCall, 'body' | 'query'>,
   sent: readonly string[],
 ): Promise<unknown> {
   const { params } = call;
   const ctx = call.ctx as PrincipalContext;
   if (checkBeforeReplay) await checkBeforeReplay(ctx, params);
-  if (!reading || checkBeforeReplay) return undefined;
-  const { contract, handle } = reading;
+  if (!versionedGet || checkBeforeReplay) return undefined;
+  const { contract, handle } = versionedGet;
   try {
     // Before it is known whether the caller may: who may write to it is told whether it is there.
     const query = contract.query?.parse(findIncludingQuery(contract, sent));

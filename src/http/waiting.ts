@@ -128,24 +128,15 @@ export interface WaitingRequest {
  * company poll together, by one query a second; a changed record is shown only after its caller has been authorized again.
  */
 export async function respondWhenChanged(waitingRequest: WaitingRequest): Promise<object> {
-  const {
-    stamps,
-    ctx,
-    id,
-    seconds,
-    releaseConnections: release,
-    isKnownVersion: isKnown,
-    respond: show,
-    respondAfterRecheck: showAnew,
-  } = waitingRequest;
-  if (!ID_PATTERN.test(id)) return show();
+  const { stamps, ctx, id, seconds, releaseConnections, isKnownVersion, respond, respondAfterRecheck } = waitingRequest;
+  if (!ID_PATTERN.test(id)) return respond();
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
   // Before the record itself: a change in between is seen as one.
   let knownVersion = (await stamps(ctx, [id])).get(id) ?? null;
-  const first = await show();
-  if (!(await isKnown(first))) return first;
-  await release();
+  const first = await respond();
+  if (!(await isKnownVersion(first))) return first;
+  await releaseConnections();
 
   const pendingWait: PendingWait = { id, endsAt };
   const watch = openWatch(stamps, ctx.actor.companyId);
@@ -153,13 +144,13 @@ export async function respondWhenChanged(waitingRequest: WaitingRequest): Promis
   try {
     for (;;) {
       const now = performance.now();
-      if (now >= endsAt) return await showAnew();
-      if (now >= watch.nextPollAt) await pollVersions(watch, stamps, ctx).finally(release);
+      if (now >= endsAt) return await respondAfterRecheck();
+      if (now >= watch.nextPollAt) await pollVersions(watch, stamps, ctx).finally(releaseConnections);
       const polledVersion = watch.polledAt >= startedAt ? watch.polledVersions.get(id) : undefined;
       if (polledVersion !== undefined && polledVersion !== knownVersion) {
         knownVersion = polledVersion;
-        const changedAnswer = await showAnew();
-        if (!(await isKnown(changedAnswer))) return changedAnswer;
+        const changedAnswer = await respondAfterRecheck();
+        if (!(await isKnownVersion(changedAnswer))) return changedAnswer;
       }
       await sleep(Math.min(RECHECK_INTERVAL_MS, endsAt - performance.now()));
     }

@@ -63,7 +63,7 @@ interface Network {
   hostBits: bigint;
 }
 
-const containsAddress = ({ first, hostBits: rest }: Network, bits: bigint): boolean => bits >> rest === first >> rest;
+const containsAddress = ({ first, hostBits }: Network, bits: bigint): boolean => bits >> hostBits === first >> hostBits;
 
 function parseNetwork(text: string, parseBits: (address: string) => bigint, size: number): Network {
   const [address, length] = text.split('/') as [string, string];

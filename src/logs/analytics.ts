@@ -84,13 +84,13 @@ export function readAnalytics(
   isPart: boolean,
 ): LogAnalytics {
   const tables = listTablesInRange(sql, 'share', range).slice(-MAX_DAYS);
-  const { text, boundValues: given } = makeEventsSql(tables, fieldFilter);
+  const { text, boundValues } = makeEventsSql(tables, fieldFilter);
   const selectTop = ({ key, label }: { key: string; label: string }, limit = isPart ? NO_LIMIT : MAX_TOP_ENTRIES) =>
     selectRows<TopEntry>(
       sql,
       `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${text}
          WHERE outcome = 'executed' AND ${key} IS NOT NULL GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ${limit}`,
-      ...given,
+      ...boundValues,
     );
   return {
     totals: countInTables(sql, tables, fieldFilter),
@@ -116,24 +116,21 @@ export function readViewers(
   fieldFilter: LogFieldFilter,
   { end, after, limit }: { end: number; after: string; limit: number },
 ): SeenViewer[] {
-  const { text, boundValues: given } = makeEventsSql(
-    listTablesInRange(sql, 'share', range).slice(-MAX_DAYS),
-    fieldFilter,
-  );
+  const { text, boundValues } = makeEventsSql(listTablesInRange(sql, 'share', range).slice(-MAX_DAYS), fieldFilter);
   return selectRows<SeenViewer>(
     sql,
     `SELECT viewer, sum(outcome = 'executed') AS executed, max(occurredAt < ?) AS early,
          max(iif(outcome = 'executed', ${TOP_LISTS.viewers.label}, NULL)) AS label
        FROM ${text} WHERE outcome IN ('resolved', 'executed') AND viewer > ?
        GROUP BY viewer ORDER BY viewer LIMIT ?`,
-    ...[end, ...given, after, limit],
+    ...[end, ...boundValues, after, limit],
   );
 }
 
 function countInTables(sql: SqlStorage, tables: readonly DayTable[], fieldFilter: LogFieldFilter): Counts {
-  const { text, boundValues: given } = makeEventsSql(tables, fieldFilter);
+  const { text, boundValues } = makeEventsSql(tables, fieldFilter);
   type Row = Counts & Record<string, SqlStorageValue>;
-  return sql.exec<Row>(`SELECT ${COUNTS_SQL} FROM ${text} WHERE outcome IS NOT NULL`, ...given).one();
+  return sql.exec<Row>(`SELECT ${COUNTS_SQL} FROM ${text} WHERE outcome IS NOT NULL`, ...boundValues).one();
 }
 
 /** Returns the parts of a range that the tables cover. */

@@ -139,7 +139,7 @@ function* readRecords(
 ): Generator<LogRecord> {
   const order = newestFirst ? 'DESC' : 'ASC';
   const { json } = LOG_TABLES[kind];
-  const { text, boundValues: given } = makeConditions(wanted);
+  const { text, boundValues } = makeConditions(wanted);
   for (let { lower, upper } = range, left = limit, skip = offset; left > 0; skip = 0) {
     const batchSize = Math.min(left, ROWS_PER_BATCH);
     const rows = selectRows<Record<string, string | number | null>>(
@@ -147,7 +147,7 @@ function* readRecords(
       `SELECT ${listColumns(kind)} FROM ${name} WHERE ${RANGE_CONDITION}${text}
          ORDER BY occurredAt ${order}, id ${order} LIMIT ? OFFSET ?`,
       ...toBoundValues({ lower, upper }),
-      ...given,
+      ...boundValues,
       batchSize,
       skip,
     );
@@ -191,9 +191,9 @@ export const countRecordsInRange = (
 ): number => listTablesInRange(sql, kind, range).reduce((sum, table) => sum + countRows(sql, table, fieldFilter), 0);
 
 function countRows(sql: SqlStorage, { name, ...range }: DayTable, fieldFilter: LogFieldFilter): number {
-  const { text, boundValues: given } = makeConditions(fieldFilter);
+  const { text, boundValues } = makeConditions(fieldFilter);
   const statement = `SELECT count(*) AS n FROM ${name} WHERE ${RANGE_CONDITION}${text}`;
-  return sql.exec<{ n: number }>(statement, ...toBoundValues(range), ...given).one().n;
+  return sql.exec<{ n: number }>(statement, ...toBoundValues(range), ...boundValues).one().n;
 }
 
 /** Makes SQL conditions from a filter. The caller has checked that the fields are those of `LOG_TABLES`. */

@@ -60,8 +60,8 @@ export const CHECK_NAMES_SQL = `SELECT min(name::text)::integer FROM (
   ) AS refused (name)`;
 
 /** Makes the bound values of `CHECK_NAMES_SQL`. */
-export const listCheckValues = ({ calledNames: called, fields, typeNames: named }: NamesToCheck): string[] =>
-  [called, fields, named].map((names) => formatArrayLiteral(names));
+export const listCheckValues = ({ calledNames, fields, typeNames }: NamesToCheck): string[] =>
+  [calledNames, fields, typeNames].map((names) => formatArrayLiteral(names));
 
 /** Reads the name that made `CHECK_NAMES_SQL` fail from the error. */
 export const readRefusedName = (error: Error): string => /"(.*)"/s.exec(error.message)?.[1] ?? 'a name';

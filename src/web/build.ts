@@ -101,11 +101,11 @@ export async function buildPages(): Promise<void> {
   for (const [page, metafile] of builtGroups.flatMap(({ group, metafile }) =>
     group.map((page) => [page, metafile] as const),
   )) {
-    const { getTitle: titleIn, texts, ofMails }: Page = PAGES[page];
+    const { getTitle, texts, ofMails }: Page = PAGES[page];
     for (const locale of texts === 'none' ? [DEFAULT_LOCALE] : LOCALES) {
       const html = template
         .replace('lang="en"', `lang="${locale}"`)
-        .replace('{{title}}', titleIn(locale))
+        .replace('{{title}}', getTitle(locale))
         .replace(NO_SCRIPT_PATTERN, (whole) =>
           texts === 'server' ? '' : whole.replace('{{noScript}}', PAGE_TEXTS[locale].noScript),
         )

@@ -49,23 +49,25 @@ export interface TokenAccess {
 }
 
 /** Creates the data source of the item that a token gives access to. */
-export function createTokenSource({ readInfo: info, callWithBase: ask }: TokenAccess): Source {
+export function createTokenSource({ readInfo, callWithBase }: TokenAccess): Source {
   return {
     async open() {
-      const view = await info();
+      const view = await readInfo();
       if (view.requires_auth) return { kind: 'sign_in', companySlug: view.company_slug };
       const item = view.dashboard ?? view.visualization;
       if (!item) throw new ApiProblem(200, 'UNKNOWN', TEXTS.broken);
       return { kind: 'item', item, options: view.embed_options ?? {}, branding: view.branding };
     },
     options: (slug, search, signal) =>
-      ask((basePath) => callApi(`${basePath}/filters/${formatOptionsPath(slug, search)}`, { signal })),
+      callWithBase((basePath) => callApi(`${basePath}/filters/${formatOptionsPath(slug, search)}`, { signal })),
     execute: (parameters, signal, isFresh) =>
       runExecution((timeCallback) =>
-        ask((basePath) => callApi(`${basePath}/execute`, { body: { parameters }, signal, isFresh, ...timeCallback })),
+        callWithBase((basePath) =>
+          callApi(`${basePath}/execute`, { body: { parameters }, signal, isFresh, ...timeCallback }),
+        ),
       ),
     download: (id, format, parameters) =>
-      ask((basePath) => callFile(formatDownloadPath(basePath, id, format), { body: { parameters } })),
+      callWithBase((basePath) => callFile(formatDownloadPath(basePath, id, format), { body: { parameters } })),
   };
 }
 

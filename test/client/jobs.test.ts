@@ -265,7 +265,7 @@ describe('waiting for a job', () => {
     const reportedStatuses: string[] = [];
     const finishedJob = await api.waitFor(queuedJob, { onProgress: ({ status }) => reportedStatuses.push(status) });
     expect([finishedJob.status, reportedStatuses]).toEqual(['failed', ['queued', 'inserting', 'failed']]);
-    expect(asked.map(({ url, knownEtag: known }) => [url.split('?')[1], known])).toEqual([
+    expect(asked.map(({ url, knownEtag }) => [url.split('?')[1], knownEtag])).toEqual([
       [undefined, null],
       ['wait=20', '"1"'],
       ['wait=20', '"1"'],

@@ -168,14 +168,14 @@ describe('a route about one resource', () => {
     async (_, guardedRoute) => {
       const { route, contract, action, credential } = guardedRoute;
       const caller = principals[credential];
-      const { arn, otherArn: another, pathParameter: named } = await createTarget(guardedRoute);
+      const { arn, otherArn, pathParameter } = await createTarget(guardedRoute);
       const furtherActions = FURTHER_ACTIONS[route] ?? [];
-      const sendWithPolicy = async (statements: PolicyStatement[], at = named) => {
+      const sendWithPolicy = async (statements: PolicyStatement[], at = pathParameter) => {
         await caller.setStatements(statements);
         return sendInvalidRequest(caller, contract, at);
       };
       expectRefused(await sendWithPolicy([allowOtherActions(action)]), action);
-      expectRefused(await sendWithPolicy([makeStatement('Allow', [action, ...furtherActions], another)]), action);
+      expectRefused(await sendWithPolicy([makeStatement('Allow', [action, ...furtherActions], otherArn)]), action);
       expectRefused(await sendWithPolicy([makeAllow('*'), makeStatement('Deny', [action], arn)]), action);
       const allowedAnswer = await sendWithPolicy([makeStatement('Allow', [action, ...furtherActions], arn)]);
       // Nobody is an administrator whom anything is denied.
@@ -184,7 +184,7 @@ describe('a route about one resource', () => {
       expectAuthorized(allowedAnswer);
       const next = await createTarget(guardedRoute);
       expectAuthorized(
-        await sendWithPolicy([makeAllow('*'), makeStatement('Deny', [action], another)], next.pathParameter),
+        await sendWithPolicy([makeAllow('*'), makeStatement('Deny', [action], otherArn)], next.pathParameter),
       );
     },
   );

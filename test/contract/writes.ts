@@ -51,36 +51,36 @@ interface ChangeCase {
 }
 
 function makeChange({
-  resourceKind: thing,
-  writeAction: can,
-  readAction: gets,
+  resourceKind,
+  writeAction,
+  readAction,
   method,
   path,
   signed,
-  createResource: made,
+  createResource,
   json,
 }: ChangeCase): WriteCase {
   const createTarget = async (company: Company): Promise<AccessTarget> => {
-    const created = await made(company);
+    const created = await createResource(company);
     const { id, arn } =
-      typeof created === 'string' ? { id: created, arn: makeResourceArn(company, thing, created) } : created;
+      typeof created === 'string' ? { id: created, arn: makeResourceArn(company, resourceKind, created) } : created;
     return { arn, ask: (as) => as[method](path.replace('{id}', id), { json }) };
   };
   const signedOption = signed && { signed };
   const accessPath: AccessPath = {
-    thing,
+    thing: resourceKind,
     way: 'told by the answer of a change',
     routes: [`${method.toUpperCase()} ${path}`],
-    besides: [can],
-    needs: [gets],
-    denied: [gets],
+    besides: [writeAction],
+    needs: [readAction],
+    denied: [readAction],
     make: createTarget,
     // Its id alone tells nothing.
     reached: ({ status, body }) => status === 200 && Object.keys(body).length > 1,
     ...signedOption,
   };
   return {
-    writeAction: can,
+    writeAction,
     createRequest: async (company) => (await createTarget(company)).ask,
     answer: accessPath,
     ...signedOption,

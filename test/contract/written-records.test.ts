@@ -58,11 +58,11 @@ describe('a write that answers with a record', () => {
 
   it.each(Object.entries(WRITES))(
     '%s returns only the id to callers without read access',
-    async (_, { writeAction: can, createRequest: make, signed }) => {
-      const sendWrite = await make(company);
+    async (_, { writeAction, createRequest, signed }) => {
+      const sendWrite = await createRequest(company);
       const as = signed
-        ? (await createAllowedAccount(company, makeAllow(can))).as
-        : (await createAllowedUser(company, { can: [can] })).as;
+        ? (await createAllowedAccount(company, makeAllow(writeAction))).as
+        : (await createAllowedUser(company, { can: [writeAction] })).as;
       const { status, body } = await sendWrite(as);
       expect([200, 201]).toContain(status);
       expect(Object.keys(body)).toEqual([signed ? 'id' : '_id']);

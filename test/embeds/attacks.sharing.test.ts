@@ -77,64 +77,61 @@ type ForgedToken = [what: string, token: (w: AttackSetup) => string | Promise<st
 const FORGED_TOKENS: ForgedToken[] = [
   ['nothing but dots', () => '%2E%2E%2E'],
   ['one part', () => 'eyJhbGciOiJIUzI1NiJ9'],
-  ['two parts', ({ victimToken: theirs }) => splitToken(theirs).slice(0, 2).join('.')],
-  ['four parts', ({ victimToken: theirs }) => `${theirs}.x`],
-  ['no signature', ({ victimToken: theirs }) => `${splitToken(theirs).slice(0, 2).join('.')}.`],
-  ['a cut signature', ({ victimToken: theirs }) => theirs.slice(0, -2)],
-  ['a lengthened signature', ({ victimToken: theirs }) => `${theirs}AA`],
+  ['two parts', ({ victimToken }) => splitToken(victimToken).slice(0, 2).join('.')],
+  ['four parts', ({ victimToken }) => `${victimToken}.x`],
+  ['no signature', ({ victimToken }) => `${splitToken(victimToken).slice(0, 2).join('.')}.`],
+  ['a cut signature', ({ victimToken }) => victimToken.slice(0, -2)],
+  ['a lengthened signature', ({ victimToken }) => `${victimToken}AA`],
   [
     'another signature',
-    ({ victimToken: theirs, own }) => [...splitToken(theirs).slice(0, 2), splitToken(own)[2]].join('.'),
+    ({ victimToken, own }) => [...splitToken(victimToken).slice(0, 2), splitToken(own)[2]].join('.'),
   ],
   [
     'a changed last character',
-    ({ victimToken: theirs }) => theirs.slice(0, -5) + (theirs.at(-5) === 'A' ? 'B' : 'A') + theirs.slice(-4),
+    ({ victimToken }) => victimToken.slice(0, -5) + (victimToken.at(-5) === 'A' ? 'B' : 'A') + victimToken.slice(-4),
   ],
-  ['alg none', ({ victimToken: theirs }) => new UnsecuredJWT(decodePayload(theirs)).encode()],
-  ['alg None', ({ victimToken: theirs }) => `${encodeBase64Url({ alg: 'None', kid: '1' })}.${splitToken(theirs)[1]}.`],
-  ['alg none with the old signature', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'none', kid: '1' })],
-  ['alg HS512', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS512', kid: '1' })],
-  ['alg RS256', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'RS256', kid: '1' })],
-  ['no alg', ({ victimToken: theirs }) => replaceHeader(theirs, { kid: '1' })],
-  ['an alg that is no text', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: ['HS256'], kid: '1' })],
-  ['no kid', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256' })],
-  ['an unknown kid', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256', kid: '99' })],
-  ['kid __proto__', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256', kid: '__proto__' })],
-  ['kid constructor', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256', kid: 'constructor' })],
-  ['a kid that is a path', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256', kid: '../../dev/null' })],
-  ['a kid that is an object', ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256', kid: {} })],
+  ['alg none', ({ victimToken }) => new UnsecuredJWT(decodePayload(victimToken)).encode()],
+  ['alg None', ({ victimToken }) => `${encodeBase64Url({ alg: 'None', kid: '1' })}.${splitToken(victimToken)[1]}.`],
+  ['alg none with the old signature', ({ victimToken }) => replaceHeader(victimToken, { alg: 'none', kid: '1' })],
+  ['alg HS512', ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS512', kid: '1' })],
+  ['alg RS256', ({ victimToken }) => replaceHeader(victimToken, { alg: 'RS256', kid: '1' })],
+  ['no alg', ({ victimToken }) => replaceHeader(victimToken, { kid: '1' })],
+  ['an alg that is no text', ({ victimToken }) => replaceHeader(victimToken, { alg: ['HS256'], kid: '1' })],
+  ['no kid', ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256' })],
+  ['an unknown kid', ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256', kid: '99' })],
+  ['kid __proto__', ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256', kid: '__proto__' })],
+  ['kid constructor', ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256', kid: 'constructor' })],
+  ['a kid that is a path', ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256', kid: '../../dev/null' })],
+  ['a kid that is an object', ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256', kid: {} })],
   [
     'a key of its own in the header',
-    ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256', kid: '1', jwk: { kty: 'oct', k: 'AA' } }),
+    ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256', kid: '1', jwk: { kty: 'oct', k: 'AA' } }),
   ],
   [
     'a jku',
-    ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256', kid: '1', jku: 'https://evil.test/jwks.json' }),
+    ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256', kid: '1', jku: 'https://evil.test/jwks.json' }),
   ],
   [
     'a critical extension',
-    ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256', kid: '1', crit: ['x'], x: 1 }),
+    ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256', kid: '1', crit: ['x'], x: 1 }),
   ],
-  [
-    'b64 false',
-    ({ victimToken: theirs }) => replaceHeader(theirs, { alg: 'HS256', kid: '1', b64: false, crit: ['b64'] }),
-  ],
-  ['an empty secret', ({ victimToken: theirs }) => signToken('', decodePayload(theirs))],
-  ['a guessed secret', ({ victimToken: theirs }) => signToken('secret', decodePayload(theirs))],
-  ['the company’s id as a secret', ({ victimToken: theirs, victim }) => signToken(victim.id, decodePayload(theirs))],
+  ['b64 false', ({ victimToken }) => replaceHeader(victimToken, { alg: 'HS256', kid: '1', b64: false, crit: ['b64'] })],
+  ['an empty secret', ({ victimToken }) => signToken('', decodePayload(victimToken))],
+  ['a guessed secret', ({ victimToken }) => signToken('secret', decodePayload(victimToken))],
+  ['the company’s id as a secret', ({ victimToken, victim }) => signToken(victim.id, decodePayload(victimToken))],
   [
     'the public key of sessions as a secret',
-    async ({ victimToken: theirs }) => {
+    async ({ victimToken }) => {
       const { body } = await callApi('GET', '/.well-known/jwks.json');
-      return signToken(JSON.stringify(body.keys[0]), decodePayload(theirs));
+      return signToken(JSON.stringify(body.keys[0]), decodePayload(victimToken));
     },
   ],
   [
     'a key pair of the attacker',
-    async ({ victimToken: theirs }) => {
+    async ({ victimToken }) => {
       const { privateKey, publicKey } = await generateKeyPair('EdDSA');
       const header = { alg: 'EdDSA', kid: '1', jwk: await exportJWK(publicKey) };
-      return new SignJWT(decodePayload(theirs)).setProtectedHeader(header).sign(privateKey);
+      return new SignJWT(decodePayload(victimToken)).setProtectedHeader(header).sign(privateKey);
     },
   ],
   ['a token of the attacker that names another company', ({ own, victim }) => changePayload(own, { com: victim.id })],
@@ -142,45 +139,45 @@ const FORGED_TOKENS: ForgedToken[] = [
     'a token of the attacker that names another dashboard',
     ({ own, dashboard }) => changePayload(own, { sub: dashboard }),
   ],
-  ['another dashboard', ({ victimToken: theirs }) => changePayload(theirs, { sub: '0'.repeat(24) })],
-  ['a later expiry', ({ victimToken: theirs }) => changePayload(theirs, { exp: 9_999_999_999 })],
-  ['no expiry', ({ victimToken: theirs }) => changePayload(theirs, { exp: undefined })],
-  ['no fixed parameters', ({ victimToken: theirs }) => changePayload(theirs, { fix: undefined })],
-  ['more allowed parameters', ({ victimToken: theirs }) => changePayload(theirs, { alw: ['days', 'regions'] })],
-  ['no required parameters', ({ victimToken: theirs }) => changePayload(theirs, { req: [] })],
-  ['other origins', ({ victimToken: theirs }) => changePayload(theirs, { org: ['https://evil.test'] })],
-  ['another count of key rotations', ({ victimToken: theirs }) => changePayload(theirs, { rot: 1 })],
-  ['a count of key rotations that is a text', ({ victimToken: theirs }) => changePayload(theirs, { rot: 'x' })],
-  ['a negative count of key rotations', ({ victimToken: theirs }) => changePayload(theirs, { rot: -1 })],
-  ['a company that is no id', ({ victimToken: theirs }) => changePayload(theirs, { com: '*' })],
-  ['a company that is a list', ({ victimToken: theirs }) => changePayload(theirs, { com: [] })],
+  ['another dashboard', ({ victimToken }) => changePayload(victimToken, { sub: '0'.repeat(24) })],
+  ['a later expiry', ({ victimToken }) => changePayload(victimToken, { exp: 9_999_999_999 })],
+  ['no expiry', ({ victimToken }) => changePayload(victimToken, { exp: undefined })],
+  ['no fixed parameters', ({ victimToken }) => changePayload(victimToken, { fix: undefined })],
+  ['more allowed parameters', ({ victimToken }) => changePayload(victimToken, { alw: ['days', 'regions'] })],
+  ['no required parameters', ({ victimToken }) => changePayload(victimToken, { req: [] })],
+  ['other origins', ({ victimToken }) => changePayload(victimToken, { org: ['https://evil.test'] })],
+  ['another count of key rotations', ({ victimToken }) => changePayload(victimToken, { rot: 1 })],
+  ['a count of key rotations that is a text', ({ victimToken }) => changePayload(victimToken, { rot: 'x' })],
+  ['a negative count of key rotations', ({ victimToken }) => changePayload(victimToken, { rot: -1 })],
+  ['a company that is no id', ({ victimToken }) => changePayload(victimToken, { com: '*' })],
+  ['a company that is a list', ({ victimToken }) => changePayload(victimToken, { com: [] })],
   [
     'a payload that is a list',
-    ({ victimToken: theirs }) => [splitToken(theirs)[0], encodeBase64Url([]), splitToken(theirs)[2]].join('.'),
+    ({ victimToken }) => [splitToken(victimToken)[0], encodeBase64Url([]), splitToken(victimToken)[2]].join('.'),
   ],
   [
     'a payload that is null',
-    ({ victimToken: theirs }) => [splitToken(theirs)[0], encodeBase64Url('null'), splitToken(theirs)[2]].join('.'),
+    ({ victimToken }) => [splitToken(victimToken)[0], encodeBase64Url('null'), splitToken(victimToken)[2]].join('.'),
   ],
   [
     'a payload that is not JSON',
-    ({ victimToken: theirs }) => [splitToken(theirs)[0], encodeBase64Url('{'), splitToken(theirs)[2]].join('.'),
+    ({ victimToken }) => [splitToken(victimToken)[0], encodeBase64Url('{'), splitToken(victimToken)[2]].join('.'),
   ],
   [
     'a header that is not JSON',
-    ({ victimToken: theirs }) => [encodeBase64Url('{'), ...splitToken(theirs).slice(1)].join('.'),
+    ({ victimToken }) => [encodeBase64Url('{'), ...splitToken(victimToken).slice(1)].join('.'),
   ],
-  ['base64 with padding', ({ victimToken: theirs }) => `${theirs}==`],
+  ['base64 with padding', ({ victimToken }) => `${victimToken}==`],
   [
     'characters that are no base64',
-    ({ victimToken: theirs }) => `${splitToken(theirs)[0]}.%E2%82%AC.${splitToken(theirs)[2]}`,
+    ({ victimToken }) => `${splitToken(victimToken)[0]}.%E2%82%AC.${splitToken(victimToken)[2]}`,
   ],
-  ['a NUL', ({ victimToken: theirs }) => `${theirs}%00`],
+  ['a NUL', ({ victimToken }) => `${victimToken}%00`],
   ['8,000 characters', () => `${'A'.repeat(4000)}.${'A'.repeat(4000)}.A`],
   [
     'an encrypted token',
-    async ({ victimToken: theirs }) =>
-      new CompactEncrypt(new TextEncoder().encode(theirs))
+    async ({ victimToken }) =>
+      new CompactEncrypt(new TextEncoder().encode(victimToken))
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
         .encrypt(new Uint8Array(32)),
   ],
@@ -235,11 +232,11 @@ describe('an embed token', () => {
 
 describe('a token of a share, embed, portal or session', () => {
   it('opens only what it was issued for', async () => {
-    const { victimToken: theirs, share, outsider, victim } = setup;
+    const { victimToken, share, outsider, victim } = setup;
     const resolveShare = (token: string) => callApi('GET', `/api/v1/public/shares/${token}/resolve`);
-    for (const token of [theirs, outsider.access_token, victim.token])
+    for (const token of [victimToken, outsider.access_token, victim.token])
       expectRefused(await resolveShare(token), 'share');
-    for (const token of [theirs, share, setup.visualizationToken]) {
+    for (const token of [victimToken, share, setup.visualizationToken]) {
       expectRefused(await createCaller(token).get('/api/v1/share-portal/contexts'), 'portal');
       expect((await createCaller(token).get('/v1/auth/me')).status).toBe(401);
     }

@@ -135,7 +135,7 @@ async function readAllPages(path: string, query: Record<string, string>, perPage
   }
 }
 
-describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, defaultOrder: standard }) => {
+describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, defaultOrder }) => {
   beforeAll(async () => {
     for (const name of UNIQUE_NAME_LISTS.has(title) ? SORTED_NAMES : [...SORTED_NAMES, 'Gamma']) await make(name);
   });
@@ -176,7 +176,7 @@ describe.each(Object.entries(LISTS))('the list of %s', (title, { make, path, def
       const sortedIds = (await readAllPages(path(), { sort_by: sortBy }, 4)).map(readId);
       expect([sortBy, sortedIds]).toEqual([sortBy, sortRecords(allRecords, sortBy)]);
     }
-    if (standard) expect(allRecords.map(readId)).toEqual(sortRecords(allRecords, standard));
+    if (defaultOrder) expect(allRecords.map(readId)).toEqual(sortRecords(allRecords, defaultOrder));
     const foundRecords = await readAllPages(path(), { search: 'a', sort_by: 'name' }, 2);
     expect(foundRecords.map(readId)).toEqual(sortRecords(foundRecords, 'name'));
   });

@@ -200,12 +200,12 @@ describe('a GET of a job with `wait`', () => {
     it('is answered at the poll that finds a change', async () => {
       const job = await kind.createJob();
       const answerBefore = await job.by.get(job.path);
-      const { answer, pollCount: looks } = await waitDuringChanges(kind, job, readTag(answerBefore), [
+      const { answer, pollCount } = await waitDuringChanges(kind, job, readTag(answerBefore), [
         doNothing,
         doNothing,
         job.change,
       ]);
-      expect([answer.status, looks]).toEqual([200, 3]);
+      expect([answer.status, pollCount]).toEqual([200, 3]);
       expect(answer.body.status).not.toBe(answerBefore.body.status);
       expect(readTag(answer)).not.toBe(readTag(answerBefore));
       expect(readTag(answer)).toBe(readTag(await job.by.get(job.path)));

@@ -66,13 +66,13 @@ async function sendBytes(
   bytes: Buffer,
   token: string,
   random: RandomChoices,
-  { cutAfterBytes: cuts, dieAfterBytes: diesAt, killedAt }: Disturbances,
+  { cutAfterBytes, dieAfterBytes, killedAt }: Disturbances,
   counts: { kills: number; deaths: number },
 ): Promise<string> {
-  proxy.cutAfterBytes = cuts;
+  proxy.cutAfterBytes = cutAfterBytes;
   let address: string | null = null;
   for (;;) {
-    const dieAfter = diesAt.shift();
+    const dieAfter = dieAfterBytes.shift();
     const outcome = await new Promise<'whole' | 'dead'>((resolve, reject) => {
       const upload: Upload = new Upload(bytes, {
         endpoint: `${proxy.url}/v1/managed-tables/uploads`,
@@ -86,10 +86,10 @@ async function sendBytes(
         },
         onProgress: (sentBytes) => {
           if (killedAt && sentBytes >= killedAt.bytes) {
-            const { delayMs: later } = killedAt;
+            const { delayMs } = killedAt;
             killedAt = undefined;
             counts.kills += 1;
-            pendingRestart = sleep(later).then(killRuntime);
+            pendingRestart = sleep(delayMs).then(killRuntime);
           }
           if (dieAfter !== undefined && sentBytes >= dieAfter && address)
             void upload.abort().then(() => resolve('dead'), reject);

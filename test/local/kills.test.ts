@@ -80,7 +80,7 @@ async function followJob({ jobId, table }: TableLoad): Promise<void> {
 }
 
 /** Requires that the job has ended correctly: all of its rows are there, once and in their order, or none of them. */
-async function checkJob({ jobId, mode, table, rowsBefore: before }: TableLoad): Promise<string> {
+async function checkJob({ jobId, mode, table, rowsBefore }: TableLoad): Promise<string> {
   const job = await system.call('GET', formatJobPath(jobId));
   const { rows: leftoverTables } = await postgres.query(
     `SELECT tablename FROM pg_tables WHERE schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$'`,
@@ -90,11 +90,11 @@ async function checkJob({ jobId, mode, table, rowsBefore: before }: TableLoad): 
   const record = records.find(({ display_name: name }: { display_name: string }) => name === table);
   if (job.status === 'failed') {
     if (mode === 'create') expect(record).toBeUndefined();
-    else expect(await countRows(table)).toBe(before);
+    else expect(await countRows(table)).toBe(rowsBefore);
     return 'failed';
   }
   expect(job).toMatchObject({ status: 'done', error: null, user_table_id: record._id });
-  const expectedCount = mode === 'append' ? before + ROW_COUNT : ROW_COUNT;
+  const expectedCount = mode === 'append' ? rowsBefore + ROW_COUNT : ROW_COUNT;
   const { rows } = await postgres.query(
     `SELECT count(*)::int AS count, bool_and(pedido = 1 + (place - 1) % ${ROW_COUNT}) AS in_order
      FROM (SELECT pedido, row_number() OVER (ORDER BY id) AS place FROM public."${table}") AS numbered`,

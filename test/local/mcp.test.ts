@@ -105,7 +105,7 @@ const RESULT_FOLDERS = {
 };
 
 describe('the official conformance suite for MCP servers', () => {
-  const excusedChecks = MISSING_FEATURES.flatMap(({ scenarios: asked }) => asked);
+  const excusedChecks = MISSING_FEATURES.flatMap(({ scenarios }) => scenarios);
   const findExcuse = (scenario: string, check: string) =>
     // Whatever a scenario is about, what is sent must be the protocol's.
     check === 'wire-schema-valid'
@@ -134,8 +134,7 @@ describe('the official conformance suite for MCP servers', () => {
 
   it('has the checks that are not offered listed in docs/mcp.md', async () => {
     const rows = MISSING_FEATURES.map(
-      ({ what, reason, scenarios: asked }) =>
-        `| ${what}: ${reason} | ${asked.map((each) => `\`${each}\``).join(', ')} |`,
+      ({ what, reason, scenarios }) => `| ${what}: ${reason} | ${scenarios.map((each) => `\`${each}\``).join(', ')} |`,
     );
     const document = await readFile(join(PROJECT, 'docs/mcp.md'), 'utf8');
     const [, listed = ''] =

@@ -27,7 +27,7 @@ const selectedCases = MEMORY_CASES.filter(
   ({ name }) => nameFilters.length === 0 || nameFilters.some((part) => name.includes(part)),
 );
 
-const formatPeak = ({ heap, total: all }: MemoryPeak) => `${all.toFixed(1).padStart(6)} (${heap.toFixed(1)})`;
+const formatPeak = ({ heap, total }: MemoryPeak) => `${total.toFixed(1).padStart(6)} (${heap.toFixed(1)})`;
 const printCheck = (isPassed: boolean, description: string) => {
   console.log(`${isPassed ? '✓' : '✗'} ${description}`);
   if (!isPassed) process.exitCode = 1;
@@ -48,12 +48,12 @@ try {
 async function measureCases(cases: MemoryCase[], variables: Record<string, string>): Promise<void> {
   const system = await startSystem('test/memory/worker.ts', variables, 'test/memory/background.ts');
   try {
-    const { measurePeaks: during } = await watchMemory(system);
+    const { measurePeaks } = await watchMemory(system);
     const measureAllocation = (kind: string, megabytes: number) =>
-      during(() => system.call('GET', `/probe?kind=${kind}&megabytes=${megabytes}`));
+      measurePeaks(() => system.call('GET', `/probe?kind=${kind}&megabytes=${megabytes}`));
 
     console.log('MB in use at the peak, of which heap; of the API and of the Worker in the background');
-    const emptyPeaks = await during(async () => undefined);
+    const emptyPeaks = await measurePeaks(async () => undefined);
     const reportPeaks = (name: string, { api, background }: MemoryPeaks, startedAt: number) =>
       printCheck(
         api.total < MEMORY_LIMIT_MB && background.total < MEMORY_LIMIT_MB,
@@ -61,7 +61,7 @@ async function measureCases(cases: MemoryCase[], variables: Record<string, strin
       );
     reportPeaks('nothing', emptyPeaks, Date.now());
     await system.call('GET', `/principals?count=${PRINCIPAL_COUNT}`);
-    const idlePeaks = await during(async () => undefined);
+    const idlePeaks = await measurePeaks(async () => undefined);
     reportPeaks('nothing, and all the principals known that an isolate remembers', idlePeaks, Date.now());
     for (const { name, prepare, run } of cases) {
       const startedAt = Date.now();
@@ -70,7 +70,7 @@ async function measureCases(cases: MemoryCase[], variables: Record<string, strin
         await prepare?.(system);
         // Connections that were closed meanwhile are not used again.
         await sleep(500);
-        const peaks = await during(() =>
+        const peaks = await measurePeaks(() =>
           Promise.all(Array.from({ length: RUNS_PER_CASE }, (_, runNumber) => run(system, runNumber))),
         );
         reportPeaks(name, peaks, startedAt);

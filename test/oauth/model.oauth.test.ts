@@ -112,9 +112,9 @@ const mayList = (scopes: string, resource: string) =>
   scopes === '*:list' || scopes === `${resource}:list` || scopes === `${resource}:*`;
 
 async function expectTokenAccess(model: OAuthModel): Promise<void> {
-  for (const { program, scopes, isEnded: ended } of model.held) {
+  for (const { program, scopes, isEnded } of model.held) {
     for (const resource of ['groups', 'users']) {
-      const expected = ended ? 401 : model.isMember && mayList(scopes, resource) ? 200 : 403;
+      const expected = isEnded ? 401 : model.isMember && mayList(scopes, resource) ? 200 : 403;
       expect([resource, scopes, (await program.get(`/v1/${resource}`)).status]).toEqual([resource, scopes, expected]);
     }
   }

@@ -178,8 +178,8 @@ it.each(['1.x', '2.x'] as const)(
       },
       discoveryState: () => storedDiscovery as never,
     } satisfies OAuthClientProvider;
-    const { client, createTransport: door, refused } = OFFICIAL_CLIENTS[of];
-    const first = door(provider);
+    const { client, createTransport, refused } = OFFICIAL_CLIENTS[of];
+    const first = createTransport(provider);
     await expect(client().connect(first)).rejects.toThrow(/Unauthorized/);
     expect(authorizationUrl?.searchParams.get('resource')).toBe(MCP_URL);
     const pageData = readPageData(await authorize([...(authorizationUrl as URL).searchParams]));
@@ -194,7 +194,7 @@ it.each(['1.x', '2.x'] as const)(
     }
     await first.finishAuth(redirectParameters);
     const connectedClient = client();
-    await connectedClient.connect(door(provider));
+    await connectedClient.connect(createTransport(provider));
     expect((await connectedClient.listTools()).tools.length).toBeGreaterThan(5);
     await connectedClient.close();
   },

@@ -67,68 +67,74 @@ const repeatViewer = (count: number, viewer: string): string[] => Array(count).f
 
 describe('the gate that gives viewers slots for executions', () => {
   it('gives a viewer eight slots, and all viewers together twelve', () =>
-    runInGate(async ({ requestSlots: ask }) => {
-      expect(listAdmissions(await ask(...repeatViewer(9, 'ana')))).toEqual([...Array(8).fill(true), undefined]);
-      expect(listAdmissions(await ask(...repeatViewer(3, 'bia')))).toEqual([true, true, true]);
-      expect(listAdmissions(await ask('cid', 'bia'))).toEqual([true, undefined]);
+    runInGate(async ({ requestSlots }) => {
+      expect(listAdmissions(await requestSlots(...repeatViewer(9, 'ana')))).toEqual([
+        ...Array(8).fill(true),
+        undefined,
+      ]);
+      expect(listAdmissions(await requestSlots(...repeatViewer(3, 'bia')))).toEqual([true, true, true]);
+      expect(listAdmissions(await requestSlots('cid', 'bia'))).toEqual([true, undefined]);
     }));
 
   it('gives a slot that is released to the first waiting viewer who is below the limit per viewer', () =>
-    runInGate(async ({ requestSlots: ask, releaseSlot: leave }) => {
-      const runningRequests = await ask(...repeatViewer(8, 'ana'), ...repeatViewer(3, 'bia'), 'cid');
-      const waitingRequests = await ask('ana', 'bia', 'bia');
-      await leave(runningRequests.at(-1));
+    runInGate(async ({ requestSlots, releaseSlot }) => {
+      const runningRequests = await requestSlots(...repeatViewer(8, 'ana'), ...repeatViewer(3, 'bia'), 'cid');
+      const waitingRequests = await requestSlots('ana', 'bia', 'bia');
+      await releaseSlot(runningRequests.at(-1));
       expect(listAdmissions(waitingRequests)).toEqual([undefined, true, undefined]);
-      await leave(runningRequests[0]);
+      await releaseSlot(runningRequests[0]);
       expect(listAdmissions(waitingRequests)).toEqual([true, true, undefined]);
     }));
 
   it('refuses a viewer who has waited twelve seconds, and keeps no slot for them', () =>
-    runInGate(async ({ requestSlots: ask, releaseSlot: leave, advanceClock: pass }) => {
-      const runningRequests = await ask(...repeatViewer(8, 'ana'));
-      const [waiting, gone] = await ask('ana', 'ana');
-      await leave(gone);
+    runInGate(async ({ requestSlots, releaseSlot, advanceClock }) => {
+      const runningRequests = await requestSlots(...repeatViewer(8, 'ana'));
+      const [waiting, gone] = await requestSlots('ana', 'ana');
+      await releaseSlot(gone);
       expect([waiting?.admitted, gone?.admitted]).toEqual([undefined, false]);
-      await pass(11_999);
+      await advanceClock(11_999);
       expect(waiting?.admitted).toBeUndefined();
-      const [later] = await ask('ana');
-      await pass(1);
+      const [later] = await requestSlots('ana');
+      await advanceClock(1);
       expect([waiting?.admitted, later?.admitted]).toEqual([false, undefined]);
-      await leave(runningRequests[0]);
+      await releaseSlot(runningRequests[0]);
       expect(later?.admitted).toBe(true);
     }));
 
   it('ends a slot that is never released, after forty-five seconds', () =>
-    runInGate(async ({ requestSlots: ask, advanceClock: pass }) => {
-      await ask(...repeatViewer(8, 'ana'));
-      await pass(44_999);
-      const [early] = await ask('ana');
+    runInGate(async ({ requestSlots, advanceClock }) => {
+      await requestSlots(...repeatViewer(8, 'ana'));
+      await advanceClock(44_999);
+      const [early] = await requestSlots('ana');
       expect(early?.admitted).toBeUndefined();
-      await pass(1);
-      expect(listAdmissions(await ask(...repeatViewer(8, 'ana')))).toEqual([...Array(7).fill(true), undefined]);
+      await advanceClock(1);
+      expect(listAdmissions(await requestSlots(...repeatViewer(8, 'ana')))).toEqual([
+        ...Array(7).fill(true),
+        undefined,
+      ]);
       expect(early?.admitted).toBe(true);
     }));
 
   it('lets at most 250 requests of a viewer wait, and at most 500 of all viewers', () =>
-    runInGate(async ({ requestSlots: ask }) => {
-      await ask(...repeatViewer(8, 'ana'), ...repeatViewer(4, 'bia'));
-      expect(new Set(listAdmissions(await ask(...repeatViewer(250, 'ana'))))).toEqual(new Set([undefined]));
-      expect(listAdmissions(await ask('ana', 'bia'))).toEqual([false, undefined]);
-      expect(new Set(listAdmissions(await ask(...repeatViewer(249, 'bia'))))).toEqual(new Set([undefined]));
-      expect(listAdmissions(await ask('cid'))).toEqual([false]);
+    runInGate(async ({ requestSlots }) => {
+      await requestSlots(...repeatViewer(8, 'ana'), ...repeatViewer(4, 'bia'));
+      expect(new Set(listAdmissions(await requestSlots(...repeatViewer(250, 'ana'))))).toEqual(new Set([undefined]));
+      expect(listAdmissions(await requestSlots('ana', 'bia'))).toEqual([false, undefined]);
+      expect(new Set(listAdmissions(await requestSlots(...repeatViewer(249, 'bia'))))).toEqual(new Set([undefined]));
+      expect(listAdmissions(await requestSlots('cid'))).toEqual([false]);
     }));
 
   it('gives a repeated request no second slot, and no second place in the queue', () =>
-    runInGate(async ({ requestSlots: ask, repeatRequest: askAgain, releaseSlot: leave }) => {
-      const runningRequests = await ask(...repeatViewer(8, 'ana'));
-      expect((await askAgain(runningRequests[0] as SlotRequest, 'ana')).admitted).toBe(true);
-      const [waiting] = await ask('ana');
-      const repeatedRequest = await askAgain(waiting as SlotRequest, 'ana');
-      await leave(runningRequests[0]);
+    runInGate(async ({ requestSlots, repeatRequest, releaseSlot }) => {
+      const runningRequests = await requestSlots(...repeatViewer(8, 'ana'));
+      expect((await repeatRequest(runningRequests[0] as SlotRequest, 'ana')).admitted).toBe(true);
+      const [waiting] = await requestSlots('ana');
+      const repeatedRequest = await repeatRequest(waiting as SlotRequest, 'ana');
+      await releaseSlot(runningRequests[0]);
       expect(repeatedRequest.admitted).toBe(true);
-      expect(listAdmissions(await ask('ana'))).toEqual([undefined]);
-      await leave(repeatedRequest);
-      await leave(runningRequests[1]);
-      expect(listAdmissions(await ask('ana'))).toEqual([true]);
+      expect(listAdmissions(await requestSlots('ana'))).toEqual([undefined]);
+      await releaseSlot(repeatedRequest);
+      await releaseSlot(runningRequests[1]);
+      expect(listAdmissions(await requestSlots('ana'))).toEqual([true]);
     }));
 });

@@ -199,7 +199,7 @@ function listRoutes(state: LocalCloudflare): [RegExp, Route][] {
         makePage(
           [...databases].filter(([name]) => name.includes(url.searchParams.get('name') ?? '')),
           url,
-        ).map(([name, { uuid, location: place }]) => ({ name, uuid, jurisdiction: place.jurisdiction ?? null })),
+        ).map(([name, { uuid, location }]) => ({ name, uuid, jurisdiction: location.jurisdiction ?? null })),
     ],
     [
       /^POST \/d1\/database$/,

@@ -88,7 +88,7 @@ describe('a deployment to a Cloudflare account', { timeout: 240_000 }, () => {
     expect([...cloudflare.databases.keys()]).toEqual(['data-console-staging-control']);
     expect([...cloudflare.databases.values()].map(({ replication }) => replication)).toEqual(['auto']);
     // What cannot be moved later is made where it was asked for.
-    expect([...cloudflare.databases.values()].map(({ location: place }) => place)).toEqual([{ jurisdiction: 'eu' }]);
+    expect([...cloudflare.databases.values()].map(({ location }) => location)).toEqual([{ jurisdiction: 'eu' }]);
     expect(report).toContain('there is no such database');
     expect([...cloudflare.buckets]).toEqual([['data-console-staging-files', { jurisdiction: 'eu' }]]);
     const names = QUEUE_NAMES.map((name) => `data-console-staging-${name}`);
@@ -350,13 +350,13 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
 
 it('a deployment recognizes existing secrets whichever version they have', () => {
   const present = ['JWT_PRIVATE_KEYS_5', 'ENCRYPTION_KEYS', 'EMBED_SECRETS_NEXT_7', 'NEON_API_KEY', 'AI_API_KEY'];
-  const { secretsToSet: toSet } = makeMissingSecrets(
+  const { secretsToSet } = makeMissingSecrets(
     present,
     { PLATFORM_ADMIN_TOKEN: 'the token of the operator' },
     1795309380_000,
   );
   // One that was only next when a rotation broke off is no key yet.
-  expect(Object.keys(toSet)).toEqual([
+  expect(Object.keys(secretsToSet)).toEqual([
     'KEY_DERIVATION_SECRETS_1795309380',
     'EMBED_SECRETS_1795309380',
     'PLATFORM_ADMIN_TOKEN',

@@ -211,7 +211,7 @@ describe('the stored data about a person', () => {
   });
 
   it('has columns of its own in every table with rows about persons, none of them a secret', () => {
-    const shownColumns = COMPANY_TABLES.filter(({ makeAboutCondition: about }) => about).map(({ table }) => ({
+    const shownColumns = COMPANY_TABLES.filter(({ makeAboutCondition }) => makeAboutCondition).map(({ table }) => ({
       table: getControlTableName(table),
       names: listPersonalColumns(table).map(({ name }) => name),
     }));
@@ -508,7 +508,7 @@ describe('the list of stores with data about people', () => {
   it('describes for each store and table which data about people it contains', () => {
     expect(DATA_STORES.filter(({ people }) => people === undefined)).toEqual([]);
     expect(
-      COMPANY_TABLES.filter(({ makeAboutCondition: about }) => about === undefined).map(({ table }) =>
+      COMPANY_TABLES.filter(({ makeAboutCondition }) => makeAboutCondition === undefined).map(({ table }) =>
         getControlTableName(table),
       ),
     ).toEqual([]);

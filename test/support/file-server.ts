@@ -101,16 +101,16 @@ interface FileRequest {
 function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
-  { behaviour, rows, earlierCount: times }: FileRequest,
+  { behaviour, rows, earlierCount }: FileRequest,
 ): void {
   const [kind, detail = ''] = behaviour.split('.') as [string, string?];
-  if (kind === 'mute' || (kind === 'stuck' && times > 0)) return;
+  if (kind === 'mute' || (kind === 'stuck' && earlierCount > 0)) return;
   if (kind === 'status') return void response.writeHead(Number(detail)).end();
-  if (kind === 'busy' && times < 2) return void response.writeHead(503).end();
+  if (kind === 'busy' && earlierCount < 2) return void response.writeHead(503).end();
   if (kind === 'to') {
     return void response.writeHead(302, { location: Buffer.from(detail, 'base64url').toString() }).end();
   }
-  if (kind === 'redirects' && times < Number(detail)) {
+  if (kind === 'redirects' && earlierCount < Number(detail)) {
     return void response.writeHead(307, { location: request.url ?? '' }).end();
   }
   if (kind === 'huge') return void response.writeHead(200, { 'content-length': 6 * 1024 * MIB_BYTES }).write('a,b\n');
@@ -119,7 +119,7 @@ function sendFile(
     const headers = { 'content-encoding': 'gzip', etag: '"packed"' };
     return void response.writeHead(200, headers).end(gzipSync(wholeFile));
   }
-  const etag = kind === 'changed' && times > 0 ? '"two"' : '"one"';
+  const etag = kind === 'changed' && earlierCount > 0 ? '"two"' : '"one"';
   const headers: Record<string, string | number> = {
     ...(!['untagged', 'never'].includes(kind) && { etag: kind === 'weak' ? `W/${etag}` : etag }),
     ...(kind === 'disposed' && {
@@ -141,7 +141,7 @@ function sendFile(
   response.writeHead(isPart ? 206 : 200, headers);
   if (kind === 'stuck') return void response.write(remainingBytes.subarray(0, MIB_BYTES));
   if (isLonger) return void response.end(Buffer.concat([remainingBytes, remainingBytes]));
-  const cutLength = parseLength(kind, times);
+  const cutLength = parseLength(kind, earlierCount);
   if (cutLength >= remainingBytes.length) return void response.end(remainingBytes);
   response.write(remainingBytes.subarray(0, cutLength), () => response.destroy());
 }

@@ -118,9 +118,9 @@ interface DialectTrial {
 }
 
 /** Returns true if the trial's quotes seem to be ordinary characters. */
-function isDoubtful({ head: { quotes, isUnclosed: unclosed }, layout }: DialectTrial): boolean {
+function isDoubtful({ head: { quotes, isUnclosed }, layout }: DialectTrial): boolean {
   const rows = quotes.foldedWidths.filter((width) => width > 1 && width === layout.width).length;
-  return quotes.brokenCount + rows > 0 || unclosed || (quotes.strayCount > 0 && quotes.properCount === 0);
+  return quotes.brokenCount + rows > 0 || isUnclosed || (quotes.strayCount > 0 && quotes.properCount === 0);
 }
 
 const hasProperQuotes = (trial: DialectTrial): boolean => trial.head.quotes.properCount > 0 && !isDoubtful(trial);

@@ -262,10 +262,10 @@ class JsonLiteral {
 
 function toJsonValue({ leaf, column }: LeafReader, value: unknown): string | JsonLiteral | null {
   if (value === undefined) throw new ParquetProblem('damaged', column);
-  const { isQuoted: quoted, type, text } = leaf.values;
+  const { isQuoted, type, text } = leaf.values;
   const valueText = text(value);
   if (valueText === null) return null;
-  return quoted || type === 'date' || type === 'datetime' ? valueText : new JsonLiteral(valueText);
+  return isQuoted || type === 'date' || type === 'datetime' ? valueText : new JsonLiteral(valueText);
 }
 
 /** Writes a value as JSON. */

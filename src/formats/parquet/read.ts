@@ -20,8 +20,7 @@ export const beginParquet = (): ParquetState => ({ group: 0, row: 0, places: nul
 /** Lists the types of a file's columns, in their order. */
 export const listTypes = ({ columns, leaves }: Footer): KnownType[] =>
   columns.map(
-    ({ isFlat: flat, leaves: [leaf] }) =>
-      (flat && leaf !== undefined ? leaves[leaf]?.values.type : undefined) ?? 'text',
+    ({ isFlat, leaves: [leaf] }) => (isFlat && leaf !== undefined ? leaves[leaf]?.values.type : undefined) ?? 'text',
   );
 
 /** Maximum number of texts of all columns that are held at a time. */

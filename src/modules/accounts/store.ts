@@ -39,7 +39,7 @@ export interface AccountFilter {
 export const readAccounts = (
   db: ControlDb,
   companyId: string,
-  { deletionFilter: which, denied }: AccountFilter,
+  { deletionFilter, denied }: AccountFilter,
   page: PageRequest<AccountOrder>,
 ) =>
   readPage(
@@ -48,7 +48,7 @@ export const readAccounts = (
       table: accounts,
       filter: and(
         eq(accounts.companyId, companyId),
-        matchesDeletion(accounts, which),
+        matchesDeletion(accounts, deletionFilter),
         isNotDenied(accounts.id, denied),
       ) as SQL,
     },

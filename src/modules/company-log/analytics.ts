@@ -80,15 +80,15 @@ interface FileCountInput {
  * halved and everything is read again for each half, repeatedly if needed.
  */
 async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCountInput): Promise<LogAnalytics> {
-  const { filter, starts, storedAnalytics: own, lastMoved: moved, wantedFiles: wanted } = input;
+  const { filter, starts, storedAnalytics, lastMoved, wantedFiles } = input;
   // Of the intervals, one at the most has events in the object and in files.
   const newest = Math.max(
     0,
-    starts.findLastIndex((start) => start <= moved.at),
+    starts.findLastIndex((start) => start <= lastMoved.at),
   );
   const end = starts[newest + 1] ?? Number.MAX_SAFE_INTEGER;
   const shares: ViewerShare[] = [{ number: 0, of: 1 }];
-  const series = new Map(own.series.map((counts) => [counts.start, { ...counts }]));
+  const series = new Map(storedAnalytics.series.map((counts) => [counts.start, { ...counts }]));
   const common = series.get(starts[newest] as number);
   if (common) common.unique_viewers = 0;
   const viewers: TopEntry[] = [];
@@ -97,8 +97,8 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
   for (let share = shares.pop(); share; share = shares.pop()) {
     const tally = new Tally(starts, newest, share);
     try {
-      for await (const viewer of readViewers(callLog, filter, end, moved)) tally.addViewer(viewer);
-      for await (const event of readEvents(files, wanted, filter)) tally.add(event);
+      for await (const viewer of readViewers(callLog, filter, end, lastMoved)) tally.addViewer(viewer);
+      for await (const event of readEvents(files, wantedFiles, filter)) tally.add(event);
     } catch (error) {
       if (!(error instanceof TooManyViewers)) throw error;
       const { number, of } = share;
@@ -121,9 +121,9 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
     first ??= tally;
   }
   const mergeTopList = (name: 'shares' | 'dashboards' | 'countries') =>
-    takeMostFrequent(first?.mergeTop(name, own.top[name]) ?? [], MAX_TOP_ENTRIES);
+    takeMostFrequent(first?.mergeTop(name, storedAnalytics.top[name]) ?? [], MAX_TOP_ENTRIES);
   return {
-    totals: { ...addCounts(own.totals, first?.totals ?? ZERO_COUNTS), unique_viewers: uniqueViewers },
+    totals: { ...addCounts(storedAnalytics.totals, first?.totals ?? ZERO_COUNTS), unique_viewers: uniqueViewers },
     series: [...series.values()].sort((a, b) => a.start - b.start),
     top: {
       shares: mergeTopList('shares'),

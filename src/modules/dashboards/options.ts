@@ -105,10 +105,10 @@ async function queryOptions(
   filters: readonly Filter[],
   request: OptionsRequest,
 ): Promise<FilterOption[]> {
-  const { boundValues: bound } = request;
+  const { boundValues } = request;
   // A viewer who may see nothing gets no options, whatever the SQL answers.
-  if (bound === null || [...bound.values()].some(allowsNothing)) return [];
-  const compiled = compileOrFail({ sql: template, parameters: filters }, bound);
+  if (boundValues === null || [...boundValues.values()].some(allowsNothing)) return [];
+  const compiled = compileOrFail({ sql: template, parameters: filters }, boundValues);
   const sql = await openReadonlyDatabase(ctx);
   try {
     const rows = await readRows(sql, compiled, request);
@@ -122,10 +122,10 @@ async function queryOptions(
 async function readRows(
   sql: TenantSql,
   compiled: CompiledSql,
-  { allowedValues: allowed, search }: OptionsRequest,
+  { allowedValues, search }: OptionsRequest,
 ): Promise<Cell[][]> {
-  const searchText = allowed === null && search !== '' ? search : null;
-  const values = [...compiled.values, searchText, allowed === null ? null : formatArrayLiteral(allowed)];
+  const searchText = allowedValues === null && search !== '' ? search : null;
+  const values = [...compiled.values, searchText, allowedValues === null ? null : formatArrayLiteral(allowedValues)];
   const [part, among] = [`$${values.length - 1}::text`, `$${values.length}::text[]`];
   const runQuery = async (columns: string, label: string) => {
     const statement = `SELECT value::text, ${label}::text FROM (\n${compiled.text}\n) AS option(${columns})

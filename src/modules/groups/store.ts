@@ -102,7 +102,7 @@ export interface GroupFilter {
 export const readGroups = (
   db: ControlDb,
   companyId: string,
-  { deletionFilter: which, withoutGlobal, search = '', denied, deniedMembers }: GroupFilter,
+  { deletionFilter, withoutGlobal, search = '', denied, deniedMembers }: GroupFilter,
   page: PageRequest<keyof typeof ORDER_COLUMNS>,
 ) =>
   readPage(
@@ -111,7 +111,7 @@ export const readGroups = (
       table: groups,
       filter: and(
         eq(groups.companyId, companyId),
-        matchesDeletion(groups, which),
+        matchesDeletion(groups, deletionFilter),
         withoutGlobal ? eq(groups.isGlobal, false) : undefined,
         makeContainsSql([groups.name], search),
         isNotDenied(groups.id, denied),

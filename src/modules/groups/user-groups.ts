@@ -82,19 +82,19 @@ function changeUserGroups(
     const sources = toAccessSources(companyId, false, grants);
     requireKnownGroups(ctx, sources, ids);
     const current = memberships.map(({ groupId }) => groupId);
-    const { joinIds: enter, leaveIds: leave, isExpectedResult: fits } = makePlan(current);
-    const newlyJoinedIds = enter.filter((id) => !current.includes(id));
+    const { joinIds, leaveIds, isExpectedResult } = makePlan(current);
+    const newlyJoinedIds = joinIds.filter((id) => !current.includes(id));
     requireMayGrant(ctx.actor, filterGroupGrants(sources, newlyJoinedIds));
-    requireMayGrant(ctx.actor, toDenialGrants(filterGroupGrants(sources, leave)));
+    requireMayGrant(ctx.actor, toDenialGrants(filterGroupGrants(sources, leaveIds)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
     const { found: membershipsAfter } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
-      left: deleteUserFromGroups(ctx.db, companyId, userId, leave),
+      left: deleteUserFromGroups(ctx.db, companyId, userId, leaveIds),
       entered: makeJoinStatement(ctx, userId, newlyJoinedIds),
       found: selectGroupsOfUser(ctx.db, companyId, userId),
     });
     const groupIds = membershipsAfter.map(({ groupId }) => groupId);
-    return fits(groupIds) ? { user, groupIds: listVisibleGroups(ctx, membershipsAfter) } : undefined;
+    return isExpectedResult(groupIds) ? { user, groupIds: listVisibleGroups(ctx, membershipsAfter) } : undefined;
   });
 }
 

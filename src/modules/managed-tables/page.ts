@@ -105,7 +105,7 @@ interface PreparedPage {
 
 function preparePage(
   table: ManagedTable,
-  { rows: sentSelection, sortBy, at, perPage, isCounted: counted }: PageRequest,
+  { rows: sentSelection, sortBy, at, perPage, isCounted }: PageRequest,
 ): PreparedPage {
   const { rows, shown } = checkSelection(sentSelection, table.columns);
   const order = parseSort(sortBy, table.columns);
@@ -115,8 +115,8 @@ function preparePage(
     table,
     shown,
     order,
-    isCounted: counted,
-    statements: counted && isSelective(rows) ? [select, sql.countRows(table.displayName, rows)] : [select],
+    isCounted,
+    statements: isCounted && isSelective(rows) ? [select, sql.countRows(table.displayName, rows)] : [select],
   };
 
   function selectPageByNumber(number: number): Statement {
@@ -153,7 +153,7 @@ const isSamePage = (one: PreparedPage, other: PreparedPage): boolean =>
 /** Makes a page of the results, and caches the table, since its statements worked. */
 function toRowPage(
   key: store.TableKey,
-  { table, shown, order, isCounted: counted }: PreparedPage,
+  { table, shown, order, isCounted }: PreparedPage,
   [page, count]: StatementResults,
 ): RowPage {
   cachedTables.set(formatTableKey(key), table);
@@ -164,7 +164,7 @@ function toRowPage(
     table,
     shown,
     rows: page.filter(({ id }) => id !== null),
-    total: counted ? Number(count?.[0]?.total ?? table.rowCount) : undefined,
+    total: isCounted ? Number(count?.[0]?.total ?? table.rowCount) : undefined,
     last: first?.has_more ? toPosition(page.at(-1) as sql.PageRow, order) : null,
     // A transaction that began before the table was emptied or rewritten sees no rows.
     isStale: first?.has_rows === false && table.rowCount > 0,

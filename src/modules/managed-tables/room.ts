@@ -194,10 +194,10 @@ export async function requireTableQuota(ctx: CompanyContext, database: TenantSql
   const limit = await readQuota(ctx, 'table_bytes');
   if (limit === undefined) return;
   const { companyId } = ctx.actor;
-  const { bytes, hasOtherChanges: hasOthers } = await measureTables(database, companyId);
+  const { bytes, hasOtherChanges } = await measureTables(database, companyId);
   let usedBytes = bytes;
   if (usedBytes < limit) return;
-  if (hasOthers) {
+  if (hasOtherChanges) {
     const measuredAlone = await database.transaction((tx) =>
       measureTables(tx, companyId, `pg_advisory_xact_lock(${SPACE_LOCK_KEY})`),
     );

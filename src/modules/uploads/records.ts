@@ -77,17 +77,17 @@ export async function continueRecords(
         const { state } = readJson(from.form, json, readableBytes, false, MAX_COLUMNS, writer);
         throw new JsonProblem('not_utf8', state.line);
       }
-      const { state, takenBytes: taken } = readJson(from.form, json, text, isLast, MAX_COLUMNS, writer);
+      const { state, takenBytes } = readJson(from.form, json, text, isLast, MAX_COLUMNS, writer);
       await output.write(writer.take());
       json = state;
-      offset += markLength + measureEncodedLength(text, taken, encoding);
+      offset += markLength + measureEncodedLength(text, takenBytes, encoding);
       if (isLast) {
         await output.flush();
         const finalState = { ...from, offset: size, encoding, json, text: [...from.text, ...output.segments] };
         return { state: finalState, facts: toRecordFacts(name, finalState, encoding) };
       }
-      if (taken === 0 && wantedBytes >= MAX_READ_BYTES) throw new JsonProblem('too_long', json.line);
-      wantedBytes = taken > 0 ? block : Math.min(wantedBytes * 2, MAX_READ_BYTES);
+      if (takenBytes === 0 && wantedBytes >= MAX_READ_BYTES) throw new JsonProblem('too_long', json.line);
+      wantedBytes = takenBytes > 0 ? block : Math.min(wantedBytes * 2, MAX_READ_BYTES);
     } while (offset < from.offset + budget);
   } catch (error) {
     throw error instanceof JsonProblem ? problems.toJsonProblem(name, from.form, error) : error;

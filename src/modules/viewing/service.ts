@@ -46,8 +46,8 @@ export {
 /** Rejects requests from origins that the token does not allow. A token without origins allows all. */
 export function requireAllowedOrigin(ctx: Context, allowedOrigins: readonly string[]): void {
   if (allowedOrigins.length === 0) return;
-  const { isFromOwnPage: fromOwnPage, origin } = ctx.caller();
-  if (fromOwnPage || allowedOrigins.includes(origin ?? '')) return;
+  const { isFromOwnPage, origin } = ctx.caller();
+  if (isFromOwnPage || allowedOrigins.includes(origin ?? '')) return;
   throw originNotAllowed();
 }
 

@@ -75,7 +75,7 @@ export const ACCESS_GUARDS = [
         title: 'if the caller may not read it',
       },
       {
-        text: 'within.some((each) => isSame(value, each[name], isVolatile))',
+        text: 'counterpartObjects.some((each) => isSame(value, each[name], isVolatile))',
         without: 'true',
         title: 'is refused with a changed field',
       },
@@ -84,7 +84,7 @@ export const ACCESS_GUARDS = [
   ...makeGuards(
     'src/http/waiting.ts',
     ['test/http/waiting.test.ts'],
-    [{ text: '  await release();\n', without: '', title: 'releases its connections' }],
+    [{ text: '  await releaseConnections();\n', without: '', title: 'releases its connections' }],
   ),
   ...makeGuards('src/db/guarded-session.ts', GUARDED_SESSION_TESTS, [
     { text: 'touchesAccess(sql) ? markStatement(statement) : statement', without: 'statement' },
@@ -101,7 +101,7 @@ export const ACCESS_GUARDS = [
   ...makeGuards('src/db/dependent-session.ts', DEPENDENT_SESSION_TESTS, [
     { text: 'makeUnchangedCheck(read)', without: "{ sql: 'select 1', values: [] }" },
     { text: 'reads: await dependency.readAgain()', without: 'reads: dependency.reads' },
-    { text: 'areSameRows(reads, next) ? { reads: next, readAgain: renew } : null', without: 'null' },
+    { text: 'areSameRows(reads, next) ? { reads: next, readAgain } : null', without: 'null' },
     { text: '{ [name]: throwOutsideBatch }', without: '{}' },
     { text: 'query && !isWriteStatement(query.sql)', without: 'query' },
     {

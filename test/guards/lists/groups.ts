@@ -137,14 +137,14 @@ export const GROUP_AND_POLICY_GUARDS = [
     [
       {
         in: 'changeUserGroups',
-        text: 'fits(groupIds) ? { user, groupIds: listVisibleGroups(ctx, membershipsAfter) } : undefined',
+        text: 'isExpectedResult(groupIds) ? { user, groupIds: listVisibleGroups(ctx, membershipsAfter) } : undefined',
         without: '{ user, groupIds: listVisibleGroups(ctx, membershipsAfter) }',
         title: 'are the groups of the last replacement, even if another replacement comes meanwhile',
       },
       {
         in: 'changeUserGroups',
         text: 'makeJoinStatement(ctx, userId, newlyJoinedIds)',
-        without: 'makeJoinStatement(ctx, userId, enter)',
+        without: 'makeJoinStatement(ctx, userId, joinIds)',
         tests: RACE_TESTS,
         title: 'checks the permission again',
       },

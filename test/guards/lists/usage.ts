@@ -44,7 +44,7 @@ export const USAGE_GUARDS = [
     },
     { text: 'error.mayFitAlone', without: 'false', title: 'let ' },
     {
-      text: 'if (hasOthers)',
+      text: 'if (hasOtherChanges)',
       without: 'if (false)',
       title: 'do not count uncommitted rows of other transactions when an index is built',
     },

@@ -125,7 +125,7 @@ async function validateQuery(
 
 /** Makes a valid query, with the items' own names and the values that the data has. */
 export function toValidQuery(input: MetricQueryInput, prepared: PreparedQuery): ValidQuery {
-  const { query, columns, timeDimensionIds: times } = prepared;
+  const { query, columns, timeDimensionIds } = prepared;
   const isText = (index: number) => input.filters[index]?.values.every((value) => typeof value === 'string');
   return {
     input: {
@@ -135,7 +135,8 @@ export function toValidQuery(input: MetricQueryInput, prepared: PreparedQuery): 
       filters: query.filters.map(({ dimension, operator, values }, index) => ({
         dimension: dimension.name,
         op: operator,
-        values: isText(index) && !times.has(dimension.id) ? [...values] : (input.filters[index]?.values ?? []),
+        values:
+          isText(index) && !timeDimensionIds.has(dimension.id) ? [...values] : (input.filters[index]?.values ?? []),
       })),
       order_by: query.orderBy.map(({ column, descending }) => ({ by: columns[column]?.name ?? '', descending })),
     },

@@ -163,7 +163,7 @@ async function finishAnswer(
   ctx: PrincipalContext,
   askedRow: store.AskedRow,
   {
-    outcome: verdict,
+    outcome,
     offered,
     verifiedQuestionId,
     execute,
@@ -178,13 +178,13 @@ async function finishAnswer(
 ): Promise<Answer> {
   const answer: Answer = {
     questionId: askedRow.id,
-    kind: verdict.kind,
-    query: verdict.kind === 'answer' ? verdict.input : null,
-    result: verdict.kind === 'answer' && execute ? await runMetrics(ctx, verdict.input, verdict.preparedQuery) : null,
-    used: verdict.kind === 'answer' ? verdict.preparedQuery.used : [],
+    kind: outcome.kind,
+    query: outcome.kind === 'answer' ? outcome.input : null,
+    result: outcome.kind === 'answer' && execute ? await runMetrics(ctx, outcome.input, outcome.preparedQuery) : null,
+    used: outcome.kind === 'answer' ? outcome.preparedQuery.used : [],
     verifiedQuestionId,
-    explanation: buildExplanation(verdict),
-    alternatives: await findAlternatives(ctx, askedRow.question, verdict, offered),
+    explanation: buildExplanation(outcome),
+    alternatives: await findAlternatives(ctx, askedRow.question, outcome, offered),
   };
   await store
     .updateAskedQuestion(ctx.db, askedRow, {

@@ -50,16 +50,20 @@ function describeFilter(
 }
 
 /** Describes a query in one sentence: from the query alone, so that it says what was computed and not what was meant. */
-export function describeQuery({ query, columns, timeDimensionIds: times }: PreparedQuery): string {
+export function describeQuery({ query, columns, timeDimensionIds }: PreparedQuery): string {
   const { metrics, dimensions, filters, timeGrain, orderBy, limit } = query;
-  const names = dimensions.map(({ id, name }) => (timeGrain && times.has(id) ? `${timeGrain} of ${name}` : name));
+  const names = dimensions.map(({ id, name }) =>
+    timeGrain && timeDimensionIds.has(id) ? `${timeGrain} of ${name}` : name,
+  );
   const order = orderBy.map(
     ({ column, descending }) => `${columns[column]?.name}, ${descending ? 'descending' : 'ascending'}`,
   );
   const parts = [
     joinWithAnd(metrics.map(({ name }) => name)),
     ...(names.length > 0 ? [`by ${joinWithAnd(names)}`] : []),
-    ...(filters.length > 0 ? [`where ${joinWithAnd(filters.map((filter) => describeFilter(filter, times)))}`] : []),
+    ...(filters.length > 0
+      ? [`where ${joinWithAnd(filters.map((filter) => describeFilter(filter, timeDimensionIds)))}`]
+      : []),
     ...(order.length > 0 ? [`ordered by ${joinWithAnd(order)}`] : []),
     ...(dimensions.length > 0 ? [`at most ${limit} ${limit === 1 ? 'row' : 'rows'}`] : []),
   ];

@@ -52,11 +52,10 @@ const candidateFields = z.object({
 export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
   const { ctx, settings, job, usage } = input;
   const textSections = await makeSourceSections(input);
-  const {
-    text,
-    concepts,
-    omittedCount: notSent,
-  } = await describeConcepts(ctx, textSections.map((section) => section.text).join('\n'));
+  const { text, concepts, omittedCount } = await describeConcepts(
+    ctx,
+    textSections.map((section) => section.text).join('\n'),
+  );
   const stagedNames = await readStagedNames(ctx, job.id);
   const stagedConcepts = stagedNames
     .filter(({ targetType }) => targetType === 'concept_create')
@@ -88,7 +87,7 @@ export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
     const completeProposal = { ...proposal, model, promptVersion: CONCEPT_PROMPT.version };
     return [makeSuggestion(ctx, completeProposal, toOrigin(job, candidateKey))];
   });
-  return { suggestions, rejected: candidates.length - suggestions.length, conceptsNotSent: notSent };
+  return { suggestions, rejected: candidates.length - suggestions.length, conceptsNotSent: omittedCount };
 }
 
 async function makeSourceSections({ ctx, job }: BatchInput) {

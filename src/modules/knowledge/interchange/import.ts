@@ -64,11 +64,11 @@ type KnownTarget = { resourceId: string } | { suggestionId: string };
 /** Stores pending suggestions for entries of a document that the company does not have. Changes nothing else. */
 export async function importKnowledge(
   ctx: PrincipalContext,
-  { source, foundEntries: found, errors }: ParsedDocument,
+  { source, foundEntries, errors }: ParsedDocument,
   isDryRun: boolean,
 ): Promise<ImportResult> {
-  if (found.length > MAX_ENTRIES) throw makeTooManyEntriesFailure();
-  const items = toItems(found, errors);
+  if (foundEntries.length > MAX_ENTRIES) throw makeTooManyEntriesFailure();
+  const items = toItems(foundEntries, errors);
   return retryOnConcurrentChange(async () => {
     const { rows, ...imported } = toSuggestions(ctx, items, await readKnownTargets(ctx, items), source, [...errors]);
     // Another import has suggested some of it meanwhile.
@@ -150,17 +150,15 @@ const readName = (value: unknown): string => {
 };
 
 function toItem(list: ListName, value: DocumentEntry, line: number): ImportedItem {
-  const references = REFERENCE_FIELDS[list].map(
-    ({ documentField, field, type, noun: what, makeKey: keyOf, isList }) => ({
-      documentField,
-      field,
-      isList,
-      named: [value[documentField] ?? []].flat().map((entryName) => ({
-        key: makeTargetKey(type, keyOf(entryName as never)),
-        says: `${what} "${typeof entryName === 'string' ? entryName : (entryName as { name: string }).name}" does not exist`,
-      })),
-    }),
-  );
+  const references = REFERENCE_FIELDS[list].map(({ documentField, field, type, noun, makeKey, isList }) => ({
+    documentField,
+    field,
+    isList,
+    named: [value[documentField] ?? []].flat().map((entryName) => ({
+      key: makeTargetKey(type, makeKey(entryName as never)),
+      says: `${noun} "${typeof entryName === 'string' ? entryName : (entryName as { name: string }).name}" does not exist`,
+    })),
+  }));
   const name = String(value.name ?? value.predicate);
   if (list !== 'relations') {
     const { defaults, makeUniqueKey } = RESOURCE_DEFINITIONS[RESOURCE_TYPES[list]];

@@ -88,8 +88,8 @@ class OssieReader {
   #ours(data: string, path: ValuePath): void {
     const line = this.#findLine(...path);
     const { value } = readJson(data);
-    const { foundEntries: found, errors } = readKnowledge({ value, findLine: () => line });
-    this.foundEntries.push(...found);
+    const { foundEntries, errors } = readKnowledge({ value, findLine: () => line });
+    this.foundEntries.push(...foundEntries);
     this.errors.push(...errors);
   }
 

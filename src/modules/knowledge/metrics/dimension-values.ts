@@ -58,11 +58,11 @@ export async function sampleValues(
   limits: { count: number; length: number },
 ): Promise<Map<string, DimensionSample>> {
   const emptyQuery = { metrics: [], filters: [], time_grain: null, order_by: [], limit: 1 };
-  const { model, itemIndex: found } = await readQueryItems(ctx, [{ ...emptyQuery, dimensions: [...ids] }]);
+  const { model, itemIndex } = await readQueryItems(ctx, [{ ...emptyQuery, dimensions: [...ids] }]);
   const sampledDimensions = new Map<string, DimensionSample>();
   const samples: { id: string; sample: ValuesSql }[] = [];
   for (const id of ids) {
-    const item = found.all.get(id);
+    const item = itemIndex.all.get(id);
     const type = item && readUnlessInvalid(() => compileDimension(model, item).type);
     if (!item || !type) continue;
     sampledDimensions.set(id, { type, values: [] });

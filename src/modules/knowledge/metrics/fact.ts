@@ -121,15 +121,15 @@ const makeGroupBySql = ({ length }: readonly string[]): string =>
  * Makes the SQL of aggregates over rows. A filter that all aggregates share goes into `WHERE`, others into each aggregate; rows
  * that no aggregate counts are excluded, so that they form no group.
  */
-function makeAggregatesSql({ measures, groups, conditionSql, filterSets: sets, from, as }: FactParts): string {
-  const [first = []] = sets.values();
-  const isShared = sets.size === 1;
-  const anyFilterConditions = [...sets.values()].every((filters) => filters.length > 0)
-    ? [`(${[...sets.values()].map((filters) => `(${joinConditions(filters)})`).join(' OR ')})`]
+function makeAggregatesSql({ measures, groups, conditionSql, filterSets, from, as }: FactParts): string {
+  const [first = []] = filterSets.values();
+  const isShared = filterSets.size === 1;
+  const anyFilterConditions = [...filterSets.values()].every((filters) => filters.length > 0)
+    ? [`(${[...filterSets.values()].map((filters) => `(${joinConditions(filters)})`).join(' OR ')})`]
     : [];
   const columns = measures.map((measure) => {
     const { argument, filter } = measure.call;
-    const ownConditions = isShared ? [] : (sets.get(measure.filterKey) as readonly string[]);
+    const ownConditions = isShared ? [] : (filterSets.get(measure.filterKey) as readonly string[]);
     as.budget.spend(sumLengths(ownConditions));
     const conditions = [...(filter ? [renderSql(filter, as)] : []), ...ownConditions];
     return `${makeAggregateSql(measure.call, argument ? renderSql(argument, as) : '*', conditions)} AS ${measure.name}`;
@@ -139,14 +139,7 @@ function makeAggregatesSql({ measures, groups, conditionSql, filterSets: sets, f
 }
 
 /** Makes the SQL of one aggregate over the rows of the last, or first, time of each group. */
-function makeSemiAdditiveSql({
-  measures: [measure],
-  groups,
-  conditionSql,
-  filterSets: sets,
-  from,
-  as,
-}: FactParts): string {
+function makeSemiAdditiveSql({ measures: [measure], groups, conditionSql, filterSets, from, as }: FactParts): string {
   const { call, semiAdditive, filterKey, name } = measure as Measure;
   const at = renderSql((semiAdditive as NonNullable<Measure['semiAdditive']>).by, as);
   const values = [call.argument, call.filter].map((part) => (part ? renderSql(part, as) : 'true'));
@@ -155,7 +148,7 @@ function makeSemiAdditiveSql({
     `${values[0]} AS v1, ${values[1]} AS v2`,
     `rank() OVER (${makePartitionBySql(groups)}ORDER BY ${at}${semiAdditive?.which === 'last' ? ' DESC' : ''}) AS place`,
   ];
-  const conditions = [...conditionSql, ...(sets.get(filterKey) ?? []), `${at} IS NOT NULL`];
+  const conditions = [...conditionSql, ...(filterSets.get(filterKey) ?? []), `${at} IS NOT NULL`];
   const names = groups.map((_, index) => formatGroupName(index));
   const column = `${makeAggregateSql(call, call.argument ? 'v1' : '*', call.filter ? ['v2'] : [])} AS ${name}`;
   const rows = `SELECT ${rankedColumns.join(', ')}\n    ${from}${makeWhereSql(conditions)}`;

@@ -71,26 +71,26 @@ export async function resolveQuery(ctx: CompanyContext, input: MetricQueryInput)
 }
 
 /** Resolves one of several queries whose items were read together. */
-export const resolveWithItems = ({ model, itemIndex: found }: QueryItems, input: MetricQueryInput): ResolvedQuery => ({
+export const resolveWithItems = ({ model, itemIndex }: QueryItems, input: MetricQueryInput): ResolvedQuery => ({
   model,
-  query: toMetricQuery(input, model, found),
+  query: toMetricQuery(input, model, itemIndex),
 });
 
 /** Reads the items, tables and relations of several queries. */
 export async function readQueryItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<QueryItems> {
-  const { itemIndex: found, relations } = await readItems(ctx, inputs);
-  const names = [...found.all.values()].flatMap((item) => listTableNames(item).flat());
+  const { itemIndex, relations } = await readItems(ctx, inputs);
+  const names = [...itemIndex.all.values()].flatMap((item) => listTableNames(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(listRelationTables)]);
-  const findMetric = (name: string) => found.named('metric', name);
-  return { model: new Model(tables, relations, findMetric, MAX_SQL_LENGTH * inputs.length), itemIndex: found };
+  const findMetric = (name: string) => itemIndex.named('metric', name);
+  return { model: new Model(tables, relations, findMetric, MAX_SQL_LENGTH * inputs.length), itemIndex };
 }
 
 /** Reads the tables that the items of a query name, including the items that these build on. */
 export async function readQueryTables(ctx: CompanyContext, input: MetricQueryInput): Promise<Table[]> {
-  const { itemIndex: found } = await readItems(ctx, [input]);
+  const { itemIndex } = await readItems(ctx, [input]);
   return readTables(
     ctx,
-    [...found.all.values()].flatMap((item) => listTableNames(item).flat()),
+    [...itemIndex.all.values()].flatMap((item) => listTableNames(item).flat()),
   );
 }
 

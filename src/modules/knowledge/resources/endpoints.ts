@@ -45,7 +45,7 @@ export function createResourceEndpoints<
   Shown extends ZodType,
   Query extends { page: number; per_page: number },
 >(routes: ResourceRoutes<C, Shown, Query>): Endpoint[] {
-  const { definition, path, actions, names, ids, descriptions, viewSchema: shown, view, fails } = routes;
+  const { definition, path, actions, names, ids, descriptions, viewSchema, view, fails } = routes;
   const { notFound, archived, duplicate } = definition.failures;
   const resource = routes.resource && { resource: routes.resource };
   const byId = `${path}/{id}` as '/{id}';
@@ -62,7 +62,7 @@ export function createResourceEndpoints<
         summary: `List ${names.many}`,
         description: descriptions.list,
         query: routes.query,
-        returns: ok(listOf(shown)),
+        returns: ok(listOf(viewSchema)),
         fails: [],
       },
       async ({ ctx, query }) => {
@@ -81,7 +81,7 @@ export function createResourceEndpoints<
         summary: `Create ${names.one}`,
         description: descriptions.create,
         body: definition.create,
-        returns: created(shown),
+        returns: created(viewSchema),
         fails: [duplicate, ...(fails?.create ?? [])],
       },
       async ({ ctx, body }) => viewResource(ctx, await createResource(ctx, definition, body)),
@@ -95,7 +95,7 @@ export function createResourceEndpoints<
         operationId: `get${ids.one}`,
         summary: `Get ${names.one}`,
         description: descriptions.get,
-        returns: ok(shown),
+        returns: ok(viewSchema),
         versioned: declareVersion(),
         fails: [notFound],
       },
@@ -111,7 +111,7 @@ export function createResourceEndpoints<
         summary: `Update ${names.one}`,
         description: `Changes only the fields that are sent. To restore an archived ${names.short}, send \`status\` with the change.`,
         body: definition.patch,
-        returns: ok(shown),
+        returns: ok(viewSchema),
         fails: [notFound, archived, duplicate, ...(fails?.update ?? []), concurrentChange],
       },
       async ({ ctx, params, body }) => viewResource(ctx, await changeResource(ctx, definition, params.id, body)),

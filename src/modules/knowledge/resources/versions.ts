@@ -165,7 +165,7 @@ interface NewVersion {
 async function commitVersion<C extends Content>(
   ctx: PrincipalContext,
   definition: ResourceDefinition<C>,
-  { writeStatement: write, row, change, check, acceptance }: NewVersion,
+  { writeStatement, row, change, check, acceptance }: NewVersion,
 ): Promise<Resource<C> | undefined> {
   const version = store.insertVersion(ctx.db, {
     id: ctx.newId(),
@@ -184,7 +184,7 @@ async function commitVersion<C extends Content>(
   const message = recheckMessage && prepareMessage(ctx, recheckMessage.message, recheckMessage);
   const { resource, stored } = await commit(
     ctx.db,
-    { resource: write, version, after: nextStatements, stored: message ? [message.statement] : [] },
+    { resource: writeStatement, version, after: nextStatements, stored: message ? [message.statement] : [] },
     makeUniqueKeyFailures(definition, row.content as C),
   );
   message?.send(stored.flat());

@@ -60,8 +60,8 @@ export async function acceptSuggestion(
   const suggestion = await getSuggestion(ctx, id);
   requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
   requirePending(suggestion);
-  const { definition, isCreation: creates } = getTargetDefinition(suggestion.targetType);
-  const schema = creates ? definition.create : definition.changes;
+  const { definition, isCreation } = getTargetDefinition(suggestion.targetType);
+  const schema = isCreation ? definition.create : definition.changes;
   requireKnownMembers(schema, override, suggestion.payload);
   const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
   const parsed = schema.safeParse(payload);
@@ -71,21 +71,21 @@ export async function acceptSuggestion(
     );
   }
   const acceptance = makeAcceptance(ctx, id);
-  const resource = creates
+  const resource = isCreation
     ? await insertFirstVersion(ctx, definition, parsed.data, acceptance)
     : await replaceVersion(ctx, definition, await requireUnchangedTarget(ctx, suggestion), parsed.data, acceptance);
   if (resource) return { suggestion: await getSuggestion(ctx, id), resource };
 
   // Somebody else changed the suggestion, its target, or what that refers to first.
   requirePending(await getSuggestion(ctx, id));
-  if (!creates) await requireUnchangedTarget(ctx, suggestion);
+  if (!isCreation) await requireUnchangedTarget(ctx, suggestion);
   throw concurrentChange();
 }
 
 /** Throws for members that neither the target nor the suggestion has, which may be misspelt. */
 function requireKnownMembers(schema: z.ZodType, override: Content, suggested: Content): void {
   const unknownProblems = findUnknownMembers(schema, override, [suggested])
-    .filter(({ counterpartObjects: within }) => within.length === 0)
+    .filter(({ counterpartObjects }) => counterpartObjects.length === 0)
     .take(MAX_PROBLEMS)
     .map(({ path }) => ({ field: ['override_payload', ...path].join('.'), message: UNKNOWN_FIELD_MESSAGE }))
     .toArray();

@@ -37,8 +37,8 @@ export function getTargetDefinition(targetType: TargetType): { definition: Resou
 
 /** Throws unless the caller has the permission to create or update the target of a suggestion. */
 export function requireTargetPermission(actor: Principal, targetType: TargetType, targetId: string | null): void {
-  const { definition, isCreation: creates } = getTargetDefinition(targetType);
-  if (creates) definition.permissions.requireCreate(actor);
+  const { definition, isCreation } = getTargetDefinition(targetType);
+  if (isCreation) definition.permissions.requireCreate(actor);
   else definition.permissions.requireUpdate(actor, targetId ?? '*');
 }
 
