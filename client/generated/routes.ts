@@ -1026,7 +1026,7 @@ export type Policy = { "_id": string; "arn": string; "name": string; "descriptio
 
 export type PolicyDocument = { "version": "2024-01-01"; "statements": Array<{ "sid"?: string; "effect": "Allow" | "Deny"; "actions": Array<string>; "resources": Array<string> }> };
 
-export type WebhookSchedule = { "_id": string; "company_id": string; "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "parameters": Record<string, unknown>; "cron": string; "time_zone": string; "recipients": Array<ScheduleRecipient>; "format": "summary" | "csv" | "xlsx"; "condition": ScheduleCondition | null; "status": "active" | "paused"; "unsubscribed": Array<ScheduleRecipient>; "next_run_at": string | null; "last_run": ScheduleRun | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
+export type WebhookSchedule = { "_id": string; "name": string; "target_type": "dashboard" | "visualization"; "target_id": string; "parameters": Record<string, unknown>; "cron": string; "time_zone": string; "recipients": Array<ScheduleRecipient>; "format": "summary" | "csv" | "xlsx"; "condition": ScheduleCondition | null; "status": "active" | "paused"; "unsubscribed": Array<ScheduleRecipient>; "next_run_at": string | null; "last_run": ScheduleRun | null; "created_by_user_id": string; "created_at": string; "updated_at": string; "company_id": string };
 
 export type ScheduleRecipient = { "user_id"?: string; "email"?: string };
 

@@ -3,15 +3,13 @@ import './enforce.ts';
 import background from '../../src/background.ts';
 import { limitHandlers } from './handlers.ts';
 
-type Consume = typeof background.queue;
-
 const handlers = limitHandlers(background);
 
 /**
- * Works at messages that take minutes while the next ones come: Miniflare hands over one batch after another, whatever
- * `max_concurrency` says. What is tried again is sent again.
+ * Starts the work of messages that take minutes, and takes the next ones at once: Miniflare delivers one batch after another,
+ * whatever `max_concurrency` says. A message that is retried is sent again.
  */
-const consumeApart: Consume = async (batch, env, execution) => {
+const consumeWithoutWaiting: typeof background.queue = async (batch, env, execution) => {
   const messages = batch.messages.map(({ id, timestamp, attempts, body }) => ({
     ...{ id, timestamp, attempts, body },
     ack: () => {},
@@ -27,5 +25,5 @@ const consumeApart: Consume = async (batch, env, execution) => {
 export default {
   ...handlers,
   queue: (batch, env, execution) =>
-    (/-data-jobs$/.test(batch.queue) ? consumeApart : handlers.queue)(batch, env, execution),
+    (/-data-jobs$/.test(batch.queue) ? consumeWithoutWaiting : handlers.queue)(batch, env, execution),
 } satisfies typeof background;

@@ -42,18 +42,18 @@ export const isUnleased = ({ status, dueAt }: JobTable, now: number): SQL =>
 const isCurrentAttempt = (jobs: JobTable, { companyId, id, attempt }: Attempt): SQL =>
   and(matchesId(jobs, companyId, id), eq(jobs.status, 'running'), eq(jobs.attempt, attempt)) as SQL;
 
-/** Begins an attempt of a job whose lease no other attempt has. */
+/** Begins an attempt of a job whose lease no other attempt has. @param condition what else must be true */
 export const claimJob = <T extends JobTable>(
   db: ControlDb,
   jobs: T,
   { companyId, id }: JobKey,
   { now, ...changes }: SQLiteUpdateSetSource<T> & { now: number; dueAt: number },
-  isWanted?: Condition,
+  condition?: Condition,
 ) =>
   db
     .update(jobs)
     .set({ ...changes, status: 'running', attempt: sql`${jobs.attempt} + 1` } as never)
-    .where(and(matchesId(jobs, companyId, id), isUnleased(jobs, now), isWanted))
+    .where(and(matchesId(jobs, companyId, id), isUnleased(jobs, now), condition))
     .returning();
 
 /** Changes a job while this attempt is the current one. Returns no row if it is not. */

@@ -2,24 +2,15 @@ import { z } from 'zod';
 import { isDenied } from '../../access/denials.ts';
 import { accessDenied } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
-import type { LastRun } from '../../db/schema/schedules.ts';
 import { accepted, created, declareVersion, noContent, ok } from '../../http/endpoint.ts';
 import { searchableListQuery } from '../../http/list-query.ts';
 import { endpoint, makeListSchema, viewList } from '../../http/surfaces/console.ts';
-import { makeView, toBodyFields } from '../../http/wire.ts';
+import { toBodyFields } from '../../http/wire.ts';
 import { writtenRecordSchema } from '../../http/written-records.ts';
-import { timestampSchema } from '../../kernel/fields.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { scheduleNotFound, tooManyRuns, tooManySchedules } from './failures.ts';
-import {
-  lastRunView,
-  newScheduleInput,
-  recipientView,
-  scheduleChangesInput,
-  scheduleFields,
-  toRecipient,
-} from './fields.ts';
+import { newScheduleInput, scheduleChangesInput, toRecipient } from './fields.ts';
 import {
   changeSchedule,
   createSchedule,
@@ -27,46 +18,14 @@ import {
   listSchedules,
   removeSchedule,
   runSchedule,
-  type Schedule,
   type ScheduleInput,
 } from './service.ts';
+import { scheduleRecord, viewSchedule } from './views.ts';
 
 const TARGET_AUTHORIZATION = {
   decidedBy: 'dashboards:schedule or visualizations:schedule, on the dashboard or visualization that is sent',
   anyOf: ['dashboards:schedule', 'visualizations:schedule'],
 } as const;
-
-const scheduleRecord = z
-  .object({
-    _id: z.string(),
-    ...scheduleFields,
-    recipients: z.array(recipientView),
-    unsubscribed: z.array(recipientView).meta({
-      description: 'The recipients who have unsubscribed, from this schedule or from all of the company.',
-    }),
-    next_run_at: timestampSchema.nullable().meta({ description: 'Null while it is paused.' }),
-    last_run: lastRunView.nullable().meta({
-      description: 'Null before the first run, and for callers who may not see the data of its condition.',
-    }),
-    created_by_user_id: z.string(),
-    created_at: timestampSchema,
-    updated_at: timestampSchema,
-  })
-  .meta({ id: 'Schedule' });
-
-const viewRecipient = ({ kind, subject }: Schedule['recipients'][number]) =>
-  kind === 'user' ? { user_id: subject } : { email: subject };
-
-const viewLastRun = ({ about: _hiddenSubject, ...told }: LastRun): z.input<typeof lastRunView> => told;
-
-const viewScheduleRecord = makeView(scheduleRecord);
-const viewSchedule = (schedule: Schedule) =>
-  viewScheduleRecord({
-    ...schedule,
-    recipients: schedule.recipients.map(viewRecipient),
-    unsubscribed: schedule.recipients.filter(({ unsubscribedAt }) => unsubscribedAt !== null).map(viewRecipient),
-    lastRun: schedule.lastRun && viewLastRun(schedule.lastRun),
-  });
 
 const toInput = ({ recipients, ...changes }: z.output<typeof scheduleChangesInput>): Partial<ScheduleInput> => ({
   ...toBodyFields(changes),

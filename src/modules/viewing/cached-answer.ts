@@ -30,9 +30,9 @@ export interface CachedResponse {
   /** Whether a table is being changed, so that different data may have the same key. */
   isChanging: boolean;
   /** Looks up the cached response. @param maxAge the maximum number of milliseconds since the result was computed */
-  lookUp(maxAge?: number): Promise<PreparedResponse | undefined>;
+  lookUp(maxAge?: number): Promise<(PreparedResponse & { hasErrors: boolean }) | undefined>;
   /** Caches a result read from these tables, unless one of them was being changed when the execution began. */
-  store(text: string, tables: readonly string[]): Promise<void>;
+  store(text: string, tables: readonly string[], hasErrors: boolean): Promise<void>;
 }
 
 /** Returns the cache entry of an execution's result. */
@@ -55,13 +55,15 @@ export async function findCachedResponse(
     async lookUp(maxAge = Number.POSITIVE_INFINITY) {
       const cachedEntry = versions && seconds > 0 ? await findCached('results', address) : undefined;
       if (!cachedEntry) return undefined;
-      const { at = 0, ...of } = JSON.parse(cachedEntry.about) as ResultSource & { at?: number };
-      return versions?.isCurrent(of) && ctx.now() - at <= maxAge ? makePreparedJson(cachedEntry.body) : undefined;
+      const about = JSON.parse(cachedEntry.about) as ResultSource & { at?: number; hasErrors?: boolean };
+      const { at = 0, hasErrors = true, ...of } = about;
+      if (!versions?.isCurrent(of) || ctx.now() - at > maxAge) return undefined;
+      return Object.assign(makePreparedJson(cachedEntry.body), { hasErrors });
     },
-    async store(text, tables) {
+    async store(text, tables, hasErrors) {
       const of = versions?.readVersions(tables);
       if (!of || seconds === 0) return;
-      const entryOptions = { seconds, about: JSON.stringify({ ...of, at: ctx.now() }) };
+      const entryOptions = { seconds, about: JSON.stringify({ ...of, at: ctx.now(), hasErrors }) };
       await putCached('results', address, text, entryOptions).catch((error) => logError('result_not_kept', error));
     },
   };

@@ -166,7 +166,8 @@ async function respondToExecution(
     if (text.length <= MAX_CACHED_LENGTH && isCacheable) {
       const cachedExecutions = executions.map((execution) => ({ ...execution, cached: true }));
       const tables = listTables(executions);
-      await store(formatResponse(item, cachedExecutions, { as_of: asOf }), tables);
+      const hasErrors = executions.some((each) => 'failure' in each);
+      await store(formatResponse(item, cachedExecutions, { as_of: asOf }), tables, hasErrors);
       const storeOptions = { length: text.length, seconds: LAST_RESULT_SECONDS, tables };
       last.store(() => formatResponse(item, cachedExecutions, { as_of: asOf, waking: true }), storeOptions);
     }
@@ -186,10 +187,9 @@ async function respondToExecution(
     );
   const cached = await lookUp(maxAge);
   const { locale } = ctx.caller();
-  // Only who may see less than all is shown errors from the cache: other failures are not cached.
-  const mayFail = !cached || limits.refusals.size > 0 || limits.enforced.size > 0;
-  if (locale === DEFAULT_LOCALE || !mayFail) return cached ?? makePreparedJson(await computeOnce());
-  return makePreparedJson(translateErrors(cached ? await readText(cached.body) : await computeOnce(), locale));
+  if (cached && (locale === DEFAULT_LOCALE || !cached.hasErrors)) return cached;
+  const text = cached ? await readText(cached.body) : await computeOnce();
+  return makePreparedJson(locale === DEFAULT_LOCALE ? text : translateErrors(text, locale));
 }
 
 /**

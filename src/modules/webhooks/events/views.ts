@@ -4,7 +4,6 @@ import type { groupBindings } from '../../../db/schema/groups.ts';
 import type { jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { suggestions } from '../../../db/schema/knowledge-suggestions.ts';
 import type { policies } from '../../../db/schema/policies.ts';
-import type { LastRun } from '../../../db/schema/schedules.ts';
 import type { apiKeys, serviceAccounts } from '../../../db/schema/service-accounts.ts';
 import { makeView } from '../../../http/wire.ts';
 import { timestampSchema } from '../../../kernel/fields.ts';
@@ -18,8 +17,8 @@ import { suggestionRecord, viewSuggestion } from '../../knowledge/suggestions/vi
 import { createTableView, tableRecord } from '../../managed-tables/views.ts';
 import { toOwnPolicy } from '../../policies/service.ts';
 import { policyView, viewPolicy } from '../../policies/views.ts';
-import { lastRunView, recipientView, scheduleFields } from '../../schedules/fields.ts';
 import type { Schedule } from '../../schedules/service.ts';
+import { scheduleRecord, viewSchedule } from '../../schedules/views.ts';
 import {
   consoleApiKeyView,
   consoleServiceAccountView,
@@ -266,35 +265,13 @@ const dataJobConcept: EventConcept = {
   },
 };
 
-const scheduleView = z
-  .object({
-    _id: z.string(),
-    company_id: z.string(),
-    ...scheduleFields,
-    recipients: z.array(recipientView),
-    unsubscribed: z.array(recipientView),
-    next_run_at: timestampSchema.nullable(),
-    last_run: lastRunView.nullable(),
-    created_by_user_id: z.string(),
-    created_at: timestampSchema,
-    updated_at: timestampSchema,
-  })
-  .meta({ id: 'WebhookSchedule' });
-const viewScheduleRecord = makeView(scheduleView);
-const viewRecipient = ({ kind, subject }: Schedule['recipients'][number]) =>
-  kind === 'user' ? { user_id: subject } : { email: subject };
 const scheduleConcept: EventConcept = {
-  data: scheduleView,
-  // Events from before recipients were told have none.
-  view: ({ lastRun, recipients = [], ...record }: Schedule) => {
-    const { about: _, ...told } = lastRun ?? {};
-    return viewScheduleRecord({
-      ...record,
-      recipients: recipients.map(viewRecipient),
-      unsubscribed: recipients.filter(({ unsubscribedAt }) => unsubscribedAt !== null).map(viewRecipient),
-      lastRun: lastRun && (told as Omit<LastRun, 'about'>),
-    });
-  },
+  data: scheduleRecord.extend({ company_id: z.string() }).meta({ id: 'WebhookSchedule' }),
+  // Events of earlier releases have no recipients.
+  view: ({ recipients = [], ...record }: Schedule) => ({
+    company_id: record.companyId,
+    ...viewSchedule({ ...record, recipients }),
+  }),
   example: {
     _id: ID,
     company_id: OTHER_ID,
