@@ -373,7 +373,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     const isDelivered = status !== null && status >= 200 && status < 300;
     const waitSeconds = isDelivered || status === 410 ? undefined : this.#waitAfter(dueDelivery.tries, result);
     this.#sql.exec('UPDATE deliveries SET attempts = ? WHERE id = ?', JSON.stringify(attempts), dueDelivery.id);
-    // One that was asked for again meanwhile stays due.
+    // A delivery that was requested again during the attempt stays due.
     if (!this.#requestedAgain.has(dueDelivery.id)) {
       this.#sql.exec(
         'UPDATE deliveries SET tries = tries + 1, status = ?, nextAttemptAt = ? WHERE id = ?',

@@ -27,8 +27,8 @@ const MAX_ATTEMPTS = 5;
 /** The maximum number of rows and bytes of a result, and the longest time to produce it. */
 export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
 
-/** The maximum number of jobs of a company that run at once: those of others have room in the queue. */
-const MAX_RUNNING = 2;
+/** The maximum number of jobs of a company that run at once, so that the queue has room for those of other companies. */
+const MAX_RUNNING_JOBS = 2;
 
 const BATCH_SIZE = 50;
 
@@ -54,7 +54,7 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
       dataJobs,
       key,
       { now, dueAt: now + LEASE_MS, updatedAt: now },
-      makeFreeSlotSql(key.companyId, now, MAX_RUNNING),
+      makeFreeSlotSql(key.companyId, now, MAX_RUNNING_JOBS),
     ),
   });
   if (!job) return;
@@ -76,13 +76,13 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   } finally {
     clearInterval(leaseTimer);
   }
-  await sendWaiting(ctx);
+  await resendWaitingJobs(ctx);
 }
 
-/** Sends the messages of jobs again that found no room. One too many does nothing. */
-async function sendWaiting(ctx: CompanyContext): Promise<void> {
+/** Sends the messages of waiting jobs again. A message too many does nothing. */
+async function resendWaitingJobs(ctx: CompanyContext): Promise<void> {
   const { companyId } = ctx.actor;
-  const { waiting } = await readTogether(ctx.db, { waiting: selectWaitingJobs(ctx.db, companyId, MAX_RUNNING) });
+  const { waiting } = await readTogether(ctx.db, { waiting: selectWaitingJobs(ctx.db, companyId, MAX_RUNNING_JOBS) });
   await ctx.jobs.sendAll(waiting.map(({ id }) => ({ type: 'data.write', companyId, jobId: id }) as const));
 }
 
