@@ -268,7 +268,13 @@ describe('the reader of a Data API endpoint', () => {
     const { slug, _id } = await publishSql(company, 'SELECT 1 AS one');
     await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'inactive' } }));
     expect((await data(slug)).status).toBe(404);
+    const readerOfOne = await createAllowedAccount(company, {
+      ...makeAllow('data_api:execute'),
+      resources: [`arn:svc:data_api::${company.id}:endpoint/${_id}`],
+    });
+    expect((await readerOfOne.as.get(`/data/${slug}`)).status).toBe(404);
     await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'active' } }));
+    expect((await readerOfOne.as.get(`/data/${slug}`)).status).toBe(200);
     expect((await data(slug)).status).toBe(200);
     const foreignReader = await createReader(await createOwnedCompany());
     expect((await foreignReader.as.get(`/data/${slug}`)).status).toBe(404);

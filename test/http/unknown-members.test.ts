@@ -6,6 +6,7 @@ import { findUnknownMembers, getKnownMembers } from '../../src/kernel/members.ts
 import { ENDPOINTS_PATH, publishSql } from '../data-api/support.ts';
 import { column, createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
+import { operator } from '../organizations/looking.ts';
 import { callApi } from '../support/api.ts';
 import { createConsoleGroup, makePolicyInput } from '../support/console.ts';
 import { createSignedCaller, expectSuccess, makeAllow } from '../support/signed.ts';
@@ -168,6 +169,10 @@ describe('a record that is read and sent back in a PUT', () => {
       422,
       'mfa_enabled: conflict: is changed by DELETE /v1/users/{id}/2fa',
       'email: conflict: is changed by PATCH /scim/v2/Users/{id}',
+    ]);
+    expect(readDetails(await operator.patch(`/admin/organizations/${company.id}`, { json: { quotas: {} } }))).toEqual([
+      422,
+      'quotas: conflict: is changed by PUT /admin/organizations/{id}/quotas',
     ]);
   });
 

@@ -76,6 +76,23 @@ describe('the upload route', () => {
     await expectNothingLeft();
   });
 
+  it('refuses options for an existing table where the upload makes a table, and an option that is sent twice', async () => {
+    const file = makeFile('boa.csv', 'a,b\n1,2\n');
+    const newTable = await postFiles(company, [file], { mode: 'append', evolve: 'add', key: ['a'] });
+    expect([newTable.status, newTable.body.details]).toEqual([
+      422,
+      ['mode', 'evolve', 'key'].map((field) => expect.objectContaining({ field, reason: 'conflict' })),
+    ]);
+    for (const field of ['mode', 'evolve']) {
+      const form = new FormData();
+      for (const value of ['append', 'replace']) form.append(field, value);
+      form.append('files', file);
+      const { status, body } = await company.as.post('/v1/managed-tables/upload', { body: form });
+      expect([status, body.details]).toEqual([422, [expect.objectContaining({ field, reason: 'too_many' })]]);
+    }
+    await expectNothingLeft();
+  });
+
   it('refuses a form without files', async () => {
     const { status, body } = await postFiles(company, []);
     expect({ status, code: body.error_code }).toEqual({ status: 422, code: 'UPLOAD_NO_FILES' });

@@ -18,7 +18,7 @@ import {
 } from '../visualizations/service.ts';
 import { endpointNotFound } from './failures.ts';
 import { parseParameters } from './parameters.ts';
-import { selectPublished, type VizApiEndpoint } from './store.ts';
+import { selectBySlug, type VizApiEndpoint } from './store.ts';
 
 /** An active endpoint and the visualization that it publishes. */
 export interface PublishedVisualization {
@@ -26,13 +26,13 @@ export interface PublishedVisualization {
   visualization: Visualization;
 }
 
-/** Selects the active endpoint of a slug and its visualization, read once per request. */
-const readPublishedBySlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
-  readOnce(db, `endpoint ${slug}`, () => readTogether(db, selectPublished(db, companyId, slug)));
+/** Selects the endpoint of a slug, active or not, and its visualization, read once per request. */
+const readBySlug = ({ db, actor: { companyId } }: PrincipalContext, slug: string) =>
+  readOnce(db, `endpoint ${slug}`, () => readTogether(db, selectBySlug(db, companyId, slug)));
 
-/** Returns the ARN of the active endpoint of a slug; the ARN of all endpoints where there is none. */
+/** Returns the ARN of the endpoint of a slug, active or not; the ARN of all endpoints where there is none. */
 export async function readEndpointArn(ctx: PrincipalContext, slug: string): Promise<string> {
-  const { endpoint } = await readPublishedBySlug(ctx, slug);
+  const { endpoint } = await readBySlug(ctx, slug);
   return makeResourceArn('data_api:execute', ctx.actor.companyId, endpoint[0]?.id);
 }
 
@@ -45,13 +45,13 @@ export function requireEndpointNotDenied(
   requireNotDenied(ctx, [visualizationId]);
 }
 
-/** Returns the endpoint and visualization of a slug, for a caller who is denied neither. @throws endpointNotFound */
+/** Returns the active endpoint of a slug and its visualization, for a caller who is denied neither. @throws endpointNotFound */
 export async function readPublishedVisualization(ctx: PrincipalContext, slug: string): Promise<PublishedVisualization> {
   const {
     endpoint: [endpoint],
     visualization: [visualization],
-  } = await readPublishedBySlug(ctx, slug);
-  if (!endpoint || !visualization) throw endpointNotFound();
+  } = await readBySlug(ctx, slug);
+  if (endpoint?.status !== 'active' || !visualization) throw endpointNotFound();
   requireEndpointNotDenied(ctx, { endpointId: endpoint.id, visualizationId: visualization.id });
   return { endpoint, visualization };
 }

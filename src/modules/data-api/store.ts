@@ -44,12 +44,12 @@ export const selectEndpoint = (db: ControlDb, companyId: string, id: string) =>
 export const readEndpoints = (db: ControlDb, companyId: string, listRequest: ListRequest) =>
   readNewest(db, vizApiEndpoints, companyId, listRequest);
 
-const isActiveEndpoint = (companyId: string, slug: string) =>
-  and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.slug, slug), eq(vizApiEndpoints.status, 'active'));
+const hasSlug = (companyId: string, slug: string) =>
+  and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.slug, slug));
 
-/** Selects the active endpoint of a slug, and its visualization. */
-export const selectPublished = (db: ControlDb, companyId: string, slug: string) => ({
-  endpoint: db.select().from(vizApiEndpoints).where(isActiveEndpoint(companyId, slug)),
+/** Selects the endpoint of a slug, active or not, and its visualization. */
+export const selectBySlug = (db: ControlDb, companyId: string, slug: string) => ({
+  endpoint: db.select().from(vizApiEndpoints).where(hasSlug(companyId, slug)),
   visualization: db
     .select()
     .from(visualizations)
@@ -58,10 +58,7 @@ export const selectPublished = (db: ControlDb, companyId: string, slug: string) 
         eq(visualizations.companyId, companyId),
         inArray(
           visualizations.id,
-          db
-            .select({ id: vizApiEndpoints.visualizationId })
-            .from(vizApiEndpoints)
-            .where(isActiveEndpoint(companyId, slug)),
+          db.select({ id: vizApiEndpoints.visualizationId }).from(vizApiEndpoints).where(hasSlug(companyId, slug)),
         ),
       ),
     ),

@@ -78,9 +78,10 @@ export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, 
   try {
     for (let part = await reader.next(); part; part = await reader.next()) {
       if (isFile(part)) await receiveFile(part, reader, bucket, prefix, form);
-      else if (part.name === 'mode' && part.filename === null) form.mode = await readFieldText(reader);
-      else if (part.name === 'evolve' && part.filename === null) form.evolve = await readFieldText(reader);
-      else if (part.name === 'key' && part.filename === null) {
+      else if ((part.name === 'mode' || part.name === 'evolve') && part.filename === null) {
+        if (form[part.name] !== null) throw invalid([{ field: part.name, message: 'must be sent once' }]);
+        form[part.name] = await readFieldText(reader);
+      } else if (part.name === 'key' && part.filename === null) {
         if (form.keys.length < MAX_KEY_FIELDS) form.keys.push(await readFieldText(reader));
       } else if (unknownFields.length < MAX_UNKNOWN.names) unknownFields.push(part.name);
     }

@@ -1,7 +1,7 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { invalid, isInvalidInput } from '../../kernel/failure.ts';
+import { isInvalidInput } from '../../kernel/failure.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { makeResourceArn } from '../../permissions/arn.ts';
@@ -37,7 +37,14 @@ import {
   UploadWriter,
 } from './resumable-writing.ts';
 import { requireFileQuota } from './room.ts';
-import { chooseKey, RESUME_AFTER_MS, requireMayChangeTable, toEvolve, toMode } from './service.ts';
+import {
+  chooseKey,
+  RESUME_AFTER_MS,
+  requireMayChangeTable,
+  requireNoTableOptions,
+  toEvolve,
+  toMode,
+} from './service.ts';
 import * as store from './store.ts';
 
 /** The time without a byte after which an upload is deleted. Milliseconds. */
@@ -128,10 +135,7 @@ async function insertNewUpload(
 
 function toUploadMode({ tableId, mode, evolve, key }: NewUploadRequest): UploadMode {
   if (tableId === undefined) {
-    const sentOptions = { mode, evolve, key: key.length > 0 ? key : undefined };
-    const uselessFields = Object.entries(sentOptions).flatMap(([field, value]) => (value === undefined ? [] : [field]));
-    if (uselessFields.length > 0)
-      throw invalid(uselessFields.map((field) => ({ field, message: 'is for an existing table' })));
+    requireNoTableOptions({ mode, evolve, key: key.length > 0 ? key : undefined });
     return 'create';
   }
   return toMode(mode ?? null);

@@ -62,7 +62,21 @@ function toJobKey(ctx: CompanyContext, id: string): store.JobKey {
 export async function startUpload(ctx: PrincipalContext, sentBody: SentBody): Promise<string> {
   const database = await requireDatabase(ctx);
   await requireUnusedFileQuota(ctx, database);
-  return startJob(ctx, sentBody, (job) => insertJob(ctx, database, job, { mode: 'create', keys: [], tableId: null }));
+  return startJob(ctx, sentBody, (job, { mode, evolve, keys }) => {
+    requireNoTableOptions({
+      mode: mode ?? undefined,
+      evolve: evolve ?? undefined,
+      key: keys.length > 0 ? keys : undefined,
+    });
+    return insertJob(ctx, database, job, { mode: 'create', keys: [], tableId: null });
+  });
+}
+
+/** Throws if an upload that makes a table has options that only uploads into a table have. @throws invalid */
+export function requireNoTableOptions(sentOptions: { mode?: unknown; evolve?: unknown; key?: unknown }): void {
+  const uselessFields = Object.entries(sentOptions).filter(([, value]) => value !== undefined);
+  if (uselessFields.length > 0)
+    throw invalid(uselessFields.map(([field]) => ({ field, message: 'is for an existing table' })));
 }
 
 /**
@@ -108,11 +122,7 @@ export interface UrlUploadBody {
 export async function startUploadFromUrl(ctx: PrincipalContext, sentBody: UrlUploadBody): Promise<string> {
   const { table_id: tableId = null, key: keys = [], evolve = 'none' } = sentBody;
   requireAction(ctx.actor, 'managed-tables:upload', tableId ?? '*');
-  if (tableId === null) {
-    const uselessFields = (['mode', 'key', 'evolve'] as const).filter((field) => sentBody[field] !== undefined);
-    if (uselessFields.length > 0)
-      throw invalid(uselessFields.map((field) => ({ field, message: 'is for an existing table' })));
-  }
+  if (tableId === null) requireNoTableOptions({ mode: sentBody.mode, key: sentBody.key, evolve: sentBody.evolve });
   const mode: UploadMode = tableId === null ? 'create' : (sentBody.mode ?? 'append');
   const problem = findAddressProblem(sentBody.url, ctx.config.ALLOW_PRIVATE_ISSUERS);
   if (problem !== null) throw invalid([{ field: 'url', message: problem }]);
