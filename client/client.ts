@@ -300,16 +300,16 @@ export function createClient({
     }
   }
 
-  const of = (method: Method) => ((path: string, input?: Input) => call(method, path, input)) as never;
+  const makeMethod = (method: Method) => ((path: string, input?: Input) => call(method, path, input)) as never;
   return {
     list: list as never,
     upload: upload as never,
     waitFor: waitFor as never,
-    get: of('GET'),
-    post: of('POST'),
-    put: of('PUT'),
-    patch: of('PATCH'),
-    delete: of('DELETE'),
+    get: makeMethod('GET'),
+    post: makeMethod('POST'),
+    put: makeMethod('PUT'),
+    patch: makeMethod('PATCH'),
+    delete: makeMethod('DELETE'),
   };
 }
 

@@ -43,9 +43,9 @@ export function describeTypes({ paths = {}, webhooks = {}, components = {} }: Op
     Object.entries(item).map(([method, operation]) => describeRoute(`${method.toUpperCase()} ${path}`, operation)),
   );
   const schemas = Object.entries(components.schemas ?? {}).map(
-    ([name, schema]) => `export type ${name} = ${type(schema)};\n`,
+    ([name, schema]) => `export type ${name} = ${describeType(schema)};\n`,
   );
-  const events = Object.entries(webhooks).map(([name, { post }]) => event(name, post ?? { responses: {} }));
+  const events = Object.entries(webhooks).map(([name, { post }]) => describeEvent(name, post ?? { responses: {} }));
   const typesSource = `export interface Routes {\n${routes.join('')}}\n\nexport interface WebhookEvents {\n${events.join('')}}\n`;
   return `${FILE_HEADER}\n${typesSource}\n${schemas.join('\n')}`;
 }
@@ -57,8 +57,8 @@ const getJsonSchema = (content: Record<string, { schema?: Schema }>): Schema | u
 const formatSummary = (summary: string | undefined): string =>
   summary ? `  /** ${summary.replaceAll('*/', '*')} */\n` : '';
 
-const event = (name: string, { description, requestBody }: Operation): string =>
-  `${formatSummary(description)}  ${JSON.stringify(name)}: ${type(requestBody?.content['application/json']?.schema ?? {})};\n`;
+const describeEvent = (name: string, { description, requestBody }: Operation): string =>
+  `${formatSummary(description)}  ${JSON.stringify(name)}: ${describeType(requestBody?.content['application/json']?.schema ?? {})};\n`;
 
 function describeRoute(name: string, { summary, parameters = [], requestBody, responses }: Operation): string {
   // What a change of access would change is answered with 200, whatever the change itself is answered with.
@@ -74,11 +74,11 @@ function describeRoute(name: string, { summary, parameters = [], requestBody, re
       'query',
       parameters.filter((parameter) => parameter.in === 'query'),
     ),
-    ...versions(parameters),
+    ...describeVersions(parameters),
     ...describeRequestBody(requestBody ?? { content: {} }),
     `answer: ${describeResponse(success?.content ?? {})}`,
     ...(hasDryRun ? [`dryRun: ${DRY_RUN_SCHEMA}`] : []),
-    ...files(parameters, success?.content ?? {}),
+    ...describeFiles(parameters, success?.content ?? {}),
   ];
   return `${formatSummary(summary)}  ${JSON.stringify(name)}: { ${members.join('; ')} };\n`;
 }
@@ -89,19 +89,20 @@ function describeParameters(name: string, parameters: readonly Parameter[]): str
   const members = parameters.map(({ name: key, required, schema = {}, style }) =>
     style === 'form'
       ? '[parameter: string]: string | number | boolean | Array<string | number> | undefined'
-      : `${JSON.stringify(key)}${required ? '' : '?'}: ${name === 'query' ? allowNumber(schema) : type(schema)}`,
+      : `${JSON.stringify(key)}${required ? '' : '?'}: ${name === 'query' ? allowNumber(schema) : describeType(schema)}`,
   );
   const isOptional = parameters.every(({ required }) => !required);
   return [`${name}${isOptional ? '?' : ''}: { ${members.join('; ')} }`];
 }
 
 /** Returns the type of a schema, with number allowed for text: whole numbers of a query are described as digits. */
-const allowNumber = (schema: Schema): string => (type(schema) === 'string' ? 'string | number' : type(schema));
+const allowNumber = (schema: Schema): string =>
+  describeType(schema) === 'string' ? 'string | number' : describeType(schema);
 
 /** Names of the version headers in the client's input. */
 const VERSION_MEMBERS: Record<string, string> = { 'If-Match': 'ifMatch', 'If-None-Match': 'ifNoneMatch' };
 
-const versions = (parameters: readonly Parameter[]): string[] =>
+const describeVersions = (parameters: readonly Parameter[]): string[] =>
   parameters.flatMap(({ name, in: location }) =>
     location === 'header' && VERSION_MEMBERS[name] ? [`${VERSION_MEMBERS[name]}?: string`] : [],
   );
@@ -109,8 +110,8 @@ const versions = (parameters: readonly Parameter[]): string[] =>
 function describeRequestBody({ required, content }: NonNullable<Operation['requestBody']>): string[] {
   const json = getJsonSchema(content);
   const isForm = 'multipart/form-data' in content;
-  if (json && isForm) return [`body?: ${type(json)}`, 'form?: FormData'];
-  if (json) return [`body${required ? '' : '?'}: ${type(json)}`];
+  if (json && isForm) return [`body?: ${describeType(json)}`, 'form?: FormData'];
+  if (json) return [`body${required ? '' : '?'}: ${describeType(json)}`];
   return isForm ? ['form: FormData'] : [];
 }
 
@@ -119,8 +120,8 @@ const DRY_RUN_SCHEMA = 'ChangeOfAccess';
 
 function describeResponse(content: Record<string, { schema?: Schema }>): string {
   const json = getJsonSchema(content);
-  if (json?.anyOf) return joinUnion(json.anyOf.map(type).filter((name) => name !== DRY_RUN_SCHEMA));
-  if (json) return type(json);
+  if (json?.anyOf) return joinUnion(json.anyOf.map(describeType).filter((name) => name !== DRY_RUN_SCHEMA));
+  if (json) return describeType(json);
   return Object.keys(content).length > 0 ? 'string' : 'undefined';
 }
 
@@ -134,7 +135,7 @@ const FILE_TYPES: Record<string, [format: string, made: string]> = {
 };
 
 /** Describes the file answer for each `format` that a route offers besides JSON. */
-function files(parameters: readonly Parameter[], content: Record<string, unknown>): string[] {
+function describeFiles(parameters: readonly Parameter[], content: Record<string, unknown>): string[] {
   const formats =
     parameters.find(({ name, in: location }) => name === 'format' && location === 'query')?.schema?.enum ?? [];
   const fileTypes = Object.keys(content).flatMap((mediaType) => (FILE_TYPES[mediaType] ? [FILE_TYPES[mediaType]] : []));
@@ -144,13 +145,13 @@ function files(parameters: readonly Parameter[], content: Record<string, unknown
   return members.length > 0 ? [`files: { ${members.join('; ')} }`] : [];
 }
 
-function type(schema: Schema): string {
+function describeType(schema: Schema): string {
   if (schema.$ref) return schema.$ref.split('/').at(-1) as string;
   if ('const' in schema) return JSON.stringify(schema.const);
   if (schema.enum) return joinUnion(schema.enum.map((value) => JSON.stringify(value)));
-  if (schema.allOf) return schema.allOf.map((part) => `(${type(part)})`).join(' & ');
+  if (schema.allOf) return schema.allOf.map((part) => `(${describeType(part)})`).join(' & ');
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices) return joinUnion(choices.map(type));
+  if (choices) return joinUnion(choices.map(describeType));
   return joinUnion([schema.type ?? 'unknown'].flat().map((name) => describeNamedType(name, schema)));
 }
 
@@ -159,7 +160,7 @@ function describeNamedType(name: string, schema: Schema): string {
     case 'object':
       return describeObject(schema);
     case 'array':
-      return `Array<${type(schema.items ?? {})}>`;
+      return `Array<${describeType(schema.items ?? {})}>`;
     case 'integer':
       return 'number';
     default:
@@ -168,10 +169,10 @@ function describeNamedType(name: string, schema: Schema): string {
 }
 
 function describeObject({ properties, required = [], additionalProperties }: Schema): string {
-  const otherMembers = typeof additionalProperties === 'object' ? type(additionalProperties) : 'unknown';
+  const otherMembers = typeof additionalProperties === 'object' ? describeType(additionalProperties) : 'unknown';
   if (!properties) return `Record<string, ${otherMembers}>`;
   const members = Object.entries(properties).map(
-    ([name, schema]) => `${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${type(schema)}`,
+    ([name, schema]) => `${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${describeType(schema)}`,
   );
   const knownMembers = `{ ${members.join('; ')} }`;
   return otherMembers === 'unknown' ? knownMembers : `${knownMembers} & Record<string, ${otherMembers}>`;

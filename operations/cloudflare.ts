@@ -124,7 +124,7 @@ export class CloudflareAccount {
   }
 
   /** Makes the access to the objects of an R2 bucket. */
-  files(bucket: string, { jurisdiction }: Location): Omit<Files, 'close'> {
+  createFiles(bucket: string, { jurisdiction }: Location): Omit<Files, 'close'> {
     const objectsPath = `/r2/buckets/${bucket}/objects`;
     const headers = makeJurisdictionHeader(jurisdiction);
     return {
@@ -235,14 +235,14 @@ export class CloudflareAccount {
   }
 
   /** Reads the bookmark of a D1 database's state now, or at an earlier time. */
-  async bookmark(databaseId: string, at?: Date): Promise<string> {
+  async readBookmark(databaseId: string, at?: Date): Promise<string> {
     const query = at ? `?timestamp=${encodeURIComponent(at.toISOString())}` : '';
     const { result } = await this.#ask('GET', `/d1/database/${databaseId}/time_travel/bookmark${query}`);
     return z.object({ bookmark: z.string() }).parse(result).bookmark;
   }
 
   /** Restores a whole D1 database to a bookmark. @returns the bookmark of the state before */
-  async restore(databaseId: string, bookmark: string): Promise<string> {
+  async restoreDatabase(databaseId: string, bookmark: string): Promise<string> {
     const query = `?bookmark=${encodeURIComponent(bookmark)}`;
     const { result } = await this.#ask('POST', `/d1/database/${databaseId}/time_travel/restore${query}`);
     return z.object({ previous_bookmark: z.string() }).parse(result).previous_bookmark;
@@ -257,7 +257,7 @@ export class CloudflareAccount {
   }
 
   /** Reads the account's part of workers.dev addresses. @throws Problem if it has none yet */
-  async subdomain(): Promise<string> {
+  async readSubdomain(): Promise<string> {
     const result = await this.#find('/workers/subdomain');
     const { subdomain } = z.object({ subdomain: z.string().nullish() }).parse(result ?? {});
     if (subdomain) return subdomain;

@@ -52,8 +52,8 @@ async function restoreAll(env: string, to: string): Promise<void> {
   const account = new CloudflareAccount(await readCredentials(process.env));
   const foundDatabase = await account.database(databaseName);
   if (!foundDatabase) throw new Problem(`There is no database ${databaseName} yet: npm run deploy -- --env ${name}`);
-  const bookmark = time ? await account.bookmark(foundDatabase.id, time) : to;
-  const bookmarkBefore = await account.restore(foundDatabase.id, bookmark);
+  const bookmark = time ? await account.readBookmark(foundDatabase.id, time) : to;
+  const bookmarkBefore = await account.restoreDatabase(foundDatabase.id, bookmark);
   console.log(
     `${databaseName} is as it was at ${time?.toISOString() ?? bookmark}. To come back to what was there before:`,
   );

@@ -46,15 +46,15 @@ export function divideWorkers(wholeConfig: WranglerConfig, projectDir: string): 
 }
 
 function makePathsAbsolute(config: WranglerConfig, projectDir: string): WranglerConfig {
-  const at = (path: string | undefined) => join(projectDir, path ?? '.');
+  const toAbsolute = (path: string | undefined) => join(projectDir, path ?? '.');
   return {
     ...config,
-    main: at(config.main),
+    main: toAbsolute(config.main),
     build: { ...config.build, cwd: projectDir },
-    ...(config.assets && { assets: { ...config.assets, directory: at(config.assets.directory) } }),
+    ...(config.assets && { assets: { ...config.assets, directory: toAbsolute(config.assets.directory) } }),
     d1_databases: (config.d1_databases ?? []).map((database) => ({
       ...database,
-      migrations_dir: at(database.migrations_dir),
+      migrations_dir: toAbsolute(database.migrations_dir),
     })),
   };
 }

@@ -11,7 +11,7 @@ import { findTokenError, RESOURCE_METADATA_PATH } from './http/oauth-metadata.ts
 import { makeSurfaceEndpoints, type SentEvent, type SurfaceEndpoints } from './http/openapi.ts';
 import { makePlatformEndpoints } from './http/platform.ts';
 import { countByIp, makeLimitHeaders, makeRateLimitFailure } from './http/rate-limits.ts';
-import type { Authentication } from './http/request-checks.ts';
+import type { AuthenticationMethods } from './http/request-checks.ts';
 import { chooseLanguage, getMediaType, makeInternalError } from './http/surface.ts';
 import * as console from './http/surfaces/console.ts';
 import * as directory from './http/surfaces/directory.ts';
@@ -33,13 +33,13 @@ import { auditEndpoints } from './modules/audit/routes.organization.ts';
 import { brandingEndpoints } from './modules/companies/routes.branding.console.ts';
 import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
 import { logoEndpoints } from './modules/companies/routes.public.sharing.ts';
-import { openArchiveToken } from './modules/company-exports/link.ts';
+import { verifyArchiveToken } from './modules/company-exports/link.ts';
 import { companyExportEndpoints } from './modules/company-exports/routes.console.ts';
 import { organizationExportEndpoints } from './modules/company-exports/routes.organization.ts';
 import { currentUserEndpoints } from './modules/current-user/routes.console.ts';
 import { dashboardEndpoints } from './modules/dashboards/routes.console.ts';
 import { dashboardTools } from './modules/dashboards/tools.mcp.ts';
-import { openResultToken } from './modules/data-api/link.ts';
+import { verifyResultToken } from './modules/data-api/link.ts';
 import { vizApiEndpoints } from './modules/data-api/routes.console.ts';
 import { dataJobEndpoints } from './modules/data-api/routes.jobs.organization.ts';
 import { dataEndpoints } from './modules/data-api/routes.organization.ts';
@@ -50,7 +50,7 @@ import { publicEmbedEndpoints } from './modules/embeds/routes.public.sharing.ts'
 import { embedEndpoints } from './modules/embeds/routes.sharing.ts';
 import { signingKeyEndpoints } from './modules/embeds/routes.signing-keys.sharing.ts';
 import { readEmbedPage } from './modules/embeds/service.ts';
-import { openEmbedToken } from './modules/embeds/token.ts';
+import { makeEmbedTokenVerifier } from './modules/embeds/token.ts';
 import { consoleGroupEndpoints } from './modules/groups/routes.console.ts';
 import { groupMemberEndpoints } from './modules/groups/routes.members.organization.ts';
 import { userGroupEndpoints } from './modules/groups/routes.of-users.console.ts';
@@ -116,7 +116,7 @@ import { shareContextEndpoints } from './modules/share-contexts/routes.sharing.t
 import { sharePortalEndpoints } from './modules/share-portal/routes.sharing.ts';
 import { publicShareEndpoints } from './modules/shares/routes.public.sharing.ts';
 import { shareEndpoints } from './modules/shares/routes.sharing.ts';
-import { openShareToken, readSharePage } from './modules/shares/token.ts';
+import { readSharePage, verifyShareToken } from './modules/shares/token.ts';
 import { signInEndpoints } from './modules/sign-in/routes.console.ts';
 import { passwordlessEndpoints } from './modules/sign-in/routes.passwordless.console.ts';
 import { secondFactorEndpoints } from './modules/sign-in/routes.second-factor.console.ts';
@@ -234,7 +234,7 @@ const makeClientAuthenticators = (resource: 'api' | 'mcp') => ({
   'oauth-machine': authenticateClient(resource),
 });
 
-const AUTHENTICATION: Authentication = {
+const AUTHENTICATION_METHODS: AuthenticationMethods = {
   operator: authenticateOperator,
   authenticators: {
     bearer: authenticateByAudience({ ...companyAuthenticators, ...makeClientAuthenticators('api') }),
@@ -256,11 +256,11 @@ const AUTHENTICATION: Authentication = {
     }),
   },
   tokens: {
-    share: openShareToken,
-    'embed-dashboard': openEmbedToken('dashboard'),
-    'embed-visualization': openEmbedToken('visualization'),
-    'data-result': openResultToken,
-    'company-export': openArchiveToken,
+    share: verifyShareToken,
+    'embed-dashboard': makeEmbedTokenVerifier('dashboard'),
+    'embed-visualization': makeEmbedTokenVerifier('visualization'),
+    'data-result': verifyResultToken,
+    'company-export': verifyArchiveToken,
   },
 };
 
@@ -274,8 +274,8 @@ function readPath(request: Request): string {
 export function createApp(): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>({ getPath: readPath });
   const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
-  app.use(addRequestFacts, auditRequests(storeAuditRecord), allowCrossOrigin(contracts, AUTHENTICATION.tokens));
-  for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION);
+  app.use(addRequestFacts, auditRequests(storeAuditRecord), allowCrossOrigin(contracts, AUTHENTICATION_METHODS.tokens));
+  for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION_METHODS);
 
   app.notFound(async (c) => {
     const { context } = openContext(readOrigin(c), { kind: 'anonymous' });

@@ -69,7 +69,7 @@ const optionalTextSchema = z
   .optional()
   .transform((text) => (text === '' ? undefined : text));
 
-const limit = (defaultValue: number) => z.coerce.number().int().positive().default(defaultValue);
+const makeLimitSchema = (defaultValue: number) => z.coerce.number().int().positive().default(defaultValue);
 
 const makeComputeUnitsSchema = (defaultValue: number) => z.coerce.number().min(0.25).max(56).default(defaultValue);
 
@@ -127,18 +127,18 @@ const variablesSchema = z
      * Seconds of history from which a company's database can be restored. Neon allows 6 hours (Free), 7 days (Launch), 30
      * (Scale).
      */
-    NEON_HISTORY_SECONDS: limit(7 * 24 * 60 * 60),
+    NEON_HISTORY_SECONDS: makeLimitSchema(7 * 24 * 60 * 60),
     /** Sizes between which a company's compute is scaled: 1 is 4 GB of memory. */
     NEON_MIN_CU: makeComputeUnitsSchema(0.25),
     NEON_MAX_CU: makeComputeUnitsSchema(2),
-    RATE_LIMIT_ORGANIZATION_PER_MINUTE: limit(1000),
-    RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
-    RATE_LIMIT_IP_PER_SECOND: limit(10),
-    RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
+    RATE_LIMIT_ORGANIZATION_PER_MINUTE: makeLimitSchema(1000),
+    RATE_LIMIT_PRINCIPAL_PER_MINUTE: makeLimitSchema(100),
+    RATE_LIMIT_IP_PER_SECOND: makeLimitSchema(10),
+    RATE_LIMIT_TOKEN_PER_MINUTE: makeLimitSchema(600),
     /** Maximum number of one principal's questions per minute that are sent to a model. */
-    RATE_LIMIT_QUESTIONS_PER_MINUTE: limit(60),
+    RATE_LIMIT_QUESTIONS_PER_MINUTE: makeLimitSchema(60),
     /** Days for which audit records and share events stay in their company's log; then they move to R2, below `log/`. */
-    AUDIT_RETENTION_DAYS: limit(DEFAULT_RETENTION_DAYS),
+    AUDIT_RETENTION_DAYS: makeLimitSchema(DEFAULT_RETENTION_DAYS),
     /** Development only: allows providers, fetched files and webhook endpoints on this machine, also by plain http. */
     ALLOW_PRIVATE_ISSUERS: flagSchema,
     /** Key of the provider that suggests domain knowledge; without it the routes that ask for suggestions answer 503. */
@@ -147,15 +147,15 @@ const variablesSchema = z
     AI_BASE_URL: optionalTextSchema.pipe(z.url().default('https://api.openai.com/v1')),
     AI_MODEL: optionalTextSchema.pipe(z.string().default('gpt-5-mini')),
     /** The longest time for one request to the provider. */
-    AI_TIMEOUT_MS: limit(60_000),
+    AI_TIMEOUT_MS: makeLimitSchema(60_000),
     /** Pause before the second try; the pause before the third try is four times as long. */
-    AI_BACKOFF_MS: limit(2_000),
+    AI_BACKOFF_MS: makeLimitSchema(2_000),
     /** Seconds that a webhook waits before each further try, separated by commas: tries number one more than entries. */
     WEBHOOK_RETRY_SECONDS: optionalTextSchema.pipe(retrySecondsField.default(DEFAULT_RETRY_SECONDS)),
     /** Time without a single success after which a webhook endpoint is disabled. */
-    WEBHOOK_DISABLE_AFTER_SECONDS: limit(DEFAULT_DISABLE_AFTER_SECONDS),
+    WEBHOOK_DISABLE_AFTER_SECONDS: makeLimitSchema(DEFAULT_DISABLE_AFTER_SECONDS),
     /** Bytes of uploaded files that one queue message processes before the next message continues: sized for 30 s of CPU. */
-    UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),
+    UPLOAD_MESSAGE_BYTES: makeLimitSchema(32 * 1024 * 1024),
   })
   .refine(({ DEVELOPMENT, ALLOWED_ORIGINS }) => DEVELOPMENT || !ALLOWED_ORIGINS.includes('*'), {
     path: ['ALLOWED_ORIGINS'],

@@ -125,7 +125,7 @@ export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: Incom
  * @param count counts the request against the limit of this token (by an id of it, never the token itself) as soon as the token
  * is verified, and throws when there were too many requests; null for a preflight, which is neither counted nor recorded
  */
-export type OpenToken = (
+export type VerifyViewerToken = (
   ctx: Context<AnonymousActor>,
   token: string,
   count: ((tokenId: string) => Promise<void>) | null,

@@ -7,14 +7,14 @@ import { Unzip, UnzipInflate } from 'fflate';
 import Papa from 'papaparse';
 import { PNG } from 'pngjs';
 import readExcelFile from 'read-excel-file/node';
-import { createFields, scan } from '../../src/formats/csv/records.ts';
+import { createFields, scanRecords } from '../../src/formats/csv/records.ts';
 import { readImage } from '../../src/formats/image/read.ts';
 import { convertBiff } from '../../src/formats/workbook/biff.ts';
 import { openWorkbook } from '../../src/formats/workbook/parts.ts';
 import { beginSheet, convertRows } from '../../src/formats/workbook/sheet.ts';
 import { CUT_TOKEN, OPEN_TAG, XmlReader } from '../../src/formats/xml/reader.ts';
 import { readDirectory } from '../../src/formats/zip/directory.ts';
-import { unpack, type ZipSource } from '../../src/formats/zip/unpack.ts';
+import { unpackZipEntry, type ZipSource } from '../../src/formats/zip/unpack.ts';
 
 /** The package's types include those of browsers, which would then be visible everywhere. */
 const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom');
@@ -46,7 +46,7 @@ async function readCsv(path: string, size: number): Promise<number> {
   let rows = -1;
   for (let at = 0; at < size; ) {
     const block = await read(at, BLOCK_BYTES);
-    at += scan(block, 0, at + block.length >= size, dialect, 1, fields, () => {
+    at += scanRecords(block, 0, at + block.length >= size, dialect, 1, fields, () => {
       rows++;
     }).end;
   }
@@ -77,7 +77,7 @@ async function readXlsx(path: string, size: number): Promise<number> {
   const xml = `${path}.xml`;
   writeFileSync(xml, '');
   const file = openSync(xml, 'a');
-  await unpack(zip, entry, (bytes) => {
+  await unpackZipEntry(zip, entry, (bytes) => {
     writeSync(file, bytes);
   });
   const { read } = openZipAt(xml);
@@ -121,7 +121,7 @@ async function readZip(path: string, size: number): Promise<number> {
   const zip = openZipAt(path);
   let bytes = 0;
   for (const entry of await readDirectory(zip.read, size)) {
-    await unpack(zip, entry, (piece) => {
+    await unpackZipEntry(zip, entry, (piece) => {
       bytes += piece.length;
     });
   }
@@ -147,7 +147,7 @@ async function readXml(path: string): Promise<number> {
   const reader = new XmlReader(await readFile(path));
   let cells = 0;
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next())
-    if (token === OPEN_TAG && reader.is('c')) cells++;
+    if (token === OPEN_TAG && reader.isElement('c')) cells++;
   return cells;
 }
 

@@ -8,19 +8,19 @@ class Invocation {
   #open = 0;
   readonly #waiting: (() => void)[] = [];
 
-  query(): void {
+  countQuery(): void {
     this.#queries += 1;
     if (this.#queries > LIMITS.queries.value) throw new LimitExceededError('queries', this.#queries);
-    this.subrequest();
+    this.countSubrequest();
   }
 
-  subrequest(): void {
+  countSubrequest(): void {
     this.#subrequests += 1;
     if (this.#subrequests > LIMITS.subrequests.value) throw new LimitExceededError('subrequests', this.#subrequests);
   }
 
   async connect<T>(open: () => Promise<T>): Promise<T> {
-    this.subrequest();
+    this.countSubrequest();
     if (this.#open === LIMITS.connections.value) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#open += 1;
     try {
@@ -39,7 +39,7 @@ const currentInvocation = new AsyncLocalStorage<Invocation>();
 export const runInInvocation = <T>(handler: () => T): T => currentInvocation.run(new Invocation(), handler);
 
 /** Counts a query of D1. @throws PastLimit */
-export const countQuery = (): void => currentInvocation.getStore()?.query();
+export const countQuery = (): void => currentInvocation.getStore()?.countQuery();
 
 /** Opens a connection when the invocation may have another one. @throws PastLimit */
 export const openWithinLimit = <T>(open: () => Promise<T>): Promise<T> =>

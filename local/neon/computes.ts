@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const DEFAULT_MS = { idle: 5 * 60_000, waking: 500 };
 
 interface Compute {
-  connections: number;
+  connectionCount: number;
   /** Time at which the last connection ended. */
   usedAt: number;
   /** Milliseconds that waking takes; the compute sleeps if this is set. */
@@ -22,7 +22,7 @@ export class Computes {
   /** Counts a new connection. @returns the promise that it waits for, and the function to call at its end */
   connect(projectName: string): { wakingPromise: Promise<void> | undefined; end(): void } {
     const compute = this.#of(projectName);
-    const isIdle = compute.connections === 0 && Date.now() - compute.usedAt > DEFAULT_MS.idle;
+    const isIdle = compute.connectionCount === 0 && Date.now() - compute.usedAt > DEFAULT_MS.idle;
     const wakingMs = compute.asleep ?? (isIdle ? DEFAULT_MS.waking : undefined);
     if (wakingMs !== undefined) {
       delete compute.asleep;
@@ -30,11 +30,11 @@ export class Computes {
         delete compute.awake;
       });
     }
-    compute.connections += 1;
+    compute.connectionCount += 1;
     return {
       wakingPromise: compute.awake,
       end: () => {
-        compute.connections -= 1;
+        compute.connectionCount -= 1;
         compute.usedAt = Date.now();
       },
     };
@@ -54,11 +54,11 @@ export class Computes {
 
   /** Returns the status that tests read: state, and number of open connections. */
   getStatus(projectName: string): { state: 'idle' | 'init' | 'active'; connections: number } {
-    return { state: this.getState(projectName), connections: this.#of(projectName).connections };
+    return { state: this.getState(projectName), connections: this.#of(projectName).connectionCount };
   }
 
   #of(projectName: string): Compute {
-    const compute = this.#computes.get(projectName) ?? { connections: 0, usedAt: Date.now() };
+    const compute = this.#computes.get(projectName) ?? { connectionCount: 0, usedAt: Date.now() };
     this.#computes.set(projectName, compute);
     return compute;
   }

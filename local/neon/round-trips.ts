@@ -8,47 +8,47 @@ const OPENING_TRIPS = 3;
  * that are sent before an answer has arrived count as one trip; without a delay the two cannot be told apart.
  */
 export class RoundTrips {
-  readonly #projects = new Map<string, { milliseconds: number; trips: number }>();
+  readonly #projects = new Map<string, { milliseconds: number; tripCount: number }>();
 
   /** Sets the round-trip time of a project (ms), and counts its trips from 0. */
   setLatency(projectName: string, milliseconds: number): void {
-    this.#projects.set(projectName, { milliseconds, trips: 0 });
+    this.#projects.set(projectName, { milliseconds, tripCount: 0 });
   }
 
   /** Returns the longest chain of round trips since the latency was set. */
-  of(projectName: string): number {
-    return this.#projects.get(projectName)?.trips ?? 0;
+  getTripCount(projectName: string): number {
+    return this.#projects.get(projectName)?.tripCount ?? 0;
   }
 
   /** Waits as long as opening a connection takes at the project's latency. */
   async waitForOpening(projectName: string): Promise<void> {
     const project = this.#projects.get(projectName);
     if (project === undefined) return;
-    const trips = project.trips + OPENING_TRIPS;
+    const tripCount = project.tripCount + OPENING_TRIPS;
     await sleep(project.milliseconds * OPENING_TRIPS);
-    project.trips = Math.max(project.trips, trips);
+    project.tripCount = Math.max(project.tripCount, tripCount);
   }
 
   /** Makes a link that delays and counts the messages of one connection. */
   createLink(projectName: string): Link {
     const project = this.#projects.get(projectName);
-    let answeredTrips = 0;
+    let answeredTripCount = 0;
     let last: Promise<void> = Promise.resolve();
     return {
       async send(forward) {
         if (project === undefined || project.milliseconds === 0) return forward();
-        const trips = project.trips + 1;
+        const tripCount = project.tripCount + 1;
         const arrival = sleep(project.milliseconds);
         // Timers may fire in another order.
         last = last.then(async () => {
           await arrival;
-          answeredTrips = trips;
+          answeredTripCount = tripCount;
           await forward();
         });
         await last;
       },
       receive() {
-        if (project !== undefined) project.trips = Math.max(project.trips, answeredTrips);
+        if (project !== undefined) project.tripCount = Math.max(project.tripCount, answeredTripCount);
       },
     };
   }

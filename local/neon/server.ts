@@ -150,7 +150,7 @@ async function handleControl(
   }
   if (url.pathname === '/_test/held') return sendAnswer(await tunnelFaults.untilHeld(projectName).then(() => ({})));
   if (url.pathname === '/_test/release') return sendAnswer(tunnelFaults.release(projectName) ?? {});
-  if (url.pathname === '/_test/trips') return sendAnswer({ trips: trips.of(projectName) });
+  if (url.pathname === '/_test/trips') return sendAnswer({ trips: trips.getTripCount(projectName) });
   if (url.pathname === '/_test/distance') {
     return sendAnswer(trips.setLatency(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
   }

@@ -81,7 +81,7 @@ function listSteps(deployment: Deployment, credentials: CloudflareCredentials): 
     {
       title: 'Address: find out where the API will be reached',
       async run() {
-        const findHost = async () => settings.domain ?? `${workerName}.${await account.subdomain()}.workers.dev`;
+        const findHost = async () => settings.domain ?? `${workerName}.${await account.readSubdomain()}.workers.dev`;
         url = environment.vars.PUBLIC_URL ?? `https://${await findHost()}`;
         return url;
       },
@@ -170,7 +170,8 @@ function listSteps(deployment: Deployment, credentials: CloudflareCredentials): 
     },
     {
       title: `Records: move those of ${formerDatabase}, where earlier versions kept them, to the logs of companies`,
-      run: () => moveFormerRecords(account, account.files(bucketNames[0] ?? '', settings.location), formerDatabase),
+      run: () =>
+        moveFormerRecords(account, account.createFiles(bucketNames[0] ?? '', settings.location), formerDatabase),
     },
   ];
 }

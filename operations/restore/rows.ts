@@ -136,7 +136,7 @@ export async function putBackRows(
   const companyId = await readCompany(file);
   const skipped: SkippedRow[] = [];
   let writtenCount = 0;
-  let pendingBatch: { table: string; rows: Row[]; characters: number } | undefined;
+  let pendingBatch: { table: string; rows: Row[]; characterCount: number } | undefined;
   const writePending = async () => {
     if (!pendingBatch) return;
     const { table, rows } = pendingBatch;
@@ -154,11 +154,11 @@ export async function putBackRows(
     for (const column of EXCLUDED_COLUMNS[table] ?? []) delete row[column];
     const isFull =
       pendingBatch &&
-      (pendingBatch.rows.length === MAX_WRITE_BATCH.rows || pendingBatch.characters > MAX_WRITE_BATCH.characters);
+      (pendingBatch.rows.length === MAX_WRITE_BATCH.rows || pendingBatch.characterCount > MAX_WRITE_BATCH.characters);
     if (isFull || pendingBatch?.table !== table) await writePending();
-    pendingBatch ??= { table, rows: [], characters: 0 };
+    pendingBatch ??= { table, rows: [], characterCount: 0 };
     pendingBatch.rows.push(row);
-    pendingBatch.characters += text.length;
+    pendingBatch.characterCount += text.length;
   }
   await writePending();
   // A later row may have removed a conflict: a default account that moved, or two names that were exchanged.

@@ -51,17 +51,17 @@ function toAffectedAccess([
   documents = [],
   bindings = [],
 ]: unknown[][][]): AffectedAccess {
-  const json = (value: unknown) => JSON.parse(String(value));
+  const parseJson = (value: unknown) => JSON.parse(String(value));
   return {
-    groups: new Map(living.map(([id, roles]) => [String(id), json(roles)])),
+    groups: new Map(living.map(([id, roles]) => [String(id), parseJson(roles)])),
     attached: attached.map(([groupId, policyId]) => ({ groupId: String(groupId), policyId: String(policyId) })),
     permissions: listed.map(([groupId, id, target, actions]) => ({
       groupId: String(groupId),
       id: String(id),
-      target: json(target),
-      actions: json(actions),
+      target: parseJson(target),
+      actions: parseJson(actions),
     })),
-    documents: new Map(documents.map(([id, document]) => [String(id), json(document)])),
+    documents: new Map(documents.map(([id, document]) => [String(id), parseJson(document)])),
     bindings: bindings.map(([groupId, principalId]) => ({
       groupId: String(groupId),
       principalId: String(principalId),

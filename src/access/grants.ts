@@ -56,16 +56,16 @@ export function toDenialGrants(grants: Grants): Grants {
  * policy is attached does not matter: it may be at any time.
  */
 export function requireMayWritePolicy(granter: Principal, document: PolicyDocument, before?: PolicyDocument): void {
-  const policy = (statements: PolicyStatement[]): Grants => ({
+  const makeGrants = (statements: PolicyStatement[]): Grants => ({
     companyId: granter.companyId,
     groups: [
       { id: 'new', roles: [], permissions: [], policies: [{ id: 'new', document: { ...document, statements } }] },
     ],
   });
-  requireMayGrant(granter, policy(document.statements), before && policy(before.statements));
+  requireMayGrant(granter, makeGrants(document.statements), before && makeGrants(before.statements));
   if (!before) return;
   const denyStatements = document.statements.filter(({ effect }) => effect === 'Deny');
-  requireMayGrant(granter, policy([...invertDenials(before), ...denyStatements]));
+  requireMayGrant(granter, makeGrants([...invertDenials(before), ...denyStatements]));
 }
 
 /** Turns a document's Deny statements into Allow statements: the access gained by removing the Denies. */

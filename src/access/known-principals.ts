@@ -22,7 +22,7 @@ interface CachedPrincipal {
 const CAPACITY_BYTES = 12 * 1024 * 1024;
 
 /** Compiled groups of cached principals: each is held once, for as long as one of its members is cached. */
-const cachedGroups = new Map<string, { group: CompiledGroup; members: number }>();
+const cachedGroups = new Map<string, { group: CompiledGroup; memberCount: number }>();
 
 /** Returns the approximate bytes of a compiled group and its entry. */
 const measureGroup = ({ source }: CompiledGroup): number => 512 + 4 * source.length;
@@ -42,16 +42,16 @@ const principalCache = new RecentlyUsed<string, CachedPrincipal>(
 /** Counts one more cached member of a group. @returns how many bytes that adds */
 function countCachedMember(group: CompiledGroup): number {
   const cachedGroup = cachedGroups.get(group.source);
-  if (!cachedGroup) cachedGroups.set(group.source, { group, members: 1 });
-  else cachedGroup.members += 1;
+  if (!cachedGroup) cachedGroups.set(group.source, { group, memberCount: 1 });
+  else cachedGroup.memberCount += 1;
   return cachedGroup ? 0 : measureGroup(group);
 }
 
 /** Counts one cached member of a group less. @returns how many bytes that frees */
 function uncountCachedMember(group: CompiledGroup): number {
   const cachedGroup = cachedGroups.get(group.source);
-  if (cachedGroup && cachedGroup.members > 1) {
-    cachedGroup.members -= 1;
+  if (cachedGroup && cachedGroup.memberCount > 1) {
+    cachedGroup.memberCount -= 1;
     return 0;
   }
   cachedGroups.delete(group.source);

@@ -193,10 +193,10 @@ export function createAccessCompiler(
 /** Builds the queries for all access data of a company that names one of the ids: everything that a change of these affects. */
 export function buildNamingQueries(db: ControlDb, companyId: string, ids: readonly string[]): Query[] {
   const namedIds = makeIdListSql(ids);
-  const text = (column: unknown) => sql<string>`${column}`;
+  const selectText = (column: unknown) => sql<string>`${column}`;
   const reads = [
     db
-      .select({ id: groups.id, roles: text(groups.roles) })
+      .select({ id: groups.id, roles: selectText(groups.roles) })
       .from(groups)
       .where(and(eq(groups.companyId, companyId), inArray(groups.id, namedIds), isNull(groups.deletedAt))),
     db

@@ -4,7 +4,7 @@ import { createDependentSession, type Dependency, type DependentSession } from '
 import { POLICY_LIMIT_FAILURES, toQuotaFailure } from './failures.ts';
 import { createGuardedSession, type GuardedSession } from './guarded-session.ts';
 import { openNearestSession } from './nearest.ts';
-import { createRehearsingSession, type ObservedQueries, type RehearsingSession } from './rehearsing-session.ts';
+import { createDryRunSession, type DryRunSession, type ObservedQueries } from './rehearsing-session.ts';
 import { createEventWatchingSession } from './telling-session.ts';
 
 /**
@@ -18,7 +18,7 @@ export function openControlDb(
 ) {
   const session = database.withSession('first-primary');
   const guardedSession = createGuardedSession(createEventWatchingSession(session, onWaitingEvents));
-  return drizzle(createDependentSession(createRehearsingSession(guardedSession, session)) as unknown as D1Database);
+  return drizzle(createDependentSession(createDryRunSession(guardedSession, session)) as unknown as D1Database);
 }
 
 /** Opens the control database at the nearest replica: anonymous viewers may read data that is five seconds old. */
@@ -38,8 +38,8 @@ export const runDependentWrite = <T>(db: ControlDb, on: Dependency, work: () => 
   (db.$client as unknown as DependentSession).runDependentWrite(on, work);
 
 /** Runs `work` as a dry run that changes nothing: see `RehearsingSession`. */
-export const rehearse = <T>(db: ControlDb, observed: ObservedQueries, work: () => Promise<T>): Promise<T> =>
-  (db.$client as unknown as RehearsingSession).rehearse(observed, work);
+export const runDryRun = <T>(db: ControlDb, observed: ObservedQueries, work: () => Promise<T>): Promise<T> =>
+  (db.$client as unknown as DryRunSession).runDryRun(observed, work);
 
 export type ControlDb = ReturnType<typeof openControlDb>;
 

@@ -21,7 +21,7 @@ export const deletedAtColumn = () => timestampColumn('deleted_at');
 export const booleanColumn = (name: string) => integer(name, { mode: 'boolean' });
 
 /** A JSON value of type T, stored as text. */
-export const json = <T>(name: string) => text(name, { mode: 'json' }).$type<T>();
+export const jsonColumn = <T>(name: string) => text(name, { mode: 'json' }).$type<T>();
 
 /** Free key-value pairs that callers store with a resource. */
 export type Metadata = Record<string, unknown>;

@@ -2,7 +2,7 @@ import { isWriteStatement } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
 import { EXECUTING_METHODS } from './guarded-session.ts';
 import { areSameRows, isReadConflict, makeUnchangedCheck, type RecordedRead } from './read-sets.ts';
-import type { Query, RehearsingSession } from './rehearsing-session.ts';
+import type { DryRunSession, Query } from './rehearsing-session.ts';
 
 /** Reads that writes depend on. */
 export interface Dependency {
@@ -13,7 +13,7 @@ export interface Dependency {
 }
 
 /** D1 session whose writes can depend on rows that were read before: optimistic, without a lock. */
-export interface DependentSession extends RehearsingSession {
+export interface DependentSession extends DryRunSession {
   /** Runs a read. Its own writes, such as measurements, are applied. @returns its result and the rows it read */
   recordReads<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly RecordedRead[] }>;
   /** Runs `work`, whose first write depends on this dependency and the enclosing ones: the rows they read are unchanged. */
@@ -26,15 +26,15 @@ const MAX_ATTEMPTS = 5;
 const toRows = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
 
 /** Adds the methods of a `DependentSession` to a session. Without a dependency the session behaves as before. */
-export function createDependentSession(session: RehearsingSession): DependentSession {
+export function createDependentSession(session: DryRunSession): DependentSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
   let recordedReads: RecordedRead[] | null = null;
   let dependency: Dependency | null = null;
 
-  const watch = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
+  const wrapStatement = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
     queries.set(statement, query);
     const bindValues = statement.bind.bind(statement);
-    statement.bind = (...values) => watch(bindValues(...values), { ...query, values });
+    statement.bind = (...values) => wrapStatement(bindValues(...values), { ...query, values });
     const isWrite = isWriteStatement(query.sql);
     if (recordedReads && !isWrite) recordSingleRead(statement, query, recordedReads);
     if (!recordedReads && isWrite)
@@ -60,7 +60,7 @@ export function createDependentSession(session: RehearsingSession): DependentSes
     ...session,
     prepare(sql) {
       const statement = session.prepare(sql);
-      return recordedReads || dependency ? watch(statement, { sql, values: [] }) : statement;
+      return recordedReads || dependency ? wrapStatement(statement, { sql, values: [] }) : statement;
     },
     async batch(statements) {
       if (recordedReads) {

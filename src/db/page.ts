@@ -56,13 +56,13 @@ export async function readPage<T extends ListedTable, Extra extends ExtraFields 
     .as(db.select({ total: sql<number>`coalesce((${countSql}), 0)`.as('total') }).from(sql`(select 1)`));
   const orderBy = (column: SQLiteColumn | SQL, isDescending: boolean): SQL =>
     isDescending ? desc(column) : asc(column);
-  const ids = (isDescending: boolean, limit: SQL, offset: SQL): SQL =>
+  const makeIdsSql = (isDescending: boolean, limit: SQL, offset: SQL): SQL =>
     sql`select id from (select ${source.id} as id from ${source.table} where ${filter} order by ${orderBy(source.by, isDescending)}, ${orderBy(source.id, isDescending)} limit ${limit} offset ${offset})`;
 
   const left = sql`(select total - ${skipped} from size)`;
   const isNearStart = sql`${left} >= ${skipped + perPage}`;
-  const idsFromStart = ids(descending, sql`${perPage}`, sql`${skipped}`);
-  const idsFromNearerEnd = sql`${ids(descending, sql`iif(${isNearStart}, ${perPage}, 0)`, sql`${skipped}`)} union all ${ids(
+  const idsFromStart = makeIdsSql(descending, sql`${perPage}`, sql`${skipped}`);
+  const idsFromNearerEnd = sql`${makeIdsSql(descending, sql`iif(${isNearStart}, ${perPage}, 0)`, sql`${skipped}`)} union all ${makeIdsSql(
     !descending,
     sql`iif(${isNearStart}, 0, max(0, min(${perPage}, ${left})))`,
     sql`max(0, ${left} - ${perPage})`,

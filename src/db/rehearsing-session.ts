@@ -16,13 +16,13 @@ export interface ObservedQueries {
 }
 
 /** A D1 session whose batches can be rehearsed. */
-export interface RehearsingSession extends GuardedSession {
+export interface DryRunSession extends GuardedSession {
   /**
    * Runs `work` as a dry run: each batch is executed by the database, constraints and triggers included, and rolled back. `work`
    * receives the results that it would have received, except that rows returned by writes are empty. @param observed receives the
    * rows of its queries before the batch and after it
    */
-  rehearse<T>(observed: ObservedQueries, work: () => Promise<T>): Promise<T>;
+  runDryRun<T>(observed: ObservedQueries, work: () => Promise<T>): Promise<T>;
 }
 
 /**
@@ -40,14 +40,14 @@ const FAILING_SQL = 'select abs(-9223372036854775808)';
 const EMPTY_ROW = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`c${at}`, null]));
 
 /** Adds `rehearse` to a session. The rehearsed batches go to `database`, without the session's checks. */
-export function createRehearsingSession(session: GuardedSession, database: D1DatabaseSession): RehearsingSession {
+export function createDryRunSession(session: GuardedSession, database: D1DatabaseSession): DryRunSession {
   const queries = new WeakMap<D1PreparedStatement, Query>();
-  let currentRehearsal: ObservedQueries | null = null;
+  let currentDryRun: ObservedQueries | null = null;
 
-  const watch = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
+  const wrapStatement = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
     queries.set(statement, query);
     const bindValues = statement.bind.bind(statement);
-    statement.bind = (...values) => watch(bindValues(...values), { ...query, values });
+    statement.bind = (...values) => wrapStatement(bindValues(...values), { ...query, values });
     if (isWriteStatement(query.sql))
       for (const name of EXECUTING_METHODS) Object.assign(statement, { [name]: throwOutsideBatch });
     return statement;
@@ -71,7 +71,7 @@ export function createRehearsingSession(session: GuardedSession, database: D1Dat
     throw new Error('What was rehearsed was not undone.');
   };
 
-  const rehearseBatch = async (batch: readonly Query[], observed: ObservedQueries): Promise<D1Result[]> => {
+  const dryRunBatch = async (batch: readonly Query[], observed: ObservedQueries): Promise<D1Result[]> => {
     const first = batch.findIndex(({ sql }) => isWriteStatement(sql));
     const results = first > 0 ? await database.batch(batch.slice(0, first).map(prepareQuery)) : [];
     for (const [at, query] of batch.entries()) {
@@ -96,21 +96,22 @@ export function createRehearsingSession(session: GuardedSession, database: D1Dat
 
   return {
     ...session,
-    prepare: (sql) => (currentRehearsal ? watch(database.prepare(sql), { sql, values: [] }) : session.prepare(sql)),
+    prepare: (sql) =>
+      currentDryRun ? wrapStatement(database.prepare(sql), { sql, values: [] }) : session.prepare(sql),
     batch(statements) {
       const batch = statements.flatMap((statement) => queries.get(statement) ?? []);
-      if (!currentRehearsal) return session.batch(statements);
+      if (!currentDryRun) return session.batch(statements);
       // Of what was prepared before, nobody knows whether it writes.
       if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');
       if (!batch.some(({ sql }) => isWriteStatement(sql))) return session.batch(statements);
-      return rehearseBatch(batch, currentRehearsal);
+      return dryRunBatch(batch, currentDryRun);
     },
-    async rehearse(observed, work) {
-      currentRehearsal = observed;
+    async runDryRun(observed, work) {
+      currentDryRun = observed;
       try {
         return await work();
       } finally {
-        currentRehearsal = null;
+        currentDryRun = null;
       }
     },
   };

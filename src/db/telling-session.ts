@@ -45,10 +45,10 @@ export function createEventWatchingSession(
     const { results } = await session.prepare(COMPANIES_WITH_EVENTS).all<{ company_id: string }>();
     if (results.length > 0) onEvents(results.map(({ company_id: companyId }) => companyId));
   };
-  const watch = (statement: D1PreparedStatement): D1PreparedStatement => {
+  const wrapStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
     eventStatements.add(statement);
     const bindValues = statement.bind.bind(statement);
-    statement.bind = (...values) => watch(bindValues(...values));
+    statement.bind = (...values) => wrapStatement(bindValues(...values));
     for (const name of EXECUTING_METHODS) {
       const runStatement = statement[name].bind(statement) as (...values: unknown[]) => Promise<unknown>;
       Object.assign(statement, {
@@ -64,7 +64,7 @@ export function createEventWatchingSession(
   return {
     prepare: (sql: string) => {
       const statement = session.prepare(sql);
-      return EVENT_WRITE_PATTERN.test(sql) ? watch(statement) : statement;
+      return EVENT_WRITE_PATTERN.test(sql) ? wrapStatement(statement) : statement;
     },
     async batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
       if (!statements.some((statement) => eventStatements.has(statement))) return session.batch<T>(statements);

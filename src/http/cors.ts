@@ -64,7 +64,7 @@ function findProtocolHeaders(contracts: readonly Contract[], path: string) {
 
 /** Applies the cross-origin rules of document 1: only the origins are configured. Never cookies: tokens are in headers. */
 export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<HttpEnv> {
-  const openPaths = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
+  const anyOriginPaths = new Set(contracts.flatMap(({ anyOrigin, path }) => (anyOrigin ? [path] : [])));
   const protocolContracts = contracts.filter(({ protocol }) => protocol);
   return async (c, next) => {
     const { ALLOWED_ORIGINS: allowedOrigins } = readConfig(c.env);
@@ -74,7 +74,8 @@ export function applyCors(contracts: readonly Contract[]): MiddlewareHandler<Htt
     if (c.req.method === 'OPTIONS') {
       c.res = await respondToPreflight(c, [...makePreflight(contracts, [...REQUEST_HEADERS, ...reads]), ...options]);
     } else await next();
-    const reader = areAllAllowed || openPaths.has(c.req.path) ? '*' : allowedOrigins.find((each) => each === origin);
+    const reader =
+      areAllAllowed || anyOriginPaths.has(c.req.path) ? '*' : allowedOrigins.find((each) => each === origin);
     setHeaders(c, [
       [EXPOSED_HEADERS[0], [EXPOSED_HEADERS[1], ...exposed].join(',')],
       ...(reader === undefined ? [] : [['Access-Control-Allow-Origin', reader] as const]),

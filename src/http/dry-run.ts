@@ -4,7 +4,7 @@ import { computeAccessChange, MAX_WITNESSES, type PrincipalAccessChange } from '
 import type { AffectedPrincipals } from '../access/commit-access.ts';
 import { buildNamingQueries, selectBoundPrincipals } from '../access/population.ts';
 import type { PrincipalContext } from '../context.ts';
-import { rehearse } from '../db/client.ts';
+import { runDryRun } from '../db/client.ts';
 import type { Contract } from './endpoint.ts';
 
 /** Returns true if a request is a dry run of a change of access. Its query is not validated yet. */
@@ -50,6 +50,6 @@ export async function performDryRun(
   };
   // Nothing is announced, sent or put into a queue.
   const jobs = { send: async () => {}, sendAll: async () => {} };
-  await rehearse(db, observedQueries, () => write({ ...ctx, changeAccess, jobs }));
+  await runDryRun(db, observedQueries, () => write({ ...ctx, changeAccess, jobs }));
   return computeAccessChange(db, actor, ids, observedQueries);
 }

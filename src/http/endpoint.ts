@@ -226,7 +226,7 @@ export interface Contract {
   /** Path, without the id, at which the resource created by a 201 can be read, if it is not beneath the route's own path. */
   createdUnder?: string;
   /** For a GET: its answer has a version, and the writes of the same path can be made for that version. */
-  versioned?: VersionDeclaration;
+  versionDeclaration?: VersionDeclaration;
   /** Removes parts of an answer that the query does not request. The version is that of the whole answer. */
   narrowAnswer?: (shown: object, query: unknown) => object;
   /** For a GET with versions whose caller can wait for another version: reads the records' versions. Made by `declareWaiting`. */

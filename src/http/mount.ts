@@ -27,7 +27,7 @@ import { compareSpecificity, listParameters, toHonoPath } from './paths.ts';
 import { performRoute } from './perform.ts';
 import { getDeclaredQuery, getQuerySchema, refuseBrokenText, refuseNameless, requireValid } from './query.ts';
 import {
-  type Authentication,
+  type AuthenticationMethods,
   checkRequest,
   isTokenAccess,
   type RequestFacts,
@@ -37,7 +37,7 @@ import { getMediaType, type Surface } from './surface.ts';
 import { findPathRecord, findUnknownProblems, removeUnchangedMembers } from './unknown-members.ts';
 import { computeVersion, findVersionedGet, type HandlerCall, isKnownVersion, runForVersion } from './versions.ts';
 import { getWaitSeconds, type ReadRecordVersions, respondWhenChanged } from './waiting.ts';
-import { findReaders, makeWrittenAnswer } from './written-records.ts';
+import { findReadContracts, makeWrittenAnswer } from './written-records.ts';
 
 /** Bindings and variables that the Worker's Hono apps share between middlewares. */
 export interface HttpEnv {
@@ -59,18 +59,19 @@ export function mount(
   app: Hono<HttpEnv>,
   surface: Surface,
   endpoints: Endpoint[],
-  authentication: Authentication,
+  authentication: AuthenticationMethods,
 ): void {
   for (const endpoint of endpoints.toSorted((a, b) => compareSpecificity(a.contract.path, b.contract.path))) {
     const { contract } = endpoint;
     const isReadable = isReadUnderPath(contract, endpoints);
     const versionedGet = findVersionedGet(contract, endpoints);
-    const readers = findReaders(contract, endpoints);
+    const readContracts = findReadContracts(contract, endpoints);
     app.on(
       contract.method.toUpperCase(),
       [toHonoPath(contract.path)],
       ...listMiddlewares(contract, surface, authentication, endpoints),
-      (c) => handleRequest(c, endpoint, { surface, authentication, isReadable, versionedGet, readers }),
+      (c) =>
+        handleRequest(c, endpoint, { surface, authentication, isReadable, versionedGet, readContracts: readContracts }),
     );
   }
 }
@@ -86,7 +87,7 @@ function isReadUnderPath({ path }: Contract, endpoints: Endpoint[]): boolean {
 function listMiddlewares(
   contract: Contract,
   surface: Surface,
-  authentication: Authentication,
+  authentication: AuthenticationMethods,
   endpoints: Endpoint[],
 ): MiddlewareHandler<HttpEnv>[] {
   const limitMiddleware = limitBody(getBodyLimit(contract));
@@ -160,7 +161,11 @@ function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
 }
 
 /** Opens the context, authorizes the caller or throws, and closes the context when the handler is done. */
-function checkAccess(contract: Contract, surface: Surface, authentication: Authentication): MiddlewareHandler<HttpEnv> {
+function checkAccess(
+  contract: Contract,
+  surface: Surface,
+  authentication: AuthenticationMethods,
+): MiddlewareHandler<HttpEnv> {
   const options = { nearest: isTokenAccess(contract.access) };
   return async (c, next) => {
     const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' }, options);
@@ -187,15 +192,15 @@ function checkAccess(contract: Contract, surface: Surface, authentication: Authe
 /** Facts about an endpoint that its answers depend on. */
 interface MountedFacts {
   surface: Surface;
-  authentication: Authentication;
+  authentication: AuthenticationMethods;
   isReadable: boolean;
   versionedGet: Endpoint | undefined;
-  readers: readonly Contract[];
+  readContracts: readonly Contract[];
 }
 
 async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounted: MountedFacts): Promise<Response> {
   const { contract, handle } = endpoint;
-  const { isReadable, versionedGet, readers } = mounted;
+  const { isReadable, versionedGet, readContracts } = mounted;
   const facts = c.get('facts');
   const pathIds = facts.resourceIds;
   const attachedIds = contract.attachedIdField ? collectIds(Object(c.get('body'))[contract.attachedIdField]) : [];
@@ -205,11 +210,11 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   const call = { ...toCall(c), query, body: c.get('body') };
   if (isDryRun(c.req, contract)) {
     facts.isDryRun = true;
-    const write = (ctx: PrincipalContext) =>
+    const runWrite = (ctx: PrincipalContext) =>
       versionedGet
         ? runForVersion(c.req.header('if-match'), contract, versionedGet, { ...call, ctx }, handle)
         : handle({ ...call, ctx });
-    return c.json(await performDryRun(call.ctx, call.params, write), 200);
+    return c.json(await performDryRun(call.ctx, call.params, runWrite), 200);
   }
   const result = await (versionedGet
     ? runForVersion(c.req.header('if-match'), contract, versionedGet, call, handle)
@@ -223,8 +228,8 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
     return result;
   }
   if (result instanceof PreparedResponse) return new Response(result.body, { headers: result.headers });
-  if (contract.versioned) {
-    const versionTag = await computeVersion(result as object, contract.versioned);
+  if (contract.versionDeclaration) {
+    const versionTag = await computeVersion(result as object, contract.versionDeclaration);
     c.header('ETag', versionTag);
     if (isKnownVersion(c.req.header('if-none-match'), versionTag)) return c.body(null, 304);
   }
@@ -237,7 +242,7 @@ async function handleRequest(c: HonoContext<HttpEnv>, endpoint: Endpoint, mounte
   const { surface } = mounted;
   for (const [name, value] of Object.entries(surface.repeats?.(result as object) ?? {})) c.header(name, value);
   const shown = await makeWrittenAnswer(
-    readers,
+    readContracts,
     call.ctx,
     contract.narrowAnswer?.(result as object, query) ?? (result as object),
   );
@@ -286,7 +291,7 @@ function handleWhenChanged(
     isKnownVersion: async (shown) =>
       isKnownVersion(
         c.req.header('if-none-match'),
-        await computeVersion(shown, contract.versioned as VersionDeclaration),
+        await computeVersion(shown, contract.versionDeclaration as VersionDeclaration),
       ),
     respond: () => handleInContext(call.ctx),
     async respondAfterRecheck() {

@@ -17,7 +17,7 @@ import { getDeclaredQuery } from './query.ts';
 import { isTokenAccess } from './request-checks.ts';
 import { type Credential, getMediaType, type Surface } from './surface.ts';
 import { findVersionedGet } from './versions.ts';
-import { findReaders, makeResponseSchema } from './written-records.ts';
+import { findReadContracts, makeResponseSchema } from './written-records.ts';
 
 /** Surface with the endpoints that are mounted on it. */
 export interface SurfaceEndpoints {
@@ -279,7 +279,7 @@ function describeOperation(
       ...(query && { query: addOpenParameters(query as z.ZodObject) }),
       ...describeHeaders({
         ...(takesIdempotencyKey(contract) && IDEMPOTENCY_KEY_SCHEMA.shape),
-        ...(contract.versioned && { 'If-None-Match': IF_NONE_MATCH_SCHEMA }),
+        ...(contract.versionDeclaration && { 'If-None-Match': IF_NONE_MATCH_SCHEMA }),
         ...(takesVersion && { 'If-Match': IF_MATCH_SCHEMA }),
         ...describeHeaderSchemas(contract.protocol?.requestHeaders),
       }),
@@ -300,12 +300,12 @@ function describeOperation(
     responses: {
       ...(contract.dryRun && { '200': DRY_RUN_PARAMETER }),
       [String(contract.returns.status)]: {
-        ...describeSuccess(getMediaType(surface), contract, findReaders(contract, endpoints), answer),
-        ...(contract.versioned && { headers: z.object({ ETag: E_TAG_SCHEMA }) }),
+        ...describeSuccess(getMediaType(surface), contract, findReadContracts(contract, endpoints), answer),
+        ...(contract.versionDeclaration && { headers: z.object({ ETag: E_TAG_SCHEMA }) }),
         ...(contract.protocol && { headers: z.object(describeHeaderSchemas(contract.protocol.successHeaders)) }),
       },
       ...(contract.acknowledgedRequests && { '202': { description: contract.acknowledgedRequests } }),
-      ...(contract.versioned && { '304': NOT_MODIFIED_RESPONSE }),
+      ...(contract.versionDeclaration && { '304': NOT_MODIFIED_RESPONSE }),
       ...makeFailureResponses(surface, contract, takesVersion ? [preconditionFailed, invalid] : []),
     },
   };
@@ -352,11 +352,11 @@ const makeRawSchema = (mediaType: string): z.ZodType =>
 
 const BYTES_SCHEMA = z.string().meta({ format: 'binary' });
 
-function describeSuccess(mediaType: string, contract: Contract, readers: readonly Contract[], example: unknown) {
+function describeSuccess(mediaType: string, contract: Contract, readContracts: readonly Contract[], example: unknown) {
   const { returns } = contract;
   const wholeSchema = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
   if (wholeSchema) {
-    const ownSchema = makeResponseSchema(wholeSchema, contract, readers);
+    const ownSchema = makeResponseSchema(wholeSchema, contract, readContracts);
     const schema = contract.dryRun && returns.status === 200 ? z.union([ownSchema, changeOfAccessView]) : ownSchema;
     const otherMediaTypes = 'json' in returns ? returns.mediaTypes : [];
     const content = {

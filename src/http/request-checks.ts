@@ -15,9 +15,9 @@ import type {
   Authenticate,
   AuthenticateOperator,
   Context,
-  OpenToken,
   PrincipalContext,
   RequestOwner,
+  VerifyViewerToken,
 } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
@@ -61,9 +61,9 @@ export interface RequestFacts {
 /** Authentication functions by kind of credential; provided by the modules of the credentials. */
 export type Authenticators = Record<Credential, Authenticate>;
 
-export interface Authentication {
+export interface AuthenticationMethods {
   authenticators: Authenticators;
-  tokens: Record<TokenKind, OpenToken>;
+  tokens: Record<TokenKind, VerifyViewerToken>;
   operator: AuthenticateOperator;
 }
 
@@ -78,7 +78,7 @@ export interface RequestToCheck {
   contract: Contract;
   /** Kind of credential that callers of the surface send. */
   surfaceCredential: Credential;
-  authentication: Authentication;
+  authentication: AuthenticationMethods;
   ctx: Context<AnonymousActor>;
   request: HonoRequest;
   /** Facts that the checks fill in, so that a refused request too has the limits' headers and an audit record of its sender. */
@@ -129,9 +129,9 @@ async function authenticateAndCount(requestToCheck: RequestToCheck): Promise<Cou
   if (access === 'public') return makeKeylessCaller(ctx.actor);
   if (isTokenAccess(access)) {
     const token = request.param('token') ?? '';
-    const openToken = authentication.tokens[access.token];
+    const verifyViewerToken = authentication.tokens[access.token];
     return makeKeylessCaller(
-      await openToken(ctx, token, async (tokenId) => void (await countRequest(ctx, facts, tokenId))),
+      await verifyViewerToken(ctx, token, async (tokenId) => void (await countRequest(ctx, facts, tokenId))),
     );
   }
   if (access === 'operator') {

@@ -1,12 +1,12 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { ViewerActor } from '../access/actors.ts';
-import { type OpenToken, openContext } from '../context.ts';
+import { openContext, type VerifyViewerToken } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import { setHeaders } from './answer.ts';
 import { applyCors, EXPOSED_HEADERS, type Header, makePreflight, respondToPreflight } from './cors.ts';
 import type { Contract } from './endpoint.ts';
 import { type HttpEnv, readOrigin } from './mount.ts';
-import { type Authentication, isTokenAccess } from './request-checks.ts';
+import { type AuthenticationMethods, isTokenAccess } from './request-checks.ts';
 
 const NO_STORE_HEADER: Header = ['Cache-Control', 'private, no-store'];
 const NO_REFERRER_HEADER: Header = ['Referrer-Policy', 'no-referrer'];
@@ -19,14 +19,14 @@ const ANY_ORIGIN_HEADER: Header = ['Access-Control-Allow-Origin', '*'];
  */
 export function allowCrossOrigin(
   contracts: readonly Contract[],
-  tokens: Authentication['tokens'],
+  tokens: AuthenticationMethods['tokens'],
 ): MiddlewareHandler<HttpEnv> {
   const tokenContracts = contracts.filter(({ access }) => isTokenAccess(access));
   const tokenPreflightHeaders = makePreflight(tokenContracts, ['Content-Type']);
   const applyGeneralRules = applyCors(contracts);
-  const findOpener = makeOpenerFinder(tokenContracts, tokens);
+  const findVerifier = makeVerifierFinder(tokenContracts, tokens);
   return async (c, next) => {
-    const foundToken = findOpener(c.req.path);
+    const foundToken = findVerifier(c.req.path);
     if (foundToken === null) {
       await applyGeneralRules(c, next);
       if (c.get('facts').contract?.credential === 'external') setHeaders(c, [NO_STORE_HEADER]);
@@ -36,7 +36,7 @@ export function allowCrossOrigin(
     if (isPreflight) c.res = await respondToPreflight(c, tokenPreflightHeaders);
     else await next();
     const viewer =
-      isPreflight && c.res.ok ? await readViewer(c, foundToken.open, foundToken.token) : findKnownViewer(c);
+      isPreflight && c.res.ok ? await readViewer(c, foundToken.verify, foundToken.token) : findKnownViewer(c);
     // Too many requests are refused before it is known whose pages the token names. Any page may read so: it shows nothing.
     const reader =
       viewer === null && c.res.status === 429 ? [ANY_ORIGIN_HEADER] : makeReaderHeaders(viewer, c.req.header('origin'));
@@ -46,16 +46,16 @@ export function allowCrossOrigin(
 }
 
 /** Makes a function that finds the token in a path which begins like a token route, and the function that opens the token. */
-function makeOpenerFinder(contracts: readonly Contract[], tokens: Authentication['tokens']) {
-  const openers = new Map<string, OpenToken>();
+function makeVerifierFinder(contracts: readonly Contract[], tokens: AuthenticationMethods['tokens']) {
+  const verifiers = new Map<string, VerifyViewerToken>();
   for (const { path, access } of contracts) {
-    if (isTokenAccess(access)) openers.set(path.slice(0, path.indexOf('{token}')), tokens[access.token]);
+    if (isTokenAccess(access)) verifiers.set(path.slice(0, path.indexOf('{token}')), tokens[access.token]);
   }
-  return (path: string): { token: string; open: OpenToken } | null => {
-    for (const [beginning, open] of openers) {
+  return (path: string): { token: string; verify: VerifyViewerToken } | null => {
+    for (const [beginning, verify] of verifiers) {
       if (!path.startsWith(beginning)) continue;
       const [token, ...rest] = path.slice(beginning.length).split('/');
-      if (token && rest.join('/') !== '') return { token, open };
+      if (token && rest.join('/') !== '') return { token, verify: verify };
     }
     return null;
   };
@@ -74,10 +74,14 @@ function findKnownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
 }
 
 /** Reads the viewer whose token is in the path of a preflight; null if there is no such token. */
-async function readViewer(c: HonoContext<HttpEnv>, open: OpenToken, token: string): Promise<ViewerActor | null> {
+async function readViewer(
+  c: HonoContext<HttpEnv>,
+  verify: VerifyViewerToken,
+  token: string,
+): Promise<ViewerActor | null> {
   const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' }, { nearest: true });
   try {
-    return await open(context, token, null);
+    return await verify(context, token, null);
   } catch (error) {
     if (error instanceof Failure) return null;
     throw error;

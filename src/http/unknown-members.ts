@@ -72,7 +72,7 @@ export async function findUnknownProblems(
   // What does not count for the version moves, but for an id: that is left out where the version is made without it.
   const isVolatile = (name: string): boolean =>
     VOLATILE_MEMBER_PATTERN.test(name) ||
-    (!name.endsWith('_id') && record.versionedGet?.contract.versioned?.ignoredFields.includes(name) === true);
+    (!name.endsWith('_id') && record.versionedGet?.contract.versionDeclaration?.ignoredFields.includes(name) === true);
   const isAccepted = ({ path, value, counterpartObjects }: UnknownMember): boolean => {
     if ((shownRecord === undefined || path.length > 1) && isInView(contract, record, path)) return true;
     const name = path.at(-1) as string;

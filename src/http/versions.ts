@@ -73,7 +73,9 @@ export function findVersionedGet(
   endpoints: readonly Endpoint[],
 ) {
   if (method === 'get' || method === 'post') return undefined;
-  return endpoints.find(({ contract }) => contract.method === 'get' && contract.path === other && contract.versioned);
+  return endpoints.find(
+    ({ contract }) => contract.method === 'get' && contract.path === other && contract.versionDeclaration,
+  );
 }
 
 /**
@@ -96,7 +98,7 @@ export async function runForVersion(
   }
   // Whether there is any is what the write finds out anyway.
   if (tags === '*') return handle(call);
-  const versionDeclaration = versionedGet.contract.versioned as VersionDeclaration;
+  const versionDeclaration = versionedGet.contract.versionDeclaration as VersionDeclaration;
   const requireVersion = async (shown: object): Promise<void> => {
     if (!matchesTag(tags.map(toRecordTag), await computeVersion(shown, versionDeclaration))) throw preconditionFailed();
   };

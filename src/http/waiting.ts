@@ -33,13 +33,13 @@ export const declareWaiting = (
   ...ignoredFields: string[]
 ): WaitingDeclaration => ({
   query: waitQuery,
-  versioned: declareVersion(...ignoredFields),
+  versionDeclaration: declareVersion(...ignoredFields),
   readRecordVersions,
 });
 
 interface WaitingDeclaration {
   query: typeof waitQuery;
-  versioned: VersionDeclaration;
+  versionDeclaration: VersionDeclaration;
   readRecordVersions: ReadRecordVersions;
 }
 
@@ -72,7 +72,7 @@ const RECHECK_INTERVAL_MS = 250;
 /** Milliseconds after which another request polls because the polling one did not finish. */
 const RESUME_AFTER_MS = 10_000;
 
-function openWatch(readVersions: ReadRecordVersions, companyId: string): CompanyWatch {
+function getOrCreateWatch(readVersions: ReadRecordVersions, companyId: string): CompanyWatch {
   const watchesByCompany = watches.get(readVersions) ?? new Map<string, CompanyWatch>();
   watches.set(readVersions, watchesByCompany);
   for (const [id, watch] of watchesByCompany) if (!isAwaited(watch)) watchesByCompany.delete(id);
@@ -139,7 +139,7 @@ export async function respondWhenChanged(waitingRequest: WaitingRequest): Promis
   await releaseConnections();
 
   const pendingWait: PendingWait = { id, endsAt };
-  const watch = openWatch(stamps, ctx.actor.companyId);
+  const watch = getOrCreateWatch(stamps, ctx.actor.companyId);
   watch.waits.add(pendingWait);
   try {
     for (;;) {

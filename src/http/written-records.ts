@@ -21,7 +21,7 @@ export const writtenRecordSchema = {
  * Returns the GETs that show the record which a write returns: those with the same response schema, and the one that its contract
  * names. GETs whose service decides who may read are omitted: the same rule applies to the caller of the write.
  */
-export function findReaders(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
+export function findReadContracts(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
   if (contract.method === 'get' || !findIdField(getShape(contract))) return [];
   return endpoints
     .map((endpoint) => endpoint.contract)
@@ -35,16 +35,16 @@ export function findReaders(contract: Contract, endpoints: readonly Endpoint[]):
 
 /** Returns the answer of a write: the record, or its id alone for a caller who may not read it. */
 export async function makeWrittenAnswer(
-  readers: readonly Contract[],
+  readContracts: readonly Contract[],
   ctx: PrincipalContext,
   record: object,
 ): Promise<object> {
   const field = findIdField(record);
-  if (readers.length === 0 || !field) return record;
+  if (readContracts.length === 0 || !field) return record;
   const id = String((record as Record<string, unknown>)[field]);
-  for (const reader of readers) {
+  for (const readContract of readContracts) {
     try {
-      await authorize(reader, ctx, () => id);
+      await authorize(readContract, ctx, () => id);
       return record;
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== 'forbidden') throw error;
@@ -54,7 +54,11 @@ export async function makeWrittenAnswer(
 }
 
 /** Makes the schema of a write's answer. */
-export function makeResponseSchema(schema: z.ZodType, contract: Contract, readers: readonly Contract[]): z.ZodType {
+export function makeResponseSchema(
+  schema: z.ZodType,
+  contract: Contract,
+  readContracts: readonly Contract[],
+): z.ZodType {
   const field = findIdField(getShape(contract));
-  return readers.length === 0 || !field ? schema : z.union([schema, writtenRecordSchema[field]]);
+  return readContracts.length === 0 || !field ? schema : z.union([schema, writtenRecordSchema[field]]);
 }

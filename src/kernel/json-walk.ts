@@ -18,7 +18,7 @@ const ZERO = 0x30;
  * Walks through JSON in UTF-8 and checks its whole grammar without building values: the caller decides which parts become values.
  * Every method begins at `at` and moves it behind the part that it went over.
  */
-export class JsonWalk {
+export class JsonWalker {
   readonly bytes: Uint8Array;
   readonly #deepest: number;
   at: number;
@@ -39,52 +39,52 @@ export class JsonWalk {
   }
 
   /** Goes over one value of any kind. @param depth the number of arrays and objects around it */
-  value(depth = 0): void {
+  walkValue(depth = 0): void {
     switch (this.next()) {
       case STRING:
-        this.#string();
+        this.#walkString();
         break;
       case OBJECT:
-        this.members(() => this.value(depth + 1), depth);
+        this.walkMembers(() => this.walkValue(depth + 1), depth);
         break;
       case ARRAY:
-        this.elements(() => this.value(depth + 1), depth);
+        this.walkElements(() => this.walkValue(depth + 1), depth);
         break;
       case 0x74:
-        this.#literal('true');
+        this.#walkLiteral('true');
         break;
       case 0x66:
-        this.#literal('false');
+        this.#walkLiteral('false');
         break;
       case 0x6e:
-        this.#literal('null');
+        this.#walkLiteral('null');
         break;
       default:
-        this.#number();
+        this.#walkNumber();
     }
   }
 
   /**
-   * Goes over an object. @param value called to go over each member's value; the member's quoted name lies from `start` to `end`
+   * Goes over an object. @param walkMemberValue called to go over each member's value; the member's quoted name lies from `start` to `end`
    */
-  members(value: (start: number, end: number) => void, depth: number): void {
-    this.#list(END_OF_OBJECT, depth, () => {
+  walkMembers(walkMemberValue: (start: number, end: number) => void, depth: number): void {
+    this.#walkList(END_OF_OBJECT, depth, () => {
       if (this.next() !== STRING) throw new SyntaxError();
       const start = this.at;
-      this.#string();
+      this.#walkString();
       const end = this.at;
       if (this.next() !== COLON) throw new SyntaxError();
       this.at += 1;
-      value(start, end);
+      walkMemberValue(start, end);
     });
   }
 
-  /** Goes over an array. @param value called to go over each of its values */
-  elements(value: () => void, depth: number): void {
-    this.#list(END_OF_ARRAY, depth, value);
+  /** Goes over an array. @param walkElement called to go over each of its values */
+  walkElements(walkElement: () => void, depth: number): void {
+    this.#walkList(END_OF_ARRAY, depth, walkElement);
   }
 
-  #list(end: number, depth: number, item: () => void): void {
+  #walkList(end: number, depth: number, walkItem: () => void): void {
     if (depth === this.#deepest) throw new NestedTooDeep();
     this.at += 1;
     if (this.next() === end) {
@@ -92,7 +92,7 @@ export class JsonWalk {
       return;
     }
     for (;;) {
-      item();
+      walkItem();
       const separator = this.next();
       this.at += 1;
       if (separator === end) return;
@@ -100,7 +100,7 @@ export class JsonWalk {
     }
   }
 
-  #string(): void {
+  #walkString(): void {
     const { bytes } = this;
     for (let at = this.at + 1; at < bytes.length; at += 1) {
       const byte = bytes[at] as number;
@@ -114,13 +114,13 @@ export class JsonWalk {
     throw new SyntaxError();
   }
 
-  #literal(word: string): void {
+  #walkLiteral(word: string): void {
     for (let index = 0; index < word.length; index += 1)
       if (this.bytes[this.at + index] !== word.charCodeAt(index)) throw new SyntaxError();
     this.at += word.length;
   }
 
-  #number(): void {
+  #walkNumber(): void {
     if (this.bytes[this.at] === MINUS) this.at += 1;
     if (this.bytes[this.at] === ZERO) this.at += 1;
     else this.#digits();

@@ -1,23 +1,23 @@
 import { parseExactJson } from './exact-json.ts';
-import { ARRAY, JsonWalk, OBJECT, STRING } from './json-walk.ts';
+import { ARRAY, JsonWalker, OBJECT, STRING } from './json-walk.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** An object of a JSON body, left in UTF-8 until it is read: parsed values would take several times the memory. */
 export class UnreadObject {
   /** The number of the object's fields, counting duplicate names. */
-  readonly fields: number;
+  readonly fieldCount: number;
   readonly #bytes: Uint8Array;
   readonly #start: number;
   readonly #end: number;
   /** Whether the object contains an array or an object. */
   readonly #isNested: boolean;
 
-  constructor(bytes: Uint8Array, start: number, end: number, fields: number, isNested: boolean) {
+  constructor(bytes: Uint8Array, start: number, end: number, fieldCount: number, isNested: boolean) {
     this.#bytes = bytes;
     this.#start = start;
     this.#end = end;
-    this.fields = fields;
+    this.fieldCount = fieldCount;
     this.#isNested = isNested;
   }
 
@@ -39,16 +39,16 @@ export class UnreadObject {
   #flatText(): string {
     let text = '';
     let copiedEnd = this.#start;
-    const walk = new JsonWalk(this.#bytes, this.#start, Number.POSITIVE_INFINITY);
+    const walker = new JsonWalker(this.#bytes, this.#start, Number.POSITIVE_INFINITY);
     const flatten = () => {
-      const first = walk.next();
-      const start = walk.at;
-      walk.value();
+      const first = walker.next();
+      const start = walker.at;
+      walker.walkValue();
       if (first !== OBJECT && first !== ARRAY) return;
       text += `${this.#text(copiedEnd, start)}[]`;
-      copiedEnd = walk.at;
+      copiedEnd = walker.at;
     };
-    walk.members(flatten, 0);
+    walker.walkMembers(flatten, 0);
     return text + this.#text(copiedEnd, this.#end);
   }
 }
@@ -73,22 +73,22 @@ const MAX_OTHER_FIELDS = 100;
  */
 export function readUnread(bytes: Uint8Array, unread: UnreadList, maxDepth: number): unknown {
   requireUtf8(bytes);
-  const walk = new JsonWalk(bytes, BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0, maxDepth);
+  const walker = new JsonWalker(bytes, BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0, maxDepth);
   const body: Record<string, unknown> = Object.create(null);
   let otherFieldCount = 0;
-  const first = walk.next();
+  const first = walker.next();
   if (first === OBJECT) {
-    walk.members((start, end) => {
-      if (isFieldNamed(unread.list, bytes, start, end)) body[unread.list] = readList(walk, unread.most);
+    walker.walkMembers((start, end) => {
+      if (isFieldNamed(unread.list, bytes, start, end)) body[unread.list] = readList(walker, unread.most);
       else {
         otherFieldCount += 1;
         if (otherFieldCount <= MAX_OTHER_FIELDS) body[JSON.parse(decoder.decode(bytes.subarray(start, end)))] = null;
-        walk.value(1);
+        walker.walkValue(1);
       }
     }, 0);
-  } else walk.value();
-  walk.next();
-  if (walk.at < bytes.length) throw new SyntaxError();
+  } else walker.walkValue();
+  walker.next();
+  if (walker.at < bytes.length) throw new SyntaxError();
   return first === OBJECT ? body : makeEmptyValue(first);
 }
 
@@ -102,35 +102,35 @@ function requireUtf8(bytes: Uint8Array): void {
   strictDecoder.decode();
 }
 
-function readList(walk: JsonWalk, maxObjects: number): unknown {
-  const first = walk.next();
+function readList(walker: JsonWalker, maxObjects: number): unknown {
+  const first = walker.next();
   if (first !== ARRAY) {
-    walk.value(1);
+    walker.walkValue(1);
     return makeEmptyValue(first);
   }
   const objects: (UnreadObject | null)[] = [];
-  walk.elements(() => {
-    const object = readObject(walk);
+  walker.walkElements(() => {
+    const object = readObject(walker);
     if (objects.length <= maxObjects) objects.push(object);
   }, 1);
   return objects;
 }
 
-function readObject(walk: JsonWalk): UnreadObject | null {
-  if (walk.next() !== OBJECT) {
-    walk.value(2);
+function readObject(walker: JsonWalker): UnreadObject | null {
+  if (walker.next() !== OBJECT) {
+    walker.walkValue(2);
     return null;
   }
-  const start = walk.at;
-  let fields = 0;
+  const start = walker.at;
+  let fieldCount = 0;
   let isNested = false;
-  walk.members(() => {
-    fields += 1;
-    const first = walk.next();
+  walker.walkMembers(() => {
+    fieldCount += 1;
+    const first = walker.next();
     isNested ||= first === OBJECT || first === ARRAY;
-    walk.value(3);
+    walker.walkValue(3);
   }, 2);
-  return new UnreadObject(walk.bytes, start, walk.at, fields, isNested);
+  return new UnreadObject(walker.bytes, start, walker.at, fieldCount, isNested);
 }
 
 /** Tells whether the name of a field, which can be escaped, equals this name. */

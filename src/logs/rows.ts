@@ -48,9 +48,9 @@ export function insertRecords(sql: SqlStorage, kind: LogKind, records: readonly 
 
 function insertIntoTable(sql: SqlStorage, kind: LogKind, table: string, records: readonly LogRecord[]): number {
   const { fields, json } = LOG_TABLES[kind];
-  const extract = (field: string) => `value ${json.includes(field) ? '->' : '->>'} '${field}'`;
+  const makeExtractSql = (field: string) => `value ${json.includes(field) ? '->' : '->>'} '${field}'`;
   const statement = `INSERT OR IGNORE INTO ${table} (${listColumns(kind)})
-    SELECT ${['occurredAt', 'id', ...fields].map(extract).join(', ')} FROM json_each(?)`;
+    SELECT ${['occurredAt', 'id', ...fields].map(makeExtractSql).join(', ')} FROM json_each(?)`;
   // In their order they fill pages to the end; in any other, pages are split, and half of them stays empty.
   const orderedRecords = records.toSorted((a, b) => compareKeys(toKey(a), toKey(b)));
   let insertedCount = 0;

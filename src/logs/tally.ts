@@ -80,7 +80,7 @@ export class Tally {
     this.#see(viewer, executed, label, early === 1);
   }
 
-  add(event: LogRecord<'share'>): void {
+  addEvent(event: LogRecord<'share'>): void {
     const outcome = OUTCOMES[event.type];
     if (outcome === undefined) return;
     while (this.#interval > 0 && event.occurredAt < (this.#starts[this.#interval] as number)) {
@@ -111,10 +111,10 @@ export class Tally {
   /** Returns the number of viewers, and those who executed most. Call it after everything was added. */
   summarizeViewers(length: number): { unique: number; most: TopEntry[] } {
     this.#endInterval();
-    const label = (key: string) => this.#labels.get(key) ?? null;
+    const getLabel = (key: string) => this.#labels.get(key) ?? null;
     let mostFrequent: TopEntry[] = [];
     for (const [key, count] of this.#viewers) {
-      if (count > 0) mostFrequent.push({ key, count, label: label(key) });
+      if (count > 0) mostFrequent.push({ key, count, label: getLabel(key) });
       if (mostFrequent.length > 1000) mostFrequent = takeMostFrequent(mostFrequent, length);
     }
     return { unique: this.#viewers.size, most: takeMostFrequent(mostFrequent, length) };

@@ -30,14 +30,14 @@ export const findNewUsageRecords = (
 export function addUsage(sql: SqlStorage, records: readonly LogRecord<'audit'>[]): void {
   const byDay = Map.groupBy(records, ({ occurredAt }) => Math.floor(occurredAt / DAY_MS));
   for (const [day, ofDay] of byDay) {
-    const sum = (field: 'requests' | 'executions') =>
+    const sumUsage = (field: 'requests' | 'executions') =>
       ofDay.reduce((total, { used }) => total + (used?.[field] ?? 0), 0);
     sql.exec(
       `INSERT INTO used_days (day, requests, executions) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET
          requests = requests + excluded.requests, executions = executions + excluded.executions`,
       day,
-      sum('requests'),
-      sum('executions'),
+      sumUsage('requests'),
+      sumUsage('executions'),
     );
   }
 }

@@ -160,8 +160,8 @@ export class CompanyLog extends DurableObject<LogBindings> {
         const redacted = await redactPart(mover, kind, person, after);
         changedCount += redacted.changed;
         if (redacted.next === null) {
-          const next = LOG_KINDS[LOG_KINDS.indexOf(kind) + 1];
-          return { changed: changedCount, next: next === undefined ? null : { kind: next, after: null } };
+          const nextKind = LOG_KINDS[LOG_KINDS.indexOf(kind) + 1];
+          return { changed: changedCount, next: nextKind === undefined ? null : { kind: nextKind, after: null } };
         }
         after = redacted.next;
       }
@@ -280,11 +280,11 @@ export class CompanyLog extends DurableObject<LogBindings> {
   async next(
     kind: LogKind,
     filter: LogFilter,
-    before: LogKey | null,
+    beforeKey: LogKey | null,
     limit: number,
   ): Promise<{ records: LogRecord[]; parts: ListedPart[] }> {
     const { lower, upper } = toRange(filter);
-    const range = { lower, upper: before ?? upper };
+    const range = { lower, upper: beforeKey ?? upper };
     const records = [...readRecordsInRange(this.#sql, kind, range, { wanted: filter, newestFirst: true, limit })];
     const parts = records.length > 0 ? [] : listPartsInRange(this.#sql, kind, range);
     return { records, parts: await countParts(this.#sql, kind, parts, filter, yieldToOtherTasks) };
@@ -331,7 +331,7 @@ export class CompanyLog extends DurableObject<LogBindings> {
 
   /** Sets the counts of shares from before this log existed. A repeated call changes nothing. */
   putViewsBefore(views: readonly ShareViews[]): void {
-    for (const each of views) setViewsBefore(this.#sql, each);
+    for (const shareViews of views) setViewsBefore(this.#sql, shareViews);
   }
 
   /** Returns the counts of these shares; shares never opened are missing. */

@@ -27,8 +27,8 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
    */
   async countStranger(record: AuditRecord): Promise<void> {
     const { storage } = this.ctx;
-    const first = await storage.get<AuditRecord>(STRANGERS_KEY);
-    if (first) return storage.put(STRANGERS_KEY, { ...first, count: first.count + 1 });
+    const storedRecord = await storage.get<AuditRecord>(STRANGERS_KEY);
+    if (storedRecord) return storage.put(STRANGERS_KEY, { ...storedRecord, count: storedRecord.count + 1 });
     await storage.put(STRANGERS_KEY, { ...record, ip: record.ip && toNetwork(record.ip) });
     await storage.setAlarm(Date.now() + MINUTE_MS);
   }

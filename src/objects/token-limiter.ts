@@ -52,7 +52,7 @@ export class TokenLimiter extends DurableObject {
   /** Deletes keys of the days before yesterday. */
   override async alarm(): Promise<void> {
     this.#keys.dropOldDays(clock.now());
-    const next = this.#keys.nextEnd;
-    if (next !== null) await this.ctx.storage.setAlarm(next);
+    const nextEnd = this.#keys.nextEnd;
+    if (nextEnd !== null) await this.ctx.storage.setAlarm(nextEnd);
   }
 }

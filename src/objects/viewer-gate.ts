@@ -72,8 +72,8 @@ export class ViewerGate extends DurableObject {
     const now = Date.now();
     for (const [id, { endsAt }] of this.#running) if (endsAt <= now) this.#running.delete(id);
     while (this.#running.size < MAX_EXECUTIONS.company) {
-      const next = this.#waiting.findIndex(({ viewer }) => this.#countRunning(viewer) < MAX_EXECUTIONS.viewer);
-      const [slot] = next < 0 ? [] : this.#waiting.splice(next, 1);
+      const nextIndex = this.#waiting.findIndex(({ viewer }) => this.#countRunning(viewer) < MAX_EXECUTIONS.viewer);
+      const [slot] = nextIndex < 0 ? [] : this.#waiting.splice(nextIndex, 1);
       if (!slot) return;
       const { id, viewer, begin } = slot;
       this.#running.set(id, { id, viewer, endsAt: now + MAX_SLOT_MS });

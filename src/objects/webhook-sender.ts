@@ -120,7 +120,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   /** The number of attempts that the current run may still make. */
   #left = 0;
   #poke = Promise.withResolvers<void>();
-  #endpoint: { read: Promise<SendingEndpoint | null>; at: number } | null = null;
+  #endpoint: { promise: Promise<SendingEndpoint | null>; at: number } | null = null;
 
   constructor(state: DurableObjectState, env: SenderBindings) {
     super(state, env);
@@ -174,17 +174,17 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   }
 
   /**
-   * Returns bodies of sent and waiting deliveries that name a person. @param after the id with which the previous page ended; ''
+   * Returns bodies of sent and waiting deliveries that name a person. @param afterId the id with which the previous page ended; ''
    * at first
    */
-  naming(person: Person, after: string): { bodies: string[]; next: string | null } {
-    const { rows, next } = this.#bodiesAfter(after);
+  naming(person: Person, afterId: string): { bodies: string[]; next: string | null } {
+    const { rows, next } = this.#bodiesAfter(afterId);
     return { bodies: rows.flatMap(({ body }) => (isPersonNamedIn(body, person) ? body : [])), next };
   }
 
   /** Replaces a person by a pseudonym in the bodies of a page of deliveries. */
-  redact(person: Person, after: string): { changed: number; next: string | null } {
-    const { rows, next } = this.#bodiesAfter(after);
+  redact(person: Person, afterId: string): { changed: number; next: string | null } {
+    const { rows, next } = this.#bodiesAfter(afterId);
     const namingRows = rows.filter(({ body }) => isPersonNamedIn(body, person));
     for (const { id, body } of namingRows)
       this.#sql.exec(
@@ -195,11 +195,11 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     return { changed: namingRows.length, next };
   }
 
-  #bodiesAfter(after: string): { rows: { id: string; body: string }[]; next: string | null } {
+  #bodiesAfter(afterId: string): { rows: { id: string; body: string }[]; next: string | null } {
     const rows = selectRows<{ id: string; body: string }>(
       this.#sql,
       'SELECT id, body FROM deliveries WHERE id > ? ORDER BY id LIMIT ?',
-      ...[after, BODIES_PER_BATCH],
+      ...[afterId, BODIES_PER_BATCH],
     );
     return { rows, next: rows.length < BODIES_PER_BATCH ? null : (rows.at(-1)?.id ?? null) };
   }
@@ -246,15 +246,15 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   /** Sends failed deliveries again, of all deliveries created since a time (ms). @returns how many */
   async resendFailed(since: number): Promise<number> {
     const now = clock.now();
-    const found = selectRows<{ id: string }>(
+    const resentRows = selectRows<{ id: string }>(
       this.#sql,
       `UPDATE deliveries SET status = 'pending', tries = 0, nextAttemptAt = ? WHERE status = 'failed' AND createdAt >= ?
          RETURNING id`,
       ...[now, Math.max(since, now - RETENTION_MS)],
     );
-    for (const { id } of found) this.#markAskedAgain(id);
-    if (found.length > 0) await this.#wake(now);
-    return found.length;
+    for (const { id } of resentRows) this.#markAskedAgain(id);
+    if (resentRows.length > 0) await this.#wake(now);
+    return resentRows.length;
   }
 
   #markAskedAgain(id: string): void {
@@ -312,14 +312,14 @@ export class WebhookSender extends DurableObject<SenderBindings> {
 
   async #setNextAlarm(sendingDelay: number | 'ended' | null): Promise<void> {
     const now = clock.now();
-    const next = this.#readNumber("SELECT min(nextAttemptAt) AS at FROM deliveries WHERE status = 'pending'");
+    const nextAttemptAt = this.#readNumber("SELECT min(nextAttemptAt) AS at FROM deliveries WHERE status = 'pending'");
     const oldestCreatedAt = this.#readNumber('SELECT (SELECT createdAt FROM deliveries ORDER BY rowid LIMIT 1) AS at');
-    if (next === null && oldestCreatedAt === null) return;
+    if (nextAttemptAt === null && oldestCreatedAt === null) return;
     const purgeAt = (oldestCreatedAt ?? now) + RETENTION_MS + 1;
     const alarmAt =
-      next === null
+      nextAttemptAt === null
         ? purgeAt
-        : Math.min(purgeAt, Math.max(next, now + (typeof sendingDelay === 'number' ? sendingDelay : 0)));
+        : Math.min(purgeAt, Math.max(nextAttemptAt, now + (typeof sendingDelay === 'number' ? sendingDelay : 0)));
     const alarm = await this.ctx.storage.getAlarm();
     if (alarm === null || alarm > alarmAt) await this.ctx.storage.setAlarm(Math.max(alarmAt, now + 1));
   }
@@ -341,8 +341,8 @@ export class WebhookSender extends DurableObject<SenderBindings> {
         this.#underWay.set(dueDelivery.id, inFlight);
         await inFlight;
       } else if (this.#underWay.size > 0) {
-        const left = new Promise((resolve) => setTimeout(resolve, Math.max(0, deadline - clock.now())));
-        await Promise.race([this.#poke.promise, left, ...this.#underWay.values()]);
+        const timeout = new Promise((resolve) => setTimeout(resolve, Math.max(0, deadline - clock.now())));
+        await Promise.race([this.#poke.promise, timeout, ...this.#underWay.values()]);
       } else return;
       if ((await this.#getSendingDelay()) !== null) return;
     }
@@ -426,9 +426,9 @@ export class WebhookSender extends DurableObject<SenderBindings> {
 
   #readEndpoint(): Promise<SendingEndpoint | null> {
     const [known, now] = [this.#endpoint, Date.now()];
-    if (known && known.at >= now - ENDPOINT_CACHE_MS) return known.read;
+    if (known && known.at >= now - ENDPOINT_CACHE_MS) return known.promise;
     const endpointRead = this.#readFresh();
-    this.#endpoint = { read: endpointRead, at: now };
+    this.#endpoint = { promise: endpointRead, at: now };
     endpointRead.catch(() => {
       this.#endpoint = null;
     });

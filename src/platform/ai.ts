@@ -27,9 +27,9 @@ export interface AiQuestion<T> {
   /** The schema that the model must answer in. */
   shape: z.ZodType;
   /** Reads an answer, which may hold anything. If it throws, the answer is invalid. */
-  read(answer: unknown): T;
+  readAnswer(answer: unknown): T;
   /** The maximum number of attempts; three by default. */
-  attempts?: number;
+  maxAttempts?: number;
   /** Set if an invalid answer is not asked for again. */
   takesInvalid?: true;
 }
@@ -73,7 +73,7 @@ export async function askModel<T>(settings: AiSettings, question: AiQuestion<T>,
     } catch (error) {
       const failure = toFailure(error);
       const isInvalidAccepted = question.takesInvalid === true && aiInvalidOutput.matches(failure);
-      if (attempt === (question.attempts ?? MAX_ATTEMPTS) || isInvalidAccepted || aiRefused.matches(failure))
+      if (attempt === (question.maxAttempts ?? MAX_ATTEMPTS) || isInvalidAccepted || aiRefused.matches(failure))
         throw failure;
       const pauseMs = Math.max(
         settings.backoffMs * 4 ** (attempt - 1),
@@ -107,7 +107,7 @@ async function askOnce<T>(settings: AiSettings, question: AiQuestion<T>, usage: 
   usage.prompt_tokens += readTokenCount(completion.usage?.prompt_tokens);
   usage.completion_tokens += readTokenCount(completion.usage?.completion_tokens);
   return {
-    value: question.read(parseChoice(completion.choices?.[0])),
+    value: question.readAnswer(parseChoice(completion.choices?.[0])),
     model: readModelName(completion.model) ?? model,
   };
 }

@@ -12,8 +12,8 @@ const IV_BYTES = 12;
 export async function encrypt(keys: Record<string, string>, plaintext: string, context: string): Promise<string> {
   const { version, secret } = getNewestSecret(keys);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
-  const algorithm = { name: 'AES-GCM', iv, additionalData: bytes(context) };
-  const ciphertext = await crypto.subtle.encrypt(algorithm, await deriveKey(secret), bytes(plaintext));
+  const algorithm = { name: 'AES-GCM', iv, additionalData: encodeText(context) };
+  const ciphertext = await crypto.subtle.encrypt(algorithm, await deriveKey(secret), encodeText(plaintext));
   return `v${version}:${encodeBase64Url(iv)}:${encodeBase64Url(new Uint8Array(ciphertext))}`;
 }
 
@@ -24,7 +24,7 @@ export async function decrypt(keys: Record<string, string>, encryptedText: strin
   const [, version, iv, ciphertext] = match as unknown as [string, string, string, string];
   const secret = findSecret(keys, version);
   if (secret === undefined) throw new Error(`encryption key version ${version} is not configured`);
-  const algorithm = { name: 'AES-GCM', iv: decodeBase64Url(iv), additionalData: bytes(context) };
+  const algorithm = { name: 'AES-GCM', iv: decodeBase64Url(iv), additionalData: encodeText(context) };
   const plaintext = await crypto.subtle.decrypt(algorithm, await deriveKey(secret), decodeBase64Url(ciphertext));
   return new TextDecoder().decode(plaintext);
 }
@@ -52,15 +52,20 @@ export async function reencrypt<T extends string | null>(
 
 /** Derives an encryption key from a secret: secrets are texts of any length; HKDF makes a key of the right size from each. */
 async function deriveKey(secret: string): Promise<CryptoKey> {
-  const secretMaterial = await crypto.subtle.importKey('raw', bytes(secret), 'HKDF', false, ['deriveKey']);
-  const derivation = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: bytes('data-console encryption') };
+  const secretMaterial = await crypto.subtle.importKey('raw', encodeText(secret), 'HKDF', false, ['deriveKey']);
+  const derivation = {
+    name: 'HKDF',
+    hash: 'SHA-256',
+    salt: new Uint8Array(),
+    info: encodeText('data-console encryption'),
+  };
   return await crypto.subtle.deriveKey(derivation, secretMaterial, { name: 'AES-GCM', length: 256 }, false, [
     'encrypt',
     'decrypt',
   ]);
 }
 
-const bytes = (text: string) => new TextEncoder().encode(text);
+const encodeText = (text: string) => new TextEncoder().encode(text);
 
 const decodeBase64Url = (text: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Uint8Array.fromBase64(text, { alphabet: 'base64url' }));

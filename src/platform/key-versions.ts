@@ -22,8 +22,8 @@ export function gatherVersions(env: object): Record<string, unknown> {
   const baseKeys = parseJson(gathered[JWT_KEYS_NAME] ?? '[]');
   if (keys.length > 0 && Array.isArray(baseKeys)) {
     const keysInUse = keys.filter(({ isNext }) => !isNext).map(({ value }) => parseJson(value));
-    const next = keys.filter(({ isNext }) => isNext).map(({ value }) => parseJson(value));
-    gathered[JWT_KEYS_NAME] = JSON.stringify([...keysInUse, ...baseKeys, ...next]);
+    const nextKeys = keys.filter(({ isNext }) => isNext).map(({ value }) => parseJson(value));
+    gathered[JWT_KEYS_NAME] = JSON.stringify([...keysInUse, ...baseKeys, ...nextKeys]);
   }
   return gathered;
 }

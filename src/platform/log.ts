@@ -8,12 +8,12 @@ export const runWithCorrelationId = <T>(id: string, work: () => T): T => correla
 
 /** Writes one structured line for Workers Logs. `facts` are names, ids, counts and codes: never secrets or customers' data. */
 export function log(event: string, facts: Record<string, unknown> = {}): void {
-  console.log(line(event, facts));
+  console.log(formatLine(event, facts));
 }
 
 /** Logs an error with its name, message, stack and causes, which belong in the log, never in an answer. */
 export function logError(event: string, error: unknown, facts: Record<string, unknown> = {}): void {
-  console.error(line(event, { ...facts, error: describeError(error) }));
+  console.error(formatLine(event, { ...facts, error: describeError(error) }));
 }
 
 /** The maximum number of nested causes that are logged. */
@@ -57,7 +57,7 @@ function makeMessageWithoutData({ name, code, severity, status }: ErrorParts): s
   return name === 'SyntaxError' ? 'could not be parsed' : undefined;
 }
 
-const line = (event: string, facts: Record<string, unknown>): string =>
+const formatLine = (event: string, facts: Record<string, unknown>): string =>
   JSON.stringify({ event, correlation_id: correlationIds.getStore(), ...facts });
 
 /**

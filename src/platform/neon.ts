@@ -31,7 +31,7 @@ export interface NeonApi {
   /** Finds the project of exactly that name, the oldest of several; null if there is none. */
   findProject(name: string, deadline: number): Promise<string | null>;
   /** Creates a project with one database and the role that owns it; returns its id while it is still being set up. */
-  createProject(wanted: { name: string; database: string; role: string }, deadline: number): Promise<string>;
+  createProject(projectNames: { name: string; database: string; role: string }, deadline: number): Promise<string>;
   /** Waits until no operation of the project is unfinished. */
   waitUntilReady(projectId: string, deadline: number): Promise<void>;
   /** Returns the role's connection string for a direct connection, without a pooler. */
@@ -150,9 +150,9 @@ async function callNeon<T>(
   send: (signal: AbortSignal) => Promise<NeonResult<T>>,
 ): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
-    const left = deadline - Date.now();
-    if (left <= 0) throw new NeonProblem(`${action}: no time left`, false);
-    const { data, error, response } = await send(AbortSignal.timeout(Math.min(left, ATTEMPT_TIMEOUT_MS)));
+    const remainingMs = deadline - Date.now();
+    if (remainingMs <= 0) throw new NeonProblem(`${action}: no time left`, false);
+    const { data, error, response } = await send(AbortSignal.timeout(Math.min(remainingMs, ATTEMPT_TIMEOUT_MS)));
     if (data !== undefined) return data;
     const status = response?.status;
     if (status === undefined || !REPEATABLE_STATUSES.has(status)) {

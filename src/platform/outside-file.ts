@@ -37,21 +37,21 @@ export interface OutsideResponse {
  * addresses, and no credentials of ours are sent. @param limits `allowPrivate` the same as in {@link fetchOutside}; `silenceMs`
  * the longest time without bytes @throws OutsideFailed
  */
-export async function openOutside(
+export async function openOutsideFile(
   address: string,
   headers: Record<string, string>,
   { allowPrivate, silenceMs }: { allowPrivate: boolean; silenceMs: number },
 ): Promise<OutsideResponse> {
-  let next = address;
+  let currentAddress = address;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const abort = new AbortController();
-    const pendingResponse = fetchOutside(next, { headers, signal: abort.signal }, allowPrivate);
+    const pendingResponse = fetchOutside(currentAddress, { headers, signal: abort.signal }, allowPrivate);
     const response = await waitWithinTime(silenceMs, pendingResponse, abort);
     const location = REDIRECT_STATUSES.has(response.status) ? response.headers.get('location') : null;
     if (location === null) return toOutsideResponse(response, abort, silenceMs);
     abort.abort();
-    if (!URL.canParse(location, next)) throw new OutsideFailed('refused');
-    next = new URL(location, next).href;
+    if (!URL.canParse(location, currentAddress)) throw new OutsideFailed('refused');
+    currentAddress = new URL(location, currentAddress).href;
   }
   throw new OutsideFailed('redirects');
 }

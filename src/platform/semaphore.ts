@@ -77,9 +77,9 @@ export class Semaphore {
   #expire(now: number): void {
     for (const [holder, endsAt] of this.#held) if (endsAt <= now) this.#held.delete(holder);
     while (this.#held.size < this.#limits.permits) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      next.begin(this.#grant());
+      const nextWaiter = this.#waiting.shift();
+      if (nextWaiter === undefined) return;
+      nextWaiter.begin(this.#grant());
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Input } from './terms.ts';
 /** A filter in the form that its viewer may see. */
 export interface UsableFilter {
   input: Input;
-  allowed: readonly string[] | null;
+  allowedValues: readonly string[] | null;
   /** The default in the form in which a caller sends a value, where the viewer may choose it; else null. */
   default: unknown;
   required: boolean;
@@ -16,31 +16,31 @@ export interface UsableFilter {
 export function listUsableFilters({ rules }: ViewerRules): UsableFilter[] {
   return [...rules.values()]
     .filter(({ access }) => access === 'open')
-    .map(({ input, allowed, required, mustSend }) => ({
+    .map(({ input, allowedValues, required, mustSend }) => ({
       input,
-      allowed,
+      allowedValues,
       required: required || mustSend,
-      default: chooseAllowedDefault(input, allowed),
+      default: chooseAllowedDefault(input, allowedValues),
     }));
 }
 
-function chooseAllowedDefault({ kind, default: value }: Input, allowed: readonly string[] | null): unknown {
+function chooseAllowedDefault({ kind, default: value }: Input, allowedValues: readonly string[] | null): unknown {
   if (isNoValue(value)) return null;
-  if (allowed === null) return value;
+  if (allowedValues === null) return value;
   const coerced = coerceParameter(kind, value);
   const isAllowed =
     'value' in coerced &&
     coerced.value?.type === 'list' &&
-    coerced.value.values.every((each) => allowed.includes(each));
+    coerced.value.values.every((listValue) => allowedValues.includes(listValue));
   return isAllowed ? value : null;
 }
 
 /** The rule for the options of a filter that a viewer may see. */
 export interface OptionsRule {
   /** The values among which the viewer may choose; null for all. */
-  allowed: readonly string[] | null;
+  allowedValues: readonly string[] | null;
   /** The values of other filters to bind in the SQL of the options, by slug; null when it may not run for this viewer. */
-  bound: BoundValues | null;
+  boundValues: BoundValues | null;
 }
 
 /**
@@ -61,8 +61,8 @@ export function makeOptionsRule(
   const usedSlugs = listUsedSlugs?.(boundValues);
   const usesAllEnforced =
     !usedSlugs || otherEnforced.every(([other, value]) => value !== undefined && usedSlugs.has(other));
-  if (rule.access === 'closed' || unenforceable.length > 0 || (!usesAllEnforced && rule.allowed === null)) {
+  if (rule.access === 'closed' || unenforceable.length > 0 || (!usesAllEnforced && rule.allowedValues === null)) {
     throw filterDisabled();
   }
-  return { allowed: rule.allowed, bound: usesAllEnforced ? boundValues : null };
+  return { allowedValues: rule.allowedValues, boundValues: usesAllEnforced ? boundValues : null };
 }

@@ -8,7 +8,7 @@ export interface InputRule {
   /** `open`: the viewer may send any value of the input's kind · `closed`: sending one is a violation. */
   access: 'open' | 'closed';
   /** The values that rows may have, and that the viewer may choose among; null when nothing narrows them. */
-  allowed: readonly string[] | null;
+  allowedValues: readonly string[] | null;
   /**
    * The value when the viewer sends none: `default` the author's, `none` no value, a fixed one; `refused`: no value can be used,
    * so nothing may be shown.
@@ -68,9 +68,9 @@ export function makeViewerRules(inputs: readonly Input[], terms: ViewerTerms = {
     const isKnown = rule !== undefined && rule.fallback !== 'refused';
     const isBound = isKnown && !(narrowedSlugs.has(slug) && (origin === 'parameter' || !isChoiceKind(kind)));
     enforcedValues.set(slug, isBound && origin === 'filter' ? computeEnforcedValue(rule) : undefined);
-    const left = isBound ? skips : [...appliesTo, ...skips];
-    for (const id of left) hiddenIds.add(id);
-    if (!isBound && left.length === 0) unenforceableSlugs.add(slug);
+    const unboundIds = isBound ? skips : [...appliesTo, ...skips];
+    for (const id of unboundIds) hiddenIds.add(id);
+    if (!isBound && unboundIds.length === 0) unenforceableSlugs.add(slug);
   }
   const { downloads = [] } = terms;
   return {
@@ -97,16 +97,23 @@ function buildInitialRule(input: Input, terms: ViewerTerms): InputRule {
 
 function buildEmbedRule(input: Input, { embed, isInsider }: ViewerTerms): InputRule {
   const { slug, kind, required } = input;
-  const rule: InputRule = { input, access: 'open', allowed: null, fallback: 'default', required, mustSend: false };
+  const rule: InputRule = {
+    input,
+    access: 'open',
+    allowedValues: null,
+    fallback: 'default',
+    required,
+    mustSend: false,
+  };
   if (!embed) return input.origin === 'filter' || isInsider ? rule : { ...rule, access: 'closed' };
   if (Object.hasOwn(embed.fixed, slug)) {
     const fixedValue = coerceParameter(kind, embed.fixed[slug]);
     // The value was right when the token was made, and the kind changed since.
-    if ('problem' in fixedValue) return { ...rule, access: 'closed', allowed: [], fallback: 'none' };
+    if ('problem' in fixedValue) return { ...rule, access: 'closed', allowedValues: [], fallback: 'none' };
     return { ...rule, access: 'closed', fallback: { fixed: fixedValue.value } };
   }
-  if (!embed.allowed.includes(slug)) return { ...rule, access: 'closed' };
-  return { ...rule, mustSend: embed.required.includes(slug) };
+  if (!embed.allowedSlugs.includes(slug)) return { ...rule, access: 'closed' };
+  return { ...rule, mustSend: embed.requiredSlugs.includes(slug) };
 }
 
 /** Adds a policy to a rule: the result allows the values that both allow, and is open only where both are open. */
@@ -114,19 +121,22 @@ function applyPolicy(rule: InputRule, { mode, allowed_values }: FilterPolicy): I
   if (mode === 'hidden') {
     return { ...rule, access: 'closed', fallback: rule.fallback === 'default' ? 'none' : rule.fallback };
   }
-  const allowedValues = [...new Set(allowed_values)].filter((value) => rule.allowed?.includes(value) ?? true);
-  return { ...rule, allowed: allowedValues, access: mode === 'locked' ? 'closed' : rule.access };
+  const allowedValues = [...new Set(allowed_values)].filter((value) => rule.allowedValues?.includes(value) ?? true);
+  return { ...rule, allowedValues: allowedValues, access: mode === 'locked' ? 'closed' : rule.access };
 }
 
 /** Computes the value that a rule enforces: the fixed one, or all allowed values; null when any value is allowed. */
-export function computeEnforcedValue({ fallback, allowed }: InputRule): BoundValue {
-  if (typeof fallback === 'object') return restrictToAllowed(fallback.fixed, allowed);
-  return allowed && { type: 'list', values: [...allowed] };
+export function computeEnforcedValue({ fallback, allowedValues }: InputRule): BoundValue {
+  if (typeof fallback === 'object') return restrictToAllowed(fallback.fixed, allowedValues);
+  return allowedValues && { type: 'list', values: [...allowedValues] };
 }
 
 /** Restricts a fixed value to the values that policies allow. No value becomes all allowed values. */
-function restrictToAllowed(value: BoundValue, allowed: readonly string[] | null): BoundValue {
-  if (allowed === null) return value;
-  if (value === null) return { type: 'list', values: [...allowed] };
-  return { type: 'list', values: value.type === 'list' ? value.values.filter((each) => allowed.includes(each)) : [] };
+function restrictToAllowed(value: BoundValue, allowedValues: readonly string[] | null): BoundValue {
+  if (allowedValues === null) return value;
+  if (value === null) return { type: 'list', values: [...allowedValues] };
+  return {
+    type: 'list',
+    values: value.type === 'list' ? value.values.filter((listValue) => allowedValues.includes(listValue)) : [],
+  };
 }

@@ -56,9 +56,9 @@ export interface EmbedTerms {
   /** The fixed values of the token, by slug. */
   fixed: Readonly<Record<string, unknown>>;
   /** The slugs that the viewer may send. */
-  allowed: readonly string[];
+  allowedSlugs: readonly string[];
   /** The slugs among the allowed ones that the viewer must send. */
-  required: readonly string[];
+  requiredSlugs: readonly string[];
 }
 
 /** The terms that restrict one viewer. Additional terms never show more. */
@@ -86,7 +86,7 @@ export function findPolicyProblems(
   policies: readonly FilterPolicy[],
   field: string,
 ): FieldProblem[] {
-  const filters = new Map(inputs.filter(({ origin }) => origin === 'filter').map((each) => [each.slug, each]));
+  const filters = new Map(inputs.filter(({ origin }) => origin === 'filter').map((filter) => [filter.slug, filter]));
   const seenSlugs = new Set<string>();
   return policies.flatMap((policy, index) => {
     const { filter_slug: slug } = policy;
@@ -116,7 +116,10 @@ function findPolicyProblem(
 }
 
 /** Finds the problems of an embed's terms for these inputs. */
-export function findEmbedProblems(inputs: readonly Input[], { fixed, allowed, required }: EmbedTerms): FieldProblem[] {
+export function findEmbedProblems(
+  inputs: readonly Input[],
+  { fixed, allowedSlugs, requiredSlugs }: EmbedTerms,
+): FieldProblem[] {
   const bySlug = new Map(inputs.map((input) => [input.slug, input]));
   const findSlugProblem = (slug: string) => {
     const input = bySlug.get(slug);
@@ -126,12 +129,12 @@ export function findEmbedProblems(inputs: readonly Input[], { fixed, allowed, re
   const toProblems = (field: string, message: string | undefined) =>
     message === undefined ? [] : [{ field, message }];
   const unsetInputs = inputs.filter(
-    (each) =>
-      each.origin === 'filter' &&
-      each.required &&
-      each.viewerAttributes.length === 0 &&
-      isNoValue(each.default) &&
-      !allowed.includes(each.slug),
+    (unsetInput) =>
+      unsetInput.origin === 'filter' &&
+      unsetInput.required &&
+      unsetInput.viewerAttributes.length === 0 &&
+      isNoValue(unsetInput.default) &&
+      !allowedSlugs.includes(unsetInput.slug),
   );
   return [
     ...Object.entries(fixed).flatMap(([slug, value]) => {
@@ -148,11 +151,11 @@ export function findEmbedProblems(inputs: readonly Input[], { fixed, allowed, re
         isNoValue(fixed[slug]) ? `must include ${slug}: it is required and has no fixed value` : undefined,
       ),
     ),
-    ...allowed.flatMap((slug, index) =>
+    ...allowedSlugs.flatMap((slug, index) =>
       toProblems(`allowed_params.${index}`, Object.hasOwn(fixed, slug) ? 'is fixed already' : findSlugProblem(slug)),
     ),
-    ...required.flatMap((slug, index) =>
-      toProblems(`required_params.${index}`, allowed.includes(slug) ? undefined : 'must be in allowed_params'),
+    ...requiredSlugs.flatMap((slug, index) =>
+      toProblems(`required_params.${index}`, allowedSlugs.includes(slug) ? undefined : 'must be in allowed_params'),
     ),
   ];
 }

@@ -58,17 +58,17 @@ const makeMissingValueProblem = ({ access, input: { slug } }: InputRule): FieldP
     : { field: 'parameters', message: 'lack a required value that cannot be chosen here' };
 
 /** Returns the value that the viewer chose. @throws policyViolation where it is not allowed */
-function requireAllowedChoice({ input, allowed }: InputRule, value: BoundValue): BoundValue {
-  if (allowed === null) return value;
-  const isAllowed = value?.type === 'list' && value.values.every((chosenValue) => allowed.includes(chosenValue));
+function requireAllowedChoice({ input, allowedValues }: InputRule, value: BoundValue): BoundValue {
+  if (allowedValues === null) return value;
+  const isAllowed = value?.type === 'list' && value.values.every((chosenValue) => allowedValues.includes(chosenValue));
   if (!isAllowed) throw policyViolation(input.slug);
   return value;
 }
 
 /** Returns the value of an input for which the viewer sent none; undefined where each visualization has its own default. */
 function getUnchosenValue(rule: InputRule, sentValue: unknown): BoundValue | undefined {
-  const { input, access, allowed, fallback, required } = rule;
-  if (allowed !== null || typeof fallback === 'object') return computeEnforcedValue(rule);
+  const { input, access, allowedValues, fallback, required } = rule;
+  if (allowedValues !== null || typeof fallback === 'object') return computeEnforcedValue(rule);
   if (fallback === 'none') return null;
   // Sending no value takes the default away, unless there must be one.
   if (access === 'open' && sentValue !== undefined && !required) return null;

@@ -26,16 +26,16 @@ export function computeAttributeValue(
   { kind, takesList, viewerAttributes }: BoundInput,
   attributes: ViewerAttributes,
 ): NonNullable<BoundValue> | undefined {
-  let left: NonNullable<BoundValue> | undefined;
+  let commonValue: NonNullable<BoundValue> | undefined;
   for (const name of viewerAttributes) {
     const attribute = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
     const coercedValue = coerceParameter(isChoiceKind(kind) ? 'multi_select' : kind, attribute);
     const value = 'value' in coercedValue ? coercedValue.value : null;
     if (value === null || (value.type === 'list' && value.values.length > 1 && !takesList)) return undefined;
-    left = left === undefined ? value : intersectValues(left, value);
-    if (left === undefined) return undefined;
+    commonValue = commonValue === undefined ? value : intersectValues(commonValue, value);
+    if (commonValue === undefined) return undefined;
   }
-  return left;
+  return commonValue;
 }
 
 /** Intersects two values: of lists the common values, of other values the same value; else undefined. */
@@ -60,7 +60,7 @@ export function combineAttributes(attributeSets: readonly ViewerAttributes[]): V
       const currentValue = combinedValues.get(slug);
       combinedValues.set(
         slug,
-        currentValue === undefined ? value : toList(currentValue).filter((each) => hasValue(value, each)),
+        currentValue === undefined ? value : toList(currentValue).filter((scalar) => hasValue(value, scalar)),
       );
     }
   }
@@ -71,4 +71,4 @@ const toList = (value: AttributeScalar | readonly AttributeScalar[]): readonly A
   typeof value === 'object' ? value : [value];
 
 const hasValue = (value: AttributeScalar | readonly AttributeScalar[], scalar: AttributeScalar): boolean =>
-  toList(value).some((each) => String(each) === String(scalar));
+  toList(value).some((element) => String(element) === String(scalar));

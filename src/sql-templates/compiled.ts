@@ -42,11 +42,11 @@ export function findTemplateIndex(
   values: BoundValues,
   index: number,
 ): number {
-  let left = index;
+  let remainingLength = index;
   let end = 0;
   for (const { text, start, isVerbatim } of compileParts(template, kinds, values).stretches) {
-    if (left < text.length) return isVerbatim ? start + left : start;
-    left -= text.length;
+    if (remainingLength < text.length) return isVerbatim ? start + remainingLength : start;
+    remainingLength -= text.length;
     end = isVerbatim ? start + text.length : start;
   }
   return end;

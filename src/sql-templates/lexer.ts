@@ -89,8 +89,12 @@ function readDollarToken(sql: string, at: number): [SqlTokenKind, number] {
 /** Finds the end of the literal whose text begins at `from`, its continuations included. */
 function findLiteralEnd(sql: string, from: number, areBackslashesEscapes: boolean): number {
   let end = findQuotedEnd(sql, from, "'", areBackslashesEscapes);
-  for (let next = findContinuation(sql, end); next !== undefined; next = findContinuation(sql, end)) {
-    end = findQuotedEnd(sql, next, "'", areBackslashesEscapes);
+  for (
+    let continuation = findContinuation(sql, end);
+    continuation !== undefined;
+    continuation = findContinuation(sql, end)
+  ) {
+    end = findQuotedEnd(sql, continuation, "'", areBackslashesEscapes);
   }
   return end;
 }

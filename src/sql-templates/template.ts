@@ -86,7 +86,7 @@ class TemplateParser {
   /** The start of the SQL that is not yet put into a piece. */
   #from = 0;
   #clauses = 0;
-  #clause: { index: number; start: number; placeholders: number } | null = null;
+  #clause: { index: number; start: number; placeholderCount: number } | null = null;
   /** The clauses whose default the rest of the line is. */
   #unless: readonly number[] = [];
   /** The end of the statement itself, without `;`, spaces and comments at the end. */
@@ -183,15 +183,15 @@ class TemplateParser {
   #open(start: number): number {
     if (this.#clause) throw new TemplateError('optional clauses "[[ … ]]" do not nest', start);
     this.#flush(start);
-    this.#clause = { index: this.#clauses++, start, placeholders: this.#placeholders.length };
+    this.#clause = { index: this.#clauses++, start, placeholderCount: this.#placeholders.length };
     this.#from = start + 2;
     return this.#from;
   }
 
   #close(start: number): number {
-    const { start: clauseStart, placeholders } = this.#clause as { start: number; placeholders: number };
+    const { start: clauseStart, placeholderCount } = this.#clause as { start: number; placeholderCount: number };
     this.#flush(start);
-    if (this.#placeholders.length === placeholders) {
+    if (this.#placeholders.length === placeholderCount) {
       throw new TemplateError('an optional clause "[[ … ]]" needs a parameter', clauseStart);
     }
     this.#clause = null;

@@ -100,4 +100,4 @@ function toParameterText(value: unknown): string | null {
 }
 
 const isTextArray = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((each) => typeof each === 'string');
+  Array.isArray(value) && value.every((element) => typeof element === 'string');

@@ -45,7 +45,7 @@ export interface TenantSql extends TenantTx {
   /** Ends the connection at once, even in the middle of a message. It cannot be used afterwards. */
   drop(): void;
   /** True if the connection was closed or dropped. */
-  readonly closed: boolean;
+  readonly isClosed: boolean;
   /** Records that the database has run a statement of user SQL. */
   noteUserSql(): void;
   /** Ends the connection, if there is one; never throws. */
@@ -91,7 +91,7 @@ class NeonTenantSql implements TenantSql {
     this.#options = options;
   }
 
-  get closed(): boolean {
+  get isClosed(): boolean {
     return this.#closed;
   }
 

@@ -26,7 +26,7 @@ export function divertRows(socket: Socket, rows: RowReceiver): void {
   let headLength = 0;
   let kind = 0;
   /** The number of bytes of the message that have not arrived yet. */
-  let left = 0;
+  let remainingBytes = 0;
   /** Whether the chunk may still be read later. */
   let mayBeRead = false;
   socket.removeListener('data', driver);
@@ -39,23 +39,23 @@ export function divertRows(socket: Socket, rows: RowReceiver): void {
     let at = 0;
     mayBeRead = false;
     while (at < length) {
-      const end = Math.min(length, at + left);
-      if (kind === COPY_DATA_CODE && left > 0) {
+      const end = Math.min(length, at + remainingBytes);
+      if (kind === COPY_DATA_CODE && remainingBytes > 0) {
         rows.takeBytes(bytes, at, end);
-        left -= end - at;
+        remainingBytes -= end - at;
         at = end;
-        if (left === 0) rows.endRow();
-      } else if (left > 0) {
+        if (remainingBytes === 0) rows.endRow();
+      } else if (remainingBytes > 0) {
         passToDriver(chunk.subarray(at, end));
-        left -= end - at;
+        remainingBytes -= end - at;
         at = end;
-        if (left === 0 && kind === READY_FOR_QUERY_CODE) {
+        if (remainingBytes === 0 && kind === READY_FOR_QUERY_CODE) {
           stopDiverting(chunk.subarray(at));
           return;
         }
       } else if (headLength === 0 && bytes[at] === COPY_DATA_CODE && at + HEAD_BYTES <= length) {
         kind = COPY_DATA_CODE;
-        left = readLength(bytes, at + 1);
+        remainingBytes = readLength(bytes, at + 1);
         at += HEAD_BYTES;
       } else at = readHead(chunk, at);
     }
@@ -72,7 +72,7 @@ export function divertRows(socket: Socket, rows: RowReceiver): void {
     if (headLength < HEAD_BYTES) return end;
     const wholeHead = Uint8Array.from(head.flatMap((part) => [...part]));
     kind = wholeHead[0] as number;
-    left = readLength(wholeHead, 1);
+    remainingBytes = readLength(wholeHead, 1);
     if (kind !== COPY_DATA_CODE) for (const part of head) passToDriver(part);
     head = [];
     headLength = 0;

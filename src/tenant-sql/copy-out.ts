@@ -12,15 +12,15 @@ import type { Statement } from './rows.ts';
 /** Binds a statement's values for COPY, which takes none: as settings that the statement reads, set by `statement` before it. */
 export function bindAsSettings(): { bind: BindValue; statement(): Statement[] } {
   const values: unknown[] = [];
-  const name = (number: number) => `'console_value.v${number}'`;
+  const formatName = (number: number) => `'console_value.v${number}'`;
   return {
-    bind: (value) => `current_setting(${name(values.push(value))})`,
+    bind: (value) => `current_setting(${formatName(values.push(value))})`,
     statement: () =>
       values.length === 0
         ? []
         : [
             {
-              text: `SELECT ${values.map((_, at) => `set_config(${name(at + 1)}, $${at + 1}, true)`).join(', ')}`,
+              text: `SELECT ${values.map((_, at) => `set_config(${formatName(at + 1)}, $${at + 1}, true)`).join(', ')}`,
               values,
             },
           ],
@@ -41,20 +41,20 @@ export interface CopyOutResult {
 
 /**
  * Runs `COPY (select) TO STDOUT` as CSV. Postgres sends as fast as it can, and nothing can slow it down: rows that do not fit
- * into the buffers are dropped. @param before statements to run in the same round trip @param milliseconds the statement's own
+ * into the buffers are dropped. @param precedingStatements statements to run in the same round trip @param milliseconds the statement's own
  * time limit @param buffers take whole lines of RFC 4180, each with its CRLF; a first line longer than a buffer gets its own
  * memory
  */
 export function copyOut(
   tx: TenantTx,
-  before: Statement[],
+  precedingStatements: Statement[],
   select: string,
   milliseconds: number,
   buffers: LineBuffers,
 ): Promise<CopyOutResult> {
   const copy = { text: `COPY (${select}) TO STDOUT (FORMAT csv)`, values: [] };
   return tx.runBounded((client) => {
-    const copyRun = new CopyOutRun(client, [...before, copy], buffers);
+    const copyRun = new CopyOutRun(client, [...precedingStatements, copy], buffers);
     client.query(copyRun);
     return copyRun.copied;
   }, milliseconds);
@@ -106,15 +106,15 @@ class CopyOutRun implements Submittable, RowReceiver {
   #makeRoom(neededBytes: number): boolean {
     const startedLine = this.#buffer.subarray(this.#line, this.#length);
     const minBytes = startedLine.length + neededBytes;
-    const next =
+    const nextBuffer =
       this.#result.rows === 0
         ? new Uint8Array(Math.max(minBytes, 2 * this.#buffer.length))
         : this.#buffers.takeFreeBuffer(minBytes);
-    this.#result.isCut = next === undefined;
-    if (!next) return false;
-    next.set(startedLine);
+    this.#result.isCut = nextBuffer === undefined;
+    if (!nextBuffer) return false;
+    nextBuffer.set(startedLine);
     if (this.#line > 0) this.#handOn();
-    this.#buffer = next;
+    this.#buffer = nextBuffer;
     this.#length = startedLine.length;
     this.#line = 0;
     return true;

@@ -75,7 +75,7 @@ export function countRowIds(tableId: string): string[] {
  * Builds the statement that reverts `countRowIds`: rows get new UUIDs. COPY then inserts one by one and reports exactly which row
  * fails.
  */
-export const buildDrawRowIds = (tableId: string): string =>
+export const buildGenerateRowIds = (tableId: string): string =>
   `ALTER TABLE ${quoteQualified('console', tableId)} ALTER COLUMN "id" SET DEFAULT uuidv7()`;
 
 /**
@@ -84,7 +84,7 @@ export const buildDrawRowIds = (tableId: string): string =>
  */
 export function buildMoveIntoPublic(table: { name: string; id: string }): string[] {
   return [
-    buildDrawRowIds(table.id),
+    buildGenerateRowIds(table.id),
     `DROP SEQUENCE ${makeRowCounterName(table.id)}`,
     `ALTER TABLE ${quoteQualified('console', table.id)} SET SCHEMA "public"`,
     buildRenameTable(table.id, table.name),
@@ -119,17 +119,21 @@ const TEMPORARY_COLUMN_NAME = '$aside';
  */
 export function buildRenameColumns(table: string, renames: readonly { from: string; to: string }[]): string {
   const waitingRenames = new Map(renames.map((rename) => [rename.from, rename]));
-  const steps = renames.flatMap((first) => {
+  const steps = renames.flatMap((firstRename) => {
     const chain: { from: string; to: string }[] = [];
-    for (let next = waitingRenames.get(first.from); next; next = waitingRenames.get(next.to)) {
-      waitingRenames.delete(next.from);
-      chain.unshift(next);
+    for (
+      let nextRename = waitingRenames.get(firstRename.from);
+      nextRename;
+      nextRename = waitingRenames.get(nextRename.to)
+    ) {
+      waitingRenames.delete(nextRename.from);
+      chain.unshift(nextRename);
     }
-    if (chain[0]?.to !== first.from) return chain;
+    if (chain[0]?.to !== firstRename.from) return chain;
     return [
-      { from: first.from, to: TEMPORARY_COLUMN_NAME },
+      { from: firstRename.from, to: TEMPORARY_COLUMN_NAME },
       ...chain.slice(0, -1),
-      { from: TEMPORARY_COLUMN_NAME, to: first.to },
+      { from: TEMPORARY_COLUMN_NAME, to: firstRename.to },
     ];
   });
   const renameSql = `ALTER TABLE ${quoteQualified('public', table)} RENAME COLUMN`;

@@ -66,21 +66,21 @@ export function toIndexRefusal(error: unknown): IndexRefusal | undefined {
 
 /**
  * Words a duplicate value as rows show it: Postgres writes `t` and `2030-01-01 00:00:00+00`.
- * @param known the columns of the table, as they are or are to be
+ * @param knownColumns the columns of the table, as they are or are to be
  */
 export function formatDuplicate(
   { columns, value }: IndexRefusal & { why: 'duplicate' },
-  known: readonly Pick<TableColumnDefinition, 'name' | 'type'>[],
+  knownColumns: readonly Pick<TableColumnDefinition, 'name' | 'type'>[],
 ): string {
-  const types = columns.map((name) => known.find((column) => column.name === name)?.type ?? 'text');
+  const types = columns.map((name) => knownColumns.find((column) => column.name === name)?.type ?? 'text');
   // A text may hold what stands between the values.
   const parts = new RegExp(`^${types.map((type) => VALUES[type]).join(', ')}$`, 's').exec(value);
   if (!parts) return value;
-  const shown = types.map((type, index) => {
+  const shownValues = types.map((type, index) => {
     const part = parts[index + 1] as string;
     return String(toJsonValue(type, type === 'boolean' ? part === 't' : part));
   });
-  return shown.join(', ');
+  return shownValues.join(', ');
 }
 
 /** What the values of each type look like in Postgres's words. */

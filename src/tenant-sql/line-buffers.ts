@@ -32,13 +32,13 @@ export class LineBuffers {
    * Takes the next lines; null where none come before `ended`. They stay valid until the second call after this, so that they can
    * be written.
    */
-  async takeLines(ended: Promise<unknown>): Promise<LineBytes | null> {
+  async takeLines(endPromise: Promise<unknown>): Promise<LineBytes | null> {
     const [before] = this.#taken.length === 2 ? this.#taken.splice(0, 1) : [];
     if (before) this.#release(before);
     if (this.#full.length === 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#arrived = resolve;
-      await Promise.race([promise, ended]);
+      await Promise.race([promise, endPromise]);
     }
     const lines = this.#full.shift();
     if (!lines) return null;

@@ -122,7 +122,7 @@ export function makeComparison(
   values: readonly string[],
   bind: BindValue,
 ): string {
-  const value = () => `${bind(values[0])}::${getTypeName(type)}`;
+  const bindFirst = () => `${bind(values[0])}::${getTypeName(type)}`;
   const bindList = () => `${bind(values)}::${getTypeName(type)}[]`;
   switch (operator) {
     case 'in':
@@ -131,15 +131,15 @@ export function makeComparison(
     case 'nin':
       return `(${comparedSql} IS NULL OR ${comparedSql} <> ALL (${bindList()}))`;
     case 'ne':
-      return `${comparedSql} IS DISTINCT FROM ${value()}`;
+      return `${comparedSql} IS DISTINCT FROM ${bindFirst()}`;
     case 'contains':
-      return makeContainsSql(comparedSql, value());
+      return makeContainsSql(comparedSql, bindFirst());
     case 'starts_with':
-      return `starts_with(${makeCaseFoldedSql(comparedSql)}, ${makeCaseFoldedSql(value())})`;
+      return `starts_with(${makeCaseFoldedSql(comparedSql)}, ${makeCaseFoldedSql(bindFirst())})`;
     case 'is_null':
       return `${comparedSql} IS ${values[0] === 'true' ? '' : 'NOT '}NULL`;
     default:
-      return `${comparedSql} ${COMPARISON_SIGNS[operator]} ${value()}`;
+      return `${comparedSql} ${COMPARISON_SIGNS[operator]} ${bindFirst()}`;
   }
 }
 

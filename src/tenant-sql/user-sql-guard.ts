@@ -73,9 +73,9 @@ export const findNameIndex = (sql: string, name: string): number | undefined =>
     return spelling === name || normalizeIdentifier(token, spelling) === name;
   })?.start;
 
-function readsAllowedSetting(argument: string, next: string): boolean {
+function readsAllowedSetting(argument: string, nextText: string): boolean {
   const [, setting] = /^'([a-z_]+)'$/i.exec(argument) ?? [];
-  return setting !== undefined && ALLOWED_SETTINGS.has(setting.toLowerCase()) && next === ')';
+  return setting !== undefined && ALLOWED_SETTINGS.has(setting.toLowerCase()) && nextText === ')';
 }
 
 /** Normalizes a name as PostgreSQL does: to lower case unless it is quoted. */

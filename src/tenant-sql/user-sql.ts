@@ -39,7 +39,7 @@ export interface UserSqlResult {
 
 /** A number of bytes that several statements share; each subtracts the bytes it receives. */
 export interface ByteBudget {
-  left: number;
+  remainingBytes: number;
 }
 
 /** The limits of one statement. */
@@ -94,13 +94,13 @@ export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatem
     if (names instanceof Failure) return names;
     return new UserSqlRun(makeSteps(statement, names, limits), limits, () => sql.drop());
   });
-  const runs = preparedRuns.filter((each) => each instanceof UserSqlRun);
+  const runs = preparedRuns.filter((preparedRun) => preparedRun instanceof UserSqlRun);
   const sending = runs.length > 0 ? sql.connect().then((client) => queueRuns(client, runs)) : Promise.resolve();
-  return preparedRuns.map(async (each) => {
-    if (!(each instanceof UserSqlRun)) throw each;
+  return preparedRuns.map(async (preparedRun) => {
+    if (!(preparedRun instanceof UserSqlRun)) throw preparedRun;
     await sending;
-    const isExecution = each.limits.rows > 0 && each.limits.ours !== true;
-    return isExecution ? noteExecution(sql, each.result) : each.result;
+    const isExecution = preparedRun.limits.rows > 0 && preparedRun.limits.ours !== true;
+    return isExecution ? noteExecution(sql, preparedRun.result) : preparedRun.result;
   });
 }
 
@@ -118,7 +118,7 @@ export async function noteExecution(sql: TenantSql, result: Promise<UserSqlResul
 
 /** Queues all runs with the driver; the first of them sends them all. */
 function queueRuns(client: Client, runs: UserSqlRun[]): void {
-  for (const [index, run] of runs.entries()) run.join(client, runs.slice(index + 1));
+  for (const [index, run] of runs.entries()) run.setClient(client, runs.slice(index + 1));
   for (const run of runs) client.query(run);
 }
 
@@ -179,7 +179,7 @@ export class UserSqlRun implements Submittable {
   }
 
   /** Sets the client of this run, and the runs that are sent together with it, in that order. */
-  join(client: Client, followingRuns: UserSqlRun[]): void {
+  setClient(client: Client, followingRuns: UserSqlRun[]): void {
     this.#socket = getSocket(client);
     this.#following = followingRuns;
   }
@@ -190,8 +190,8 @@ export class UserSqlRun implements Submittable {
     if (!this.#isSent) for (const run of [this, ...this.#following]) run.#send(extendedConnection);
     this.#socket.on('data', this.#countBytes);
     const { milliseconds, endsAt = Number.POSITIVE_INFINITY } = this.limits;
-    const left = Math.min(milliseconds, Math.max(0, endsAt - performance.now()));
-    this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), left + USER_SQL_GRACE_MS);
+    const remainingMs = Math.min(milliseconds, Math.max(0, endsAt - performance.now()));
+    this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), remainingMs + USER_SQL_GRACE_MS);
   }
 
   #send(extendedConnection: ExtendedProtocol): void {
@@ -222,7 +222,7 @@ export class UserSqlRun implements Submittable {
     if (this.#settled) return;
     if (this.#currentStep === 'list_tables' && fields[0] != null) this.#tables.add(fields[0]);
     if (this.#currentStep !== 'fetch') return;
-    this.#rows.push(fields.map((value, column) => cell(this.#types[column] as ColumnType, value)));
+    this.#rows.push(fields.map((value, column) => toCell(this.#types[column] as ColumnType, value)));
   }
 
   handleCommandComplete(): void {
@@ -258,8 +258,8 @@ export class UserSqlRun implements Submittable {
   readonly #countBytes = (chunk: { length: number }): void => {
     const { bytes, budget } = this.limits;
     this.#bytes += chunk.length;
-    if (budget) budget.left -= chunk.length;
-    if (this.#bytes <= bytes && (budget === undefined || budget.left > 0)) return;
+    if (budget) budget.remainingBytes -= chunk.length;
+    if (this.#bytes <= bytes && (budget === undefined || budget.remainingBytes > 0)) return;
     if (this.#rows.length === 0) this.#abort(resultTooLarge());
     else this.#settleDropped(() => this.#succeed(this.#resultSoFar(true)));
   };
@@ -318,5 +318,5 @@ const TYPES_BY_OID: Record<number, ColumnType> = {
   1184: 'datetime',
 };
 
-const cell = (type: ColumnType, value: string | null): Cell =>
+const toCell = (type: ColumnType, value: string | null): Cell =>
   type === 'boolean' && value !== null ? value === 't' : toJsonValue(type, value);

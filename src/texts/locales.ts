@@ -28,16 +28,16 @@ export function chooseAcceptedLocale(
   const excludedLocales = new Set(ranges.flatMap(({ locale, weight }) => (weight === 0 && locale ? [locale] : [])));
   const wildcardLocale = [standardLocale, ...LOCALES].find((locale) => !excludedLocales.has(locale));
   const [best] = ranges
-    .map(({ any, locale, weight }) => ({ locale: any ? wildcardLocale : locale, weight }))
+    .map(({ isWildcard, locale, weight }) => ({ locale: isWildcard ? wildcardLocale : locale, weight }))
     .filter(({ locale, weight }) => locale !== undefined && weight > 0)
     .toSorted((a, b) => b.weight - a.weight);
   return best?.locale;
 }
 
-function parseRange(range: string): { any: boolean; locale: Locale | undefined; weight: number }[] {
+function parseRange(range: string): { isWildcard: boolean; locale: Locale | undefined; weight: number }[] {
   const [tag = '', ...parameters] = range.split(';').map((part) => part.trim());
   const [parameter] = parameters;
   const [, said] = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i.exec(parameter ?? '') ?? [];
   if (parameter !== undefined && said === undefined) return [];
-  return [{ any: tag === '*', locale: parseLocale(tag), weight: said === undefined ? 1 : Number(said) }];
+  return [{ isWildcard: tag === '*', locale: parseLocale(tag), weight: said === undefined ? 1 : Number(said) }];
 }

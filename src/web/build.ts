@@ -106,10 +106,12 @@ export async function buildPages(): Promise<void> {
       const html = template
         .replace('lang="en"', `lang="${locale}"`)
         .replace('{{title}}', getTitle(locale))
-        .replace(NO_SCRIPT_PATTERN, (whole) =>
-          texts === 'server' ? '' : whole.replace('{{noScript}}', PAGE_TEXTS[locale].noScript),
+        .replace(NO_SCRIPT_PATTERN, (noScriptElement) =>
+          texts === 'server' ? '' : noScriptElement.replace('{{noScript}}', PAGE_TEXTS[locale].noScript),
         )
-        .replace(EMPTY_PAGE_ELEMENT, (empty) => (ofMails ? makeWaitingElement(PAGE_TEXTS[locale].loading) : empty))
+        .replace(EMPTY_PAGE_ELEMENT, (emptyElement) =>
+          ofMails ? makeWaitingElement(PAGE_TEXTS[locale].loading) : emptyElement,
+        )
         .replace('{{icon}}', `/${iconPath}`)
         .replace('{{head}}', buildHead(page, locale, metafile));
       files.set(`pages/${page}.${locale}.html`, html);
@@ -207,16 +209,18 @@ function buildHead(page: PageName, locale: Locale, { outputs }: Metafile): strin
   const { preload, texts }: Page = PAGES[page];
   const textChunks = Array.isArray(texts) ? texts.map((folder) => `src/texts/${folder}/${locale}.ts`) : [];
   const chunks = [...preload, ...textChunks];
-  const url = (path: string) => `/${relative('dist/web', path)}`;
+  const toUrl = (path: string) => `/${relative('dist/web', path)}`;
   const listImports = (path: string) =>
-    outputs[path]?.imports.flatMap((each) => (each.kind === 'import-statement' ? [each.path] : [])) ?? [];
+    outputs[path]?.imports.flatMap((importedChunk) =>
+      importedChunk.kind === 'import-statement' ? [importedChunk.path] : [],
+    ) ?? [];
   const laterChunks = chunks.flatMap((entry) => findOutput(entry)?.[0] ?? []);
   const preloadedPaths = new Set([script, ...laterChunks].flatMap((path) => [path, ...listImports(path)]));
   preloadedPaths.delete(script);
   return [
-    ...(output.cssBundle ? [`<link rel="stylesheet" href="${url(output.cssBundle)}">`] : []),
-    ...Array.from(preloadedPaths, (path) => `<link rel="modulepreload" href="${url(path)}">`),
-    `<script type="module" src="${url(script)}"></script>`,
+    ...(output.cssBundle ? [`<link rel="stylesheet" href="${toUrl(output.cssBundle)}">`] : []),
+    ...Array.from(preloadedPaths, (path) => `<link rel="modulepreload" href="${toUrl(path)}">`),
+    `<script type="module" src="${toUrl(script)}"></script>`,
   ].join('\n');
 }
 

@@ -45,17 +45,19 @@ const ARROW_KEY_STEPS: Record<string, -1 | 1> = { ArrowDown: 1, ArrowRight: 1, A
 
 /** Creates a key listener by which arrow keys move the focus between elements that are one tab stop together. */
 export const createArrowKeyListener =
-  (containerSelector: string, each: string) =>
+  (containerSelector: string, itemSelector: string) =>
   (event: KeyboardEvent): void => {
     const step = ARROW_KEY_STEPS[event.key];
     const target = event.target as HTMLElement;
-    if (!step || !target.matches(each)) return;
+    if (!step || !target.matches(itemSelector)) return;
     // The page does not scroll but to the next.
     event.preventDefault();
-    const focusableElements = Array.from(target.closest(containerSelector)?.querySelectorAll<HTMLElement>(each) ?? []);
-    const next = focusableElements[focusableElements.indexOf(target) + step];
-    if (!next) return;
+    const focusableElements = Array.from(
+      target.closest(containerSelector)?.querySelectorAll<HTMLElement>(itemSelector) ?? [],
+    );
+    const nextElement = focusableElements[focusableElements.indexOf(target) + step];
+    if (!nextElement) return;
     target.tabIndex = -1;
-    next.tabIndex = 0;
-    next.focus();
+    nextElement.tabIndex = 0;
+    nextElement.focus();
   };

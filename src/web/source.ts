@@ -25,8 +25,8 @@ export interface ExecutionResult {
 
 /** The source of a page's data. All methods may throw `ApiProblem`. */
 export interface Source {
-  open(): Promise<OpenedPage>;
-  options(slug: string, search: string, signal: AbortSignal): Promise<ViewOptions>;
+  loadPage(): Promise<OpenedPage>;
+  readOptions(slug: string, search: string, signal: AbortSignal): Promise<ViewOptions>;
   /** Executes the queries of the item. @param isFresh asks for results that are computed now instead of cached ones */
   execute(parameters: ParameterValues, signal: AbortSignal, isFresh?: boolean): Promise<ExecutionResult>;
   /** Downloads the result of one visualization as a file. */
@@ -51,14 +51,14 @@ export interface TokenAccess {
 /** Creates the data source of the item that a token gives access to. */
 export function createTokenSource({ readInfo, callWithBase }: TokenAccess): Source {
   return {
-    async open() {
+    async loadPage() {
       const view = await readInfo();
       if (view.requires_auth) return { kind: 'sign_in', companySlug: view.company_slug };
       const item = view.dashboard ?? view.visualization;
       if (!item) throw new ApiProblem(200, 'UNKNOWN', TEXTS.broken);
       return { kind: 'item', item, options: view.embed_options ?? {}, branding: view.branding };
     },
-    options: (slug, search, signal) =>
+    readOptions: (slug, search, signal) =>
       callWithBase((basePath) => callApi(`${basePath}/filters/${formatOptionsPath(slug, search)}`, { signal })),
     execute: (parameters, signal, isFresh) =>
       runExecution((timeCallback) =>
@@ -74,7 +74,7 @@ export function createTokenSource({ readInfo, callWithBase }: TokenAccess): Sour
 /** Wraps the source of a single visualization, whose parameters have no lists of options: requests for options fail. */
 export const rejectOptions = (source: Source): Source => ({
   ...source,
-  options: async () => {
+  readOptions: async () => {
     throw new ApiProblem(404, 'NOT_FOUND', TEXTS.noOptions);
   },
 });

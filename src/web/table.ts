@@ -68,17 +68,20 @@ export function buildTable(
   );
   const sheetElement = h('div', { class: 'sheet' }, scrollArea);
   const extentText = h('p', { class: 'extent' });
-  const left = h('p', { class: 'left' }, TEXTS.notPrinted(total - MAX_PRINTED_ROWS));
-  left.hidden = total <= MAX_PRINTED_ROWS;
+  const notPrintedNote = h('p', { class: 'left' }, TEXTS.notPrinted(total - MAX_PRINTED_ROWS));
+  notPrintedNote.hidden = total <= MAX_PRINTED_ROWS;
 
   function toggleSort(column: number): void {
     sortRows({ column, descending: order?.column === column && !order.descending });
   }
 
-  function sortRows(next: NonNullable<SortOrder>): void {
-    order = next;
-    heads.forEach((each, at) => {
-      each.setAttribute('aria-sort', at !== next.column ? 'none' : next.descending ? 'descending' : 'ascending');
+  function sortRows(newOrder: NonNullable<SortOrder>): void {
+    order = newOrder;
+    heads.forEach((headCell, at) => {
+      headCell.setAttribute(
+        'aria-sort',
+        at !== newOrder.column ? 'none' : newOrder.descending ? 'descending' : 'ascending',
+      );
     });
     showRows(ROWS_PER_PAGE);
   }
@@ -128,19 +131,19 @@ export function buildTable(
     const { top = 0, bottom = 0 } = heads[0]?.getBoundingClientRect() ?? {};
     const edge = scrollArea.getBoundingClientRect().top + clientHeight;
     if (bottom === top) return;
-    const first = countUntil(body.rows, (box) => box.top >= bottom - 1);
-    const last = Math.max(
-      first + 1,
+    const firstRowIndex = countUntil(body.rows, (box) => box.top >= bottom - 1);
+    const endRowIndex = Math.max(
+      firstRowIndex + 1,
       countUntil(body.rows, (box) => box.bottom > edge + 1),
     );
-    extentText.textContent = TEXTS.range(Math.min(first + 1, total), Math.min(last, total), total);
+    extentText.textContent = TEXTS.range(Math.min(firstRowIndex + 1, total), Math.min(endRowIndex, total), total);
   }
 
   const columns = data.columns.map(({ name }) => name).join('\n');
   showRows(ROWS_PER_PAGE);
   new ResizeObserver(stretchRows).observe(scrollArea);
   return {
-    element: h('div', { class: 'listing' }, sheetElement, extentText, left),
+    element: h('div', { class: 'listing' }, sheetElement, extentText, notPrintedNote),
     print(isPrinted) {
       if (isPrinted) rowsBeforePrint = visibleRows;
       showRows(isPrinted ? MAX_PRINTED_ROWS : rowsBeforePrint);

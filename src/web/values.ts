@@ -46,7 +46,7 @@ export function toQuery(filters: readonly ViewFilter[], values: ParameterValues)
       query.set(`${slug}.from`, from);
       if (to !== '') query.set(`${slug}.to`, to);
     } else if (isEmpty(value)) query.set(slug, '');
-    else for (const each of Array.isArray(value) ? value : [value]) query.append(slug, String(each));
+    else for (const singleValue of Array.isArray(value) ? value : [value]) query.append(slug, String(singleValue));
   }
   return query;
 }

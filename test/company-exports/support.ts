@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet';
 import { readDirectory } from '../../src/formats/zip/directory.ts';
-import { openZip, unpackWhole } from '../../src/formats/zip/unpack.ts';
+import { createZipSource, unpackWhole } from '../../src/formats/zip/unpack.ts';
 import { continueExport } from '../../src/modules/company-exports/jobs.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
 import { BASE_URL, callApi, createCaller } from '../support/api.ts';
@@ -79,7 +79,7 @@ export interface UnpackedArchive {
 export async function downloadArchive(url: string): Promise<UnpackedArchive> {
   const { status, bytes } = await download(url);
   if (status !== 200) throw new Error(`the download answered ${status}`);
-  const zip = openZip(bytes);
+  const zip = createZipSource(bytes);
   const entries = await readDirectory(zip.read, bytes.length);
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const entry of entries) files.set(entry.name, (await unpackWhole(zip, entry, 1e9)) as Uint8Array<ArrayBuffer>);

@@ -237,7 +237,7 @@ describe('a way to reach a resource', () => {
   it.each(cases)('is closed by each Deny on its resource, and opened by its permissions: %s', async (_, accessPath) => {
     const { besides = [], needs = [], denied } = accessPath;
     const caller = principals[accessPath.directory ? 'directory' : accessPath.signed ? 'signature' : 'bearer'];
-    const { arn, ask } = await accessPath.make(company, caller);
+    const { arn, ask } = await accessPath.createTarget(company, caller);
     const tryWithPolicy = async (...statements: PolicyStatement[]) => {
       await caller.setStatements([...(besides.length > 0 ? [makeAllow(...besides)] : []), ...statements]);
       return readOutcome(accessPath, await ask(caller.as));
@@ -247,7 +247,7 @@ describe('a way to reach a resource', () => {
     for (const action of denied)
       outcomes[`Deny ${action}`] = await tryWithPolicy(makeAllow('*'), makeStatement('Deny', [action], arn));
     outcomes.Allow = needs.length > 0 ? await tryWithPolicy(makeStatement('Allow', needs, arn)) : await tryWithPolicy();
-    const other = await accessPath.make(company, caller);
+    const other = await accessPath.createTarget(company, caller);
     await caller.setStatements([
       makeAllow('*'),
       ...denied.map((action) => makeStatement('Deny', [action], arn.replace(/[^/]*$/, OTHER_ID))),
@@ -283,7 +283,7 @@ describe('an answer kept for an idempotency key', () => {
 
   it.each(cases)('is not replayed after its resource was denied to the caller: %s', async (_, accessPath) => {
     const caller = principals[accessPath.directory ? 'directory' : accessPath.signed ? 'signature' : 'bearer'];
-    const { arn, ask } = await accessPath.make(company, caller);
+    const { arn, ask } = await accessPath.createTarget(company, caller);
     await caller.setStatements([makeAllow('*')]);
     const keyedCaller = withIdempotencyKeys(caller.as);
     const first = await ask(keyedCaller);

@@ -74,7 +74,7 @@ function makeChange({
     besides: [writeAction],
     needs: [readAction],
     denied: [readAction],
-    make: createTarget,
+    createTarget: createTarget,
     // Its id alone tells nothing.
     reached: ({ status, body }) => status === 200 && Object.keys(body).length > 1,
     ...signedOption,

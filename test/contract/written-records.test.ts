@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ZodObject } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
-import { findReaders } from '../../src/http/written-records.ts';
+import { findReadContracts } from '../../src/http/written-records.ts';
 import { KNOWLEDGE_PATH } from '../knowledge/support.ts';
 import { createAllowedAccount, makeAllow } from '../support/signed.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/worlds.ts';
@@ -50,7 +50,7 @@ describe('a write that answers with a record', () => {
           const isPublic = typeof access === 'string' && ['public', 'operator'].includes(access);
           return method !== 'get' && !isPublic && ('_id' in shape || 'id' in shape);
         })
-        .filter((contract) => findReaders(contract, endpoints).length === 0),
+        .filter((contract) => findReadContracts(contract, endpoints).length === 0),
     ).map(formatRoute);
     expect(missing.filter((name) => !EXEMPT_WRITES.has(name))).toEqual([]);
     expect([...EXEMPT_WRITES].filter((name) => !missing.includes(name))).toEqual([]);

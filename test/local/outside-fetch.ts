@@ -1,14 +1,14 @@
 import { clock } from '../../src/kernel/clock.ts';
 import { createOutboundFetch } from '../../src/platform/outbound.ts';
 import { fetchOutside } from '../../src/platform/outside-fetch.ts';
-import { openOutside } from '../../src/platform/outside-file.ts';
+import { openOutsideFile } from '../../src/platform/outside-file.ts';
 import { postWebhook } from '../../src/platform/webhooks.ts';
 
 const start = Date.now();
 
 const FETCH_METHODS: Record<string, (address: string) => Promise<unknown>> = {
   webhook: (address) => postWebhook(address, {}, '{}', { allowPrivate: false, now: clock.now() }),
-  file: async (address) => (await openOutside(address, {}, { allowPrivate: false, silenceMs: 10_000 })).status,
+  file: async (address) => (await openOutsideFile(address, {}, { allowPrivate: false, silenceMs: 10_000 })).status,
   provider: async (address) => (await createOutboundFetch(false)(address)).status,
   development: async (address) => (await fetchOutside(address, {}, true)).status,
 };

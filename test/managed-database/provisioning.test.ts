@@ -1,7 +1,7 @@
 import { describe, expect, inject, it } from 'vitest';
 import type { NeonFault } from '../../local/neon/faults.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import { provision, type TenantConnection } from '../../src/modules/managed-database/provisioning.ts';
+import { provisionTenant, type TenantConnection } from '../../src/modules/managed-database/provisioning.ts';
 import type { NeonApi } from '../../src/platform/neon.ts';
 import { NeonProblem } from '../../src/platform/neon.ts';
 import { openTenantSql } from '../../src/tenant-sql/client.ts';
@@ -24,7 +24,7 @@ function company() {
     calls: async (): Promise<Record<string, number>> =>
       await (await fetch(makeControlUrl(`/_test/calls?project_name=${project}`))).json(),
     provision: (api: NeonApi = createLocalNeonApi(), timeoutMs?: number) =>
-      provision(ledger.record(), { companyId, neon: api, sql: makeTunnelOptions(), timeoutMs }),
+      provisionTenant(ledger.record(), { companyId, neon: api, sql: makeTunnelOptions(), timeoutMs }),
   };
 }
 
@@ -77,7 +77,7 @@ describe('the provisioning of a company’s database', () => {
       neon: createLocalNeonApi(),
       sql: makeTunnelOptions(),
     };
-    await expect(provision(crashingApi, options)).rejects.toThrow('evicted');
+    await expect(provisionTenant(crashingApi, options)).rejects.toThrow('evicted');
     await expectUsable(await it.provision());
   });
 

@@ -85,12 +85,12 @@ describe('the plan of a column change', () => {
 
   it('adds, drops and keeps columns by name', () => {
     const plan = planColumns(presentColumns, [column('c'), column('d'), column('a')]);
-    expect(names(plan.dropped)).toStrictEqual(['b']);
-    expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
+    expect(names(plan.droppedColumns)).toStrictEqual(['b']);
+    expect(plan.keptColumns.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
       ['c', 'c'],
       ['a', 'a'],
     ]);
-    expect(plan.added.map(({ column: addedColumn }) => addedColumn.name)).toStrictEqual(['d']);
+    expect(plan.addedColumns.map(({ column: addedColumn }) => addedColumn.name)).toStrictEqual(['d']);
     expect(names(plan.columns)).toStrictEqual(['c', 'd', 'a']);
   });
 
@@ -99,17 +99,17 @@ describe('the plan of a column change', () => {
       column('b', { previous_name: 'a' }),
       column('a', { previous_name: 'b' }),
     ]);
-    expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
+    expect(plan.keptColumns.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
       ['a', 'b'],
       ['b', 'a'],
     ]);
-    expect(names(plan.dropped)).toStrictEqual(['c']);
+    expect(names(plan.droppedColumns)).toStrictEqual(['c']);
   });
 
   it('can give a new column the name that a rename has freed', () => {
     const plan = planColumns(presentColumns, [column('a', {}), column('a2', { previous_name: 'a' })]);
-    expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([['a', 'a2']]);
-    expect(plan.added.map(({ column: addedColumn }) => addedColumn.name)).toStrictEqual(['a']);
+    expect(plan.keptColumns.map(({ from, to }) => [from.name, to.name])).toStrictEqual([['a', 'a2']]);
+    expect(plan.addedColumns.map(({ column: addedColumn }) => addedColumn.name)).toStrictEqual(['a']);
   });
 
   it('is refused with a previous_name that no column has, or that two columns claim', () => {

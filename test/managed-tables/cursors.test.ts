@@ -316,24 +316,28 @@ describe('the query plan of a page of rows', () => {
     ['k', 'idx', /Index Cond: \(\(k IS NOT NULL\) AND \(ROW\(k, id\) > ROW\('77'/],
     ['-k', 'idx', /Index Cond: \(\(k IS NOT NULL\) AND \(k <= '77'/],
   ])('by cursor in the order %s starts in the index at the row of the cursor', async (order, name, index) => {
-    const first = await explainStatement(selectFollowing(makePageSource([], order), { limit: 50, after: null }));
+    const first = await explainStatement(
+      selectFollowing(makePageSource([], order), { limit: 50, afterPosition: null }),
+    );
     expect(first).toMatch(new RegExp(`Index (Only )?Scan (Backward )?using "?${name}\\$`));
     const positionAfter = order?.includes('k') ? CURSOR_POSITION : { ...CURSOR_POSITION, key: null };
     const next = await explainStatement(
-      selectFollowing(makePageSource([], order), { limit: 50, after: positionAfter }),
+      selectFollowing(makePageSource([], order), { limit: 50, afterPosition: positionAfter }),
     );
     expect(next).toMatch(index);
   });
 
   it('by cursor among rows without a value starts in the index at the row of the cursor', async () => {
     const positionAfter = { ...CURSOR_POSITION, key: null };
-    const plan = await explainStatement(selectFollowing(makePageSource([], 'k'), { limit: 50, after: positionAfter }));
+    const plan = await explainStatement(
+      selectFollowing(makePageSource([], 'k'), { limit: 50, afterPosition: positionAfter }),
+    );
     expect(plan).toMatch(/Index Cond: \(\(k IS NULL\) AND \(id > '0/);
   });
 
   it('by cursor at the end of a large table reads as few blocks as at its beginning', async () => {
     const countBlocks = async (after: RowPosition | null, sortBy: string) => {
-      const { text, values } = selectFollowing(makePageSource([], sortBy), { limit: 50, after });
+      const { text, values } = selectFollowing(makePageSource([], sortBy), { limit: 50, afterPosition: after });
       const [row] = await runBehindApi(company.id, (database) =>
         database.query<Record<string, [{ Plan: Record<string, number> }]>>(
           `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ${text}`,

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { eq } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type ControlDb, commit, countChangedRows, openControlDb, rehearse } from '../../src/db/client.ts';
+import { type ControlDb, commit, countChangedRows, openControlDb, runDryRun } from '../../src/db/client.ts';
 import type { ObservedQueries } from '../../src/db/rehearsing-session.ts';
 import { visualizations } from '../../src/db/schema/visualizations.ts';
 import { selectRow } from '../support/rival.ts';
@@ -43,7 +43,7 @@ describe('a write in a dry run', () => {
   it('changes nothing, and returns what the write would have changed', async () => {
     const db = openControlDb(env.CONTROL_DB);
     const observedQueries = makeObservedQueries();
-    const { renamed } = await rehearse(db, observedQueries, () => commit(db, { renamed: renameVisualization(db) }));
+    const { renamed } = await runDryRun(db, observedQueries, () => commit(db, { renamed: renameVisualization(db) }));
     expect([countChangedRows(renamed), observedQueries.before, observedQueries.after]).toEqual([
       1,
       [[['As it was']]],
@@ -57,21 +57,21 @@ describe('a write in a dry run', () => {
   it('changes nothing even if the statement that should roll it back does not fail', async () => {
     const db = openControlDb(createRewritingDatabase((sql) => sql.replace("json_extract('{}', ", 'coalesce(null, ')));
     await expect(
-      rehearse(db, makeObservedQueries(), () => commit(db, { renamed: renameVisualization(db) })),
+      runDryRun(db, makeObservedQueries(), () => commit(db, { renamed: renameVisualization(db) })),
     ).rejects.toThrow();
     expect(await readStoredName()).toBe('As it was');
   });
 
   it('is refused outside of a commit', async () => {
     const db = openControlDb(env.CONTROL_DB);
-    await expect(rehearse(db, makeObservedQueries(), async () => renameVisualization(db))).rejects.toThrow();
+    await expect(runDryRun(db, makeObservedQueries(), async () => renameVisualization(db))).rejects.toThrow();
     expect(await readStoredName()).toBe('As it was');
   });
 
   it('is refused if its statement was prepared before the dry run', async () => {
     const db = openControlDb(env.CONTROL_DB);
     const preparedStatement = db.$client.prepare("update visualizations set name = 'Rehearsed' where id = ?").bind(id);
-    await expect(rehearse(db, makeObservedQueries(), () => db.$client.batch([preparedStatement]))).rejects.toThrow(
+    await expect(runDryRun(db, makeObservedQueries(), () => db.$client.batch([preparedStatement]))).rejects.toThrow(
       'within the rehearsal',
     );
     expect(await readStoredName()).toBe('As it was');

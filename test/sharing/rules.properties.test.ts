@@ -30,8 +30,8 @@ const arbitrarySent = fc.oneof(
 const arbitraryEmbed = fc.option(
   fc.record({
     fixed: fc.dictionary(fc.constantFrom(...FILTER_SLUGS), arbitraryValues, { maxKeys: 1 }),
-    allowed: fc.subarray(FILTER_SLUGS),
-    required: fc.constant([] as string[]),
+    allowedSlugs: fc.subarray(FILTER_SLUGS),
+    requiredSlugs: fc.constant([] as string[]),
   }),
   { nil: undefined },
 );

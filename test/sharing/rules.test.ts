@@ -39,9 +39,9 @@ const makeSelectablePolicy = (...values: string[]) => policy('region', 'selectab
 const makeLockedPolicy = (...values: string[]) => policy('region', 'locked', ...values);
 const makeTerms = (...policies: FilterPolicy[]): ViewerTerms => ({ policies });
 const makeFixedTerms = (value: unknown) => embed({ fixed: { region: value } });
-const allowedEmbedTerms = embed({ allowed: ['region'] });
-const requiredEmbedTerms = embed({ allowed: ['region'], required: ['region'] });
-const fixedCityTerms = embed({ fixed: { region: ['a'] }, allowed: ['city'] });
+const allowedEmbedTerms = embed({ allowedSlugs: ['region'] });
+const requiredEmbedTerms = embed({ allowedSlugs: ['region'], requiredSlugs: ['region'] });
+const fixedCityTerms = embed({ fixed: { region: ['a'] }, allowedSlugs: ['city'] });
 
 describe('a filter value in the request of a viewer', () => {
   const cases: [what: string, terms: ViewerTerms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
@@ -60,7 +60,7 @@ describe('a filter value in the request of a viewer', () => {
     ['without rules: an unknown parameter', {}, { other: 1 }, INVALID_CODE],
     [
       'an embed: an unknown parameter',
-      { embed: { fixed: {}, allowed: [], required: [] } },
+      { embed: { fixed: {}, allowedSlugs: [], requiredSlugs: [] } },
       { other: 1 },
       VIOLATION_CODE,
     ],
@@ -271,11 +271,9 @@ describe('the filters that a viewer may use', () => {
       policies: [makeSelectablePolicy('a'), policy('city', 'selectable', 'a', 'b'), policy('shop', 'locked', 'x')],
     };
     expect(
-      listUsableFilters(makeViewerRules(inputs, terms)).map(({ input: { slug }, allowed, default: defaultValue }) => [
-        slug,
-        allowed,
-        defaultValue,
-      ]),
+      listUsableFilters(makeViewerRules(inputs, terms)).map(
+        ({ input: { slug }, allowedValues: allowed, default: defaultValue }) => [slug, allowed, defaultValue],
+      ),
     ).toEqual([
       ['region', ['a'], null],
       ['city', ['a', 'b'], ['a']],
@@ -283,7 +281,7 @@ describe('the filters that a viewer may use', () => {
   });
 
   it('have options only if the options may be chosen', () => {
-    expect(makeOptionsRule(makeViewerRules([regionInput], selectableTerms), 'region', null).allowed).toEqual([
+    expect(makeOptionsRule(makeViewerRules([regionInput], selectableTerms), 'region', null).allowedValues).toEqual([
       'a',
       'b',
     ]);
@@ -389,7 +387,7 @@ describe('the SQL of filter options', () => {
     'is bound by the rules, or not run (%s)',
     (_what, terms, uses, outcome, of = [regionInput, cityInput, shopInput]) => {
       const bindOptions = () =>
-        makeOptionsRule(makeViewerRules(of, terms), 'city', uses && (() => new Set(uses))).bound;
+        makeOptionsRule(makeViewerRules(of, terms), 'city', uses && (() => new Set(uses))).boundValues;
       if (outcome === DISABLED_CODE) expect(bindOptions).toThrow(expect.objectContaining({ reason: DISABLED_CODE }));
       else expect(outcome === null ? bindOptions() : [...(bindOptions() ?? ['none'])]).toEqual(outcome);
     },
@@ -410,7 +408,7 @@ describe('a filter that a viewer attribute decides', () => {
     expect(() => makeOptionsRule(rules, 'city', () => new Set())).toThrow(
       expect.objectContaining({ reason: 'sharing.filter_disabled' }),
     );
-    expect(makeOptionsRule(rules, 'city', () => new Set(['region'])).bound).toEqual(
+    expect(makeOptionsRule(rules, 'city', () => new Set(['region'])).boundValues).toEqual(
       new Map([['region', makeList('a')]]),
     );
     const rulesWithoutAttributes = makeViewerRules([attributeInput, input('city')], {});

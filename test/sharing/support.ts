@@ -26,7 +26,7 @@ export const policy = (slug: string, mode: PolicyMode, ...allowed_values: string
 
 /** Creates the terms of an embed, empty except for `terms`. */
 export const embed = (terms: Partial<NonNullable<ViewerTerms['embed']>>) => ({
-  embed: { fixed: {}, allowed: [], required: [], ...terms },
+  embed: { fixed: {}, allowedSlugs: [], requiredSlugs: [], ...terms },
 });
 
 /** Creates a bound list of values. */

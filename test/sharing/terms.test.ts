@@ -26,10 +26,10 @@ describe('the validation of filter policies and embeds', () => {
     [{ fixed: { region: 'a', must: 'b' } }, []],
     [{ fixed: { region: { a: 1 }, must: 'b' } }, ['fixed_params.region']],
     [{ fixed: { other: 'a', must: 'b' } }, ['fixed_params.other']],
-    [{ fixed: { must: 'b' }, allowed: ['must'] }, ['allowed_params.0']],
-    [{ allowed: ['must', 'other'] }, ['allowed_params.1']],
-    [{ allowed: ['must'], required: ['region'] }, ['required_params.0']],
-    [{ allowed: ['region'] }, ['allowed_params']],
+    [{ fixed: { must: 'b' }, allowedSlugs: ['must'] }, ['allowed_params.0']],
+    [{ allowedSlugs: ['must', 'other'] }, ['allowed_params.1']],
+    [{ allowedSlugs: ['must'], requiredSlugs: ['region'] }, ['required_params.0']],
+    [{ allowedSlugs: ['region'] }, ['allowed_params']],
   ])('names the invalid fields of the embed %j', (terms, fields) => {
     expect(findEmbedProblems(inputs, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
   });

@@ -1,7 +1,7 @@
 import { inject } from 'vitest';
 import {
   type ProvisioningRecord,
-  provision,
+  provisionTenant,
   type TenantConnection,
 } from '../../src/modules/managed-database/provisioning.ts';
 import { buildNeonApi, type NeonApi } from '../../src/platform/neon.ts';
@@ -60,7 +60,7 @@ export async function createTenant(companyId: string): Promise<{
   owner(): TenantSql;
   reader(): TenantSql;
 }> {
-  const connection = await provision(new MemoryLedger().record(), {
+  const connection = await provisionTenant(new MemoryLedger().record(), {
     companyId,
     neon: createLocalNeonApi(),
     sql: makeTunnelOptions(),

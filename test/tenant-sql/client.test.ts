@@ -216,7 +216,7 @@ describe('a connection to a company’s Postgres', () => {
     });
     await expect(lostTransaction).rejects.toMatchObject(UNAVAILABLE);
     // It would never report its end: nobody waits for that.
-    expect(sql.closed).toBe(true);
+    expect(sql.isClosed).toBe(true);
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
     await sql.close();
   });
@@ -307,7 +307,7 @@ describe('a connection to a company’s Postgres', () => {
     ];
     for (const sql of attempts) {
       await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
-      expect(sql.closed).toBe(true);
+      expect(sql.isClosed).toBe(true);
     }
   });
 

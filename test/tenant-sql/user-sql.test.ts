@@ -150,7 +150,7 @@ describe('user SQL under limits', () => {
   });
 
   it('shares a limit of bytes among several statements', async () => {
-    const byteBudget = { left: 300_000 };
+    const byteBudget = { remainingBytes: 300_000 };
     expect((await testTenant.run("SELECT repeat('x', 200000)", [], { budget: byteBudget })).truncated).toBe(false);
     // More than one message of the network: what has come whole when it is counted is answered.
     await expect(testTenant.run("SELECT repeat('x', 2000000)", [], { budget: byteBudget })).rejects.toMatchObject({

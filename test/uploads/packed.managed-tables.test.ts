@@ -86,7 +86,7 @@ describe('a gzip file', () => {
           bucket: env.FILES,
           newKey: () => `test/${crypto.randomUUID()}`,
           stream: () => new Blob([bytes]).stream() as ReadableStream<Uint8Array>,
-          budget,
+          bytesPerCall: budget,
         },
         { name: 'g.csv.gz', size: bytes.length },
         segmentsBefore,

@@ -7,7 +7,7 @@ describe('the list of records whose versions are tested', () => {
     const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
     const isChanged = (path: string) =>
       contracts.some((each) => each.path === path && ['put', 'patch'].includes(each.method));
-    const routes = contracts.flatMap(({ path, versioned }) =>
+    const routes = contracts.flatMap(({ path, versionDeclaration: versioned }) =>
       versioned?.checkedBy === 'database' && isChanged(path) ? path : [],
     );
     const missingRoutes = routes.filter(
@@ -21,7 +21,7 @@ describe('the list of records whose versions are tested', () => {
     const isWritten = (path: string) =>
       contracts.some((each) => each.path === path && ['put', 'patch', 'delete'].includes(each.method));
     // Where a protocol of others is spoken, that says what a write is made for.
-    const unversionedRoutes = contracts.flatMap(({ method, path, versioned, protocol }) =>
+    const unversionedRoutes = contracts.flatMap(({ method, path, versionDeclaration: versioned, protocol }) =>
       method === 'get' && !versioned && !protocol && path.endsWith('}') && isWritten(path) ? path : [],
     );
     expect(unversionedRoutes.map((path) => `${path}: say in its contract that it is versioned`)).toEqual([]);

@@ -21,7 +21,7 @@ describe('the arrangement of a dashboard’s cards on a page', () => {
     const layout = [makePlace(0, 0, 6, 4), makePlace(6, 0, 6, 4), makePlace(0, 4, 12, 3)];
     expect(arrangeCards(layout)).toEqual({ columns: 12, places: layout });
     expect(arrangeCards([])).toEqual({ columns: 12, places: [] });
-    expect(arrangeCards([makePlace(0, 0, 18, 2)]).columns).toBe(18);
+    expect(arrangeCards([makePlace(0, 0, 18, 2)]).columnCount).toBe(18);
   });
 
   it('moves down a card that lies on another, and up a card with nothing above it', () => {
@@ -41,7 +41,7 @@ describe('the arrangement of a dashboard’s cards on a page', () => {
     fc.assert(
       fc.property(arbitraryPlaces, (randomPlaces) => {
         const layout = randomPlaces.map(([x, y, w, h], at) => makePlace(x ?? 0, y ?? 0, w ?? 1, h ?? 1, String(at)));
-        const { columns, places: arrangedPlaces } = arrangeCards(layout);
+        const { columnCount: columns, places: arrangedPlaces } = arrangeCards(layout);
         expect(columns).toBeLessThanOrEqual(48);
         expect(arrangedPlaces.map(({ visualization_id: id }) => Number(id)).sort((a, b) => a - b)).toEqual(
           layout.map((_each, at) => at),

@@ -1,6 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { booleanColumn, companyId, deletedAtColumn, id, json, type Metadata, timestampColumns } from '../columns.ts';
+import {
+  booleanColumn,
+  companyId,
+  deletedAtColumn,
+  id,
+  jsonColumn,
+  type Metadata,
+  timestampColumns,
+} from '../columns.ts';
 
 export const accounts = sqliteTable(
   'accounts',
@@ -10,7 +18,7 @@ export const accounts = sqliteTable(
     name: text('name').notNull(),
     isDefault: booleanColumn('is_default').notNull().default(false),
     isActive: booleanColumn('is_active').notNull().default(true),
-    metadata: json<Metadata>('metadata').notNull(),
+    metadata: jsonColumn<Metadata>('metadata').notNull(),
     ...timestampColumns(),
     deletedAt: deletedAtColumn(),
   },

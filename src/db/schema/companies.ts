@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Branding } from '../../presentation/branding.ts';
 import { LOCALES } from '../../texts/locales.ts';
-import { booleanColumn, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { booleanColumn, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** A company's logo; the picture itself is in R2. */
 export interface Logo {
@@ -30,15 +30,15 @@ export const companies = sqliteTable(
     /** True if everybody except the owner must sign in through the company's identity provider. */
     ssoOnly: booleanColumn('sso_only').notNull().default(false),
     locale: text('locale', { enum: LOCALES }).notNull().default('en'),
-    branding: json<Branding>('branding').notNull().default({}),
-    logo: json<Logo>('logo'),
+    branding: jsonColumn<Branding>('branding').notNull().default({}),
+    logo: jsonColumn<Logo>('logo'),
     /** Time of the company's suspension: its requests are rejected and no background work runs. Null while active. */
     suspendedAt: timestampColumn('suspended_at'),
     /** Time at which the operator ended the company, and when its erasure begins; null unless it ends. It is suspended then. */
     endRequestedAt: timestampColumn('end_requested_at'),
     deletesAt: timestampColumn('deletes_at'),
     /** Quotas of the company; triggers on `user_counts` and `mail_requests` read them. */
-    quotas: json<Quotas>('quotas').notNull().default({}),
+    quotas: jsonColumn<Quotas>('quotas').notNull().default({}),
     ...timestampColumns(),
   },
   (table) => [
@@ -66,7 +66,7 @@ export const companyErasures = sqliteTable(
     requestedAt: timestampColumn('requested_at').notNull(),
     completedAt: timestampColumn('completed_at'),
     /** Progress of each store, by the store's name. */
-    stores: json<Record<string, ErasedStore>>('stores').notNull(),
+    stores: jsonColumn<Record<string, ErasedStore>>('stores').notNull(),
     /** Time of the next scheduled run for the erasure: while it goes on, and later for late data; null if there is none. */
     dueAt: timestampColumn('due_at'),
   },

@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Parameter } from '../../sql-templates/parameters.ts';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 import { visualizations } from './visualizations.ts';
 
 /** Position of a visualization on a dashboard, in units of the grid. */
@@ -34,8 +34,8 @@ export const dashboards = sqliteTable(
     description: text('description').notNull(),
     /** Seconds for which outsiders may be shown a cached result. */
     cacheSeconds: integer('cache_seconds').notNull(),
-    layout: json<Widget[]>('layout').notNull(),
-    filters: json<Filter[]>('filters').notNull(),
+    layout: jsonColumn<Widget[]>('layout').notNull(),
+    filters: jsonColumn<Filter[]>('filters').notNull(),
     /** Time at which the last of its embed tokens expires: until then the dashboard is shown to every holder of one. */
     embeddedUntil: timestampColumn('embedded_until'),
     /** Number of changes: part of the key of every cached result, and a guard against concurrent changes. */

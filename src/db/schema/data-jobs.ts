@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { BoundValue } from '../../sql-templates/parameters.ts';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** The formats in which a result can be read. */
 export const DATA_FORMATS = ['json', 'ndjson', 'csv'] as const;
@@ -19,7 +19,7 @@ export const dataJobs = sqliteTable(
     slug: text('slug').notNull(),
     visualizationId: text('visualization_id').notNull(),
     format: text('format', { enum: DATA_FORMATS }).notNull(),
-    values: json<[slug: string, value: BoundValue][]>('bound_values').notNull(),
+    values: jsonColumn<[slug: string, value: BoundValue][]>('bound_values').notNull(),
     status: text('status', { enum: DATA_JOB_STATUSES }).notNull(),
     /** Number of tries: each writes under a prefix of its own, and only the last one may store the outcome. */
     attempt: integer('attempt').notNull(),

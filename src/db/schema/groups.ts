@@ -1,7 +1,15 @@
 import { sql } from 'drizzle-orm';
 import { index, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { GroupRole } from '../../permissions/legacy.ts';
-import { booleanColumn, companyId, deletedAtColumn, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import {
+  booleanColumn,
+  companyId,
+  deletedAtColumn,
+  id,
+  jsonColumn,
+  timestampColumn,
+  timestampColumns,
+} from '../columns.ts';
 
 export const groups = sqliteTable(
   'groups',
@@ -13,7 +21,7 @@ export const groups = sqliteTable(
     description: text('description').notNull().default(''),
     /** True for the groups that every company is created with; they cannot be deleted. */
     isGlobal: booleanColumn('is_global').notNull().default(false),
-    roles: json<GroupRole[]>('roles').notNull(),
+    roles: jsonColumn<GroupRole[]>('roles').notNull(),
     /** Id of the group in the external directory that manages it. */
     externalId: text('external_id'),
     /** Time at which a user last entered or left the group; kept by triggers, as this does not change the group's version. */

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { AiUsage } from '../../platform/ai.ts';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 import type { BusinessDomain } from './knowledge-resources.ts';
 import { RESOURCE_TYPES } from './knowledge-resources.ts';
 
@@ -35,7 +35,7 @@ export const jobs = sqliteTable(
     companyId: companyId(),
     type: text('type', { enum: JOB_TYPES }).notNull(),
     targetType: text('target_type', { enum: RESOURCE_TYPES }).notNull(),
-    targetIds: json<string[]>('target_ids').notNull(),
+    targetIds: jsonColumn<string[]>('target_ids').notNull(),
     status: text('status', { enum: JOB_STATUSES }).notNull(),
     /** Number of finished batches, which is the index of the next one; `totalCount` is the number of all batches. */
     processedCount: integer('processed_count').notNull(),
@@ -45,9 +45,9 @@ export const jobs = sqliteTable(
     rejectedCount: integer('rejected_count').notNull(),
     /** Number of existing concepts that did not fit into the model's prompt, the most of any batch. */
     conceptsNotSent: integer('concepts_not_sent').notNull().default(0),
-    usage: json<AiUsage>('usage').notNull(),
+    usage: jsonColumn<AiUsage>('usage').notNull(),
     lastError: text('last_error'),
-    input: json<JobInput>('input').notNull(),
+    input: jsonColumn<JobInput>('input').notNull(),
     requestId: text('request_id').notNull(),
     createdByUserId: text('created_by_user_id').notNull(),
     /** End of the lease under which one delivery alone works on the job. */

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { AiUsage } from '../../platform/ai.ts';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const QUESTION_STATUSES = ['verified', 'stale', 'archived'] as const;
 export type QuestionStatus = (typeof QUESTION_STATUSES)[number];
@@ -16,7 +16,7 @@ export const verifiedQuestions = sqliteTable(
     /** Question in its compared form: see `makeQuestionKey`. */
     questionKey: text('question_key').notNull(),
     /** Metric query as it was sent, by the fields of `metricQuery`. */
-    query: json<Record<string, unknown>>('query').notNull(),
+    query: jsonColumn<Record<string, unknown>>('query').notNull(),
     status: text('status', { enum: QUESTION_STATUSES }).notNull(),
     /** Reason why the query does not compile any more. */
     staleReason: text('stale_reason'),
@@ -52,7 +52,7 @@ export const askedQuestions = sqliteTable(
     askedAt: timestampColumn('asked_at').notNull(),
     kind: text('kind', { enum: OUTCOMES }).notNull(),
     /** Metric query of an answer, by the fields of `metricQuery`. */
-    query: json<Record<string, unknown>>('query'),
+    query: jsonColumn<Record<string, unknown>>('query'),
     explanation: text('explanation').notNull(),
     /** Id of the verified question that answered it. */
     verifiedQuestionId: text('verified_question_id'),
@@ -60,7 +60,7 @@ export const askedQuestions = sqliteTable(
     acceptedAs: text('accepted_as'),
     /** Model that answered; null if a verified question answered. */
     model: text('model'),
-    usage: json<AiUsage>('usage').notNull(),
+    usage: jsonColumn<AiUsage>('usage').notNull(),
   },
   (table) => [
     index('knowledge_asked_questions_number').on(table.companyId, table.number),

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const RESOURCE_TYPES = ['concept', 'semantic', 'ontology_node', 'ontology_relation'] as const;
 export type ResourceType = (typeof RESOURCE_TYPES)[number];
@@ -48,10 +48,10 @@ export const resources = sqliteTable(
     subjectId: text('subject_id'),
     objectId: text('object_id'),
     status: text('status', { enum: STATUSES }).notNull(),
-    content: json<Content>('content').notNull(),
+    content: jsonColumn<Content>('content').notNull(),
     /** Text that `search` searches: see `toSearchText`. */
     searchText: text('search_text').notNull(),
-    validationErrors: json<ValidationError[]>('validation_errors').notNull(),
+    validationErrors: jsonColumn<ValidationError[]>('validation_errors').notNull(),
     /** Version: 1 when new; each change that people make or accept adds 1. */
     version: integer('version').notNull(),
     /** Id of the suggestion that this version came from. */
@@ -87,7 +87,7 @@ export const versions = sqliteTable(
     version: integer('version').notNull(),
     change: text('change', { enum: CHANGES }).notNull(),
     status: text('status', { enum: STATUSES }).notNull(),
-    content: json<Content>('content').notNull(),
+    content: jsonColumn<Content>('content').notNull(),
     changedByUserId: text('changed_by_user_id').notNull(),
     suggestionId: text('suggestion_id'),
     changedAt: timestampColumn('changed_at').notNull(),
@@ -106,6 +106,6 @@ export interface BusinessDomain {
 /** All business domains of a company; they are written together. */
 export const businessDomains = sqliteTable('knowledge_business_domains', {
   companyId: text('company_id').primaryKey(),
-  domains: json<BusinessDomain[]>('domains').notNull(),
+  domains: jsonColumn<BusinessDomain[]>('domains').notNull(),
   updatedAt: timestampColumn('updated_at').notNull(),
 });

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 import type { Content } from './knowledge-resources.ts';
 
 export const EVIDENCE_SOURCES = ['text', 'catalog', 'concept', 'business_domain'] as const;
@@ -43,9 +43,9 @@ export const suggestions = sqliteTable(
     /** Id of the concept that the suggestion comes from. */
     conceptId: text('concept_id'),
     conceptName: text('concept_name'),
-    payload: json<Content>('payload').notNull(),
+    payload: jsonColumn<Content>('payload').notNull(),
     explanation: text('explanation').notNull(),
-    evidence: json<Evidence[]>('evidence').notNull(),
+    evidence: jsonColumn<Evidence[]>('evidence').notNull(),
     confidence: real('confidence'),
     model: text('model').notNull(),
     promptVersion: text('prompt_version').notNull(),

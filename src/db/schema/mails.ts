@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { id, json, timestampColumn } from '../columns.ts';
+import { id, jsonColumn, timestampColumn } from '../columns.ts';
 
 export type NoticeEvent = 'sso_changed' | 'sso_removed' | 'social_changed';
 
@@ -43,7 +43,7 @@ export const mailRequests = sqliteTable(
     /** Recipient's address in lower case. */
     email: text('email').notNull(),
     /** Subject of the notice. */
-    notice: json<Notice>('notice'),
+    notice: jsonColumn<Notice>('notice'),
     /** Id of the schedule, webhook endpoint or grant that the mail is about. */
     about: text('about'),
     /** Key under which requests for mails are counted. */

@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, timestampColumn } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn } from '../columns.ts';
 
 /** OAuth clients registered by administrators, for users of their own company only. */
 export const oauthClients = sqliteTable(
@@ -8,7 +8,7 @@ export const oauthClients = sqliteTable(
     id: id(),
     companyId: companyId(),
     name: text('name').notNull(),
-    redirectUris: json<string[]>('redirect_uris').notNull(),
+    redirectUris: jsonColumn<string[]>('redirect_uris').notNull(),
     createdAt: timestampColumn('created_at').notNull(),
   },
   (table) => [index('oauth_clients_of_company').on(table.companyId, table.createdAt)],
@@ -21,7 +21,7 @@ export const oauthPublicClients = sqliteTable(
     /** Id of the client: made by us, or the address of its metadata document. */
     clientId: text('client_id').primaryKey(),
     name: text('name').notNull(),
-    redirectUris: json<string[]>('redirect_uris').notNull(),
+    redirectUris: jsonColumn<string[]>('redirect_uris').notNull(),
     createdAt: timestampColumn('created_at').notNull(),
     /** Time at which the client is deleted, or its document is read again. */
     expiresAt: timestampColumn('expires_at').notNull(),
@@ -40,7 +40,7 @@ export const oauthGrants = sqliteTable(
     clientName: text('client_name').notNull(),
     /** Host of the client, if administrators did not register it. */
     clientHost: text('client_host'),
-    scopes: json<string[]>('scopes').notNull(),
+    scopes: jsonColumn<string[]>('scopes').notNull(),
     resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
     /** Id of the authorization request, which is answered once. */
     requestId: text('request_id').notNull().unique(),
@@ -78,7 +78,7 @@ export const oauthDevices = sqliteTable(
     /** HMAC of the code that people type. */
     userCodeDigest: text('user_code_digest').notNull().unique(),
     clientId: text('client_id').notNull(),
-    scopes: json<string[]>('scopes').notNull(),
+    scopes: jsonColumn<string[]>('scopes').notNull(),
     resource: text('resource', { enum: ['api', 'mcp'] }).notNull(),
     /** Seconds between two polls for tokens; it grows when a poll comes too early. */
     interval: integer('interval').notNull(),

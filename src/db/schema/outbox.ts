@@ -1,6 +1,6 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { JobMessage } from '../../platform/job-messages.ts';
-import { companyId, id, json, timestampColumn } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn } from '../columns.ts';
 
 /** Queue messages that a commit stored, until they are sent. */
 export const outbox = sqliteTable(
@@ -8,7 +8,7 @@ export const outbox = sqliteTable(
   {
     id: id(),
     companyId: companyId(),
-    message: json<JobMessage>('message').notNull(),
+    message: jsonColumn<JobMessage>('message').notNull(),
     /** Time at which the scheduled run sends the message, unless it was sent before. */
     dueAt: timestampColumn('due_at').notNull(),
   },
@@ -23,7 +23,7 @@ export const events = sqliteTable(
     companyId: companyId(),
     type: text('type').notNull(),
     /** Changed row without secrets, its fields named as in the code. */
-    record: json<Record<string, unknown>>('record').notNull(),
+    record: jsonColumn<Record<string, unknown>>('record').notNull(),
     occurredAt: timestampColumn('occurred_at').notNull(),
   },
   (table) => [index('events_by_time').on(table.companyId, table.occurredAt, table.id)],

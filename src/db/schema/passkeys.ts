@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { booleanColumn, companyId, id, json, timestampColumn } from '../columns.ts';
+import { booleanColumn, companyId, id, jsonColumn, timestampColumn } from '../columns.ts';
 
 /** Passkeys: public-key credentials that people sign in with (WebAuthn). The private key never leaves the authenticator. */
 export const passkeys = sqliteTable(
@@ -16,7 +16,7 @@ export const passkeys = sqliteTable(
     /** Authenticator's counter of signatures; stays 0 if it does not count. */
     counter: integer('counter').notNull(),
     /** Transports by which browsers reach the authenticator: `internal`, `usb`, … */
-    transports: json<string[]>('transports').notNull(),
+    transports: jsonColumn<string[]>('transports').notNull(),
     /** True if the passkey can be copied to other devices of the person, which never changes. */
     isSyncable: booleanColumn('is_syncable').notNull(),
     /** True if the passkey was copied, at its last use. */

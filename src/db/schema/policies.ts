@@ -1,7 +1,7 @@
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { LegacyPermission } from '../../permissions/legacy.ts';
 import type { PolicyDocument } from '../../permissions/policy-document.ts';
-import { companyId, id, json, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumns } from '../columns.ts';
 
 /** A company's own policies. Managed policies are defined in the code. */
 export const policies = sqliteTable(
@@ -11,7 +11,7 @@ export const policies = sqliteTable(
     companyId: companyId(),
     name: text('name').notNull(),
     description: text('description').notNull().default(''),
-    document: json<PolicyDocument>('document').notNull(),
+    document: jsonColumn<PolicyDocument>('document').notNull(),
     ...timestampColumns(),
   },
   (table) => [
@@ -28,8 +28,8 @@ export const permissions = sqliteTable(
     companyId: companyId(),
     name: text('name').notNull(),
     description: text('description').notNull(),
-    target: json<LegacyPermission['target']>('target').notNull(),
-    actions: json<LegacyPermission['actions']>('actions').notNull(),
+    target: jsonColumn<LegacyPermission['target']>('target').notNull(),
+    actions: jsonColumn<LegacyPermission['actions']>('actions').notNull(),
     ...timestampColumns(),
   },
   (table) => [index('permissions_by_creation').on(table.companyId, table.createdAt, table.id)],

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { TargetType } from '../../sharing/share-event.ts';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const SCHEDULE_FORMATS = ['summary', 'csv', 'xlsx'] as const;
 export const SCHEDULE_STATUSES = ['active', 'paused'] as const;
@@ -70,17 +70,17 @@ export const schedules = sqliteTable(
     name: text('name').notNull(),
     targetType: text('target_type').$type<TargetType>().notNull(),
     targetId: text('target_id').notNull(),
-    parameters: json<Record<string, unknown>>('parameters').notNull(),
+    parameters: jsonColumn<Record<string, unknown>>('parameters').notNull(),
     cron: text('cron').notNull(),
     timeZone: text('time_zone').notNull(),
     format: text('format', { enum: SCHEDULE_FORMATS }).notNull(),
-    condition: json<Condition>('condition'),
+    condition: jsonColumn<Condition>('condition'),
     status: text('status', { enum: SCHEDULE_STATUSES }).notNull(),
     /** Time of the next occurrence; null while the schedule is paused. */
     nextRunAt: timestampColumn('next_run_at'),
     /** Number of failed runs in a row. */
     failures: integer('failures').notNull().default(0),
-    lastRun: json<LastRun>('last_run'),
+    lastRun: jsonColumn<LastRun>('last_run'),
     /** Address of the API as the schedule's creator reached it: its mails link to that address. */
     apiUrl: text('api_url').notNull(),
     /** Number of changes that people made: a guard against concurrent changes. */

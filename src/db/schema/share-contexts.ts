@@ -2,7 +2,7 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'driz
 import type { TargetType } from '../../sharing/share-event.ts';
 import type { FilterPolicy } from '../../sharing/terms.ts';
 import type { ViewerAttributes } from '../../sharing/viewer-attributes.ts';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** Share contexts: shared content of a company, with the people inside and outside who may see it. */
 export const shareContexts = sqliteTable(
@@ -33,7 +33,7 @@ export const shareGrants = sqliteTable(
     targetId: text('target_id').notNull(),
     /** Position among the context's grants. */
     position: integer('position').notNull(),
-    filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
+    filterPolicies: jsonColumn<FilterPolicy[]>('filter_policies').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.contextId, table.targetType, table.targetId] }),
@@ -52,7 +52,7 @@ export const shareMembers = sqliteTable(
     /** Id of the user or group, or the email address in lower case. */
     subject: text('subject').notNull(),
     /** Attributes that decide which rows the member sees. */
-    attributes: json<ViewerAttributes>('attributes'),
+    attributes: jsonColumn<ViewerAttributes>('attributes'),
     createdAt: timestampColumn('created_at').notNull(),
   },
   (table) => [

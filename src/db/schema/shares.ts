@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FilterPolicy } from '../../sharing/terms.ts';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** Options of a shared dashboard, and the origins that may embed it. Fields are as in the API. */
 export interface EmbedOptions {
@@ -22,8 +22,8 @@ export const dashboardShares = sqliteTable(
     shareType: text('share_type', { enum: ['link', 'embed'] }).notNull(),
     /** Id of the share context whose members alone may see the dashboard in the portal; null for other shares. */
     shareContextId: text('share_context_id'),
-    embedOptions: json<EmbedOptions>('embed_options').notNull(),
-    filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
+    embedOptions: jsonColumn<EmbedOptions>('embed_options').notNull(),
+    filterPolicies: jsonColumn<FilterPolicy[]>('filter_policies').notNull(),
     /** SHA-256 of the token. */
     tokenDigest: text('token_digest').notNull(),
     createdByUserId: text('created_by_user_id').notNull(),

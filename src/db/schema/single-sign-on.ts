@@ -1,5 +1,5 @@
 import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { booleanColumn, companyId, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { booleanColumn, companyId, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** Settings of an OpenID Connect provider, without our secret. */
 export interface OidcSettings {
@@ -23,11 +23,11 @@ export interface SamlSettings {
 /** Identity providers of companies: at most one each. */
 export const ssoConfigurations = sqliteTable('sso_configurations', {
   companyId: companyId().primaryKey(),
-  provider: json<OidcSettings | SamlSettings>('provider').notNull(),
+  provider: jsonColumn<OidcSettings | SamlSettings>('provider').notNull(),
   /** Our client secret at an OpenID Connect provider, encrypted. */
   clientSecret: text('client_secret'),
   /** Addresses to which people may be redirected after the sign-in. */
-  redirectUris: json<string[]>('redirect_uris').notNull(),
+  redirectUris: jsonColumn<string[]>('redirect_uris').notNull(),
   /** True if unknown people who sign in through the provider become users (just-in-time provisioning). */
   jitProvisioning: booleanColumn('jit_provisioning').notNull(),
   ...timestampColumns(),

@@ -1,5 +1,5 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, json, timestampColumn } from '../columns.ts';
+import { companyId, jsonColumn, timestampColumn } from '../columns.ts';
 
 /** Provider whose ID tokens are accepted: their issuer, and the client that they are issued to. */
 export interface SocialProvider {
@@ -14,7 +14,7 @@ export interface SocialProvider {
 /** Social sign-in providers of companies. */
 export const socialConfigurations = sqliteTable('social_configurations', {
   companyId: companyId().primaryKey(),
-  providers: json<SocialProvider[]>('providers').notNull(),
+  providers: jsonColumn<SocialProvider[]>('providers').notNull(),
   updatedAt: timestampColumn('updated_at').notNull(),
 });
 

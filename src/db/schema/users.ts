@@ -5,7 +5,7 @@ import {
   companyId,
   deletedAtColumn,
   id,
-  json,
+  jsonColumn,
   type Metadata,
   timestampColumn,
   timestampColumns,
@@ -29,8 +29,8 @@ export const users = sqliteTable(
     mfaEnabled: booleanColumn('mfa_enabled').notNull().default(false),
     /** Time from which the user could sign in: distinguishes an invited user from a deactivated one. */
     activatedAt: timestampColumn('activated_at'),
-    teams: json<string[]>('teams').notNull(),
-    metadata: json<Metadata>('metadata').notNull(),
+    teams: jsonColumn<string[]>('teams').notNull(),
+    metadata: jsonColumn<Metadata>('metadata').notNull(),
     lastLoginAt: timestampColumn('last_login_at'),
     /** Number of times that all sessions were ended at once: a sign-in begun before such a moment gets no session. */
     sessionEpoch: integer('session_epoch').notNull().default(0),

@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Parameter } from '../../sql-templates/parameters.ts';
-import { companyId, id, json, timestampColumn, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 export const CHART_TYPES = ['table', 'line', 'bar', 'area', 'pie', 'number', 'scatter'] as const;
 
@@ -23,8 +23,8 @@ export const visualizations = sqliteTable(
     slug: text('slug').notNull(),
     description: text('description').notNull(),
     sql: text('sql').notNull(),
-    chart: json<Chart>('chart').notNull(),
-    parameters: json<Parameter[]>('parameters').notNull(),
+    chart: jsonColumn<Chart>('chart').notNull(),
+    parameters: jsonColumn<Parameter[]>('parameters').notNull(),
     /** Time at which the last embed token for this visualization alone expires: until then every holder of one sees it. */
     embeddedUntil: timestampColumn('embedded_until'),
     /** Number of changes: part of the key of every cached result, and a guard against concurrent changes. */

@@ -1,5 +1,5 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, timestampColumns } from '../columns.ts';
+import { companyId, id, jsonColumn, timestampColumns } from '../columns.ts';
 
 export const ENDPOINT_STATUSES = ['active', 'paused', 'disabled'] as const;
 
@@ -30,13 +30,13 @@ export const webhookEndpoints = sqliteTable(
     companyId: companyId(),
     url: text('url').notNull(),
     description: text('description').notNull(),
-    eventTypes: json<string[]>('event_types').notNull(),
+    eventTypes: jsonColumn<string[]>('event_types').notNull(),
     status: text('status', { enum: ENDPOINT_STATUSES }).notNull(),
     disabledReason: text('disabled_reason', { enum: DISABLED_REASONS }),
     /** Signing secrets, the newest first. */
-    secrets: json<SigningSecret[]>('secrets').notNull(),
+    secrets: jsonColumn<SigningSecret[]>('secrets').notNull(),
     /** Latest pauses, the oldest first; triggers keep them. */
-    pauses: json<Pause[]>('pauses').notNull().default([]),
+    pauses: jsonColumn<Pause[]>('pauses').notNull().default([]),
     ...timestampColumns(),
   },
   (table) => [index('webhook_endpoints_by_creation').on(table.companyId, table.createdAt, table.id)],

@@ -29,7 +29,7 @@ export class CopyText {
     this.bytes = new Uint8Array(byteCount);
   }
 
-  data(): Uint8Array {
+  getBytes(): Uint8Array {
     return this.bytes.subarray(0, this.length);
   }
 
@@ -37,7 +37,7 @@ export class CopyText {
   reserve(byteCount: number): void {
     if (this.length + byteCount <= this.bytes.length) return;
     const larger = new Uint8Array(this.bytes.length * 2 + byteCount);
-    larger.set(this.data());
+    larger.set(this.getBytes());
     this.bytes = larger;
   }
 
@@ -59,7 +59,7 @@ export class CopyText {
   }
 
   /** Copies bytes that need no escaping: a number or a date. */
-  copy(bytes: Uint8Array, start: number, end: number): void {
+  copyBytes(bytes: Uint8Array, start: number, end: number): void {
     this.reserve(end - start);
     const out = this.bytes;
     let at = this.length;
@@ -69,11 +69,11 @@ export class CopyText {
 
   writeText(text: string): void {
     const bytes = encoder.encode(text);
-    this.escape(bytes, 0, bytes.length);
+    this.writeEscaped(bytes, 0, bytes.length);
   }
 
   /** Writes a text in UTF-8. @param doubled a byte that the input doubles to escape it; -1 for none */
-  escape(bytes: Uint8Array, start: number, end: number, doubled = -1, is1252 = false): void {
+  writeEscaped(bytes: Uint8Array, start: number, end: number, doubled = -1, is1252 = false): void {
     this.reserve((end - start) * 3);
     const out = this.bytes;
     let at = this.length;

@@ -1,5 +1,5 @@
 import type { Decode } from '../text/decode.ts';
-import { classify } from '../values/classify.ts';
+import { classifyValue } from '../values/classify.ts';
 import { BLANK_FORM, INTEGER } from '../values/forms.ts';
 import type { Dialect } from './dialect.ts';
 import { ESCAPED_FIELD, QUOTED_FIELD, SLASHED_FIELD } from './field.ts';
@@ -10,7 +10,7 @@ import {
   type Fields,
   type OnRecord,
   readFieldText,
-  scan,
+  scanRecords,
   TooManyFields,
 } from './records.ts';
 import { areYearNames, hasYearsAlone } from './years.ts';
@@ -109,10 +109,10 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
     for (let index = 0; index < count; index++) {
       const from = fields.starts[index] as number;
       const to = fields.ends[index] as number;
-      const kind = fields.kinds[index] as number;
+      const kind = fields.quotings[index] as number;
       let form = BLANK_FORM;
       if (kind === SLASHED_FIELD) form = classifySlashed(bytes, from, to, dialect, decode);
-      else if (from < to) form = classify(bytes, from, to, decode);
+      else if (from < to) form = classifyValue(bytes, from, to, decode);
       record.forms.push(form);
       if (form === BLANK_FORM) continue;
       record.effective = index + 1;
@@ -131,12 +131,12 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
     if (fields.isIrregular && !dialect.escapesDelimiters) irregularCount++;
     if (fields.hasStrayQuote) quotes.strayCount++;
     if (fields.isBroken) quotes.brokenCount++;
-    else if (fields.lines > 1) quotes.foldedWidths.push(measureLineWidth(bytes, start, stop, dialect.delimiter));
+    else if (fields.lineCount > 1) quotes.foldedWidths.push(measureLineWidth(bytes, start, stop, dialect.delimiter));
     else quotes.isNeeded ||= needsQuotes(bytes, fields, dialect.delimiter);
-    const text = (index: number) => readFieldText(bytes, fields, index, dialect, decode);
-    record.first = text(0);
+    const readText = (index: number) => readFieldText(bytes, fields, index, dialect, decode);
+    record.first = readText(0);
     if (record.forms.some((form) => (form & INTEGER) !== 0 && form !== BLANK_FORM)) {
-      const texts = record.forms.slice(0, record.effective).map((_, index) => text(index));
+      const texts = record.forms.slice(0, record.effective).map((_, index) => readText(index));
       record.years = areYearNames(texts);
       record.yearsAlone = hasYearsAlone(texts);
     }
@@ -161,7 +161,7 @@ const NO_VALUES = { effective: 0, filled: 0, first: '', spaced: false, quoted: f
 /** Scans up to a record with more fields than can be read, if there is one. */
 function scanHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, fields: Fields, onRecord: OnRecord) {
   try {
-    return { ...scan(bytes, 0, isLast, dialect, 1, fields, onRecord), overflows: false };
+    return { ...scanRecords(bytes, 0, isLast, dialect, 1, fields, onRecord), overflows: false };
   } catch (error) {
     if (error instanceof TooManyFields) return { unclosed: false, overflows: true };
     throw error;

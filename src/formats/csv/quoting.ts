@@ -51,7 +51,7 @@ export function measureLineWidth(bytes: Uint8Array, start: number, end: number, 
 export function needsQuotes(bytes: Uint8Array, fields: Fields, delimiter: string): boolean {
   const delimiterByte = delimiter.charCodeAt(0);
   for (let index = 0; index < fields.count; index++) {
-    if ((fields.kinds[index] as number) < QUOTED_FIELD) continue;
+    if ((fields.quotings[index] as number) < QUOTED_FIELD) continue;
     const end = fields.ends[index] as number;
     for (let at = fields.starts[index] as number; at < end; at++) {
       const byte = bytes[at];

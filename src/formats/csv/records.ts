@@ -1,5 +1,5 @@
 import type { Decode } from '../text/decode.ts';
-import { classify } from '../values/classify.ts';
+import { classifyValue } from '../values/classify.ts';
 import type { Dialect } from './dialect.ts';
 import {
   BACKSLASH_MEANING,
@@ -29,11 +29,11 @@ export interface Fields {
   starts: Int32Array;
   ends: Int32Array;
   /** The kind of quoting of each field: {@link UNQUOTED_FIELD}, {@link QUOTED_FIELD}, {@link ESCAPED}, {@link LOOSE_FIELD} or {@link SLASHED_FIELD}. */
-  kinds: Uint8Array;
+  quotings: Uint8Array;
   /** True if other readers of CSV may read the record differently. */
   isIrregular: boolean;
   /** Number of the record's lines. */
-  lines: number;
+  lineCount: number;
   hasStrayQuote: boolean;
   isBroken: boolean;
   /** Line end after the record: {@link EOL_LF} and so on, 0 at the end of the file. */
@@ -59,9 +59,9 @@ export function createFields(): Fields {
     count: 0,
     starts: new Int32Array(MAX_FIELDS),
     ends: new Int32Array(MAX_FIELDS),
-    kinds: new Uint8Array(MAX_FIELDS),
+    quotings: new Uint8Array(MAX_FIELDS),
     isIrregular: false,
-    lines: 1,
+    lineCount: 1,
     hasStrayQuote: false,
     isBroken: false,
     eol: 0,
@@ -86,7 +86,7 @@ export type OnRecord = (start: number, end: number, line: number) => unknown;
  * is left to the next scan unless the block is the file's last. The result does not depend on where blocks are cut.
  * @param line the 1-based line that starts at `from`
  */
-export function scan(
+export function scanRecords(
   bytes: Uint8Array,
   from: number,
   isLast: boolean,
@@ -95,7 +95,7 @@ export function scan(
   fields: Fields,
   onRecord: OnRecord,
 ): ScanEnd {
-  const { starts, ends, kinds } = fields;
+  const { starts, ends, quotings } = fields;
   const byteMeanings = makeMeanings(dialect);
   const isOneLine = dialect.sheet === true;
   const length = bytes.length;
@@ -119,7 +119,7 @@ export function scan(
       if (byteMeaning === DELIMITER_MEANING || byteMeaning === LF) {
         starts[count] = start;
         ends[count] = at++;
-        kinds[count++] = UNQUOTED_FIELD;
+        quotings[count++] = UNQUOTED_FIELD;
         if (byteMeaning === DELIMITER_MEANING) continue;
         fields.eol = EOL_LF;
         break;
@@ -128,7 +128,7 @@ export function scan(
       if (field.isCutOff) return { end: recordStart, line: nextLine, unclosed: field.isUnclosed };
       starts[count] = field.start;
       ends[count] = field.end;
-      kinds[count++] = field.kind;
+      quotings[count++] = field.kind;
       at = field.next;
       if (field.eol < 0) continue;
       fields.eol = field.eol;
@@ -136,7 +136,7 @@ export function scan(
     }
     fields.count = count;
     fields.isIrregular = field.isIrregular;
-    fields.lines = field.lines;
+    fields.lineCount = field.lines;
     fields.hasStrayQuote = field.hasStrayQuote;
     fields.isBroken = field.isBroken;
     const recordLine = nextLine;
@@ -172,7 +172,7 @@ export function readFieldText(
   decode: Decode,
 ): string {
   const text = decode(bytes, fields.starts[index] as number, fields.ends[index] as number);
-  return unescapeText(text, fields.kinds[index] as number, dialect);
+  return unescapeText(text, fields.quotings[index] as number, dialect);
 }
 
 /** The bytes of a {@link SLASHED_FIELD} field between two offsets, without the backslashes that escape delimiters. */
@@ -181,7 +181,7 @@ export function removeSlashes(bytes: Uint8Array, start: number, end: number, { d
   return bytes.slice(start, end).filter((byte, index) => byte !== 92 || bytes[start + index + 1] !== delimiterByte);
 }
 
-/** {@link classify} for a {@link SLASHED_FIELD} field: `12\,5` is a number. */
+/** {@link classifyValue} for a {@link SLASHED_FIELD} field: `12\,5` is a number. */
 export function classifySlashed(
   bytes: Uint8Array,
   start: number,
@@ -190,7 +190,7 @@ export function classifySlashed(
   decode: Decode,
 ): number {
   const unescapedBytes = removeSlashes(bytes, start, end, dialect);
-  return classify(unescapedBytes, 0, unescapedBytes.length, decode);
+  return classifyValue(unescapedBytes, 0, unescapedBytes.length, decode);
 }
 
 /** Unescapes quotes and delimiters in the content of a field of the given kind, or in its beginning. */

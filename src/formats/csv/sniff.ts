@@ -13,7 +13,7 @@ export interface SniffedDialect {
   dialect: Dialect;
   layout: Layout;
   /** Number of records in the head. */
-  records: number;
+  recordCount: number;
   /** Position of the body's first record: its line in the file, and its offset in the head. */
   bodyLine: number;
   bodyStart: number;
@@ -35,7 +35,7 @@ export interface SniffedDialect {
  * @param escaping whether backslashes may, or have to, escape delimiters
  * @param givenDialect what is not to be found; the lines that are to be skipped are no part of the head
  */
-export function sniff(
+export function sniffDialect(
   head: Uint8Array,
   isLast: boolean,
   decode: Decode,
@@ -148,7 +148,15 @@ function toSniffedDialect({ dialect, layout, head }: DialectTrial, quoting: Quot
   const hasTooManyFields = head.hasTooManyFields && records === 0;
   const effectiveWidth = Math.max(1, ...head.records.map((record) => record.effective));
   const bodyPosition = { bodyLine: body?.line ?? 1, bodyStart: body?.start ?? 0 };
-  return { dialect, layout, records, ...bodyPosition, quoting, overflows: hasTooManyFields, effective: effectiveWidth };
+  return {
+    dialect,
+    layout,
+    recordCount: records,
+    ...bodyPosition,
+    quoting,
+    overflows: hasTooManyFields,
+    effective: effectiveWidth,
+  };
 }
 
 /** Score of an overflowing trial: more than that of a single column, less than that of a table with shorter records. */

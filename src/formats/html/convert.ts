@@ -115,7 +115,7 @@ class TableNesting {
   }
 
   /** Begins a table. @param onEnd called when the table, or an element around it, is closed */
-  begin(element: Element, onEnd: () => void): void {
+  beginTable(element: Element, onEnd: () => void): void {
     if (this.openTables.length >= MAX_DEPTH) throw new HtmlUnreadable();
     const table = this.count;
     this.count += 1;
@@ -135,17 +135,17 @@ class TableFinder {
   foundTable: number | null = null;
   readonly #nesting = new TableNesting();
   /** State of each open table: its rows with values, and whether the current row has one. */
-  readonly #rows: { filledRows: number; isFilled: boolean }[] = [];
+  readonly #rows: { filledRowCount: number; isFilled: boolean }[] = [];
 
   constructor(budget: EventBudget) {
     const cell = { text: budget.makeHandler((text: Text) => this.#text(text.text)) };
     this.rewriter = new HTMLRewriter()
       .on('table', {
         element: budget.makeHandler((element: Element) => {
-          this.#nesting.begin(element, () => {
+          this.#nesting.beginTable(element, () => {
             this.#rows.length = this.#nesting.openTables.length;
           });
-          this.#rows.push({ filledRows: 0, isFilled: false });
+          this.#rows.push({ filledRowCount: 0, isFilled: false });
         }),
       })
       .on('tr', {
@@ -165,8 +165,8 @@ class TableFinder {
     const rows = this.#rows.at(-1);
     if (!rows || rows.isFilled || text.replace(/&(?:nbsp|#160|#xa0);?|\s/gi, '') === '') return;
     rows.isFilled = true;
-    rows.filledRows += 1;
-    if (rows.filledRows === 2) this.foundTable ??= this.#nesting.current;
+    rows.filledRowCount += 1;
+    if (rows.filledRowCount === 2) this.foundTable ??= this.#nesting.current;
   }
 }
 
@@ -191,10 +191,10 @@ class TableReader {
     const cell = {
       element: budget.makeHandler((element: Element) => {
         if (isCurrentTable()) table.beginCell(element.getAttribute('colspan'), element.getAttribute('rowspan'));
-        else if (isInTable()) table.add(' ');
+        else if (isInTable()) table.appendText(' ');
       }),
       text: budget.makeHandler((text: Text) => {
-        if (isInTable() && this.#silent === 0) table.add(text.text.replaceAll(LINE_BREAK_PLACEHOLDER, '\ufffd'));
+        if (isInTable() && this.#silent === 0) table.appendText(text.text.replaceAll(LINE_BREAK_PLACEHOLDER, '\ufffd'));
       }),
     };
     const rewriter = new HTMLRewriter().on(CELL_SELECTOR, cell);
@@ -203,11 +203,11 @@ class TableReader {
       rewriter.on(textSelector, {
         element: budget.makeHandler((element: Element) => {
           if (name === 'tr' && isCurrentTable()) table.beginRow();
-          else if (isInTable()) table.add(LINE_BREAK_PLACEHOLDER);
+          else if (isInTable()) table.appendText(LINE_BREAK_PLACEHOLDER);
           if (name === 'table')
-            this.#nesting.begin(element, () => {
+            this.#nesting.beginTable(element, () => {
               this.isOver = this.#nesting.count > tableNumber && !this.#nesting.openTables.includes(tableNumber);
-              if (isInTable()) table.add(LINE_BREAK_PLACEHOLDER);
+              if (isInTable()) table.appendText(LINE_BREAK_PLACEHOLDER);
             });
         }),
       });

@@ -1,5 +1,5 @@
 import { createDecoder } from '../text/decode.ts';
-import { classify } from '../values/classify.ts';
+import { classifyValue } from '../values/classify.ts';
 import type { ConvertedSheet, SheetOutput } from '../workbook/choice.ts';
 import { MAX_ROWS, WorkbookTooLarge } from '../workbook/limits.ts';
 import { MergedRows } from '../workbook/merged-rows.ts';
@@ -57,7 +57,7 @@ export class TableText {
   }
 
   /** Adds to the text of the open cell, which may hold references. */
-  add(text: string): void {
+  appendText(text: string): void {
     if (!this.#spans) return;
     this.#length += text.length;
     if (this.#length > MAX_CELL_LENGTH) throw new WorkbookTooLarge();
@@ -102,7 +102,7 @@ export class TableText {
     if (text === '' || !this.#rows.goTo(column)) return;
     this.#sheet.writer.writeQuotedText(text);
     const bytes = encoder.encode(text);
-    this.#rows.endCellUntil(column, bottom, classify(bytes, 0, bytes.length, decode) === 0);
+    this.#rows.endCellUntil(column, bottom, classifyValue(bytes, 0, bytes.length, decode) === 0);
   }
 }
 

@@ -6,8 +6,8 @@ const ALPHA_FLAG = 0b10000;
 
 /** Reads a WebP: https://developers.google.com/speed/webp/docs/riff_container; undefined for another file. */
 export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image | undefined {
-  const name = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4));
-  if (name(0) !== 'RIFF' || name(8) !== 'WEBP') return undefined;
+  const readName = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4));
+  if (readName(0) !== 'RIFF' || readName(8) !== 'WEBP') return undefined;
   const length = 8 + view.getUint32(4, true);
   if (length > bytes.length) throw new BadImage('is not whole');
   let extendedHeader: Uint8Array | undefined;
@@ -15,7 +15,7 @@ export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image 
   let size: { width: number; height: number } | undefined;
   const keptChunks: Uint8Array[] = [];
   for (let at = 12; at < length; ) {
-    const type = name(at);
+    const type = readName(at);
     const content = view.getUint32(at + 4, true);
     const end = at + 8 + content + (content % 2);
     if (end > length) throw new BadImage('is not whole');
@@ -69,7 +69,7 @@ function readLosslessSize(view: DataView, at: number) {
 }
 
 function readCanvas(chunk: Uint8Array) {
-  const side = (at: number) =>
+  const readSide = (at: number) =>
     1 + (chunk[at] as number) + ((chunk[at + 1] as number) << 8) + ((chunk[at + 2] as number) << 16);
-  return { width: side(12), height: side(15) };
+  return { width: readSide(12), height: readSide(15) };
 }

@@ -1,4 +1,4 @@
-import { ARRAY, JsonWalk, NestedTooDeep, OBJECT, STRING } from '../../kernel/json-walk.ts';
+import { ARRAY, JsonWalker, NestedTooDeep, OBJECT, STRING } from '../../kernel/json-walk.ts';
 import { RecordTooLong, type RecordWriter } from '../records/writer.ts';
 import { isUtf8 } from '../text/detect.ts';
 import { JsonProblem } from './problem.ts';
@@ -52,10 +52,10 @@ export class ObjectReader {
 
   /** Writes the object in the bytes. @param line for errors. @param isAscii so they are UTF-8. @throws JsonProblem */
   read(bytes: Uint8Array, line: number, isAscii: boolean): void {
-    const walk = new JsonWalk(bytes, 0, MAX_NESTING);
+    const walk = new JsonWalker(bytes, 0, MAX_NESTING);
     try {
       if (walk.next() !== OBJECT) {
-        walk.value();
+        walk.walkValue();
         throw new JsonProblem('not_object', line);
       }
       this.#members(walk, line);
@@ -71,17 +71,17 @@ export class ObjectReader {
     }
   }
 
-  #members(walk: JsonWalk, line: number): void {
+  #members(walk: JsonWalker, line: number): void {
     const { bytes } = walk;
     const count = ++this.count;
     let position = 0;
-    walk.members((start, end) => {
+    walk.walkMembers((start, end) => {
       const column = this.#findColumn(bytes, start, end, position++, line);
       if (this.#seen[column] === count) throw new JsonProblem('duplicate_member', line, this.names[column]);
       this.#seen[column] = count;
       this.#kinds[column] = walk.next();
       this.#starts[column] = walk.at;
-      walk.value(1);
+      walk.walkValue(1);
       this.#ends[column] = walk.at;
     }, 0);
   }

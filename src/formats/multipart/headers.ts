@@ -25,7 +25,7 @@ export function parseBoundary(contentType: string | null): string | null {
 export function readPartHeaders(block: Buffer): PartHeaders {
   let disposition = '';
   let mediaType = '';
-  for (const line of text(block).split('\r\n')) {
+  for (const line of decodeHeader(block).split('\r\n')) {
     const colon = line.indexOf(':');
     const name = line.slice(0, colon).trim().toLowerCase();
     if (name === 'content-disposition') disposition = line.slice(colon + 1).trim();
@@ -43,7 +43,7 @@ export function readPartHeaders(block: Buffer): PartHeaders {
 }
 
 /** Decodes a header: current senders write UTF-8, old ones Latin-1. */
-function text(bytes: Buffer): string {
+function decodeHeader(bytes: Buffer): string {
   const utf8 = bytes.toString('utf8');
   return utf8.includes('\ufffd') ? bytes.toString('latin1') : utf8;
 }

@@ -61,13 +61,13 @@ export class MultipartReader {
 
   /** Reads the headers of the next part, or null when the form is complete. */
   async next(): Promise<PartHeaders | null> {
-    while (this.#inPart) await this.block(READ_BYTES);
+    while (this.#inPart) await this.readBlock(READ_BYTES);
     if (this.#closed) return null;
     await this.#have(2);
     if (this.#buffer.toString('latin1', this.#start, this.#start + 2) === '--') {
       this.#closed = true;
       // A connection whose request is not read to its end is closed after the answer.
-      await this.drain(this.#bounds.maxBytes);
+      await this.discardBody(this.#bounds.maxBytes);
       return null;
     }
     this.#parts += 1;
@@ -86,7 +86,7 @@ export class MultipartReader {
   }
 
   /** Reads up to `size` bytes of the current part: exactly as many, except when the part ends sooner. */
-  async block(size: number): Promise<PartBlock> {
+  async readBlock(size: number): Promise<PartBlock> {
     for (;;) {
       const at = this.#buffer.subarray(0, this.#end).indexOf(this.#delimiter, this.#searched);
       const safeEnd = at >= 0 ? at : Math.max(this.#searched, this.#end - this.#delimiter.length + 1);
@@ -107,7 +107,7 @@ export class MultipartReader {
   }
 
   /** Discards the body up to `limit` bytes: a sender that is still writing would miss the answer. Never throws. */
-  async drain(limit: number): Promise<void> {
+  async discardBody(limit: number): Promise<void> {
     try {
       while (!this.#ended && this.#received < limit) {
         this.#start = this.#end;
@@ -186,7 +186,7 @@ export async function readSmallForm(
     }
     return parts;
   } catch (error) {
-    await reader.drain(2 * limits.maxBytes);
+    await reader.discardBody(2 * limits.maxBytes);
     // A body is refused for its size first, however little of it was read until then.
     throw reader.isTooLarge ? limits.tooLarge() : error;
   }
@@ -197,7 +197,7 @@ async function readWholePart(reader: MultipartReader): Promise<Uint8Array<ArrayB
   let partBuffer = new ArrayBuffer(0);
   let length = 0;
   for (let isLast = false; !isLast; ) {
-    const { bytes, last } = await reader.block(SMALL_BLOCK_BYTES);
+    const { bytes, last } = await reader.readBlock(SMALL_BLOCK_BYTES);
     if (length + bytes.length > partBuffer.byteLength)
       partBuffer = partBuffer.transfer(length + Math.max(bytes.length, length / 4));
     new Uint8Array(partBuffer, length).set(bytes);

@@ -25,12 +25,12 @@ export abstract class ColumnReader {
   abstract get places(): LeafPosition[];
 
   /** Converts the next rows to texts. @throws ParquetProblem if there are none */
-  protected abstract fill(limits: SliceLimits): Promise<void>;
+  protected abstract readRows(limits: SliceLimits): Promise<void>;
 
   /** Returns the number of rows that can be taken. */
   async countReady(limits: SliceLimits): Promise<number> {
     if (this.taken === this.fields.count) {
-      await this.fill(limits);
+      await this.readRows(limits);
       this.taken = 0;
       this.#counted = 0;
     }
@@ -70,14 +70,14 @@ export class FlatReader extends ColumnReader {
     return [{ offset: this.#place.offset, skip: this.#place.skip + this.taken }];
   }
 
-  protected async fill({ rows, bytes }: SliceLimits): Promise<void> {
+  protected async readRows({ rows, bytes }: SliceLimits): Promise<void> {
     const { fields } = this;
     fields.clear();
     let { offset, skip } = this.#next;
     for (;;) {
-      const foundPage = await this.#reader.page(offset);
+      const foundPage = await this.#reader.readPage(offset);
       if (!foundPage) throw new ParquetProblem('damaged', this.#reader.column);
-      const { page } = foundPage;
+      const { readPage: page } = foundPage;
       if (skip >= page.count) {
         offset = foundPage.next;
         skip -= page.count;
@@ -110,12 +110,12 @@ export class FlatReader extends ColumnReader {
     else at = from;
     const notNumbers = new Set(texts?.notNumbers);
     for (let row = from; row < endRow; row++) {
-      if (hasNulls && definitions[row] !== leaf.defined) fields.null();
+      if (hasNulls && definitions[row] !== leaf.defined) fields.addNull();
       else if (texts) {
         const index = Number(values[at++]);
         if (!(index < texts.count)) throw new ParquetProblem('damaged', column);
         if (notNumbers.has(index)) fields.notNumbers.push(fields.count);
-        fields.copy(texts, index);
+        fields.copyText(texts, index);
       } else if (at < values.length) addValue(fields, leaf, values[at++]);
       else throw new ParquetProblem('damaged', column);
       if (fields.length > bytes) return row + 1;
@@ -155,7 +155,7 @@ export class NestedReader extends ColumnReader {
     return this.taken === this.fields.count ? this.#next : this.#places.map((rows) => rows[this.taken] as LeafPosition);
   }
 
-  protected async fill({ rows: maxRows }: SliceLimits): Promise<void> {
+  protected async readRows({ rows: maxRows }: SliceLimits): Promise<void> {
     const { name, tree } = this.#column;
     let rows = maxRows;
     const leaves: LeafRows[] = [];
@@ -181,9 +181,9 @@ export class NestedReader extends ColumnReader {
     this.fields.clear();
     for (let row = 0; row < rows; row++) {
       const value = values[row];
-      if (value === null || value === undefined) this.fields.null();
+      if (value === null || value === undefined) this.fields.addNull();
       else
-        this.fields.add(
+        this.fields.addText(
           callGuarded(() => toJson(value), name),
           true,
         );
@@ -197,12 +197,12 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
   const foundRows: LeafRows = { definitions: [], repetitions: [], values: [], starts: [], places: [], next: from };
   let { offset, skip } = from;
   for (;;) {
-    const readResult = await reader.page(offset);
+    const readResult = await reader.readPage(offset);
     if (!readResult) {
       foundRows.next = { offset: reader.chunk.end, skip: 0 };
       return foundRows;
     }
-    const { page } = readResult;
+    const { readPage: page } = readResult;
     const values = page.usesDictionary && page.values.length > 0 ? await reader.readDictionaryValues() : null;
     let startedRows = 0;
     let at = 0;

@@ -21,14 +21,14 @@ export class ColumnTexts {
     this.notNumbers = [];
   }
 
-  null(): void {
+  addNull(): void {
     this.#end(this.length);
   }
 
   /** Adds a text; an empty one is null. */
-  add(text: string, quoted: boolean): void {
+  addText(text: string, quoted: boolean): void {
     if (text === '') {
-      this.null();
+      this.addNull();
       return;
     }
     const start = this.length;
@@ -47,7 +47,7 @@ export class ColumnTexts {
   }
 
   /** Adds a text of another instance. */
-  copy(from: ColumnTexts, index: number): void {
+  copyText(from: ColumnTexts, index: number): void {
     const start = this.length;
     const first = index === 0 ? 0 : (from.ends[index - 1] as number);
     const last = from.ends[index] as number;

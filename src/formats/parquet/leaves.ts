@@ -64,7 +64,7 @@ export class LeafReader {
   }
 
   /** Reads the page of values at an offset, or the next one after it, and tells where the following page is; null at the end. */
-  async page(from: number): Promise<{ page: Page; offset: number; next: number } | null> {
+  async readPage(from: number): Promise<{ readPage: Page; offset: number; next: number } | null> {
     for (let offset = from; offset < this.chunk.end; ) {
       const { header, length } = await this.#header(offset);
       const body = offset + length;
@@ -73,7 +73,7 @@ export class LeafReader {
       if (header.type === 'DATA_PAGE' || header.type === 'DATA_PAGE_V2') {
         const bytes = await this.#at(body, header.compressed_page_size);
         const page = readPage(bytes, header, this.leaf, this.chunk.codec, this.column);
-        return { page, offset, next };
+        return { readPage: page, offset, next };
       }
       offset = next;
     }
@@ -148,9 +148,9 @@ export class LeafReader {
 export function addValue(fields: ColumnTexts, { values }: Leaf, value: unknown): void {
   const text = values.text(value);
   if (text !== null) {
-    fields.add(text, values.isQuoted);
+    fields.addText(text, values.isQuoted);
     return;
   }
   fields.notNumbers.push(fields.count);
-  fields.null();
+  fields.addNull();
 }

@@ -39,16 +39,16 @@ export function checkHeader(header: PageHeader, column: string): void {
   if (!data) return;
   if (!isCount(data.num_values)) throw new ParquetProblem('damaged', column);
   if (data.num_values > MAX_PAGE_VALUES) throw new ParquetProblem('page_too_large', column);
-  const second = header.data_page_header_v2;
-  if (!second) return;
-  const levels = second.definition_levels_byte_length + second.repetition_levels_byte_length;
+  const headerV2 = header.data_page_header_v2;
+  if (!headerV2) return;
+  const levels = headerV2.definition_levels_byte_length + headerV2.repetition_levels_byte_length;
   const isConsistent = [
-    second.num_nulls,
-    second.num_rows,
-    second.definition_levels_byte_length,
-    second.repetition_levels_byte_length,
+    headerV2.num_nulls,
+    headerV2.num_rows,
+    headerV2.definition_levels_byte_length,
+    headerV2.repetition_levels_byte_length,
   ].every(isCount);
-  if (!isConsistent || second.num_nulls > second.num_values || levels > packed || levels > unpacked)
+  if (!isConsistent || headerV2.num_nulls > headerV2.num_values || levels > packed || levels > unpacked)
     throw new ParquetProblem('damaged', column);
 }
 

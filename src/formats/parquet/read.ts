@@ -24,8 +24,8 @@ export const listTypes = ({ columns, leaves }: Footer): KnownType[] =>
   );
 
 /** Maximum number of texts of all columns that are held at a time. */
-const MAX_HELD_CELLS = 2 ** 20;
-const MAX_HELD_BYTES = 12 * 1024 * 1024;
+const MAX_BUFFERED_CELLS = 2 ** 20;
+const MAX_BUFFERED_BYTES = 12 * 1024 * 1024;
 /** Bytes of the file that are held at a time, for all leaves. */
 const WINDOWS_BYTES = 8 * 1024 * 1024;
 const MIN_WINDOW_BYTES = 16 * 1024;
@@ -46,7 +46,7 @@ export async function readParquet(
   let { group, row, places } = from;
   for (; group < footer.groups.length; group++, row = 0, places = null) {
     const rowGroup = footer.groups[group] as RowGroup;
-    const readers = openReaders(read, footer, rowGroup, places);
+    const readers = createReaders(read, footer, rowGroup, places);
     while (row < rowGroup.rows) {
       row += await writeReadyRows(footer.columns, readers, rowGroup.rows - row, writer, notNumbers);
       if (row < rowGroup.rows && (await isFull())) {
@@ -59,7 +59,7 @@ export async function readParquet(
   return { state: { group, row, places, notNumbers }, done: true };
 }
 
-function openReaders(
+function createReaders(
   read: ReadBytes,
   { columns, leaves }: Footer,
   { chunks }: RowGroup,
@@ -108,8 +108,8 @@ async function writeReadyRows(
   notNumbers: number[],
 ): Promise<number> {
   const limits: SliceLimits = {
-    rows: Math.max(256, Math.floor(MAX_HELD_CELLS / columns.length)),
-    bytes: Math.max(8 * 1024, Math.floor(MAX_HELD_BYTES / columns.length)),
+    rows: Math.max(256, Math.floor(MAX_BUFFERED_CELLS / columns.length)),
+    bytes: Math.max(8 * 1024, Math.floor(MAX_BUFFERED_BYTES / columns.length)),
   };
   let rows = Math.min(maxRows, MAX_ROWS_AT_ONCE);
   for (const reader of readers) rows = Math.min(rows, await reader.countReady(limits));

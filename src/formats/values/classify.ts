@@ -4,7 +4,7 @@ import { dateTraits, findDateForms } from './dates.ts';
 import { BLANK_FORM, HAS_FALSE, HAS_TRUE, HAS_WIDE_SPACE, TELEPHONE } from './forms.ts';
 import { findNumberForms, isDigit, isProductCode, isTelephone } from './numbers.ts';
 
-/** Traits (`HAS_…`) of the value that {@link classify} received last. */
+/** Traits (`HAS_…`) of the value that {@link classifyValue} received last. */
 export let valueTraits = 0;
 
 function findWordForms(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
@@ -18,7 +18,7 @@ function findWordForms(bytes: Uint8Array, from: number, to: number, decode: Deco
  * Returns the forms in which the value between `start` and `end` can be read (forms.ts): 0 for text, {@link BLANK_FORM} for
  * spaces alone. Sets {@link valueTraits}. Works on bytes: making strings of a million rows costs more than all the rest.
  */
-export function classify(bytes: Uint8Array, start: number, end: number, decode: Decode): number {
+export function classifyValue(bytes: Uint8Array, start: number, end: number, decode: Decode): number {
   valueTraits = 0;
   let from = start;
   let to = end;
@@ -55,17 +55,17 @@ function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decod
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Classifies a string, as {@link classify} does bytes. */
+/** Classifies a string, as {@link classifyValue} does bytes. */
 function classifyString(value: string): number {
   const bytes = encoder.encode(value);
-  return classify(bytes, 0, bytes.length, (piece, start, end) => decoder.decode(piece.subarray(start, end)));
+  return classifyValue(bytes, 0, bytes.length, (piece, start, end) => decoder.decode(piece.subarray(start, end)));
 }
 
-/** Returns true if there are only spaces between `start` and `end`, so that {@link classify} returns {@link BLANK_FORM}. */
+/** Returns true if there are only spaces between `start` and `end`, so that {@link classifyValue} returns {@link BLANK_FORM}. */
 export function isBlank(bytes: Uint8Array, start: number, end: number, decode: Decode): boolean {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number;
-    if (byte >= 128) return classify(bytes, start, end, decode) === BLANK_FORM;
+    if (byte >= 128) return classifyValue(bytes, start, end, decode) === BLANK_FORM;
     if (!isSpace(byte)) return false;
   }
   return true;

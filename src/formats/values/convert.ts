@@ -13,7 +13,7 @@ const encoder = new TextEncoder();
  * reads it in the session's `TimeZone`. `out` must have {@link MAX_EXTRA_BYTES} bytes more than the value's length.
  * @returns where the text ends, {@link NULL_RESULT} or {@link MISFIT}
  */
-export function convert(
+export function convertValue(
   out: Uint8Array,
   at: number,
   bytes: Uint8Array,
@@ -33,7 +33,7 @@ export function convert(
     if (trimmed === '') return NULL_RESULT;
     if (trimmed === value) return MISFIT;
     const trimmedBytes = encoder.encode(trimmed);
-    return convert(out, at, trimmedBytes, 0, trimmedBytes.length, conversion, createDecoder('utf-8'));
+    return convertValue(out, at, trimmedBytes, 0, trimmedBytes.length, conversion, createDecoder('utf-8'));
   }
   switch (conversion.type) {
     case 'boolean':

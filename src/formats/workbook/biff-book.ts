@@ -36,7 +36,7 @@ const WORKBOOK_STREAM = 5;
 const WORKSHEET_STREAM = 0;
 
 /** Reads a BIFF workbook up to its sheets. @throws WorkbookEncrypted, RecordsDamaged, RangeError */
-export async function openBiffBook(stream: ByteStream): Promise<BiffBook> {
+export async function readBiffBook(stream: ByteStream): Promise<BiffBook> {
   const reader = new BookReader();
   const readBytes = await record.readRecords(stream, 0, (kind, content, offset) =>
     reader.takeRecord(kind, content, offset),

@@ -130,7 +130,7 @@ export class BiffCells {
     const { texts } = this.#book;
     const value = content.getUint32(6, true);
     if (value >= texts.count) throw new RecordsDamaged();
-    if (texts.end(value) > texts.start(value)) this.#onCell({ ...readPosition(content), value, isText: true });
+    if (texts.getEnd(value) > texts.getStart(value)) this.#onCell({ ...readPosition(content), value, isText: true });
   }
 
   #textAt(content: DataView, at: number, isShort: boolean): string {

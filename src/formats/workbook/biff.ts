@@ -1,5 +1,5 @@
 import type { ReadRange } from '../zip/directory.ts';
-import { type BiffBook, type BiffSheet, openBiffBook, WorkbookEncrypted } from './biff-book.ts';
+import { type BiffBook, type BiffSheet, readBiffBook, WorkbookEncrypted } from './biff-book.ts';
 import { type BiffCell, BiffCells } from './biff-cells.ts';
 import { BLOCK_BYTES, RecordsDamaged, readRecords } from './biff-records.ts';
 import {
@@ -14,7 +14,7 @@ import {
   SheetUnknown,
   toNames,
 } from './choice.ts';
-import { type ByteStream, CompoundDamaged, openCompound } from './compound.ts';
+import { type ByteStream, CompoundDamaged, openCompoundFile } from './compound.ts';
 import { isContainer } from './content.ts';
 import { computeMaxTextBytes, MAX_COLUMNS, WorkbookTooLarge } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
@@ -55,7 +55,7 @@ export class BiffWorkbookDamaged extends Error {}
 export async function convertBiff<T>(file: BiffFile<T>): Promise<ConvertedSheet<T> | null> {
   try {
     const stream = await openStream(file);
-    const book = await openBiffBook(stream);
+    const book = await readBiffBook(stream);
     const conversion = new BiffConversion(file, stream, book);
     let choice: SheetChoice<ConvertedSheet<T>> = NO_CHOICE;
     const names = toNames(book.sheets.map(({ name }) => name));
@@ -67,7 +67,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<ConvertedSheet<
     if (sheets.length === 0 && requestedSheet !== undefined) throw new SheetUnknown();
     for (const sheet of sheets) {
       if (sheet.hidden && choice.first) break;
-      const converted = await conversion.convert(sheet);
+      const converted = await conversion.convertSheet(sheet);
       if (!converted) continue;
       const { counts, text, sheet: sheetFacts } = converted;
       const result = { text, sheet: { ...sheetFacts, ...names } };
@@ -85,7 +85,7 @@ export async function convertBiff<T>(file: BiffFile<T>): Promise<ConvertedSheet<
 /** Opens the stream of a workbook: since Excel 5 it is within a container; older ones are plain files. */
 async function openStream({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size'>): Promise<ByteStream> {
   if (!isContainer(await read(0, 8))) return { read, size };
-  const streams = await openCompound(read, size);
+  const streams = await openCompoundFile(read, size);
   if (streams.has('encryptedpackage')) throw new WorkbookEncrypted();
   const stream = streams.get('workbook') ?? streams.get('book');
   if (!stream) throw new CompoundDamaged();
@@ -115,7 +115,7 @@ class BiffConversion<T> {
   }
 
   /** Converts a sheet; null when it has no rows. */
-  async convert({ name, offset }: BiffSheet): Promise<(ConvertedSheet<T> & { counts: RowCounts }) | null> {
+  async convertSheet({ name, offset }: BiffSheet): Promise<(ConvertedSheet<T> & { counts: RowCounts }) | null> {
     const survey = await this.#survey(offset);
     if (survey.first < 0) return null;
     const merges = selectUsefulMerges(survey.cells.merges);
@@ -203,7 +203,8 @@ class BiffRows {
     }
     if (!this.#rows.goTo(column)) return;
     const { texts } = this.#book;
-    if (typeof value === 'number') this.#writer.writeQuoted(texts.bytes(value), texts.start(value), texts.end(value));
+    if (typeof value === 'number')
+      this.#writer.writeQuoted(texts.getBytes(value), texts.getStart(value), texts.getEnd(value));
     else if (isText) this.#writer.writeQuotedText(value);
     else this.#writer.writeBareText(value);
     this.#rows.endCell(column);

@@ -33,12 +33,12 @@ export class CellWriter {
   }
 
   /** Writes a text; an empty one is no value. */
-  text(column: number, text: string): void {
-    if (text !== '' && this.#rows.goTo(column)) this.#writer.writeQuotedText(text);
+  writeText(column: number, writeText: string): void {
+    if (writeText !== '' && this.#rows.goTo(column)) this.#writer.writeQuotedText(writeText);
   }
 
   /** Writes a value whose text lies between two offsets. @param encoded whether references in it are to be decoded */
-  value(column: number, type: number, style: number, start: number, end: number, encoded: boolean): void {
+  writeValue(column: number, type: number, style: number, start: number, end: number, encoded: boolean): void {
     const bytes = this.#bytes;
     switch (type) {
       case NUMERIC_CELL:
@@ -48,9 +48,9 @@ export class CellWriter {
         const { strings } = this.#workbook;
         const index = parseInteger(bytes, start, end);
         if (index < 0 || index >= strings.count) throw new XmlUnreadable('a text that is not there');
-        const from = strings.start(index);
-        const to = strings.end(index);
-        if (to > from && this.#rows.goTo(column)) this.#writer.writeQuoted(strings.bytes(index), from, to);
+        const from = strings.getStart(index);
+        const to = strings.getEnd(index);
+        if (to > from && this.#rows.goTo(column)) this.#writer.writeQuoted(strings.getBytes(index), from, to);
         break;
       }
       case BOOLEAN_CELL:
@@ -58,8 +58,9 @@ export class CellWriter {
           this.#writer.writeBareText(bytes[start] === 49 || bytes[start] === 116 ? 'true' : 'false');
         break;
       case TEXT_CELL:
-        if (encoded && hasReference(bytes, start, end)) this.text(column, unescapeText(decodeText(bytes, start, end)));
-        else this.text(column, unescapeText(new TextDecoder().decode(bytes.subarray(start, end))));
+        if (encoded && hasReference(bytes, start, end))
+          this.writeText(column, unescapeText(decodeText(bytes, start, end)));
+        else this.writeText(column, unescapeText(new TextDecoder().decode(bytes.subarray(start, end))));
         break;
       case ISO_DATE_CELL:
         this.#isoDate(column, decodeText(bytes, start, end), style);
@@ -78,7 +79,7 @@ export class CellWriter {
     const value = decodeText(bytes, start, end);
     const text = formatNumber(value, format, this.#workbook.epoch1904);
     // What some programs write for infinity, for instance.
-    if (text === null) this.text(column, value.trim());
+    if (text === null) this.writeText(column, value.trim());
     if (text === null || !this.#rows.goTo(column)) return;
     // A code is text, although it is stored as a number.
     if (format.kind === 'code' || format.kind === 'span') this.#writer.writeQuotedText(text);
@@ -87,7 +88,7 @@ export class CellWriter {
 
   #isoDate(column: number, value: string, style: number): void {
     const text = normalizeIsoText(value, (this.#workbook.formats[style] ?? NUMBER_FORMAT).kind === 'date');
-    if (text === null) this.text(column, unescapeText(value));
+    if (text === null) this.writeText(column, unescapeText(value));
     else if (this.#rows.goTo(column)) this.#writer.writeBareText(text);
   }
 }

@@ -21,7 +21,7 @@ const STREAM_ENTRY_TYPE = 2;
 const MAX_ENTRIES = 100_000;
 
 /** Opens an OLE container (MS-CFB): the streams at its root, by lower-case names. @throws CompoundDamaged */
-export async function openCompound(from: ReadRange, size: number): Promise<Map<string, ByteStream>> {
+export async function openCompoundFile(from: ReadRange, size: number): Promise<Map<string, ByteStream>> {
   const read = createWindowedReader(from, size);
   const header = createDataView(await read(0, HEADER_BYTES));
   if (header.byteLength < HEADER_BYTES) throw new CompoundDamaged();
@@ -89,12 +89,12 @@ function listChain(fat: Uint32Array, first: number, maxSectors: number): number[
 /** Lists the offsets of the entries of one folder, which form a tree. */
 function listSiblings(entries: DataView, first: number): number[] {
   const entryOffsets = new Set<number>();
-  const openEntries = [first];
-  for (let entry = openEntries.pop(); entry !== undefined; entry = openEntries.pop()) {
+  const pendingEntries = [first];
+  for (let entry = pendingEntries.pop(); entry !== undefined; entry = pendingEntries.pop()) {
     const at = entry * ENTRY_BYTES;
     if (at + ENTRY_BYTES > entries.byteLength || entryOffsets.has(at)) continue;
     entryOffsets.add(at);
-    openEntries.push(entries.getUint32(at + 68, true), entries.getUint32(at + 72, true));
+    pendingEntries.push(entries.getUint32(at + 68, true), entries.getUint32(at + 72, true));
   }
   return [...entryOffsets];
 }

@@ -39,8 +39,8 @@ export function readMerges(tail: Uint8Array, names: Namespaces): Merges {
   const at = findRowsEnd(tail);
   const reader = new XmlReader(tail, { at: at < 0 ? tail.length : at, names });
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
-    if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.is('mergeCell')) continue;
-    const merge = parseMerge(reader.value('ref') ?? '');
+    if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('mergeCell')) continue;
+    const merge = parseMerge(reader.readAttribute('ref') ?? '');
     if (merge) merges.push(merge);
   }
   return selectUsefulMerges(merges);
@@ -92,6 +92,6 @@ function parseMerge(reference: string): Merge | null {
   const matchedParts = /^\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})$/i.exec(reference);
   if (!matchedParts) return null;
   const [, left = '', top, right = '', bottom] = matchedParts;
-  const column = (letters: string) => readColumn(encoder.encode(letters), 0, letters.length);
-  return { top: Number(top), bottom: Number(bottom), left: column(left), right: column(right) };
+  const parseColumn = (letters: string) => readColumn(encoder.encode(letters), 0, letters.length);
+  return { top: Number(top), bottom: Number(bottom), left: parseColumn(left), right: parseColumn(right) };
 }

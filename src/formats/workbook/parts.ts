@@ -2,7 +2,7 @@ import { convertToUtf8 } from '../xml/encoding.ts';
 import { CUT_TOKEN, EMPTY_TAG, OPEN_TAG, XmlReader } from '../xml/reader.ts';
 import { XmlUnreadable } from '../xml/text.ts';
 import { readDirectory, ZipDamaged, type ZipEntry } from '../zip/directory.ts';
-import { unpack, unpackWhole, type ZipSource } from '../zip/unpack.ts';
+import { unpackWhole, unpackZipEntry, type ZipSource } from '../zip/unpack.ts';
 import { computeMaxXmlBytes, WorkbookTooLarge } from './limits.ts';
 import { findBuiltinFormat, NUMBER_FORMAT, type NumberFormat, parseCustomFormat } from './number-format.ts';
 import { SharedStrings } from './shared-strings.ts';
@@ -40,15 +40,15 @@ export async function openWorkbook(
   reserveMemory: (bytes: number) => Promise<void>,
 ): Promise<Workbook> {
   const entries = new Map((await readDirectory(zip.read, size)).map((entry) => [normalizePath(entry.name), entry]));
-  const part = async (path: string) => {
+  const readPart = async (path: string) => {
     const entry = entries.get(normalizePath(path));
     return entry && convertToUtf8(await unpackWhole(zip, entry, MAX_PART_BYTES));
   };
-  const path = findMainPart(await part('_rels/.rels'));
-  const mainPartBytes = await part(path);
+  const path = findMainPart(await readPart('_rels/.rels'));
+  const mainPartBytes = await readPart(path);
   if (!mainPartBytes) throw new ZipDamaged();
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
-  const relations = readRelations(await part(`${folder}_rels/${path.slice(folder.length)}.rels`), folder);
+  const relations = readRelations(await readPart(`${folder}_rels/${path.slice(folder.length)}.rels`), folder);
   const findTarget = (type: string) => [...relations.values()].find((relation) => relation.type === type)?.target ?? '';
 
   const { epoch1904, sheets } = readWorkbook(mainPartBytes);
@@ -57,10 +57,10 @@ export async function openWorkbook(
   if (sharedEntry && sharedEntry.size > computeMaxXmlBytes(size)) throw new WorkbookTooLarge();
   if (sharedEntry) {
     await reserveMemory(Math.min(MAX_TEXTS_BYTES, sharedEntry.size));
-    await unpack(zip, sharedEntry, (bytes) => strings.feedPiece(bytes));
+    await unpackZipEntry(zip, sharedEntry, (bytes) => strings.feedPiece(bytes));
     strings.end();
   }
-  const styles = await part(findTarget('styles'));
+  const styles = await readPart(findTarget('styles'));
   // Without its formats a date would be read as a number.
   if (!styles && findTarget('styles') !== '') throw new ZipDamaged();
   return {
@@ -95,11 +95,11 @@ function findMainPart(bytes: Uint8Array | undefined): string {
 function readRelations(bytes: Uint8Array | undefined, folder: string): Map<string, Relation> {
   const relations = new Map<string, Relation>();
   readTags(bytes, 'Relationships', (reader) => {
-    if (!reader.is('Relationship')) return;
-    const type = reader.value('Type') ?? '';
-    const target = reader.value('Target') ?? '';
+    if (!reader.isElement('Relationship')) return;
+    const type = reader.readAttribute('Type') ?? '';
+    const target = reader.readAttribute('Target') ?? '';
     const path = target.startsWith('/') ? target : resolvePath(folder + target);
-    relations.set(reader.value('Id') ?? '', { type: type.slice(type.lastIndexOf('/') + 1), target: path });
+    relations.set(reader.readAttribute('Id') ?? '', { type: type.slice(type.lastIndexOf('/') + 1), target: path });
   });
   return relations;
 }
@@ -126,12 +126,12 @@ function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEnt
   const sheets: SheetEntry[] = [];
   let isComplete = false;
   readTags(bytes, 'workbook', (reader) => {
-    isComplete ||= reader.is('sheets');
-    if (reader.is('workbookPr')) usesEpoch1904 = /^(?:1|true|on)$/.test(reader.value('date1904') ?? '');
-    if (reader.is('sheet')) {
+    isComplete ||= reader.isElement('sheets');
+    if (reader.isElement('workbookPr')) usesEpoch1904 = /^(?:1|true|on)$/.test(reader.readAttribute('date1904') ?? '');
+    if (reader.isElement('sheet')) {
       const relation = reader.getValue('/relationships', 'id');
-      const isHidden = (reader.value('state') ?? 'visible') !== 'visible';
-      sheets.push({ name: reader.value('name') ?? '', relation, hidden: isHidden });
+      const isHidden = (reader.readAttribute('state') ?? 'visible') !== 'visible';
+      sheets.push({ name: reader.readAttribute('name') ?? '', relation, hidden: isHidden });
     }
   });
   if (!isComplete) throw new XmlUnreadable('a workbook without sheets');
@@ -144,12 +144,15 @@ function readFormats(bytes: Uint8Array | undefined): NumberFormat[] {
   const formats: NumberFormat[] = [];
   let isInCells = false;
   readTags(bytes, 'styleSheet', (reader, isOpen) => {
-    if (reader.is('numFmt'))
-      customFormats.set(Number(reader.value('numFmtId')), parseCustomFormat(reader.value('formatCode') ?? ''));
-    else if (reader.is('cellXfs')) isInCells = isOpen;
-    else if (reader.is('cellStyles') || reader.is('dxfs')) isInCells = false;
-    else if (isInCells && reader.is('xf')) {
-      const id = Number(reader.value('numFmtId') ?? 0);
+    if (reader.isElement('numFmt'))
+      customFormats.set(
+        Number(reader.readAttribute('numFmtId')),
+        parseCustomFormat(reader.readAttribute('formatCode') ?? ''),
+      );
+    else if (reader.isElement('cellXfs')) isInCells = isOpen;
+    else if (reader.isElement('cellStyles') || reader.isElement('dxfs')) isInCells = false;
+    else if (isInCells && reader.isElement('xf')) {
+      const id = Number(reader.readAttribute('numFmtId') ?? 0);
       formats.push(customFormats.get(id) ?? findBuiltinFormat(id) ?? NUMBER_FORMAT);
     }
   });
@@ -167,7 +170,7 @@ function readTags(
   let isRoot = false;
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
     if (token !== OPEN_TAG && token !== EMPTY_TAG) continue;
-    isRoot ||= reader.is(root);
+    isRoot ||= reader.isElement(root);
     if (!isRoot) break;
     onTag(reader, token === OPEN_TAG);
   }

@@ -63,7 +63,7 @@ export class RowWriter {
   }
 
   /** Removes the current row and resets the row number. */
-  undo(toRow: number, offset: number): void {
+  dropRow(toRow: number, offset: number): void {
     this.row = toRow;
     this.#at = offset;
     this.#rowStart = offset;

@@ -36,8 +36,8 @@ export class SharedStrings {
     const reader = new XmlReader(bytes, { names: this.#names });
     let doneBytes = 0;
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
-      if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.is('sst')) this.#names = reader.names;
-      else if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.is('si')) {
+      if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('sst')) this.#names = reader.names;
+      else if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('si')) {
         if (token === OPEN_TAG && !readRuns(reader, 'si', (encoded) => this.#append(reader, encoded))) break;
         this.texts.endText();
       }
@@ -50,7 +50,7 @@ export class SharedStrings {
 
   #append({ bytes, start, end }: XmlReader, encoded: boolean): void {
     const isPlain = !(encoded && hasReference(bytes, start, end)) && !hasEscape(bytes, start, end);
-    if (isPlain) this.texts.append(bytes, start, end);
+    if (isPlain) this.texts.appendBytes(bytes, start, end);
     else {
       const text = encoded ? decodeText(bytes, start, end) : new TextDecoder().decode(bytes.subarray(start, end));
       this.texts.appendText(unescapeText(text));
@@ -63,11 +63,11 @@ export function readRuns(reader: XmlReader, element: 'si' | 'is', appendRun: (en
   let pronunciationDepth = 0;
   let isText = false;
   for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
-    if (token === CLOSE_TAG && reader.is(element)) return true;
-    if (token === OPEN_TAG && reader.is('rPh')) pronunciationDepth++;
-    else if (token === CLOSE_TAG && reader.is('rPh')) pronunciationDepth--;
-    else if (token === OPEN_TAG && reader.is('t')) isText = true;
-    else if (token === CLOSE_TAG && reader.is('t')) isText = false;
+    if (token === CLOSE_TAG && reader.isElement(element)) return true;
+    if (token === OPEN_TAG && reader.isElement('rPh')) pronunciationDepth++;
+    else if (token === CLOSE_TAG && reader.isElement('rPh')) pronunciationDepth--;
+    else if (token === OPEN_TAG && reader.isElement('t')) isText = true;
+    else if (token === CLOSE_TAG && reader.isElement('t')) isText = false;
     else if (isText && pronunciationDepth === 0 && (token === TEXT_TOKEN || token === CDATA_TOKEN))
       appendRun(token === TEXT_TOKEN);
   }

@@ -49,7 +49,7 @@ export const beginSheet = (first: number): SheetState => ({
 /** Reads the namespaces of prefixes where a sheet's rows begin. */
 export function readNamespaces(head: Uint8Array): Namespaces {
   const reader = new XmlReader(head);
-  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) if (reader.is('sheetData')) break;
+  for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) if (reader.isElement('sheetData')) break;
   return reader.names;
 }
 
@@ -92,16 +92,16 @@ class RowConverter {
     let isFull = false;
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
       if (!state.names) {
-        if (token === OPEN_TAG && reader.is('sheetData')) state.names = reader.names;
-        else if (token === EMPTY_TAG && reader.is('sheetData')) state.done = true;
+        if (token === OPEN_TAG && reader.isElement('sheetData')) state.names = reader.names;
+        else if (token === EMPTY_TAG && reader.isElement('sheetData')) state.done = true;
         // Everything before the rows is read as a whole, for its namespaces.
         else continue;
-      } else if (token === CLOSE_TAG && reader.is('sheetData')) state.done = true;
-      else if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.is('row')) {
+      } else if (token === CLOSE_TAG && reader.isElement('sheetData')) state.done = true;
+      else if ((token === OPEN_TAG || token === EMPTY_TAG) && reader.isElement('row')) {
         const { mark } = this.#writer;
         const { row } = this.#writer;
         if (!this.#row(token === OPEN_TAG)) {
-          this.#writer.undo(row, mark);
+          this.#writer.dropRow(row, mark);
           break;
         }
       }
@@ -135,8 +135,8 @@ class RowConverter {
     const reader = this.#reader;
     let column = -1;
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
-      if (token === CLOSE_TAG && reader.is('row')) return true;
-      if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.is('c')) continue;
+      if (token === CLOSE_TAG && reader.isElement('row')) return true;
+      if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('c')) continue;
       const columnBefore = column;
       column++;
       if (reader.findAttribute('r')) column = readColumn(reader.bytes, reader.valueStart, reader.valueEnd);
@@ -159,20 +159,20 @@ class RowConverter {
     let isInValue = false;
     for (let token = reader.next(); ; token = reader.next()) {
       if (token === CUT_TOKEN) return false;
-      if (token === CLOSE_TAG && reader.is('c')) break;
-      if (token === OPEN_TAG && reader.is('v')) isInValue = true;
-      else if (token === CLOSE_TAG && reader.is('v')) isInValue = false;
+      if (token === CLOSE_TAG && reader.isElement('c')) break;
+      if (token === OPEN_TAG && reader.isElement('v')) isInValue = true;
+      else if (token === CLOSE_TAG && reader.isElement('v')) isInValue = false;
       else if (isInValue && (token === TEXT_TOKEN || token === CDATA_TOKEN)) {
         start = reader.start;
         end = reader.end;
         isEncoded = token === TEXT_TOKEN;
-      } else if (token === OPEN_TAG && reader.is('is')) {
+      } else if (token === OPEN_TAG && reader.isElement('is')) {
         inlineText = this.#inline();
         if (inlineText === null) return false;
       }
     }
-    if (inlineText !== null) this.#cellWriter.text(column, inlineText);
-    else if (end > start) this.#cellWriter.value(column, type, style, start, end, isEncoded);
+    if (inlineText !== null) this.#cellWriter.writeText(column, inlineText);
+    else if (end > start) this.#cellWriter.writeValue(column, type, style, start, end, isEncoded);
     this.#rows.endCell(column);
     return true;
   }

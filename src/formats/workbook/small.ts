@@ -18,15 +18,15 @@ export interface SmallSheet {
  */
 export async function readSmallWorkbook(zip: ZipSource, size: number, limit: number): Promise<SmallSheet[]> {
   let left = limit;
-  const count = (bytes: number) => {
+  const countBytes = (bytes: number) => {
     left -= bytes;
     if (left < 0) throw new WorkbookTooLarge();
   };
-  const workbook = await openWorkbook(zip, size, async (bytes) => count(bytes));
+  const workbook = await openWorkbook(zip, size, async (bytes) => countBytes(bytes));
   const decoder = new TextDecoder();
   const sheets: SmallSheet[] = [];
   for (const { name, entry } of workbook.sheets) {
-    count(entry.size);
+    countBytes(entry.size);
     const xml = convertToUtf8(await unpackWhole(zip, entry, limit));
     let text = '';
     for (let state = beginSheet(0); !state.done; ) {
@@ -38,7 +38,7 @@ export async function readSmallWorkbook(zip: ZipSource, size: number, limit: num
         true,
       );
       state = convertedRows.state;
-      count(convertedRows.text.length);
+      countBytes(convertedRows.text.length);
       text += decoder.decode(convertedRows.text);
     }
     sheets.push({ name, rows: readRows(text) });

@@ -32,22 +32,22 @@ export class SharedTexts {
   }
 
   /** Finds the bytes that hold a text, from `start` to `end`. */
-  bytes(index: number): Uint8Array {
+  getBytes(index: number): Uint8Array {
     return this.#pages[toPage(this.#findPlace(index))] as Uint8Array;
   }
 
-  start(index: number): number {
+  getStart(index: number): number {
     return this.#findPlace(index) % PAGE_BYTES;
   }
 
-  end(index: number): number {
+  getEnd(index: number): number {
     const page = toPage(this.#findPlace(index));
     const isLast = index + 1 === this.#count || toPage(this.#findPlace(index + 1)) !== page;
-    return isLast ? (this.#used[page] as number) : this.start(index + 1);
+    return isLast ? (this.#used[page] as number) : this.getStart(index + 1);
   }
 
   /** Adds to the current text. @throws WorkbookTooLarge */
-  append(bytes: Uint8Array, start: number, end: number): void {
+  appendBytes(bytes: Uint8Array, start: number, end: number): void {
     this.#reserve(end - start);
     const page = this.#pages.at(-1) as Uint8Array;
     for (let index = start; index < end; index++) page[this.#at++] = bytes[index] as number;
@@ -56,7 +56,7 @@ export class SharedTexts {
   appendText(text: string): void {
     const fitsScratch = BYTES_PER_UNIT * text.length <= scratch.length;
     const bytes = fitsScratch ? scratch : encoder.encode(text);
-    this.append(bytes, 0, fitsScratch ? encoder.encodeInto(text, scratch).written : bytes.length);
+    this.appendBytes(bytes, 0, fitsScratch ? encoder.encodeInto(text, scratch).written : bytes.length);
   }
 
   endText(): void {
@@ -88,7 +88,7 @@ export class SharedTexts {
     if (neededBytes > MAX_TEXTS_BYTES) throw new WorkbookTooLarge();
     // A text that comes in many pieces is not moved for each of them.
     this.#openPage(Math.max(PAGE_BYTES, neededBytes > PAGE_BYTES ? neededBytes * 2 : 0));
-    this.append(begunBytes, 0, begunBytes.length);
+    this.appendBytes(begunBytes, 0, begunBytes.length);
   }
 
   #openPage(bytes: number): void {

@@ -149,14 +149,14 @@ class XmlConversion<T> {
   /** Reads the element whose tag was just read. @returns false when the bytes end before the element does */
   #element(reader: XmlReader, isOpen: boolean, from: number): boolean {
     const level = this.#open.length;
-    if (reader.is(LEVEL_NAMES[level] ?? '')) {
+    if (reader.isElement(LEVEL_NAMES[level] ?? '')) {
       if (isOpen) this.#enter(reader, level);
       return true;
     }
     if (level === 0) throw new XmlUnreadable('no workbook');
-    if (level === 3 && reader.is('Row')) return this.#row(reader, isOpen);
+    if (level === 3 && reader.isElement('Row')) return this.#row(reader, isOpen);
     if (!isOpen) return true;
-    if (level === 1 && reader.is('Styles')) return this.#readStyles(reader);
+    if (level === 1 && reader.isElement('Styles')) return this.#readStyles(reader);
     if (!skipElement(reader)) return false;
     // What Excel keeps for itself is in namespaces of its own.
     const containsMark = (mark: string) => {
@@ -205,17 +205,17 @@ class XmlConversion<T> {
   #readStyles(reader: XmlReader): boolean {
     let id = '';
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
-      if (token === CLOSE_TAG && reader.is('Styles')) return true;
+      if (token === CLOSE_TAG && reader.isElement('Styles')) return true;
       if (token !== OPEN_TAG && token !== EMPTY_TAG) continue;
-      if (reader.is('Style')) id = this.#value(reader, 'ID') ?? '';
-      else if (reader.is('NumberFormat')) this.#styles.set(id, findFormat(this.#value(reader, 'Format') ?? ''));
+      if (reader.isElement('Style')) id = this.#value(reader, 'ID') ?? '';
+      else if (reader.isElement('NumberFormat')) this.#styles.set(id, findFormat(this.#value(reader, 'Format') ?? ''));
       if (this.#styles.size > MAX_STYLES) throw new WorkbookTooLarge();
     }
     return false;
   }
 
   #value(reader: XmlReader, name: string): string | undefined {
-    return reader.value(`${this.#prefix}:${name}`) ?? reader.value(name);
+    return reader.readAttribute(`${this.#prefix}:${name}`) ?? reader.readAttribute(name);
   }
 
   #row(reader: XmlReader, isOpen: boolean): boolean {
@@ -247,8 +247,8 @@ class XmlConversion<T> {
     const cells: Cell[] = [];
     let columnPosition = 0;
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
-      if (token === CLOSE_TAG && reader.is('Row')) return cells;
-      if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.is('Cell')) continue;
+      if (token === CLOSE_TAG && reader.isElement('Row')) return cells;
+      if ((token !== OPEN_TAG && token !== EMPTY_TAG) || !reader.isElement('Cell')) continue;
       columnPosition = this.#index(reader, columnPosition);
       const across = parseSpan(this.#value(reader, 'MergeAcross'));
       const down = parseSpan(this.#value(reader, 'MergeDown'));
@@ -268,12 +268,12 @@ class XmlConversion<T> {
     let text = '';
     let isData = false;
     for (let token = reader.next(); token !== CUT_TOKEN; token = reader.next()) {
-      if (token === CLOSE_TAG && reader.is('Cell')) return this.#toValue(type, text, style);
+      if (token === CLOSE_TAG && reader.isElement('Cell')) return this.#toValue(type, text, style);
       // Those that follow are of comments.
-      if ((token === OPEN_TAG || token === EMPTY_TAG) && type === '' && reader.is('Data')) {
+      if ((token === OPEN_TAG || token === EMPTY_TAG) && type === '' && reader.isElement('Data')) {
         type = this.#value(reader, 'Type') ?? 'String';
         isData = token === OPEN_TAG;
-      } else if (token === CLOSE_TAG && reader.is('Data')) isData = false;
+      } else if (token === CLOSE_TAG && reader.isElement('Data')) isData = false;
       else if (isData && token === TEXT_TOKEN) text += decodeText(reader.bytes, reader.start, reader.end);
       else if (isData && token === CDATA_TOKEN) text += sliceText(reader.bytes, reader.start, reader.end);
     }

@@ -60,14 +60,14 @@ export class NamespaceScopes {
   }
 
   /** Adds a declaration of an element. */
-  declare(prefix: string, uri: string, depth: number): void {
+  addPrefix(prefix: string, uri: string, depth: number): void {
     this.#scopes.push({ prefix, uri, depth, isOwn: uri === this.#own });
     if (this.#scopes.length > MAX_SCOPES) throw new XmlUnreadable('namespaces without end');
     this.#findDefault();
   }
 
   /** Removes the declarations of elements that lie deeper than this: they are closed. */
-  leave(depth: number): void {
+  dropDeeper(depth: number): void {
     const countBefore = this.#scopes.length;
     while ((this.#scopes.at(-1)?.depth ?? Number.NEGATIVE_INFINITY) > depth) this.#scopes.pop();
     if (this.#scopes.length < countBefore) this.#findDefault();

@@ -106,7 +106,7 @@ export class XmlReader {
   }
 
   /** Returns true if the current tag is in the part's own namespace and has this name. */
-  is(name: string): boolean {
+  isElement(name: string): boolean {
     return this.#isOwn && hasTextAt(this.bytes, this.#nameStart, this.#nameEnd, name);
   }
 
@@ -119,7 +119,7 @@ export class XmlReader {
   }
 
   /** Returns the decoded value of an attribute of the current tag; undefined if it has no such attribute. */
-  value(name: string): string | undefined {
+  readAttribute(name: string): string | undefined {
     return this.findAttribute(name) ? decodeText(this.bytes, this.valueStart, this.valueEnd) : undefined;
   }
 
@@ -161,7 +161,7 @@ export class XmlReader {
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
       const name = this.#attributeName();
       if (name !== 'xmlns' && !name.startsWith('xmlns:')) continue;
-      this.#scopes.declare(name.slice(6), decodeText(this.bytes, this.valueStart, this.valueEnd), depth);
+      this.#scopes.addPrefix(name.slice(6), decodeText(this.bytes, this.valueStart, this.valueEnd), depth);
     }
   }
 
@@ -219,7 +219,7 @@ export class XmlReader {
     const isEmpty = bytes[at - 1] === SLASH;
     this.end = isEmpty ? at - 1 : at;
     this.at = at + 1;
-    this.#scopes.leave(this.#depth);
+    this.#scopes.dropDeeper(this.#depth);
     if (hasDeclaration && !closes) this.#declare();
     this.#isOwn = this.#scopes.isInOwnNamespace(bytes, this.#prefixStart, this.#nameStart);
     if (closes) this.#depth--;

@@ -10,7 +10,7 @@ export interface ZipSource {
 }
 
 /** Opens a zip file in memory. */
-export const openZip = (bytes: Uint8Array): ZipSource => ({
+export const createZipSource = (bytes: Uint8Array): ZipSource => ({
   read: async (offset, length) => bytes.subarray(offset, offset + length),
   stream: (offset, length) => new Blob([bytes.slice(offset, offset + length)]).stream() as ReadableStream<Uint8Array>,
 });
@@ -18,7 +18,7 @@ export const openZip = (bytes: Uint8Array): ZipSource => ({
 const STORED_METHOD = 0;
 
 /** Passes an entry's bytes to `take` and checks size and checksum. @throws ZipDamaged as soon as they differ */
-export async function unpack(
+export async function unpackZipEntry(
   zip: ZipSource,
   entry: ZipEntry,
   takePiece: (bytes: Uint8Array) => void | Promise<void>,
@@ -42,7 +42,7 @@ export async function unpackWhole(zip: ZipSource, entry: ZipEntry, limit: number
   if (entry.size > limit) throw new ZipDamaged();
   const wholeBytes = new Uint8Array(entry.size);
   let at = 0;
-  await unpack(zip, entry, (bytes) => {
+  await unpackZipEntry(zip, entry, (bytes) => {
     wholeBytes.set(bytes, at);
     at += bytes.length;
   });

@@ -38,7 +38,7 @@ const EARLIEST_DATE = 0x21;
 
 type RecordField = readonly [bytes: 2 | 4 | 8, value: number];
 
-function record(...fields: RecordField[]): Uint8Array<ArrayBuffer> {
+function makeRecord(...fields: RecordField[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(fields.reduce((sum, [length]) => sum + length, 0));
   const view = createDataView(bytes);
   let at = 0;
@@ -57,7 +57,7 @@ export function makeLocalHeader({
   isDeflated,
 }: Pick<WrittenEntry, 'path' | 'isDeflated'>): Uint8Array<ArrayBuffer> {
   const name = new TextEncoder().encode(path);
-  const head = record(
+  const head = makeRecord(
     [4, LOCAL_SIGNATURE],
     [2, VERSION],
     [2, ENTRY_FLAGS],
@@ -73,7 +73,7 @@ export function makeLocalHeader({
 /** Makes the bytes after the data of an entry. */
 export function makeDescriptor({ crc, compressed, size }: WrittenEntry): Uint8Array<ArrayBuffer> {
   if (compressed > MAX_ENTRY_BYTES || size > MAX_ENTRY_BYTES) throw new Error('an entry is too large');
-  return record([4, DESCRIPTOR_SIGNATURE], [4, crc], [4, compressed], [4, size]);
+  return makeRecord([4, DESCRIPTOR_SIGNATURE], [4, crc], [4, compressed], [4, size]);
 }
 
 /** Makes the record of an entry in the directory. */
@@ -87,8 +87,8 @@ function makeDirectoryRecord({
 }: WrittenEntry): Uint8Array<ArrayBuffer> {
   const name = new TextEncoder().encode(path);
   const isOffsetExtended = offset >= IN_EXTRA;
-  const extra = isOffsetExtended ? record([2, 1], [2, 8], [8, offset]) : new Uint8Array();
-  const head = record(
+  const extra = isOffsetExtended ? makeRecord([2, 1], [2, 8], [8, offset]) : new Uint8Array();
+  const head = makeRecord(
     [4, ENTRY_SIGNATURE],
     [2, VERSION],
     [2, isOffsetExtended ? VERSION_64 : VERSION],
@@ -120,7 +120,7 @@ export function* writeDirectory(entries: readonly WrittenEntry[], start: number)
   }
   const count = entries.length;
   if (count >= COUNT_IN_EXTRA || start + length >= IN_EXTRA) {
-    yield record(
+    yield makeRecord(
       [4, END64_SIGNATURE],
       [8, END64_BYTES - 12],
       [2, VERSION_64],
@@ -138,7 +138,7 @@ export function* writeDirectory(entries: readonly WrittenEntry[], start: number)
     );
   }
   const storedCount = Math.min(count, COUNT_IN_EXTRA);
-  yield record(
+  yield makeRecord(
     [4, END_SIGNATURE],
     [2, 0],
     [2, 0],

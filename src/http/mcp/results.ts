@@ -1,10 +1,10 @@
 import { truncateText } from '../../kernel/text.ts';
 
 /** Maximum number of bytes of a result's text, and of its structured content. */
-const MAX_BYTES = 102_400;
+const MAX_RESULT_BYTES = 102_400;
 
 /** Number of bytes of a result around the data itself: the note, the markers, the names of members. */
-const FRAME_BYTES = 1024;
+const ENVELOPE_BYTES = 1024;
 
 /** Number of characters above which a text is cut if the result does not fit. */
 const MAX_TEXT_CHARACTERS = 2000;
@@ -21,7 +21,7 @@ const UNTRUSTED_DATA_WARNING =
 
 /** Makes a tool result: structured, and as JSON between random markers that no data can imitate. Too long data is cut. */
 export function toResult(answer: unknown): ToolResult {
-  const { data, note } = shortenToFit(answer, MAX_BYTES - FRAME_BYTES);
+  const { data, note } = shortenToFit(answer, MAX_RESULT_BYTES - ENVELOPE_BYTES);
   const marker = `data-${crypto.randomUUID()}`;
   const text = [
     UNTRUSTED_DATA_WARNING,
@@ -38,7 +38,7 @@ export function toResult(answer: unknown): ToolResult {
 
 /** Makes a tool result of a failure, in the words of the API. */
 export function toFailedResult(failureBody: unknown): ToolResult {
-  const { data } = shortenToFit(failureBody, MAX_BYTES - FRAME_BYTES);
+  const { data } = shortenToFit(failureBody, MAX_RESULT_BYTES - ENVELOPE_BYTES);
   return { isError: true, content: [{ type: 'text', text: JSON.stringify(data) }] };
 }
 
@@ -66,7 +66,7 @@ function shortenToFit(answer: unknown, maxBytes: number): { data: unknown; note:
 }
 
 const makeNote = (cutParts: string): string =>
-  `CUT: there is more than fits into ${MAX_BYTES} bytes. Cut: ${cutParts}. Ask for less: fewer fields or rows, a filter, another page.`;
+  `CUT: there is more than fits into ${MAX_RESULT_BYTES} bytes. Cut: ${cutParts}. Ask for less: fewer fields or rows, a filter, another page.`;
 
 /** Copies a value in at most `most` bytes of JSON, with lists and texts of limited length; null if that does not fit. */
 function copyWithinLimits(value: unknown, most: number, items: number, characters: number): { data: unknown } | null {

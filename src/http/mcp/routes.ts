@@ -95,8 +95,8 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: 
     if (!tool) return undefined;
     const route = findRoute(tool.operation);
     try {
-      const input = () => toRouteInput(tool, route.endpoint.contract, describeArguments(tool), callArguments);
-      return toResult(await perform(route, input));
+      const makeInput = () => toRouteInput(tool, route.endpoint.contract, describeArguments(tool), callArguments);
+      return toResult(await perform(route, makeInput));
     } catch (error) {
       if (error instanceof Failure) return toFailedResult(wordFailure(surface, error).body);
       logError('tool_failed', error, { tool: name });

@@ -86,7 +86,7 @@ export class Archive {
    * file, the archive must not be used again. @param isDeflated whether to compress the file, unnecessary for formats that are
    * compressed themselves @returns the result of `writeContent`
    */
-  async add<T>(path: string, isDeflated: boolean, writeContent: (sink: ByteSink) => Promise<T>): Promise<T> {
+  async addFile<T>(path: string, isDeflated: boolean, writeContent: (sink: ByteSink) => Promise<T>): Promise<T> {
     const offset = this.#offset;
     const sha256 = createHash('sha256');
     const entry = { path, isDeflated, offset, crc: 0, compressed: 0, size: 0 };
@@ -129,15 +129,15 @@ export class Archive {
   }
 
   #packing(isDeflated: boolean, count: (bytes: number) => void) {
-    const append = (bytes: Uint8Array) => {
+    const appendBytes = (bytes: Uint8Array) => {
       count(bytes.length);
       return this.#append(bytes);
     };
-    if (!isDeflated) return { write: append, end: async () => {} };
+    if (!isDeflated) return { write: appendBytes, end: async () => {} };
     const { readable, writable } = new CompressionStream('deflate-raw');
     const writer = writable.getWriter();
     const appended = (async () => {
-      for await (const bytes of readable as unknown as AsyncIterable<Uint8Array>) await append(bytes);
+      for await (const bytes of readable as unknown as AsyncIterable<Uint8Array>) await appendBytes(bytes);
     })();
     // It is thrown where it is waited for.
     appended.catch(() => {});

@@ -62,7 +62,7 @@ const createLinesStage =
   ): Stage =>
   async (work, from) => {
     let { number, after } = (from ?? { number: 1, after: first }) as FilePosition<P>;
-    return work.archive.add(formatFilePath(path, 'ndjson', number), true, async (sink) => {
+    return work.archive.addFile(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
       for (let queries = 0; queries < MAX_QUERIES && !sink.isFull(); queries += 1) {
         const { records, next } = await read(work, after);
@@ -90,7 +90,7 @@ const createLogStage =
   <K extends LogKind>(path: string, kind: K, viewRecord: (record: never) => object): Stage =>
   async (work, from) => {
     const { number, after } = (from ?? { number: 1, after: null }) as FilePosition<LogKey | null>;
-    return work.archive.add(formatFilePath(path, 'ndjson', number), true, async (sink) => {
+    return work.archive.addFile(formatFilePath(path, 'ndjson', number), true, async (sink) => {
       await sink.write(new Uint8Array(), 0);
       let last = after;
       const pendingRecords: object[] = [];
@@ -114,7 +114,7 @@ const exportLogo: Stage = async ({ ctx, archive }) => {
   const file = company && (await readLogoFile(ctx, company));
   if (!company?.logo || !file) return null;
   const bytes = new Uint8Array(await file.arrayBuffer());
-  return archive.add(`logo.${company.logo.type.replace('image/', '')}`, false, async (sink) => {
+  return archive.addFile(`logo.${company.logo.type.replace('image/', '')}`, false, async (sink) => {
     await sink.write(bytes);
     return null;
   });
@@ -129,7 +129,7 @@ const exportKnowledgeDocument: Stage = async ({ ctx, archive }) => {
     throw error;
   });
   if (text === null) return null;
-  return archive.add('knowledge.ossie.yaml', true, async (sink) => {
+  return archive.addFile('knowledge.ossie.yaml', true, async (sink) => {
     await sink.write(encoder.encode(text));
     return null;
   });
@@ -171,7 +171,7 @@ const exportTables: Stage = async ({ ctx, archive }, from) => {
   try {
     if (!within) await writeSchema(archive, folder, table);
     const path = `${folder}/${String(number).padStart(4, '0')}.parquet`;
-    const next = await archive.add(path, false, (sink) => writeParquetFile(ctx, table, after, sink));
+    const next = await archive.addFile(path, false, (sink) => writeParquetFile(ctx, table, after, sink));
     return next
       ? { id, changes, within: { table: table.id, folder, number: number + 1, from: next } }
       : { id: table.id };
@@ -190,7 +190,7 @@ function chooseFolder({ files }: Archive, { id, displayName }: ManagedTable): st
 }
 
 const writeSchema = (archive: Archive, folder: string, table: ManagedTable): Promise<void> =>
-  archive.add(`${folder}/schema.json`, true, (sink) => {
+  archive.addFile(`${folder}/schema.json`, true, (sink) => {
     const { id, displayName, columns, source, createdAt, updatedAt } = table;
     const schema = { id, name: displayName, source, created_at: createdAt, updated_at: updatedAt, columns };
     return sink.write(encoder.encode(`${JSON.stringify(schema, null, 2)}\n`));

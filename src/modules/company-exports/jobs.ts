@@ -79,7 +79,7 @@ export async function continueExport(
   if (!job) return;
   const attempt = new ExportAttempt(ctx, job);
   try {
-    const isFinished = await attempt.work(limits);
+    const isFinished = await attempt.runStep(limits);
     if (!isFinished) await ctx.jobs.send({ type: 'company.export', ...toMessage(job) });
   } catch (error) {
     if (error instanceof AttemptSuperseded) return;
@@ -149,7 +149,7 @@ class ExportAttempt {
   }
 
   /** @returns whether the export has ended */
-  async work(limits: typeof EXPORT_STEP_LIMITS): Promise<boolean> {
+  async runStep(limits: typeof EXPORT_STEP_LIMITS): Promise<boolean> {
     const { files } = this.#ctx;
     const startedAt = Date.now();
     const lastCheckpoint = await this.#begin();
@@ -228,7 +228,7 @@ class ExportAttempt {
       exported_at: formatIsoTimestamp(this.#job.createdAt),
       files: archive.files.map(({ path, rows, sha256 }) => ({ path, rows, sha256 })),
     };
-    await archive.add('manifest.json', true, (sink) =>
+    await archive.addFile('manifest.json', true, (sink) =>
       sink.write(new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`)),
     );
     return archive.end();

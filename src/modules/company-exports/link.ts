@@ -1,6 +1,6 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
-import type { Context, OpenToken } from '../../context.ts';
+import type { Context, VerifyViewerToken } from '../../context.ts';
 import { openControlDb, readTogether } from '../../db/client.ts';
 import { makeFileHeaders, PreparedResponse } from '../../kernel/files.ts';
 import { formatDay } from '../../logs/log.ts';
@@ -36,7 +36,7 @@ export async function createArchiveLink(
 }
 
 /** Verifies the token of a download link. */
-export const openArchiveToken: OpenToken = async (ctx, token, count) => {
+export const verifyArchiveToken: VerifyViewerToken = async (ctx, token, count) => {
   const claims = await verifyToken<ArchiveClaims>(ctx, 'company-export', token, 'access');
   await count?.(claims.sub);
   return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], opened: claims };

@@ -98,7 +98,7 @@ async function addFileCounts(callLog: LogCaller, files: R2Bucket, input: FileCou
     const tally = new Tally(starts, newest, share);
     try {
       for await (const viewer of readViewers(callLog, filter, end, lastMoved)) tally.addViewer(viewer);
-      for await (const event of readEvents(files, wantedFiles, filter)) tally.add(event);
+      for await (const event of readEvents(files, wantedFiles, filter)) tally.addEvent(event);
     } catch (error) {
       if (!(error instanceof TooManyViewers)) throw error;
       const { number, of } = share;

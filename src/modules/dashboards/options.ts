@@ -50,9 +50,9 @@ export async function readAllowedOptions(
   query: <T>(runQueries: () => Promise<T>) => Promise<T> = (work) => work(),
 ) {
   const filter = filters.find((each) => each.slug === slug) ?? { options: null };
-  const { allowed, bound } = makeOptionsRule(rules, slug, createUsedFilterFinder(filter));
+  const { allowedValues, boundValues } = makeOptionsRule(rules, slug, createUsedFilterFinder(filter));
   const findOptions = () =>
-    readFilterOptions(ctx, filter, filters, { allowedValues: allowed, boundValues: bound, search });
+    readFilterOptions(ctx, filter, filters, { allowedValues: allowedValues, boundValues: boundValues, search });
   return {
     filter_slug: slug,
     ...(await (getOptionsSql(filter.options) === null ? findOptions() : query(findOptions))),

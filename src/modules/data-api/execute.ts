@@ -8,7 +8,7 @@ import { computeBoundValues, formatCanonicalValues } from '../../sharing/values.
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { userSqlFailures } from '../../tenant-sql/failures.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
-import { openCachedResults, UNKNOWN_TABLES } from '../managed-database/service.ts';
+import { getCachedResults, UNKNOWN_TABLES } from '../managed-database/service.ts';
 import { executionFailed } from '../visualizations/failures.ts';
 import {
   executeRuns,
@@ -74,16 +74,12 @@ export async function executeEndpoint(
     const values = chooseValues(visualization, parseParameters(query, visualization.parameters));
     const cacheTtlSeconds = endpoint.cacheSeconds;
     if (cacheTtlSeconds === 0) return { ...(await runVisualization(ctx, visualization, values)), cached: false };
-    const cachedResults = openCachedResults(
-      ctx,
-      'data-results',
-      await computeCacheKey(endpoint, visualization, values),
-    );
-    const cachedResult = await cachedResults.find();
+    const cachedResults = getCachedResults(ctx, 'data-results', await computeCacheKey(endpoint, visualization, values));
+    const cachedResult = await cachedResults.findResult();
     if (cachedResult !== undefined) return { ...JSON.parse(cachedResult), cached: true };
     const { tables = UNKNOWN_TABLES, ...result } = await runVisualization(ctx, visualization, values);
     const text = JSON.stringify(result);
-    cachedResults.store(() => text, { length: text.length, seconds: cacheTtlSeconds, tables });
+    cachedResults.storeResult(() => text, { length: text.length, seconds: cacheTtlSeconds, tables });
     return { ...result, cached: false };
   });
 }

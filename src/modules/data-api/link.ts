@@ -1,5 +1,5 @@
 import type { ViewerActor } from '../../access/actors.ts';
-import type { Context, OpenToken } from '../../context.ts';
+import type { Context, VerifyViewerToken } from '../../context.ts';
 import { makeFileHeaders, PreparedResponse } from '../../kernel/files.ts';
 import { countSecondsUntil, makeValidity, signToken, verifyToken } from '../sign-in/service.ts';
 import { jobNotFound } from './failures.ts';
@@ -29,7 +29,7 @@ export async function createResultLink(ctx: Context, job: DataJob): Promise<{ ur
 }
 
 /** Verifies the token of a result link. @returns its holder */
-export const openResultToken: OpenToken = async (ctx, token, count) => {
+export const verifyResultToken: VerifyViewerToken = async (ctx, token, count) => {
   const claims = await verifyToken<ResultClaims>(ctx, 'data-result', token, 'access');
   await count?.(claims.sub);
   return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], opened: claims };

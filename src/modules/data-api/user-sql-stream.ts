@@ -33,7 +33,7 @@ export async function* streamUserSql(
   const fetchRows = (rows: number, firstSteps: UserSqlSteps = []) => {
     const limits = { rows, bytes: MAX_BATCH_BYTES, milliseconds, endsAt };
     const run = new UserSqlRun([...firstSteps, ...makeFetchSteps(rows)], limits, () => sql.drop());
-    run.join(client, []);
+    run.setClient(client, []);
     client.query(run);
     // Whoever stops reading leaves the batch that is under way behind.
     run.result.catch(() => undefined);

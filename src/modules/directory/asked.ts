@@ -46,7 +46,7 @@ function parseWholeNumber(name: string, value: string | number | undefined, defa
 export function readListParameters(body: unknown): ListParameters {
   if (!isRecord(body)) throw invalidSyntax('must be a JSON object');
   const sentValues = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
-  const text = (name: string): string | undefined => {
+  const readText = (name: string): string | undefined => {
     const value = sentValues.get(name.toLowerCase()) ?? undefined;
     if (value !== undefined && (typeof value !== 'string' || value.length > ATTRIBUTE_LIMITS.characters))
       throw invalidValue(`${name} must be a text of at most ${ATTRIBUTE_LIMITS.characters} characters.`);
@@ -57,9 +57,9 @@ export function readListParameters(body: unknown): ListParameters {
     if (value !== undefined && typeof value !== 'number') throw invalidValue(`${name} must be a whole number.`);
     return value;
   };
-  const names = (name: string): string | undefined => {
+  const readNames = (name: string): string | undefined => {
     const value = sentValues.get(name.toLowerCase()) ?? undefined;
-    if (!Array.isArray(value)) return text(name);
+    if (!Array.isArray(value)) return readText(name);
     if (
       value.length > ATTRIBUTE_LIMITS.names ||
       value.some((each) => typeof each !== 'string' || each.length > ATTRIBUTE_LIMITS.names * 2)
@@ -68,13 +68,13 @@ export function readListParameters(body: unknown): ListParameters {
     return value.join(',');
   };
   return {
-    filter: text('filter'),
+    filter: readText('filter'),
     startIndex: readNumber('startIndex'),
     count: readNumber('count'),
-    sortBy: text('sortBy'),
-    sortOrder: text('sortOrder'),
-    attributes: names('attributes'),
-    excludedAttributes: names('excludedAttributes'),
+    sortBy: readText('sortBy'),
+    sortOrder: readText('sortOrder'),
+    attributes: readNames('attributes'),
+    excludedAttributes: readNames('excludedAttributes'),
   };
 }
 
@@ -114,14 +114,14 @@ export function selectAttributes<R extends object>(
   const selectedEntries = Object.entries(resource).flatMap(([name, value]) => {
     const key = name.toLowerCase();
     if (ALWAYS_RETURNED_ATTRIBUTES.includes(key)) return [[name, value] as const];
-    const parts = (each: object) =>
+    const listParts = (each: object) =>
       Object.entries(each).filter(([part]) => isPathRequested(`${key}.${part.toLowerCase()}`, key));
     const hasRequestedPart = [...only].some((each) => each.startsWith(`${key}.`));
     if (!isPathRequested(key) && !(hasRequestedPart && !without.has(key))) return [];
     if (!isRecord(value) && !Array.isArray(value)) return [[name, value] as const];
     const left = [value]
       .flat()
-      .map(parts)
+      .map(listParts)
       .filter((each) => each.length > 0)
       .map((each) => Object.fromEntries(each));
     // What has no part left has no value; an empty list is one.

@@ -68,66 +68,68 @@ class Parser {
     this.#tokens = tokenize(text);
   }
 
-  filter(): Filter {
-    return this.#whole(() => this.#any(true));
+  parseFilter(): Filter {
+    return this.#parseWhole(() => this.#parseExpression(true));
   }
 
-  path(): TargetPath {
-    return this.#whole(() => {
-      const path = this.#attribute();
-      if (!this.#takes('[')) return path;
-      const of = this.#within(']');
-      const sub = this.#takesKind('sub')?.slice(1);
+  parsePath(): TargetPath {
+    return this.#parseWhole(() => {
+      const path = this.#parseAttribute();
+      if (!this.#skipSign('[')) return path;
+      const of = this.#parseWithin(']');
+      const sub = this.#takeKind('sub')?.slice(1);
       return { ...path, of, ...(sub !== undefined && { sub }) };
     });
   }
 
-  #whole<T>(parse: () => T): T {
+  #parseWhole<T>(parse: () => T): T {
     const parsed = parse();
-    if (this.#at < this.#tokens.length) throw new FilterSyntaxError(`goes on after its end, with ${this.#next()}`);
+    if (this.#at < this.#tokens.length)
+      throw new FilterSyntaxError(`goes on after its end, with ${this.#getNextText()}`);
     return parsed;
   }
 
   /** Parses a filter. @param isOutside whether it is outside a value path, within which no other value path is allowed */
-  #any = (isOutside: boolean): Filter => this.#joined('or', () => this.#joined('and', () => this.#one(isOutside)));
+  #parseExpression = (isOutside: boolean): Filter =>
+    this.#parseJoined('or', () => this.#parseJoined('and', () => this.#parseTerm(isOutside)));
 
-  #joined(op: 'and' | 'or', parse: () => Filter): Filter {
+  #parseJoined(op: 'and' | 'or', parse: () => Filter): Filter {
     const first = parse();
     const of = [first];
-    while (this.#takesWord(op)) of.push(parse());
+    while (this.#skipWord(op)) of.push(parse());
     return of.length === 1 ? first : { op, of };
   }
 
-  #one(isOutside: boolean): Filter {
-    if (this.#takes('(')) return this.#within(')', isOutside);
-    if (this.#peek('(', 1) && this.#takesWord('not')) {
-      this.#takes('(');
-      return { op: 'not', of: this.#within(')', isOutside) };
+  #parseTerm(isOutside: boolean): Filter {
+    if (this.#skipSign('(')) return this.#parseWithin(')', isOutside);
+    if (this.#isNextSign('(', 1) && this.#skipWord('not')) {
+      this.#skipSign('(');
+      return { op: 'not', of: this.#parseWithin(')', isOutside) };
     }
-    const path = this.#attribute();
-    return isOutside && this.#takes('[') ? this.#element(path) : this.#comparison(path);
+    const path = this.#parseAttribute();
+    return isOutside && this.#skipSign('[') ? this.#parseValuePath(path) : this.#parseComparison(path);
   }
 
   /** Parses a value path; also `emails[type eq "work"].value eq "…"`, which is not in the RFC: one element must match both. */
-  #element(path: AttributePath): Filter {
-    const of = this.#within(']');
-    const sub = this.#takesKind('sub');
+  #parseValuePath(path: AttributePath): Filter {
+    const of = this.#parseWithin(']');
+    const sub = this.#takeKind('sub');
     if (sub === undefined) return { op: 'has', path, of };
-    return { op: 'has', path, of: { op: 'and', of: [of, this.#comparison({ name: sub.slice(1) })] } };
+    return { op: 'has', path, of: { op: 'and', of: [of, this.#parseComparison({ name: sub.slice(1) })] } };
   }
 
-  #comparison(path: AttributePath): Filter {
+  #parseComparison(path: AttributePath): Filter {
     this.#comparisons += 1;
     if (this.#comparisons > FILTER_LIMITS.comparisons)
       throw new FilterSyntaxError(`has more than ${FILTER_LIMITS.comparisons} comparisons`);
-    const word = this.#takesKind('word')?.toLowerCase();
+    const word = this.#takeKind('word')?.toLowerCase();
     if (word === 'pr') return { op: 'pr', path };
     const op = COMPARISONS.find((each) => each === word);
     if (op === undefined) throw new FilterSyntaxError(`lacks an operator after ${printAttribute(path)}`);
-    return { op, path, value: this.#value() };
+    return { op, path, value: this.#parseValue() };
   }
 
-  #value(): Value {
+  #parseValue(): Value {
     const token = this.#tokens[this.#at];
     this.#at += 1;
     const text = token?.kind === 'word' ? token.text.toLowerCase() : token?.text;
@@ -145,52 +147,52 @@ class Parser {
     );
   }
 
-  #attribute(): AttributePath {
-    const text = this.#takesKind('word');
-    if (text === undefined) throw new FilterSyntaxError(`lacks an attribute ${this.#place()}`);
+  #parseAttribute(): AttributePath {
+    const text = this.#takeKind('word');
+    if (text === undefined) throw new FilterSyntaxError(`lacks an attribute ${this.#describePosition()}`);
     const colon = text.lastIndexOf(':');
     const [name = '', sub] = text.slice(colon + 1).split('.');
     return { ...(colon > 0 && { schema: text.slice(0, colon) }), name, ...(sub !== undefined && { sub }) };
   }
 
   /** Parses a filter up to the bracket that closes it. */
-  #within(end: ')' | ']', isOutside = false): Filter {
+  #parseWithin(end: ')' | ']', isOutside = false): Filter {
     this.#depth += 1;
     if (this.#depth > FILTER_LIMITS.depth)
       throw new FilterSyntaxError(`is nested more than ${FILTER_LIMITS.depth} levels deep`);
-    const filter = this.#any(isOutside);
-    if (!this.#takes(end)) throw new FilterSyntaxError(`lacks a ${end} ${this.#place()}`);
+    const filter = this.#parseExpression(isOutside);
+    if (!this.#skipSign(end)) throw new FilterSyntaxError(`lacks a ${end} ${this.#describePosition()}`);
     this.#depth -= 1;
     return filter;
   }
 
-  #next = (): string | undefined => this.#tokens[this.#at]?.text.slice(0, 40);
+  #getNextText = (): string | undefined => this.#tokens[this.#at]?.text.slice(0, 40);
 
   /** Returns the position in the text, as words for an error message. */
-  #place(): string {
-    const next = this.#next();
+  #describePosition(): string {
+    const next = this.#getNextText();
     return next === undefined ? 'at its end' : `before ${next}`;
   }
 
-  #peek(sign: string, ahead = 0): boolean {
+  #isNextSign(sign: string, ahead = 0): boolean {
     const token = this.#tokens[this.#at + ahead];
     return token?.kind === 'sign' && token.text === sign;
   }
 
-  #takes(sign: string): boolean {
-    const isNextSign = this.#peek(sign);
-    if (isNextSign) this.#at += 1;
-    return isNextSign;
+  #skipSign(sign: string): boolean {
+    const isSkipped = this.#isNextSign(sign);
+    if (isSkipped) this.#at += 1;
+    return isSkipped;
   }
 
-  #takesWord(word: string): boolean {
+  #skipWord(word: string): boolean {
     const token = this.#tokens[this.#at];
     const isNextWord = token?.kind === 'word' && token.text.toLowerCase() === word;
     if (isNextWord) this.#at += 1;
     return isNextWord;
   }
 
-  #takesKind(kind: Token['kind']): string | undefined {
+  #takeKind(kind: Token['kind']): string | undefined {
     const token = this.#tokens[this.#at];
     if (token?.kind !== kind) return undefined;
     this.#at += 1;
@@ -199,10 +201,10 @@ class Parser {
 }
 
 /** Parses a filter. Operators and attributes may be in any case. @throws FilterSyntaxError */
-export const parseFilter = (text: string): Filter => new Parser(text).filter();
+export const parseFilter = (text: string): Filter => new Parser(text).parseFilter();
 
 /** Parses the path of a PATCH operation. @throws FilterSyntaxError */
-export const parsePath = (text: string): TargetPath => new Parser(text).path();
+export const parsePath = (text: string): TargetPath => new Parser(text).parsePath();
 
 /** Returns the text of a filter; parsing it gives the same filter. */
 export function printFilter(filter: Filter): string {

@@ -19,7 +19,7 @@ const makeMetaSchema = (kind: ResourceKind) =>
   });
 
 /** Makes the schema of a resource in responses: all attributes except the id may be left out, as a request may exclude them. */
-const resource = <Shape extends z.ZodRawShape>(kind: ResourceKind, shape: Shape) =>
+const makeResourceSchema = <Shape extends z.ZodRawShape>(kind: ResourceKind, shape: Shape) =>
   z.object({ ...z.object(shape).partial().shape, meta: makeMetaSchema(kind).partial().optional() }).extend({
     schemas: z.array(z.literal(SCHEMA_BY_KIND[kind])),
     id: text,
@@ -29,7 +29,7 @@ const resource = <Shape extends z.ZodRawShape>(kind: ResourceKind, shape: Shape)
 const makeReferenceSchema = (type: string) =>
   z.object({ value: text, $ref: z.url(), display: text, type: z.literal(type) }).partial();
 
-export const userView = resource('User', {
+export const userView = makeResourceSchema('User', {
   userName: text,
   displayName: text,
   name: z.object({ formatted: text }).partial(),
@@ -38,7 +38,7 @@ export const userView = resource('User', {
   groups: z.array(makeReferenceSchema('direct')),
 }).meta({ id: 'DirectoryUser' });
 
-export const groupView = resource('Group', {
+export const groupView = makeResourceSchema('Group', {
   displayName: text,
   members: z.array(makeReferenceSchema('User')),
 }).meta({ id: 'DirectoryGroup' });

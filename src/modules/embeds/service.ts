@@ -158,9 +158,9 @@ const chooseLonger = (fixed: object, attributes: object): string =>
 
 /** Converts a number that a double cannot hold to text, which every kind that takes numbers accepts. */
 function toText(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const text = (value: unknown): unknown => {
+  const convertValue = (value: unknown): unknown => {
     if (value instanceof ExactNumber) return value.digits;
-    return Array.isArray(value) ? value.map(text) : value;
+    return Array.isArray(value) ? value.map(convertValue) : value;
   };
-  return Object.fromEntries(Object.entries(values).map(([slug, value]) => [slug, text(value)]));
+  return Object.fromEntries(Object.entries(values).map(([slug, value]) => [slug, convertValue(value)]));
 }

@@ -1,7 +1,7 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
-import type { Context, OpenToken } from '../../context.ts';
+import type { Context, VerifyViewerToken } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -47,19 +47,19 @@ export type EmbedViewer<E extends SharedItem = SharedItem> = ViewerActor<OpenedE
  * Opens an embed token. The token itself is not stored: one batch reads its target, how often the company's key was rotated, the
  * key that a host signed it with, and the revocations since.
  */
-export const openEmbedToken =
-  (type: TargetType): OpenToken =>
+export const makeEmbedTokenVerifier =
+  (type: TargetType): VerifyViewerToken =>
   async (ctx, token, count): Promise<EmbedViewer> => {
     const hostToken = await readHostToken(token);
-    return hostToken ? openHostToken(ctx, type, hostToken, count) : openOwnToken(ctx, type, token, count);
+    return hostToken ? readHostViewer(ctx, type, hostToken, count) : readOwnViewer(ctx, type, token, count);
   };
 
-type CountRequest = Parameters<OpenToken>[2];
+type CountRequest = Parameters<VerifyViewerToken>[2];
 
-async function openOwnToken(ctx: Context, type: TargetType, token: string, count: CountRequest): Promise<EmbedViewer> {
+async function readOwnViewer(ctx: Context, type: TargetType, token: string, count: CountRequest): Promise<EmbedViewer> {
   const { claims, expired } = await verifyEmbed(ctx, token);
   if (claims.target.type !== type || !ID_PATTERN.test(claims.target.id)) throw invalidToken();
-  const openViewer = async () => {
+  const readViewer = async () => {
     const [counted, read] = await Promise.allSettled([
       count?.(claims.countingId),
       expired ? null : readTokenState(ctx, claims),
@@ -69,11 +69,11 @@ async function openOwnToken(ctx: Context, type: TargetType, token: string, count
     if (read.value === null) throw invalidToken();
     return toViewer(ctx, claims, read.value);
   };
-  return count ? recordRefusals(ctx, claims, openViewer) : openViewer();
+  return count ? recordRefusals(ctx, claims, readViewer) : readViewer();
 }
 
 /** Opens a host's token. Its signature is verified after its key is read, in one batch with all other data. */
-async function openHostToken(
+async function readHostViewer(
   ctx: Context,
   type: TargetType,
   token: HostToken,
@@ -83,7 +83,7 @@ async function openHostToken(
   if (claims.target.type !== type) throw invalidToken();
   const tokenState = await readTokenState(ctx, claims, keyId);
   const { expired } = await verifyHostToken(ctx, token, tokenState.signingKey[0]);
-  const openViewer = async () => {
+  const readViewer = async () => {
     await count?.(claims.countingId);
     if (expired) throw invalidToken();
     const viewer = toViewer(ctx, claims, tokenState);
@@ -91,7 +91,7 @@ async function openHostToken(
     if (findEmbedProblems(listInputs(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
     return viewer;
   };
-  return count ? recordRefusals(ctx, claims, openViewer) : openViewer();
+  return count ? recordRefusals(ctx, claims, readViewer) : readViewer();
 }
 
 /** Reads the target of a token, and whether the token was revoked. */

@@ -80,7 +80,7 @@ export const consoleGroupEndpoints = [
     },
     async ({ ctx, query }) =>
       viewList(
-        await searchGroups(ctx, { withoutGlobal: !query.include_global }, toSortedRequest(query)),
+        await searchGroups(ctx, { excludesGlobalGroups: !query.include_global }, toSortedRequest(query)),
         viewConsoleGroup,
       ),
   ),

@@ -103,14 +103,20 @@ export function prepareBinding(ctx: Context, member: Omit<GroupBinding, 'id' | '
 /** Returns a page of the company's current groups whose names contain a text, without groups hidden from the caller. */
 export async function searchGroups(
   ctx: PrincipalContext,
-  { withoutGlobal }: { withoutGlobal: boolean },
+  { excludesGlobalGroups }: { excludesGlobalGroups: boolean },
   { search, ...page }: SearchRequest<'name' | 'created_at'>,
 ) {
   const deniedGroups = findDeniedInLists(ctx.actor, 'group');
   const groupPage = await readGroups(
     ctx.db,
     ctx.actor.companyId,
-    { deletionFilter: 'living', withoutGlobal, search, denied: deniedGroups, deniedMembers: findDeniedMembers(ctx) },
+    {
+      deletionFilter: 'living',
+      excludesGlobalGroups: excludesGlobalGroups,
+      search,
+      denied: deniedGroups,
+      deniedMembers: findDeniedMembers(ctx),
+    },
     { ...page, by: page.by === 'name' ? 'name_in_any_case' : page.by },
   );
   return { ...groupPage, records: await hideAttachments(ctx, groupPage.records) };

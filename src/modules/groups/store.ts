@@ -90,7 +90,7 @@ const ORDER_COLUMNS = {
 export interface GroupFilter {
   deletionFilter: 'living' | 'all';
   /** Whether to leave out the groups that every new company has. */
-  withoutGlobal?: boolean;
+  excludesGlobalGroups?: boolean;
   /** A part of the name. */
   search?: string;
   denied: Denials;
@@ -102,7 +102,7 @@ export interface GroupFilter {
 export const readGroups = (
   db: ControlDb,
   companyId: string,
-  { deletionFilter, withoutGlobal, search = '', denied, deniedMembers }: GroupFilter,
+  { deletionFilter, excludesGlobalGroups, search = '', denied, deniedMembers }: GroupFilter,
   page: PageRequest<keyof typeof ORDER_COLUMNS>,
 ) =>
   readPage(
@@ -112,7 +112,7 @@ export const readGroups = (
       filter: and(
         eq(groups.companyId, companyId),
         matchesDeletion(groups, deletionFilter),
-        withoutGlobal ? eq(groups.isGlobal, false) : undefined,
+        excludesGlobalGroups ? eq(groups.isGlobal, false) : undefined,
         makeContainsSql([groups.name], search),
         isNotDenied(groups.id, denied),
       ) as SQL,

@@ -20,7 +20,7 @@ import { getUserStatus } from '../users/service.ts';
 import { invitedUserView, viewConsoleUser } from '../users/views.ts';
 import { invalidInvitation } from './failures.ts';
 import { inviteUser } from './invite.ts';
-import { acceptInvitation, openInvitation } from './service.ts';
+import { acceptInvitation, requireInvitation } from './service.ts';
 
 const invitation = z
   .object({
@@ -79,7 +79,7 @@ export const invitationEndpoints = [
       fails: [invalidInvitation, companySuspended],
     },
     async ({ ctx, query }) => {
-      const { user, company, expiresAt } = await openInvitation(ctx, query.token);
+      const { user, company, expiresAt } = await requireInvitation(ctx, query.token);
       return {
         email: user.email,
         name: user.name,

@@ -113,7 +113,7 @@ export async function findInvitation(ctx: Context, token: string): Promise<OpenI
 }
 
 /** Returns the invitation of a link that works; throws `invalidInvitation` where it does not. */
-export async function openInvitation(ctx: Context, token: string): Promise<OpenInvitation> {
+export async function requireInvitation(ctx: Context, token: string): Promise<OpenInvitation> {
   const foundInvitation = await findInvitation(ctx, token);
   if (!foundInvitation) throw invalidInvitation();
   requireActiveCompany(foundInvitation.company);

@@ -44,7 +44,7 @@ export function composeMail(content: MailContent): Mail {
   const text = [
     ...lines,
     ...sections.map(formatSectionText),
-    ...after.map((each) => (typeof each === 'string' ? toOneLine(each) : formatLinkText(each))),
+    ...after.map((paragraph) => (typeof paragraph === 'string' ? toOneLine(paragraph) : formatLinkText(paragraph))),
     ...(footer ? [formatLinkText(footer)] : []),
   ];
   const html = [
@@ -58,7 +58,9 @@ export function composeMail(content: MailContent): Mail {
         ]
       : []),
     ...sections.map(formatSectionHtml),
-    ...after.map((each) => (typeof each === 'string' ? formatParagraph(each) : `<p>${formatLinkHtml(each)}</p>`)),
+    ...after.map((paragraph) =>
+      typeof paragraph === 'string' ? formatParagraph(paragraph) : `<p>${formatLinkHtml(paragraph)}</p>`,
+    ),
     ...(footer ? [`<p style="margin: 32px 0 0; font-size: 13px">${formatLinkHtml(footer)}</p>`] : []),
   ];
   return {

@@ -63,23 +63,23 @@ export const claimDueRequests = (db: ControlDb, now: number, limit: number) =>
     .returning();
 
 /** Gives up on requests of a kind that were made before a time. */
-export const giveUpRequests = (db: ControlDb, kind: MailRequestRecord['kind'], before: number) =>
+export const giveUpRequests = (db: ControlDb, kind: MailRequestRecord['kind'], cutoff: number) =>
   db
     .update(mailRequests)
     .set({ dueAt: null })
-    .where(and(isNotNull(mailRequests.dueAt), eq(mailRequests.kind, kind), lt(mailRequests.requestedAt, before)));
+    .where(and(isNotNull(mailRequests.dueAt), eq(mailRequests.kind, kind), lt(mailRequests.requestedAt, cutoff)));
 
 /** The mail kinds that are counted for a day. */
 const KINDS_COUNTED_DAILY = ['invitation', 'schedule_consent'] as const;
 
 /** Deletes finished requests no longer counted: daily counted kinds before `countedADay`, other kinds before `others`. */
-export const deleteFinishedRequests = (db: ControlDb, before: { countedADay: number; others: number }) =>
+export const deleteFinishedRequests = (db: ControlDb, cutoffs: { countedADay: number; others: number }) =>
   db
     .delete(mailRequests)
     .where(
       and(
         isNull(mailRequests.dueAt),
-        lt(mailRequests.requestedAt, before.others),
-        or(notInArray(mailRequests.kind, [...KINDS_COUNTED_DAILY]), lt(mailRequests.requestedAt, before.countedADay)),
+        lt(mailRequests.requestedAt, cutoffs.others),
+        or(notInArray(mailRequests.kind, [...KINDS_COUNTED_DAILY]), lt(mailRequests.requestedAt, cutoffs.countedADay)),
       ),
     );

@@ -32,10 +32,10 @@ export async function changeData<T>(
   };
   const awaitAnnounced = async () => {
     if (startedChanges.length === 0) startChange([store.ALL_TABLES]);
-    await Promise.all(startedChanges.map((each) => each.announced));
+    await Promise.all(startedChanges.map((startedChange) => startedChange.announced));
   };
   const end = async () => {
-    await Promise.allSettled(startedChanges.map((each) => each.announced));
+    await Promise.allSettled(startedChanges.map((startedChange) => startedChange.announced));
     for (const { id } of startedChanges) await store.endDataChange(ctx.db, companyId, id);
   };
   let isEnded = true;

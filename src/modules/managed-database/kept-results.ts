@@ -43,7 +43,7 @@ export class CachedResults {
   }
 
   /** Returns the cached result, if there is one for the current data. */
-  async find(): Promise<string | undefined> {
+  async findResult(): Promise<string | undefined> {
     try {
       const versions = await this.#versionsOf(this.#ctx);
       const cachedText = versions && (await findCached(this.#kind, this.#address));
@@ -58,7 +58,7 @@ export class CachedResults {
   }
 
   /** Caches a result whose tables were read after the context had read their versions. Nothing waits for it. */
-  store(text: () => string, { length, seconds, tables }: CacheEntry): void {
+  storeResult(text: () => string, { length, seconds, tables }: CacheEntry): void {
     if (length <= MAX_RESULT_LENGTH) this.#ctx.defer(this.#put(text(), seconds, tables));
   }
 

@@ -56,7 +56,10 @@ const FIND_PAUSE_MS = 1_000;
  * lease works, and it looks for the project before it creates one, and after any response that leaves open whether one was
  * created. The next call continues with what a failed call created.
  */
-export async function provision(record: ProvisioningRecord, options: ProvisioningOptions): Promise<TenantConnection> {
+export async function provisionTenant(
+  record: ProvisioningRecord,
+  options: ProvisioningOptions,
+): Promise<TenantConnection> {
   const timeout = options.timeoutMs ?? TIMEOUT_MS;
   const deadline = Date.now() + timeout;
   for (;;) {

@@ -11,7 +11,7 @@ import { DataVersions } from './data-versions.ts';
 import { notProvisioned } from './failures.ts';
 import { CachedResults } from './kept-results.ts';
 import { migrateDatabase, TENANT_SCHEMA_VERSION } from './migrations.ts';
-import { provision as provisionDatabase } from './provisioning.ts';
+import { provisionTenant as provisionDatabase } from './provisioning.ts';
 import { getReaderConnections } from './reader-connections.ts';
 import { createConnectionCipher, createProvisioningRecord } from './record.ts';
 import * as store from './store.ts';
@@ -55,7 +55,7 @@ const connectionsByContext = new WeakMap<Context, OpenConnections>();
  * Provisions the company's Postgres unless that is done: concurrent or repeated calls create only one. The next call continues
  * with what a failed call created.
  */
-export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
+export async function activateDatabase(ctx: CompanyContext): Promise<DatabaseStatus> {
   const { companyId } = ctx.actor;
   const storedConnection = await getConnection(ctx);
   if (storedConnection) return readDatabaseStatus(ctx);
@@ -91,11 +91,11 @@ export async function deleteDatabase(ctx: CompanyContext): Promise<number> {
   const deadline = Date.now() + MAX_DELETION_MS;
   const neon = createNeonApi(ctx);
   const storedProjectId = (await store.readDatabase(ctx.db, companyId))?.neonProjectId ?? null;
-  let deleted = storedProjectId !== null && (await neon.deleteProject(storedProjectId, deadline)) ? 1 : 0;
+  let deletedCount = storedProjectId !== null && (await neon.deleteProject(storedProjectId, deadline)) ? 1 : 0;
   for (let tries = 0; tries < MAX_PROJECTS; tries += 1) {
     const foundProject = await neon.findProject(makeTenantNames(companyId).project, deadline);
-    if (foundProject === null) return deleted;
-    if (await neon.deleteProject(foundProject, deadline)) deleted += 1;
+    if (foundProject === null) return deletedCount;
+    if (await neon.deleteProject(foundProject, deadline)) deletedCount += 1;
   }
   throw new Error('the company’s projects are still listed');
 }
@@ -126,7 +126,7 @@ async function readDataVersions(ctx: CompanyContext): Promise<DataVersions | nul
 }
 
 /** Opens the cached results of the current data for `kind`. @param key a digest of everything else that they depend on */
-export const openCachedResults = (
+export const getCachedResults = (
   ctx: CompanyContext,
   kind: 'last-results' | 'data-results',
   key: string,
@@ -208,7 +208,7 @@ const MAX_SWEEP_MS = MINUTE_MS;
 /** Claims the databases whose sweep is due, so that only one run sweeps each. */
 export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit: number): Promise<DueDatabase[]> {
   const now = ctx.now();
-  return store.claimDueRows(ctx.db, { now, next: now + MAX_SWEEP_MS, limit });
+  return store.claimDueRows(ctx.db, { now, nextSweepAt: now + MAX_SWEEP_MS, limit });
 }
 
 /**
@@ -218,10 +218,10 @@ export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit:
 export async function finishSweep(
   ctx: Pick<Context, 'db'>,
   sweptDatabase: DueDatabase,
-  next: number | null,
+  nextSweepAt: number | null,
   sizes?: store.DatabaseSizes,
 ): Promise<void> {
-  await store.finishSweep(ctx.db, sweptDatabase.companyId, sweptDatabase.marks, next, sizes);
+  await store.finishSweep(ctx.db, sweptDatabase.companyId, sweptDatabase.marks, nextSweepAt, sizes);
 }
 
 /** Returns the company's quota of its Postgres or its files; undefined for no limit. */

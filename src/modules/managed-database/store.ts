@@ -164,12 +164,12 @@ export async function beginDataChange(
 }
 
 /** Returns SQL for the last changed tables of a list; other tables are counted under `ALL_TABLES`. */
-const selectNewestTables = (changed: SQL): SQL => sql`(
+const selectNewestTables = (changedTables: SQL): SQL => sql`(
   select json_group_object(each.key, iif(each.key = ${ALL_TABLES}, max(each.value, given.least), each.value))
   from (
     select list, coalesce((select value from json_each(list) where key <> ${ALL_TABLES}
       order by value desc limit 1 offset ${MAX_KNOWN_TABLES}), 0) as least
-    from (select ${changed} as list)) as given, json_each(given.list) as each
+    from (select ${changedTables} as list)) as given, json_each(given.list) as each
   where each.key = ${ALL_TABLES} or each.value > given.least)`;
 
 export async function endDataChange(db: ControlDb, companyId: string, id: string): Promise<void> {
@@ -186,7 +186,7 @@ export async function endDataChange(db: ControlDb, companyId: string, id: string
 /** Claims due databases, the longest waiting first, and postpones their next sweep to `next` meanwhile. */
 export async function claimDueRows(
   db: ControlDb,
-  { now, next, limit }: { now: number; next: number; limit: number },
+  { now, nextSweepAt, limit }: { now: number; nextSweepAt: number; limit: number },
 ): Promise<{ companyId: string; marks: number }[]> {
   const dueRows = db
     .select({ id: managedDatabases.id })
@@ -196,7 +196,7 @@ export async function claimDueRows(
     .limit(limit);
   return db
     .update(managedDatabases)
-    .set({ sweepAt: next })
+    .set({ sweepAt: nextSweepAt })
     .where(sql`${managedDatabases.id} in ${dueRows}`)
     .returning({ companyId: managedDatabases.companyId, marks: managedDatabases.sweepMarks });
 }
@@ -209,13 +209,13 @@ export async function finishSweep(
   db: ControlDb,
   companyId: string,
   marks: number,
-  next: number | null,
+  nextSweepAt: number | null,
   sizes?: DatabaseSizes,
 ): Promise<void> {
   await db
     .update(managedDatabases)
     .set({
-      sweepAt: sql`iif(${managedDatabases.sweepMarks} = ${marks}, ${next}, ${managedDatabases.sweepAt})`,
+      sweepAt: sql`iif(${managedDatabases.sweepMarks} = ${marks}, ${nextSweepAt}, ${managedDatabases.sweepAt})`,
       ...sizes,
     })
     .where(isOfCompany(companyId));

@@ -88,11 +88,11 @@ async function applyColumnPlan(
   if (problems.length > 0) throw makeColumnsRefusedFailure(problems);
 
   const actions = [
-    ...plan.dropped.map((droppedColumn) => `DROP COLUMN ${quoteIdentifier(droppedColumn.name)}`),
-    ...plan.kept
+    ...plan.droppedColumns.map((droppedColumn) => `DROP COLUMN ${quoteIdentifier(droppedColumn.name)}`),
+    ...plan.keptColumns
       .filter(({ from, to }) => from.type !== to.type)
       .map(({ from, to }) => makeConvertColumnSql(from, to.type)),
-    ...plan.kept
+    ...plan.keptColumns
       .filter(({ from, to }) => from.nullable !== to.nullable)
       .map(({ from, to }) => `ALTER COLUMN ${quoteIdentifier(from.name)} ${to.nullable ? 'DROP' : 'SET'} NOT NULL`),
   ];
@@ -102,17 +102,17 @@ async function applyColumnPlan(
     });
   }
 
-  const renamedColumns = plan.kept
+  const renamedColumns = plan.keptColumns
     .map(({ from, to }) => ({ from: from.name, to: to.name }))
     .filter(({ from, to }) => from !== to);
   if (renamedColumns.length > 0) await tx.execute(buildRenameColumns(name, renamedColumns));
 
-  if (plan.added.length === 0) return;
+  if (plan.addedColumns.length === 0) return;
   try {
     await tx.execute(
       buildAddColumns(
         name,
-        plan.added.map(({ column: addedColumn }) => addedColumn),
+        plan.addedColumns.map(({ column: addedColumn }) => addedColumn),
       ),
     );
   } catch (error) {
@@ -127,8 +127,8 @@ async function applyColumnPlan(
 function toIndexFailure(plan: ColumnPlan, error: unknown, showsValues: boolean): Failure | undefined {
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
-  const convertedColumns = plan.kept.filter(({ from, to }) => from.type !== to.type);
-  const knownColumns = plan.kept.map(({ from, to }) => ({ name: from.name, type: to.type }));
+  const convertedColumns = plan.keptColumns.filter(({ from, to }) => from.type !== to.type);
+  const knownColumns = plan.keptColumns.map(({ from, to }) => ({ name: from.name, type: to.type }));
   const isRefusedColumn = ({ from }: { from: TableColumnDefinition }) =>
     refusal.why !== 'duplicate' || refusal.columns.includes(from.name);
   return makeColumnsRefusedFailure(
@@ -152,8 +152,8 @@ async function findLossProblems(
   plan: ColumnPlan,
   showsValues: boolean,
 ): Promise<FieldProblem[]> {
-  const convertedColumns = plan.kept.filter(({ from, to }) => from.type !== to.type);
-  const newlyRequiredColumns = plan.kept.filter(({ from, to }) => from.nullable && !to.nullable);
+  const convertedColumns = plan.keptColumns.filter(({ from, to }) => from.type !== to.type);
+  const newlyRequiredColumns = plan.keptColumns.filter(({ from, to }) => from.nullable && !to.nullable);
   const name = table.displayName;
   const [, , [misfits], [nulls]] = await tx.queryAll<[unknown, unknown, ObstacleRow, ObstacleRow]>([
     // Guards against an operator who writes to the table by hand.
@@ -169,22 +169,22 @@ async function findLossProblems(
       newlyRequiredColumns.map(({ from }) => buildNullObstacle(from.name)),
     ),
   ]);
-  const misfitByColumn = new Map(convertedColumns.map((each, at) => [each, misfits?.found[at]]));
-  const nullByColumn = new Map(newlyRequiredColumns.map((each, at) => [each, nulls?.found[at]]));
-  const keptProblems = plan.kept.flatMap((each): FieldProblem[] => {
-    const { index, from, to } = each;
-    const value = misfitByColumn.get(each) ?? null;
+  const misfitByColumn = new Map(convertedColumns.map((changedColumn, at) => [changedColumn, misfits?.found[at]]));
+  const nullByColumn = new Map(newlyRequiredColumns.map((changedColumn, at) => [changedColumn, nulls?.found[at]]));
+  const keptProblems = plan.keptColumns.flatMap((keptColumn): FieldProblem[] => {
+    const { index, from, to } = keptColumn;
+    const value = misfitByColumn.get(keptColumn) ?? null;
     const lossMessage = showsValues
       ? `"${from.name}" holds ${JSON.stringify(value)}, which cannot become ${to.type} without loss`
       : `"${from.name}" holds a value that cannot become ${to.type} without loss`;
     return [
       ...(value === null ? [] : [{ field: `columns.${index}.type`, message: lossMessage }]),
-      ...((nullByColumn.get(each) ?? null) === null
+      ...((nullByColumn.get(keptColumn) ?? null) === null
         ? []
         : [{ field: `columns.${index}.nullable`, message: `"${from.name}" is null in some rows` }]),
     ];
   });
-  const addedProblems = plan.added
+  const addedProblems = plan.addedColumns
     .filter(({ column: { nullable } }) => !nullable && table.rowCount > 0)
     .map(({ index, column: { name: field } }) => ({
       field: `columns.${index}.nullable`,

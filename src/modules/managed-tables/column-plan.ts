@@ -7,9 +7,9 @@ export type RequestedColumn = TableColumnDefinition & { previous_name?: string |
 
 /** The changes from the current columns to the requested ones. `index` is the position in the requested list. */
 export interface ColumnPlan {
-  dropped: TableColumnDefinition[];
-  kept: { index: number; from: TableColumnDefinition; to: TableColumnDefinition }[];
-  added: { index: number; column: TableColumnDefinition }[];
+  droppedColumns: TableColumnDefinition[];
+  keptColumns: { index: number; from: TableColumnDefinition; to: TableColumnDefinition }[];
+  addedColumns: { index: number; column: TableColumnDefinition }[];
   /** The columns after the change. */
   columns: TableColumnDefinition[];
   /** Whether the plan changes anything. */
@@ -58,7 +58,13 @@ export function planColumns(currentColumns: TableColumnDefinition[], requestedCo
   const hasChanges =
     currentColumns.length !== columns.length ||
     currentColumns.some((column, index) => !isSameColumn(column, columns[index]));
-  return { dropped: [...unmatchedColumns.values()], kept: keptColumns, added: addedColumns, columns, hasChanges };
+  return {
+    droppedColumns: [...unmatchedColumns.values()],
+    keptColumns: keptColumns,
+    addedColumns: addedColumns,
+    columns,
+    hasChanges,
+  };
 }
 
 function isSameColumn(a: TableColumnDefinition, b: TableColumnDefinition | undefined): boolean {

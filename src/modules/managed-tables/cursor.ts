@@ -13,7 +13,7 @@ export interface CursorPosition extends RowPosition {
 /** The table, selection and order of a cursor: it cannot be opened with other ones. */
 export interface CursorScope {
   tableId: string;
-  asked: SentSelection;
+  selection: SentSelection;
   sortBy?: string | undefined;
 }
 
@@ -21,12 +21,12 @@ export interface CursorScope {
  * Encrypts a position, so that its values cannot be read or made up. It is valid for this company, table, selection and order
  * only; the order of filters and the spelling of the order do not matter.
  */
-export function sealCursor(ctx: CompanyContext, scope: CursorScope, position: CursorPosition): Promise<string> {
+export function encryptCursor(ctx: CompanyContext, scope: CursorScope, position: CursorPosition): Promise<string> {
   return encrypt(ctx.config.ENCRYPTION_KEYS, JSON.stringify(position), formatPurpose(ctx, scope));
 }
 
 /** Decrypts a cursor of `sealCursor` for the same scope. @throws makeCursorFailure */
-export async function openCursor(ctx: CompanyContext, scope: CursorScope, cursor: string): Promise<CursorPosition> {
+export async function decryptCursor(ctx: CompanyContext, scope: CursorScope, cursor: string): Promise<CursorPosition> {
   try {
     return JSON.parse(await decrypt(ctx.config.ENCRYPTION_KEYS, cursor, formatPurpose(ctx, scope)));
   } catch (error) {
@@ -34,8 +34,8 @@ export async function openCursor(ctx: CompanyContext, scope: CursorScope, cursor
   }
 }
 
-function formatPurpose({ actor }: CompanyContext, { tableId, asked, sortBy }: CursorScope): string {
-  const filters = asked.filter.map(({ column, operator, value }) => JSON.stringify([column, operator, value]));
-  const place = [actor.companyId, tableId, filters.toSorted(), asked.search, parseColumnSort(sortBy)];
+function formatPurpose({ actor }: CompanyContext, { tableId, selection, sortBy }: CursorScope): string {
+  const filters = selection.filter.map(({ column, operator, value }) => JSON.stringify([column, operator, value]));
+  const place = [actor.companyId, tableId, filters.toSorted(), selection.search, parseColumnSort(sortBy)];
   return `rows-cursor:${JSON.stringify(place)}`;
 }

@@ -21,14 +21,14 @@ const SET_UTC_STATEMENT = { text: "SET LOCAL TIME ZONE 'UTC'", values: [] };
 
 /**
  * Adds columns to a table, and widens others, in one pass over its rows. The table's `shape` must be locked; its other columns
- * stay. @param added new columns, all nullable @returns the table after that @throws PostgresError 54011 where Postgres has no
+ * stay. @param addedColumns new columns, all nullable @returns the table after that @throws PostgresError 54011 where Postgres has no
  * space for so many columns, or of an index that does not hold a value
  */
 export async function evolveTable(
   tx: TenantTx,
   ctx: CompanyContext,
   table: ManagedTable,
-  added: TableColumnDefinition[],
+  addedColumns: TableColumnDefinition[],
   widened: AppliedEvolution['widened'],
 ): Promise<ManagedTable> {
   const widenedTypes = new Map(widened.map(({ name, to }) => [name, to]));
@@ -38,11 +38,11 @@ export async function evolveTable(
       const to = widenedTypes.get(column.name);
       return to ? [makeConvertColumnSql(column, to)] : [];
     }),
-    ...added.map((column) => `ADD COLUMN ${makeColumnDefinition(column)}`),
+    ...addedColumns.map((column) => `ADD COLUMN ${makeColumnDefinition(column)}`),
   ];
   await tx.queryAll([SET_UTC_STATEMENT]);
   await tx.execute(buildAlterColumns(table.displayName, actions));
-  return changeColumns(tx, ctx, table, [...columns, ...added]);
+  return changeColumns(tx, ctx, table, [...columns, ...addedColumns]);
 }
 
 /** The reason why column changes cannot be reverted, with the column. */
@@ -74,7 +74,7 @@ export async function revertEvolution(
       ...narrowedColumns.map(({ column, from }) => buildMisfitObstacle(column, from)),
     ]),
   ]);
-  const obstacleIndex = obstacles?.found.findIndex((found) => found !== null) ?? -1;
+  const obstacleIndex = obstacles?.found.findIndex((obstacle) => obstacle !== null) ?? -1;
   if (obstacleIndex >= 0) {
     const isAddedColumn = obstacleIndex < added.length;
     const column = isAddedColumn ? added[obstacleIndex] : narrowedColumns[obstacleIndex - added.length]?.column.name;

@@ -82,12 +82,12 @@ async function* writeLines(selected: ExportSelection, tx: TenantTx, milliseconds
   let size = MIN_BATCH_BYTES;
   let mayGrow = true;
   for (;;) {
-    const next = await steps.next(tx, requestedRows);
-    if (next === null) return;
+    const nextRows = await steps.next(tx, requestedRows);
+    if (nextRows === null) return;
     const values = bindAsSettings();
     const select = hasLongValues
-      ? selectBatch(selected, next, makeCsvSelectList(shown, safe, 'batch'), values.bind)
-      : selectRows(selected, next, makeCsvSelectList(shown, safe, 'source'), values.bind);
+      ? selectBatch(selected, nextRows, makeCsvSelectList(shown, safe, 'batch'), values.bind)
+      : selectRows(selected, nextRows, makeCsvSelectList(shown, safe, 'source'), values.bind);
     const startedAt = Date.now();
     const copying = copyOut(tx, values.statement(), select, milliseconds, buffers);
     // It may fail while lines are written that came before.
@@ -160,10 +160,10 @@ function createRowReader(selected: ExportSelection): (tx: TenantTx) => Promise<R
   const steps = chooseSteps(selected);
   const selectList = makeRowSelectList(selected.shown);
   return async (tx) => {
-    const next = await steps.next(tx, BATCH_ROWS);
-    if (next === null) return [];
+    const nextRows = await steps.next(tx, BATCH_ROWS);
+    if (nextRows === null) return [];
     const { values, bind } = createBindings();
-    const rows = await tx.query<RawRow>(selectBatch(selected, next, selectList, bind), values);
+    const rows = await tx.query<RawRow>(selectBatch(selected, nextRows, selectList, bind), values);
     steps.onRowsRead(rows.length, () => rows.at(-1)?.id as string);
     return rows;
   };
@@ -184,7 +184,7 @@ const chooseSteps = (selected: ExportSelection): BatchSteps =>
 function stepByIds(): BatchSteps {
   let afterId: string | null = null;
   return {
-    next: async (_, rows) => ({ after: afterId, rows }),
+    next: async (_, rows) => ({ afterId: afterId, rows }),
     onRowsRead(rows, getLastId) {
       if (rows > 0) afterId = getLastId();
     },

@@ -68,7 +68,7 @@ export async function exportRows(ctx: CompanyContext, tableId: string, request: 
   }
 
   async function abortExport(error: unknown): Promise<void> {
-    await output.abort(error).catch((left: unknown) => logError('export_not_deleted', left));
+    await output.abort(error).catch((abortError: unknown) => logError('export_not_deleted', abortError));
   }
 
   async function readRows(): Promise<void> {
@@ -121,14 +121,14 @@ function readAllRows(
         const writer = EXPORT_WRITERS[format]({ table: table.displayName, rows, shown, order, safe, hasLongValues });
         const count = writer.maxRows === undefined ? 0 : await countSelected(tx, exportStart.rowCount);
         if (count > (writer.maxRows ?? 0)) throw tooManyRows(count, writer.maxRows as number);
-        let next = await writer.next(tx, MAX_STATEMENT_MS);
+        let nextBytes = await writer.next(tx, MAX_STATEMENT_MS);
         hasBegun = true;
         onBegin(table);
         output.write(writer.header);
-        while (next !== null) {
+        while (nextBytes !== null) {
           await output.awaitReady();
-          output.write(next);
-          next = await writer.next(tx, MAX_STATEMENT_MS);
+          output.write(nextBytes);
+          nextBytes = await writer.next(tx, MAX_STATEMENT_MS);
         }
       } catch (error) {
         if (hasBegun) throw new ExportInterruptedError('the export broke off', { cause: error });

@@ -111,7 +111,7 @@ export async function checkBlockingTransactions(
   tx: TenantTx,
   table: string,
   since: string | null,
-  all: boolean,
+  includesReaders: boolean,
 ): Promise<{ since: string; found: boolean }> {
   const heldCondition = `held.pid = other.pid AND held.relation = to_regclass($2)`;
   const [row] = await tx.query<{ since: string; found: boolean }>(
@@ -125,7 +125,7 @@ export async function checkBlockingTransactions(
          ))
      ) AS found
      FROM (SELECT coalesce($1::timestamptz, clock_timestamp()) AS since) AS begun`,
-    [since, quoteQualified('public', table), all],
+    [since, quoteQualified('public', table), includesReaders],
   );
   return row as { since: string; found: boolean };
 }

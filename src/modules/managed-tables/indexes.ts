@@ -272,6 +272,6 @@ async function runWithIndexLock<T>(
     return await work();
   } finally {
     // A lost connection has lost its locks.
-    if (!database.closed) await store.unlockIndexes(database, tableId);
+    if (!database.isClosed) await store.unlockIndexes(database, tableId);
   }
 }

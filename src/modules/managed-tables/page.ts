@@ -39,7 +39,7 @@ export interface RowPage {
   /** The number of selected rows; undefined where they are not counted. */
   total: number | undefined;
   /** The position of the last row, if more rows follow. */
-  last: CursorPosition | null;
+  lastPosition: CursorPosition | null;
   /** Whether the table has rows that the transaction cannot see, as it began before the table was rewritten. */
   isStale: boolean;
 }
@@ -129,10 +129,10 @@ function preparePage(
   }
 }
 
-function selectPageAfter(page: sql.PageSource, after: CursorPosition | null, limit: number): Statement {
+function selectPageAfter(page: sql.PageSource, afterPosition: CursorPosition | null, limit: number): Statement {
   // Of a column that was converted since, the value means nothing.
-  if (after && after.type !== getOrderType(page.order)) throw makeCursorFailure();
-  return sql.selectFollowing(page, { limit, after });
+  if (afterPosition && afterPosition.type !== getOrderType(page.order)) throw makeCursorFailure();
+  return sql.selectFollowing(page, { limit, afterPosition: afterPosition });
 }
 
 const getOrderType = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';
@@ -147,8 +147,8 @@ function guessPage(table: ManagedTable | undefined, request: PageRequest): Prepa
   }
 }
 
-const isSamePage = (one: PreparedPage, other: PreparedPage): boolean =>
-  JSON.stringify(one.statements) === JSON.stringify(other.statements);
+const isSamePage = (page: PreparedPage, otherPage: PreparedPage): boolean =>
+  JSON.stringify(page.statements) === JSON.stringify(otherPage.statements);
 
 /** Makes a page of the results, and caches the table, since its statements worked. */
 function toRowPage(
@@ -165,7 +165,7 @@ function toRowPage(
     shown,
     rows: page.filter(({ id }) => id !== null),
     total: isCounted ? Number(count?.[0]?.total ?? table.rowCount) : undefined,
-    last: first?.has_more ? toPosition(page.at(-1) as sql.PageRow, order) : null,
+    lastPosition: first?.has_more ? toPosition(page.at(-1) as sql.PageRow, order) : null,
     // A transaction that began before the table was emptied or rewritten sees no rows.
     isStale: first?.has_rows === false && table.rowCount > 0,
   };
@@ -188,12 +188,16 @@ async function runReadTransaction<T>(
 ): Promise<T> {
   const hasSelection = filter.length > 0 || search !== '';
   const statementTimeoutMs = hasSelection ? READ_TIMEOUTS_MS.selected : READ_TIMEOUTS_MS.all;
-  const reading = async (tx: TenantTx) => {
+  const readInTransaction = async (tx: TenantTx) => {
     try {
       return await read(tx);
     } catch (error) {
       throw hasSelection && isStatementTimeout(error) ? selectionTooSlow() : error;
     }
   };
-  return runTableTransaction(database, reading, { readOnly: true, isolation: 'repeatable read', statementTimeoutMs });
+  return runTableTransaction(database, readInTransaction, {
+    readOnly: true,
+    isolation: 'repeatable read',
+    statementTimeoutMs,
+  });
 }

@@ -162,7 +162,7 @@ async function reclaimSpace(
   tables: string[],
   maxBytes: number,
 ): Promise<void> {
-  if (database.closed) return;
+  if (database.isClosed) return;
   const { companyId } = ctx.actor;
   const readIsSmall = (name: string) =>
     database.query<{ small: boolean }>(
@@ -186,7 +186,7 @@ async function reclaimSpace(
 
 async function releaseLock(database: TenantSql, lock: string): Promise<void> {
   // A connection that keeps the lock is not for other changes; a lost one has lost it.
-  if (!database.closed) await database.query(`SELECT ${lock}`).catch(() => database.close());
+  if (!database.isClosed) await database.query(`SELECT ${lock}`).catch(() => database.close());
 }
 
 /** Throws for a request that takes space from a company whose quota is used up. */

@@ -5,7 +5,7 @@ import { makePageQuery } from '../../http/list-query.ts';
 import { endpoint, listOf, viewList } from '../../http/surfaces/managed-tables.ts';
 import { provisioningFailed, provisioningPending, tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
-import { provision, readConnectionId, readDatabaseStatus } from '../managed-database/service.ts';
+import { activateDatabase, readConnectionId, readDatabaseStatus } from '../managed-database/service.ts';
 import { changeTable, tableChanges } from './change.ts';
 import {
   restoredNameTaken,
@@ -42,7 +42,7 @@ export const managedTablesEndpoints = [
       returns: ok(connection),
       fails: [provisioningPending, provisioningFailed, ...tenantSqlFailures],
     },
-    ({ ctx }) => provision(ctx),
+    ({ ctx }) => activateDatabase(ctx),
   ),
   endpoint(
     {

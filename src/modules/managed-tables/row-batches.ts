@@ -29,29 +29,29 @@ export interface RowScan {
 }
 
 /** The next rows: up to `rows` after an id, in insertion order, or the rows with these ids. */
-export type NextRows = { after: string | null; rows: number } | { ids: string[] };
+export type NextRows = { afterId: string | null; rows: number } | { ids: string[] };
 
 /** Selects the next rows of a scan in its order. @param list the select list: expressions over the table, called `source` */
-export function selectRows({ table, rows }: RowScan, next: NextRows, list: string, bind: BindValue): string {
-  if ('ids' in next)
+export function selectRows({ table, rows }: RowScan, nextRows: NextRows, list: string, bind: BindValue): string {
+  if ('ids' in nextRows)
     return `
       SELECT ${list}
-      FROM unnest(${bind(next.ids)}::uuid[]) WITH ORDINALITY AS listed(row_id, place)
+      FROM unnest(${bind(nextRows.ids)}::uuid[]) WITH ORDINALITY AS listed(row_id, place)
       JOIN ${makeFromSql(table)} ON source."id" = listed.row_id
       ORDER BY listed.place`;
   const id = makeSourceColumn('id');
   const conditions = makeConditions(rows, bind);
-  if (next.after !== null) conditions.push(`${id} > ${bind(next.after)}::uuid`);
-  return `SELECT ${list} FROM ${makeFromSql(table)} ${makeWhereClause(conditions)} ORDER BY ${id} LIMIT ${next.rows}`;
+  if (nextRows.afterId !== null) conditions.push(`${id} > ${bind(nextRows.afterId)}::uuid`);
+  return `SELECT ${list} FROM ${makeFromSql(table)} ${makeWhereClause(conditions)} ORDER BY ${id} LIMIT ${nextRows.rows}`;
 }
 
 /**
  * Selects the next rows of a scan as far as they fit into memory, which may be fewer than requested. Measuring them costs
  * Postgres as much as reading them. @param list the select list: expressions over the columns of `makeSelectList`, in `batch`
  */
-export function selectBatch(scan: RowScan, next: NextRows, list: string, bind: BindValue): string {
-  const orderColumn = 'ids' in next ? 'listed.place' : makeSourceColumn('id');
-  const part = selectRows(scan, next, `${orderColumn} AS place, ${makeSelectList(scan.shown)}`, bind);
+export function selectBatch(scan: RowScan, nextRows: NextRows, list: string, bind: BindValue): string {
+  const orderColumn = 'ids' in nextRows ? 'listed.place' : makeSourceColumn('id');
+  const part = selectRows(scan, nextRows, `${orderColumn} AS place, ${makeSelectList(scan.shown)}`, bind);
   return `
     SELECT ${list} FROM (
       SELECT part.*, sum((${makeRowBytesSql(scan.shown)})::float8)

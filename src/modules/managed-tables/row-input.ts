@@ -42,7 +42,7 @@ export function encodeRows(columns: TableColumnDefinition[], rows: readonly (Unr
 
   const encodeRow = (unreadRow: UnreadObject | null, index: number): RowTexts => {
     const texts: RowTexts = {};
-    if (unreadRow === null || unreadRow.fields > MAX_ROW_FIELDS) {
+    if (unreadRow === null || unreadRow.fieldCount > MAX_ROW_FIELDS) {
       reportProblem(
         index,
         '',

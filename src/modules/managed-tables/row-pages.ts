@@ -35,7 +35,7 @@ export interface RowPosition {
 /** The rows after a position, or the first rows. */
 export interface FollowingRows {
   limit: number;
-  after: RowPosition | null;
+  afterPosition: RowPosition | null;
 }
 
 /** The table, rows, columns and order of a page. */
@@ -92,9 +92,9 @@ export function selectWindow(page: PageSource, { limit, offset, fromEnd }: RowWi
  * Selects the rows after a position in the order, as rows of `PageRow`. Each part of the order is one scan along an index, if
  * there is one: rows with a value, then rows without.
  */
-export function selectFollowing(page: PageSource, { limit, after }: FollowingRows): Statement {
+export function selectFollowing(page: PageSource, { limit, afterPosition }: FollowingRows): Statement {
   const { values, bind } = createBindings();
-  const ids = selectIdsAfter(page, limit + 1, after, bind);
+  const ids = selectIdsAfter(page, limit + 1, afterPosition, bind);
   return { text: selectPageOfIds(page, ids, limit, false, bind), values };
 }
 
@@ -142,33 +142,37 @@ function selectPageOfIds(page: PageSource, ids: string, limit: number, isFromEnd
 function selectIdsAfter(
   { table, rows, order }: PageSource,
   limit: number,
-  after: RowPosition | null,
+  afterPosition: RowPosition | null,
   bind: BindValue,
 ): string {
   const conditions = makeConditions(rows, bind);
   const limitSql = `${bind(limit)}::bigint`;
   const id = makeSourceColumn('id');
-  const ids = (extraConditions: string[], ordered: string, count: string) =>
+  const makeIdsSql = (extraConditions: string[], ordered: string, count: string) =>
     `ARRAY(SELECT ${id} FROM ${makeFromSql(table)} ${makeWhereClause([...conditions, ...extraConditions])} ORDER BY ${ordered} LIMIT ${count})`;
   if (!order || order.column === 'id') {
     const [sign, direction] = order?.descending ? ['<', 'DESC'] : ['>', 'ASC'];
-    return ids(after ? [`${id} ${sign} ${bind(after.id)}::uuid`] : [], `${id} ${direction}`, limitSql);
+    return makeIdsSql(
+      afterPosition ? [`${id} ${sign} ${bind(afterPosition.id)}::uuid`] : [],
+      `${id} ${direction}`,
+      limitSql,
+    );
   }
   const column = makeSourceColumn(order.column);
-  const lastId = after && `${bind(after.id)}::uuid`;
+  const lastId = afterPosition && `${bind(afterPosition.id)}::uuid`;
   // Ordered by both, though one is null, because an index of both is.
   const selectIdsWithoutValue = (positionConditions: string[], count: string) =>
-    ids([`${column} IS NULL`, ...positionConditions], `${column}, ${id}`, count);
-  if (after && after.key === null) return selectIdsWithoutValue([`${id} > ${lastId}`], limitSql);
-  const key = after && `${bind(after.key)}::${getTypeName(order)}`;
+    makeIdsSql([`${column} IS NULL`, ...positionConditions], `${column}, ${id}`, count);
+  if (afterPosition && afterPosition.key === null) return selectIdsWithoutValue([`${id} > ${lastId}`], limitSql);
+  const key = afterPosition && `${bind(afterPosition.key)}::${getTypeName(order)}`;
   const idsWithValue = order.descending
     ? // Nulls first is how an index is read backwards; there are none among these.
-      ids(
+      makeIdsSql(
         [`${column} IS NOT NULL`, ...(key ? [`${column} <= ${key}`, `(${column} < ${key} OR ${id} > ${lastId})`] : [])],
         `${column} DESC NULLS FIRST, ${id}`,
         limitSql,
       )
-    : ids(
+    : makeIdsSql(
         [`${column} IS NOT NULL`, ...(key ? [`(${column}, ${id}) > (${key}, ${lastId})`] : [])],
         `${column}, ${id}`,
         limitSql,

@@ -7,7 +7,7 @@ import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import { formatDuplicate, toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { runWithCurrentTable, StaleTableError } from './current-table.ts';
-import { openCursor, sealCursor } from './cursor.ts';
+import { decryptCursor, encryptCursor } from './cursor.ts';
 import {
   duplicateValue,
   makeTooLongForIndexFailure,
@@ -54,19 +54,19 @@ export interface RowsPage {
 export async function listRows(ctx: CompanyContext, tableId: string, request: RowsRequest): Promise<RowsPage> {
   const { cursor, page, rows: sentSelection, sortBy } = request;
   const key = toTableKey(ctx, tableId);
-  const cursorScope = { tableId, asked: sentSelection, sortBy };
+  const cursorScope = { tableId, selection: sentSelection, sortBy };
   const at =
-    cursor === undefined ? { page } : { after: cursor === '' ? null : await openCursor(ctx, cursorScope, cursor) };
+    cursor === undefined ? { page } : { after: cursor === '' ? null : await decryptCursor(ctx, cursorScope, cursor) };
   const database = await requireTablesDatabaseToRead(ctx);
   return runWithCurrentTable(database, key, async (_, reportTable) => {
     const rowPage = await readPage(database, key, { ...request, at }, reportTable);
     if (!rowPage) throw tableNotFound();
     if (rowPage.isStale) throw new StaleTableError();
-    const next = rowPage.last && (await sealCursor(ctx, cursorScope, rowPage.last));
+    const nextCursor = rowPage.lastPosition && (await encryptCursor(ctx, cursorScope, rowPage.lastPosition));
     return {
       records: rowPage.rows.map((row) => toRowRecord(rowPage.shown, row)),
       total: rowPage.total,
-      nextCursor: cursor === undefined ? undefined : next,
+      nextCursor: cursor === undefined ? undefined : nextCursor,
     };
   });
 }
@@ -182,8 +182,8 @@ async function lockRow(tx: TenantTx, table: ManagedTable, rowId: string): Promis
   return found;
 }
 
-const isFoundRow = (found: sql.FoundRow | undefined): found is sql.FoundRow =>
-  found !== undefined && found.bytes !== null;
+const isFoundRow = (foundRow: sql.FoundRow | undefined): foundRow is sql.FoundRow =>
+  foundRow !== undefined && foundRow.bytes !== null;
 
 /** Tells whether the caller may see values of the table's rows, in any response. */
 export const mayReadRows = (ctx: PrincipalContext, tableId: string): boolean =>
@@ -216,9 +216,9 @@ async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: Manag
 const DELETE_OPTIONS = { room: 'frees' } as const;
 
 /** Converts a found row for a response. @throws rowNotFound, rowTooLargeToReturn */
-function toRowOrFail({ columns }: ManagedTable, found: sql.FoundRow | undefined): RowRecord {
-  if (!isFoundRow(found)) throw rowNotFound();
-  const { id, bytes, ...values } = found;
+function toRowOrFail({ columns }: ManagedTable, foundRow: sql.FoundRow | undefined): RowRecord {
+  if (!isFoundRow(foundRow)) throw rowNotFound();
+  const { id, bytes, ...values } = foundRow;
   if (id === null) throw rowTooLargeToReturn(Number(bytes), MAX_PAGE_BYTES);
   return toRowRecord(columns, { id, ...values });
 }

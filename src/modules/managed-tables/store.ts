@@ -130,8 +130,8 @@ export async function hasActiveUpload(tx: TenantTx, tableId: string): Promise<bo
 }
 
 /** Returns the condition for ids that are not denied, with two values from a number on: ids, and patterns for LIKE. */
-export const makeNotDeniedCondition = (column: string, first: number): string =>
-  `${column} <> ALL($${first}::text[]) AND ${column} NOT LIKE ALL($${first + 1}::text[])`;
+export const makeNotDeniedCondition = (column: string, firstParameterNumber: number): string =>
+  `${column} <> ALL($${firstParameterNumber}::text[]) AND ${column} NOT LIKE ALL($${firstParameterNumber + 1}::text[])`;
 
 /** Returns the two values of `makeNotDeniedCondition`. */
 export const listDeniedValues = ({ everything, ids, patterns }: Denials): [string[], string[]] => [

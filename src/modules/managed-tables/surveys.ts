@@ -38,7 +38,7 @@ export async function measureScales(
     ) AS found`;
   const [row] = await tx.query<Record<string, number | null>>(text, values);
   const scales = columns.map(({ name }, at) => [name, row?.[`c${at}`] ?? null] as const);
-  return new Map(scales.filter((each): each is [string, number] => each[1] !== null));
+  return new Map(scales.filter((scale): scale is [string, number] => scale[1] !== null));
 }
 
 /**

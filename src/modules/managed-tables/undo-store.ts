@@ -7,7 +7,7 @@ export type UndoEndReason = 'columns_changed' | 'truncated';
 
 /** The number up to which loads can no longer be undone, and the change that ended it; null for none. */
 export interface UndoLimit {
-  after: number;
+  loadNumber: number;
   endedBy: UndoEndReason | null;
 }
 
@@ -33,6 +33,6 @@ export const selectUndoLimit = ({ id, companyId }: TableKey): Statement => ({
 });
 
 export const toUndoLimit = (row: UndoLimitRow): UndoLimit => ({
-  after: Number(row.undoable_after),
+  loadNumber: Number(row.undoable_after),
   endedBy: row.undo_ended_by,
 });

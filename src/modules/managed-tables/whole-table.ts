@@ -68,20 +68,20 @@ export async function writeParquetFile(
     const file = new ParquetFile(columns);
     await sink.write(file.write(), 0);
     let afterId = from?.after ?? null;
-    const next = async (maxRows: number): Promise<RawRow[]> => {
+    const readNextRows = async (maxRows: number): Promise<RawRow[]> => {
       const { values, bind } = createBindings();
-      const select = selectBatch(scan, { after: afterId, rows: maxRows }, makeRowSelectList(shown), bind);
+      const select = selectBatch(scan, { afterId: afterId, rows: maxRows }, makeRowSelectList(shown), bind);
       return tx.query<RawRow>(select, values);
     };
     for (;;) {
-      const rows = await next(BATCH_ROWS);
+      const rows = await readNextRows(BATCH_ROWS);
       if (rows.length > 0) {
         afterId = rows.at(-1)?.id as string;
         await sink.write(file.write(columns.map(({ type }, at) => getColumnValues(rows, type, at))), rows.length);
       }
       const isFull = rows.length > 0 && (sink.isFull() || file.isFull);
       if (rows.length > 0 && !isFull) continue;
-      const isLast = !isFull || (await next(1)).length === 0;
+      const isLast = !isFull || (await readNextRows(1)).length === 0;
       await sink.write(file.end(), 0);
       return isLast ? null : { after: afterId as string, columns };
     }
@@ -101,9 +101,9 @@ export async function writeParquetFile(
 const canHoldColumns = (columns: readonly ParquetColumn[], foundColumns: readonly ParquetColumn[]): boolean =>
   columns.length === foundColumns.length &&
   columns.every(({ name, type, nullable }, at) => {
-    const other = foundColumns[at];
-    if (name !== other?.name || nullable !== other.nullable) return false;
-    if (type === other.type) return true;
-    if (typeof other.type !== 'object') return false;
-    return type === 'text' || (typeof type === 'object' && type.scale >= other.type.scale);
+    const foundColumn = foundColumns[at];
+    if (name !== foundColumn?.name || nullable !== foundColumn.nullable) return false;
+    if (type === foundColumn.type) return true;
+    if (typeof foundColumn.type !== 'object') return false;
+    return type === 'text' || (typeof type === 'object' && type.scale >= foundColumn.type.scale);
   });

@@ -14,7 +14,7 @@ import {
   requestEnded,
   tooManyClients,
 } from './failures.ts';
-import { buildErrorRedirect, buildResponseRedirect, openConsentRequest } from './requests.ts';
+import { buildErrorRedirect, buildResponseRedirect, verifyConsentRequest } from './requests.ts';
 import {
   type CompanyClient,
   deleteClient,
@@ -39,7 +39,7 @@ export async function decideRequest(
   ctx: UserContext,
   { request, allow }: { request: string; allow: boolean },
 ): Promise<{ redirectTo: string | null }> {
-  const consentRequest = await openConsentRequest(ctx, request);
+  const consentRequest = await verifyConsentRequest(ctx, request);
   const { companyId, id: userId } = ctx.actor;
   const { redirect, device } = consentRequest;
   if (consentRequest.company_id !== '' && consentRequest.company_id !== companyId) throw otherCompanysClient();

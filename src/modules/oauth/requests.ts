@@ -144,7 +144,7 @@ export async function viewConsentRequest(ctx: Context, request: ConsentRequest):
  * Verifies the signed consent request that the user accepts or denies.
  * @throws requestEnded where it has expired, or was not signed by this service
  */
-export const openConsentRequest = (ctx: Context, token: string): Promise<ConsentRequest> =>
+export const verifyConsentRequest = (ctx: Context, token: string): Promise<ConsentRequest> =>
   verifyToken<ConsentRequest>(ctx, 'oauth-request', token, 'access').catch((error) => {
     throw invalidToken.matches(error) ? requestEnded() : error;
   });

@@ -254,9 +254,9 @@ export const oauthTokenEndpoints = [
       description:
         'Without a secret (RFC 7591): whatever is asked, `token_endpoint_auth_method` is `none`. Ten tries an hour from an address; forgotten after 30 days without use.',
       body: registration,
-      async wrapBodyRead(ctx, read) {
+      async wrapBodyRead(ctx, readBody) {
         await countRegistration(ctx);
-        await read().catch((error) => {
+        await readBody().catch((error) => {
           throw isInvalidInput(error) ? toMetadataFailure(error) : error;
         });
       },

@@ -107,7 +107,7 @@ export async function createOrganization(
 /** A company, and the amount of data it stores: of its Postgres and files as measured last. */
 export interface Organization {
   company: Company;
-  held: DataUsage;
+  usage: DataUsage;
 }
 
 /** Returns a page of all companies, for the platform's operator. */
@@ -125,7 +125,7 @@ async function addDataUsage(ctx: Context, companies: readonly Company[]): Promis
     ctx,
     companies.map(({ id }) => id),
   );
-  return companies.map((company) => ({ company, held: usageByCompany.get(company.id) ?? NO_DATA_USAGE }));
+  return companies.map((company) => ({ company, usage: usageByCompany.get(company.id) ?? NO_DATA_USAGE }));
 }
 
 /** Returns a company, and how much data it stores now. */

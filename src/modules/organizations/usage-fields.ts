@@ -25,8 +25,8 @@ const quotas = z.object({
 export const quotasView = quotas.meta({ id: 'OrganizationQuotas' });
 
 /** The schema of all quotas; a quota that is null or not sent has no limit. */
-export const quotasInput = quotas.partial().transform((sent): Quotas => {
-  const setQuotas = QUOTAS.flatMap((name) => (sent[name] == null ? [] : [[name, sent[name]]]));
+export const quotasInput = quotas.partial().transform((sentQuotas): Quotas => {
+  const setQuotas = QUOTAS.flatMap((name) => (sentQuotas[name] == null ? [] : [[name, sentQuotas[name]]]));
   return Object.fromEntries(setQuotas);
 });
 
@@ -48,13 +48,13 @@ export function requireDayRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
   now: number,
 ): { from: number; to: number } {
-  const last = to === undefined ? Math.floor(now / DAY_MS) * DAY_MS : Date.parse(to);
-  const first = from === undefined ? last - 29 * DAY_MS : Date.parse(from);
+  const lastDay = to === undefined ? Math.floor(now / DAY_MS) * DAY_MS : Date.parse(to);
+  const firstDay = from === undefined ? lastDay - 29 * DAY_MS : Date.parse(from);
   const makeProblem = (message: string) => invalid([{ field: 'from', message }]);
-  if (first > last) throw makeProblem('must not be after `to`');
-  if (last - first >= MAX_USAGE_DAYS * DAY_MS)
+  if (firstDay > lastDay) throw makeProblem('must not be after `to`');
+  if (lastDay - firstDay >= MAX_USAGE_DAYS * DAY_MS)
     throw makeProblem(`must be at most ${MAX_USAGE_DAYS - 1} days before \`to\``);
-  return { from: first, to: last };
+  return { from: firstDay, to: lastDay };
 }
 
 export const USAGE_DESCRIPTION = `Each day (UTC), days without use too, at most ${MAX_USAGE_DAYS}; exact once a day has ended. \`requests\` are those of known callers that were let in, \`executions\` statements of people’s SQL that were run, \`rows_loaded\` rows that upload jobs loaded, \`mails\` those handed over, \`model_calls\` calls of an AI model, repeated ones too.`;

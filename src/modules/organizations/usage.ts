@@ -33,8 +33,8 @@ export async function readUsage(ctx: CompanyContext, from: number, to: number): 
     selectUsedDays(ctx.db, companyId, first, last),
     readLoadedRowsByDay(ctx, formatDay(from), formatDay(to)),
   ]);
-  const requestsByDay = new Map(logged.map((each) => [each.day, each]));
-  const storedByDay = new Map(kept.map((each) => [each.day, each]));
+  const requestsByDay = new Map(logged.map((usedDay) => [usedDay.day, usedDay]));
+  const storedByDay = new Map(kept.map((storedDay) => [storedDay.day, storedDay]));
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const day = first + index;
     const date = formatDay(day * DAY_MS);

@@ -32,7 +32,7 @@ export const organizationView = z
 
 export const viewOrganization = ({
   company: { id, name, slug, createdAt, suspendedAt, deletesAt, quotas },
-  held,
+  usage,
 }: Organization): z.input<typeof organizationView> => ({
   id,
   name,
@@ -43,10 +43,10 @@ export const viewOrganization = ({
   deletes_at: formatIsoTimestampOrNull(deletesAt),
   quotas: viewQuotas(quotas),
   usage: {
-    users: held.users,
-    tables: held.tables,
-    rows: held.rows,
-    table_bytes: held.tableBytes,
-    file_bytes: held.fileBytes,
+    users: usage.users,
+    tables: usage.tables,
+    rows: usage.rows,
+    table_bytes: usage.tableBytes,
+    file_bytes: usage.fileBytes,
   },
 });

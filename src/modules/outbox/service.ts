@@ -49,7 +49,7 @@ export const prepareMessages = <S extends Statement>(
 /** A message about a change in a database other than the one that stores the message. */
 export interface StoredMessage {
   /** Resolves once the message is stored: to be awaited before the change is committed. */
-  stored: Promise<unknown>;
+  whenStored: Promise<unknown>;
   /** Sends the given message after the change is committed; it may say more than the stored one. */
   send(message: JobMessage): void;
   /** Leaves the stored message to the scheduled run, for when it is not known whether the change was committed. */
@@ -70,7 +70,7 @@ export function storeMessage(ctx: CompanyContext, message: JobMessage, longestMs
   const runAfterStoring = (work: () => Promise<unknown>) =>
     ctx.defer(settled.then(work).catch((error) => logFailure(ctx, message, error)));
   return {
-    stored: storing,
+    whenStored: storing,
     send: (fullMessage) => runAfterStoring(() => sendStoredMessages(ctx, [row], () => ctx.jobs.send(fullMessage))),
     sendLater: () => runAfterStoring(() => store.setDueAt(ctx.db, [row], ctx.now()).run()),
     withdraw: () => runAfterStoring(() => store.deleteRows(ctx.db, [row]).run()),
@@ -85,7 +85,11 @@ export async function postponeMessage(ctx: CompanyContext, message: JobMessage):
 /** Sends due messages that were not sent, except for suspended companies. For the scheduled run. */
 export async function sendDueMessages(ctx: Context): Promise<void> {
   const now = ctx.now();
-  const dueRows = await store.claimDueMessages(ctx.db, { now, next: now + RESEND_AFTER_MS, limit: MESSAGE_BATCH_SIZE });
+  const dueRows = await store.claimDueMessages(ctx.db, {
+    now,
+    nextDueAt: now + RESEND_AFTER_MS,
+    limit: MESSAGE_BATCH_SIZE,
+  });
   for (const rows of Map.groupBy(dueRows, ({ message }) => message.type).values()) {
     await sendStoredMessages(ctx, rows, () => ctx.jobs.sendAll(rows.map(({ message }) => message)));
   }

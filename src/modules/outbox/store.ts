@@ -20,12 +20,15 @@ export const setDueAt = (db: ControlDb, rows: readonly OutboxRow[], dueAt: numbe
   db.update(outbox).set({ dueAt }).where(isRowAmong(rows));
 
 /** Claims due messages of any active company, the longest waiting first, until `next`. */
-export const claimDueMessages = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) => {
+export const claimDueMessages = (
+  db: ControlDb,
+  { now, nextDueAt, limit }: { now: number; nextDueAt: number; limit: number },
+) => {
   const dueMessages = db
     .select({ id: outbox.id })
     .from(outbox)
     .where(and(lte(outbox.dueAt, now), isCompanyActive(outbox.companyId)))
     .orderBy(outbox.dueAt)
     .limit(limit);
-  return db.update(outbox).set({ dueAt: next }).where(inArray(outbox.id, dueMessages)).returning();
+  return db.update(outbox).set({ dueAt: nextDueAt }).where(inArray(outbox.id, dueMessages)).returning();
 };

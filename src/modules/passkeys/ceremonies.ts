@@ -13,7 +13,7 @@ import {
   type Challenge,
   type ChallengeScope,
   createChallenge,
-  openChallenge,
+  verifyChallenge,
 } from './challenges.ts';
 import { invalidPasskey } from './failures.ts';
 import {
@@ -94,7 +94,7 @@ async function verifyResponse<T extends object>(
   const answeredChallenges: Challenge[] = [];
   const result = await read({
     expectedChallenge: async (encoded) => {
-      const challenge = await openChallenge(ctx, scope, isoBase64URL.toUTF8String(encoded));
+      const challenge = await verifyChallenge(ctx, scope, isoBase64URL.toUTF8String(encoded));
       if (challenge) answeredChallenges.push(challenge);
       return challenge !== null;
     },

@@ -32,7 +32,11 @@ export async function createChallenge(ctx: Context, scope: ChallengeScope): Prom
 }
 
 /** Returns the challenge if this service created it for this scope and it has not expired; else null. */
-export async function openChallenge(ctx: Context, scope: ChallengeScope, challenge: string): Promise<Challenge | null> {
+export async function verifyChallenge(
+  ctx: Context,
+  scope: ChallengeScope,
+  challenge: string,
+): Promise<Challenge | null> {
   const [random, expiry, digest = ''] = challenge.split('.');
   const body = `${random}.${expiry}`;
   const expectedDigests = await computeKeyedDigests(
@@ -40,7 +44,7 @@ export async function openChallenge(ctx: Context, scope: ChallengeScope, challen
     CHALLENGE_PURPOSE,
     formatScope(scope, body),
   );
-  const matches = await Promise.all(expectedDigests.map((each) => areSecretsEqual(each, digest)));
+  const matches = await Promise.all(expectedDigests.map((expectedDigest) => areSecretsEqual(expectedDigest, digest)));
   const expiresAt = Number(expiry);
   if (!matches.includes(true) || expiresAt <= ctx.now()) return null;
   return { digest: await computeSha256Hex(`${body}.${digest}`), expiresAt };

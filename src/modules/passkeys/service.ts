@@ -200,7 +200,7 @@ export async function logInWithPasskey(
     },
     CONSTRAINT_FAILURES,
   );
-  for (const each of companies) requireActiveCompany(each);
+  for (const companyRow of companies) requireActiveCompany(companyRow);
   if (countChangedRows(results.use) === 0) throw invalidPasskey();
   if (countChangedRows(results.session) === 0) throw sessionsEnded();
   return { ...(await session.tokens()), user };

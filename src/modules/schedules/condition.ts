@@ -90,12 +90,12 @@ function makeComparison(type: string, value: Condition['value'], op: Condition['
 /** Tells whether a statement orders its rows: by an `ORDER BY` of its own, not one within brackets. */
 export function hasOrderBy(sql: string): boolean {
   let depth = 0;
-  let last = '';
+  let lastWord = '';
   for (const { kind, text } of listMeaningfulTokens(sql)) {
     if (kind === 'symbol' && text === '(') depth += 1;
     if (kind === 'symbol' && text === ')') depth -= 1;
-    if (depth === 0 && last === 'order' && text === 'by') return true;
-    last = kind === 'word' ? text : '';
+    if (depth === 0 && lastWord === 'order' && text === 'by') return true;
+    lastWord = kind === 'word' ? text : '';
   }
   return false;
 }

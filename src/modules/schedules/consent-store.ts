@@ -60,13 +60,13 @@ export const uncountMail = (db: ControlDb, { companyId, email }: MailAddress, ru
     );
 
 /** Deletes mails that no longer count, as they were sent before a moment. */
-export const deleteCountedMails = (db: ControlDb, before: number, limit: number) =>
+export const deleteCountedMails = (db: ControlDb, cutoff: number, limit: number) =>
   db
     .delete(scheduledMails)
     .where(
       inArray(
         sql`rowid`,
-        db.select({ rowid: sql`rowid` }).from(scheduledMails).where(lt(scheduledMails.sentAt, before)).limit(limit),
+        db.select({ rowid: sql`rowid` }).from(scheduledMails).where(lt(scheduledMails.sentAt, cutoff)).limit(limit),
       ),
     );
 

@@ -30,7 +30,9 @@ export interface Widget {
 
 /** Returns the widgets in the order of the layout. */
 export function toWidgets(item: SharedItem, executions: readonly Execution[]): Widget[] {
-  const byId = new Map(listVisualizations(item).map((each) => [each.id, each]));
+  const byId = new Map(
+    listVisualizations(item).map((shownVisualization) => [shownVisualization.id, shownVisualization]),
+  );
   return executions.flatMap((execution) => {
     const visualization = byId.get(execution.visualizationId);
     return visualization ? [{ visualization, execution }] : [];
@@ -91,16 +93,16 @@ function buildSection(
       return { title, numbers, notes: [] };
     }
   }
-  const first = rows.slice(0, SUMMARY_LIMITS.rows);
+  const firstRows = rows.slice(0, SUMMARY_LIMITS.rows);
   const formats = columnTextsOf({ columns: columns.slice(0, SUMMARY_LIMITS.columns), rows }, chart);
-  const [more, wide] = [rows.length - first.length, columns.length - formats.length];
+  const [more, wide] = [rows.length - firstRows.length, columns.length - formats.length];
   return {
     title,
     table: {
       columns: columns
         .slice(0, SUMMARY_LIMITS.columns)
         .map(({ name, type }) => ({ name: shortenText(name), isNumber: type === 'integer' || type === 'decimal' })),
-      rows: first.map((row) => formats.map((format, at) => shortenText(format(row[at] ?? null)))),
+      rows: firstRows.map((row) => formats.map((format, at) => shortenText(format(row[at] ?? null)))),
     },
     notes: [
       ...(more > 0 ? [truncated ? texts.atLeastMoreRows(more) : texts.moreRows(more)] : []),
@@ -138,16 +140,16 @@ export async function attachFiles(
   const sections: MailSection[] = [];
   const tooLargeWidgets: Widget[] = [];
   const names = new Set<string>();
-  let left = maxBytes;
+  let remainingBytes = maxBytes;
   for (const widget of chosenWidgets.slice(0, MAX_FILES)) {
     const { execution } = widget;
     const { name: title } = widget.visualization;
     const result = 'result' in execution ? execution.result : undefined;
-    const content = result ? await writeFile({ format, title, safe: true }, result, left) : 'failed';
+    const content = result ? await writeFile({ format, title, safe: true }, result, remainingBytes) : 'failed';
     if (content === 'failed') sections.push({ title, notes: [formatFailure(execution, locale)] });
     else if (content === null) tooLargeWidgets.push(widget);
     else {
-      left -= content.length;
+      remainingBytes -= content.length;
       files.push({ filename: chooseFileName(title, format, names), type: getContentType(format), content });
       if (result?.truncated) sections.push({ title, notes: [texts.cut] });
     }

@@ -27,15 +27,15 @@ function parseCron(cron: string, timeZone: string): Cron {
 /** Returns the first occurrence after a moment, both in milliseconds; null where there is no further occurrence. */
 export function findNextOccurrence(
   { cron, timeZone }: { cron: string; timeZone: string },
-  after: number,
+  afterTime: number,
 ): number | null {
-  return parseCron(cron, timeZone).nextRun(new Date(after))?.getTime() ?? null;
+  return parseCron(cron, timeZone).nextRun(new Date(afterTime))?.getTime() ?? null;
 }
 
 interface CronField {
   name: string;
-  first: number;
-  last: number;
+  minValue: number;
+  maxValue: number;
   /** The number of different values. */
   count: number;
   /** The names of the first values. */
@@ -46,25 +46,25 @@ const MONTH_NAMES = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SE
 const DAY_NAMES = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
 const CRON_FIELDS: readonly CronField[] = [
-  { name: 'minute', first: 0, last: 59, count: 60, names: [] },
-  { name: 'hour', first: 0, last: 23, count: 24, names: [] },
-  { name: 'day of the month', first: 1, last: 31, count: 31, names: [] },
-  { name: 'month', first: 1, last: 12, count: 12, names: MONTH_NAMES },
-  { name: 'day of the week', first: 0, last: 7, count: 7, names: DAY_NAMES },
+  { name: 'minute', minValue: 0, maxValue: 59, count: 60, names: [] },
+  { name: 'hour', minValue: 0, maxValue: 23, count: 24, names: [] },
+  { name: 'day of the month', minValue: 1, maxValue: 31, count: 31, names: [] },
+  { name: 'month', minValue: 1, maxValue: 12, count: 12, names: MONTH_NAMES },
+  { name: 'day of the week', minValue: 0, maxValue: 7, count: 7, names: DAY_NAMES },
 ];
 
 /** Returns the problem of one item of a field by Vixie's grammar: croner accepts more, and its messages name other values. */
-function findItemProblem(item: string, { name, first, last, count, names }: CronField): string | undefined {
+function findItemProblem(item: string, { name, minValue, maxValue, count, names }: CronField): string | undefined {
   const [, value = '', end, step] = /^([^-/]*)(?:-([^-/]*))?(?:\/(.*))?$/.exec(item) ?? [];
   const parseValue = (text: string): number => {
     const nameIndex = names.indexOf(text.toUpperCase());
-    return /^\d+$/.test(text) ? Number(text) : nameIndex < 0 ? Number.NaN : first + nameIndex;
+    return /^\d+$/.test(text) ? Number(text) : nameIndex < 0 ? Number.NaN : minValue + nameIndex;
   };
   const [from, to] = [parseValue(value), end === undefined ? undefined : parseValue(end)];
-  const isInBounds = (number: number) => number >= first && number <= last;
+  const isInBounds = (number: number) => number >= minValue && number <= maxValue;
   const isValidRange = to !== undefined && isInBounds(from) && isInBounds(to);
   if (!isValidRange && !(end === undefined && (value === '*' || isInBounds(from)))) {
-    return `cannot have "${item}" as the ${name}, which goes from ${first} to ${last}`;
+    return `cannot have "${item}" as the ${name}, which goes from ${minValue} to ${maxValue}`;
   }
   // A week can end with Sunday, too.
   if (isValidRange && from > to && !/^sun$/i.test(end ?? '')) return `cannot have "${item}": it ends before it begins`;
@@ -102,9 +102,9 @@ function isTooFrequent(cron: string, now: number): boolean {
 }
 
 /** Lists the occurrences from one moment to before another, up to the first that comes too soon. */
-function listOccurrences(cron: string, from: number, before: number): number[] {
+function listOccurrences(cron: string, from: number, endTime: number): number[] {
   const occurrences: number[] = [];
-  for (let at = findNextOccurrence({ cron, timeZone: 'UTC' }, from - 1); at !== null && at < before; ) {
+  for (let at = findNextOccurrence({ cron, timeZone: 'UTC' }, from - 1); at !== null && at < endTime; ) {
     occurrences.push(at);
     if (occurrences.length > 1 && at - (occurrences.at(-2) as number) < MIN_INTERVAL_MS) break;
     at = findNextOccurrence({ cron, timeZone: 'UTC' }, at);

@@ -40,13 +40,17 @@ export async function createDueRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
   const sentMessageCounts = new Map<string, number>();
   for (let unit = 0; unit < MAX_UNITS; unit += 1) {
-    const due = await selectDueSchedules(ctx.db, now, BATCH_SIZE);
-    if (due.length === 0) return;
-    const dueRuns = due.map((schedule) => ({ ...schedule, runId: ctx.newId(), next: findNextAfter(schedule, now) }));
+    const dueSchedules = await selectDueSchedules(ctx.db, now, BATCH_SIZE);
+    if (dueSchedules.length === 0) return;
+    const dueRuns = dueSchedules.map((schedule) => ({
+      ...schedule,
+      runId: ctx.newId(),
+      nextOccurrence: findNextAfter(schedule, now),
+    }));
     const { runs } = await commit(ctx.db, insertDueRuns(ctx.db, dueRuns, now));
     await ctx.jobs.sendAll(runs.flatMap(({ companyId }) => makeRunMessages(companyId, sentMessageCounts)));
     log('schedules_handed_out', { count: runs.length });
-    if (due.length < BATCH_SIZE) return;
+    if (dueSchedules.length < BATCH_SIZE) return;
   }
 }
 
@@ -58,11 +62,11 @@ function makeRunMessages(companyId: string, sentMessageCounts: Map<string, numbe
 }
 
 /** Returns the next occurrence: at least the shortest interval after this one, even where the time zone's clock changes. */
-function findNextAfter(due: DueSchedule, now: number): number | null {
+function findNextAfter(schedule: DueSchedule, now: number): number | null {
   try {
-    return findNextOccurrence(due, Math.max(now, due.nextRunAt + MIN_INTERVAL_MS - 1));
+    return findNextOccurrence(schedule, Math.max(now, schedule.nextRunAt + MIN_INTERVAL_MS - 1));
   } catch (error) {
-    logError('schedule_without_next', error, { schedule_id: due.id, company_id: due.companyId });
+    logError('schedule_without_next', error, { schedule_id: schedule.id, company_id: schedule.companyId });
     return null;
   }
 }
@@ -70,8 +74,12 @@ function findNextAfter(due: DueSchedule, now: number): number | null {
 /** Sends messages again for runs that no attempt has begun, or whose attempt was cut off. */
 export async function resumeRuns(ctx: Context): Promise<void> {
   const now = ctx.now();
-  const left = await selectStalledCompanies(ctx.db, { now, before: now - RESUME_AFTER_MS, limit: COMPANIES_PER_BATCH });
-  await ctx.jobs.sendAll(left.map(({ companyId }) => ({ type: 'schedules.run', companyId })));
+  const stalledCompanies = await selectStalledCompanies(ctx.db, {
+    now,
+    dueBefore: now - RESUME_AFTER_MS,
+    limit: COMPANIES_PER_BATCH,
+  });
+  await ctx.jobs.sendAll(stalledCompanies.map(({ companyId }) => ({ type: 'schedules.run', companyId })));
 }
 
 /** Deletes old runs, and counted mails that no longer count towards a limit. */

@@ -32,13 +32,13 @@ export const selectDueSchedules = (db: ControlDb, now: number, limit: number) =>
 /** A due schedule with the id of its run and its next occurrence. */
 export interface DueRun extends DueSchedule {
   runId: string;
-  next: number | null;
+  nextOccurrence: number | null;
 }
 
 /** Inserts the runs of occurrences, each once even if concurrent workers insert them too, and sets the next occurrences. */
 export function insertDueRuns(db: ControlDb, dueRuns: readonly DueRun[], now: number) {
   const dueRunsJson = JSON.stringify(
-    dueRuns.map(({ id, nextRunAt, next, runId }) => ({ id, at: nextRunAt, next, runId })),
+    dueRuns.map(({ id, nextRunAt, nextOccurrence, runId }) => ({ id, at: nextRunAt, next: nextOccurrence, runId })),
   );
   return {
     runs: db
@@ -218,7 +218,7 @@ export const recordValue = (db: ControlDb, run: ScheduleRun, recipient: Recipien
 /** Selects companies with runs that were due before a moment while no attempt holds any run: their message was lost. */
 export const selectStalledCompanies = (
   db: ControlDb,
-  { now, before, limit }: { now: number; before: number; limit: number },
+  { now, dueBefore, limit }: { now: number; dueBefore: number; limit: number },
 ) =>
   db
     .selectDistinct({ companyId: scheduleRuns.companyId })
@@ -226,7 +226,7 @@ export const selectStalledCompanies = (
     .where(
       and(
         ne(scheduleRuns.status, 'ended'),
-        lte(scheduleRuns.dueAt, before),
+        lte(scheduleRuns.dueAt, dueBefore),
         isCompanyActive(scheduleRuns.companyId),
         sql`not exists (select 1 from ${scheduleRuns} as other where other.company_id = schedule_runs.company_id
           and other.status = 'running' and other.due_at > ${now})`,
@@ -235,14 +235,14 @@ export const selectStalledCompanies = (
     .limit(limit);
 
 /** Deletes ended runs made before a moment, with their deliveries. */
-export const deleteOldRuns = (db: ControlDb, before: number, limit: number) =>
+export const deleteOldRuns = (db: ControlDb, cutoff: number, limit: number) =>
   db.delete(scheduleRuns).where(
     inArray(
       scheduleRuns.id,
       db
         .select({ id: scheduleRuns.id })
         .from(scheduleRuns)
-        .where(and(lt(scheduleRuns.createdAt, before), eq(scheduleRuns.status, 'ended')))
+        .where(and(lt(scheduleRuns.createdAt, cutoff), eq(scheduleRuns.status, 'ended')))
         .limit(limit),
     ),
   );

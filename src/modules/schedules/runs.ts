@@ -121,7 +121,7 @@ async function finishRun(
   problems: RunProblem[] = [],
 ): Promise<'ended'> {
   const deliveries = await selectDeliveries(ctx.db, run);
-  const count = (status: Delivery['status']) => deliveries.filter((each) => each.status === status).length;
+  const count = (status: Delivery['status']) => deliveries.filter((delivery) => delivery.status === status).length;
   const [sent, failed] = [count('sent'), count('failed')];
   const allProblems = [...new Set([...problems, ...deliveries.flatMap(({ problem }) => problem ?? [])])];
   const now = ctx.now();

@@ -180,7 +180,7 @@ export async function changeSchedule(
     const { recipients, ...merged } = { ...present, ...changes };
     requireMaySchedule(ctx, toTarget(merged));
     if (!isOnlyPause(changes)) {
-      for (const each of [present, merged]) requireMaySeeCondition(ctx, each);
+      for (const checkedSchedule of [present, merged]) requireMaySeeCondition(ctx, checkedSchedule);
       await requireTargetNotDenied(ctx, toTarget(merged));
     }
     const hasChanged = (...names: Exclude<keyof ScheduleInput, 'recipients'>[]) =>
@@ -193,7 +193,7 @@ export async function changeSchedule(
       (recipient) => isTargetChanged || !presentRecipientKeys.has(formatRecipientKey(recipient)),
     );
     const now = ctx.now();
-    const next = {
+    const scheduleUpdate = {
       ...merged,
       // What is due stays due until it is handed out, whatever else is changed meanwhile.
       nextRunAt: hasChanged('cron', 'timeZone', 'status') ? computeNextRun(merged, now) : undefined,
@@ -203,11 +203,11 @@ export async function changeSchedule(
       updatedAt: now,
     };
     const { updated } = await commit(ctx.db, {
-      recipients: replaceRecipients(ctx.db, next, recipients, isTargetChanged || hasChanged('condition')),
-      updated: updateSchedule(ctx.db, next),
+      recipients: replaceRecipients(ctx.db, scheduleUpdate, recipients, isTargetChanged || hasChanged('condition')),
+      updated: updateSchedule(ctx.db, scheduleUpdate),
     });
     if (updated.length > 0) return findSchedule(ctx, id);
-    await loadSharedItem(ctx, next.targetType, next.targetId);
+    await loadSharedItem(ctx, scheduleUpdate.targetType, scheduleUpdate.targetId);
     return undefined;
   });
   ctx.defer(askRecipientsForConsent(ctx, schedule));

@@ -53,12 +53,12 @@ export const insertSchedule = (db: ControlDb, record: ScheduleRow, maxSchedules:
  * Updates the fields that people set, while the schedule is still the version that was read and its target exists. Its next run
  * stays unchanged where none is given.
  */
-export const updateSchedule = (db: ControlDb, next: ScheduleUpdate) => {
-  const { id, companyId, version, lastRun: _lastRun, ...rest } = next;
+export const updateSchedule = (db: ControlDb, scheduleUpdate: ScheduleUpdate) => {
+  const { id, companyId, version, lastRun: _lastRun, ...rest } = scheduleUpdate;
   return db
     .update(schedules)
     .set({ ...rest, version: version + 1 })
-    .where(and(matchesId(schedules, companyId, id), eq(schedules.version, version), targetExists(next)))
+    .where(and(matchesId(schedules, companyId, id), eq(schedules.version, version), targetExists(scheduleUpdate)))
     .returning();
 };
 
@@ -73,13 +73,13 @@ const REMOVED_POSITION = -1;
  */
 export function replaceRecipients(
   db: ControlDb,
-  next: ScheduleUpdate,
+  scheduleUpdate: ScheduleUpdate,
   recipients: readonly Recipient[],
   mustResetValues: boolean,
 ) {
-  const { companyId, id, version } = next;
+  const { companyId, id, version } = scheduleUpdate;
   const isPresent = existsSql(schedules, matchesId(schedules, companyId, id), eq(schedules.version, version));
-  const condition = and(isPresent, targetExists(next)) as SQL;
+  const condition = and(isPresent, targetExists(scheduleUpdate)) as SQL;
   const recipientsJson = JSON.stringify(recipients);
   const isTakenOff = and(
     eq(scheduleRecipients.companyId, companyId),

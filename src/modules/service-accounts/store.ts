@@ -191,7 +191,7 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
 export type UsableKey = NonNullable<Awaited<ReturnType<typeof readKeyAndAccess>>['key']>;
 
 const selectKeyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
-  const owner = (column: SQLiteColumn) =>
+  const selectOfKey = (column: SQLiteColumn) =>
     sql<string>`(select ${column} from ${apiKeys} where ${eq(apiKeys.accessKey, value('accessKey'))})`;
   const key = db
     .select({
@@ -230,10 +230,10 @@ const selectKeyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') 
   return {
     key,
     access: selectAccess(db, {
-      companyId: owner(apiKeys.companyId),
+      companyId: selectOfKey(apiKeys.companyId),
       principalType: 'service_account',
-      principalId: owner(apiKeys.serviceAccountId),
-      accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${matchesId(serviceAccounts, owner(apiKeys.companyId), owner(apiKeys.serviceAccountId))})`,
+      principalId: selectOfKey(apiKeys.serviceAccountId),
+      accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${matchesId(serviceAccounts, selectOfKey(apiKeys.companyId), selectOfKey(apiKeys.serviceAccountId))})`,
     }),
   };
 });

@@ -160,7 +160,7 @@ function toEventActor(actor: Actor): NonNullable<NewShareEvent['actor']> {
 const pendingViews = new Map<string, PendingViews>();
 
 interface PendingViews {
-  executions: number;
+  executionCount: number;
   lastAccessedAt: number;
   writtenSince: number;
 }
@@ -170,18 +170,18 @@ const MAX_WRITE_MS = 30_000;
 
 /**
  * Counts a view of a share whose event names no single share (others are counted by their event). An isolate writes the views of
- * a share once at a time; a running write includes the views that come meanwhile. @param executions 0 for a share that was only
+ * a share once at a time; a running write includes the views that come meanwhile. @param executionCount 0 for a share that was only
  * opened
  */
-export function countView(ctx: Context, share: { companyId: string; id: string }, executions: 0 | 1): void {
+export function countView(ctx: Context, share: { companyId: string; id: string }, executionCount: 0 | 1): void {
   const runningWrite = pendingViews.get(share.id);
   if (runningWrite && ctx.now() - runningWrite.writtenSince < MAX_WRITE_MS) {
-    runningWrite.executions += executions;
+    runningWrite.executionCount += executionCount;
     runningWrite.lastAccessedAt = ctx.now();
     return;
   }
   const views = {
-    executions: executions + (runningWrite?.executions ?? 0),
+    executionCount: executionCount + (runningWrite?.executionCount ?? 0),
     lastAccessedAt: ctx.now(),
     writtenSince: ctx.now(),
   };
@@ -195,9 +195,9 @@ async function writeViews(
   views: PendingViews,
 ): Promise<void> {
   try {
-    for (let first = true; first || views.executions > 0; first = false) {
-      const { executions: viewCount, lastAccessedAt } = views;
-      views.executions = 0;
+    for (let isFirst = true; isFirst || views.executionCount > 0; isFirst = false) {
+      const { executionCount: viewCount, lastAccessedAt } = views;
+      views.executionCount = 0;
       // Not tried again: what was added may be there although no answer came.
       await ctx.bindings.COMPANY_LOG.getByName(companyId).addViews({ shareId, viewCount, lastAccessedAt });
     }

@@ -196,16 +196,18 @@ export async function readShareAnalytics(
     }),
   );
   const names = new Map([...shares, ...dashboards].map(({ id, name }) => [id, name]));
-  const entries = (list: { key: string; label: string | null; count: number }[], makeLabel: (key: string) => string) =>
-    list.map(({ key, label, count }) => ({ key, label: label ?? names.get(key) ?? makeLabel(key), count }));
+  const labelEntries = (
+    list: { key: string; label: string | null; count: number }[],
+    makeLabel: (key: string) => string,
+  ) => list.map(({ key, label, count }) => ({ key, label: label ?? names.get(key) ?? makeLabel(key), count }));
   return {
     totals: analytics.totals,
     series: intervalStarts.map((start) => ({ ...ZERO_COUNTS, ...countsByStart.get(start), start })),
     top: {
-      shares: entries(analytics.top.shares, (key) => key),
-      dashboards: entries(analytics.top.dashboards, (key) => key),
-      viewers: entries(analytics.top.viewers, () => 'anonymous'),
-      countries: entries(analytics.top.countries, (key) => key),
+      shares: labelEntries(analytics.top.shares, (key) => key),
+      dashboards: labelEntries(analytics.top.dashboards, (key) => key),
+      viewers: labelEntries(analytics.top.viewers, () => 'anonymous'),
+      countries: labelEntries(analytics.top.countries, (key) => key),
     },
   };
 }

@@ -46,7 +46,7 @@ export const findDeniedMembers = ({ actor }: PrincipalContext) => ({
 export async function listContexts(ctx: PrincipalContext, contextSearch: ContextSearch): Promise<Page<ShareContext>> {
   return readContexts(ctx.db, ctx.actor.companyId, {
     ...contextSearch,
-    hidden: listUnshareableTypes(ctx),
+    hiddenTypes: listUnshareableTypes(ctx),
     denied: listDeniedTargets(ctx),
     deniedMembers: findDeniedMembers(ctx),
   });
@@ -117,13 +117,13 @@ export async function changeContext(
   changes: Partial<Pick<ShareContext, 'name' | 'slug' | 'description'>>,
 ): Promise<ShareContext> {
   const context = await getContext(ctx, id);
-  const next = { ...changes, updatedAt: ctx.now() };
-  const event = makeContextEvent(ctx, 'context.updated', { ...context, ...next });
-  const unit = { updated: updateContext(ctx.db, context, next), told: event.statement };
+  const changedFields = { ...changes, updatedAt: ctx.now() };
+  const event = makeContextEvent(ctx, 'context.updated', { ...context, ...changedFields });
+  const unit = { updated: updateContext(ctx.db, context, changedFields), told: event.statement };
   const { updated, told } = await commit(ctx.db, unit, UNIQUE_FAILURES);
   if (updated.length === 0) throw concurrentChange();
   event.send(told);
-  return { ...context, ...next };
+  return { ...context, ...changedFields };
 }
 
 /** Replaces the grants of a context. The caller must be allowed to share the old and the new targets. */
@@ -131,12 +131,12 @@ export async function replaceContextGrants(ctx: PrincipalContext, id: string, gr
   const context = await getContext(ctx, id);
   if (grants.length > 0) requireMayShare(ctx, grants);
   const dashboards = await validateGrants(ctx, grants);
-  const next = { version: context.version + 1, updatedAt: ctx.now() };
-  const result = { ...context, ...next, grants };
+  const changedFields = { version: context.version + 1, updatedAt: ctx.now() };
+  const result = { ...context, ...changedFields, grants };
   const event = makeContextEvent(ctx, 'context.grants_updated', result);
   const { updated, told } = await commit(ctx.db, {
     grants: replaceGrants(ctx.db, context, grants, dashboards),
-    updated: updateContext(ctx.db, context, next, dashboards),
+    updated: updateContext(ctx.db, context, changedFields, dashboards),
     told: event.statement,
   });
   if (updated.length === 0) throw concurrentChange();

@@ -75,17 +75,17 @@ export const readContexts = (
   companyId: string,
   {
     search,
-    hidden,
+    hiddenTypes,
     denied,
     deniedMembers,
     ...page
   }: ContextSearch & {
-    hidden: readonly TargetType[];
+    hiddenTypes: readonly TargetType[];
     denied: Record<TargetType, Denials>;
     deniedMembers: DeniedMembers;
   },
 ) => {
-  const isNotHidden = hidden.map(
+  const isNotHidden = hiddenTypes.map(
     (type) =>
       sql`not exists (select 1 from ${shareGrants} where context_id = share_contexts.id and target_type = ${type} and ${TARGET_EXISTS})`,
   );

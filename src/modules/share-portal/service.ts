@@ -73,14 +73,14 @@ export interface PortalDashboard {
 }
 
 export async function getPortalDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
-  const dashboard = await openDashboard(ctx, request);
+  const dashboard = await requireDashboard(ctx, request);
   recordEvent(ctx, 'share.resolved', dashboard);
   countViews(ctx, dashboard, 0);
   return dashboard;
 }
 
 export async function readPortalOptions(ctx: PortalContext, request: DashboardRequest, slug: string, search: string) {
-  const dashboard = await openDashboard(ctx, request);
+  const dashboard = await requireDashboard(ctx, request);
   return runRecordingRefusal(ctx, dashboard, () =>
     listFilterOptions(ctx, dashboard.item, dashboard.rules, slug, search),
   );
@@ -93,7 +93,7 @@ export async function executeInPortal(
   parameters: Readonly<Record<string, unknown>>,
   query: ExecutionQuery,
 ): Promise<PreparedResponse> {
-  const dashboard = await openDashboard(ctx, request);
+  const dashboard = await requireDashboard(ctx, request);
   const { answer, downloaded } = await runRecordingRefusal(ctx, dashboard, () =>
     executeForViewer(ctx, dashboard.item, dashboard.rules, parameters, query),
   );
@@ -107,16 +107,16 @@ export async function executeInPortal(
 }
 
 /** Counts a view of each share where there are several; a single share is named in the event of the view, which counts it. */
-function countViews(ctx: PortalContext, { shareIds }: PortalDashboard, executions: 0 | 1): void {
+function countViews(ctx: PortalContext, { shareIds }: PortalDashboard, executionCount: 0 | 1): void {
   if (shareIds.length < 2) return;
-  for (const id of shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, executions);
+  for (const id of shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, executionCount);
 }
 
 /**
  * Opens a dashboard for the caller. Every request reads all data that decides on access, so that a removal takes effect at the
  * next one.
  */
-async function openDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
+async function requireDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
   const { companyId } = ctx.actor;
   const contextId = parseContextId(request.contextId);
   const dashboardId =
@@ -155,9 +155,9 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
   };
 }
 
-function parseContextId(given: unknown): string {
-  if (typeof given !== 'string' || !ID_PATTERN.test(given)) throw invalidContextId();
-  return given;
+function parseContextId(sentId: unknown): string {
+  if (typeof sentId !== 'string' || !ID_PATTERN.test(sentId)) throw invalidContextId();
+  return sentId;
 }
 
 /** Runs `work` and records it if the caller is denied something. */

@@ -76,7 +76,7 @@ export const insertShare = (db: ControlDb, record: ShareRow, version: number) =>
  */
 export const updateShare = (
   db: ControlDb,
-  before: Pick<ShareRow, 'companyId' | 'id' | 'embedOptions'>,
+  storedShare: Pick<ShareRow, 'companyId' | 'id' | 'embedOptions'>,
   newValues: Partial<Omit<ShareRow, 'id' | 'companyId'>>,
   dashboards: DashboardVersions,
 ) =>
@@ -85,11 +85,11 @@ export const updateShare = (
     .set(newValues)
     .where(
       and(
-        matchesId(dashboardShares, before.companyId, before.id),
+        matchesId(dashboardShares, storedShare.companyId, storedShare.id),
         isNull(dashboardShares.revokedAt),
-        newValues.embedOptions === undefined ? undefined : eq(dashboardShares.embedOptions, before.embedOptions),
-        newValues.shareContextId == null ? undefined : contextExists(before.companyId, newValues.shareContextId),
-        areDashboardsUnchanged(before.companyId, dashboards),
+        newValues.embedOptions === undefined ? undefined : eq(dashboardShares.embedOptions, storedShare.embedOptions),
+        newValues.shareContextId == null ? undefined : contextExists(storedShare.companyId, newValues.shareContextId),
+        areDashboardsUnchanged(storedShare.companyId, dashboards),
       ),
     )
     .returning();

@@ -1,7 +1,7 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
-import type { Context, OpenToken } from '../../context.ts';
+import type { Context, VerifyViewerToken } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { dashboardShares } from '../../db/schema/shares.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
@@ -41,7 +41,7 @@ export type ShareViewer = ViewerActor<OpenedShare>;
 const SHARE_TOKEN_PATTERN = /^(?:[a-f0-9]{24}-)?[A-Za-z0-9_-]{43}$/;
 
 /** Opens the token of a share, in one batch. */
-export const openShareToken: OpenToken = async (ctx, token, count): Promise<ShareViewer> => {
+export const verifyShareToken: VerifyViewerToken = async (ctx, token, count): Promise<ShareViewer> => {
   if (!SHARE_TOKEN_PATTERN.test(token)) throw invalidToken();
   const digest = await computeSha256Hex(token);
   const {

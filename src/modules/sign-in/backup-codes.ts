@@ -14,14 +14,14 @@ const DIGEST_PURPOSE = 'backup code';
 export async function createBackupCodes(
   ctx: Context,
   factorId: string,
-): Promise<{ codes: string[]; stored: StoredBackupCodes }> {
+): Promise<{ codes: string[]; storedCodes: StoredBackupCodes }> {
   const codes = Array.from({ length: CODE_COUNT }, createCode);
   const digests = await Promise.all(
     codes.map((code) =>
       computeKeyedDigest(ctx.config.ENCRYPTION_KEYS, DIGEST_PURPOSE, `${factorId}:${normalizeCode(code)}`),
     ),
   );
-  return { codes, stored: { digests, keyVersion: getNewestSecret(ctx.config.ENCRYPTION_KEYS).version } };
+  return { codes, storedCodes: { digests, keyVersion: getNewestSecret(ctx.config.ENCRYPTION_KEYS).version } };
 }
 
 /** Computes the digests under which a typed code may be stored: one for each key version. */

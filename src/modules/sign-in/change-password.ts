@@ -14,13 +14,16 @@ import { prepareSecurityMail } from './security-mails.ts';
 /**
  * Changes the caller's password. Their other sessions and grants to programs end, and links to reset the password stop working.
  */
-export async function changePassword(ctx: UserContext, input: { current: string; next: string }): Promise<void> {
+export async function changePassword(
+  ctx: UserContext,
+  input: { currentPassword: string; newPassword: string },
+): Promise<void> {
   const { companyId, id, email, sessionId } = ctx.actor;
-  await runWithPassword(ctx, input.current, async (user) => {
+  await runWithPassword(ctx, input.currentPassword, async (user) => {
     const [company] = await selectCompany(ctx.db, companyId);
-    if (company) requireUnlikeOwner(input.next, { ...user, company }, 'new_password');
+    if (company) requireUnlikeOwner(input.newPassword, { ...user, company }, 'new_password');
     const now = ctx.now();
-    const passwordHash = await hashPassword(input.next);
+    const passwordHash = await hashPassword(input.newPassword);
     const mail = prepareSecurityMail(ctx, { companyId, email }, 'password_changed');
     const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
       password: setPassword(ctx.db, user, passwordHash, now),

@@ -68,12 +68,12 @@ export async function enableSecondFactor(
   const code = requireTotp(totp);
   const backupCodes = await runWithReauthentication(caller, null, reauthentication, (proof) =>
     attemptGuess(ctx, makeSecondFactorGuess(factor.companyId, factor.userId), async () => {
-      const { codes, stored } = await createBackupCodes(ctx, factor.id);
+      const { codes, storedCodes } = await createBackupCodes(ctx, factor.id);
       const consequences = prepareConsequences(ctx, caller.actor, 'second_factor_enabled', caller.actor.sessionId);
       const results = await commitAccess(ctx, makeAffectedPrincipals(factor.companyId, factor.userId), {
         proof,
         use: useProofAfterChange(ctx.db, factor, await computeProof(ctx, factor, { totp: code })),
-        ...confirmFactor(ctx.db, factor, stored, ctx.now()),
+        ...confirmFactor(ctx.db, factor, storedCodes, ctx.now()),
         ...consequences.statements,
       });
       if (countChangedRows(results.proof) === 0) return undefined;
@@ -96,7 +96,7 @@ async function enableAndSignIn(
   const code = requireTotp(totp);
   return attemptGuess(ctx, makeSecondFactorGuess(user.companyId, user.id), async () => {
     const now = ctx.now();
-    const { codes, stored } = await createBackupCodes(ctx, factor.id);
+    const { codes, storedCodes } = await createBackupCodes(ctx, factor.id);
     const proof = await computeProof(ctx, factor, { totp: code });
     // Enabling ends every sign-in under way but this one.
     const enabledUser = { ...user, sessionEpoch: user.sessionEpoch + 1 };
@@ -105,7 +105,7 @@ async function enableAndSignIn(
     const results = await commitAccess(ctx, makeAffectedPrincipals(factor.companyId, factor.userId), {
       count: countTry(ctx.db, digest, now, { purpose: 'setup', needsNoSso }),
       use: useProofAfterChange(ctx.db, factor, proof),
-      ...confirmFactor(ctx.db, factor, stored, now),
+      ...confirmFactor(ctx.db, factor, storedCodes, now),
       end: endPending(ctx.db, digest, now),
       ...session.statements,
       ...consequences.statements,

@@ -30,5 +30,5 @@ export const recordNetwork = (db: ControlDb, record: typeof signInNetworks.$infe
     set: { signedInAt: record.signedInAt },
   });
 
-export const deleteOldNetworks = (db: ControlDb, before: number) =>
-  db.delete(signInNetworks).where(lt(signInNetworks.signedInAt, before));
+export const deleteOldNetworks = (db: ControlDb, cutoff: number) =>
+  db.delete(signInNetworks).where(lt(signInNetworks.signedInAt, cutoff));

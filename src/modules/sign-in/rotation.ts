@@ -46,10 +46,10 @@ export async function prepareClaimedRotation<Rotate, End>(
     end(companyId: string, id: string, now: number): End;
   },
 ) {
-  const next = toHex(await computeHmacSha256(jti, `successor in session ${sid}`));
+  const nextTokenId = toHex(await computeHmacSha256(jti, `successor in session ${sid}`));
   const now = ctx.now();
   const key = { companyId: company_id, sessionId: sid };
-  const digests = { presented: await computeSha256Hex(jti), next: await computeSha256Hex(next) };
+  const digests = { presented: await computeSha256Hex(jti), next: await computeSha256Hex(nextTokenId) };
   return {
     rotate: store.rotate(key, digests, { now, retryUntil: now + RETRY_WINDOW_MS }),
     isDone: ({ previousDigest, previousUntil }: RotationState): boolean =>
@@ -57,7 +57,7 @@ export async function prepareClaimedRotation<Rotate, End>(
     endCopied: store.end(company_id, sid, now),
     tokenOf: ({ previousUntil, expiresAt }: RotationState): RefreshToken => ({
       sessionId: sid,
-      jti: next,
+      jti: nextTokenId,
       issuedAt: (previousUntil ?? now + RETRY_WINDOW_MS) - RETRY_WINDOW_MS,
       expiresAt,
     }),

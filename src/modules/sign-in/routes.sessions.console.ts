@@ -27,7 +27,7 @@ const viewSession = (currentId: string) => (session: Session) =>
 
 const passwordInput = z
   .object({ current_password: signInPasswordField, new_password: makeNewPasswordField(12) })
-  .transform((body) => ({ current: body.current_password, next: body.new_password }));
+  .transform((body) => ({ currentPassword: body.current_password, newPassword: body.new_password }));
 
 export const sessionEndpoints = [
   endpoint(

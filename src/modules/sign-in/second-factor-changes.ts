@@ -40,13 +40,13 @@ export async function disableSecondFactor(ctx: UserContext, reauthentication: Re
 export async function replaceBackupCodes(ctx: UserContext, reauthentication: Reauthentication): Promise<string[]> {
   const factor = await readEnabledFactor(ctx);
   return runWithReauthentication(ctx, factor, reauthentication, async (proof) => {
-    const { codes, stored } = await createBackupCodes(ctx, factor.id);
+    const { codes, storedCodes } = await createBackupCodes(ctx, factor.id);
     const consequences = prepareConsequences(ctx, ctx.actor, 'backup_codes_renewed', ctx.actor.sessionId);
     const results = await commitAccess(ctx, makeAffectedPrincipals(ctx.actor.companyId, ctx.actor.id), {
       proof,
-      ...addBackupCodes(ctx.db, factor, stored),
+      ...addBackupCodes(ctx.db, factor, storedCodes),
       ...consequences.statements,
-      old: deleteOtherBackupCodes(ctx.db, factor, stored),
+      old: deleteOtherBackupCodes(ctx.db, factor, storedCodes),
     });
     if (countChangedRows(results.user) === 0) return undefined;
     consequences.send();

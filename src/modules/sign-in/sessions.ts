@@ -66,7 +66,7 @@ export async function beginSession(ctx: Context, user: User, alongside: Statemen
     alongside,
     company: selectCompany(ctx.db, user.companyId),
   });
-  for (const each of company) requireActiveCompany(each);
+  for (const companyRow of company) requireActiveCompany(companyRow);
   if (countChangedRows(results.session) === 0) throw sessionsEnded();
   return session.tokens();
 }

@@ -95,7 +95,7 @@ export const verifyRefreshToken = (ctx: Context, token: string): Promise<Refresh
 export function readAudience(token: string): Audience | undefined {
   try {
     const { aud } = readJwt(token).claims;
-    return AUDIENCES.find((each) => each === aud);
+    return AUDIENCES.find((audience) => audience === aud);
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;
     throw error;

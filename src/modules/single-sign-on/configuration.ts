@@ -108,7 +108,7 @@ export async function removeConfiguration(ctx: PrincipalContext): Promise<void> 
 }
 
 /** Makes the protocol that speaks with a company's provider. */
-export async function openProtocol(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
+export async function createProtocol(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
   const { provider, clientSecret } = configuration;
   const serviceProvider = makeServiceProvider(ctx, company.slug);
   if (provider.type === 'saml')
@@ -170,15 +170,15 @@ export const loadSaml = () => import('./saml.ts');
 const makeSecretContext = (companyId: string) => `sso-client:${companyId}`;
 
 function findProblems({ provider, redirectUris }: ConfigurationInput, allowPrivate: boolean): FieldProblem[] {
-  const address = (field: string, url: string) => ({ field, message: findAddressProblem(url, allowPrivate) });
+  const checkAddress = (field: string, url: string) => ({ field, message: findAddressProblem(url, allowPrivate) });
   const providerProblems =
     provider.type === 'oidc'
       ? [
-          address('issuer', provider.issuer),
+          checkAddress('issuer', provider.issuer),
           { field: 'trust_email', message: findTrustProblem(provider.issuer, provider.trustEmail === true) },
         ]
       : [
-          address('idp_sso_url', provider.idpSsoUrl),
+          checkAddress('idp_sso_url', provider.idpSsoUrl),
           ...provider.idpCertificates.map((pem, index) => ({
             field: `idp_certificates.${index}`,
             message: findCertificateProblem(pem),

@@ -47,7 +47,7 @@ export function createOidcProtocol(provider: {
   const client: Client = { client_id: provider.clientId };
   const { callbackUrl, trustEmail = false, allowPrivate } = provider;
   return {
-    async begin(state) {
+    async beginSignIn(state) {
       const server = await discoverProvider(provider.issuer, allowPrivate);
       const expectation: Expectation = { nonce: generateRandomNonce(), codeVerifier: generateRandomCodeVerifier() };
       const url = getAuthorizationEndpoint(server, allowPrivate);
@@ -65,7 +65,7 @@ export function createOidcProtocol(provider: {
       return { url: url.href, expectation: JSON.stringify(expectation) };
     },
 
-    async finish(state, expected, answer) {
+    async finishSignIn(state, expected, answer) {
       const { nonce, codeVerifier } = JSON.parse(expected) as Expectation;
       const server = await discoverProvider(provider.issuer, allowPrivate);
       const tokenAnswer = await authorizationCodeGrantRequest(

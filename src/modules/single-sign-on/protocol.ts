@@ -5,7 +5,7 @@ export interface Identity {
   /** The name that the provider gives, not validated. */
   name: unknown;
   /** An assertion that must not be accepted twice: its id, and until when (ms) it is valid. */
-  once?: { id: string; until: number };
+  singleUseAssertion?: { id: string; until: number };
 }
 
 /** The HTTP method by which the browser brings the provider's answer. */
@@ -14,10 +14,10 @@ export type CallbackMethod = 'GET' | 'POST';
 /** The protocol of a sign-in with an identity provider, OpenID Connect or SAML. */
 export interface Protocol {
   /** Returns the URL to open at the provider, with `state`, and the values that the provider's answer must match. */
-  begin(state: string): Promise<{ url: string; expectation: string }>;
+  beginSignIn(state: string): Promise<{ url: string; expectation: string }>;
   /**
    * Verifies the provider's answer: it must not be forged, stale or meant for another request or recipient. @param expectation
    * the one that `begin` returned @throws SignInRefusal, or any error of the library or the network
    */
-  finish(state: string, expectation: string, answer: URLSearchParams, method: CallbackMethod): Promise<Identity>;
+  finishSignIn(state: string, expectation: string, answer: URLSearchParams, method: CallbackMethod): Promise<Identity>;
 }

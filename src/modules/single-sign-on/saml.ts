@@ -37,12 +37,12 @@ export function createSamlProtocol(provider: {
       generateUniqueId: () => requestId,
     });
   return {
-    async begin(state) {
+    async beginSignIn(state) {
       const requestId = `_${crypto.randomUUID()}`;
       return { url: await createSaml(requestId).getAuthorizeUrlAsync(state, undefined, {}), expectation: requestId };
     },
 
-    async finish(_state, requestId, answer, method) {
+    async finishSignIn(_state, requestId, answer, method) {
       if (method !== 'POST') throw new Error('A SAML response comes by POST.');
       const encodedResponse = answer.get('SAMLResponse') ?? '';
       const issuer = provider.idpEntityId;
@@ -53,7 +53,10 @@ export function createSamlProtocol(provider: {
       // node-saml has verified signature, audience and time; the rest is verified here, from what was signed.
       const expected = { issuer, requestId, recipient: callbackUrl, now: provider.now(), skew: CLOCK_SKEW_MS };
       const assertion = readAssertion(parseXml(signedAssertion), expected);
-      return { ...toIdentity(assertion, provider.attributes), once: { id: assertion.id, until: assertion.until } };
+      return {
+        ...toIdentity(assertion, provider.attributes),
+        singleUseAssertion: { id: assertion.id, until: assertion.until },
+      };
     },
   };
 }

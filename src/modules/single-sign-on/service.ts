@@ -22,9 +22,9 @@ import {
 } from '../users/service.ts';
 import {
   type Configuration,
+  createProtocol,
   loadSaml,
   makeServiceProvider,
-  openProtocol,
   readCompanyAndConfiguration,
 } from './configuration.ts';
 import {
@@ -73,9 +73,9 @@ export async function startSignIn(ctx: Context, companySlug: string, redirectUri
   const isAllowed =
     configuration.redirectUris.includes(redirectUri) || redirectUri === `${ctx.baseUrl}${SIGNED_IN_PAGE_PATH}`;
   if (!isAllowed) throw redirectUriNotAllowed();
-  const protocol = await openProtocol(ctx, company, configuration);
+  const protocol = await createProtocol(ctx, company, configuration);
   const state = newSecretToken();
-  const { url, expectation } = await protocol.begin(state).catch((error) => {
+  const { url, expectation } = await protocol.beginSignIn(state).catch((error) => {
     logError('sso_start_failed', findRootCause(error), { company_id: company.id });
     throw providerUnavailable();
   });
@@ -108,8 +108,8 @@ export async function finishSignIn(
   try {
     const keys = ctx.config.ENCRYPTION_KEYS;
     const expectation = await decrypt(keys, login.expectation, makeLoginContext(company.id, login.stateDigest));
-    const protocol = await openProtocol(ctx, company, configuration);
-    const identity = await protocol.finish(state, expectation, answer, method).catch(refuseSignIn);
+    const protocol = await createProtocol(ctx, company, configuration);
+    const identity = await protocol.finishSignIn(state, expectation, answer, method).catch(refuseSignIn);
     redirectTarget.searchParams.set(
       'code',
       await issueCode(ctx, company, configuration, identity, login.exchangeDigest),
@@ -206,14 +206,16 @@ const issueCode = (
       exchangeDigest,
       expiresAt: ctx.now() + CODE_LIFETIME_MS,
     };
-    const { once } = identity;
+    const { singleUseAssertion } = identity;
     try {
       await commit(
         ctx.db,
         {
           code: insertCode(ctx.db, record),
           user: created ? [created.statement] : [],
-          assertion: once ? [insertAssertion(ctx.db, await makeAssertionKey(company.id, once))] : [],
+          assertion: singleUseAssertion
+            ? [insertAssertion(ctx.db, await makeAssertionKey(company.id, singleUseAssertion))]
+            : [],
         },
         { 'sso_assertions.id_digest': createAssertionReuseError, 'users.email': emailTaken },
       );

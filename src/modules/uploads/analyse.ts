@@ -68,9 +68,9 @@ async function continueAnalysis(work: JobWork<AnalysisState>): Promise<boolean> 
   const { ctx, job } = work;
   let state = job.state?.analysis === ANALYSIS_VERSION ? job.state : createState(job, getReanalysis(job));
   let bytes = 0;
-  const saveStep = async (next: AnalysisStep) => {
-    bytes += next.bytes;
-    state = next.state;
+  const saveStep = async (step: AnalysisStep) => {
+    bytes += step.bytes;
+    state = step.state;
     await saveProgress(work, state, toProgress(job, state));
     job.step += 1;
   };
@@ -104,19 +104,23 @@ const isWideningDone = ({ widening }: AnalysisState, { files }: Inference): bool
   !widening || widening.file >= files.length || areCandidatesSettled(widening.doubts);
 
 /** Tries the values of a block on the table's columns that may be too narrow for them. */
-async function tryNextBlock(ctx: CompanyContext, before: AnalysisState, inference: Inference): Promise<AnalysisStep> {
-  const { items, widening } = before;
+async function tryNextBlock(
+  ctx: CompanyContext,
+  previousState: AnalysisState,
+  inference: Inference,
+): Promise<AnalysisStep> {
+  const { items, widening } = previousState;
   if (!widening) throw new Error('nothing is to be tried');
   const { file, doubts, wants } = widening;
   const [source, reading] = [listSources(items)[file], inference.files[file]];
   if (!source || !reading) throw new Error('a text has a reading');
   const from = widening.position ?? reading.start;
   if (from.offset >= reading.end)
-    return { state: { ...before, widening: { ...widening, file: file + 1, position: null } }, bytes: 0 };
+    return { state: { ...previousState, widening: { ...widening, file: file + 1, position: null } }, bytes: 0 };
   const size = Math.min(Math.max(getBlockBytes(ctx.config), wants), reading.end - from.offset);
   const block = await readBlock(ctx.files, source, from.offset, size);
-  const checked = checkValues(reading, inference, doubts, from, block.bytes, block.last);
-  return { state: { ...before, widening: { file, ...checked } }, bytes: block.bytes.length };
+  const checked = checkValues(reading, inference, doubts, from, block.bytes, block.isLast);
+  return { state: { ...previousState, widening: { file, ...checked } }, bytes: block.bytes.length };
 }
 
 /** Ends an analysis with a problem. A failed reanalysis does not fail the job, which waits again with its previous schema. */
@@ -175,8 +179,8 @@ async function prepareNextItem(ctx: CompanyContext, jobId: string, state: Analys
   return { state: { ...state, items }, bytes };
 }
 
-async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promise<AnalysisStep> {
-  const { items, finished, reading } = before;
+async function readNextBlock(ctx: CompanyContext, previousState: AnalysisState): Promise<AnalysisStep> {
+  const { items, finished, reading } = previousState;
   const source = listSources(items)[finished.length] as Source;
   const from =
     reading ??
@@ -184,13 +188,13 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
       fileName: source.name,
       sheet: source.sheet,
       records: source.records ?? null,
-      said: getGivenOptions(source, before),
+      said: getGivenOptions(source, previousState),
     });
   const block = await readBlock(ctx.files, source, from.offset, Math.max(getBlockBytes(ctx.config), from.wants));
-  const nextInference = inferFromBlock(from, block.bytes, block.last);
+  const nextInference = inferFromBlock(from, block.bytes, block.isLast);
   const state = nextInference.done
-    ? { ...before, finished: [...finished, nextInference], reading: null }
-    : { ...before, reading: nextInference };
+    ? { ...previousState, finished: [...finished, nextInference], reading: null }
+    : { ...previousState, reading: nextInference };
   return { state, bytes: block.bytes.length };
 }
 

@@ -12,7 +12,7 @@ const BLOCK_BYTES = 4 * 1024 * 1024;
 export interface TextBlock {
   bytes: Uint8Array;
   /** Whether the text ends with this block. */
-  last: boolean;
+  isLast: boolean;
 }
 
 /** Returns the usual size of a block: not more than one message may process. */
@@ -26,8 +26,8 @@ export async function readBlock(
   size: number,
 ): Promise<TextBlock> {
   const length = Math.min(size, total - offset);
-  if (length <= 0) return { bytes: new Uint8Array(), last: true };
+  if (length <= 0) return { bytes: new Uint8Array(), isLast: true };
   const bytes = await readSegments(bucket, segments, offset, length);
   if (!bytes) throw new JobProblem(fileMissing(name));
-  return { bytes, last: offset + length >= total };
+  return { bytes, isLast: offset + length >= total };
 }

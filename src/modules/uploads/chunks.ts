@@ -34,13 +34,13 @@ export interface Chunk {
   /** The position where the rows start in the file, and the file's bytes from there on; `last` when these reach its end. */
   from: Position;
   block: Uint8Array;
-  last: boolean;
+  isLast: boolean;
   /** The number of the file's bytes that the rows take, and the bytes to COPY. */
   bytes: number;
   data: Uint8Array;
   rows: number;
   /** The state of the load after this chunk. */
-  after: LoadState;
+  nextState: LoadState;
 }
 
 /** Returns how the files of a job are read, known once the job is analysed. @throws before */
@@ -98,15 +98,25 @@ export async function readChunk(
   if (!plan || !source) return null;
   const from = position ?? plan.start;
   for (let size = getBlockBytes(config); ; ) {
-    const { bytes: block, last } = await readBlock(files, source, from.offset, Math.min(size, plan.end - from.offset));
-    const chunk = convertNextChunk(plan, from, block, last);
+    const { bytes: block, isLast } = await readBlock(
+      files,
+      source,
+      from.offset,
+      Math.min(size, plan.end - from.offset),
+    );
+    const chunk = convertNextChunk(plan, from, block, isLast);
     if (chunk.position.offset > from.offset) {
       const { data, rows } = chunk;
       const starts = state.starts && [...state.starts, { file, position: from, rows: state.rows }];
-      const after: LoadState = { table_id: state.table_id, file, position: chunk.position, rows: state.rows + rows };
-      if (starts) after.starts = starts;
+      const nextState: LoadState = {
+        table_id: state.table_id,
+        file,
+        position: chunk.position,
+        rows: state.rows + rows,
+      };
+      if (starts) nextState.starts = starts;
       const bytes = chunk.position.offset - from.offset;
-      return { plan, from, block, last, bytes, data, rows, after };
+      return { plan, from, block, isLast: isLast, bytes, data, rows, nextState: nextState };
     }
     if (chunk.wants <= size) throw new Error('a block holds no whole row, and no larger one is wanted');
     size = chunk.wants;
@@ -126,8 +136,8 @@ export function buildCopyStatements(table: string, { plan }: Chunk, timeZone: st
  * Validates a chunk that Postgres rejected by our own, stricter conversion. @throws InferenceError `VALUE_DOES_NOT_FIT` naming
  * the first value that does not fit; returns if there is none
  */
-export function requireFittingValues({ plan, from, block, last }: Chunk): void {
-  convertNextChunk({ ...plan, mode: 'convert' }, from, block, last);
+export function requireFittingValues({ plan, from, block, isLast }: Chunk): void {
+  convertNextChunk({ ...plan, mode: 'convert' }, from, block, isLast);
 }
 
 /** Converts Postgres's error (`COPY "table", line 12, column price: "abc"`) to a problem with the line number in the file. */

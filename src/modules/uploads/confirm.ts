@@ -72,7 +72,7 @@ function findSource(
 export function matchTableColumns(
   confirmedColumns: SentColumn[],
   schema: InferredSchema,
-  key: string[] | null = null,
+  keyColumns: string[] | null = null,
 ): Pick<ConfirmedSchema, 'columns' | 'evolution'> {
   const matcher = new ColumnMatcher();
   const {
@@ -112,10 +112,10 @@ export function matchTableColumns(
   });
   matcher.throwProblems();
   const filledNames = matchedColumns.filter(({ source_index }) => source_index !== null).map(({ name }) => name);
-  const mustBeFilled = ({ name, nullable }: InferredColumn) => (key ? key.includes(name) : !nullable);
+  const mustBeFilled = ({ name, nullable }: InferredColumn) => (keyColumns ? keyColumns.includes(name) : !nullable);
   const missingColumns = schema.columns.filter((column) => mustBeFilled(column) && !filledNames.includes(column.name));
   const formatMissing = (name: string) =>
-    key
+    keyColumns
       ? `"${name}" is part of the key, so the files must fill it`
       : `"${name}" cannot be null in the table, so the files must fill it`;
   const problems = missingColumns.map(({ name }) => ({ field: 'columns', message: formatMissing(name) }));

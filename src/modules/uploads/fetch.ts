@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { waitForStorage } from '../../platform/file-storage.ts';
-import { MAX_REDIRECTS, OutsideFailed, type OutsideResponse, openOutside } from '../../platform/outside-file.ts';
+import { MAX_REDIRECTS, OutsideFailed, type OutsideResponse, openOutsideFile } from '../../platform/outside-file.ts';
 import { readQuota } from '../managed-database/service.ts';
 import { wrongFileType } from './failures.ts';
 import { ACCEPTED_EXTENSIONS, hasAcceptedExtension } from './kinds.ts';
@@ -121,14 +121,14 @@ export const isFetchWork = (work: JobWork<unknown>): work is JobWork<FetchState>
  */
 export async function fetchSource(work: JobWork<FetchState>, limits: FetchLimits = FETCH_LIMITS): Promise<boolean> {
   const { ctx, job } = work;
-  const before = job.state as FetchState;
-  if (before.tries >= MAX_TRIES) throw toUnreachableProblem('lost');
+  const storedState = job.state as FetchState;
+  if (storedState.tries >= MAX_TRIES) throw toUnreachableProblem('lost');
   // Saved first, so that what kills an isolate each time ends as well.
-  const download = new Download(work, { ...before, tries: before.tries + 1 }, limits);
-  await download.save();
+  const download = new Download(work, { ...storedState, tries: storedState.tries + 1 }, limits);
+  await download.saveProgress();
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const address = await decrypt(keys, before.address, makeAddressContext(ctx.actor.companyId, job.id));
-  await download.run(address);
+  const address = await decrypt(keys, storedState.address, makeAddressContext(ctx.actor.companyId, job.id));
+  await download.fetchFile(address);
   return true;
 }
 
@@ -158,7 +158,7 @@ class Download {
     return this.#state.received + this.#length;
   }
 
-  async save(): Promise<void> {
+  async saveProgress(): Promise<void> {
     const { ctx, database, job } = this.#work;
     const progress = this.#progress();
     await runWithinFileQuota(ctx, database, progress.bytes_total, (tx) =>
@@ -168,7 +168,7 @@ class Download {
     this.#savedAt = ctx.now();
   }
 
-  async run(address: string): Promise<void> {
+  async fetchFile(address: string): Promise<void> {
     // What was received without an ETag cannot be gone on with.
     if (this.#state.received > 0 && this.#state.etag === null) this.#restart();
     for (;;) {
@@ -192,7 +192,8 @@ class Download {
 
   /** Counts the `Content-Length` of the first response against the company's quota, if it has one, before the file is read. */
   async #countAnnounced(): Promise<void> {
-    if (this.#state.total !== null && (await readQuota(this.#work.ctx, 'file_bytes')) !== undefined) await this.save();
+    if (this.#state.total !== null && (await readQuota(this.#work.ctx, 'file_bytes')) !== undefined)
+      await this.saveProgress();
   }
 
   /** Retries after a lost connection, after a short pause, or fails. */
@@ -202,7 +203,7 @@ class Download {
     this.#empty = hasReceivedBytes ? 0 : this.#empty + 1;
     if (this.#empty > MAX_EMPTY_CONNECTIONS || this.#connections > MAX_CONNECTIONS) throw toUnreachableProblem(problem);
     if (this.#offset > 0 && this.#state.etag === null) this.#restart();
-    await this.save();
+    await this.saveProgress();
     const pauseMs = 250 * 2 ** this.#empty;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
@@ -233,7 +234,7 @@ class Download {
     };
     const { config } = this.#work.ctx;
     const limits = { allowPrivate: config.ALLOW_PRIVATE_ISSUERS, silenceMs: this.#limits.silenceMs };
-    const answer = await openOutside(address, headers, limits);
+    const answer = await openOutsideFile(address, headers, limits);
     try {
       if (isResumed) this.#requireContinuation(answer, etag, address);
       else this.#readFirstAnswer(answer, address);
@@ -310,7 +311,7 @@ class Download {
       const now = ctx.now();
       if (now - this.#pieceBeganAt > this.#limits.pieceMs || now - this.#beganAt > MAX_UNRESUMABLE_MS)
         throw toUnreachableProblem('slow');
-      if (now - this.#savedAt > RENEWAL_INTERVAL_MS) await this.save();
+      if (now - this.#savedAt > RENEWAL_INTERVAL_MS) await this.saveProgress();
     }
     return 'end';
   }
@@ -331,7 +332,7 @@ class Download {
     this.#fetched += this.#length;
     this.#length = this.#connections = this.#empty = 0;
     this.#pieceBeganAt = ctx.now();
-    await this.save();
+    await this.saveProgress();
   }
 
   /** Stores the last piece and queues the file for analysis. */

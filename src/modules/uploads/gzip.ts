@@ -13,7 +13,7 @@ export interface GzipEnvironment {
   /** Opens a stream of the packed bytes. */
   stream(): ReadableStream<Uint8Array>;
   /** The approximate number of bytes that one call unpacks. */
-  budget: number;
+  bytesPerCall: number;
 }
 
 /** The segments that are unpacked so far, and whether the file is complete. */
@@ -27,14 +27,14 @@ export interface UnpackedState {
  * survives a message. @param size of the packed file @throws JobProblem for a file that is damaged, too large, or a zip bomb
  */
 export async function continueUnpacking(
-  { bucket, newKey, stream, budget }: GzipEnvironment,
+  { bucket, newKey, stream, bytesPerCall }: GzipEnvironment,
   { name, size }: { name: string; size: number },
-  before: Segment[],
+  earlierSegments: Segment[],
   maxBytes = MAX_UNPACKED_BYTES,
 ): Promise<UnpackedState> {
   const output = new SegmentWriter(bucket, newKey);
-  const knownBytes = sumSegmentBytes(before);
-  const listSegments = () => [...before, ...output.segments];
+  const knownBytes = sumSegmentBytes(earlierSegments);
+  const listSegments = () => [...earlierSegments, ...output.segments];
   let length = 0;
   try {
     for await (const piece of gunzip(stream())) {
@@ -44,7 +44,7 @@ export async function continueUnpacking(
       if (length > MIN_RATIO_CHECK_BYTES && length > size * MAX_RATIO) throw new JobProblem(gzipOverRatio(name));
       if (length <= knownBytes) continue;
       await output.write(piece.subarray(Math.max(0, knownBytes - start)));
-      if (length - knownBytes < budget) continue;
+      if (length - knownBytes < bytesPerCall) continue;
       await output.flush();
       return { segments: listSegments(), done: false };
     }

@@ -29,8 +29,8 @@ export async function sweepUploads(
       async (dueCompany) => {
         const { context, close } = openedContexts.get(dueCompany.companyId) as ReturnType<typeof openCompany>;
         try {
-          const { next, sizes } = await sweepCompany(context);
-          await finishSweep(ctx, dueCompany, next, sizes);
+          const { nextSweepAt, sizes } = await sweepCompany(context);
+          await finishSweep(ctx, dueCompany, nextSweepAt, sizes);
         } finally {
           await close();
         }

@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { isPostgresError, type PostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
-import { buildCreateTable, buildDrawRowIds, countRowIds } from '../../tenant-sql/ddl.ts';
+import { buildCreateTable, buildGenerateRowIds, countRowIds } from '../../tenant-sql/ddl.ts';
 import { readCompanyState } from '../companies/service.ts';
 import { requireTableQuota } from '../managed-tables/service.ts';
 import {
@@ -47,16 +47,16 @@ async function continueLoad(work: JobWork<LoadState>): Promise<boolean> {
   let chunk = await readChunk(ctx, job, plans, state);
   while (chunk) {
     budgetBytes -= chunk.bytes;
-    const { after } = chunk;
-    let next: Promise<Chunk | null> | undefined;
+    const { nextState } = chunk;
+    let nextChunk: Promise<Chunk | null> | undefined;
     state = await copyChunk(work, chunk, () => {
       // The next chunk is read and converted while Postgres takes this one.
-      next = budgetBytes > 0 ? readChunk(ctx, job, plans, after) : undefined;
-      next?.catch(() => undefined);
+      nextChunk = budgetBytes > 0 ? readChunk(ctx, job, plans, nextState) : undefined;
+      nextChunk?.catch(() => undefined);
     });
     // A suspended company's load waits here, so that its rows are not published either: the next message asks again.
-    if (!next || (await readCompanyState(ctx)) !== 'active') return true;
-    chunk = await next;
+    if (!nextChunk || (await readCompanyState(ctx)) !== 'active') return true;
+    chunk = await nextChunk;
   }
   const progress = toProgress(job, state);
   await publishRows(work, state, { ...progress, bytes_processed: progress.bytes_total });
@@ -92,7 +92,7 @@ async function createStagingTable(work: JobWork<LoadState>): Promise<LoadState> 
  */
 async function copyChunk(work: JobWork<LoadState>, chunk: Chunk, onSent: () => void): Promise<LoadState> {
   const { ctx, database, job } = work;
-  const { after: state } = chunk;
+  const { nextState: state } = chunk;
   const advance = buildGuardedAdvance(
     job,
     job.step,
@@ -125,12 +125,12 @@ async function throwChunkProblem(work: JobWork<LoadState>, chunk: Chunk, error: 
 
 /** Finds Postgres's error for the first bad row of a chunk, by a trial that copies row by row and is rolled back. */
 async function findRefusedRow({ database, job }: JobWork<LoadState>, chunk: Chunk): Promise<PostgresError | undefined> {
-  const { table_id: tableId } = chunk.after;
+  const { table_id: tableId } = chunk.nextState;
   const copyStatements = buildCopyStatements(formatStagingTable(tableId), chunk, requireConfirmed(job).time_zone);
   try {
     await database.transaction(
       async (tx) => {
-        await tx.execute(buildDrawRowIds(tableId));
+        await tx.execute(buildGenerateRowIds(tableId));
         await copyIn(tx, copyStatements.join('; '), chunk.data, CHUNK_TIMEOUT_MS);
         throw TRIAL_ROLLBACK;
       },

@@ -24,7 +24,7 @@ export interface ParquetEnvironment {
   /** Reads `length` bytes from an offset on; fewer where the file ends. */
   read(offset: number, length: number): Promise<Uint8Array>;
   /** The approximate number of bytes of text that one call writes. */
-  budget: number;
+  bytesPerCall: number;
 }
 
 /** The approximate maximum of memory that reading a file takes: pages, their texts, and bytes read ahead. */
@@ -39,7 +39,7 @@ const PASS_BYTES = 1024 * 1024;
  * about the text once it is complete @throws JobProblem for a file that is not valid
  */
 export async function continueParquet(
-  { bucket, newKey, read, budget }: ParquetEnvironment,
+  { bucket, newKey, read, bytesPerCall }: ParquetEnvironment,
   { name, size }: { name: string; size: number },
   from: ParquetReading,
 ): Promise<{ reading: ParquetReading; facts: RecordFacts | null }> {
@@ -52,8 +52,8 @@ export async function continueParquet(
     await output.write(writer.take());
   };
   const isFull = async () => {
-    if (writer.endedBytes > PASS_BYTES || ownBytes + writer.endedBytes > budget) await passText();
-    return ownBytes > budget;
+    if (writer.endedBytes > PASS_BYTES || ownBytes + writer.endedBytes > bytesPerCall) await passText();
+    return ownBytes > bytesPerCall;
   };
   try {
     const footer = await readFooter(read, size, MAX_COLUMNS);

@@ -110,12 +110,12 @@ export const duplicateValue = (column: string, value: string): JobError => ({
 });
 
 /** A row of the files has the key of an earlier one. */
-export const keyRepeated = (file: string, line: number, key: string[], value: string): JobError => ({
+export const keyRepeated = (file: string, line: number, keyColumns: string[], value: string): JobError => ({
   code: 'UPSERT_KEY_TWICE',
   message: `A chave "${value}" aparece mais de uma vez nos arquivos, pela segunda vez em "${file}" (linha ${line}).`,
   file,
   line,
-  column: key.join(', '),
+  column: keyColumns.join(', '),
   value,
 });
 
@@ -130,10 +130,10 @@ export const idUnknown = (file: string, line: number, value: string): JobError =
 });
 
 /** Rows of the table have the same key. */
-export const keyNotUnique = (key: string[], value: string): JobError => ({
+export const keyNotUnique = (keyColumns: string[], value: string): JobError => ({
   code: 'UPSERT_KEY_NOT_UNIQUE',
   message: `Mais de uma linha da tabela tem a chave "${value}". Nada foi carregado.`,
-  column: key.join(', '),
+  column: keyColumns.join(', '),
   value,
 });
 

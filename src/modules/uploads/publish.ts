@@ -35,7 +35,13 @@ import {
   tooManyColumnsOverTime,
 } from './problems.ts';
 import { locateRow, RowRefused, toLocatedProblem } from './refused-row.ts';
-import { buildAppendRows, buildSelectLongest, buildVacuum, DRAW_ID_PREFIX_SQL, formatStagingTable } from './staging.ts';
+import {
+  buildAppendRows,
+  buildSelectLongest,
+  buildVacuum,
+  formatStagingTable,
+  SELECT_ID_PREFIX_SQL,
+} from './staging.ts';
 import { lockJob } from './store.ts';
 import { upsertRows } from './upsert.ts';
 import type { JobWork } from './work.ts';
@@ -158,8 +164,8 @@ async function moveRows(
     return { userTableId: table.id, addedRows: null, result, ...evolved };
   }
   const names = listLoadedColumns(job).map(({ name }) => name);
-  const [drawn] = await tx.query<{ beginning: string }>(DRAW_ID_PREFIX_SQL);
-  const addedRowsPrefix = drawn?.beginning as string;
+  const [generatedId] = await tx.query<{ beginning: string }>(SELECT_ID_PREFIX_SQL);
+  const addedRowsPrefix = generatedId?.beginning as string;
   await tx.execute(buildAppendRows(table.displayName, state.table_id, names, addedRowsPrefix));
   await tx.execute(`DROP TABLE ${formatStagingTable(state.table_id)}`);
   await changeRowCount(tx, ctx, table.id, state.rows - removedRows);
@@ -168,7 +174,7 @@ async function moveRows(
 
 /** The changes to the columns of a table that must still be made before the rows fit: another load may have made some. */
 interface MissingEvolution {
-  added: TableColumnDefinition[];
+  addedColumns: TableColumnDefinition[];
   widened: AppliedEvolution['widened'];
 }
 
@@ -177,13 +183,13 @@ async function evolveColumns(
   tx: TenantTx,
   ctx: CompanyContext,
   table: ManagedTable,
-  { added, widened }: MissingEvolution,
+  { addedColumns, widened }: MissingEvolution,
 ): Promise<{ table: ManagedTable; evolved?: { evolved: AppliedEvolution } }> {
-  if (added.length + widened.length === 0) return { table };
-  if (table.columns.length + added.length > MAX_COLUMNS) throw new JobProblem(tooManyColumnsOverTime);
+  if (addedColumns.length + widened.length === 0) return { table };
+  if (table.columns.length + addedColumns.length > MAX_COLUMNS) throw new JobProblem(tooManyColumnsOverTime);
   try {
-    const evolved = { added: added.map(({ name }) => name), widened };
-    return { table: await evolveTable(tx, ctx, table, added, widened), evolved: { evolved } };
+    const evolved = { added: addedColumns.map(({ name }) => name), widened };
+    return { table: await evolveTable(tx, ctx, table, addedColumns, widened), evolved: { evolved } };
   } catch (error) {
     throw isPostgresError(error) && error.code === '54011' ? new JobProblem(tooManyColumnsOverTime) : error;
   }
@@ -206,11 +212,11 @@ async function lockUnchangedTable(
   const currentColumns = new Map(table.columns.map((column) => [column.name, column]));
   const newNames = new Set(evolution?.added);
   const formerTypes = new Map(evolution?.widened.map(({ name, from }) => [name, from]));
-  const missingEvolution: MissingEvolution = { added: [], widened: [] };
+  const missingEvolution: MissingEvolution = { addedColumns: [], widened: [] };
   const areColumnsUnchanged = columns.every(({ source_index: _, ...wanted }) => {
     const { name, type, nullable } = wanted;
     const column = currentColumns.get(name);
-    if (!column && newNames.has(name)) return missingEvolution.added.push(wanted) > 0;
+    if (!column && newNames.has(name)) return missingEvolution.addedColumns.push(wanted) > 0;
     if (column && column.type !== type && formerTypes.get(name) === column.type)
       missingEvolution.widened.push({ name, from: column.type, to: type });
     else if (column?.type !== type) return false;

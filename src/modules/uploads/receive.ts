@@ -90,7 +90,7 @@ export async function receiveForm({ stream, type }: SentBody, bucket: R2Bucket, 
     return form;
   } catch (error) {
     await discardFiles(bucket, form.files);
-    const drained = reader.drain(MAX_DRAINED_BYTES);
+    const drained = reader.discardBody(MAX_DRAINED_BYTES);
     // Whoever waited for the store has waited long enough.
     await (storageUnavailable.matches(error) ? awaitWithinTime(MAX_DRAIN_MS, drained).catch(() => {}) : drained);
     throw error instanceof MultipartMalformed ? malformedForm(error.message) : error;
@@ -149,7 +149,7 @@ async function receiveFile(
 ): Promise<void> {
   if (!part.filename) {
     // A browser's "no file chosen" has neither a name nor content.
-    const { bytes } = await reader.block(1);
+    const { bytes } = await reader.readBlock(1);
     if (bytes.length > 0) throw wrongFileType('', FORM_EXTENSIONS);
     return;
   }
@@ -168,9 +168,9 @@ async function receiveFile(
 
 /** Stores the part of the form that is being read in R2, piece by piece, under the keys of {@link listSegments}. */
 async function storePart(reader: MultipartReader, bucket: R2Bucket, file: StoredFile, maxBytes: number): Promise<void> {
-  for (let piece = 0, last = false; !last; piece += 1) {
-    const block = await reader.block(PIECE_BYTES);
-    last = block.last;
+  for (let piece = 0, isLast = false; !isLast; piece += 1) {
+    const block = await reader.readBlock(PIECE_BYTES);
+    isLast = block.last;
     file.size_bytes += block.bytes.length;
     if (file.size_bytes > maxBytes) throw tooLarge();
     if (block.bytes.length === 0 && piece > 0) return;
@@ -185,7 +185,7 @@ export const normalizeMediaType = (sentType: string): string =>
   /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(sentType) ? sentType : UNKNOWN_MEDIA_TYPE;
 
 async function readFieldText(reader: MultipartReader): Promise<string> {
-  const { bytes } = await reader.block(MAX_FIELD_BYTES);
+  const { bytes } = await reader.readBlock(MAX_FIELD_BYTES);
   return Buffer.from(bytes).toString('utf8');
 }
 
@@ -212,10 +212,10 @@ export function toSafeFileName(sentName: string): string {
 const MAX_PATH_LENGTH = 1_000;
 
 /** The path of a file in an archive, each name in it made safe; of a longer one only the last folders. */
-export function toSafePath(given: string): string {
+export function toSafePath(sentPath: string): string {
   let path = '';
-  const names = given.split(/[/\\]/).map(toSafeFileName);
-  for (const name of names.reverse().filter((each) => each !== '')) {
+  const names = sentPath.split(/[/\\]/).map(toSafeFileName);
+  for (const name of names.reverse().filter((safeName) => safeName !== '')) {
     const longer = path === '' ? name : `${name}/${path}`;
     if (longer.length > MAX_PATH_LENGTH) break;
     path = longer;

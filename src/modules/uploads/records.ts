@@ -35,8 +35,8 @@ export interface RecordsEnvironment {
   /** Reads `length` bytes from an offset on; fewer where the file ends. */
   read(offset: number, length: number): Promise<Uint8Array>;
   /** The approximate number of bytes that one call reads, and the number that are read at a time. */
-  budget: number;
-  block: number;
+  bytesPerCall: number;
+  bytesPerRead: number;
 }
 
 /** The state after one call, and the facts about the text once it is complete. */
@@ -53,14 +53,14 @@ const MAX_READ_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
  * valid
  */
 export async function continueRecords(
-  { bucket, newKey, read, budget, block }: RecordsEnvironment,
+  { bucket, newKey, read, bytesPerCall, bytesPerRead }: RecordsEnvironment,
   { name, size }: { name: string; size: number },
   from: RecordsState,
 ): Promise<RecordsStep> {
   const output = new SegmentWriter(bucket, newKey);
   const writer = new RecordWriter();
   let { offset, encoding, json } = from;
-  let wantedBytes = block;
+  let wantedBytes = bytesPerRead;
   try {
     do {
       const bytes = await read(offset, wantedBytes);
@@ -87,8 +87,8 @@ export async function continueRecords(
         return { state: finalState, facts: toRecordFacts(name, finalState, encoding) };
       }
       if (takenBytes === 0 && wantedBytes >= MAX_READ_BYTES) throw new JsonProblem('too_long', json.line);
-      wantedBytes = takenBytes > 0 ? block : Math.min(wantedBytes * 2, MAX_READ_BYTES);
-    } while (offset < from.offset + budget);
+      wantedBytes = takenBytes > 0 ? bytesPerRead : Math.min(wantedBytes * 2, MAX_READ_BYTES);
+    } while (offset < from.offset + bytesPerCall);
   } catch (error) {
     throw error instanceof JsonProblem ? problems.toJsonProblem(name, from.form, error) : error;
   }

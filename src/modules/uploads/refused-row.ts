@@ -10,14 +10,14 @@ import { JobProblem } from './problems.ts';
  */
 export class RowRefused extends Error {
   readonly row: number;
-  readonly key: string[];
+  readonly keyValues: string[];
   readonly toProblem: (file: string, line: number, value: string) => JobError;
 
-  constructor(row: number, key: string[], toProblem: RowRefused['toProblem']) {
+  constructor(row: number, keyValues: string[], toProblem: RowRefused['toProblem']) {
     super(`row ${row} cannot be brought into the table`);
     this.name = 'RowRefused';
     this.row = row;
-    this.key = key;
+    this.keyValues = keyValues;
     this.toProblem = toProblem;
   }
 }
@@ -27,11 +27,11 @@ export async function toLocatedProblem(
   ctx: CompanyContext,
   job: WorkedJob<LoadState>,
   state: LoadState,
-  { row, key, toProblem }: RowRefused,
+  { row, keyValues, toProblem }: RowRefused,
 ): Promise<JobProblem> {
   const place = await locateRow(ctx, job, state, row);
   if (!place) throw new Error('a row is not in the chunk that it came in');
-  return new JobProblem(toProblem(place.file, place.line, cutValue(key.join(', '))));
+  return new JobProblem(toProblem(place.file, place.line, cutValue(keyValues.join(', '))));
 }
 
 /**
@@ -49,19 +49,19 @@ export async function locateRow(
   const start = state.starts?.findLast(({ rows }) => rows < row) ?? { file: 0, position: null, rows: 0 };
   let budgetBytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   let chunk = await readChunk(ctx, job, plans, { ...state, ...start });
-  while (chunk && chunk.after.rows < row) {
+  while (chunk && chunk.nextState.rows < row) {
     budgetBytes -= chunk.bytes;
-    chunk = budgetBytes > 0 ? await readChunk(ctx, job, plans, chunk.after) : null;
+    chunk = budgetBytes > 0 ? await readChunk(ctx, job, plans, chunk.nextState) : null;
   }
   if (!chunk) return undefined;
   const { plan, from, block } = chunk;
-  const rowsBefore = row - (chunk.after.rows - chunk.rows) - 1;
+  const rowsBefore = row - (chunk.nextState.rows - chunk.rows) - 1;
   // The longest piece that ends before the row's record: it begins where that piece's last record ends.
   let [fits, exceeds] = [0, block.length + 1];
   let { line } = from;
   while (exceeds - fits > 1) {
     const length = Math.floor((fits + exceeds) / 2);
-    const piece = convertNextChunk(plan, from, block.subarray(0, length), chunk.last && length === block.length);
+    const piece = convertNextChunk(plan, from, block.subarray(0, length), chunk.isLast && length === block.length);
     if (piece.rows <= rowsBefore) {
       fits = length;
       line = piece.position.line;

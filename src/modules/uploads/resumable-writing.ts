@@ -100,7 +100,7 @@ export class UploadWriter {
    * Receives until the sender ends or disconnects: then the received bytes stay, unless there is a checksum. @returns the upload
    * with its new progress
    */
-  async receive({ bytes, announced, checksum }: SentBytes): Promise<uploads.ResumableUpload> {
+  async receiveBytes({ bytes, announced, checksum }: SentBytes): Promise<uploads.ResumableUpload> {
     const { received, length } = this.#upload;
     try {
       if (received + announced > length) throw uploadBeyondLength(length);
@@ -173,11 +173,11 @@ export class UploadWriter {
   /** Reads the short last piece that the previous request has stored. */
   async #readRest(): Promise<void> {
     const { received, pieces } = this.#reached;
-    const left = received % PIECE_BYTES;
-    if (left === 0) return;
+    const lastPieceBytes = received % PIECE_BYTES;
+    if (lastPieceBytes === 0) return;
     const key = makePieceKey(toStoredFile(this.#upload), pieces.at(-1) as string);
     const lastPiece = await waitForStorage(this.#ctx.files.get(key));
-    if (lastPiece?.size !== left) throw storageUnavailable().addCause(new Error(`${key} is not what it was`));
+    if (lastPiece?.size !== lastPieceBytes) throw storageUnavailable().addCause(new Error(`${key} is not what it was`));
     await waitForStorage(this.#fill(lastPiece.body));
     this.#reached = { received, pieces: pieces.slice(0, -1) };
   }

@@ -63,23 +63,23 @@ export interface NewUploadRequest {
   tableId: string | undefined;
   mode: string | undefined;
   evolve: string | undefined;
-  key: string[];
+  keyColumns: string[];
 }
 
 /**
- * Begins an upload. @param sent its first bytes, where the request has some. If they are rejected, no upload remains @returns the
+ * Begins an upload. @param sentBytes its first bytes, where the request has some. If they are rejected, no upload remains @returns the
  * upload with its progress
  */
 export async function beginUpload(
   ctx: PrincipalContext,
   uploadRequest: NewUploadRequest,
-  sent: SentBytes | undefined,
+  sentBytes: SentBytes | undefined,
 ): Promise<uploads.ResumableUpload> {
   const newUpload = await insertNewUpload(ctx, uploadRequest);
   if (newUpload.length === 0) return finishUpload(ctx, await requireDatabase(ctx), newUpload);
-  if (!sent) return newUpload;
+  if (!sentBytes) return newUpload;
   try {
-    return await appendBytes(ctx, newUpload.id, { offset: 0, ...sent });
+    return await appendBytes(ctx, newUpload.id, { offset: 0, ...sentBytes });
   } catch (error) {
     if (uploadBeyondLength.matches(error) || checksumMismatch.matches(error)) await endUpload(ctx, newUpload.id);
     // It is there, and can be gone on with.
@@ -112,7 +112,7 @@ async function insertNewUpload(
     userTableId: tableId ?? null,
     mode,
     evolve,
-    key: table ? chooseKey(mode, uploadRequest.key, table.columns) : null,
+    key: table ? chooseKey(mode, uploadRequest.keyColumns, table.columns) : null,
     metadata,
     length,
     received: 0,
@@ -133,9 +133,9 @@ async function insertNewUpload(
   return upload;
 }
 
-function toUploadMode({ tableId, mode, evolve, key }: NewUploadRequest): UploadMode {
+function toUploadMode({ tableId, mode, evolve, keyColumns }: NewUploadRequest): UploadMode {
   if (tableId === undefined) {
-    requireNoTableOptions({ mode, evolve, key: key.length > 0 ? key : undefined });
+    requireNoTableOptions({ mode, evolve, key: keyColumns.length > 0 ? keyColumns : undefined });
     return 'create';
   }
   return toMode(mode ?? null);
@@ -186,7 +186,7 @@ export async function appendBytes(
     const { received, isFinished } = await readUpload(ctx, id);
     throw isFinished || received !== offset ? offsetConflict(received) : uploadLocked();
   }
-  const receivedUpload = new UploadWriter(ctx, database, upload, writer).receive(sent);
+  const receivedUpload = new UploadWriter(ctx, database, upload, writer).receiveBytes(sent);
   // Who was cut off waits for no answer; what has come is stored all the same.
   ctx.defer(receivedUpload.catch(() => {}));
   const now = await receivedUpload;
@@ -268,9 +268,9 @@ export async function endUpload(ctx: PrincipalContext, id: string): Promise<void
   const database = await requireDatabase(ctx);
   // A request that is adding bytes may still put some: a sweep finds them.
   await scheduleSweep(ctx, ctx.now() + RESUME_AFTER_MS);
-  const deleted = await uploads.deleteUpload(database, makeUploadKey(ctx, id), { since: computeExpiry(ctx) });
-  if (!deleted) throw uploadNotFound();
-  if (!deleted.isFinished)
+  const deletedUpload = await uploads.deleteUpload(database, makeUploadKey(ctx, id), { since: computeExpiry(ctx) });
+  if (!deletedUpload) throw uploadNotFound();
+  if (!deletedUpload.isFinished)
     await deleteBytes(ctx, id).catch((error) => logError('files_not_deleted', error, { upload: id }));
 }
 

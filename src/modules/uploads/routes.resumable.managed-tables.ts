@@ -251,7 +251,7 @@ function readDescription(headers: Headers): NewUploadRequest {
     tableId: metadataValues.get('table_id') || undefined,
     mode: metadataValues.get('mode') || undefined,
     evolve: metadataValues.get('evolve') || undefined,
-    key: (metadataValues.get('key') ?? '')
+    keyColumns: (metadataValues.get('key') ?? '')
       .split(',')
       .map((column) => column.trim())
       .filter((column) => column !== ''),
@@ -263,7 +263,7 @@ function parseMetadata(header: string): Map<string, string> {
   const makeHeaderProblem = (expected: string) => wrongUploadHeader('Upload-Metadata', expected);
   if (header.length > MAX_METADATA_LENGTH) throw makeHeaderProblem(`at most ${MAX_METADATA_LENGTH} characters`);
   const metadataValues = new Map<string, string>();
-  for (const pair of header.split(',').filter((each) => each.trim() !== '')) {
+  for (const pair of header.split(',').filter((part) => part.trim() !== '')) {
     const [name = '', value = '', ...others] = pair.trim().split(' ');
     if (metadataValues.has(name)) throw makeHeaderProblem('each name once');
     const text = others.length === 0 ? decodeText(value) : null;
@@ -296,8 +296,8 @@ function readSentBytes({ body, headers }: Request): SentBytes {
 /** Appends the bytes of a request to an upload. */
 async function sendBytes(ctx: PrincipalContext, id: string, request: Request): Promise<Response> {
   requireBytesMediaType(request);
-  const sent = { offset: parseOffset(request.headers), ...readSentBytes(request) };
-  return toUploadResponse(204, await appendBytes(ctx, id, sent));
+  const sentBytes = { offset: parseOffset(request.headers), ...readSentBytes(request) };
+  return toUploadResponse(204, await appendBytes(ctx, id, sentBytes));
 }
 
 /** Makes the response that tells the progress of an upload. */

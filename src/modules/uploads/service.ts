@@ -103,7 +103,7 @@ export function toMode(sentMode: string | null): Exclude<UploadMode, 'create'> {
 
 /** Reads from a form or header how a load may change columns; `none` where it is absent. */
 export function toEvolve(sentEvolve: string | null): EvolveMode {
-  const evolve = EVOLVE_MODES.find((each) => each === (sentEvolve ?? 'none'));
+  const evolve = EVOLVE_MODES.find((mode) => mode === (sentEvolve ?? 'none'));
   if (!evolve) throw wrongEvolve();
   return evolve;
 }
@@ -184,18 +184,18 @@ export function requireMayChangeTable(
 
 /** Returns the columns of the key of an upsert; null for other modes, which have no key. @throws invalid */
 export function chooseKey(mode: string, keys: string[], columns: { name: string }[]): string[] | null {
-  const problem = (message: string) => invalid([{ field: 'key', message }]);
+  const makeProblem = (message: string) => invalid([{ field: 'key', message }]);
   if (mode !== 'upsert') {
-    if (keys.length > 0) throw problem('is for the mode upsert');
+    if (keys.length > 0) throw makeProblem('is for the mode upsert');
     return null;
   }
-  if (keys.length === 0) throw problem('is required');
-  if (keys.length > MAX_KEY_COLUMNS) throw problem(`must name 1 to ${MAX_KEY_COLUMNS} columns`);
-  if (new Set(keys).size < keys.length) throw problem('must name each column once');
+  if (keys.length === 0) throw makeProblem('is required');
+  if (keys.length > MAX_KEY_COLUMNS) throw makeProblem(`must name 1 to ${MAX_KEY_COLUMNS} columns`);
+  if (new Set(keys).size < keys.length) throw makeProblem('must name each column once');
   if (isKeyedById(keys)) return keys;
-  if (keys.includes('id')) throw problem('"id" identifies rows by itself: leave out the other columns');
+  if (keys.includes('id')) throw makeProblem('"id" identifies rows by itself: leave out the other columns');
   const unknownColumn = keys.find((key) => !columns.some(({ name }) => name === key));
-  if (unknownColumn !== undefined) throw problem(`"${unknownColumn}" is not a column of the table`);
+  if (unknownColumn !== undefined) throw makeProblem(`"${unknownColumn}" is not a column of the table`);
   return keys;
 }
 

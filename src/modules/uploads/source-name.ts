@@ -8,8 +8,8 @@ interface ResponseHeaders {
 
 /** Reads the file name from the path of a URL; empty if there is none. */
 export function readNameInPath(address: string): string {
-  const last = new URL(address).pathname.split('/').at(-1) ?? '';
-  return toSafeFileName(decodePercent(last));
+  const lastSegment = new URL(address).pathname.split('/').at(-1) ?? '';
+  return toSafeFileName(decodePercent(lastSegment));
 }
 
 /**

@@ -7,7 +7,7 @@ import { type ContentType, detectContent } from '../../formats/workbook/content.
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
 import { MAX_TEXTS_BYTES } from '../../formats/workbook/texts.ts';
 import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
-import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
+import { unpackZipEntry, type ZipSource } from '../../formats/zip/unpack.ts';
 import { readSegments, type Segment, SegmentWriter, sumSegmentBytes } from '../../platform/segments.ts';
 import { deleteObjects } from '../../platform/stored-files.ts';
 import { chooseEntries } from './archive.ts';
@@ -111,14 +111,14 @@ export async function prepareItem(
   items: Item[],
   index: number,
 ): Promise<{ items: Item[]; bytes: number }> {
-  const next = await runNextStage(ctx, textConversion, items[index] as Item);
-  const allItems = items.toSpliced(index, 1, ...next.items);
+  const stageResult = await runNextStage(ctx, textConversion, items[index] as Item);
+  const allItems = items.toSpliced(index, 1, ...stageResult.items);
   if (allItems.reduce((sum, item) => sum + countConvertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
     throw new JobProblem(workbookTooLarge(getName(items[index])));
   }
   if (allItems.length > MAX_JOB_ITEMS)
     throw new JobProblem(archiveOfTooManyFiles(getName(items[index]), MAX_JOB_ITEMS));
-  return { items: allItems, bytes: next.bytes };
+  return { items: allItems, bytes: stageResult.bytes };
 }
 
 /** Counts the bytes of text that a workbook was converted to. */
@@ -206,8 +206,8 @@ const toTextItem = (item: FileItem): Item => ({ kind: 'text', sheet: null, ...to
 
 /** Accepts a text without conversion. @throws JobProblem for other content */
 async function identifyText(ctx: CompanyContext, _: TextConversion, item: FileItem): Promise<StageResult> {
-  const other = OTHER_CONTENT_NAMES[detectContent(await readHead(ctx, item))];
-  if (other) throw new JobProblem(contentUnreadable(item.name, other));
+  const otherContent = OTHER_CONTENT_NAMES[detectContent(await readHead(ctx, item))];
+  if (otherContent) throw new JobProblem(contentUnreadable(item.name, otherContent));
   return { items: [toTextItem(item)], bytes: 0 };
 }
 
@@ -217,8 +217,8 @@ async function identifyText(ctx: CompanyContext, _: TextConversion, item: FileIt
  */
 async function identifyRecords(ctx: CompanyContext, item: FileItem, form: JsonForm): Promise<StageResult> {
   const content = detectContent(await readHead(ctx, item));
-  const other = content === 'json' ? undefined : OTHER_CONTENT_NAMES[content];
-  if (other) throw new JobProblem(contentUnreadable(item.name, other));
+  const otherContent = content === 'json' ? undefined : OTHER_CONTENT_NAMES[content];
+  if (otherContent) throw new JobProblem(contentUnreadable(item.name, otherContent));
   return { items: [{ kind: 'records', ...toStoredBytes(item), reading: beginRecords(form) }], bytes: 0 };
 }
 
@@ -232,18 +232,18 @@ async function identifyWorkbook(
   const storedBytes = toStoredBytes(item);
   const content = detectContent(await readHead(ctx, item));
   const isOld = findKind(name) === 'oldWorkbook';
-  const other = OTHER_CONTENT_NAMES[content];
+  const otherContent = OTHER_CONTENT_NAMES[content];
   if (content === 'zip')
     return { items: [{ kind: 'workbook', ...storedBytes, conversion: beginConversion() }], bytes: 0 };
   if (content === 'biff') return (await convertBiffFile(ctx, textConversion, storedBytes)) ?? postponeItem(ctx, item);
   if (isOld && content === 'text') return { items: [toTextItem(item)], bytes: 0 };
   if (isOld && content === 'html') return convertAtOnce(ctx, textConversion, storedBytes, convertHtmlWorkbook);
   if (isOld && content === 'sheets') return convertAtOnce(ctx, textConversion, storedBytes, convertXml2003);
-  if (isOld && other) throw new JobProblem(contentUnreadable(name, other));
+  if (isOld && otherContent) throw new JobProblem(contentUnreadable(name, otherContent));
   if (content === 'text') throw new JobProblem(notWorkbook(name, 'texto', '.csv'));
-  if (!other) throw new JobProblem(workbookUnreadable(name));
+  if (!otherContent) throw new JobProblem(workbookUnreadable(name));
   const isReadAsOld = content === 'html' || content === 'sheets';
-  throw new JobProblem(notWorkbook(name, other, isReadAsOld ? '.xls' : undefined));
+  throw new JobProblem(notWorkbook(name, otherContent, isReadAsOld ? '.xls' : undefined));
 }
 
 const readHead = (ctx: CompanyContext, item: FileItem): Promise<Uint8Array> =>
@@ -272,7 +272,7 @@ async function unpackEntry(
 ): Promise<StageResult> {
   const writer = new SegmentWriter(ctx.files, () => makeTextKey(ctx, textConversion));
   try {
-    await unpack(openZip(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
+    await unpackZipEntry(createStoredZipSource(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
   } catch (error) {
     throw toArchiveProblem(error, item.archive.name);
   }
@@ -292,22 +292,22 @@ async function convertWorkbook(
   textConversion: TextConversion,
   item: Item & { kind: 'workbook' },
 ): Promise<StageResult> {
-  const budget = ctx.config.UPLOAD_MESSAGE_BYTES;
+  const bytesPerCall = ctx.config.UPLOAD_MESSAGE_BYTES;
   const environment = {
     bucket: ctx.files,
-    zip: openZip(ctx, item),
+    zip: createStoredZipSource(ctx, item),
     newKey: () => makeTextKey(ctx, textConversion),
     sheet: textConversion.sheet,
-    budget,
-    block: getBlockBytes(ctx.config),
+    bytesPerCall,
+    bytesPerRead: getBlockBytes(ctx.config),
   };
   const file = { name: item.name, size: item.size_bytes };
   const conversion = await runWithWorkbookLimit((reserve) =>
     continueConversion({ ...environment, reserve }, file, item.conversion),
   );
   if (!conversion) return postponeItem(ctx, item);
-  if (!conversion.result) return { items: [{ ...item, conversion }], bytes: budget };
-  return { items: [toSheetItem(item.name, conversion.result)], bytes: budget };
+  if (!conversion.result) return { items: [{ ...item, conversion }], bytes: bytesPerCall };
+  return { items: [toSheetItem(item.name, conversion.result)], bytes: bytesPerCall };
 }
 
 /** The number of bytes that a message unpacks for each byte that it would read of other files. */
@@ -319,12 +319,12 @@ async function unpackFile(
   item: Item & { kind: 'packed' },
 ): Promise<StageResult> {
   const { name, size_bytes: size } = item;
-  const { stream } = openZip(ctx, item);
+  const { stream } = createStoredZipSource(ctx, item);
   const environment = {
     bucket: ctx.files,
     newKey: () => makeTextKey(ctx, textConversion),
     stream: () => stream(0, size),
-    budget: UNPACKED_BYTES_PER_READ * ctx.config.UPLOAD_MESSAGE_BYTES,
+    bytesPerCall: UNPACKED_BYTES_PER_READ * ctx.config.UPLOAD_MESSAGE_BYTES,
   };
   const { segments, done } = await continueUnpacking(environment, { name, size }, item.unpacked);
   const bytes = ctx.config.UPLOAD_MESSAGE_BYTES;
@@ -343,8 +343,8 @@ async function readRecords(
     bucket: ctx.files,
     newKey: () => makeTextKey(ctx, textConversion),
     read: createReader(ctx, item),
-    budget: ctx.config.UPLOAD_MESSAGE_BYTES,
-    block: getBlockBytes(ctx.config),
+    bytesPerCall: ctx.config.UPLOAD_MESSAGE_BYTES,
+    bytesPerRead: getBlockBytes(ctx.config),
   };
   const { state, facts } = await continueRecords(environment, { name, size: size_bytes }, item.reading);
   const bytes = Math.max(1, state.offset - item.reading.offset);
@@ -362,7 +362,7 @@ async function readParquetFile(
     bucket: ctx.files,
     newKey: () => makeTextKey(ctx, textConversion),
     read: createReader(ctx, item),
-    budget: ctx.config.UPLOAD_MESSAGE_BYTES,
+    bytesPerCall: ctx.config.UPLOAD_MESSAGE_BYTES,
   };
   const parquetStep = await runWithWorkbookLimit(async (reserve) => {
     await reserve(Math.min(MAX_PARQUET_MEMORY_BYTES, 32 * size));
@@ -499,18 +499,18 @@ function createReader(ctx: CompanyContext, { name, segments, size_bytes: size }:
 /** The number of bytes of a packed entry that are read at a time. */
 const PACKED_READ_BYTES = 4 * 1024 * 1024;
 
-function openZip(ctx: CompanyContext, storedBytes: StoredBytes): ZipSource {
-  const read = createReader(ctx, storedBytes);
+function createStoredZipSource(ctx: CompanyContext, storedBytes: StoredBytes): ZipSource {
+  const readBytes = createReader(ctx, storedBytes);
   const stream = (offset: number, length: number) => {
     let at = offset;
     return new ReadableStream<Uint8Array>({
       async pull(controller) {
-        const piece = await read(at, Math.min(PACKED_READ_BYTES, offset + length - at));
+        const piece = await readBytes(at, Math.min(PACKED_READ_BYTES, offset + length - at));
         at += piece.length;
         if (piece.length > 0) controller.enqueue(piece);
         if (piece.length === 0 || at >= offset + length) controller.close();
       },
     });
   };
-  return { read, stream };
+  return { read: readBytes, stream };
 }

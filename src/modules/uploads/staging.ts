@@ -7,7 +7,7 @@ export const formatStagingTable = (tableId: string): string => quoteQualified('c
  * The SQL that draws the first characters of the ids of rows that are added together: the rest of each id is its counter (see
  * `countRowIds`).
  */
-export const DRAW_ID_PREFIX_SQL = 'SELECT left(uuidv7()::text, 24) AS beginning';
+export const SELECT_ID_PREFIX_SQL = 'SELECT left(uuidv7()::text, 24) AS beginning';
 
 /**
  * Builds the statement that appends the rows of a staging table in `console` to a table of schema `public`, in their order. The

@@ -99,9 +99,9 @@ export async function deleteEndedJobs(
   companyId: string,
   until: string,
   limit: number,
-): Promise<{ deleted: number; oldest: number | null }> {
+): Promise<{ deletedCount: number; oldest: number | null }> {
   const isEndedSql = `company_id = $1 AND NOT (${ACTIVE_JOB_CONDITION})`;
-  const [{ count: deleted = 0 } = {}] = await tx.query<{ count: number }>(
+  const [{ count: deletedCount = 0 } = {}] = await tx.query<{ count: number }>(
     `WITH deleted AS (
        DELETE FROM console.upload_jobs WHERE id IN (
          SELECT id FROM console.upload_jobs WHERE ${isEndedSql} AND updated_at <= $2 ORDER BY updated_at LIMIT $3) RETURNING *
@@ -117,7 +117,7 @@ export async function deleteEndedJobs(
     `SELECT (extract(epoch FROM min(updated_at)) * 1000)::bigint AS oldest FROM console.upload_jobs WHERE ${isEndedSql}`,
     [companyId],
   );
-  return { deleted, oldest: row?.oldest ? Number(row.oldest) : null };
+  return { deletedCount: deletedCount, oldest: row?.oldest ? Number(row.oldest) : null };
 }
 
 /**

@@ -36,9 +36,11 @@ const TABLES_PER_RUN = 100;
  * more, tables in the trash, unfinished indexes, and leftovers of exports in R2. @returns when the next sweep is due, in
  * milliseconds, null if none is; and the sizes of the company's data
  */
-export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number | null; sizes?: DatabaseSizes }> {
+export async function sweepCompany(
+  ctx: CompanyContext,
+): Promise<{ nextSweepAt: number | null; sizes?: DatabaseSizes }> {
   const database = await openDatabaseIfAny(ctx);
-  if (!database) return { next: null };
+  if (!database) return { nextSweepAt: null };
   const tasks: Record<string, () => Promise<number>> = {
     jobs: () => sweepJobs(ctx, database),
     begun: () => sweepUnfinishedUploads(ctx, database),
@@ -52,11 +54,11 @@ export async function sweepCompany(ctx: CompanyContext): Promise<{ next: number 
   };
   let dueAt = Number.POSITIVE_INFINITY;
   for (const [part, task] of Object.entries(tasks)) {
-    const next = await runLoggingFailure(ctx, { part }, task);
-    dueAt = Math.min(dueAt, next ?? ctx.now() + RESUME_AFTER_MS);
+    const taskDueAt = await runLoggingFailure(ctx, { part }, task);
+    dueAt = Math.min(dueAt, taskDueAt ?? ctx.now() + RESUME_AFTER_MS);
   }
   const sizes = await runLoggingFailure(ctx, { part: 'sizes' }, () => measureCompanySizes(ctx, database));
-  return { next: Number.isFinite(dueAt) ? dueAt : null, ...(sizes && { sizes }) };
+  return { nextSweepAt: Number.isFinite(dueAt) ? dueAt : null, ...(sizes && { sizes }) };
 }
 
 /**
@@ -86,9 +88,11 @@ async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<numb
       job.status === 'waiting_confirm' ? expireJob(ctx, database, job) : requeueJob(ctx, job),
     );
   }
-  const left = await store.measureTimeUntilSilent(database, companyId, since);
+  const remainingMs = await store.measureTimeUntilSilent(database, companyId, since);
   // A job that is silent already was just queued, or is one too many for this run.
-  return left === null ? Number.POSITIVE_INFINITY : ctx.now() + (left > 0 ? left : RESUME_AFTER_MS);
+  return remainingMs === null
+    ? Number.POSITIVE_INFINITY
+    : ctx.now() + (remainingMs > 0 ? remainingMs : RESUME_AFTER_MS);
 }
 
 async function expireJob(ctx: CompanyContext, database: TenantSql, job: store.SweptJob): Promise<void> {
@@ -132,9 +136,9 @@ async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise
 
 async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const until = formatIsoTimestamp(ctx.now() - JOB_RETENTION_MS);
-  const { deleted, oldest } = await store.deleteEndedJobs(database, ctx.actor.companyId, until, JOBS_PER_RUN);
+  const { deletedCount, oldest } = await store.deleteEndedJobs(database, ctx.actor.companyId, until, JOBS_PER_RUN);
   if (oldest === null) return Number.POSITIVE_INFINITY;
-  return deleted === JOBS_PER_RUN ? ctx.now() : oldest + JOB_RETENTION_MS;
+  return deletedCount === JOBS_PER_RUN ? ctx.now() : oldest + JOB_RETENTION_MS;
 }
 
 /**

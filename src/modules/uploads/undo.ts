@@ -63,7 +63,7 @@ function findRefusal(
   if (load.number === null || load.number === 0) return 'earlier_version';
   if (load.loadedAt <= since) return 'too_old';
   if (load.jobId !== lastLoadId) return 'later_load';
-  return load.number > limit.after ? undefined : (limit.endedBy ?? 'columns_changed');
+  return load.number > limit.loadNumber ? undefined : (limit.endedBy ?? 'columns_changed');
 }
 
 /** Lists a page of a table's loads of the last 30 days, the last first, each with whether it can be undone. */
@@ -161,7 +161,7 @@ async function lockLoadedTable(
     return await lockTable(tx, ctx, tableId, load.mode === 'create' || load.evolved ? 'shape' : 'rows');
   } catch (error) {
     if (!tableNotFound.matches(error)) throw error;
-    const ownRefusal = findRefusal(load, load.jobId, { after: 0, endedBy: null }, computeUndoStart(ctx));
+    const ownRefusal = findRefusal(load, load.jobId, { loadNumber: 0, endedBy: null }, computeUndoStart(ctx));
     throw notUndoable(ownRefusal ?? 'table_deleted');
   }
 }

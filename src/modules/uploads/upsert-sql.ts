@@ -5,7 +5,7 @@ export interface Upsert {
   table: string;
   stagingId: string;
   /** The key columns: no two staged rows have the same values of them, none of them null; or `ROW_ID` alone. */
-  key: string[];
+  keyColumns: string[];
   /** The staged columns that are not in the key. */
   others: string[];
 }
@@ -26,11 +26,12 @@ function makeKeyValueSql(of: string, name: string): string {
   return name === ROW_ID ? `CASE WHEN btrim(${value}) ~ '${UUID_PATTERN}' THEN btrim(${value})::uuid END` : value;
 }
 
-const makeKeySql = (of: string, key: string[]): string => key.map((name) => makeKeyValueSql(of, name)).join(', ');
+const makeKeySql = (of: string, keyColumns: string[]): string =>
+  keyColumns.map((name) => makeKeyValueSql(of, name)).join(', ');
 const qualifyColumns = (of: string, names: string[]): string =>
   names.map((name) => `${of}.${quoteIdentifier(name)}`).join(', ');
-const makeSameKeySql = ({ key }: Upsert): string =>
-  key
+const makeSameKeySql = ({ keyColumns }: Upsert): string =>
+  keyColumns
     .map((name) => `present.${quoteIdentifier(name === ROW_ID ? 'id' : name)} = ${makeKeyValueSql('staged', name)}`)
     .join(' AND ');
 const makeIsNewSql = (upsert: Upsert): string =>
@@ -38,19 +39,19 @@ const makeIsNewSql = (upsert: Upsert): string =>
 
 /** Selects a row if any two staged rows have the same key. */
 export const selectAnyDuplicateKey = (upsert: Upsert): string =>
-  `SELECT FROM ${formatStagingTable(upsert)} GROUP BY ${makeKeySql('staged', upsert.key)} HAVING count(*) > 1 LIMIT 1`;
+  `SELECT FROM ${formatStagingTable(upsert)} GROUP BY ${makeKeySql('staged', upsert.keyColumns)} HAVING count(*) > 1 LIMIT 1`;
 
 /** Selects the first staged row whose key an earlier row has: its number in the load, from 1, and its key as texts. */
 export const selectFirstDuplicateKey = (upsert: Upsert): string => `
-  SELECT numbered."$row" AS row, ${makeTextArraySql('numbered', upsert.key)} AS key FROM (
+  SELECT numbered."$row" AS row, ${makeTextArraySql('numbered', upsert.keyColumns)} AS key FROM (
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row",
-      row_number() OVER (PARTITION BY ${makeKeySql('staged', upsert.key)} ORDER BY staged."id") AS "$nth"
+      row_number() OVER (PARTITION BY ${makeKeySql('staged', upsert.keyColumns)} ORDER BY staged."id") AS "$nth"
     FROM ${formatStagingTable(upsert)}
   ) AS numbered WHERE numbered."$nth" = 2 ORDER BY numbered."$row" LIMIT 1`;
 
 /** Selects the first staged row whose key no row of the table has, with the columns of `selectFirstDuplicateKey`. */
 export const selectFirstNewRow = (upsert: Upsert): string => `
-  SELECT staged."$row" AS row, ${makeTextArraySql('staged', upsert.key)} AS key FROM (
+  SELECT staged."$row" AS row, ${makeTextArraySql('staged', upsert.keyColumns)} AS key FROM (
     SELECT staged.*, row_number() OVER (ORDER BY staged."id") AS "$row" FROM ${formatStagingTable(upsert)}
   ) AS staged WHERE ${makeIsNewSql(upsert)} ORDER BY staged."$row" LIMIT 1`;
 
@@ -73,7 +74,7 @@ export function buildUpdateExisting(upsert: Upsert): string {
  * characters of their ids (see `DRAW_ID_PREFIX_SQL`)
  */
 export function buildInsertNew(upsert: Upsert, idPrefix: string): string {
-  const names = [...upsert.key, ...upsert.others];
+  const names = [...upsert.keyColumns, ...upsert.others];
   return `INSERT INTO ${quoteQualified('public', upsert.table)} ("id", ${names.map(quoteIdentifier).join(', ')})
     SELECT (${quoteLiteral(idPrefix)} || right(staged."id"::text, 12))::uuid, ${qualifyColumns('staged', names)}
     FROM ${formatStagingTable(upsert)} WHERE ${makeIsNewSql(upsert)} ORDER BY staged."id"`;

@@ -17,7 +17,7 @@ import {
   tooLongForIndex,
 } from './problems.ts';
 import { RowRefused } from './refused-row.ts';
-import { DRAW_ID_PREFIX_SQL } from './staging.ts';
+import { SELECT_ID_PREFIX_SQL } from './staging.ts';
 import * as sql from './upsert-sql.ts';
 import type { JobWork } from './work.ts';
 
@@ -36,7 +36,12 @@ export async function upsertRows(
   const key = isKeyedByRowId ? [sql.ROW_ID] : shownKey;
   const names = listLoadedColumns(job).map(({ name }) => name);
   const otherNames = names.filter((name) => !key.includes(name));
-  const upsert: sql.Upsert = { table: table.displayName, stagingId: state.table_id, key, others: otherNames };
+  const upsert: sql.Upsert = {
+    table: table.displayName,
+    stagingId: state.table_id,
+    keyColumns: key,
+    others: otherNames,
+  };
 
   await tx.execute(buildLockAgainstWrites(table.displayName));
   if (isKeyedByRowId) await requireNoRow(tx, sql.selectFirstNewRow(upsert), idUnknown);
@@ -55,8 +60,8 @@ export async function upsertRows(
 
   const updated = otherNames.length > 0 ? await tx.execute(sql.buildUpdateExisting(upsert)) : 0;
   if (isKeyedByRowId) return { inserted: 0, updated, unchanged: state.rows - updated };
-  const [drawn] = await tx.query<{ beginning: string }>(DRAW_ID_PREFIX_SQL);
-  const insertedRows = await tx.execute(sql.buildInsertNew(upsert, drawn?.beginning as string));
+  const [generatedId] = await tx.query<{ beginning: string }>(SELECT_ID_PREFIX_SQL);
+  const insertedRows = await tx.execute(sql.buildInsertNew(upsert, generatedId?.beginning as string));
   return { inserted: insertedRows, updated, unchanged: state.rows - insertedRows - updated };
 }
 
@@ -71,18 +76,18 @@ async function requireKeyIndex(
   tx: TenantTx,
   ctx: CompanyContext,
   { id, columns }: ManagedTable,
-  key: string[],
+  keyColumns: string[],
 ): Promise<void> {
   try {
-    await requireUniqueIndex(tx, ctx, id, key);
+    await requireUniqueIndex(tx, ctx, id, keyColumns);
   } catch (error) {
     if (tooManyIndexes.matches(error)) throw new JobProblem(noIndexLeft);
     const refusal = toIndexRefusal(error);
     if (!refusal) throw error;
     throw new JobProblem(
       refusal.why === 'duplicate'
-        ? keyNotUnique(key, formatDuplicate(refusal, columns))
-        : tooLongForIndex(key.join(', '), {}),
+        ? keyNotUnique(keyColumns, formatDuplicate(refusal, columns))
+        : tooLongForIndex(keyColumns.join(', '), {}),
     );
   }
 }

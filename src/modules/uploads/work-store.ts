@@ -14,7 +14,7 @@ interface WorkedRow<State> extends JobRow {
 }
 
 /** The claimed job; or, if too many of the company's jobs are running, the number of jobs with work to do. */
-export type JobClaim<State> = { job: WorkedJob<State> } | { job: null; others: number };
+export type JobClaim<State> = { job: WorkedJob<State> } | { job: null; otherJobCount: number };
 
 /**
  * Claims a job for the work of a phase until `lease.until`, and counts the attempt, unless `lease.limit` other jobs of the
@@ -44,7 +44,7 @@ export async function claimJob<State>(
     [key.id, key.companyId, phase, at, lease.limit, lease.until],
   );
   if (!row) return undefined;
-  if (!row.may_run) return { job: null, others: row.others };
+  if (!row.may_run) return { job: null, otherJobCount: row.others };
   return {
     job: { ...toJob(row), reading: row.reading, step: row.step, state: row.state, attempts: row.attempts },
   };

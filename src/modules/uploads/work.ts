@@ -52,7 +52,7 @@ export async function workOnJob<State>(
   if (!claim) return;
   const { job } = claim;
   // Others of the company are at work: the message goes to the end of the queue, behind those of other companies.
-  if (!job) return ctx.jobs.send({ type, companyId, jobId }, computePause(claim.others));
+  if (!job) return ctx.jobs.send({ type, companyId, jobId }, computePause(claim.otherJobCount));
   try {
     if (job.attempts > MAX_ATTEMPTS) throw new JobProblem(retriesExhausted);
     const isMoreToDo = await run({ ctx, database, job });

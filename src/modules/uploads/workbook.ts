@@ -33,7 +33,7 @@ import { XmlBytes } from '../../formats/xml/encoding.ts';
 import type { Namespaces } from '../../formats/xml/namespaces.ts';
 import { XmlUnreadable } from '../../formats/xml/text.ts';
 import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
-import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
+import { unpackZipEntry, type ZipSource } from '../../formats/zip/unpack.ts';
 import { readSegments, type Segment, SegmentWriter, sumSegmentBytes } from '../../platform/segments.ts';
 import type { JobError } from './job.ts';
 import * as problems from './problems.ts';
@@ -92,8 +92,8 @@ export interface ConversionEnvironment {
   /** The name of the sheet to read, where a person gave it. */
   sheet?: string | undefined;
   /** The approximate number of bytes of XML that one call converts, and the number that are read at a time. */
-  budget: number;
-  block: number;
+  bytesPerCall: number;
+  bytesPerRead: number;
 }
 
 /** A workbook's name and size. */
@@ -115,21 +115,21 @@ export async function continueConversion(
     const workbook = await openWorkbook(environment.zip, file.size, environment.reserve);
     const wantedSheet = environment.sheet;
     let state = wantedSheet === undefined ? from : { ...from, sheet: findSheetIndex(workbook, wantedSheet) };
-    for (let left = environment.budget; !state.result && left > 0; ) {
+    for (let remainingBytes = environment.bytesPerCall; !state.result && remainingBytes > 0; ) {
       const { sheet, xml, choice } = state;
-      const next = workbook.sheets[sheet];
+      const nextSheet = workbook.sheets[sheet];
       // What is hidden counts only where nothing is seen.
-      if (!next || (wantedSheet === undefined && next.hidden && choice.first)) {
+      if (!nextSheet || (wantedSheet === undefined && nextSheet.hidden && choice.first)) {
         const result = getChosenSheet(choice);
         if (!result) throw new problems.JobProblem(problems.workbookEmpty(file.name));
         return { ...state, result };
       }
-      const { entry } = next;
-      if (xml) state = await convertSheet({ ...environment, budget: left }, file, workbook, state, xml);
+      const { entry } = nextSheet;
+      if (xml) state = await convertSheet({ ...environment, bytesPerCall: remainingBytes }, file, workbook, state, xml);
       else state = await unpackSheet(environment, file, entry, state);
       // After a sheet that is no table comes the next.
       if (xml && state.sheet === sheet) break;
-      left -= xml ? sumSegmentBytes(xml) : Math.max(MIN_SHEET_BYTES, entry.size);
+      remainingBytes -= xml ? sumSegmentBytes(xml) : Math.max(MIN_SHEET_BYTES, entry.size);
     }
     return state;
   } catch (error) {
@@ -155,7 +155,7 @@ async function unpackSheet(
   if (unpackedBytes > computeMaxXmlBytes(file.size)) throw new WorkbookTooLarge();
   const writer = new SegmentWriter(bucket, newKey);
   const utf8Converter = new XmlBytes();
-  await unpack(zip, entry, (bytes) => writer.write(utf8Converter.convertPiece(bytes)));
+  await unpackZipEntry(zip, entry, (bytes) => writer.write(utf8Converter.convertPiece(bytes)));
   await writer.write(utf8Converter.end());
   await writer.flush();
   return { ...state, unpacked: unpackedBytes, xml: writer.segments };
@@ -168,12 +168,12 @@ async function convertSheet(
   state: ConversionState,
   xml: Segment[],
 ): Promise<ConversionState> {
-  const { bucket, newKey, budget } = environment;
+  const { bucket, newKey, bytesPerCall } = environment;
   const size = sumSegmentBytes(xml);
   const merges = await loadMerges(bucket, xml, size, state.rows.names);
   const writer = new SegmentWriter(bucket, newKey);
   let { rows, written, header, joined } = state;
-  const untilOffset = rows.offset + budget;
+  const untilOffset = rows.offset + bytesPerCall;
   try {
     while (!rows.done && rows.offset < untilOffset) {
       const { state: nextRows, text } = await convertBlock(environment, workbook, merges, rows, xml, size);
@@ -187,8 +187,8 @@ async function convertSheet(
     }
   } catch (error) {
     if (!(error instanceof EarlierColumnFound)) throw error;
-    const first = state.shifts < MAX_SHIFTS ? error.column : 0;
-    const restart = { rows: beginSheet(first), shifts: state.shifts + 1, text: [], header: null, joined: 0 };
+    const firstColumn = state.shifts < MAX_SHIFTS ? error.column : 0;
+    const restart = { rows: beginSheet(firstColumn), shifts: state.shifts + 1, text: [], header: null, joined: 0 };
     return { ...state, ...restart, written };
   }
   await writer.flush();
@@ -210,14 +210,14 @@ async function convertSheet(
 }
 
 async function convertBlock(
-  { bucket, block }: ConversionEnvironment,
+  { bucket, bytesPerRead }: ConversionEnvironment,
   workbook: Workbook,
   merges: Merges,
   rows: SheetState,
   xml: Segment[],
   size: number,
 ): Promise<{ state: SheetState; text: Uint8Array }> {
-  for (let length = Math.max(block, FIRST_BLOCK_BYTES); ; length *= 2) {
+  for (let length = Math.max(bytesPerRead, FIRST_BLOCK_BYTES); ; length *= 2) {
     const bytes = await createSegmentReader(bucket, xml, rows.offset, length);
     const convertedBlock = convertRows(workbook, merges, rows, bytes, rows.offset + bytes.length >= size);
     if (convertedBlock.state.offset > rows.offset || convertedBlock.state.done) return convertedBlock;

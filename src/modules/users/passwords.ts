@@ -15,7 +15,7 @@ export function consistsOfKnownWords(password: string, knownTexts: readonly stri
     .filter((word) => word.length >= MIN_WORD_LENGTH)
     .toSorted((a, b) => b.length - a.length);
   const normalizedPassword = normalizeText(password);
-  const remainder = words.reduce((left, word) => left.replaceAll(word, ''), normalizedPassword);
+  const remainder = words.reduce((remainingText, word) => remainingText.replaceAll(word, ''), normalizedPassword);
   return remainder !== normalizedPassword && (remainder.length < MIN_REMAINING_LENGTH || /^\p{N}+$/u.test(remainder));
 }
 

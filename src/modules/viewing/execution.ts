@@ -10,7 +10,7 @@ import { computeBoundValues } from '../../sharing/values.ts';
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { DEFAULT_LOCALE } from '../../texts/locales.ts';
 import { findWidget, readAllowedOptions, runDashboard } from '../dashboards/service.ts';
-import { openCachedResults, UNKNOWN_TABLES, waitUntilWaking } from '../managed-database/service.ts';
+import { getCachedResults, UNKNOWN_TABLES, waitUntilWaking } from '../managed-database/service.ts';
 import {
   type AccessFailures,
   buildFile,
@@ -134,7 +134,11 @@ async function findResult(
   if (!answer) return undefined;
   const storedResponse = JSON.parse(await readText(answer.body)) as ViewResponse;
   const results = 'results' in storedResponse ? storedResponse.results : [storedResponse.result];
-  const { columns, rows, truncated = false } = results.find((each) => each.visualization_id === visualizationId) ?? {};
+  const {
+    columns,
+    rows,
+    truncated = false,
+  } = results.find((result) => result.visualization_id === visualizationId) ?? {};
   return columns && rows && { visualizationId, durationMs: 0, cached: true, result: { columns, rows, truncated } };
 }
 
@@ -152,10 +156,10 @@ async function respondToExecution(
   { digest, key, isChanging, lookUp, store }: CachedResponse,
   maxAge?: number,
 ): Promise<PreparedResponse> {
-  const compute = async (workContext: CompanyContext, respond: (last: string) => void) => {
-    const last = openCachedResults(workContext, 'last-results', digest);
+  const compute = async (workContext: CompanyContext, respond: (lastResponse: string) => void) => {
+    const lastResults = getCachedResults(workContext, 'last-results', digest);
     void waitUntilWaking(workContext).then(async () => {
-      const lastResult = await last.find();
+      const lastResult = await lastResults.findResult();
       if (lastResult !== undefined) respond(lastResult);
     });
     const asOf = formatIsoTimestamp(ctx.now());
@@ -169,7 +173,10 @@ async function respondToExecution(
       const hasErrors = executions.some((each) => 'failure' in each);
       await store(formatResponse(item, cachedExecutions, { as_of: asOf }), tables, hasErrors);
       const storeOptions = { length: text.length, seconds: LAST_RESULT_SECONDS, tables };
-      last.store(() => formatResponse(item, cachedExecutions, { as_of: asOf, waking: true }), storeOptions);
+      lastResults.storeResult(
+        () => formatResponse(item, cachedExecutions, { as_of: asOf, waking: true }),
+        storeOptions,
+      );
     }
     return text;
   };
@@ -221,7 +228,9 @@ async function runItem(
 
 /** Lists the tables that all executions read; a refused execution reads none. */
 const listTables = (executions: readonly Execution[]): string[] => [
-  ...new Set(executions.flatMap((each) => ('result' in each ? (each.result.tables ?? UNKNOWN_TABLES) : []))),
+  ...new Set(
+    executions.flatMap((execution) => ('result' in execution ? (execution.result.tables ?? UNKNOWN_TABLES) : [])),
+  ),
 ];
 
 function formatResponse(item: SharedItem, executions: readonly Execution[], more = {}): string {

@@ -93,12 +93,12 @@ export function requireMayShareItem(ctx: PrincipalContext, item: SharedItem): vo
 }
 
 /**
- * Lists the inputs of an item that accept a value. @param hidden ids of the visualizations on a dashboard that the caller is
+ * Lists the inputs of an item that accept a value. @param hiddenIds ids of the visualizations on a dashboard that the caller is
  * denied
  */
-export function listInputs(item: SharedItem, hidden: Pick<AccessFailures, 'has'> = NO_IDS): Input[] {
+export function listInputs(item: SharedItem, hiddenIds: Pick<AccessFailures, 'has'> = NO_IDS): Input[] {
   return item.type === 'dashboard'
-    ? listDashboardInputs(item.dashboard, item.visualizations, hidden)
+    ? listDashboardInputs(item.dashboard, item.visualizations, hiddenIds)
     : listVisualizationInputs(item.visualization);
 }
 
@@ -106,16 +106,18 @@ export function listInputs(item: SharedItem, hidden: Pick<AccessFailures, 'has'>
  * Returns the rules for a viewer under these terms. The viewer cannot use parameters of hidden visualizations, but enforced
  * values are those of the whole item.
  */
-export function makeRules(item: SharedItem, terms: ViewerTerms, hidden?: AccessFailures): ViewerRules {
+export function makeRules(item: SharedItem, terms: ViewerTerms, hiddenIds?: AccessFailures): ViewerRules {
   const wholeRules = makeViewerRules(listInputs(item), terms);
-  return hidden?.size ? { ...wholeRules, rules: makeViewerRules(listInputs(item, hidden), terms).rules } : wholeRules;
+  return hiddenIds?.size
+    ? { ...wholeRules, rules: makeViewerRules(listInputs(item, hiddenIds), terms).rules }
+    : wholeRules;
 }
 
 const NO_COLUMNS = { x: null, y: [], series: null, options: {} };
 const NO_IDS: ReadonlySet<string> = new Set();
 
-/** Views the item for its viewer, in the API's format. @param hidden ids of the visualizations that the viewer is denied */
-export function viewSharedItem(item: SharedItem, rules: ViewerRules, hidden: Pick<AccessFailures, 'has'> = NO_IDS) {
+/** Views the item for its viewer, in the API's format. @param hiddenIds ids of the visualizations that the viewer is denied */
+export function viewSharedItem(item: SharedItem, rules: ViewerRules, hiddenIds: Pick<AccessFailures, 'has'> = NO_IDS) {
   const { id, name, slug, description } = getSharedRecord(item);
   const visualizations = listVisualizations(item);
   const wholePageLayout = visualizations.map((chart) => ({ visualization_id: chart.id, x: 0, y: 0, w: 12, h: 8 }));
@@ -133,7 +135,7 @@ export function viewSharedItem(item: SharedItem, rules: ViewerRules, hidden: Pic
       required: filter.required,
     })),
     charts: visualizations.map((chart) =>
-      hidden.has(chart.id)
+      hiddenIds.has(chart.id)
         ? { visualization_id: chart.id, name: '', description: '', chart: { type: 'table', ...NO_COLUMNS } }
         : // A refused visualization does not reveal its columns.
           viewChart(rules.refused.has(chart.id) ? { ...chart, chart: { ...chart.chart, ...NO_COLUMNS } } : chart),

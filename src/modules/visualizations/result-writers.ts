@@ -119,14 +119,14 @@ function createLinesWriter(): TextWriter {
 
 function createCsvWriter(safe: boolean): TextWriter {
   let isText: boolean[] = [];
-  const field = (cell: Cell, at: number) =>
+  const formatField = (cell: Cell, at: number) =>
     safe && isText[at] ? escapeFormula(String(cell ?? '')) : String(cell ?? '');
   return {
     begin(columns) {
       isText = columns.map(({ type }) => type === 'text');
       return formatCsvLine(columns.map(({ name }) => (safe ? escapeFormula(name) : name)));
     },
-    rows: (rows) => rows.map((row) => formatCsvLine(row.map(field))).join(''),
+    rows: (rows) => rows.map((row) => formatCsvLine(row.map(formatField))).join(''),
     end: () => '',
   };
 }

@@ -59,7 +59,7 @@ interface RunState {
   endsAt: number;
   budget: ByteBudget;
   /** The number of connections that have not yet taken their share of the runs. */
-  connections: number;
+  connectionCount: number;
   /** The failure, where no connection could be opened. */
   unavailable?: Failure;
 }
@@ -78,8 +78,8 @@ export async function executeRuns(
   const runState: RunState = {
     waiting: [...runs.entries()],
     endsAt: startedAt + MAX_REQUEST_MS,
-    budget: { left: MAX_REQUEST_BYTES },
-    connections: 0,
+    budget: { remainingBytes: MAX_REQUEST_BYTES },
+    connectionCount: 0,
   };
   const hasNoProgress = () => runState.unavailable !== undefined && runState.waiting.length === runs.length;
   await runOnConnections(ctx, runState, executions, maxConnections);
@@ -108,8 +108,8 @@ export async function executeRuns(
 type PendingRun = RunState['waiting'][number];
 
 /** Removes the runs for one connection from the waiting runs: an equal share, at most as many as are sent at a time. */
-const takeRuns = ({ waiting }: RunState, connections: number): PendingRun[] =>
-  waiting.splice(0, Math.min(MAX_SENT_STATEMENTS, Math.ceil(waiting.length / Math.max(1, connections))));
+const takeRuns = ({ waiting }: RunState, connectionCount: number): PendingRun[] =>
+  waiting.splice(0, Math.min(MAX_SENT_STATEMENTS, Math.ceil(waiting.length / Math.max(1, connectionCount))));
 
 /** Runs the remaining statements on the first free connection, and on further connections that no other request waits for. */
 async function runOnConnections(
@@ -122,16 +122,16 @@ async function runOnConnections(
   const openedConnections: TenantSql[] = [];
   while (openedConnections.length < wantedConnections) {
     const sql = await (openedConnections.length === 0
-      ? openOrRecordFailure(ctx, runState)
+      ? connectOrRecordFailure(ctx, runState)
       : openAnotherReadonlyDatabase(ctx));
     if (!sql) break;
     openedConnections.push(sql);
   }
-  runState.connections = openedConnections.length;
+  runState.connectionCount = openedConnections.length;
   await Promise.all(openedConnections.map((sql) => runOnConnection(ctx, sql, runState, executions)));
 }
 
-async function openOrRecordFailure(ctx: CompanyContext, runState: RunState): Promise<TenantSql | undefined> {
+async function connectOrRecordFailure(ctx: CompanyContext, runState: RunState): Promise<TenantSql | undefined> {
   try {
     return await openReadonlyDatabase(ctx);
   } catch (error) {
@@ -147,28 +147,28 @@ async function openOrRecordFailure(ctx: CompanyContext, runState: RunState): Pro
  */
 async function runOnConnection(
   ctx: CompanyContext,
-  first: TenantSql,
+  firstConnection: TenantSql,
   runState: RunState,
   executions: Execution[],
 ): Promise<void> {
-  let sql = first;
+  let sql = firstConnection;
   let hasWorked = false;
   try {
-    let next = takeRuns(runState, runState.connections);
-    runState.connections -= 1;
-    for (; next.length > 0; next = takeRuns(runState, MAX_CONNECTIONS)) {
-      if (sql.closed) {
-        const newConnection = await openOrRecordFailure(ctx, runState);
+    let nextRuns = takeRuns(runState, runState.connectionCount);
+    runState.connectionCount -= 1;
+    for (; nextRuns.length > 0; nextRuns = takeRuns(runState, MAX_CONNECTIONS)) {
+      if (sql.isClosed) {
+        const newConnection = await connectOrRecordFailure(ctx, runState);
         if (!newConnection) {
-          runState.waiting.unshift(...next);
+          runState.waiting.unshift(...nextRuns);
           return;
         }
         sql = newConnection;
         hasWorked = false;
       }
       const lostRuns: PendingRun[] = [];
-      for (const [index, execution] of (await executeAll(sql, next, runState)).entries()) {
-        const run = next[index] as PendingRun;
+      for (const [index, execution] of (await executeAll(sql, nextRuns, runState)).entries()) {
+        const run = nextRuns[index] as PendingRun;
         if ('failure' in execution && execution.failure.kind === 'unavailable') {
           lostRuns.push(run);
           runState.unavailable = execution.failure;
@@ -192,14 +192,16 @@ async function runOnConnection(
 async function executeAll(sql: TenantSql, pending: PendingRun[], runState: RunState): Promise<Execution[]> {
   const startedAt = performance.now();
   const preparedStatements = pending.map(([, run]) => prepareOrCatchFailure(run, runState));
-  const statements = preparedStatements.filter((each): each is LimitedStatement => !(each instanceof Failure));
+  const statements = preparedStatements.filter(
+    (preparedStatement): preparedStatement is LimitedStatement => !(preparedStatement instanceof Failure),
+  );
   const results = runAllUserSql(sql, statements);
   return Promise.all(
-    preparedStatements.map(async (each, index) => {
+    preparedStatements.map(async (preparedStatement, index) => {
       const outcome =
-        each instanceof Failure
-          ? { failure: each }
-          : await settleResult(results[statements.indexOf(each)] as PendingResult);
+        preparedStatement instanceof Failure
+          ? { failure: preparedStatement }
+          : await settleResult(results[statements.indexOf(preparedStatement)] as PendingResult);
       const durationMs = Math.round(performance.now() - startedAt);
       const { visualization } = (pending[index] as PendingRun)[1];
       return { visualizationId: visualization.id, durationMs, cached: false, ...outcome };
@@ -228,8 +230,8 @@ function prepareOrCatchFailure(run: VisualizationRun, runState: RunState): Limit
 }
 
 function prepareStatement({ visualization, values, enforced }: VisualizationRun, runState: RunState): LimitedStatement {
-  const left = Math.floor(runState.endsAt - performance.now());
-  if (left <= 0) throw queryTimedOut();
+  const remainingMs = Math.floor(runState.endsAt - performance.now());
+  if (remainingMs <= 0) throw queryTimedOut();
   const ownParameterValues = chooseParameterValues(visualization.parameters, values);
   const usedParameterSlugs = listUsedSlugs(getTemplate(visualization.sql), ownParameterValues);
   if (visualization.parameters.some(({ slug }) => enforced?.has(slug) && !usedParameterSlugs.has(slug)))
@@ -241,7 +243,7 @@ function prepareStatement({ visualization, values, enforced }: VisualizationRun,
       ...STANDARD_LIMITS,
       // A viewer who may see nothing gets no rows, whatever the SQL answers.
       ...(maySeeNothing && { rows: 0 }),
-      milliseconds: Math.min(STANDARD_LIMITS.milliseconds, left),
+      milliseconds: Math.min(STANDARD_LIMITS.milliseconds, remainingMs),
       endsAt: runState.endsAt,
       budget: runState.budget,
     },

@@ -109,16 +109,18 @@ export function changeVisualization(
 ): Promise<Visualization> {
   return retryOnConcurrentChange(async () => {
     const currentVisualization = await getVisualization(ctx, id);
-    const next = { ...currentVisualization, ...changes, updatedAt: ctx.now() };
-    validateDefinition(next);
-    if (changes.sql !== undefined || changes.parameters) await requireDashboardsCanHold(ctx, next);
-    const mustBeUnpublished = hasFormatParameter(next);
+    const newVisualization = { ...currentVisualization, ...changes, updatedAt: ctx.now() };
+    validateDefinition(newVisualization);
+    if (changes.sql !== undefined || changes.parameters) await requireDashboardsCanHold(ctx, newVisualization);
+    const mustBeUnpublished = hasFormatParameter(newVisualization);
     if (mustBeUnpublished) await requireUnpublished(ctx, id);
     const unseenAt =
-      formatShownParts(next) === formatShownParts(currentVisualization)
+      formatShownParts(newVisualization) === formatShownParts(currentVisualization)
         ? undefined
         : await requireMayShareIfSeen(ctx, { type: 'visualization', id }, () => requireMayShareAll(ctx, [id]));
-    const unit = { updated: updateVisualization(ctx.db, next, { unpublished: mustBeUnpublished, unseen: unseenAt }) };
+    const unit = {
+      updated: updateVisualization(ctx.db, newVisualization, { unpublished: mustBeUnpublished, unseen: unseenAt }),
+    };
     return (await commit(ctx.db, unit, UNIQUE_FAILURES)).updated[0];
   });
 }
@@ -186,9 +188,9 @@ async function requireUnpublished(ctx: CompanyContext, id: string): Promise<void
  * Throws unless the dashboards with the visualization can hold it. Concurrent changes may together exceed their maximum length,
  * which only makes each view read more.
  */
-async function requireDashboardsCanHold(ctx: CompanyContext, next: Visualization): Promise<void> {
-  const [beside] = await selectMaxOtherLength(ctx.db, next.companyId, next.id);
-  if ((beside?.length ?? 0) + measureLength(next) <= MAX_DASHBOARD_LENGTH) return;
+async function requireDashboardsCanHold(ctx: CompanyContext, newVisualization: Visualization): Promise<void> {
+  const [beside] = await selectMaxOtherLength(ctx.db, newVisualization.companyId, newVisualization.id);
+  if ((beside?.length ?? 0) + measureLength(newVisualization) <= MAX_DASHBOARD_LENGTH) return;
   const message = `is too long for a dashboard that it is on: at most ${MAX_DASHBOARD_LENGTH} characters of SQL and parameters together`;
   throw invalid([{ field: 'sql', message }]);
 }

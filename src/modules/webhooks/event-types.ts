@@ -116,7 +116,7 @@ export const EVENT_TYPES: readonly EventType[] = [
 
 export const EVENT_TYPE_NAMES = EVENT_TYPES.map(({ type }) => type) as [EventTypeName, ...EventTypeName[]];
 
-const EVENT_TYPES_BY_NAME = new Map<string, EventType>(EVENT_TYPES.map((each) => [each.type, each]));
+const EVENT_TYPES_BY_NAME = new Map<string, EventType>(EVENT_TYPES.map((eventType) => [eventType.type, eventType]));
 
 /** Finds an event type by its name. @throws if the type is unknown: another version of the program stored the event */
 export function findEventType(name: string): EventType {

@@ -125,11 +125,11 @@ export async function rotateSecret(
       secret: text,
       until: until ?? now + FORMER_SECRET_LIFETIME_MS,
     }));
-    const next = [await encryptSecret(ctx, id, secret), ...formerSecrets.filter(({ until }) => until > now)].slice(
-      0,
-      MAX_SECRETS,
-    );
-    const { replaced } = await commit(ctx.db, { replaced: replaceSecrets(ctx.db, endpoint, next, now) });
+    const newSecrets = [
+      await encryptSecret(ctx, id, secret),
+      ...formerSecrets.filter(({ until }) => until > now),
+    ].slice(0, MAX_SECRETS);
+    const { replaced } = await commit(ctx.db, { replaced: replaceSecrets(ctx.db, endpoint, newSecrets, now) });
     if (replaced.length === 0) return undefined;
     await notifySender(ctx, id, (sender) => sender.changed({ resumed: false }));
     return { secret, formerUntil: now + FORMER_SECRET_LIFETIME_MS };

@@ -66,12 +66,12 @@ export const updateEndpoint = (db: ControlDb, companyId: string, id: string, cha
 export const replaceSecrets = (
   db: ControlDb,
   { companyId, id, secrets }: Pick<Endpoint, 'companyId' | 'id' | 'secrets'>,
-  next: SigningSecret[],
+  newSecrets: SigningSecret[],
   now?: number,
 ) =>
   db
     .update(webhookEndpoints)
-    .set({ secrets: next, ...(now !== undefined && { updatedAt: now }) })
+    .set({ secrets: newSecrets, ...(now !== undefined && { updatedAt: now }) })
     .where(and(matchesId(webhookEndpoints, companyId, id), eq(webhookEndpoints.secrets, secrets)))
     .returning({ id: webhookEndpoints.id });
 
@@ -141,12 +141,12 @@ export const selectCompaniesWithPendingEvents = (db: ControlDb, until: number, l
     .limit(limit);
 
 /** Deletes events from before a time (ms) of companies without a webhook endpoint. */
-export const deleteEventsWithoutEndpoint = (db: ControlDb, before: number) =>
+export const deleteEventsWithoutEndpoint = (db: ControlDb, cutoff: number) =>
   db
     .delete(events)
     .where(
       and(
-        lte(events.occurredAt, before),
+        lte(events.occurredAt, cutoff),
         sql`not exists (select 1 from ${webhookEndpoints} where ${webhookEndpoints.companyId} = ${events.companyId} and ${ne(webhookEndpoints.status, 'disabled')})`,
       ),
     );

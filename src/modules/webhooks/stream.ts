@@ -37,19 +37,19 @@ async function streamNextRecords(ctx: CompanyContext, kind: LogKind): Promise<bo
   const { companyId } = ctx.actor;
   const callLog = <T>(call: (log: CompanyLogStub) => Promise<T>) =>
     callObject(ctx.bindings.COMPANY_LOG, companyId, call);
-  const next = (await callLog(async (log) => await log.following(kind, MAX_RECORDS_PER_EVENT))) as
+  const followedRecords = (await callLog(async (log) => await log.following(kind, MAX_RECORDS_PER_EVENT))) as
     | FollowedRecords
     | undefined;
-  if (!next) return false;
+  if (!followedRecords) return false;
   const endpoints = await selectSubscribedEndpoints(ctx.db, companyId);
   if (!endpoints.some(({ eventTypes }) => listLogKinds(eventTypes).includes(kind))) {
-    await callLog(async (log) => await log.unfollow([kind], next.follows));
+    await callLog(async (log) => await log.unfollow([kind], followedRecords.follows));
     return false;
   }
-  const { records, upTo, lateRecords, late, redactions } = next;
+  const { records, upTo, lateRecords, late, redactions } = followedRecords;
   if (records.length + late.length === 0) return false;
   if (kind === 'share') await deliverToEndpoints(ctx, endpoints, toShareEvents(ctx, [...records, ...lateRecords]));
-  else await deliverAuditRecords(ctx, endpoints, next);
+  else await deliverAuditRecords(ctx, endpoints, followedRecords);
   // Of somebody who was taken out of the log meanwhile, endpoints are told again without them.
   const isKept = await callLog(async (log) => await log.followed(kind, { upTo, late, redactions }));
   return !isKept || records.length === MAX_RECORDS_PER_EVENT || late.length === MAX_RECORDS_PER_EVENT;
@@ -105,26 +105,26 @@ export async function backfillAudit(
   const { endpointId, backfillId, from, to, before } = message;
   const [endpoint] = await selectEndpoint(ctx.db, companyId, endpointId);
   if (endpoint?.status !== 'active') return;
-  const send = async (records: LogRecord<'audit'>[]) => {
+  const sendRecords = async (records: LogRecord<'audit'>[]) => {
     const delivery = { ...(await buildBatch(ctx, records, backfillId)), later: true };
     await callSender(ctx, endpointId, async (sender) => await sender.take({ companyId, endpointId }, [delivery]));
   };
   const reader = { actor: ctx.actor as never, bindings: ctx.bindings, files: ctx.files };
   let batch: LogRecord<'audit'>[] = [];
   let sentBatchCount = 0;
-  let last: LogKey | undefined;
+  let lastKey: LogKey | undefined;
   for await (const { companyId: _, ...record } of exportLog(reader, 'audit', { from, to, values: {} })) {
     const key = toKey(record);
     if (before && (key.at > before.at || (key.at === before.at && key.id >= before.id))) continue;
     batch.push(record as LogRecord<'audit'>);
     if (batch.length < MAX_RECORDS_PER_EVENT) continue;
-    await send(batch);
+    await sendRecords(batch);
     batch = [];
-    last = key;
+    lastKey = key;
     sentBatchCount += 1;
     if (sentBatchCount < BATCHES_PER_MESSAGE) continue;
-    await ctx.jobs.send({ ...message, to: last.at, before: last });
+    await ctx.jobs.send({ ...message, to: lastKey.at, before: lastKey });
     return;
   }
-  if (batch.length > 0) await send(batch);
+  if (batch.length > 0) await sendRecords(batch);
 }

@@ -123,18 +123,18 @@ export const eventTypeView = z.object({
     .meta({ description: 'JSON Schema of what is sent: `{ type, timestamp, data }`.' }),
 });
 
-export const viewEventType = (each: EventType): z.input<typeof eventTypeView> => ({
-  type: each.type,
-  description: each.description,
-  schema: makeBodySchema(each),
+export const viewEventType = (eventType: EventType): z.input<typeof eventTypeView> => ({
+  type: eventType.type,
+  description: eventType.description,
+  schema: makeBodySchema(eventType),
 });
 
 /**
  * Makes the JSON Schema of the sent body without references: linters and generators would resolve a `$ref` in the document around
  * it.
  */
-function makeBodySchema(each: EventType): Record<string, unknown> {
-  const { $defs, ...schema } = z.toJSONSchema(makePayloadSchema(each), { unrepresentable: 'any' });
+function makeBodySchema(eventType: EventType): Record<string, unknown> {
+  const { $defs, ...schema } = z.toJSONSchema(makePayloadSchema(eventType), { unrepresentable: 'any' });
   const inlineReferences = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(inlineReferences);
     if (typeof value !== 'object' || value === null) return value;

@@ -32,7 +32,7 @@ const SENTENCES = [
   ...FAILURES.map(([english, portuguese, spanish]) => makeSentence(english, portuguese, spanish)),
 ];
 const FIXED_SENTENCES = new Map(
-  SENTENCES.filter(({ places }) => places.length === 0).map((each) => [each.words.en, each]),
+  SENTENCES.filter(({ places }) => places.length === 0).map((sentence) => [sentence.words.en, sentence]),
 );
 
 const measureLiterals = ({ parts }: Sentence): number => parts.join('').length;
@@ -70,9 +70,9 @@ interface ParsedMessage {
 function parseMessage(text: string): ParsedMessage | undefined {
   const fixedSentence = FIXED_SENTENCES.get(text);
   if (fixedSentence) return { sentence: fixedSentence, values: {} };
-  for (const each of SENTENCES_WITH_PLACEHOLDERS) {
-    const values = readPlaceholderValues(text, each);
-    if (values) return { sentence: each, values };
+  for (const sentence of SENTENCES_WITH_PLACEHOLDERS) {
+    const values = readPlaceholderValues(text, sentence);
+    if (values) return { sentence: sentence, values };
   }
   return undefined;
 }

@@ -1,8 +1,8 @@
 import { createCountFormatter } from '../counting.ts';
 
 const formatCount = createCountFormatter('en');
-const sayMinutes = (count: number) => formatCount(count, { one: 'minute', other: 'minutes' });
-const sayDays = (count: number) => formatCount(count, { one: 'day', other: 'days' });
+const formatMinutes = (count: number) => formatCount(count, { one: 'minute', other: 'minutes' });
+const formatDays = (count: number) => formatCount(count, { one: 'day', other: 'days' });
 
 /** The texts of the mails; the other languages have the same. */
 export const texts = {
@@ -13,7 +13,7 @@ export const texts = {
   aCompany: 'a company',
   somebody: 'Somebody',
   aServiceAccount: 'A service account',
-  codeRules: (minutes: number) => `It works once, for ${sayMinutes(minutes)}. A newer code replaces it.`,
+  codeRules: (minutes: number) => `It works once, for ${formatMinutes(minutes)}. A newer code replaces it.`,
 
   signInCode: {
     subject: (company: string) => `Your sign-in code for ${company}`,
@@ -32,7 +32,7 @@ export const texts = {
     before: (company: string) => `Open this link to set a new password for ${company}:`,
     label: 'Set a new password',
     rules: (minutes: number) =>
-      `It works once, for ${sayMinutes(minutes)}. When the new password is set, you are signed out everywhere.`,
+      `It works once, for ${formatMinutes(minutes)}. When the new password is set, you are signed out everywhere.`,
     unasked:
       'Did you not ask for this? Then somebody else has typed your address. Your password stays as it is: delete this mail, and you need do nothing else.',
   },
@@ -41,7 +41,7 @@ export const texts = {
     before: (inviter: string, company: string) =>
       `${inviter} has invited you to ${company}. Open this link to choose a password and join:`,
     label: (company: string) => `Join ${company}`,
-    rules: (days: number) => `It works once, for ${sayDays(days)}. A newer invitation replaces it.`,
+    rules: (days: number) => `It works once, for ${formatDays(days)}. A newer invitation replaces it.`,
     unasked:
       'Do you not know who this is from? Then delete this mail: no account can be used until somebody opens the link.',
   },

@@ -2,8 +2,8 @@ import { createCountFormatter } from '../counting.ts';
 import type { MailTexts } from './en.ts';
 
 const formatCount = createCountFormatter('es');
-const sayMinutes = (count: number) => formatCount(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
-const sayDays = (count: number) => formatCount(count, { one: 'día', many: 'de días', other: 'días' });
+const formatMinutes = (count: number) => formatCount(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
+const formatDays = (count: number) => formatCount(count, { one: 'día', many: 'de días', other: 'días' });
 
 export const texts: MailTexts = {
   greeting: (name) => (name === '' ? 'Hola:' : `Hola, ${name}:`),
@@ -12,7 +12,8 @@ export const texts: MailTexts = {
   aCompany: 'una empresa',
   somebody: 'Alguien',
   aServiceAccount: 'Una cuenta de servicio',
-  codeRules: (minutes) => `Funciona una sola vez, durante ${sayMinutes(minutes)}. Un código más reciente lo reemplaza.`,
+  codeRules: (minutes) =>
+    `Funciona una sola vez, durante ${formatMinutes(minutes)}. Un código más reciente lo reemplaza.`,
 
   signInCode: {
     subject: (company) => `Tu código de acceso a ${company}`,
@@ -31,7 +32,7 @@ export const texts: MailTexts = {
     before: (company) => `Abre este enlace para definir una nueva contraseña para ${company}:`,
     label: 'Definir nueva contraseña',
     rules: (minutes) =>
-      `Funciona una sola vez, durante ${sayMinutes(minutes)}. Cuando definas la nueva contraseña, se cerrarán todas tus sesiones.`,
+      `Funciona una sola vez, durante ${formatMinutes(minutes)}. Cuando definas la nueva contraseña, se cerrarán todas tus sesiones.`,
     unasked:
       '¿No has pedido esto? Entonces otra persona ha escrito tu dirección. Tu contraseña no cambia: elimina este correo y no tendrás que hacer nada más.',
   },
@@ -40,7 +41,7 @@ export const texts: MailTexts = {
     before: (inviter, company) =>
       `${inviter} te ha invitado a ${company}. Abre este enlace para elegir una contraseña y unirte:`,
     label: (company) => `Unirme a ${company}`,
-    rules: (days) => `Funciona una sola vez, durante ${sayDays(days)}. Una invitación más reciente lo reemplaza.`,
+    rules: (days) => `Funciona una sola vez, durante ${formatDays(days)}. Una invitación más reciente lo reemplaza.`,
     unasked:
       '¿No sabes de quién es esta invitación? Entonces elimina este correo: ninguna cuenta se puede usar hasta que alguien abra el enlace.',
   },

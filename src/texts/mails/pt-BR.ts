@@ -2,8 +2,8 @@ import { createCountFormatter } from '../counting.ts';
 import type { MailTexts } from './en.ts';
 
 const formatCount = createCountFormatter('pt-BR');
-const sayMinutes = (count: number) => formatCount(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
-const sayDays = (count: number) => formatCount(count, { one: 'dia', many: 'de dias', other: 'dias' });
+const formatMinutes = (count: number) => formatCount(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
+const formatDays = (count: number) => formatCount(count, { one: 'dia', many: 'de dias', other: 'dias' });
 
 export const texts: MailTexts = {
   greeting: (name) => (name === '' ? 'Olá,' : `Olá, ${name},`),
@@ -12,7 +12,7 @@ export const texts: MailTexts = {
   aCompany: 'uma empresa',
   somebody: 'Alguém',
   aServiceAccount: 'Uma conta de serviço',
-  codeRules: (minutes) => `Ele funciona uma única vez, por ${sayMinutes(minutes)}. Um código mais novo o substitui.`,
+  codeRules: (minutes) => `Ele funciona uma única vez, por ${formatMinutes(minutes)}. Um código mais novo o substitui.`,
 
   signInCode: {
     subject: (company) => `Seu código de acesso a ${company}`,
@@ -31,7 +31,7 @@ export const texts: MailTexts = {
     before: (company) => `Abra este link para definir uma nova senha para ${company}:`,
     label: 'Definir nova senha',
     rules: (minutes) =>
-      `Ele funciona uma única vez, por ${sayMinutes(minutes)}. Quando a nova senha for definida, todas as suas sessões serão encerradas.`,
+      `Ele funciona uma única vez, por ${formatMinutes(minutes)}. Quando a nova senha for definida, todas as suas sessões serão encerradas.`,
     unasked:
       'Você não pediu isto? Então outra pessoa digitou o seu endereço. Sua senha continua a mesma: exclua este e-mail e não será preciso fazer mais nada.',
   },
@@ -40,7 +40,7 @@ export const texts: MailTexts = {
     before: (inviter, company) =>
       `${inviter} convidou você para participar de ${company}. Abra este link para escolher uma senha e entrar:`,
     label: (company) => `Participar de ${company}`,
-    rules: (days) => `Ele funciona uma única vez, por ${sayDays(days)}. Um convite mais novo o substitui.`,
+    rules: (days) => `Ele funciona uma única vez, por ${formatDays(days)}. Um convite mais novo o substitui.`,
     unasked:
       'Não sabe de quem é este convite? Então exclua este e-mail: nenhuma conta pode ser usada enquanto o link não for aberto.',
   },

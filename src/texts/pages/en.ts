@@ -2,7 +2,7 @@ import { createCountFormatter } from '../counting.ts';
 
 const formatCount = createCountFormatter('en');
 const formatNumber = (value: number) => value.toLocaleString('en');
-const rows = (count: number) => formatCount(count, { one: 'row', other: 'rows' });
+const formatRows = (count: number) => formatCount(count, { one: 'row', other: 'rows' });
 
 /** The texts of the pages; the other languages have the same. */
 export const texts = {
@@ -25,13 +25,13 @@ export const texts = {
   noData: 'No data yet. It appears here as soon as there is some.',
   showTable: 'Show as table',
   showChart: 'Show as chart',
-  moreRows: (left: number) => `Show more (${rows(left)} left)`,
+  moreRows: (remainingCount: number) => `Show more (${formatRows(remainingCount)} left)`,
   /** The text about the rows in view, and their total. */
   range: (from: number, to: number, total: number) =>
     `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} of ${formatNumber(total)}`,
-  notPrinted: (left: number) =>
-    `${formatCount(left, { one: 'more row is not printed', other: 'more rows are not printed' })}.`,
-  truncated: (shown: number) => `${rows(shown)}. There is more than is shown here.`,
+  notPrinted: (remainingCount: number) =>
+    `${formatCount(remainingCount, { one: 'more row is not printed', other: 'more rows are not printed' })}.`,
+  truncated: (shownCount: number) => `${formatRows(shownCount)}. There is more than is shown here.`,
   emptyDashboard: 'There is nothing on this dashboard yet.',
   emptyDashboardHint: 'Charts appear here once whoever shared it has added some.',
 
@@ -77,7 +77,7 @@ export const texts = {
     `${names}${more ? ' …' : ''} by ${x}, ${formatCount(values, { one: 'value', other: 'values' })}`,
   scatterSummary: (points: number, y: string, x: string) =>
     `${formatCount(points, { one: 'point', other: 'points' })}, ${y} by ${x}`,
-  seriesCut: (drawn: number, series: number) => `The first ${drawn} of ${series} series.`,
+  seriesCut: (drawnCount: number, series: number) => `The first ${drawnCount} of ${series} series.`,
   otherHolds: (parts: string) => `Other: ${parts}`,
   missingColumn: 'The chart asks for a column that the data does not have; this is the data itself.',
   other: 'Other',

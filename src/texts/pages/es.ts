@@ -3,7 +3,7 @@ import type { PageTexts } from './en.ts';
 
 const formatCount = createCountFormatter('es');
 const formatNumber = (value: number) => value.toLocaleString('es');
-const rows = (count: number) => formatCount(count, { one: 'fila', many: 'de filas', other: 'filas' });
+const formatRows = (count: number) => formatCount(count, { one: 'fila', many: 'de filas', other: 'filas' });
 
 export const texts: PageTexts = {
   dashboard: 'Panel',
@@ -24,13 +24,13 @@ export const texts: PageTexts = {
   noData: 'Todavía no hay datos. Aparecerán aquí en cuanto los haya.',
   showTable: 'Ver como tabla',
   showChart: 'Ver como gráfico',
-  moreRows: (left) =>
-    `Mostrar más (${formatCount(left, { one: 'fila restante', many: 'de filas restantes', other: 'filas restantes' })})`,
+  moreRows: (remainingCount) =>
+    `Mostrar más (${formatCount(remainingCount, { one: 'fila restante', many: 'de filas restantes', other: 'filas restantes' })})`,
   range: (from, to, total) =>
     `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} de ${formatNumber(total)}`,
-  notPrinted: (left) =>
-    `${formatCount(left, { one: 'fila no se imprimió', many: 'de filas no se imprimieron', other: 'filas no se imprimieron' })}.`,
-  truncated: (shown) => `${rows(shown)}. Hay más datos de los que se muestran aquí.`,
+  notPrinted: (remainingCount) =>
+    `${formatCount(remainingCount, { one: 'fila no se imprimió', many: 'de filas no se imprimieron', other: 'filas no se imprimieron' })}.`,
+  truncated: (shownCount) => `${formatRows(shownCount)}. Hay más datos de los que se muestran aquí.`,
   emptyDashboard: 'Todavía no hay nada en este panel.',
   emptyDashboardHint: 'Los gráficos aparecerán aquí en cuanto los añada quien lo compartió.',
 
@@ -76,7 +76,7 @@ export const texts: PageTexts = {
     `${names}${more ? '…' : ''} por ${x}, ${formatCount(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
   scatterSummary: (points, y, x) =>
     `${formatCount(points, { one: 'punto', many: 'de puntos', other: 'puntos' })}, ${y} por ${x}`,
-  seriesCut: (drawn, series) => `Las primeras ${drawn} de ${series} series.`,
+  seriesCut: (drawnCount, series) => `Las primeras ${drawnCount} de ${series} series.`,
   otherHolds: (parts) => `Otros: ${parts}`,
   missingColumn: 'El gráfico usa una columna que no existe en los datos; estos son los propios datos.',
   other: 'Otros',

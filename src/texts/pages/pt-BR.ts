@@ -3,7 +3,7 @@ import type { PageTexts } from './en.ts';
 
 const formatCount = createCountFormatter('pt-BR');
 const formatNumber = (value: number) => value.toLocaleString('pt-BR');
-const rows = (count: number) => formatCount(count, { one: 'linha', many: 'de linhas', other: 'linhas' });
+const formatRows = (count: number) => formatCount(count, { one: 'linha', many: 'de linhas', other: 'linhas' });
 
 export const texts: PageTexts = {
   dashboard: 'Painel',
@@ -24,13 +24,13 @@ export const texts: PageTexts = {
   noData: 'Ainda não há dados. Eles aparecem aqui assim que houver.',
   showTable: 'Ver como tabela',
   showChart: 'Ver como gráfico',
-  moreRows: (left) =>
-    `Mostrar mais (${formatCount(left, { one: 'linha restante', many: 'de linhas restantes', other: 'linhas restantes' })})`,
+  moreRows: (remainingCount) =>
+    `Mostrar mais (${formatCount(remainingCount, { one: 'linha restante', many: 'de linhas restantes', other: 'linhas restantes' })})`,
   range: (from, to, total) =>
     `${from === to ? '' : `${formatNumber(from)}–`}${formatNumber(to)} de ${formatNumber(total)}`,
-  notPrinted: (left) =>
-    `${formatCount(left, { one: 'linha não foi impressa', many: 'de linhas não foram impressas', other: 'linhas não foram impressas' })}.`,
-  truncated: (shown) => `${rows(shown)}. Há mais dados do que os exibidos aqui.`,
+  notPrinted: (remainingCount) =>
+    `${formatCount(remainingCount, { one: 'linha não foi impressa', many: 'de linhas não foram impressas', other: 'linhas não foram impressas' })}.`,
+  truncated: (shownCount) => `${formatRows(shownCount)}. Há mais dados do que os exibidos aqui.`,
   emptyDashboard: 'Ainda não há nada neste painel.',
   emptyDashboardHint: 'Os gráficos aparecem aqui assim que quem compartilhou adicionar algum.',
 
@@ -76,7 +76,7 @@ export const texts: PageTexts = {
     `${names}${more ? '…' : ''} por ${x}, ${formatCount(values, { one: 'valor', many: 'de valores', other: 'valores' })}`,
   scatterSummary: (points, y, x) =>
     `${formatCount(points, { one: 'ponto', many: 'de pontos', other: 'pontos' })}, ${y} por ${x}`,
-  seriesCut: (drawn, series) => `As primeiras ${drawn} de ${series} séries.`,
+  seriesCut: (drawnCount, series) => `As primeiras ${drawnCount} de ${series} séries.`,
   otherHolds: (parts) => `Outros: ${parts}`,
   missingColumn: 'O gráfico usa uma coluna que não existe nos dados; estes são os próprios dados.',
   other: 'Outros',

@@ -86,9 +86,9 @@ function makeStandardTheme({ primary_color: primary, chart_palette: series }: Br
   }) as [Colour, Colour];
   const makeChartColours = (scheme: Scheme): ChartColours => {
     const standardColours = STANDARD_CHART_COLOURS[scheme];
-    const drawn = (colour: Colour) =>
+    const makeSeriesColour = (colour: Colour) =>
       makeReadable(colour, [standardColours.card], MIN_GRAPHIC_CONTRAST, BASE_COLOURS[scheme].text);
-    return { ...standardColours, series: series?.map(drawn) ?? standardColours.series };
+    return { ...standardColours, series: series?.map(makeSeriesColour) ?? standardColours.series };
   };
   return {
     properties:

@@ -44,7 +44,7 @@ export function makeCartesian(plot: Plot, { type, options }: ViewChart['chart'])
       scales: {
         [isHorizontal ? 'y' : 'x']: {
           ...makeAxis(getTitle(options.x_label)),
-          ...(timeline ? timeline.scale : names(isHorizontal)),
+          ...(timeline ? timeline.scale : makeNameAxis(isHorizontal)),
           stacked: timeline ? false : isStacked,
           grid: { display: false },
         },
@@ -59,7 +59,7 @@ export function makeCartesian(plot: Plot, { type, options }: ViewChart['chart'])
 }
 
 /** Makes the options of names along an axis. Long names are cut to leave space for the chart; the tooltip has the whole name. */
-const names = (isVertical: boolean) => ({
+const makeNameAxis = (isVertical: boolean) => ({
   ticks: {
     color: getPalette().text,
     maxRotation: 60,

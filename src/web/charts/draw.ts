@@ -61,7 +61,7 @@ export interface Drawing {
 }
 
 /** Draws a chart on a canvas, with its legend beside the box; undefined if the result does not fit the chart. */
-export function draw(
+export function drawOnCanvas(
   canvas: HTMLCanvasElement,
   data: ResultData,
   chart: ChartDefinition,
@@ -87,7 +87,7 @@ export function draw(
     canvas.after(button.element);
   }
   const series = prepared.configuration.data.datasets.length;
-  const cutNote = series < prepared.series ? TEXTS.seriesCut(series, prepared.series) : '';
+  const cutNote = series < prepared.seriesCount ? TEXTS.seriesCut(series, prepared.seriesCount) : '';
   return {
     summary: prepared.summary,
     note: prepared.note ?? cutNote,
@@ -130,7 +130,7 @@ function toggleEntry(chart: Chart, at: number): boolean {
 interface PreparedChart {
   configuration: ChartConfiguration;
   summary: string;
-  series: number;
+  seriesCount: number;
   pointAt: GetPoint;
   /** The entries of the chart's legend; none where there is one series. */
   entries: LegendEntry[];
@@ -145,7 +145,7 @@ function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedCh
       clouds && {
         configuration: makeScatter(clouds, chart),
         summary: TEXTS.scatterSummary(points ?? 0, clouds.yLabel, clouds.xLabel),
-        series: clouds.clouds.length,
+        seriesCount: clouds.clouds.length,
         pointAt: (cloud, index) => clouds.clouds[cloud]?.points[index]?.of,
         entries: toEntries(clouds.clouds),
       }
@@ -160,7 +160,7 @@ function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedCh
     return {
       configuration: makePie(plot, slices),
       summary,
-      series: 1,
+      seriesCount: 1,
       pointAt: (_pie, index) => slices[index]?.of,
       ...makePartEntries(slices, plot.style),
     };
@@ -171,7 +171,7 @@ function makeConfiguration(data: ResultData, chart: ChartDefinition): PreparedCh
     return typeof series?.values[label] === 'number' ? series.pointAt(label) : undefined;
   };
   const entries = toEntries(plot.series, chart.type === 'bar' ? 'rect' : undefined);
-  return { configuration: makeCartesian(plot, chart), summary, series: plot.series.length, pointAt, entries };
+  return { configuration: makeCartesian(plot, chart), summary, seriesCount: plot.series.length, pointAt, entries };
 }
 
 /** Makes the legend entries of several series; none for one. */

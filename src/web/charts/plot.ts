@@ -63,17 +63,18 @@ export function findRoles(
   { columns }: ResultData,
   { x, y, series, type }: ViewChart['chart'],
 ): ColumnRoles | undefined {
-  const index = (name: string | null) => columns.findIndex((column) => column.name === name);
-  const namedIndexes = [x, series, ...y].filter((name) => name !== null).map(index);
+  const findColumnIndex = (name: string | null) => columns.findIndex((column) => column.name === name);
+  const namedIndexes = [x, series, ...y].filter((name) => name !== null).map(findColumnIndex);
   if (namedIndexes.includes(-1)) return undefined;
-  const seriesIndex = series === null ? null : index(series);
+  const seriesIndex = series === null ? null : findColumnIndex(series);
   const freeIndexes = columns
     .map((_column, at) => at)
     .filter((at) => at !== seriesIndex && !y.includes(columns[at]?.name ?? ''));
   const isFitForX = (at: number) => isNumericColumn(columns[at] as ViewColumn) === (type === 'scatter');
-  const xIndex = type === 'number' ? -1 : x === null ? (freeIndexes.find(isFitForX) ?? freeIndexes[0] ?? -1) : index(x);
+  const xIndex =
+    type === 'number' ? -1 : x === null ? (freeIndexes.find(isFitForX) ?? freeIndexes[0] ?? -1) : findColumnIndex(x);
   const numericIndexes = freeIndexes.filter((at) => at !== xIndex && isNumericColumn(columns[at] as ViewColumn));
-  const yIndexes = y.length > 0 ? y.map(index) : numericIndexes;
+  const yIndexes = y.length > 0 ? y.map(findColumnIndex) : numericIndexes;
   const lacksX = xIndex < 0 && type !== 'number';
   return lacksX || yIndexes.length === 0 ? undefined : { x: xIndex, y: yIndexes, series: seriesIndex };
 }
@@ -138,10 +139,10 @@ export function makeScatterPlot(data: ResultData, chart: ViewChart['chart']): Sc
       return px === null || py === null ? [] : [{ x: px, y: py, of: toPoint(data.columns, row) }];
     }),
   }));
-  const name = (at: number) => data.columns[at]?.name ?? '';
+  const getColumnName = (at: number) => data.columns[at]?.name ?? '';
   return {
-    xLabel: name(roles.x),
-    yLabel: roles.y.map(name).join(', '),
+    xLabel: getColumnName(roles.x),
+    yLabel: roles.y.map(getColumnName).join(', '),
     clouds,
     style: parseNumberStyle(chart.options),
   };
@@ -190,8 +191,8 @@ export function makeSlices({ labels, series }: Plot): Slice[] {
   const largeCount = slices.filter(({ value }) => value >= minValue).length;
   const keptCount = slices.length - largeCount < 2 ? slices.length : largeCount;
   const parts = slices.slice(keptCount);
-  const other = { label: TEXTS.other, value: sumValues(parts), parts };
-  return [...slices.slice(0, keptCount), ...(parts.length > 0 ? [other] : [])];
+  const otherSlice = { label: TEXTS.other, value: sumValues(parts), parts };
+  return [...slices.slice(0, keptCount), ...(parts.length > 0 ? [otherSlice] : [])];
 }
 
 export const sumValues = (slices: readonly Slice[]): number => slices.reduce((sum, { value }) => sum + value, 0);

@@ -9,7 +9,7 @@ const MAX_CARD_ROWS = 40;
 
 /** The cards on a grid of bounded size, in reading order. */
 export interface Arrangement {
-  columns: number;
+  columnCount: number;
   places: ViewPlace[];
 }
 
@@ -21,16 +21,21 @@ export function arrangeCards(layout: readonly ViewPlace[]): Arrangement {
   const places: ViewPlace[] = [];
   for (const place of layout.toSorted((a, b) => a.y - b.y || a.x - b.x)) {
     const w = Math.max(1, Math.round(place.w * scale));
-    const next = {
+    const scaledPlace = {
       ...place,
       x: Math.min(Math.floor(place.x * scale), columns - w),
       w,
       h: Math.min(place.h, MAX_CARD_ROWS),
     };
-    for (let other = findOverlap(next, places); other; other = findOverlap(next, places)) next.y = other.y + other.h;
-    places.push(next);
+    for (
+      let overlappingPlace = findOverlap(scaledPlace, places);
+      overlappingPlace;
+      overlappingPlace = findOverlap(scaledPlace, places)
+    )
+      scaledPlace.y = overlappingPlace.y + overlappingPlace.h;
+    places.push(scaledPlace);
   }
-  return { columns, places: removeEmptyRows(places).toSorted((a, b) => a.y - b.y || a.x - b.x) };
+  return { columnCount: columns, places: removeEmptyRows(places).toSorted((a, b) => a.y - b.y || a.x - b.x) };
 }
 
 function findOverlap(place: ViewPlace, others: readonly ViewPlace[]): ViewPlace | undefined {

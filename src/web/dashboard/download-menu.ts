@@ -28,8 +28,8 @@ export function openMenu(
   });
 
   function fillPanel(): void {
-    const choices = listDownloads().map((each) =>
-      h('button', { type: 'button', onclick: () => void runDownload(each) }, each.label),
+    const choices = listDownloads().map((download) =>
+      h('button', { type: 'button', onclick: () => void runDownload(download) }, download.label),
     );
     panel.replaceChildren(...choices);
   }

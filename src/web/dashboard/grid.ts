@@ -26,7 +26,7 @@ export function buildGrid(
   options: CardOptions = {},
 ): Grid {
   const byId = new Map(charts.map((chart) => [chart.visualization_id, chart]));
-  const { columns, places } = arrangeCards(layout.filter(({ visualization_id: id }) => byId.has(id)));
+  const { columnCount: columns, places } = arrangeCards(layout.filter(({ visualization_id: id }) => byId.has(id)));
   const placedIds = new Set(places.map(({ visualization_id: id }) => id));
   const element = h('div', { class: 'grid' });
   element.style.setProperty('--columns', String(columns));
@@ -106,15 +106,15 @@ function splitBands(cards: readonly PlacedCard[]): PlacedCard[][] {
 /** Splits a band into full lines of cards in reading order; a cut table has a line of its own. */
 function splitLines(band: readonly PlacedCard[], cutWidgets: ReadonlySet<Widget>, columns: number): PlacedCard[][] {
   const lines: PlacedCard[][] = [];
-  let left = 0;
+  let freeColumns = 0;
   for (const card of band) {
     const isCut = cutWidgets.has(card.widget);
-    if (isCut || card.place.w > left) {
+    if (isCut || card.place.w > freeColumns) {
       lines.push([]);
-      left = columns;
+      freeColumns = columns;
     }
     lines.at(-1)?.push(card);
-    left = isCut ? 0 : left - card.place.w;
+    freeColumns = isCut ? 0 : freeColumns - card.place.w;
   }
   return lines.map((line) => {
     const total = line.reduce((sum, { place }) => sum + place.w, 0);

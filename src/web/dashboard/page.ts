@@ -61,11 +61,14 @@ export function buildItemPage(
   item: SharedItemView,
   { hide_header, hide_controls, allow_downloads }: EmbedOptions,
   source: Source,
-  start: InitialState,
+  initialState: InitialState,
   { onChange, onReady, onEnd, onFailure, onChoose }: PageEvents,
 ): ItemPage {
   const { name, description, filters, charts, layout } = item;
-  let values = { ...readInitialValues(filters, start.query), ...pickFilterParameters(start.values ?? {}) };
+  let values = {
+    ...readInitialValues(filters, initialState.query),
+    ...pickFilterParameters(initialState.values ?? {}),
+  };
   let currentRequest = new AbortController();
 
   const isSingleNamedCard = charts.length === 1 && charts[0]?.name === name;
@@ -192,7 +195,7 @@ export function buildItemPage(
   }
 
   function arrangeForPrint(isPrinted: boolean): void {
-    chosenFilters.replaceChildren(...(bar?.listTexts() ?? []).map((each) => h('li', {}, each)));
+    chosenFilters.replaceChildren(...(bar?.listTexts() ?? []).map((text) => h('li', {}, text)));
     applyPrintBranding(isPrinted);
     grid.print(isPrinted);
   }
@@ -205,10 +208,10 @@ export function buildItemPage(
   return {
     element,
     setParameters(parameters) {
-      const next = { ...values, ...pickFilterParameters(parameters) };
+      const newValues = { ...values, ...pickFilterParameters(parameters) };
       // Otherwise two pages that send each other their filters would never end.
-      if (filters.every(({ slug }) => areEqual(next[slug], values[slug]))) return;
-      values = next;
+      if (filters.every(({ slug }) => areEqual(newValues[slug], values[slug]))) return;
+      values = newValues;
       bar?.set(values);
       applyFilters();
     },

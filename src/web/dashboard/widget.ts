@@ -151,7 +151,7 @@ export function buildWidget(
     const data = { columns, rows };
     const isDrawable = chart.type === 'table' || findRoles(data, chart) !== undefined;
     const notes = [!isDrawable && TEXTS.missingColumn, truncated && TEXTS.truncated(rows.length)];
-    setNote(notes.filter((each) => each !== false && each !== undefined).join(' '));
+    setNote(notes.filter((note) => note !== false && note !== undefined).join(' '));
     fullScreenButton.hidden = false;
     toggleButton.hidden = !isDrawable || chart.type === 'table' || chart.type === 'number';
     toggleButton.className = `quiet icon ${isShownAsTable ? 'as-chart' : 'as-table'}`;
@@ -188,7 +188,7 @@ export function buildWidget(
   }
 
   async function drawChart(result: ViewResult, data: ResultData): Promise<void> {
-    const { draw } = await import('../charts/draw.ts');
+    const { drawOnCanvas: draw } = await import('../charts/draw.ts');
     if (latestResult !== result || isShownAsTable) return;
     const currentNote = noteElement.textContent;
     paintChart = () => {
@@ -208,11 +208,11 @@ export function buildWidget(
       waitCount += 1;
       element.setAttribute('aria-busy', 'true');
     },
-    showResult(next) {
-      latestResult = next;
+    showResult(nextResult) {
+      latestResult = nextResult;
       const waitCountBefore = waitCount;
       // While the code that draws it is being loaded, the next result may be requested.
-      void renderKeepingFocus(next).finally(() => {
+      void renderKeepingFocus(nextResult).finally(() => {
         if (waitCountBefore === waitCount) element.setAttribute('aria-busy', 'false');
       });
     },

@@ -62,7 +62,7 @@ async function showDocs(): Promise<void> {
     noMatchNote.hidden = entries.some(({ entry }) => !entry.hidden);
   }
 
-  async function openChosen(): Promise<void> {
+  async function showChosen(): Promise<void> {
     const name = readChosenId();
     const guide = GUIDES.find(({ id }) => id === name);
     const operation = operations.find(({ id }) => id === name);
@@ -109,8 +109,8 @@ async function showDocs(): Promise<void> {
     return details;
   }
 
-  addEventListener('hashchange', () => void openChosen());
-  await openChosen();
+  addEventListener('hashchange', () => void showChosen());
+  await showChosen();
 }
 
 const buildEntry = ({ id, method, path, summary }: Operation): HTMLLIElement =>

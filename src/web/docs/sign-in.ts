@@ -15,8 +15,8 @@ const apiClient = createClient({ baseUrl: '' });
 export function createSignInPanel() {
   let credential: Credential | undefined;
   const status = h('p', { role: 'status' }, 'Requests are sent without a credential.');
-  const useCredential = (next: Credential | undefined, statusText: string): void => {
-    credential = next;
+  const useCredential = (newCredential: Credential | undefined, statusText: string): void => {
+    credential = newCredential;
     status.textContent = statusText;
   };
 

@@ -157,7 +157,7 @@ export function buildExamples(operation: Operation, baseUrl: string): HTMLElemen
     const showLanguage = () => {
       language = name;
       code.textContent = write(example);
-      for (const each of buttons) each.setAttribute('aria-pressed', String(each === button));
+      for (const otherButton of buttons) otherButton.setAttribute('aria-pressed', String(otherButton === button));
     };
     const button = h('button', { type: 'button', onclick: showLanguage }, name);
     return button;

@@ -35,8 +35,8 @@ export function createFilterBar(
       for (const [slug, control] of controls) control.set(values[slug]);
     },
     markMissing(values) {
-      const missing = new Set(listMissing(filters, values).map(({ slug }) => slug));
-      for (const [slug, control] of controls) control.markMissing(missing.has(slug));
+      const missingSlugs = new Set(listMissing(filters, values).map(({ slug }) => slug));
+      for (const [slug, control] of controls) control.markMissing(missingSlugs.has(slug));
     },
     listTexts: () => controls.map(([, control], at) => `${filters[at]?.label}: ${control.getText() || TEXTS.all}`),
   };
@@ -51,7 +51,11 @@ function buildControl(
   switch (filter.kind) {
     case 'select':
     case 'multi_select':
-      return createPickerControl(filter, (search, signal) => source.options(filter.slug, search, signal), chooseValue);
+      return createPickerControl(
+        filter,
+        (search, signal) => source.readOptions(filter.slug, search, signal),
+        chooseValue,
+      );
     case 'date':
       return createDateControl(filter, chooseValue);
     case 'date_range':

@@ -27,9 +27,9 @@ export function parseTypedDate(text: string, locale: Locale): string | undefined
   const dateParts: string[] = createDayFormat(locale)
     .formatToParts(0)
     .flatMap(({ type }) => (type === 'literal' ? [] : type));
-  const part = (type: 'year' | 'month' | 'day') => numberTexts[dateParts.indexOf(type)] ?? '';
+  const getPart = (type: 'year' | 'month' | 'day') => numberTexts[dateParts.indexOf(type)] ?? '';
   if (numberTexts.length !== dateParts.length) return undefined;
-  return parseDay(`${part('year')}-${part('month').padStart(2, '0')}-${part('day').padStart(2, '0')}`);
+  return parseDay(`${getPart('year')}-${getPart('month').padStart(2, '0')}-${getPart('day').padStart(2, '0')}`);
 }
 
 export interface DateRange {

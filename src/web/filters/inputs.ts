@@ -19,7 +19,7 @@ export interface FilterControl {
   /** Sets a value that the viewer did not enter here: from a reset, the address, or the host page of an embed. */
   set(value: unknown): void;
   /** Marks the control as required but empty. */
-  markMissing(missing: boolean): void;
+  markMissing(isMissing: boolean): void;
   /** Returns the control's value as text; empty without a value. */
   getText(): string;
 }
@@ -56,7 +56,7 @@ export function createInputControl({ slug, label, kind, required }: ViewFilter, 
       chosenValue = value === null || value === undefined ? '' : String(value);
       input.value = kind === 'number' ? formatNumber(chosenValue, LOCALE) : chosenValue;
     },
-    markMissing: (missing) => input.setAttribute('aria-invalid', String(missing)),
+    markMissing: (isMissing) => input.setAttribute('aria-invalid', String(isMissing)),
     getText: () => input.value,
   };
 }
@@ -71,8 +71,8 @@ interface DateField {
 
 /** Creates a date field in the format of the page's language, unlike the browser's own field; its calendar opens at the end. */
 function createDateField(attributes: Parameters<typeof h>[1], onInput: () => void): DateField {
-  const change = () => {
-    calendarInput.value = value() ?? '';
+  const handleChange = () => {
+    calendarInput.value = readValue() ?? '';
     onInput();
   };
   const input = h('input', {
@@ -81,21 +81,21 @@ function createDateField(attributes: Parameters<typeof h>[1], onInput: () => voi
     maxlength: 20,
     placeholder: TEXTS.dateForm,
     // Until a date is whole, it is being typed.
-    oninput: debounce(TYPING_MS, () => value() !== undefined && change()),
-    onchange: change,
+    oninput: debounce(TYPING_MS, () => readValue() !== undefined && handleChange()),
+    onchange: handleChange,
     ...attributes,
   });
   const calendarInput = h('input', { type: 'date', class: 'calendar', tabindex: -1, 'aria-hidden': 'true' });
   calendarInput.addEventListener('change', () => {
-    set(calendarInput.value);
+    setDate(calendarInput.value);
     onInput();
   });
-  const value = () => (input.value.trim() === '' ? '' : parseTypedDate(input.value, LOCALE));
-  function set(iso: string): void {
+  const readValue = () => (input.value.trim() === '' ? '' : parseTypedDate(input.value, LOCALE));
+  function setDate(iso: string): void {
     input.value = formatDate(iso, LOCALE);
-    calendarInput.value = value() ?? '';
+    calendarInput.value = readValue() ?? '';
   }
-  return { element: h('div', { class: 'date' }, input, calendarInput), input, value, set };
+  return { element: h('div', { class: 'date' }, input, calendarInput), input, value: readValue, set: setDate };
 }
 
 /** Creates the element below date fields that shows their problem. */
@@ -141,7 +141,7 @@ export function createDateRangeControl({ slug, label, required }: ViewFilter, ch
     'select',
     { 'aria-label': TEXTS.presetsOf(label), onchange: choosePreset },
     h('option', { value: '' }, TEXTS.anyDate),
-    ...PRESETS.map((each) => h('option', { value: each }, TEXTS.presets[each])),
+    ...PRESETS.map((preset) => h('option', { value: preset }, TEXTS.presets[preset])),
     h('option', { value: 'own' }, TEXTS.ownDates),
   );
   let chosenRange: unknown = null;
@@ -173,9 +173,9 @@ export function createDateRangeControl({ slug, label, required }: ViewFilter, ch
     chooseTypedRange();
   }
 
-  function markMissing(missing: boolean): void {
+  function markMissing(isMissing: boolean): void {
     for (const { input, value } of [from, to]) {
-      const isInvalid = missing || value() === undefined || isBackwardsRange({ from: from.value(), to: to.value() });
+      const isInvalid = isMissing || value() === undefined || isBackwardsRange({ from: from.value(), to: to.value() });
       input.setAttribute('aria-invalid', String(isInvalid));
     }
   }
@@ -219,7 +219,7 @@ function findPreset({
 }): Preset | '' | 'own' {
   if (from === '' && to === '') return '';
   const now = new Date();
-  return PRESETS.find((each) => areEqual(makePresetRange(each, now), { from, to })) ?? 'own';
+  return PRESETS.find((preset) => areEqual(makePresetRange(preset, now), { from, to })) ?? 'own';
 }
 
 /** Builds the label of the field with the given id. */

@@ -8,7 +8,7 @@ export interface OptionList {
   element: HTMLElement;
   limit: number;
   setOptions(options: { label: string; value: string }[], chosenValues: readonly string[]): void;
-  markChosen(chosen: readonly string[]): void;
+  markChosen(chosenValues: readonly string[]): void;
   moveActive(step: 1 | -1): void;
   pickActive(): void;
   /** Returns the id of the active option's element; empty when there is none. */
@@ -33,14 +33,14 @@ export function createOptionList(
     items[activeIndex]?.item.scrollIntoView({ block: 'nearest' });
   }
 
-  function markOptions(chosen: readonly string[]): void {
-    for (const { value, item } of items) item.setAttribute('aria-selected', String(chosen.includes(value)));
+  function markOptions(chosenValues: readonly string[]): void {
+    for (const { value, item } of items) item.setAttribute('aria-selected', String(chosenValues.includes(value)));
   }
 
   return {
     element,
     limit: LIMIT,
-    setOptions(options, chosen) {
+    setOptions(options, chosenValues) {
       items = options.slice(0, LIMIT).map(({ label: text, value }, at) => ({
         value: String(value),
         item: h(
@@ -60,7 +60,7 @@ export function createOptionList(
       }));
       activeIndex = -1;
       element.replaceChildren(...items.map(({ item }) => item));
-      markOptions(chosen);
+      markOptions(chosenValues);
     },
     markChosen: markOptions,
     moveActive(step) {

@@ -154,7 +154,9 @@ export function createPickerControl(
       closePanel(true);
     } else
       setValues(
-        chosenValues.includes(value) ? chosenValues.filter((each) => each !== value) : [...chosenValues, value],
+        chosenValues.includes(value)
+          ? chosenValues.filter((chosenValue) => chosenValue !== value)
+          : [...chosenValues, value],
       );
   }
 
@@ -185,9 +187,9 @@ export function createPickerControl(
       chosenValues = values.map(String);
       list.markChosen(chosenValues);
       showChosen();
-      if (!chosenValues.every((each) => labels.has(each))) void loadLabels();
+      if (!chosenValues.every((chosenValue) => labels.has(chosenValue))) void loadLabels();
     },
     getText: () => button.title,
-    markMissing: (missing) => button.classList.toggle('missing', missing),
+    markMissing: (isMissing) => button.classList.toggle('missing', isMissing),
   };
 }

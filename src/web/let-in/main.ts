@@ -2,7 +2,7 @@ import type { AuthorizationRequestView, AuthorizationView } from '../../presenta
 import { h } from '../dom.ts';
 import { buildField, buildForm } from '../mail-links/form.ts';
 import { applyPageBranding, buildParagraph, showCard } from '../mail-links/page.ts';
-import { ask, type SignedInUser } from './api.ts';
+import { callWithTexts, type SignedInUser } from './api.ts';
 import { askForCompany, continueAfterProvider, returnFromProvider, showSignIn } from './sign-in.ts';
 import { AUTHORIZATION_TEXTS } from './texts.ts';
 
@@ -21,7 +21,7 @@ function askForDeviceCode(signedInUser: SignedInUser): void {
   });
   const findRequest = async () =>
     askForConsent(
-      await ask<AuthorizationRequestView>('/v1/oauth-devices', {
+      await callWithTexts<AuthorizationRequestView>('/v1/oauth-devices', {
         body: { user_code: field.input.value },
         token: signedInUser.token,
       }),
@@ -38,12 +38,12 @@ function askForConsent(authorizationRequest: AuthorizationRequestView, { token, 
   const { client, scopes, only_reads: isReadOnly, resource, request } = authorizationRequest;
   const company = pageView.company?.name ?? '';
   const sendDecision = (isAllowed: boolean) => async () => {
-    const { redirect_to: redirectTo } = await ask<{ redirect_to: string | null }>('/v1/oauth-grants', {
+    const { redirect_to: redirectTo } = await callWithTexts<{ redirect_to: string | null }>('/v1/oauth-grants', {
       body: { request, allow: isAllowed },
       token,
     });
     // The session was for this answer alone. The page may be gone before that is answered.
-    await ask('/v1/auth/logout', { body: {}, token }).catch(() => {});
+    await callWithTexts('/v1/auth/logout', { body: {}, token }).catch(() => {});
     const [title, text] = isAllowed
       ? [AUTHORIZATION_TEXTS.doneTitle, AUTHORIZATION_TEXTS.done]
       : [AUTHORIZATION_TEXTS.deniedTitle, AUTHORIZATION_TEXTS.denied];

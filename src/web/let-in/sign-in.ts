@@ -4,7 +4,7 @@ import { h } from '../dom.ts';
 import { buildField, buildForm } from '../mail-links/form.ts';
 import { buildParagraph, showCard } from '../mail-links/page.ts';
 import { TEXTS } from '../texts.ts';
-import { ask, type SignedInUser, type SignInResult } from './api.ts';
+import { callWithTexts, type SignedInUser, type SignInResult } from './api.ts';
 import { AUTHORIZATION_TEXTS } from './texts.ts';
 
 type Company = NonNullable<AuthorizationView['company']>;
@@ -39,7 +39,9 @@ export function askForCompany(title: string): void {
   });
   const submitCompany = async () => {
     const slug = field.input.value.trim().toLowerCase();
-    const { exists } = await ask<{ exists: boolean }>(`/v1/auth/validate-company?${new URLSearchParams({ slug })}`);
+    const { exists } = await callWithTexts<{ exists: boolean }>(
+      `/v1/auth/validate-company?${new URLSearchParams({ slug })}`,
+    );
     if (!exists) {
       field.showProblem(AUTHORIZATION_TEXTS.noSuchCompany);
       field.input.focus();
@@ -81,11 +83,11 @@ export function showSignIn(company: Company, onSignedIn: SignInCallback, isOwner
   const readIdentity = () => ({ company_slug: company.slug, email: email.input.value.trim() });
   const signInByPassword = async () =>
     continueSignIn(
-      await ask('/v1/auth/login', { body: { ...readIdentity(), password: password.input.value } }),
+      await callWithTexts('/v1/auth/login', { body: { ...readIdentity(), password: password.input.value } }),
       onSignedIn,
     );
   const requestMailCode = async () => {
-    await ask('/v1/auth/passwordless/request', { body: readIdentity() });
+    await callWithTexts('/v1/auth/passwordless/request', { body: readIdentity() });
     askForCode(readIdentity(), onSignedIn);
   };
   const form = buildForm(AUTHORIZATION_TEXTS.signInAction, [email, password], signInByPassword);
@@ -117,7 +119,7 @@ function buildSsoForm(company: Company, type: string): HTMLElement[] {
   if (!company.sso) return [];
   const redirectToProvider = async () => {
     const returnUrl = `${location.origin}/oauth/signed-in`;
-    const ssoRequest = await ask<{ url: string; exchange_secret: string }>(
+    const ssoRequest = await callWithTexts<{ url: string; exchange_secret: string }>(
       `/v1/auth/sso/${encodeURIComponent(company.slug)}/start?${new URLSearchParams({ redirect_uri: returnUrl })}`,
     );
     storeSignIn({ address: location.href, secret: ssoRequest.exchange_secret });
@@ -145,15 +147,21 @@ function buildPasskeyForm({ slug, passkey_domain: domain }: Company, onSignedIn:
   const isPasskeyDomain = domain !== null && (hostname === domain || hostname.endsWith(`.${domain}`));
   if (!isPasskeyDomain || !('parseRequestOptionsFromJSON' in (globalThis.PublicKeyCredential ?? {}))) return [];
   const signInByPasskey = async () => {
-    const options = await ask<PublicKeyCredentialRequestOptionsJSON>('/v1/auth/passkeys/authentication-options', {
-      body: { company_slug: slug },
-    });
+    const options = await callWithTexts<PublicKeyCredentialRequestOptionsJSON>(
+      '/v1/auth/passkeys/authentication-options',
+      {
+        body: { company_slug: slug },
+      },
+    );
     const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
     // Somebody thought better of it, or has none: browsers do not say which.
     const credential = await navigator.credentials.get({ publicKey }).catch(() => null);
     if (credential === null) throw new ApiProblem(0, 'NO_PASSKEY', AUTHORIZATION_TEXTS.noPasskey);
     const response = (credential as PublicKeyCredential).toJSON();
-    continueSignIn(await ask('/v1/auth/passkeys/verify', { body: { company_slug: slug, response } }), onSignedIn);
+    continueSignIn(
+      await callWithTexts('/v1/auth/passkeys/verify', { body: { company_slug: slug, response } }),
+      onSignedIn,
+    );
   };
   return [buildOneButtonForm(AUTHORIZATION_TEXTS.passkey, signInByPasskey)];
 }
@@ -170,7 +178,7 @@ function buildSocialForms({ slug, social }: Company): HTMLElement[] {
   return social.map((issuer) => {
     const { host } = new URL(issuer);
     return buildOneButtonForm(AUTHORIZATION_TEXTS.social(ISSUER_NAMES[host] ?? host), async () => {
-      const { url, ...expected } = await ask<{ url: string; state: string; nonce: string }>(
+      const { url, ...expected } = await callWithTexts<{ url: string; state: string; nonce: string }>(
         `/v1/auth/social/${encodeURIComponent(slug)}/start?${new URLSearchParams({ issuer })}`,
       );
       storeSignIn({ address: location.href, social: { slug, ...expected } });
@@ -201,9 +209,10 @@ export async function returnFromProvider(): Promise<void> {
 
 /** Signs in with the values in the provider's redirect. @throws if they do not belong to this tab's request */
 async function exchangeRedirect({ secret, social }: StoredSignIn): Promise<SignInResult> {
-  if (social) return ask('/v1/auth/social', { body: { company_slug: social.slug, social_token: readIdToken(social) } });
+  if (social)
+    return callWithTexts('/v1/auth/social', { body: { company_slug: social.slug, social_token: readIdToken(social) } });
   const code = new URLSearchParams(location.search).get('code');
-  return ask('/v1/auth/sso/exchange', { body: { code, exchange_secret: secret } });
+  return callWithTexts('/v1/auth/sso/exchange', { body: { code, exchange_secret: secret } });
 }
 
 /** Returns the ID token in the address; the API verifies its issuer. @throws for a `state` or `nonce` of another request */
@@ -232,7 +241,7 @@ function askForCode(identity: { company_slug: string; email: string }, onSignedI
   const field = buildField('code', AUTHORIZATION_TEXTS.code, { ...CODE_ATTRIBUTES, inputmode: 'numeric' });
   const verifyCode = async () =>
     continueSignIn(
-      await ask('/v1/auth/passwordless/verify', { body: { ...identity, code: field.input.value } }),
+      await callWithTexts('/v1/auth/passwordless/verify', { body: { ...identity, code: field.input.value } }),
       onSignedIn,
     );
   showCard(AUTHORIZATION_TEXTS.codeTitle, [
@@ -263,7 +272,7 @@ function askForSecondFactor(pendingToken: string, onSignedIn: SignInCallback): v
     const code = field.input.value.trim();
     const fieldName = /^[\d\s-]+$/.test(code) && code.replaceAll(/\D/g, '').length === 6 ? 'totp_token' : 'backup_code';
     continueSignIn(
-      await ask('/v1/auth/2fa/login', { body: { pending_2fa_token: pendingToken, [fieldName]: code } }),
+      await callWithTexts('/v1/auth/2fa/login', { body: { pending_2fa_token: pendingToken, [fieldName]: code } }),
       onSignedIn,
     );
   };
@@ -276,11 +285,13 @@ function askForSecondFactor(pendingToken: string, onSignedIn: SignInCallback): v
 
 async function setUpSecondFactor(pendingToken: string, onSignedIn: SignInCallback): Promise<void> {
   const body = { pending_2fa_token: pendingToken };
-  const newFactor = await ask<{ secret: string; otpauth_url: string }>('/v1/auth/2fa/setup', { body });
+  const newFactor = await callWithTexts<{ secret: string; otpauth_url: string }>('/v1/auth/2fa/setup', { body });
   const field = buildField('code', AUTHORIZATION_TEXTS.code, { ...CODE_ATTRIBUTES, inputmode: 'numeric' });
   const enableFactor = async () => {
     const enableBody = { ...body, totp_token: field.input.value };
-    const result = await ask<SignInResult & { backup_codes: string[] }>('/v1/auth/2fa/enable', { body: enableBody });
+    const result = await callWithTexts<SignInResult & { backup_codes: string[] }>('/v1/auth/2fa/enable', {
+      body: enableBody,
+    });
     showCard(
       AUTHORIZATION_TEXTS.backupTitle,
       [

@@ -63,7 +63,7 @@ export function buildPasswordField(label: string): FormField {
 
 /** Elements that a form has in addition to its fields. */
 interface FormExtras {
-  before?: HTMLElement;
+  leadingElement?: HTMLElement;
 }
 
 /**
@@ -74,12 +74,12 @@ export function buildForm(
   action: string,
   fields: readonly FormField[],
   submit: () => Promise<void>,
-  { before }: FormExtras = {},
+  { leadingElement }: FormExtras = {},
 ): HTMLFormElement {
   const alert = h('p', { role: 'alert' });
   const button = h('button', { type: 'submit', class: 'primary' }, action);
   const elements = fields.map(({ element }) => element);
-  const form = h('form', { novalidate: true, onsubmit: submitForm }, before, ...elements, alert, button);
+  const form = h('form', { novalidate: true, onsubmit: submitForm }, leadingElement, ...elements, alert, button);
 
   async function submitForm(event: Event): Promise<void> {
     event.preventDefault();

@@ -19,7 +19,7 @@ const branding = readPageBranding();
 applyBranding(branding);
 const companySlug = decodeURIComponent(location.pathname.split('/')[2] ?? '');
 let session: Session | undefined;
-let openPage: ItemPage | undefined;
+let currentPage: ItemPage | undefined;
 /** Counts navigations: a response that arrives after a further navigation is dropped. */
 let navigationCount = 0;
 
@@ -28,14 +28,14 @@ let navigationCount = 0;
  */
 const getBrand = (): ViewBranding => ({ name: session?.company ?? companySlug, ...branding });
 
-function setSession(next: Session | undefined): void {
-  session = next;
-  if (next) next.onEnded = () => askToSignIn(TEXTS.sessionEnded);
+function setSession(newSession: Session | undefined): void {
+  session = newSession;
+  if (newSession) newSession.onEnded = () => askToSignIn(TEXTS.sessionEnded);
 }
 
 function askToSignIn(reason: string): void {
   navigationCount++;
-  openPage?.end();
+  currentPage?.end();
   setSession(undefined);
   page.replaceChildren(
     buildSignInPage(companySlug, reason, buildLogo(getBrand()), (signedIn) => {
@@ -48,8 +48,8 @@ function askToSignIn(reason: string): void {
 /** Shows the page for the current address, or the sign-in page if there is no session. */
 async function showAddress(): Promise<void> {
   const ownNavigation = ++navigationCount;
-  openPage?.end();
-  openPage = undefined;
+  currentPage?.end();
+  currentPage = undefined;
   document.title = `${TEXTS.sharedDashboards} – ${getBrand().name}`;
   if (!session) return askToSignIn('');
   const dashboardLocation = parseAddress(location.hash);
@@ -75,13 +75,13 @@ async function showAddress(): Promise<void> {
 
 async function buildDashboard(viewerSession: Session, dashboardLocation: DashboardLocation): Promise<HTMLElement> {
   const source = createPortalSource(viewerSession, dashboardLocation.id, dashboardLocation.contextId);
-  const openedItem = await source.open();
+  const openedItem = await source.loadPage();
   if (openedItem.kind !== 'item') throw new Error('The portal gave no dashboard.');
   document.title = `${openedItem.item.name} – ${getBrand().name}`;
-  openPage = buildItemPage(openedItem.item, openedItem.options, source, dashboardLocation, {
+  currentPage = buildItemPage(openedItem.item, openedItem.options, source, dashboardLocation, {
     onChange: (query) => history.replaceState(null, '', formatAddress({ ...dashboardLocation, query })),
   });
-  return openPage.element;
+  return currentPage.element;
 }
 
 /** Builds the header: a link to the list, the viewer's email address, and a button to sign out. */
@@ -103,5 +103,5 @@ function buildBanner(viewerSession: Session, dashboardLocation: DashboardLocatio
 
 addEventListener('hashchange', () => void showAddress());
 setSession(restoreSession(companySlug));
-followScheme(() => openPage?.repaint());
+followScheme(() => currentPage?.repaint());
 void showAddress();

@@ -35,14 +35,14 @@ export async function signIn(companySlug: string, email: string, code: string): 
       body,
     },
   );
-  return openSession(companySlug, email, company.name, tokens);
+  return createSession(companySlug, email, company.name, tokens);
 }
 
 /** Restores this tab's session after a reload. */
 export function restoreSession(companySlug: string): Session | undefined {
   try {
     const { email, company, tokens } = JSON.parse(sessionStorage.getItem(formatStorageKey(companySlug)) ?? '{}');
-    return tokens && openSession(companySlug, email, company, tokens);
+    return tokens && createSession(companySlug, email, company, tokens);
   } catch {
     return undefined;
   }
@@ -51,8 +51,13 @@ export function restoreSession(companySlug: string): Session | undefined {
 const formatStorageKey = (companySlug: string): string => `portal:${companySlug}`;
 
 /** Opens a session whose tokens are stored in this tab only and end with it. */
-function openSession(companySlug: string, email: string, company: string | undefined, first: SessionTokens): Session {
-  let tokens = first;
+function createSession(
+  companySlug: string,
+  email: string,
+  company: string | undefined,
+  initialTokens: SessionTokens,
+): Session {
+  let tokens = initialTokens;
   let pendingRefresh: Promise<void> | undefined;
 
   const storeTokens = () =>

@@ -41,11 +41,11 @@ export function createPortalSource(session: Session, id: string, contextId: stri
   const basePath = `${PORTAL_API_PATH}/dashboards/${encodeURIComponent(id)}`;
   const contextQuery = new URLSearchParams({ context_id: contextId });
   return {
-    async open() {
+    async loadPage() {
       const { allow_downloads, ...item } = await session.call<PortalView>(`${basePath}?${contextQuery}`);
       return { kind: 'item', item, options: { allow_downloads }, branding: {} };
     },
-    options(slug, search, signal) {
+    readOptions(slug, search, signal) {
       const path = formatOptionsPath(slug, search);
       return session.call<ViewOptions>(`${basePath}/filters/${path}${path.includes('?') ? '&' : '?'}${contextQuery}`, {
         signal,

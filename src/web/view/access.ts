@@ -20,36 +20,41 @@ const TOKEN_RETRY_MS = 5_000;
  */
 export function createEmbedAccess(
   kind: string,
-  first: string,
+  initialToken: string,
   host: HostConnection | undefined,
   reportDelay: (isDelayed: boolean) => void,
 ): TokenAccess {
   const formatBase = (token: string) => `/api/embed/${kind}/${token}`;
-  let token = first;
+  let token = initialToken;
   let itemId: string | undefined;
   let endsAt = Number.POSITIVE_INFINITY;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let failed = false;
+  let hasFailed = false;
   let renewal: PromiseWithResolvers<boolean> | undefined;
 
   /** Reads the view that a token opens, and the time at which the token expires by this page's clock. */
-  async function readView(candidateToken: string): Promise<{ view: TokenView; ends: number }> {
+  async function readView(candidateToken: string): Promise<{ view: TokenView; tokenEndsAt: number }> {
     let time = Date.now();
     const view = await callApi<TokenView>(`${formatBase(candidateToken)}/info`, {
       onTime: (serverTime) => (time = serverTime),
     });
     const expires = view.requires_auth || view.expires_at === null ? Number.NaN : Date.parse(view.expires_at);
-    return { view, ends: performance.now() + (Number.isNaN(expires) ? Number.POSITIVE_INFINITY : expires - time) };
+    return {
+      view,
+      tokenEndsAt: performance.now() + (Number.isNaN(expires) ? Number.POSITIVE_INFINITY : expires - time),
+    };
   }
 
-  function useToken(next: string, { view, ends }: { view: TokenView; ends: number }): void {
-    token = next;
+  function useToken(newToken: string, { view, tokenEndsAt }: { view: TokenView; tokenEndsAt: number }): void {
+    token = newToken;
     itemId ??= getItemId(view);
-    endsAt = ends;
-    failed = false;
+    endsAt = tokenEndsAt;
+    hasFailed = false;
     reportDelay(false);
-    const left = ends - performance.now();
-    requestTokenIn(left - Math.min(RENEWAL_LEAD.most, Math.max(RENEWAL_LEAD.least, left * RENEWAL_LEAD.part)));
+    const remainingMs = tokenEndsAt - performance.now();
+    requestTokenIn(
+      remainingMs - Math.min(RENEWAL_LEAD.most, Math.max(RENEWAL_LEAD.least, remainingMs * RENEWAL_LEAD.part)),
+    );
   }
 
   function requestTokenIn(milliseconds: number): void {
@@ -72,18 +77,18 @@ export function createEmbedAccess(
     return renewal.promise;
   }
 
-  const reportIfDelayed = () => reportDelay(failed && (renewal !== undefined || performance.now() >= endsAt));
+  const reportIfDelayed = () => reportDelay(hasFailed && (renewal !== undefined || performance.now() >= endsAt));
 
   /** Switches to a token from the host page, if it is for the same item and allows the host's origin. */
-  async function useHostToken(next: unknown, origin: string): Promise<void> {
-    const newView = typeof next === 'string' && next !== token ? await readWithRetries(next) : undefined;
-    if (newView && isUsableView(newView.view, origin)) useToken(next as string, newView);
+  async function useHostToken(hostToken: unknown, origin: string): Promise<void> {
+    const newView = typeof hostToken === 'string' && hostToken !== token ? await readWithRetries(hostToken) : undefined;
+    if (newView && isUsableView(newView.view, origin)) useToken(hostToken as string, newView);
     else {
       // This one may be good for a while yet, and the host may give another one then.
-      const left = endsAt - performance.now();
-      if (left > 0) requestTokenIn(Math.max(TOKEN_RETRY_MS, left / 2));
+      const remainingMs = endsAt - performance.now();
+      if (remainingMs > 0) requestTokenIn(Math.max(TOKEN_RETRY_MS, remainingMs / 2));
     }
-    renewal?.resolve(next === token);
+    renewal?.resolve(hostToken === token);
     renewal = undefined;
   }
 
@@ -107,7 +112,7 @@ export function createEmbedAccess(
 
   host?.on('token', ({ token: next }, origin) => void useHostToken(next, origin));
   host?.on('token-failed', () => {
-    failed = true;
+    hasFailed = true;
     reportIfDelayed();
     if (!renewal) setTimeout(reportIfDelayed, Math.max(0, Math.min(endsAt - performance.now(), MAX_TIMER_MS)));
   });
@@ -128,11 +133,11 @@ export function createEmbedAccess(
   }
 
   return {
-    callWithBase: (work) => withToken((each) => work(formatBase(each))),
+    callWithBase: (work) => withToken((currentToken) => work(formatBase(currentToken))),
     readInfo: () =>
-      withToken(async (each) => {
-        const currentView = await readView(each);
-        useToken(each, currentView);
+      withToken(async (currentToken) => {
+        const currentView = await readView(currentToken);
+        useToken(currentToken, currentView);
         return currentView.view;
       }),
   };

@@ -23,15 +23,15 @@ const host = connectHost();
 
 applyBranding(readPageBranding());
 
-async function openSource(source: Source): Promise<void> {
+async function showSource(source: Source): Promise<void> {
   page.replaceChildren(buildLoadingPage());
   try {
-    const openedPage = await source.open();
+    const openedPage = await source.loadPage();
     if (openedPage.kind === 'sign_in') return askToSignIn(openedPage.companySlug, buildLogo(readPageBranding()));
     showItem(source, openedPage);
   } catch (error) {
     const problem = error instanceof ApiProblem ? error : undefined;
-    showProblem(problem, () => void openSource(source));
+    showProblem(problem, () => void showSource(source));
     if (!problem) throw error;
   }
 }
@@ -50,9 +50,9 @@ function showItem(source: Source, { item, options, branding }: OpenedPage & { ki
     source,
     { query, values },
     {
-      onChange(next, parameters) {
-        for (const [name, value] of listPageParameters(item)) next.set(name, value);
-        history.replaceState(null, '', next.size > 0 ? `?${next}` : location.pathname);
+      onChange(newQuery, parameters) {
+        for (const [name, value] of listPageParameters(item)) newQuery.set(name, value);
+        history.replaceState(null, '', newQuery.size > 0 ? `?${newQuery}` : location.pathname);
         host?.send('parameters', { parameters });
       },
       onReady: (parameters) => host?.send('ready', { name: item.name, parameters }),
@@ -119,5 +119,5 @@ function createSourceFromPath(): Source | undefined {
 
 sendHeight();
 const source = createSourceFromPath();
-if (source) void openSource(source);
+if (source) void showSource(source);
 else page.replaceChildren(buildMessagePage(TEXTS.unavailable, h('p', {}, TEXTS.notFound)));

@@ -38,7 +38,7 @@ const makeNamedGroupPath = (
   routes: [route],
   besides: otherActions,
   denied: ['groups:get'],
-  async make(company) {
+  async createTarget(company) {
     const id = await createGroup(company);
     return { arn: makeResourceArn(company, 'group', id), ask: await makeRequest(company, id) };
   },
@@ -53,7 +53,7 @@ const makePermissionPath = (method: 'post' | 'put' | 'delete'): AccessPath => ({
   // Nobody grants what they do not have.
   besides: ['groups:update', 'users:*'],
   denied: ['permissions:get'],
-  async make(company) {
+  async createTarget(company) {
     const id = await createPermission(company);
     const path = `/v1/groups/${await createGroup(company)}/permissions`;
     return {
@@ -73,7 +73,7 @@ const makeAttachmentPath = (surface: 'console' | 'organization', method: 'post' 
       ? ['groups:attach_policy', 'groups:detach_policy', 'users:list']
       : ['groups:AttachPolicy', 'groups:DetachPolicy', 'users:list'],
   denied: ['policies:get'],
-  async make(company) {
+  async createTarget(company) {
     const { _id, arn } = await createPolicy(company);
     const groupId = await createGroup(company);
     if (method === 'delete') await expectSuccess(company.as.post(`/v1/groups/${groupId}/policies/${_id}`));
@@ -105,7 +105,7 @@ const makeKeyPath = (label: string, method: 'get' | 'post' | 'delete', otherActi
   routes: [`${method.toUpperCase()} /v1/service-accounts/{id}/keys${method === 'delete' ? '/{key_id}' : ''}`],
   besides: [otherAction],
   denied: ['users:list_integration_users'],
-  async make(company) {
+  async createTarget(company) {
     const { id, keyId } = await createAllowedAccount(company);
     const path = `/v1/service-accounts/${id}/keys`;
     return {
@@ -126,7 +126,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     routes: ['POST /v1/policies/simulate'],
     besides: ['policies:get'],
     denied: ['users:list_integration_users'],
-    async make(company) {
+    async createTarget(company) {
       const { id } = await createAllowedAccount(company);
       const json = { principal: { type: 'service_account', id }, checks: [{ action: 'users:list', resource: '*' }] };
       return {
@@ -155,7 +155,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     routes: ['PUT /v1/users/{id}/groups'],
     besides: ['users:assign_groups'],
     denied: ['groups:get'],
-    async make(company) {
+    async createTarget(company) {
       const id = await createGroup(company);
       const user = await createAllowedUser(company);
       await addToGroups(company, user.id, id);
@@ -176,7 +176,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     routes: ['GET /v1/users'],
     besides: ['users:list'],
     denied: ['groups:get'],
-    async make(company) {
+    async createTarget(company) {
       const id = await createGroup(company);
       await addToGroups(company, (await createAllowedUser(company)).id, id);
       return { arn: makeResourceArn(company, 'group', id), ask: (as) => as.get(`/v1/users?group_id=${id}`) };
@@ -197,7 +197,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
       signed: true,
       besides: ['groups:AddMember'],
       denied: [action],
-      async make(company) {
+      async createTarget(company) {
         const id = await made(company);
         const type = thing.replace(' ', '_');
         const json = { principal_type: type, principal_id: id, account_id: company.accountId };
@@ -215,7 +215,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
       routes: ['POST /v1/policies/simulate'],
       besides: ['policies:get'],
       denied: [action],
-      async make(company) {
+      async createTarget(company) {
         const id = await made(company);
         const json = {
           principal: { type: thing.replace(' ', '_'), id },
@@ -231,7 +231,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     routes: ['POST /v1/groups'],
     besides: ['groups:create', 'users:*'],
     denied: ['permissions:get'],
-    async make(company) {
+    async createTarget(company) {
       const id = await createPermission(company);
       return {
         arn: makeResourceArn(company, 'permission', id),
@@ -253,7 +253,7 @@ export const NAMED_RESOURCE_PATHS: AccessPath[] = [
     // Nobody makes a policy that allows more than they may do.
     besides: ['policies:create', 'users:list'],
     denied: ['policies:get'],
-    async make(company) {
+    async createTarget(company) {
       const { _id, arn } = await createPolicy(company);
       const json = { name: makeName('Clone').replaceAll(' ', '-') };
       return { arn, ask: makePostRequest(`/v1/policies/${_id}/clone`, json) };

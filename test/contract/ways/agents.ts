@@ -10,7 +10,7 @@ export const MCP_PATHS: AccessPath[] = [
     routes: ['POST /mcp'],
     needs: ['dashboards:get'],
     denied: ['dashboards:get'],
-    async make(company) {
+    async createTarget(company) {
       const { dashboard } = await createVisualizationOnDashboard(company);
       const runDashboard = makeToolCall('run_dashboard', { dashboard_id: dashboard._id });
       return { arn: makeResourceArn(company, 'dashboard', dashboard._id), ask: runDashboard };
@@ -23,7 +23,7 @@ export const MCP_PATHS: AccessPath[] = [
     routes: ['POST /mcp'],
     besides: ['dashboards:get'],
     denied: ['visualizations:get', 'visualizations:execute'],
-    async make(company) {
+    async createTarget(company) {
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       const runDashboard = makeToolCall('run_dashboard', { dashboard_id: dashboard._id });
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: runDashboard };

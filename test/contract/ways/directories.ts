@@ -28,7 +28,7 @@ const makeListPath = (
   directory: true,
   besides: otherActions,
   denied: deniedActions,
-  async make(company) {
+  async createTarget(company) {
     const directory = await createDirectory(company);
     const { id } = await (resourceName === 'user' ? createDirectoryUser(directory) : createDirectoryGroup(directory));
     const [method, path = ''] = route.split(' ');
@@ -51,7 +51,7 @@ const makeChangePath = (method: 'PUT' | 'PATCH', changedFields: object, action: 
   directory: true,
   needs: [action],
   denied: [action],
-  async make(company) {
+  async createTarget(company) {
     const { id, userName } = await createDirectoryUser(await createDirectory(company));
     const path = `${USERS_PATH}/${id}`;
     const sendChange =
@@ -74,7 +74,7 @@ const makeMemberPath = (
   directory: true,
   besides: [neededAction],
   denied: ['users:get'],
-  async make(company) {
+  async createTarget(company) {
     const { id } = await createDirectoryUser(await createDirectory(company));
     return { arn: makeResourceArn(company, 'user', id), ask: await makeRequest(company, [{ value: id }]) };
   },

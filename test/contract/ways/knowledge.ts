@@ -65,7 +65,7 @@ const makeKnowledgePath = (
   routes: [route],
   besides: otherActions,
   denied: [KINDS[knowledgeKind].gets],
-  async make(company) {
+  async createTarget(company) {
     const name = makeName('matrix').replace(' ', '-');
     const id = await KINDS[knowledgeKind].make(company.as, name);
     return { arn: makeResourceArn(company, knowledgeKind, id), ask: await makeRequest(company, id, name) };
@@ -111,7 +111,7 @@ const makeReviewPaths = (
     routes: [route],
     besides: ['knowledge_reviews:review', 'concepts:update'],
     denied: resourceKind === 'concept' ? ['concepts:get'] : ['knowledge_reviews:list', 'knowledge_reviews:review'],
-    async make(company) {
+    async createTarget(company) {
       const { id, conceptId } = await createSuggestion(company.as);
       const arn = makeResourceArn(company, resourceKind, resourceKind === 'concept' ? conceptId : id);
       return { arn, ask: makeRequest(id) };
@@ -142,7 +142,7 @@ const makeMetricPaths = (
     routes: [route],
     besides: [...otherActions, 'managed-tables:data-read'],
     denied: ['semantic:list'],
-    async make(company) {
+    async createTarget(company) {
       const metricRequest = await createMetricRequest(company);
       return { arn: makeResourceArn(company, 'item', metricRequest.item), ask: metricRequest.ask };
     },
@@ -155,7 +155,7 @@ const makeMetricPaths = (
     besides: otherActions,
     needs: ['managed-tables:data-read'],
     denied: ['managed-tables:data-read'],
-    async make(company) {
+    async createTarget(company) {
       const metricRequest = await createMetricRequest(company);
       return { arn: makeResourceArn(company, 'table', metricRequest.table.id), ask: metricRequest.ask };
     },
@@ -174,7 +174,7 @@ const makeQuestionPath = (
   routes: [`${method} ${QUESTIONS_PATH}/{id}`],
   besides: ['semantic:*', 'managed-tables:data-read'],
   denied: ['semantic:list'],
-  async make(company) {
+  async createTarget(company) {
     const { id, item } = await createQuestion(company.as);
     return { arn: makeResourceArn(company, 'item', item), ask: makeRequest(`${QUESTIONS_PATH}/${id}`) };
   },
@@ -264,7 +264,7 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
       besides: ['knowledge_reviews:review'],
       needs: ['concepts:update'],
       denied: ['concepts:update'],
-      async make(company) {
+      async createTarget(company) {
         const { id, conceptId } = await createSuggestion(company.as);
         const path = acceptRoute === 'accept' ? `${SUGGESTIONS_PATH}/${id}/accept` : `${SUGGESTIONS_PATH}/bulk-accept`;
         return {
@@ -415,7 +415,7 @@ export const KNOWLEDGE_PATHS: AccessPath[] = [
     routes: ['POST /mcp'],
     besides: ['concepts:list'],
     denied: ['concepts:get', 'concepts:list'],
-    async make(company) {
+    async createTarget(company) {
       const name = makeName('Sought');
       const id = await createConcept(company.as, { name, status: 'active' });
       return { arn: makeResourceArn(company, 'concept', id), ask: makeToolCall('search_concepts', { search: name }) };

@@ -38,7 +38,7 @@ const makeSchedulePaths = (
       routes: [route],
       needs: ['dashboards:schedule'],
       denied: ['dashboards:schedule', ...(sendsContent ? (['dashboards:get'] as const) : [])],
-      async make(company) {
+      async createTarget(company) {
         const { dashboard } = await createVisualizationOnDashboard(company);
         return {
           arn: makeResourceArn(company, 'dashboard', dashboard._id),
@@ -52,7 +52,7 @@ const makeSchedulePaths = (
       routes: [route],
       needs: ['visualizations:schedule'],
       denied: ['visualizations:schedule', ...(sendsContent ? seeActions : [])],
-      async make(company) {
+      async createTarget(company) {
         const createdVisualization = await createVisibleVisualization(company);
         return {
           arn: makeResourceArn(company, 'visualization', createdVisualization._id),
@@ -68,7 +68,7 @@ const makeSchedulePaths = (
             routes: [route],
             besides: ['dashboards:schedule'] as Action[],
             denied: seeActions,
-            async make(company: Company) {
+            async createTarget(company: Company) {
               const { dashboard, visualization } = await createVisualizationOnDashboard(company);
               const arn = makeResourceArn(company, 'visualization', visualization._id);
               return { arn, ask: await makeRequest(company, dashboard) };
@@ -109,7 +109,7 @@ export const SCHEDULE_PATHS: AccessPath[] = [
     besides: ['visualizations:schedule'],
     needs: ['dashboards:schedule'],
     denied: ['dashboards:schedule', 'dashboards:get'],
-    async make(company) {
+    async createTarget(company) {
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       const path = await at(company, visualization);
       const changeTarget = makePutRequest(path, { target_type: 'dashboard', target_id: dashboard._id });
@@ -122,7 +122,7 @@ export const SCHEDULE_PATHS: AccessPath[] = [
     routes: ['POST /v1/schedules', 'PUT /v1/schedules/{id}'],
     besides: ['dashboards:schedule'],
     denied: ['users:get'],
-    async make(company) {
+    async createTarget(company) {
       const { dashboard } = await createVisualizationOnDashboard(company);
       const { id } = await createAllowedUser(company);
       const json = makeScheduleInput(dashboard, { recipients: [{ user_id: id }] });

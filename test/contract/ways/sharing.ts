@@ -37,7 +37,7 @@ const makeSharingPaths = (
     besides: ['visualizations:share'],
     needs: ['dashboards:share'],
     denied: ['dashboards:share', 'dashboards:get'],
-    async make(company) {
+    async createTarget(company) {
       const { dashboard } = await createVisualizationOnDashboard(company);
       return {
         arn: makeResourceArn(company, 'dashboard', dashboard._id),
@@ -52,7 +52,7 @@ const makeSharingPaths = (
     besides: ['dashboards:share'],
     needs: ['visualizations:share'],
     denied: GRANT_ACTIONS,
-    async make(company) {
+    async createTarget(company) {
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       return {
         arn: makeResourceArn(company, 'visualization', visualization._id),
@@ -74,7 +74,7 @@ const makeSharedDashboardPath = (
   routes: [route],
   needs: ['dashboards:share'],
   denied: deniedActions,
-  async make(company) {
+  async createTarget(company) {
     const { dashboard } = await createVisualizationOnDashboard(company);
     return {
       arn: makeResourceArn(company, 'dashboard', dashboard._id),
@@ -103,7 +103,10 @@ const makeCompanyPaths = (
       besides: SHARE_ACTIONS.filter((other) => other !== action),
       needs: [action],
       denied: [action],
-      make: async (company) => ({ arn: makeResourceArn(company, resourceKind, '*'), ask: await makeRequest(company) }),
+      createTarget: async (company) => ({
+        arn: makeResourceArn(company, resourceKind, '*'),
+        ask: await makeRequest(company),
+      }),
     };
   });
 
@@ -133,7 +136,7 @@ const makePortalPaths = (
     way: `${label} in the portal, by its ${at === 0 ? 'id' : 'slug'}`,
     routes: [route],
     denied: ['dashboards:get'],
-    async make(company, caller) {
+    async createTarget(company, caller) {
       const { dashboard } = await createSalesDashboard(company);
       const { id } = await createContext(company, dashboard._id);
       await addContextMember(company.as, id, { member_type: 'internal_user', member_id: caller.id });
@@ -162,7 +165,7 @@ const makeShareEventPath = (
   routes: [route],
   besides: SHARE_ACTIONS,
   denied: SEE_SHARE_ACTIONS,
-  async make(company) {
+  async createTarget(company) {
     const { dashboard } = await createVisualizationOnDashboard(company);
     const share = await createShare(company, dashboard._id);
     await expectSuccess(makeShareRoutes(share.token).execute());
@@ -213,7 +216,7 @@ export const SHARING_PATHS: AccessPath[] = [
     routes: ['GET /api/v1/dashboards/{id}/embed-parameter-candidates'],
     besides: ['dashboards:share'],
     denied: SEE_ACTIONS,
-    async make(company) {
+    async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
       const listCandidates = makeGetRequest(`/api/v1/dashboards/${dashboard._id}/embed-parameter-candidates`);
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: listCandidates };
@@ -238,7 +241,7 @@ export const SHARING_PATHS: AccessPath[] = [
     routes: ['POST /api/v1/share-contexts'],
     needs: ['visualizations:share'],
     denied: GRANT_ACTIONS,
-    async make(company) {
+    async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
       const grants = [{ target_type: 'visualization', target_id: _id, filter_policies: [] }];
       return {
@@ -253,7 +256,7 @@ export const SHARING_PATHS: AccessPath[] = [
     routes: ['POST /api/v1/share-contexts/{id}/members'],
     needs: ['visualizations:share'],
     denied: GRANT_ACTIONS,
-    async make(company) {
+    async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
       const { id } = await createShareContext(company, [
         { target_type: 'visualization', target_id: _id, filter_policies: [] },
@@ -315,7 +318,7 @@ export const SHARING_PATHS: AccessPath[] = [
       routes: ['POST /api/v1/share-contexts/{id}/members'],
       besides: SHARE_ACTIONS,
       denied: [`${thing}s:get`],
-      async make(company) {
+      async createTarget(company) {
         const { dashboard } = await createVisualizationOnDashboard(company);
         const member_id = await made(company);
         const path = `${CONTEXTS_PATH}/${(await createContext(company, dashboard._id)).id}/members`;
@@ -335,7 +338,7 @@ export const SHARING_PATHS: AccessPath[] = [
     routes: ['POST /api/v1/embed/visualizations/{id}'],
     needs: ['visualizations:share'],
     denied: GRANT_ACTIONS,
-    async make(company) {
+    async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
       return {
         arn: makeResourceArn(company, 'visualization', _id),
@@ -351,7 +354,7 @@ export const SHARING_PATHS: AccessPath[] = [
         routes: ['POST /api/v1/embed/revoke'],
         needs: [`${resourceKind}s:share`],
         denied: [`${resourceKind}s:share`],
-        async make(company) {
+        async createTarget(company) {
           const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
           const id = by === 'token' ? (await createEmbedRecord(company, `${resourceKind}s`, _id)).id : _id;
           return {
@@ -394,7 +397,7 @@ export const SHARING_PATHS: AccessPath[] = [
         besides: SHARE_ACTIONS,
         denied: [`${resourceKind}s:share`],
         whatever: true,
-        async make(company) {
+        async createTarget(company) {
           const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
           return { arn: makeResourceArn(company, resourceKind, _id), ask: await make(company) };
         },
@@ -410,7 +413,7 @@ export const SHARING_PATHS: AccessPath[] = [
       besides: SHARE_ACTIONS,
       denied: resourceKind === 'dashboard' ? SEE_SHARE_ACTIONS : GRANT_ACTIONS,
       whatever: true,
-      async make(company) {
+      async createTarget(company) {
         await deleteSigningKeys(company);
         const { _id } = (await createVisualizationOnDashboard(company))[resourceKind];
         return { arn: makeResourceArn(company, resourceKind, _id), ask: makePostRequest(SIGNING_KEYS_PATH) };
@@ -426,7 +429,7 @@ export const SHARING_PATHS: AccessPath[] = [
     routes: ['GET /api/v1/share-events/{id}'],
     besides: SHARE_ACTIONS,
     denied: ['visualizations:share', 'visualizations:get'],
-    async make(company) {
+    async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
       const share = await createShare(company, dashboard._id, { embed_options: { allow_downloads: true } });
       const query = `format=csv&visualization_id=${visualization._id}`;
@@ -463,7 +466,7 @@ export const SHARING_PATHS: AccessPath[] = [
     way: 'a parameter of it, told by the portal',
     routes: [PORTAL_EXECUTE_ROUTES[0]],
     denied: SEE_ACTIONS,
-    async make(company, caller) {
+    async createTarget(company, caller) {
       await caller.setStatements([makeAllow('*')]);
       const { dashboard, visualization } = await createVisualizationOnDashboard(company, 'number');
       const { id } = await createContext(company, dashboard._id);
@@ -479,7 +482,7 @@ export const SHARING_PATHS: AccessPath[] = [
     way: 'on a dashboard that is executed in the portal',
     routes: [PORTAL_EXECUTE_ROUTES[0]],
     denied: SEE_ACTIONS,
-    async make(company, caller) {
+    async createTarget(company, caller) {
       await caller.setStatements([makeAllow('*')]);
       const { dashboard, visualization } = await createVisualizationOnDashboard(company);
       const { id } = await createContext(company, dashboard._id);

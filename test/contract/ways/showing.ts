@@ -58,7 +58,7 @@ const JOB_RESULT_PATH: Pick<AccessPath, 'routes' | 'signed' | 'reached'> = {
 const makeJobTargetCreator =
   (
     makeTargetArn: (company: Company, createdJob: Awaited<ReturnType<typeof createJob>>) => string,
-  ): AccessPath['make'] =>
+  ): AccessPath['createTarget'] =>
   async (company, caller) => {
     await caller.setStatements([{ effect: 'Allow', actions: ['*'], resources: ['*'] }]);
     const createdJob = await createJob(company, caller.as);
@@ -88,7 +88,7 @@ export const RESULT_PATHS: AccessPath[] = [
     besides: ['dashboards:create'],
     needs: ['visualizations:execute'],
     denied: ['visualizations:execute'],
-    async make(company) {
+    async createTarget(company) {
       const createdVisualization = await createVisibleVisualization(company);
       const json = { name: 'Made', layout: makeLayout(createdVisualization) };
       return {
@@ -104,7 +104,7 @@ export const RESULT_PATHS: AccessPath[] = [
     besides: ['dashboards:update'],
     needs: ['visualizations:execute'],
     denied: ['visualizations:execute'],
-    async make(company) {
+    async createTarget(company) {
       const createdVisualization = await createVisibleVisualization(company);
       const { _id } = await postDashboard(company.as, []);
       const changeLayout = makePutRequest(`${DASHBOARDS_PATH}/${_id}`, { layout: makeLayout(createdVisualization) });
@@ -117,7 +117,7 @@ export const RESULT_PATHS: AccessPath[] = [
     routes: ['POST /v1/dashboards/{id}/execute'],
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
-    async make(company) {
+    async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
       const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`);
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: executeDashboard };
@@ -130,7 +130,7 @@ export const RESULT_PATHS: AccessPath[] = [
     routes: ['POST /v1/dashboards/{id}/execute'],
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
-    async make(company) {
+    async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
       const query = `?format=csv&visualization_id=${visualization._id}`;
       const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute${query}`);
@@ -143,7 +143,7 @@ export const RESULT_PATHS: AccessPath[] = [
     routes: ['GET /v1/dashboards/{id}'],
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
-    async make(company) {
+    async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company);
       const readCharts = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}?include=charts`);
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: readCharts };
@@ -156,7 +156,7 @@ export const RESULT_PATHS: AccessPath[] = [
     routes: ['POST /v1/dashboards/{id}/execute'],
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
-    async make(company) {
+    async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
       const executeDashboard = makePostRequest(`${DASHBOARDS_PATH}/${dashboard._id}/execute`, {
         parameters: { secret: 'x' },
@@ -171,7 +171,7 @@ export const RESULT_PATHS: AccessPath[] = [
     routes: ['GET /v1/dashboards/{id}/filters/{slug}/options'],
     besides: ['dashboards:get'],
     denied: [...SEE_ACTIONS],
-    async make(company) {
+    async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'select');
       const readOptions = makeGetRequest(`${DASHBOARDS_PATH}/${dashboard._id}/filters/secret/options`);
       return { arn: makeResourceArn(company, 'visualization', visualization._id), ask: readOptions };
@@ -183,7 +183,7 @@ export const RESULT_PATHS: AccessPath[] = [
     routes: ['PUT /v1/dashboards/{id}'],
     besides: ['dashboards:update'],
     denied: [...SEE_ACTIONS],
-    async make(company) {
+    async createTarget(company) {
       const { visualization, dashboard } = await createVisualizationOnDashboard(company, 'number');
       const changeFilters = makePutRequest(`${DASHBOARDS_PATH}/${dashboard._id}`, {
         filters: [makeParameter('secret', 'text')],
@@ -199,7 +199,7 @@ export const RESULT_PATHS: AccessPath[] = [
     besides: ['dashboards:list'],
     needs: ['dashboards:get', 'dashboards:update'],
     denied: ['dashboards:get', 'dashboards:update'],
-    async make(company) {
+    async createTarget(company) {
       const { _id } = await postDashboard(company.as, [], { filters: options });
       return { arn: makeResourceArn(company, 'dashboard', _id), ask: makeGetRequest(`${DASHBOARDS_PATH}/${_id}`) };
     },
@@ -211,7 +211,7 @@ export const RESULT_PATHS: AccessPath[] = [
     routes: ['POST /v1/visualizations/preview'],
     needs: ['visualizations:create'],
     denied: ['visualizations:create'],
-    make: async (company) => ({
+    createTarget: async (company) => ({
       arn: makeResourceArn(company, 'visualization', '*'),
       ask: makePostRequest('/v1/visualizations/preview', { sql: 'SELECT region FROM sales' }),
     }),
@@ -224,7 +224,7 @@ export const RESULT_PATHS: AccessPath[] = [
     besides: ['dashboards:create'],
     needs: ['visualizations:create'],
     denied: ['visualizations:create'],
-    make: async (company) => ({
+    createTarget: async (company) => ({
       arn: makeResourceArn(company, 'visualization', '*'),
       ask: makePostRequest(DASHBOARDS_PATH, { name: 'Made', filters: options }),
     }),
@@ -236,7 +236,7 @@ export const RESULT_PATHS: AccessPath[] = [
     besides: ['dashboards:update'],
     needs: ['visualizations:create'],
     denied: ['visualizations:create'],
-    async make(company) {
+    async createTarget(company) {
       const { _id } = await postDashboard(company.as, []);
       return {
         arn: makeResourceArn(company, 'visualization', '*'),
@@ -251,7 +251,7 @@ export const RESULT_PATHS: AccessPath[] = [
     besides: ['viz_api_endpoints:create'],
     needs: ['visualizations:execute'],
     denied: [...SEE_ACTIONS],
-    async make(company) {
+    async createTarget(company) {
       const { _id } = await createVisibleVisualization(company);
       const json = { name: 'Published', slug: makeSlug(), visualization_id: _id };
       return { arn: makeResourceArn(company, 'visualization', _id), ask: makePostRequest(ENDPOINTS_PATH, json) };
@@ -264,7 +264,7 @@ export const RESULT_PATHS: AccessPath[] = [
     besides: ['viz_api_endpoints:update'],
     needs: ['visualizations:execute'],
     denied: [...SEE_ACTIONS],
-    async make(company) {
+    async createTarget(company) {
       const { endpoint } = await createPublishedVisualization(company);
       const { _id } = await createVisibleVisualization(company);
       const changeEndpoint = makePutRequest(`${ENDPOINTS_PATH}/${endpoint._id}`, { visualization_id: _id });
@@ -279,7 +279,7 @@ export const RESULT_PATHS: AccessPath[] = [
       signed: true,
       besides: ['data_api:execute'],
       denied,
-      async make(company) {
+      async createTarget(company) {
         const publishedVisualization = await createPublishedVisualization(company);
         return {
           arn: makeResourceArn(company, thing, publishedVisualization[thing]._id),
@@ -294,7 +294,7 @@ export const RESULT_PATHS: AccessPath[] = [
       signed: true,
       besides: ['data_api:execute'],
       denied,
-      async make(company) {
+      async createTarget(company) {
         const publishedVisualization = await createPublishedVisualization(company);
         return {
           arn: makeResourceArn(company, thing, publishedVisualization[thing]._id),
@@ -308,7 +308,9 @@ export const RESULT_PATHS: AccessPath[] = [
       way: 'result of a job, by the link that the job tells',
       besides: ['data_api:execute', 'data_api:get_job'],
       denied,
-      make: makeJobTargetCreator((company, createdJob) => makeResourceArn(company, thing, createdJob[thing]._id)),
+      createTarget: makeJobTargetCreator((company, createdJob) =>
+        makeResourceArn(company, thing, createdJob[thing]._id),
+      ),
     },
   ]),
   {
@@ -318,6 +320,6 @@ export const RESULT_PATHS: AccessPath[] = [
     besides: ['data_api:get_job'],
     needs: ['data_api:execute'],
     denied: ['data_api:execute', 'data_api:get_job'],
-    make: makeJobTargetCreator((company, { endpoint }) => makeArn(company, 'data_api:endpoint', endpoint._id)),
+    createTarget: makeJobTargetCreator((company, { endpoint }) => makeArn(company, 'data_api:endpoint', endpoint._id)),
   },
 ];

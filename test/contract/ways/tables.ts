@@ -46,7 +46,7 @@ const makeUploadPath = (
   besides: ['managed-tables:upload'],
   needs: [action],
   denied: [action, 'managed-tables:upload'],
-  async make(company) {
+  async createTarget(company) {
     const { id } = await createNumberTable(company);
     return { arn: makeResourceArn(company, 'table', id), ask: await makeRequest(company, id) };
   },
@@ -124,7 +124,7 @@ export const TABLE_PATHS: AccessPath[] = [
     routes: ['POST /mcp'],
     needs: ['managed-tables:list'],
     denied: ['managed-tables:list'],
-    async make(company) {
+    async createTarget(company) {
       const { id } = await createNumberTable(company);
       return { arn: makeResourceArn(company, 'table', id), ask: makeToolCall('describe_table', { table_id: id }) };
     },
@@ -136,7 +136,7 @@ export const TABLE_PATHS: AccessPath[] = [
     routes: ['POST /mcp'],
     besides: ['managed-tables:list'],
     denied: ['managed-tables:list'],
-    async make(company) {
+    async createTarget(company) {
       const { id, name } = await createNumberTable(company);
       return { arn: makeResourceArn(company, 'table', id), ask: makeToolCall('list_tables', { search: name }) };
     },
@@ -148,7 +148,7 @@ export const TABLE_PATHS: AccessPath[] = [
     routes: ['POST /mcp'],
     needs: ['managed-tables:data-read'],
     denied: ['managed-tables:data-read'],
-    async make(company) {
+    async createTarget(company) {
       const { id } = await createNumberTable(company);
       return { arn: makeResourceArn(company, 'table', id), ask: makeToolCall('query_rows', { table_id: id }) };
     },

@@ -33,7 +33,7 @@ export interface AccessPath {
   directory?: true;
   /** True if a Deny on any other resource closes the path as well. */
   whatever?: true;
-  make(company: Company, caller: TestPrincipal): Promise<AccessTarget>;
+  createTarget(company: Company, caller: TestPrincipal): Promise<AccessTarget>;
   /** Returns true if an answer shows or changes the resource, where the success status alone does not say so. */
   reached?(answer: ApiResponse): boolean;
 }

@@ -21,16 +21,16 @@ describe('a writer of the text format of COPY', () => {
           }
           text.endRow();
         }
-        expect(parseCopyText(new TextDecoder().decode(text.data()))).toEqual(table);
+        expect(parseCopyText(new TextDecoder().decode(text.getBytes()))).toEqual(table);
       }),
     );
   });
 
   it('converts Windows-1252 and doubled quotes', () => {
     const text = new CopyText(0);
-    text.escape(Uint8Array.of(0x80, 0xe9), 0, 2, -1, true);
-    text.escape(encoder.encode('say ""no""'), 0, 10, 34);
-    expect(new TextDecoder().decode(text.data())).toBe('€ésay "no"');
+    text.writeEscaped(Uint8Array.of(0x80, 0xe9), 0, 2, -1, true);
+    text.writeEscaped(encoder.encode('say ""no""'), 0, 10, 34);
+    expect(new TextDecoder().decode(text.getBytes())).toBe('€ésay "no"');
   });
 });
 

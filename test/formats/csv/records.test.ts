@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import Papa from 'papaparse';
 import { describe, expect, it } from 'vitest';
 import type { Dialect } from '../../../src/formats/csv/dialect.ts';
-import { createFields, MAX_FIELDS, readFieldText, scan, TooManyFields } from '../../../src/formats/csv/records.ts';
+import {
+  createFields,
+  MAX_FIELDS,
+  readFieldText,
+  scanRecords,
+  TooManyFields,
+} from '../../../src/formats/csv/records.ts';
 import { createDecoder } from '../../../src/formats/text/decode.ts';
 
 const encoder = new TextEncoder();
@@ -15,7 +21,7 @@ function readRecords(text: string, dialect: Dialect, blockBytes: number): string
   const records: string[][] = [];
   for (let at = 0, size = blockBytes; at < bytes.length; ) {
     const blockOfBytes = bytes.subarray(at, at + size);
-    const { end } = scan(blockOfBytes, 0, at + size >= bytes.length, dialect, 1, fields, () => {
+    const { end } = scanRecords(blockOfBytes, 0, at + size >= bytes.length, dialect, 1, fields, () => {
       records.push(
         Array.from({ length: fields.count }, (_, index) => readFieldText(blockOfBytes, fields, index, dialect, decode)),
       );
@@ -67,7 +73,7 @@ describe('the records read from a CSV', () => {
 
   it('are refused with more fields than a table can have', () => {
     const line = (count: number) => encoder.encode(`a\n${','.repeat(count - 1)}\n`);
-    const scanBytes = (bytes: Uint8Array) => scan(bytes, 0, true, COMMA_DIALECT, 1, fields, () => {});
+    const scanBytes = (bytes: Uint8Array) => scanRecords(bytes, 0, true, COMMA_DIALECT, 1, fields, () => {});
     expect(scanBytes(line(MAX_FIELDS)).line).toBe(3);
     expect(() => scanBytes(line(MAX_FIELDS + 1))).toThrow(new TooManyFields(2));
   });

@@ -52,7 +52,7 @@ async function readAll(body: Uint8Array, { sizes = [65536], block = 4096, max = 
   for (let head = await reader.next(); head; head = await reader.next()) {
     const pieces: Uint8Array[] = [];
     for (let last = false; !last; ) {
-      const piece = await reader.block(block);
+      const piece = await reader.readBlock(block);
       pieces.push(Uint8Array.from(piece.bytes));
       last = piece.last;
       if (!last) expect(piece.bytes.length).toBe(block);
@@ -110,7 +110,7 @@ describe('a multipart body', () => {
     const boundary = parseBoundary(request.headers.get('content-type'));
     const reader = new MultipartReader(request.body as ReadableStream<Uint8Array>, boundary ?? '', makeLimits(1024));
     expect(await reader.next()).toMatchObject({ name: 'mode', filename: null });
-    expect(new TextDecoder().decode((await reader.block(64)).bytes)).toBe('append');
+    expect(new TextDecoder().decode((await reader.readBlock(64)).bytes)).toBe('append');
     expect(await reader.next()).toEqual({ name: 'files', filename: 'tabela "ção" 1.csv', mediaType: 'text/csv' });
     expect(await reader.next()).toBeNull();
   });

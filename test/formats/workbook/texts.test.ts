@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 
 const decoder = new TextDecoder();
 const readTextAt = (texts: SharedTexts, index: number) =>
-  decoder.decode(texts.bytes(index).subarray(texts.start(index), texts.end(index)));
+  decoder.decode(texts.getBytes(index).subarray(texts.getStart(index), texts.getEnd(index)));
 
 /** A text of one repeated letter, which is one piece of a shared text. */
 const PIECE = fc.record({ letter: fc.constantFrom('a', 'é', '東'), length: fc.oneof(fc.nat(20), fc.nat(700_000)) });

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { findDataOffset, readDirectory } from '../../../src/formats/zip/directory.ts';
-import { openZip, unpackWhole } from '../../../src/formats/zip/unpack.ts';
+import { createZipSource, unpackWhole } from '../../../src/formats/zip/unpack.ts';
 import {
   makeDescriptor,
   makeLocalHeader,
@@ -40,7 +40,7 @@ describe('the records of a written zip file', () => {
   it('are read back with any names', async () => {
     const files = { 'a.csv': 'a\n1\n', 'pasta/é 😀.txt': 'olá', empty: '' };
     const { bytes } = writeZip(files);
-    const zip = openZip(bytes);
+    const zip = createZipSource(bytes);
     const entries = await readDirectory(zip.read, bytes.length);
     const readEntries = await Promise.all(
       entries.map(async (entry) => [entry.name, new TextDecoder().decode(await unpackWhole(zip, entry, 100))]),
@@ -68,7 +68,7 @@ describe('the records of a written zip file', () => {
 
   it('may be more than 65,535 entries', async () => {
     const { bytes } = writeZip(Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`${n}`, ''])));
-    const entries = await readDirectory(openZip(bytes).read, bytes.length);
+    const entries = await readDirectory(createZipSource(bytes).read, bytes.length);
     expect([entries.length, entries.at(-1)?.name]).toEqual([70_000, '69999']);
   });
 

@@ -1,19 +1,19 @@
 import { type Zippable, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { readDirectory, ZipDamaged, type ZipEntry } from '../../../src/formats/zip/directory.ts';
-import { openZip, unpack } from '../../../src/formats/zip/unpack.ts';
+import { createZipSource, unpackZipEntry } from '../../../src/formats/zip/unpack.ts';
 
 const encodeText = (content: string): Uint8Array => new TextEncoder().encode(content);
 const CSV_BYTES = encodeText('a,b\n1,2\n'.repeat(500));
 
-const readEntries = (zip: Uint8Array) => readDirectory(openZip(zip).read, zip.length);
+const readEntries = (zip: Uint8Array) => readDirectory(createZipSource(zip).read, zip.length);
 
 /** Reads the unpacked entries of an archive, by name. */
 async function readContents(zip: Uint8Array): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
   for (const entry of await readEntries(zip)) {
     const pieces: Uint8Array[] = [];
-    await unpack(openZip(zip), entry, (piece) => void pieces.push(piece.slice()));
+    await unpackZipEntry(createZipSource(zip), entry, (piece) => void pieces.push(piece.slice()));
     contents[entry.name] = new TextDecoder().decode(Buffer.concat(pieces));
   }
   return contents;
@@ -69,7 +69,7 @@ describe('a zip archive', () => {
     const zip = zipSync({ 'a.csv': CSV_BYTES });
     const [entry] = (await readEntries(zip)) as [ZipEntry];
     let unpackedBytes = 0;
-    const pendingUnpack = unpack(openZip(zip), { ...entry, size: 100 }, (piece) => {
+    const pendingUnpack = unpackZipEntry(createZipSource(zip), { ...entry, size: 100 }, (piece) => {
       unpackedBytes += piece.length;
     });
     await expect(pendingUnpack).rejects.toBeInstanceOf(ZipDamaged);

@@ -1,5 +1,5 @@
 import type { SheetFacts, SheetOutput } from '../../../src/formats/workbook/choice.ts';
-import { openZip } from '../../../src/formats/zip/unpack.ts';
+import { createZipSource } from '../../../src/formats/zip/unpack.ts';
 import {
   beginInference,
   finishInference,
@@ -34,17 +34,17 @@ interface ConvertedSheet {
 /** Converts a workbook in messages of `budget` bytes; its state is passed through JSON between them. */
 export async function convertWorkbook(
   workbook: Uint8Array,
-  budget = 1 << 20,
+  bytesPerCall = 1 << 20,
   onPut?: (bytes: number) => void,
 ): Promise<ConvertedSheet> {
   const bucket = createMemoryBucket(onPut);
   let keys = 0;
   const conversionContext = {
     bucket,
-    zip: openZip(workbook),
+    zip: createZipSource(workbook),
     newKey: () => `key${++keys}`,
-    budget,
-    block: budget,
+    bytesPerCall,
+    bytesPerRead: bytesPerCall,
     reserve: async () => {},
   };
   let state = beginConversion();
@@ -81,7 +81,7 @@ export const convertOldWorkbook = (
 ): Promise<ConvertedSheet> =>
   convertBiffWorkbook('livro.xls', {
     size: workbook.length,
-    read: openZip(workbook).read,
+    read: createZipSource(workbook).read,
     begin: () => createMemorySheet(onPut),
     reserve,
   });

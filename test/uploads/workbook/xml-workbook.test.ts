@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openZip } from '../../../src/formats/zip/unpack.ts';
+import { createZipSource } from '../../../src/formats/zip/unpack.ts';
 import { convertXml2003 } from '../../../src/modules/uploads/workbook.ts';
 import { createMemorySheet, formatColumns, inferSheet, readProblemCode } from './converting.ts';
 
@@ -9,7 +9,7 @@ const convertXml = (xml: string | Uint8Array) => {
   const bytes = typeof xml === 'string' ? new TextEncoder().encode(xml) : xml;
   return convertXml2003('livro.xls', {
     size: bytes.length,
-    read: openZip(bytes).read,
+    read: createZipSource(bytes).read,
     begin: () => createMemorySheet(),
   });
 };

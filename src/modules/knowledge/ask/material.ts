@@ -46,9 +46,9 @@ function countCommonWords(question: ReadonlySet<string>, texts: readonly string[
   return [...words].filter((word) => word.length > 2 && question.has(word)).length;
 }
 
-const sortByRelevance = <T>(question: string, all: readonly T[], getTexts: (each: T) => readonly string[]): T[] => {
+const sortByRelevance = <T>(question: string, items: readonly T[], getTexts: (item: T) => readonly string[]): T[] => {
   const words = new Set(splitWords(question));
-  const scoredItems = all.map((each) => ({ each, score: countCommonWords(words, getTexts(each)) }));
+  const scoredItems = items.map((each) => ({ each, score: countCommonWords(words, getTexts(each)) }));
   return scoredItems.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 };
 
@@ -61,7 +61,7 @@ export async function readPromptMaterial(ctx: PrincipalContext, question: string
     items: store.selectQueryableItems(ctx.db, companyId, {
       limit: MATERIAL_LIMITS.items,
       description: MATERIAL_LIMITS.description,
-      hidden: hiddenItems.ids,
+      hiddenIds: hiddenItems.ids,
     }),
     verified: store.selectVerifiedQuestions(ctx.db, companyId, deniedQuestions, MATERIAL_LIMITS.verified),
   });

@@ -38,10 +38,10 @@ export const deleteOldestQuestions = (db: ControlDb, companyId: string, maxKept:
     .where(and(eq(asked.companyId, companyId), lte(asked.number, sql`${makeLastNumberSql(companyId)} - ${maxKept}`)));
 
 /** Deletes up to `limit` questions of any company that were asked before a time. */
-export const deleteQuestionsBefore = (db: ControlDb, before: number, limit: number) =>
+export const deleteQuestionsBefore = (db: ControlDb, cutoff: number, limit: number) =>
   db
     .delete(asked)
-    .where(inArray(asked.id, db.select({ id: asked.id }).from(asked).where(lt(asked.askedAt, before)).limit(limit)));
+    .where(inArray(asked.id, db.select({ id: asked.id }).from(asked).where(lt(asked.askedAt, cutoff)).limit(limit)));
 
 /** Stores the outcome of a question. */
 export const updateAskedQuestion = (db: ControlDb, { companyId, id }: AskedRow, outcome: Partial<AskedRow>) =>
@@ -96,7 +96,7 @@ const makeContentFieldSql = <T>(name: string) => sql<T>`${resources.content} ->>
 export const selectQueryableItems = (
   db: ControlDb,
   companyId: string,
-  { limit, description, hidden }: { limit: number; description: number; hidden: ReadonlySet<string> },
+  { limit, description, hiddenIds }: { limit: number; description: number; hiddenIds: ReadonlySet<string> },
 ) =>
   db
     .select({
@@ -107,7 +107,7 @@ export const selectQueryableItems = (
       concepts: sql<string>`${resources.content} -> '$.source_concept_ids'`.as('concepts'),
     })
     .from(resources)
-    .where(and(isQueryable(companyId, hidden), inArray(resources.facet, ['metric', 'dimension'])))
+    .where(and(isQueryable(companyId, hiddenIds), inArray(resources.facet, ['metric', 'dimension'])))
     .orderBy(desc(resources.updatedAt), desc(resources.id))
     .limit(limit);
 

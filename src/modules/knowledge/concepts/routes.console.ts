@@ -15,8 +15,8 @@ export const conceptEndpoints = createResourceEndpoints({
     update: 'concepts:update',
     archive: 'concepts:delete',
   },
-  names: { one: 'a concept', many: 'concepts', short: 'concept' },
-  ids: { one: 'Concept', many: 'Concepts' },
+  names: { singular: 'a concept', plural: 'concepts', short: 'concept' },
+  ids: { singular: 'Concept', plural: 'Concepts' },
   descriptions: {
     list: 'By type, status and text; archived ones only if `status` asks for them. Newest first.',
     create:

@@ -71,7 +71,7 @@ export async function proposeConcepts(input: BatchInput): Promise<BatchResult> {
       name: 'concepts',
       ...composePrompt(CONCEPT_PROMPT, sections),
       shape: ANSWER_SHAPE,
-      read: (json) => modelAnswer.parse(json).candidates,
+      readAnswer: (json) => modelAnswer.parse(json).candidates,
     },
     usage,
   );
@@ -129,16 +129,16 @@ function readCandidate(
     const existingConcept = conceptsById.get(existing_concept_id ?? '');
     return existingConcept && readEnrichment(existingConcept, content, rationale);
   }
-  const parsed = concept.create.safeParse({
+  const parsedConcept = concept.create.safeParse({
     ...omitNulls(content),
     source: 'model',
     confidence: rationale.confidence,
   });
-  if (!parsed.success) return undefined;
-  const name = parsed.data.name as string;
-  if (uniqueKeys.has(concept.makeUniqueKey(parsed.data as Concept))) return undefined;
+  if (!parsedConcept.success) return undefined;
+  const name = parsedConcept.data.name as string;
+  if (uniqueKeys.has(concept.makeUniqueKey(parsedConcept.data as Concept))) return undefined;
   const target = { targetType: 'concept_create' as const, targetId: null, targetVersion: null, targetName: name };
-  return { ...rationale, ...target, conceptId: null, conceptName: null, payload: parsed.data };
+  return { ...rationale, ...target, conceptId: null, conceptName: null, payload: parsedConcept.data };
 }
 
 function readEnrichment(
@@ -146,10 +146,10 @@ function readEnrichment(
   { description, type, aliases, tags }: Content,
   rationale: Rationale,
 ): ConceptProposal | undefined {
-  const parsed = concept.changes.safeParse(omitNulls({ description, type, aliases, tags }));
-  if (!parsed.success) return undefined;
+  const parsedChanges = concept.changes.safeParse(omitNulls({ description, type, aliases, tags }));
+  if (!parsedChanges.success) return undefined;
   const { content } = existingConcept;
-  const { aliases: moreAliases = [], tags: moreTags = [], ...rest } = parsed.data;
+  const { aliases: moreAliases = [], tags: moreTags = [], ...rest } = parsedChanges.data;
   // Aliases and tags are added to those that people gave; none is removed.
   const enrichedContent: Content = {
     ...rest,

@@ -12,7 +12,7 @@ import {
 } from '../../../formats/xml/reader.ts';
 import { decodeText, XmlUnreadable } from '../../../formats/xml/text.ts';
 import { readDirectory, ZipDamaged, ZipTooLarge } from '../../../formats/zip/directory.ts';
-import { openZip, unpackWhole } from '../../../formats/zip/unpack.ts';
+import { createZipSource, unpackWhole } from '../../../formats/zip/unpack.ts';
 import { ACCEPTED_FILE_TYPES, makeFileFailure } from './failures.ts';
 
 /** The maximum unpacked size of an Office file's parts in bytes: a small archive can claim to hold a lot. */
@@ -67,14 +67,14 @@ async function readWordText(bytes: Uint8Array): Promise<string> {
 
 /** Returns the XML texts of the document's parts; undefined for a part that it lacks. */
 async function unpackWordParts(bytes: Uint8Array): Promise<(string | undefined)[]> {
-  const zip = openZip(bytes);
+  const zip = createZipSource(bytes);
   const entries = new Map((await readDirectory(zip.read, bytes.length)).map((entry) => [entry.name, entry]));
   const texts: (string | undefined)[] = [];
-  let left = MAX_UNPACKED_BYTES;
+  let remainingBytes = MAX_UNPACKED_BYTES;
   for (const part of WORD_PARTS) {
     const entry = entries.get(part);
-    left -= entry?.size ?? 0;
-    if (left < 0) throw new ZipTooLarge();
+    remainingBytes -= entry?.size ?? 0;
+    if (remainingBytes < 0) throw new ZipTooLarge();
     texts.push(entry && readWordPartText(await unpackWhole(zip, entry, MAX_UNPACKED_BYTES)));
   }
   return texts;
@@ -93,10 +93,10 @@ function readWordPartText(xml: Uint8Array): string {
             ? decodeText(xml, reader.start, reader.end)
             : decodePlainText(xml.subarray(reader.start, reader.end)),
         );
-    } else if (reader.is('t')) isInText = token === OPEN_TAG;
-    else if (token !== CLOSE_TAG && reader.is('tab')) pieces.push('\t');
-    else if (token !== CLOSE_TAG && (reader.is('br') || reader.is('cr'))) pieces.push('\n');
-    else if ((token === CLOSE_TAG || token === EMPTY_TAG) && reader.is('p')) pieces.push('\n');
+    } else if (reader.isElement('t')) isInText = token === OPEN_TAG;
+    else if (token !== CLOSE_TAG && reader.isElement('tab')) pieces.push('\t');
+    else if (token !== CLOSE_TAG && (reader.isElement('br') || reader.isElement('cr'))) pieces.push('\n');
+    else if ((token === CLOSE_TAG || token === EMPTY_TAG) && reader.isElement('p')) pieces.push('\n');
   }
   if (xml.indexOf(60, reader.at) >= 0) throw new XmlUnreadable('a part that is cut off');
   return pieces.join('');
@@ -104,6 +104,6 @@ function readWordPartText(xml: Uint8Array): string {
 
 /** Returns every sheet of a workbook: its name, then a line for each row. */
 async function readWorkbookText(bytes: Uint8Array): Promise<string> {
-  const sheets = await readOfficeFile(readSmallWorkbook(openZip(bytes), bytes.length, MAX_UNPACKED_BYTES));
+  const sheets = await readOfficeFile(readSmallWorkbook(createZipSource(bytes), bytes.length, MAX_UNPACKED_BYTES));
   return sheets.map(({ name, rows }) => [name, ...rows.map((row) => row.join('\t'))].join('\n')).join('\n\n');
 }

@@ -37,8 +37,8 @@ export const conceptGenerationForm = z.object({
 });
 
 /** Reads the form that starts generating concepts, and no more of it than its limit, whatever its headers claim. */
-export async function readConceptForm(sent: SentBody): Promise<ConceptGeneration> {
-  const parts = await readParts(sent);
+export async function readConceptForm(sentBody: SentBody): Promise<ConceptGeneration> {
+  const parts = await readParts(sentBody);
   const unknownNames = parts.map(({ name }) => name).filter((name) => !FORM_FIELDS.includes(name));
   if (unknownNames.length > 0) throw invalid(describeUnknownFields(unknownNames));
   const fileParts = parts.filter(({ name }) => name === 'file');
@@ -52,15 +52,15 @@ export async function readConceptForm(sent: SentBody): Promise<ConceptGeneration
   if (file?.bytes.length === 0) throw makeFileFailure('is empty');
   const domains = listValues(parts, DOMAIN_FIELDS);
   const [text] = listValues(parts, ['text']);
-  const parsed = conceptGeneration.safeParse({
+  const parsedForm = conceptGeneration.safeParse({
     ...(domains.length > 0 && { business_domains: domains }),
     ...(text !== undefined && { text }),
   });
-  if (!parsed.success) {
-    throw invalid(parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
+  if (!parsedForm.success) {
+    throw invalid(parsedForm.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
   }
   return {
-    ...toGeneration(parsed.data),
+    ...toGeneration(parsedForm.data),
     ...(file && { file: { name: file.filename, bytes: file.bytes } }),
   };
 }

@@ -93,7 +93,7 @@ export async function proposeOntology({ ctx, settings, job, usage }: BatchInput)
       name: 'ontology',
       ...composePrompt(ONTOLOGY_PROMPT, sections),
       shape: ANSWER_SHAPE,
-      read: (json) => modelAnswer.parse(json),
+      readAnswer: (json) => modelAnswer.parse(json),
     },
     usage,
   );

@@ -87,10 +87,10 @@ const nodeCandidate = z
 
 /** Parses a node that the model proposes; undefined when it is not valid. `existing` is a known node of the same key. */
 export function readNode(candidate: unknown, knownOntology: KnownOntology) {
-  const parsed = nodeCandidate.safeParse(omitNulls(candidate));
+  const parsedNode = nodeCandidate.safeParse(omitNulls(candidate));
   const rationale = parseRationale(candidate);
-  if (!parsed.success || !rationale) return undefined;
-  const { key, source_concept_ids = [], ...fields } = parsed.data;
+  if (!parsedNode.success || !rationale) return undefined;
+  const { key, source_concept_ids = [], ...fields } = parsedNode.data;
   // Relations that name a key that is in use would be connected to the wrong node.
   if (knownOntology.nodesByKey.has(key)) return undefined;
   const source_concepts = source_concept_ids.filter((id) => knownOntology.conceptIds.has(id));
@@ -117,10 +117,10 @@ const relationCandidate = z
 
 /** Parses a relation that the model proposes; undefined when it is not valid, names unknown nodes, or is known already. */
 export function readRelation(candidate: unknown, { nodesByKey, relationKeys }: KnownOntology) {
-  const parsed = relationCandidate.safeParse(omitNulls(candidate));
+  const parsedRelation = relationCandidate.safeParse(omitNulls(candidate));
   const rationale = parseRationale(candidate);
-  if (!parsed.success || !rationale) return undefined;
-  const { subject_key, object_key, predicate, description, ...fields } = parsed.data;
+  if (!parsedRelation.success || !rationale) return undefined;
+  const { subject_key, object_key, predicate, description, ...fields } = parsedRelation.data;
   const [subject, object] = [nodesByKey.get(subject_key), nodesByKey.get(object_key)];
   if (!subject || !object) return undefined;
   const uniqueKey = makeRelationKey(

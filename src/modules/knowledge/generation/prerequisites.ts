@@ -11,11 +11,11 @@ import { makePrerequisiteFailure } from './failures.ts';
 export async function checkConceptPrerequisites(ctx: CompanyContext) {
   const businessDomains = await getBusinessDomains(ctx);
   const aiConfigured = isAiConfigured(ctx);
-  const missing = [
+  const missingPrerequisites = [
     ...(aiConfigured ? [] : ['ai_provider']),
     ...(businessDomains.length > 0 ? [] : ['business_domains']),
   ];
-  return { aiConfigured, businessDomains, missing };
+  return { aiConfigured, businessDomains, missing: missingPrerequisites };
 }
 
 /** Returns the prerequisites of generating an ontology, and the names of the missing ones. */
@@ -28,12 +28,12 @@ export async function checkOntologyPrerequisites(ctx: CompanyContext) {
       : [{ connection_id: connectionId, name: 'Managed database', table_count: tableCount }];
   const entityHintCount = await countResources(ctx, 'concept', 'entity_hint');
   const aiConfigured = isAiConfigured(ctx);
-  const missing = [
+  const missingPrerequisites = [
     ...(aiConfigured ? [] : ['ai_provider']),
     ...(entityHintCount > 0 ? [] : ['entity_hint_concepts']),
     ...(connections.length > 0 ? [] : ['connection']),
   ];
-  return { aiConfigured, connections, entityHintCount, missing };
+  return { aiConfigured, connections, entityHintCount, missing: missingPrerequisites };
 }
 
 /** Returns the business domains of these keys; without keys, all of the company's domains. */

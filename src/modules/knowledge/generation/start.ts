@@ -28,8 +28,8 @@ export async function startConceptGeneration(
 ): Promise<store.JobRow> {
   requireAi(ctx);
   const domains = await requireBusinessDomains(ctx, businessDomains);
-  const start = async (document: string) => {
-    const batches = splitBatches([text, document].filter((each) => each.trim() !== '').join('\n\n'));
+  const startDocument = async (document: string) => {
+    const batches = splitBatches([text, document].filter((part) => part.trim() !== '').join('\n\n'));
     if (batches.length > MAX_BATCHES)
       throw makeFileFailure(`holds more than ${MAX_BATCHES * BATCH_CHARACTERS} characters`);
     return startJob(ctx, {
@@ -41,7 +41,9 @@ export async function startConceptGeneration(
       batches,
     });
   };
-  return file ? runWithReadingLimit(async () => start(await extractText(file.name, file.bytes))) : start('');
+  return file
+    ? runWithReadingLimit(async () => startDocument(await extractText(file.name, file.bytes)))
+    : startDocument('');
 }
 
 /** Queues a job that generates nodes and relations from the concepts of type `entity_hint` and a connection's catalogue. */

@@ -114,25 +114,25 @@ export const advanceJob = (
   db: ControlDb,
   job: JobRow,
   {
-    suggestions,
+    suggestionCount,
     rejected,
     conceptsNotSent,
     usage,
-  }: { suggestions: number; rejected: number; conceptsNotSent: number; usage: AiUsage },
+  }: { suggestionCount: number; rejected: number; conceptsNotSent: number; usage: AiUsage },
   now: number,
 ) => {
   const processedCount = job.processedCount + 1;
-  const last = processedCount === job.totalCount;
+  const isLastBatch = processedCount === job.totalCount;
   return db
     .update(jobs)
     .set({
       processedCount,
-      suggestionCount: job.suggestionCount + suggestions,
+      suggestionCount: job.suggestionCount + suggestionCount,
       rejectedCount: job.rejectedCount + rejected,
       conceptsNotSent: Math.max(job.conceptsNotSent, conceptsNotSent),
       usage: makeAddUsageSql(usage),
-      status: last ? 'succeeded' : 'running',
-      endedAt: last ? now : null,
+      status: isLastBatch ? 'succeeded' : 'running',
+      endedAt: isLastBatch ? now : null,
       leasedUntil: null,
       attempts: 0,
       updatedAt: now,

@@ -86,7 +86,7 @@ async function recordBatch(
     advanced: store.advanceJob(
       ctx.db,
       job,
-      { suggestions: suggestions.length, rejected, conceptsNotSent, usage },
+      { suggestionCount: suggestions.length, rejected, conceptsNotSent, usage },
       ctx.now(),
     ),
     inserted: makeInsertStatements(ctx, suggestions, isStaged ? 'staged' : 'pending'),

@@ -52,18 +52,18 @@ async function readActiveResources(ctx: PrincipalContext, maxBytes: number): Pro
   const listDenials = { ...targets, concept: findDeniedInLists(ctx.actor, 'concept'), semantic: semanticDenials };
   const activeResources: ActiveResource[] = [];
   let bytes = 0;
-  for (let after = ''; ; ) {
+  for (let afterId = ''; ; ) {
     const batch = await selectActiveResources(
       ctx.db,
       ctx.actor.companyId,
-      { after, denied: listDenials },
+      { afterId: afterId, denied: listDenials },
       EXPORT_BATCH_SIZE,
     );
     activeResources.push(...batch);
     bytes += JSON.stringify(batch).length;
     if (bytes > maxBytes) throw exportTooLarge(maxBytes);
     if (batch.length < EXPORT_BATCH_SIZE) return activeResources;
-    after = batch.at(-1)?.id as string;
+    afterId = batch.at(-1)?.id as string;
   }
 }
 
@@ -125,8 +125,8 @@ function toEntries(
       for (const { documentField, field, isList } of REFERENCE_FIELDS[list]) {
         const ids = [completeContent[field]].flat().filter((id) => typeof id === 'string');
         const foundNames = ids.flatMap((id) => byId.get(id) ?? []).map((resource) => getName(resource));
-        const names = () => [...new Set(foundNames as string[])].toSorted(compareByCodePoint);
-        namesByField.set(documentField, isList ? names() : (foundNames[0] ?? null));
+        const listNames = () => [...new Set(foundNames as string[])].toSorted(compareByCodePoint);
+        namesByField.set(documentField, isList ? listNames() : (foundNames[0] ?? null));
       }
       // A relation between nodes that are not active says nothing.
       if (list === 'relations' && (!namesByField.get('subject') || !namesByField.get('object'))) return [];
@@ -154,8 +154,8 @@ function getName({ resourceType, content }: { resourceType: ResourceType; conten
 /** Returns the text to sort entries by: kind and name, which are unique together; for a relation, its ends and predicate. */
 function makeSortKey(list: ListName, entry: DocumentEntry): string {
   if (list !== 'relations') return [entry.kind ?? entry.node_type ?? '', entry.name].join('\n');
-  const end = (documentField: string) => Object.values(entry[documentField] as object).join('\n');
-  return [end('subject'), entry.predicate, end('object')].join('\n');
+  const formatEnd = (documentField: string) => Object.values(entry[documentField] as object).join('\n');
+  return [formatEnd('subject'), entry.predicate, formatEnd('object')].join('\n');
 }
 
 export const compareByCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

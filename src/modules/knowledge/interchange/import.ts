@@ -55,7 +55,12 @@ interface ImportedItem {
   /** Identifies the entry within documents; for a relation, made of the names of its ends. */
   key: string;
   value: DocumentEntry;
-  references: { documentField: string; field: string; isList: boolean; named: { key: string; says: string }[] }[];
+  references: {
+    documentField: string;
+    field: string;
+    isList: boolean;
+    namedTargets: { key: string; says: string }[];
+  }[];
 }
 
 /** The target of a name in a document: a resource, or a pending suggestion to create one. */
@@ -86,12 +91,12 @@ function toSuggestions(
   errors: ImportError[],
 ): ImportResult & { rows: NewSuggestion[] } {
   const suggestions: NamedTarget[] = [];
-  const skipped: NamedTarget[] = [];
+  const skippedTargets: NamedTarget[] = [];
   const rows: NewSuggestion[] = [];
   for (const item of sortByReferences(items, knownTargets, errors)) {
     const namedTarget = { target_type: `${RESOURCE_TYPES[item.list]}_create` as TargetType, name: item.name };
     if (isKnown(item, knownTargets)) {
-      skipped.push(namedTarget);
+      skippedTargets.push(namedTarget);
       continue;
     }
     const payload = toPayload(item, knownTargets, errors);
@@ -120,21 +125,21 @@ function toSuggestions(
     .toSorted((a, b) => a.line - b.line)
     .slice(0, MAX_ERRORS)
     .map(({ line, message }) => ({ line, message: shorten(message, MAX_MESSAGE_LENGTH).toWellFormed() }));
-  return { suggestions, skipped, errors: reportedErrors, rows };
+  return { suggestions, skipped: skippedTargets, errors: reportedErrors, rows };
 }
 
 function toItems(foundEntries: readonly UncheckedEntry[], errors: ImportError[]): ImportedItem[] {
   const seenKeys = new Set<string>();
   return foundEntries.flatMap(({ list, value, line }) => {
-    const parsed = ENTRY_SHAPES[list].safeParse(value);
-    if (parsed.error) {
+    const parsedEntry = ENTRY_SHAPES[list].safeParse(value);
+    if (parsedEntry.error) {
       const entryName = readName(value);
-      for (const { path, message } of parsed.error.issues.slice(0, 20)) {
+      for (const { path, message } of parsedEntry.error.issues.slice(0, 20)) {
         errors.push({ line, message: `${entryName}${path.join('.') || list}: ${message}` });
       }
       return [];
     }
-    const item = toItem(list, parsed.data as DocumentEntry, line);
+    const item = toItem(list, parsedEntry.data as DocumentEntry, line);
     if (seenKeys.has(item.key)) {
       errors.push({ line, message: `${item.name}: appears in the document twice` });
       return [];
@@ -154,7 +159,7 @@ function toItem(list: ListName, value: DocumentEntry, line: number): ImportedIte
     documentField,
     field,
     isList,
-    named: [value[documentField] ?? []].flat().map((entryName) => ({
+    namedTargets: [value[documentField] ?? []].flat().map((entryName) => ({
       key: makeTargetKey(type, makeKey(entryName as never)),
       says: `${noun} "${typeof entryName === 'string' ? entryName : (entryName as { name: string }).name}" does not exist`,
     })),
@@ -171,7 +176,7 @@ function toItem(list: ListName, value: DocumentEntry, line: number): ImportedIte
       key: makeTargetKey(RESOURCE_TYPES[list], makeUniqueKey({ ...defaults, ...value })),
     };
   }
-  const endKeys = references.map(({ named }) => named[0]?.key as string);
+  const endKeys = references.map(({ namedTargets }) => namedTargets[0]?.key as string);
   return {
     list,
     line,
@@ -184,7 +189,7 @@ function toItem(list: ListName, value: DocumentEntry, line: number): ImportedIte
 
 const makeTargetKey = (type: string, uniqueKey: string): string => `${type}\n${uniqueKey}`;
 
-const getId = (known: KnownTarget): string => ('resourceId' in known ? known.resourceId : known.suggestionId);
+const getId = (target: KnownTarget): string => ('resourceId' in target ? target.resourceId : target.suggestionId);
 
 /**
  * Reads the resources and pending suggestions that the names in a document refer to. Relations that an import did not suggest are
@@ -205,7 +210,7 @@ async function readKnownTargets(
   }
   const namedKeys = items.flatMap(({ key, references }) => [
     key,
-    ...references.flatMap(({ named }) => named.map((each) => each.key)),
+    ...references.flatMap(({ namedTargets }) => namedTargets.map((target) => target.key)),
   ]);
   for (const keys of splitIntoParameters([...new Set(namedKeys)])) {
     for (const { id, candidateKey } of await readPendingImports(ctx, keys))
@@ -240,7 +245,7 @@ function makeKeyByIds(
   { list, name, references }: ImportedItem,
   knownTargets: ReadonlyMap<string, KnownTarget>,
 ): string | null {
-  const [subject, object] = references.map(({ named }) => knownTargets.get(named[0]?.key ?? ''));
+  const [subject, object] = references.map(({ namedTargets }) => knownTargets.get(namedTargets[0]?.key ?? ''));
   return subject && object
     ? makeTargetKey(RESOURCE_TYPES[list], joinUniqueKey(getId(subject), name, getId(object)))
     : null;
@@ -254,24 +259,24 @@ function sortByReferences(
 ): ImportedItem[] {
   const waitingItems = new Map(items.map((item) => [item.key, item]));
   const dependents = new Map<string, ImportedItem[]>();
-  const openReferenceCounts = new Map<ImportedItem, number>();
+  const waitingReferenceCounts = new Map<ImportedItem, number>();
   for (const item of items) {
-    const neededKeys = new Set(item.references.flatMap(({ named }) => named.map(({ key }) => key)));
+    const neededKeys = new Set(item.references.flatMap(({ namedTargets }) => namedTargets.map(({ key }) => key)));
     const missingKeys = knownTargets.has(item.key)
       ? []
       : [...neededKeys].filter((key) => waitingItems.has(key) && !knownTargets.has(key));
-    openReferenceCounts.set(item, missingKeys.length);
+    waitingReferenceCounts.set(item, missingKeys.length);
     for (const key of missingKeys) dependents.set(key, [...(dependents.get(key) ?? []), item]);
   }
   const orderedItems = LIST_NAMES.flatMap((list) =>
-    items.filter((item) => item.list === list && openReferenceCounts.get(item) === 0),
+    items.filter((item) => item.list === list && waitingReferenceCounts.get(item) === 0),
   );
   for (const item of orderedItems) {
     waitingItems.delete(item.key);
     for (const dependent of dependents.get(item.key) ?? []) {
-      const left = (openReferenceCounts.get(dependent) ?? 0) - 1;
-      openReferenceCounts.set(dependent, left);
-      if (left === 0) orderedItems.push(dependent);
+      const remainingCount = (waitingReferenceCounts.get(dependent) ?? 0) - 1;
+      waitingReferenceCounts.set(dependent, remainingCount);
+      if (remainingCount === 0) orderedItems.push(dependent);
     }
   }
   for (const { name, line } of waitingItems.values()) {
@@ -290,8 +295,8 @@ function toPayload(
   const checkedContent: Content = { ...content };
   const suggested: Record<string, string | string[]> = {};
   const problems: string[] = [];
-  for (const { documentField, field, isList, named } of references) {
-    const foundTargets = named.flatMap(({ key, says }) => {
+  for (const { documentField, field, isList, namedTargets } of references) {
+    const foundTargets = namedTargets.flatMap(({ key, says }) => {
       const target = knownTargets.get(key);
       if (!target) problems.push(`${documentField}: ${says}`);
       return target ?? [];

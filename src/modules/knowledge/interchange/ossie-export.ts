@@ -24,8 +24,8 @@ const OSSIE_DATA_TYPES: Record<ValueType, string> = {
   interval: 'Opaque',
 };
 
-const sortByName = <T extends { name: string }>(all: Iterable<T>): T[] =>
-  [...all].toSorted((a, b) => compareByCodePoint(a.name, b.name));
+const sortByName = <T extends { name: string }>(items: Iterable<T>): T[] =>
+  [...items].toSorted((a, b) => compareByCodePoint(a.name, b.name));
 
 /**
  * Builds an Apache Ossie semantic model of the knowledge, in YAML: mapped tables as datasets, dimensions as their fields, and
@@ -53,8 +53,8 @@ export async function buildSemanticModel(
   );
   const model = new Model(tables, texts, (name) => metrics.get(normalizeName(name)));
 
-  const findNamedTables = (all: readonly string[]) =>
-    tables.filter(({ id, name }) => all.includes(id) || all.includes(name));
+  const findNamedTables = (idsOrNames: readonly string[]) =>
+    tables.filter(({ id, name }) => idsOrNames.includes(id) || idsOrNames.includes(name));
   const mappedTables = new Set(describedItems.flatMap((item) => findNamedTables(listTableNames(item).flat())));
   const fields = Map.groupBy(
     items
@@ -133,10 +133,10 @@ function buildMissingDatasets(items: readonly (SemanticItem & { description: str
   }));
 }
 
-const toRelationship = ({ many, one }: ReturnType<typeof parseRelations>[number]) => ({
-  name: `${many.table.name}.${many.column} = ${one.table.name}.${one.column}`,
-  from: many.table.name,
-  to: one.table.name,
-  from_columns: [many.column],
-  to_columns: [one.column],
+const toRelationship = ({ manyEnd, oneEnd }: ReturnType<typeof parseRelations>[number]) => ({
+  name: `${manyEnd.table.name}.${manyEnd.column} = ${oneEnd.table.name}.${oneEnd.column}`,
+  from: manyEnd.table.name,
+  to: oneEnd.table.name,
+  from_columns: [manyEnd.column],
+  to_columns: [oneEnd.column],
 });

@@ -32,9 +32,9 @@ export const isSemanticModel = (value: unknown): value is { version?: unknown; s
 export function readSemanticModel(located: LocatedValue): ParsedDocument {
   const { version, semantic_model: models } = located.value as { version?: unknown; semantic_model: unknown };
   const reader = new OssieReader(located);
-  if (version !== OSSIE_VERSION) reader.error(['version'], `version: must be ${OSSIE_VERSION}`);
-  else if (!Array.isArray(models)) reader.error(['semantic_model'], 'semantic_model: must be a list');
-  else for (const [index, model] of models.entries()) reader.model(model, ['semantic_model', index]);
+  if (version !== OSSIE_VERSION) reader.addError(['version'], `version: must be ${OSSIE_VERSION}`);
+  else if (!Array.isArray(models)) reader.addError(['semantic_model'], 'semantic_model: must be a list');
+  else for (const [index, model] of models.entries()) reader.importModel(model, ['semantic_model', index]);
   return { source: 'a semantic model', foundEntries: reader.foundEntries, errors: reader.errors };
 }
 
@@ -49,16 +49,16 @@ class OssieReader {
     this.#findLine = findLine;
   }
 
-  error(path: ValuePath, message: string): void {
+  addError(path: ValuePath, message: string): void {
     if (this.errors.length < MAX_ERRORS) this.errors.push({ line: this.#findLine(...path), message });
   }
 
-  model(value: unknown, path: ValuePath): void {
+  importModel(value: unknown, path: ValuePath): void {
     const model = this.#read(semanticModel, value, path);
     if (!model) return;
     const ownExtensionIndex = model.custom_extensions.findIndex(({ vendor_name: vendor }) => vendor === VENDOR_NAME);
     if (ownExtensionIndex >= 0) {
-      this.#ours(model.custom_extensions[ownExtensionIndex]?.data ?? '', [
+      this.#importExtension(model.custom_extensions[ownExtensionIndex]?.data ?? '', [
         ...path,
         'custom_extensions',
         ownExtensionIndex,
@@ -68,9 +68,10 @@ class OssieReader {
     }
 
     const tables = new Map<string, string>();
-    for (const [index, each] of model.datasets.entries()) this.#dataset(each, [...path, 'datasets', index], tables);
-    const relations = model.relationships.flatMap((each, index) =>
-      this.#relation(each, [...path, 'relationships', index], tables),
+    for (const [index, dataset] of model.datasets.entries())
+      this.#importDataset(dataset, [...path, 'datasets', index], tables);
+    const relations = model.relationships.flatMap((relationship, index) =>
+      this.#importRelation(relationship, [...path, 'relationships', index], tables),
     );
     if (relations.length > 0) {
       this.#add('semantic', [...path, 'relationships'], {
@@ -81,11 +82,11 @@ class OssieReader {
       });
     }
     for (const [index, each] of model.metrics.entries())
-      this.#metric(each, [...path, 'metrics', index], [...tables.values()]);
+      this.#importMetric(each, [...path, 'metrics', index], [...tables.values()]);
   }
 
   /** Reads our own document, which stands on one line: all its entries and errors have that line. */
-  #ours(data: string, path: ValuePath): void {
+  #importExtension(data: string, path: ValuePath): void {
     const line = this.#findLine(...path);
     const { value } = readJson(data);
     const { foundEntries, errors } = readKnowledge({ value, findLine: () => line });
@@ -93,7 +94,7 @@ class OssieReader {
     this.errors.push(...errors);
   }
 
-  #dataset(value: unknown, path: ValuePath, tables: Map<string, string>): void {
+  #importDataset(value: unknown, path: ValuePath, tables: Map<string, string>): void {
     const parsedDataset = this.#read(dataset, value, path);
     if (!parsedDataset) return;
     // `database.schema.table`.
@@ -113,30 +114,30 @@ class OssieReader {
       const parsedField = this.#read(field, each, at);
       if (!parsedField?.dimension) continue;
       const formula = findAnsiExpression(parsedField.expression);
-      if (formula === undefined) this.error(at, `${parsedField.name}: has no expression in ANSI_SQL`);
+      if (formula === undefined) this.addError(at, `${parsedField.name}: has no expression in ANSI_SQL`);
       else this.#add('semantic', at, { kind: 'dimension', ...this.#said(parsedField), formula, ...sharedFields });
     }
   }
 
-  #relation(value: unknown, path: ValuePath, tables: ReadonlyMap<string, string>): string[] {
+  #importRelation(value: unknown, path: ValuePath, tables: ReadonlyMap<string, string>): string[] {
     const parsedRelationship = this.#read(relationship, value, path);
     if (!parsedRelationship) return [];
     const [from, to] = [tables.get(parsedRelationship.from), tables.get(parsedRelationship.to)];
     const isSingleColumn = parsedRelationship.from_columns.length === 1 && parsedRelationship.to_columns.length === 1;
     if (from === undefined || to === undefined)
-      this.error(path, `${parsedRelationship.name}: names a dataset that does not exist`);
+      this.addError(path, `${parsedRelationship.name}: names a dataset that does not exist`);
     else if (!isSingleColumn)
-      this.error(path, `${parsedRelationship.name}: joins by several columns, but a relation can have only one`);
+      this.addError(path, `${parsedRelationship.name}: joins by several columns, but a relation can have only one`);
     else return [`${from}.${parsedRelationship.from_columns[0]} = ${to}.${parsedRelationship.to_columns[0]}`];
     return [];
   }
 
-  #metric(value: unknown, path: ValuePath, tables: readonly string[]): void {
+  #importMetric(value: unknown, path: ValuePath, tables: readonly string[]): void {
     const parsedMetric = this.#read(metric, value, path);
     if (!parsedMetric) return;
     const formula = findAnsiExpression(parsedMetric.expression);
     if (formula === undefined) {
-      this.error(path, `${parsedMetric.name}: has no expression in ANSI_SQL`);
+      this.addError(path, `${parsedMetric.name}: has no expression in ANSI_SQL`);
       return;
     }
     this.#withConcept(
@@ -173,7 +174,7 @@ class OssieReader {
   #read<S extends z.ZodType>(schema: S, value: unknown, path: ValuePath): z.output<S> | undefined {
     const { data, error } = schema.safeParse(value);
     for (const issue of error?.issues.slice(0, 20) ?? []) {
-      this.error([...path, ...(issue.path as ValuePath)], `${issue.path.join('.') || 'it'}: ${issue.message}`);
+      this.addError([...path, ...(issue.path as ValuePath)], `${issue.path.join('.') || 'it'}: ${issue.message}`);
     }
     return data;
   }

@@ -6,7 +6,7 @@ import {
   type OnRecord,
   readFieldText,
   type ScanEnd,
-  scan,
+  scanRecords,
   TooManyFields,
 } from '../../../formats/csv/records.ts';
 import { createDecoder } from '../../../formats/text/decode.ts';
@@ -44,7 +44,7 @@ export function readGlossary(text: string): ParsedDocument {
 
 function scanDocument(bytes: Uint8Array, dialect: Dialect, fields: Fields, onRecord: OnRecord): ScanEnd {
   try {
-    return scan(bytes, 0, true, dialect, 1, fields, onRecord);
+    return scanRecords(bytes, 0, true, dialect, 1, fields, onRecord);
   } catch (error) {
     if (error instanceof TooManyFields) throw importUnreadable(`a line has more than ${MAX_FIELDS} cells`, error.line);
     throw error;

@@ -1,4 +1,4 @@
-import { ARRAY, JsonWalk, NestedTooDeep, OBJECT } from '../../../kernel/json-walk.ts';
+import { ARRAY, JsonWalker, NestedTooDeep, OBJECT } from '../../../kernel/json-walk.ts';
 import { importUnreadable } from './failures.ts';
 import { type LocatedValue, MAX_ENTRIES, makeTooManyEntriesFailure } from './read-knowledge.ts';
 
@@ -15,11 +15,11 @@ export function readJson(text: string): LocatedValue {
   const bytes = new TextEncoder().encode(text);
   requireBoundedValues(bytes);
   const lines = new Map<string, number>();
-  const walk = new JsonWalk(bytes, 0, MAX_DEPTH);
+  const walk = new JsonWalker(bytes, 0, MAX_DEPTH);
   const findLineAt = createLineFinder(bytes);
   try {
     if (walk.next() === OBJECT) walkMembers(walk, bytes, lines, findLineAt);
-    else walk.value();
+    else walk.walkValue();
     walk.next();
     if (walk.at < bytes.length) throw new SyntaxError();
   } catch (error) {
@@ -39,23 +39,23 @@ function requireBoundedValues(bytes: Uint8Array): void {
 }
 
 function walkMembers(
-  walk: JsonWalk,
+  walk: JsonWalker,
   bytes: Uint8Array,
   lines: Map<string, number>,
   findLineAt: (at: number) => number,
 ): void {
   const decoder = new TextDecoder();
-  walk.members((start, end) => {
+  walk.walkMembers((start, end) => {
     const name: string = JSON.parse(decoder.decode(bytes.subarray(start, end)));
     lines.set(name, findLineAt(start));
-    if (walk.next() !== ARRAY) return walk.value(1);
+    if (walk.next() !== ARRAY) return walk.walkValue(1);
     let index = 0;
-    walk.elements(() => {
+    walk.walkElements(() => {
       if (index > MAX_ENTRIES) throw makeTooManyEntriesFailure();
       walk.next();
       lines.set(`${name}\n${index}`, findLineAt(walk.at));
       index += 1;
-      walk.value(2);
+      walk.walkValue(2);
     }, 1);
   }, 0);
 }

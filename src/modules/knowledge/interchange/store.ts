@@ -12,7 +12,7 @@ import type { Denials } from '../../../permissions/denials.ts';
 export const selectActiveResources = (
   db: ControlDb,
   companyId: string,
-  { after, denied }: { after: string; denied: Record<ResourceType, Denials> },
+  { afterId, denied }: { afterId: string; denied: Record<ResourceType, Denials> },
   limit: number,
 ) =>
   db
@@ -27,7 +27,7 @@ export const selectActiveResources = (
       and(
         eq(resources.companyId, companyId),
         eq(resources.status, 'active'),
-        gt(resources.id, after),
+        gt(resources.id, afterId),
         ...(Object.keys(denied) as ResourceType[]).map((type) => {
           const isResourceNotDenied = isNotDenied(resources.id, denied[type]);
           return isResourceNotDenied && or(ne(resources.resourceType, type), isResourceNotDenied);

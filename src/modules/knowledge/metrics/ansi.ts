@@ -44,22 +44,22 @@ export function writeAnsiMetric(model: Model, item: SemanticItem): AnsiSql | nul
     visitCount += 1;
     if (visitCount > MAX_NESTED_METRICS)
       throw new ExpressionError(`it is made of more than ${MAX_NESTED_METRICS} metrics`);
-    const metric = model.metric(of);
+    const metric = model.getMetric(of);
     isSemiAdditive ||= metric.semiAdditive !== null;
     const filters = [...outerFilters, ...metric.filters];
     tables.push(...metric.tables, ...listTables([metric.formula, ...metric.filters]));
     return writeAnsi(metric.formula, budget, (part) => {
       if (part.kind === 'metric') return `(${compileFormula(model.requireMetric(part.name), filters)})`;
       const { argument, filter } = part.call;
-      const conditions = [...(filter ? [filter] : []), ...filters].map((each) =>
-        writeAnsi(each, budget, rejectAggregate),
+      const conditions = [...(filter ? [filter] : []), ...filters].map((condition) =>
+        writeAnsi(condition, budget, rejectAggregate),
       );
       return makeAggregateSql(part.call, argument ? writeAnsi(argument, budget, rejectAggregate) : '*', conditions);
     });
   };
   const sql = compileFormula(item, []);
   if (isSemiAdditive) return null;
-  return { sql, type: model.metric(item).formula.type, tables: [...new Set(tables)] };
+  return { sql, type: model.getMetric(item).formula.type, tables: [...new Set(tables)] };
 }
 
 type AggregateExpression = Extract<Expression, { kind: 'aggregate' | 'metric' }>;

@@ -59,7 +59,7 @@ function compileWithinBudget(budget: TextBudget, model: Model, query: MetricQuer
   });
   const measures = new Measures(model, budget);
   const formulas = query.metrics.map((item) => measures.compileFormula(item, bind));
-  const facts = groupFacts(measures.all);
+  const facts = groupFacts(measures.measures);
   const statements = facts.map((fact) => makeFactSql(model, fact, { groupings, conditions }, { bind, budget }));
   const groups = groupings.map((_, index) => formatGroupName(index));
   const withClauses = [
@@ -86,8 +86,8 @@ function compileWithinBudget(budget: TextBudget, model: Model, query: MetricQuer
   };
 }
 
-const removeDuplicateIds = <T extends { id: string }>(all: readonly T[]): T[] => [
-  ...new Map(all.map((each) => [each.id, each])).values(),
+const removeDuplicateIds = <T extends { id: string }>(items: readonly T[]): T[] => [
+  ...new Map(items.map((item) => [item.id, item])).values(),
 ];
 
 const makeQueryTooLongFailure = ({ metrics: [item] }: MetricQuery, { message }: ExpressionError) =>
@@ -95,7 +95,7 @@ const makeQueryTooLongFailure = ({ metrics: [item] }: MetricQuery, { message }: 
 
 /** Returns the expression for a dimension's value in each row: null where its filters do not hold. */
 export function compileDimension(model: Model, item: SemanticItem): Expression {
-  const { value, filters } = model.dimension(item);
+  const { value, filters } = model.getDimension(item);
   const [first, ...others] = filters;
   if (!first) return value;
   const filterCondition = others.reduce((left, right) => sql('boolean')`${left} AND ${right}`, first);
@@ -106,8 +106,11 @@ export function compileDimension(model: Model, item: SemanticItem): Expression {
 function compileGrouping(model: Model, item: SemanticItem, grain: TimeGrain | null): Grouping {
   const value = compileDimension(model, item);
   if (grain === null || !isTimeType(value.type)) return { item, value };
-  const first = truncateTime(grain, value);
-  return { item, value: value.type === 'date' ? first : sql('date')`(${first} AT TIME ZONE 'UTC')::date` };
+  const truncatedValue = truncateTime(grain, value);
+  return {
+    item,
+    value: value.type === 'date' ? truncatedValue : sql('date')`(${truncatedValue} AT TIME ZONE 'UTC')::date`,
+  };
 }
 
 /** Joins facts into one row for each group of any fact. A fact has at most one row for a group, so nothing counts twice. */

@@ -34,10 +34,10 @@ async function readValues(
       statements.map(({ statement }) => ({ statement, limits: { ...limits, ours: true } })),
     );
     const settledRuns = await Promise.allSettled(runs);
-    return settledRuns.map((each) => {
-      if (each.status === 'fulfilled') return each.value.rows.map(([value]) => String(value));
-      if (each.reason instanceof Failure) return undefined;
-      throw each.reason;
+    return settledRuns.map((settledRun) => {
+      if (settledRun.status === 'fulfilled') return settledRun.value.rows.map(([value]) => String(value));
+      if (settledRun.reason instanceof Failure) return undefined;
+      throw settledRun.reason;
     });
   } finally {
     ctx.defer(database.close());
@@ -62,7 +62,7 @@ export async function sampleValues(
   const sampledDimensions = new Map<string, DimensionSample>();
   const samples: { id: string; sample: ValuesSql }[] = [];
   for (const id of ids) {
-    const item = itemIndex.all.get(id);
+    const item = itemIndex.itemsById.get(id);
     const type = item && readUnlessInvalid(() => compileDimension(model, item).type);
     if (!item || !type) continue;
     sampledDimensions.set(id, { type, values: [] });
@@ -141,7 +141,7 @@ export async function checkValues(
 /** Returns the value itself, or else the only one that differs in case alone. */
 function findMatchingValue(existingValues: readonly string[], value: string): string | undefined {
   if (existingValues.includes(value)) return value;
-  const [one, other] = existingValues.filter((each) => each.toLowerCase() === value.toLowerCase());
+  const [one, other] = existingValues.filter((existingValue) => existingValue.toLowerCase() === value.toLowerCase());
   return other === undefined ? one : undefined;
 }
 
@@ -159,9 +159,11 @@ async function describeMissing(
     LOOKUP_LIMITS,
   );
   return describedValues.map(({ dimension, value }, index) => {
-    const alternatives = similarValues[index] ?? [];
+    const similarToValue = similarValues[index] ?? [];
     const hint =
-      alternatives.length > 0 ? `; it has ${alternatives.map((each) => JSON.stringify(each)).join(', ')}` : '';
+      similarToValue.length > 0
+        ? `; it has ${similarToValue.map((alternative) => JSON.stringify(alternative)).join(', ')}`
+        : '';
     return `"${dimension.name}" has no value ${JSON.stringify(value)}${hint}`;
   });
 }

@@ -113,7 +113,7 @@ export function* walkExpression(expression: Expression): Generator<Expression> {
 export function listTables(expressions: readonly Expression[]): Table[] {
   const tables = new Map<string, Table>();
   for (const expression of expressions) {
-    for (const each of walkExpression(expression)) if (each.kind === 'column') tables.set(each.table.id, each.table);
+    for (const part of walkExpression(expression)) if (part.kind === 'column') tables.set(part.table.id, part.table);
   }
   return [...tables.values()];
 }

@@ -68,14 +68,14 @@ export function makeFactSql(
   const joinedTables = new JoinedTables(model, root);
   for (const { item, call, filters, semiAdditive } of measures) {
     const parts = [call.argument, call.filter, semiAdditive?.by].filter((part) => part != null);
-    joinedTables.join([item], [...parts, ...filters]);
+    joinedTables.joinTables([item], [...parts, ...filters]);
     for (const { item: dimension, value } of [...groupings, ...conditions])
-      joinedTables.join([item, dimension], [value]);
+      joinedTables.joinTables([item, dimension], [value]);
   }
   const as: SqlRenderer = {
     budget,
     bind,
-    column: (table, column) => joinedTables.column(table, column),
+    column: (table, column) => joinedTables.makeColumnSql(table, column),
     aggregate: rejectNestedAggregate,
     metric: rejectNestedAggregate,
   };

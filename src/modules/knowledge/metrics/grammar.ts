@@ -16,13 +16,13 @@ export function findFormulaProblem(
 ): string | undefined {
   if (as !== 'metric') return findParseProblem(text, { tables }, as === 'filter');
   const [problem, ...others] = TRIAL_TYPES.map((type) => findParseProblem(text, { tables, typeOfMetric: () => type }));
-  return others.every((other) => other === problem) ? problem : undefined;
+  return others.every((otherProblem) => otherProblem === problem) ? problem : undefined;
 }
 
 function findParseProblem(text: string, scope: ExpressionScope, isCondition = false): string | undefined {
   try {
-    const parsed = parseExpression(text, scope);
-    if (isCondition) convertToType('boolean', parsed);
+    const parsedExpression = parseExpression(text, scope);
+    if (isCondition) convertToType('boolean', parsedExpression);
     return undefined;
   } catch (error) {
     if (error instanceof ExpressionError) return error.message;

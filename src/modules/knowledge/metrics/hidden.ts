@@ -36,7 +36,7 @@ export async function findHiddenItems(ctx: CompanyContext): Promise<HiddenItems>
   // A set goes on to what is added to it meanwhile.
   for (const item of hiddenItems) {
     for (const base of [item.id, ...listKeys(item)])
-      for (const each of dependentsByBase.get(base) ?? []) hiddenItems.add(each);
+      for (const dependent of dependentsByBase.get(base) ?? []) hiddenItems.add(dependent);
   }
   return { ids: new Set([...hiddenItems].map(({ id }) => id)), keys: new Set([...hiddenItems].flatMap(listKeys)) };
 }

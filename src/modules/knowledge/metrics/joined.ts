@@ -21,8 +21,8 @@ export class JoinedTables {
   }
 
   /** Joins the tables of expressions. @param items the items of the expressions, named by the failure where there is no path */
-  join(items: readonly SemanticItem[], expressions: readonly Expression[]): void {
-    const paths = listTables(expressions).map((table) => this.#model.path(this.#root, table));
+  joinTables(items: readonly SemanticItem[], expressions: readonly Expression[]): void {
+    const paths = listTables(expressions).map((table) => this.#model.findPath(this.#root, table));
     if (!paths.every(isPath)) throw makeJoinFailure(items, paths);
     for (const path of paths) this.#walk(path);
   }
@@ -33,7 +33,7 @@ export class JoinedTables {
       const name = `j${this.#joins.length + 1}`;
       this.#names.set(to.table.id, name);
       this.tables.push(to.table);
-      const [left, right] = [this.column(from.table, from.column), this.column(to.table, to.column)];
+      const [left, right] = [this.makeColumnSql(from.table, from.column), this.makeColumnSql(to.table, to.column)];
       const castSuffix = areComparable(findColumnType(from), findColumnType(to)) ? '' : '::text';
       this.#joins.push(
         `LEFT JOIN ${quoteQualified('public', to.table.name)} AS ${name} ON ${left}${castSuffix} = ${right}${castSuffix}`,
@@ -41,8 +41,8 @@ export class JoinedTables {
     }
   }
 
-  column(table: Table, column: string): string {
-    return `${this.#names.get(table.id)}.${quoteIdentifier(column)}`;
+  makeColumnSql(table: Table, makeColumnSql: string): string {
+    return `${this.#names.get(table.id)}.${quoteIdentifier(makeColumnSql)}`;
   }
 
   get from(): string {

@@ -48,7 +48,7 @@ const createCanonicalRenderer = (budget: TextBudget): SqlRenderer => ({
 
 /** Collects the aggregates that metrics are computed from, each once. */
 export class Measures {
-  readonly all: Measure[] = [];
+  readonly measures: Measure[] = [];
   readonly #byKey = new Map<string, Measure>();
   /** The visited metrics, including the metrics that others build on. */
   readonly items = new Map<string, SemanticItem>();
@@ -73,7 +73,7 @@ export class Measures {
     this.#visits += 1;
     if (this.#visits > MAX_VISITED_METRICS) throw makeMetricTooLargeFailure(item, `${MAX_VISITED_METRICS} metrics`);
     this.items.set(item.id, item);
-    const metric = this.#model.metric(item);
+    const metric = this.#model.getMetric(item);
     const filters = [...outerFilters, ...metric.filters];
     return renderSql(metric.formula, {
       budget: this.#budget,
@@ -104,9 +104,9 @@ export class Measures {
     const key = JSON.stringify([root.id, call.name, call.isDistinct, parts, metric.semiAdditive?.which, filterKey]);
     const knownMeasure = this.#byKey.get(key);
     if (knownMeasure) return knownMeasure;
-    if (this.all.length === MAX_MEASURES) throw makeMetricTooLargeFailure(item, `${MAX_MEASURES} aggregates`);
+    if (this.measures.length === MAX_MEASURES) throw makeMetricTooLargeFailure(item, `${MAX_MEASURES} aggregates`);
     const distinctFilters = filters.filter((_, index) => keys.indexOf(keys[index] as number) === index);
-    const name = `a${this.all.length + 1}`;
+    const name = `a${this.measures.length + 1}`;
     const measure: Measure = {
       name,
       item,
@@ -117,7 +117,7 @@ export class Measures {
       filterKey,
       semiAdditive: metric.semiAdditive,
     };
-    this.all.push(measure);
+    this.measures.push(measure);
     this.#byKey.set(key, measure);
     return measure;
   }
@@ -143,7 +143,7 @@ const makeMetricTooLargeFailure = (item: SemanticItem, limitText: string) =>
 function findRoot(model: Model, item: SemanticItem, metric: Metric, call: Aggregate): Table {
   const namedTables = listTables([call.argument, call.filter].filter((part) => part !== null));
   const tables = namedTables.length > 0 ? namedTables : metric.tables;
-  const paths = tables.map((table) => tables.map((other) => model.path(table, other)));
+  const paths = tables.map((table) => tables.map((otherTable) => model.findPath(table, otherTable)));
   const rootTable = tables.find((_, index) => paths[index]?.every(isPath));
   if (rootTable) return rootTable;
   if (tables.length === 0) throw semanticItemUnknown('metric', item.name, 'it has no mapped table');
@@ -155,7 +155,7 @@ export function makeJoinFailure(items: readonly SemanticItem[], paths: readonly 
   const missingPaths = paths.filter((path): path is MissingPath => !isPath(path));
   const failures = { ambiguous: queryAmbiguous, fans_out: queryFansOut, unreachable: queryUnreachable } as const;
   for (const reason of ['ambiguous', 'fans_out', 'unreachable'] as const) {
-    const missingPath = missingPaths.find((each) => each.reason === reason);
+    const missingPath = missingPaths.find((candidate) => candidate.reason === reason);
     if (missingPath) return failures[reason](items, missingPath.relations);
   }
   throw new Error('the tables can be joined');

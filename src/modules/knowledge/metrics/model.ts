@@ -33,18 +33,18 @@ export class Model {
     this.#metricNamed = findMetric;
   }
 
-  path(from: Table, to: Table): Path | MissingPath {
-    return this.#relations.path(from, to);
+  findPath(from: Table, to: Table): Path | MissingPath {
+    return this.#relations.findPath(from, to);
   }
 
-  dimension(item: SemanticItem): Dimension {
+  getDimension(item: SemanticItem): Dimension {
     const parsedDimension =
       this.#dimensions.get(item.id) ?? nameItemInError(item, () => parseDimension(this.#toParse(item), this.#tables));
     this.#dimensions.set(item.id, parsedDimension);
     return parsedDimension;
   }
 
-  metric(item: SemanticItem): Metric {
+  getMetric(item: SemanticItem): Metric {
     const parsedMetric = this.#metrics.get(item.id);
     if (parsedMetric) return parsedMetric;
     return nameItemInError(item, () => {
@@ -75,7 +75,7 @@ export class Model {
   }
 
   #computeType(name: string): ValueType {
-    return this.metric(this.requireMetric(name)).formula.type;
+    return this.getMetric(this.requireMetric(name)).formula.type;
   }
 }
 

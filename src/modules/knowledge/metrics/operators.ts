@@ -13,50 +13,54 @@ export abstract class OperatorParser extends TokenReader {
   #depth = 0;
 
   /** Parses an operand. */
-  protected abstract operand(): Expression;
+  protected abstract parseOperand(): Expression;
 
-  protected expression(): Expression {
+  protected parseExpression(): Expression {
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new ExpressionError(`it is nested more than ${MAX_DEPTH} deep`);
-    let left = this.#conjunction();
-    while (this.word('or')) left = applyOperator('OR', left, this.#conjunction());
+    let left = this.#parseConjunction();
+    while (this.skipWord('or')) left = applyOperator('OR', left, this.#parseConjunction());
     this.#depth -= 1;
     return left;
   }
 
-  #conjunction(): Expression {
-    let left = this.#negation();
-    while (this.word('and')) left = applyOperator('AND', left, this.#negation());
+  #parseConjunction(): Expression {
+    let left = this.#parseNegation();
+    while (this.skipWord('and')) left = applyOperator('AND', left, this.#parseNegation());
     return left;
   }
 
-  #negation(): Expression {
+  #parseNegation(): Expression {
     let isNegated = false;
-    while (this.word('not')) isNegated = !isNegated;
-    const expression = this.#comparison();
+    while (this.skipWord('not')) isNegated = !isNegated;
+    const expression = this.#parseComparison();
     return isNegated ? sql('boolean')`NOT ${convertToType('boolean', expression)}` : expression;
   }
 
-  #comparison(): Expression {
-    const left = this.#concatenation();
+  #parseComparison(): Expression {
+    const left = this.#parseConcatenation();
     const { kind, value } = this.next;
     if (kind === 'sign' && COMPARISONS.has(value)) {
       this.advance();
-      return applyComparison(value, left, this.#concatenation());
+      return applyComparison(value, left, this.#parseConcatenation());
     }
-    if (this.word('is')) return this.#state(left);
-    const isNegated = this.word('not');
+    if (this.skipWord('is')) return this.#parseIsCondition(left);
+    const isNegated = this.skipWord('not');
     const notPrefix = isNegated ? 'NOT ' : '';
-    if (this.word('in')) return this.#membership(left, notPrefix);
-    if (this.word('between')) {
-      const low = this.#concatenation();
-      this.expect('word', 'and');
-      const [a, b, c] = toCommonType([left, low, this.#concatenation()]).values as [Expression, Expression, Expression];
+    if (this.skipWord('in')) return this.#parseMembership(left, notPrefix);
+    if (this.skipWord('between')) {
+      const low = this.#parseConcatenation();
+      this.skipRequired('word', 'and');
+      const [a, b, c] = toCommonType([left, low, this.#parseConcatenation()]).values as [
+        Expression,
+        Expression,
+        Expression,
+      ];
       return sql('boolean')`${a} ${notPrefix}BETWEEN ${b} AND ${c}`;
     }
     for (const operator of ['like', 'ilike']) {
-      if (!this.word(operator)) continue;
-      const [text, pattern] = [convertToType('text', left), convertToType('text', this.#concatenation())];
+      if (!this.skipWord(operator)) continue;
+      const [text, pattern] = [convertToType('text', left), convertToType('text', this.#parseConcatenation())];
       return sql('boolean')`${text} ${notPrefix}${operator.toUpperCase()} ${pattern}`;
     }
     if (isNegated) throw this.makeUnexpectedError();
@@ -64,30 +68,30 @@ export abstract class OperatorParser extends TokenReader {
   }
 
   /** Parses the words after `IS`. */
-  #state(left: Expression): Expression {
-    const notPrefix = this.word('not') ? 'NOT ' : '';
-    if (this.word('null')) return sql('boolean')`${left} IS ${notPrefix}NULL`;
+  #parseIsCondition(left: Expression): Expression {
+    const notPrefix = this.skipWord('not') ? 'NOT ' : '';
+    if (this.skipWord('null')) return sql('boolean')`${left} IS ${notPrefix}NULL`;
     for (const truth of ['true', 'false']) {
-      if (this.word(truth))
+      if (this.skipWord(truth))
         return sql('boolean')`${convertToType('boolean', left)} IS ${notPrefix}${truth.toUpperCase()}`;
     }
-    this.expect('word', 'distinct');
-    this.expect('word', 'from');
-    const [a, b] = toCommonType([left, this.#concatenation()]).values as [Expression, Expression];
+    this.skipRequired('word', 'distinct');
+    this.skipRequired('word', 'from');
+    const [a, b] = toCommonType([left, this.#parseConcatenation()]).values as [Expression, Expression];
     return sql('boolean')`${a} IS ${notPrefix}DISTINCT FROM ${b}`;
   }
 
-  #membership(left: Expression, notPrefix: string): Expression {
-    this.expect('sign', '(');
-    if (this.is('word', 'select')) throw this.makeUnexpectedError();
-    const [value, ...list] = toCommonType([left, ...this.list()]).values as [Expression, ...Expression[]];
+  #parseMembership(left: Expression, notPrefix: string): Expression {
+    this.skipRequired('sign', '(');
+    if (this.isNext('word', 'select')) throw this.makeUnexpectedError();
+    const [value, ...list] = toCommonType([left, ...this.parseList()]).values as [Expression, ...Expression[]];
     return sql('boolean')`${value} ${notPrefix}IN ${makeCall('boolean', '', list)}`;
   }
 
-  #concatenation(): Expression {
-    let left = this.#sum();
-    while (this.sign('||')) {
-      const right = this.#sum();
+  #parseConcatenation(): Expression {
+    let left = this.#parseSum();
+    while (this.skipSign('||')) {
+      const right = this.#parseSum();
       if (left.type !== 'text' && right.type !== 'text')
         throw new ExpressionError('|| needs a text on at least one side');
       left = sql('text')`${castToText(left)} || ${castToText(right)}`;
@@ -95,41 +99,42 @@ export abstract class OperatorParser extends TokenReader {
     return left;
   }
 
-  #sum(): Expression {
-    let left = this.#product();
-    while (this.is('sign', '+') || this.is('sign', '-'))
-      left = applyArithmetic(this.readToken('sign'), left, this.#product());
+  #parseSum(): Expression {
+    let left = this.#parseProduct();
+    while (this.isNext('sign', '+') || this.isNext('sign', '-'))
+      left = applyArithmetic(this.readToken('sign'), left, this.#parseProduct());
     return left;
   }
 
-  #product(): Expression {
-    let left = this.#signed();
-    while (['*', '/', '%'].some((sign) => this.is('sign', sign))) {
-      left = applyArithmetic(this.readToken('sign'), left, this.#signed());
+  #parseProduct(): Expression {
+    let left = this.#parseSigned();
+    while (['*', '/', '%'].some((sign) => this.isNext('sign', sign))) {
+      left = applyArithmetic(this.readToken('sign'), left, this.#parseSigned());
     }
     return left;
   }
 
-  #signed(): Expression {
+  #parseSigned(): Expression {
     let isNegative = false;
-    while (this.is('sign', '+') || this.is('sign', '-')) isNegative = (this.readToken('sign') === '-') !== isNegative;
-    const expression = this.#cast();
+    while (this.isNext('sign', '+') || this.isNext('sign', '-'))
+      isNegative = (this.readToken('sign') === '-') !== isNegative;
+    const expression = this.#parseCast();
     if (!isNegative) return expression;
     const number = castToNumber(expression);
     return sql(number.type)`- ${number}`;
   }
 
-  #cast(): Expression {
-    let expression = this.operand();
-    while (this.sign('::')) expression = castExpression(expression, findCastType(this.readToken('word')));
+  #parseCast(): Expression {
+    let expression = this.parseOperand();
+    while (this.skipSign('::')) expression = castExpression(expression, findCastType(this.readToken('word')));
     return expression;
   }
 
   /** Parses expressions separated by commas, up to the closing bracket. */
-  protected list(): Expression[] {
-    const values = [this.expression()];
-    while (this.sign(',')) values.push(this.expression());
-    this.expect('sign', ')');
+  protected parseList(): Expression[] {
+    const values = [this.parseExpression()];
+    while (this.skipSign(',')) values.push(this.parseExpression());
+    this.skipRequired('sign', ')');
     return values;
   }
 }

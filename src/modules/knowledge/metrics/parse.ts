@@ -28,7 +28,7 @@ const RESERVED_WORDS = new Set(
  */
 export function parseExpression(text: string, scope: ExpressionScope): Expression {
   const parser = new Parser(tokenize(text), scope);
-  return parser.whole();
+  return parser.parseWhole();
 }
 
 class Parser extends OperatorParser {
@@ -40,53 +40,53 @@ class Parser extends OperatorParser {
     this.#scope = scope;
   }
 
-  whole(): Expression {
-    const expression = this.expression();
+  parseWhole(): Expression {
+    const expression = this.parseExpression();
     if (this.next.kind !== 'end') throw this.makeUnexpectedError();
     return expression;
   }
 
-  protected operand(): Expression {
+  protected parseOperand(): Expression {
     const { kind, value } = this.next;
-    if (kind === 'word') return this.#ofWord(value);
-    if (kind === 'name') return this.#column();
+    if (kind === 'word') return this.#parseWord(value);
+    if (kind === 'name') return this.#parseColumn();
     if (kind === 'sign' && value === '(') {
       this.advance();
-      const expression = this.expression();
-      this.expect('sign', ')');
+      const expression = this.parseExpression();
+      this.skipRequired('sign', ')');
       return expression;
     }
     if (kind === 'text') return { kind: 'text', type: 'text', value: this.readToken('text') };
     if (kind === 'number') return toNumberLiteral(this.readToken('number'));
-    if (kind === 'metric') return this.#metric();
+    if (kind === 'metric') return this.#parseMetric();
     throw this.makeUnexpectedError();
   }
 
-  #ofWord(word: string): Expression {
+  #parseWord(word: string): Expression {
     const { after } = this;
-    if (after.kind === 'sign' && after.value === '(' && !RESERVED_WORDS.has(word)) return this.#call();
+    if (after.kind === 'sign' && after.value === '(' && !RESERVED_WORDS.has(word)) return this.#parseCall();
     if (after.kind === 'text' && (word === 'date' || word === 'timestamptz' || word === 'interval'))
-      return this.#literal();
-    if (!RESERVED_WORDS.has(word)) return word === 'current_date' ? this.#today() : this.#column();
-    if (this.word('true') || this.word('false')) return { kind: 'sql', type: 'boolean', parts: [word] };
-    if (this.word('null')) return { kind: 'null', type: 'text' };
-    if (this.word('case')) return this.#case();
-    this.expect('word', 'cast');
-    this.expect('sign', '(');
-    const expression = this.expression();
-    this.expect('word', 'as');
+      return this.#parseLiteral();
+    if (!RESERVED_WORDS.has(word)) return word === 'current_date' ? this.#parseToday() : this.#parseColumn();
+    if (this.skipWord('true') || this.skipWord('false')) return { kind: 'sql', type: 'boolean', parts: [word] };
+    if (this.skipWord('null')) return { kind: 'null', type: 'text' };
+    if (this.skipWord('case')) return this.#parseCase();
+    this.skipRequired('word', 'cast');
+    this.skipRequired('sign', '(');
+    const expression = this.parseExpression();
+    this.skipRequired('word', 'as');
     const type = findCastType(this.readToken('word'));
-    this.expect('sign', ')');
+    this.skipRequired('sign', ')');
     return castExpression(expression, type);
   }
 
-  #today(): Expression {
+  #parseToday(): Expression {
     this.advance();
     return { kind: 'sql', type: 'date', parts: ['current_date'] };
   }
 
   /** Parses a literal: `date '…'`, `timestamptz '…'`, `interval '90 days'` or `interval '90' day`. */
-  #literal(): Expression {
+  #parseLiteral(): Expression {
     const word = this.readToken('word');
     const value = this.readToken('text');
     if (word !== 'interval')
@@ -95,14 +95,14 @@ class Parser extends OperatorParser {
     return convertToType('interval', { kind: 'text', type: 'text', value: `${value}${unit}` });
   }
 
-  #column(): Expression {
-    const first = this.#name();
-    const second = this.sign('.') ? this.#name() : undefined;
-    if (this.is('sign', '(') || this.is('sign', '.')) throw this.makeUnexpectedError();
+  #parseColumn(): Expression {
+    const firstName = this.#readName();
+    const secondName = this.skipSign('.') ? this.#readName() : undefined;
+    if (this.isNext('sign', '(') || this.isNext('sign', '.')) throw this.makeUnexpectedError();
     const { tables } = this.#scope;
-    const searchedTables = second === undefined ? tables : tables.filter(({ name }) => name === first);
-    const name = second ?? first;
-    const spelledName = second === undefined ? name : `${first}.${second}`;
+    const searchedTables = secondName === undefined ? tables : tables.filter(({ name }) => name === firstName);
+    const name = secondName ?? firstName;
+    const spelledName = secondName === undefined ? name : `${firstName}.${secondName}`;
     const foundColumns = searchedTables.flatMap((table) =>
       table.columns.filter((column) => column.name === name).map((column) => ({ table, column })),
     );
@@ -112,27 +112,27 @@ class Parser extends OperatorParser {
     return { kind: 'column', type: only.column.type, table: only.table, column: name };
   }
 
-  #name(): string {
+  #readName(): string {
     if (this.next.kind === 'word' && RESERVED_WORDS.has(this.next.value)) throw this.makeUnexpectedError();
     return this.readToken(this.next.kind === 'name' ? 'name' : 'word');
   }
 
-  #metric(): Expression {
+  #parseMetric(): Expression {
     const name = this.readToken('metric');
     if (!this.#scope.typeOfMetric) throw new ExpressionError('it cannot build on metrics');
     if (this.#isWithinAggregate) throw new ExpressionError(`the metric {{${name}}} cannot be used inside an aggregate`);
     return { kind: 'metric', type: this.#scope.typeOfMetric(name), name };
   }
 
-  #call(): Expression {
+  #parseCall(): Expression {
     const name = this.readToken('word');
-    this.expect('sign', '(');
+    this.skipRequired('sign', '(');
     const computeType = AGGREGATES.get(name);
-    if (computeType) return this.#aggregate(name, computeType);
-    if (name === 'extract') return this.#extract();
+    if (computeType) return this.#parseAggregate(name, computeType);
+    if (name === 'extract') return this.#parseExtract();
     const signature = FUNCTIONS.get(name);
     if (!signature) throw new ExpressionError(`the function "${name.slice(0, 70)}" is not supported`);
-    const values = this.sign(')') ? [] : this.list();
+    const values = this.skipSign(')') ? [] : this.parseList();
     try {
       return signature(values);
     } catch (error) {
@@ -140,49 +140,49 @@ class Parser extends OperatorParser {
     }
   }
 
-  #extract(): Expression {
+  #parseExtract(): Expression {
     const unit = this.readToken('word');
-    this.expect('word', 'from');
-    const time = this.expression();
-    this.expect('sign', ')');
+    this.skipRequired('word', 'from');
+    const time = this.parseExpression();
+    this.skipRequired('sign', ')');
     return extractTimePart(unit, time);
   }
 
-  #aggregate(name: string, typeOf: (value: Expression) => ValueType): Expression {
+  #parseAggregate(name: string, typeOf: (value: Expression) => ValueType): Expression {
     if (!this.#scope.typeOfMetric) throw new ExpressionError(`${name} is an aggregate, which cannot be used here`);
     if (this.#isWithinAggregate) throw new ExpressionError('aggregates cannot be nested');
     this.#isWithinAggregate = true;
-    const countsRows = name === 'count' && this.sign('*');
-    const isDistinct = !countsRows && this.word('distinct');
-    const argument = countsRows ? null : this.expression();
-    this.expect('sign', ')');
-    const filter = this.#filter();
+    const countsRows = name === 'count' && this.skipSign('*');
+    const isDistinct = !countsRows && this.skipWord('distinct');
+    const argument = countsRows ? null : this.parseExpression();
+    this.skipRequired('sign', ')');
+    const filter = this.#parseFilter();
     this.#isWithinAggregate = false;
     const type = argument === null ? 'integer' : typeOf(argument);
     return { kind: 'aggregate', type, call: { name, isDistinct, argument, filter } };
   }
 
-  #filter(): Expression | null {
-    if (!this.word('filter')) return null;
-    this.expect('sign', '(');
-    this.expect('word', 'where');
-    const condition = convertToType('boolean', this.expression());
-    this.expect('sign', ')');
+  #parseFilter(): Expression | null {
+    if (!this.skipWord('filter')) return null;
+    this.skipRequired('sign', '(');
+    this.skipRequired('word', 'where');
+    const condition = convertToType('boolean', this.parseExpression());
+    this.skipRequired('sign', ')');
     return condition;
   }
 
-  #case(): Expression {
-    const subject = this.is('word', 'when') ? null : this.expression();
+  #parseCase(): Expression {
+    const subject = this.isNext('word', 'when') ? null : this.parseExpression();
     const conditionsOrValues: Expression[] = [];
     const results: Expression[] = [];
-    while (this.word('when')) {
-      conditionsOrValues.push(this.expression());
-      this.expect('word', 'then');
-      results.push(this.expression());
+    while (this.skipWord('when')) {
+      conditionsOrValues.push(this.parseExpression());
+      this.skipRequired('word', 'then');
+      results.push(this.parseExpression());
     }
     if (conditionsOrValues.length === 0) throw this.makeUnexpectedError();
-    if (this.word('else')) results.push(this.expression());
-    this.expect('word', 'end');
+    if (this.skipWord('else')) results.push(this.parseExpression());
+    this.skipRequired('word', 'end');
     const { type, values } = toCommonType(results);
     // The subject stands there once: written with each condition, nested ones would grow without bounds.
     const [compared, ...matches] = subject ? toCommonType([subject, ...conditionsOrValues]).values : [];

@@ -75,9 +75,9 @@ export async function findQueryProblems(
       }),
     );
   }
-  return inputs.map((each) =>
+  return inputs.map((input) =>
     findProblem(() => {
-      const { model, query } = resolveWithItems(queryItems, each);
+      const { model, query } = resolveWithItems(queryItems, input);
       compileQuery(model, query);
     }),
   );

@@ -8,8 +8,8 @@ interface RelationEnd {
 
 /** A relation, by which a row of one table finds the row of another that it belongs to: `many.column = one.column`. */
 export interface Relation {
-  many: RelationEnd;
-  one: RelationEnd;
+  manyEnd: RelationEnd;
+  oneEnd: RelationEnd;
 }
 
 /** A step from one table to another, along a relation or against it. */
@@ -61,7 +61,7 @@ export function parseRelations(texts: readonly string[], tables: readonly Table[
   const relations = new Map<string, Relation>();
   for (const text of texts) {
     const [from, to] = parseRelationColumns(text).map(({ table, column }) => findEnd(byName.get(table), column));
-    if (from && to && from.table !== to.table) relations.set(makeRelationKey(from, to), { many: from, one: to });
+    if (from && to && from.table !== to.table) relations.set(makeRelationKey(from, to), { manyEnd: from, oneEnd: to });
   }
   return [...relations.values()];
 }
@@ -79,16 +79,16 @@ export class Relations {
   readonly #found = new Map<string, Path | MissingPath>();
 
   constructor(relations: readonly Relation[]) {
-    const declaredKeys = new Set(relations.map(({ many, one }) => makeRelationKey(many, one)));
-    for (const { many, one } of relations) {
-      const forwardStep: PathStep = { from: many, to: one };
-      const backwardStep: PathStep = { from: one, to: many };
+    const declaredKeys = new Set(relations.map(({ manyEnd, oneEnd }) => makeRelationKey(manyEnd, oneEnd)));
+    for (const { manyEnd, oneEnd } of relations) {
+      const forwardStep: PathStep = { from: manyEnd, to: oneEnd };
+      const backwardStep: PathStep = { from: oneEnd, to: manyEnd };
       addStep(this.#declared, forwardStep);
       addStep(this.#single, forwardStep);
       addStep(this.#any, forwardStep);
       addStep(this.#any, backwardStep);
       // Said in the other direction as well, it is a step of its own already.
-      if (isUniqueEnd(many) && isUniqueEnd(one) && !declaredKeys.has(makeRelationKey(one, many)))
+      if (isUniqueEnd(manyEnd) && isUniqueEnd(oneEnd) && !declaredKeys.has(makeRelationKey(oneEnd, manyEnd)))
         addStep(this.#single, backwardStep);
     }
   }
@@ -97,7 +97,7 @@ export class Relations {
    * Returns the one path from the rows of a table to a row of another, or why there is none. The relations alone decide which
    * path is meant, so that adding or dropping an index never changes it; the indexes decide whether it multiplies rows.
    */
-  path(from: Table, to: Table): Path | MissingPath {
+  findPath(from: Table, to: Table): Path | MissingPath {
     const key = `${from.id} ${to.id}`;
     const knownPath = this.#found.get(key);
     if (knownPath) return knownPath;
@@ -111,8 +111,8 @@ export class Relations {
     for (const steps of [this.#declared, this.#single]) {
       const path = findShortestPath(steps, from, to);
       if (!path) continue;
-      const other = findOtherPath(steps, from, to, path);
-      if (other) return { reason: 'ambiguous', relations: [path, other].map(formatPath) };
+      const otherPath = findOtherPath(steps, from, to, path);
+      if (otherPath) return { reason: 'ambiguous', relations: [path, otherPath].map(formatPath) };
       const multiplyingStep = path.find((step) => !isUniqueEnd(step.to));
       return multiplyingStep ? { reason: 'fans_out', relations: [formatPath([multiplyingStep])] } : path;
     }
@@ -143,10 +143,10 @@ function findShortestPath(
   const paths = new Map<string, Path>([[from.id, []]]);
   for (const [id, path] of paths) {
     for (const step of steps.get(id) ?? []) {
-      const next = step.to.table.id;
-      if (step === excludedStep || paths.has(next)) continue;
-      if (next === to.id) return [...path, step];
-      paths.set(next, [...path, step]);
+      const nextTableId = step.to.table.id;
+      if (step === excludedStep || paths.has(nextTableId)) continue;
+      if (nextTableId === to.id) return [...path, step];
+      paths.set(nextTableId, [...path, step]);
     }
   }
   return undefined;
@@ -155,8 +155,8 @@ function findShortestPath(
 /** Finds a path other than this one: it lacks one of this path's steps. */
 function findOtherPath(steps: ReadonlyMap<string, PathStep[]>, from: Table, to: Table, path: Path): Path | undefined {
   for (const step of path) {
-    const other = findShortestPath(steps, from, to, step);
-    if (other) return other;
+    const otherPath = findShortestPath(steps, from, to, step);
+    if (otherPath) return otherPath;
   }
   return undefined;
 }

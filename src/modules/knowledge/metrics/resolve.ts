@@ -25,25 +25,25 @@ type ItemKind = 'metric' | 'dimension';
 
 /** The items of a company that a query needs, by id and by name. */
 export class ItemIndex {
-  readonly all = new Map<string, SemanticItem>();
+  readonly itemsById = new Map<string, SemanticItem>();
   readonly #byKey = new Map<string, SemanticItem>();
 
   addItems(rows: Awaited<ReturnType<typeof selectItems>>): SemanticItem[] {
     return rows.map(({ id, uniqueKey, content }) => {
       const item = { ...content, id } as SemanticItem;
-      this.all.set(id, item);
+      this.itemsById.set(id, item);
       this.#byKey.set(uniqueKey, item);
       return item;
     });
   }
 
-  named(kind: ItemKind, name: string): SemanticItem | undefined {
+  findByName(kind: ItemKind, name: string): SemanticItem | undefined {
     return this.#byKey.get(joinUniqueKey(kind, name));
   }
 
   /** Finds an item by its id or name. @throws semanticItemUnknown */
   requireItem(kind: ItemKind, idOrName: string): SemanticItem {
-    const item = this.all.get(idOrName) ?? this.named(kind, idOrName);
+    const item = this.itemsById.get(idOrName) ?? this.findByName(kind, idOrName);
     if (item?.kind !== kind) throw semanticItemUnknown(kind, idOrName);
     return item;
   }
@@ -79,9 +79,9 @@ export const resolveWithItems = ({ model, itemIndex }: QueryItems, input: Metric
 /** Reads the items, tables and relations of several queries. */
 export async function readQueryItems(ctx: CompanyContext, inputs: readonly MetricQueryInput[]): Promise<QueryItems> {
   const { itemIndex, relations } = await readItems(ctx, inputs);
-  const names = [...itemIndex.all.values()].flatMap((item) => listTableNames(item).flat());
+  const names = [...itemIndex.itemsById.values()].flatMap((item) => listTableNames(item).flat());
   const tables = await readTables(ctx, [...names, ...relations.flatMap(listRelationTables)]);
-  const findMetric = (name: string) => itemIndex.named('metric', name);
+  const findMetric = (name: string) => itemIndex.findByName('metric', name);
   return { model: new Model(tables, relations, findMetric, MAX_SQL_LENGTH * inputs.length), itemIndex };
 }
 
@@ -90,7 +90,7 @@ export async function readQueryTables(ctx: CompanyContext, input: MetricQueryInp
   const { itemIndex } = await readItems(ctx, [input]);
   return readTables(
     ctx,
-    [...itemIndex.all.values()].flatMap((item) => listTableNames(item).flat()),
+    [...itemIndex.itemsById.values()].flatMap((item) => listTableNames(item).flat()),
   );
 }
 
@@ -104,29 +104,29 @@ async function readItems(
     ...query.dimensions,
     ...query.filters.map(({ dimension }) => dimension),
   ]);
-  const ids = [...metrics, ...dimensions].filter((each) => ID_PATTERN.test(each));
+  const ids = [...metrics, ...dimensions].filter((idOrName) => ID_PATTERN.test(idOrName));
   const keys = [
     ...metrics.map((name) => joinUniqueKey('metric', name)),
     ...dimensions.map((name) => joinUniqueKey('dimension', name)),
   ];
   const { ids: hiddenIds } = await findHiddenItems(ctx);
   const { items, relations } = await readTogether(ctx.db, {
-    items: selectItems(ctx.db, companyId, { ids, keys, hidden: hiddenIds }),
+    items: selectItems(ctx.db, companyId, { ids, keys, hiddenIds: hiddenIds }),
     relations: selectRelations(ctx.db, companyId, hiddenIds, MAX_RELATIONS + 1),
   });
   if (relations.length > MAX_RELATIONS) {
     const message = `cannot be joined: the company's items hold more than ${MAX_RELATIONS} mapped relations`;
     throw invalid([{ field: 'metrics', message }]);
   }
-  const found = new ItemIndex();
-  for (let addedItems = found.addItems(items); addedItems.length > 0; ) {
-    const missingKeys = addedItems.flatMap(createMissingKeyFinder(found));
-    if (missingKeys.length === 0 || found.all.size > MAX_ITEMS * inputs.length) break;
-    addedItems = found.addItems(
-      await selectItems(ctx.db, companyId, { ids: [], keys: missingKeys, hidden: hiddenIds }),
+  const itemIndex = new ItemIndex();
+  for (let addedItems = itemIndex.addItems(items); addedItems.length > 0; ) {
+    const missingKeys = addedItems.flatMap(createMissingKeyFinder(itemIndex));
+    if (missingKeys.length === 0 || itemIndex.itemsById.size > MAX_ITEMS * inputs.length) break;
+    addedItems = itemIndex.addItems(
+      await selectItems(ctx.db, companyId, { ids: [], keys: missingKeys, hiddenIds: hiddenIds }),
     );
   }
-  return { itemIndex: found, relations: relations.map(({ text }) => text) };
+  return { itemIndex: itemIndex, relations: relations.map(({ text }) => text) };
 }
 
 /** Returns a function that finds the keys of the metrics that an item builds on and that were not read yet. */
@@ -136,7 +136,7 @@ const createMissingKeyFinder =
     kind !== 'metric' || formula === null
       ? []
       : listMetricNames(formula).flatMap((name) =>
-          itemIndex.named('metric', name) ? [] : [joinUniqueKey('metric', name)],
+          itemIndex.findByName('metric', name) ? [] : [joinUniqueKey('metric', name)],
         );
 
 function toMetricQuery(input: MetricQueryInput, model: Model, itemIndex: ItemIndex): MetricQuery {

@@ -72,7 +72,9 @@ async function areTablesUnchanged(ctx: PrincipalContext, tables: readonly Table[
     ctx,
     tables.map(({ id }) => id),
   );
-  const describeShapes = (all: readonly Table[]) =>
-    all.map(({ id, name, version, unique }) => JSON.stringify([id, name, version, [...unique].sort()])).sort();
+  const describeShapes = (comparedTables: readonly Table[]) =>
+    comparedTables
+      .map(({ id, name, version, unique }) => JSON.stringify([id, name, version, [...unique].sort()]))
+      .sort();
   return describeShapes(tables).join() === describeShapes(now).join();
 }

@@ -45,40 +45,40 @@ export const selectDeniedItems = (db: ControlDb, companyId: string, denied: { it
 };
 
 /**
- * Returns the SQL condition for active semantic items without validation errors. @param hidden the ids of items that count as
+ * Returns the SQL condition for active semantic items without validation errors. @param hiddenIds the ids of items that count as
  * absent
  */
-export const isQueryable = (companyId: string, hidden: ReadonlySet<string>): SQL =>
+export const isQueryable = (companyId: string, hiddenIds: ReadonlySet<string>): SQL =>
   and(
     eq(resources.companyId, companyId),
     eq(resources.resourceType, 'semantic'),
     eq(resources.status, 'active'),
     eq(resources.validationErrors, []),
-    hidden.size === 0 ? undefined : sql`${resources.id} not in ${makeIdListSql([...hidden])}`,
+    hiddenIds.size === 0 ? undefined : sql`${resources.id} not in ${makeIdListSql([...hiddenIds])}`,
   ) as SQL;
 
 /** Selects the queryable metrics and dimensions that have one of the ids or keys (`joinUniqueKey` of kind and name). */
 export const selectItems = (
   db: ControlDb,
   companyId: string,
-  { ids, keys, hidden }: { ids: readonly string[]; keys: readonly string[]; hidden: ReadonlySet<string> },
+  { ids, keys, hiddenIds }: { ids: readonly string[]; keys: readonly string[]; hiddenIds: ReadonlySet<string> },
 ) =>
   db
     .select({ id: resources.id, uniqueKey: resources.uniqueKey, content: resources.content })
     .from(resources)
     .where(
       and(
-        isQueryable(companyId, hidden),
+        isQueryable(companyId, hiddenIds),
         inArray(resources.facet, ['metric', 'dimension']),
         or(sql`${resources.id} in ${makeIdListSql(ids)}`, sql`${resources.uniqueKey} in ${makeIdListSql(keys)}`),
       ),
     );
 
 /** Selects the `mapped_relations` of the queryable items, each text once. */
-export const selectRelations = (db: ControlDb, companyId: string, hidden: ReadonlySet<string>, limit: number) =>
+export const selectRelations = (db: ControlDb, companyId: string, hiddenIds: ReadonlySet<string>, limit: number) =>
   db
     .selectDistinct({ text: sql<string>`relation.value` })
     .from(resources)
     .innerJoin(sql`json_each(${resources.content}, '$.mapped_relations') as relation`, sql`true`)
-    .where(isQueryable(companyId, hidden))
+    .where(isQueryable(companyId, hiddenIds))
     .limit(limit);

@@ -38,13 +38,13 @@ export class TokenReader {
     return new ExpressionError(`"${value.slice(0, 40)}" is not expected there`);
   }
 
-  is(kind: 'word' | 'sign', value: string): boolean {
+  isNext(kind: 'word' | 'sign', value: string): boolean {
     return this.next.kind === kind && this.next.value === value;
   }
 
   /** Skips the next token if it has this kind and value. @returns whether it was skipped */
   skipIf(kind: 'word' | 'sign', value: string): boolean {
-    const is = this.is(kind, value);
+    const is = this.isNext(kind, value);
     if (is) this.#at += 1;
     if (is && REPEATABLE_OPERATORS.has(value)) this.#count();
     return is;
@@ -55,11 +55,11 @@ export class TokenReader {
     if (this.#operators > MAX_OPERATORS) throw new ExpressionError(`it has more than ${MAX_OPERATORS} operators`);
   }
 
-  word = (value: string): boolean => this.skipIf('word', value);
-  sign = (value: string): boolean => this.skipIf('sign', value);
+  skipWord = (value: string): boolean => this.skipIf('word', value);
+  skipSign = (value: string): boolean => this.skipIf('sign', value);
 
   /** Skips the next token, which must have this kind and value. */
-  expect(kind: 'word' | 'sign', value: string): void {
+  skipRequired(kind: 'word' | 'sign', value: string): void {
     if (!this.skipIf(kind, value)) throw this.makeUnexpectedError();
   }
 

@@ -41,7 +41,7 @@ export function convertToType(type: ValueType, expression: Expression): Expressi
 
 /** Finds the type that values have in common, ignoring untyped ones. @throws ExpressionError where there is none */
 function findCommonType(expressions: readonly Expression[]): ValueType {
-  const typedExpressions = expressions.filter((each) => !isUntyped(each));
+  const typedExpressions = expressions.filter((expression) => !isUntyped(expression));
   const types = new Set(
     (typedExpressions.length > 0 ? typedExpressions : expressions.filter(({ kind }) => kind !== 'null')).map(
       ({ type }) => type,
@@ -57,7 +57,10 @@ function findCommonType(expressions: readonly Expression[]): ValueType {
 /** Returns the values with their common type, which untyped values take; numbers stay as they are. */
 export function toCommonType(expressions: readonly Expression[]): { type: ValueType; values: Expression[] } {
   const type = findCommonType(expressions);
-  return { type, values: expressions.map((each) => (isUntyped(each) ? convertToType(type, each) : each)) };
+  return {
+    type,
+    values: expressions.map((expression) => (isUntyped(expression) ? convertToType(type, expression) : expression)),
+  };
 }
 
 /** Converts an expression to a text. */

@@ -32,7 +32,7 @@ function makeValuesSql(
   const value = compileDimension(model, item);
   const [root] = listTables([value]) as [Table, ...Table[]];
   const joinedTables = new JoinedTables(model, root);
-  joinedTables.join([item], [value]);
+  joinedTables.joinTables([item], [value]);
   const { values, bind } = createTextBindings();
   const rejectAggregate = () => {
     throw new Error('an aggregate within a dimension');
@@ -40,7 +40,7 @@ function makeValuesSql(
   const as = {
     budget: new TextBudget(MAX_SQL_LENGTH),
     bind,
-    column: joinedTables.column.bind(joinedTables),
+    column: joinedTables.makeColumnSql.bind(joinedTables),
     aggregate: rejectAggregate,
     metric: rejectAggregate,
   };

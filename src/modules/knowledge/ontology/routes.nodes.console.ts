@@ -12,8 +12,8 @@ export const ontologyNodeEndpoints = createResourceEndpoints({
   path: '/api/v1/domain-knowledge/ontology/nodes',
   actions: ONTOLOGY_ACTIONS,
   resource: 'node',
-  names: { one: 'an ontology node', many: 'ontology nodes', short: 'node' },
-  ids: { one: 'OntologyNode', many: 'OntologyNodes' },
+  names: { singular: 'an ontology node', plural: 'ontology nodes', short: 'node' },
+  ids: { singular: 'OntologyNode', plural: 'OntologyNodes' },
   descriptions: {
     list: 'By type of node, status and text; archived ones only if `status` asks for them. Newest first.',
     create:

@@ -12,8 +12,8 @@ export const ontologyRelationEndpoints = createResourceEndpoints({
   path: '/api/v1/domain-knowledge/ontology/relations',
   actions: ONTOLOGY_ACTIONS,
   resource: 'relation',
-  names: { one: 'an ontology relation', many: 'ontology relations', short: 'relation' },
-  ids: { one: 'OntologyRelation', many: 'OntologyRelations' },
+  names: { singular: 'an ontology relation', plural: 'ontology relations', short: 'relation' },
+  ids: { singular: 'OntologyRelation', plural: 'OntologyRelations' },
   descriptions: {
     list: 'By predicate, subject, object and status; archived ones only if `status` asks for them. Newest first.',
     create:

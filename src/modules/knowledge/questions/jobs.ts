@@ -15,13 +15,13 @@ export async function recheckQuestions(
   const continueAfter = (from: string, attempts: number, pauseSeconds?: number) =>
     ctx.jobs.send({ type: 'knowledge.recheck_questions', companyId, after: from, tries: attempts }, pauseSeconds);
   const rows = await store.selectQuestionsAfter(ctx.db, companyId, after, QUESTIONS_PER_MESSAGE);
-  const last = rows.at(-1);
-  if (!last) return;
+  const lastRow = rows.at(-1);
+  if (!lastRow) return;
   try {
     await recordChecks(ctx, rows);
   } catch (error) {
     if (!isDatabaseUnreachable(error) || tries === MAX_PAUSES) throw error;
     return continueAfter(after, tries + 1, computePauseSeconds(tries));
   }
-  if (rows.length === QUESTIONS_PER_MESSAGE) await continueAfter(last.id, 0);
+  if (rows.length === QUESTIONS_PER_MESSAGE) await continueAfter(lastRow.id, 0);
 }

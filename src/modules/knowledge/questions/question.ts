@@ -11,8 +11,9 @@ export const questionText = makeTextSchema(1000).meta({ examples: ['What did cus
 const ACCENT_PATTERN = /[\u0300-\u036f]/g;
 
 /** Tells whether punctuation makes a difference: within numbers, a sign before a number, and percent. */
-const isSignificantMark = (mark: string, before: string, after: string): boolean =>
-  mark === '%' || (/\d/.test(after) && (/\d/.test(before) || (/[-−]/.test(mark) && !/\p{L}/u.test(before))));
+const isSignificantMark = (mark: string, previousText: string, followingText: string): boolean =>
+  mark === '%' ||
+  (/\d/.test(followingText) && (/\d/.test(previousText) || (/[-−]/.test(mark) && !/\p{L}/u.test(previousText))));
 
 /** Returns a question in the form for comparison: without case, accents, punctuation, and with single spaces; may be empty. */
 export const makeQuestionKey = (question: string): string =>
@@ -39,12 +40,12 @@ export const toStoredQuery = (query: MetricQueryInput): Record<string, unknown> 
   })),
 });
 
-/** Returns the denial of the questions whose queries name hidden items. @param read reads all questions */
+/** Returns the denial of the questions whose queries name hidden items. @param readQuestions reads all questions */
 export async function findHiddenQuestions(
-  hidden: HiddenItems,
-  read: () => Promise<Pick<QuestionRow, 'id' | 'query'>[]>,
+  hiddenItems: HiddenItems,
+  readQuestions: () => Promise<Pick<QuestionRow, 'id' | 'query'>[]>,
 ): Promise<Denials> {
-  if (hidden.ids.size === 0) return NOTHING_DENIED;
-  const namingRows = (await read()).filter((row) => namesHiddenItem(parseStoredQuery(row), hidden));
+  if (hiddenItems.ids.size === 0) return NOTHING_DENIED;
+  const namingRows = (await readQuestions()).filter((row) => namesHiddenItem(parseStoredQuery(row), hiddenItems));
   return { ...NOTHING_DENIED, ids: namingRows.map(({ id }) => id) };
 }

@@ -59,11 +59,11 @@ export const replaceQuestion = (db: ControlDb, row: QuestionRow, isRestored: boo
 };
 
 /** Selects questions with an id after `after`, without archived ones. */
-export const selectQuestionsAfter = (db: ControlDb, companyId: string, after: string, limit: number) =>
+export const selectQuestionsAfter = (db: ControlDb, companyId: string, afterId: string, limit: number) =>
   db
     .select()
     .from(questions)
-    .where(and(isUnarchived(companyId), gt(questions.id, after)))
+    .where(and(isUnarchived(companyId), gt(questions.id, afterId)))
     .orderBy(asc(questions.id))
     .limit(limit);
 

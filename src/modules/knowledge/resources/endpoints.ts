@@ -27,9 +27,9 @@ interface ResourceRoutes<C extends Content, Shown extends ZodType, Query> {
   actions: Record<'list' | 'create' | 'get' | 'update' | 'archive', Action>;
   resource?: ResourceType;
   /** The names of the type in texts: with its article, `an ontology node`; the plural; and a short name, `node`. */
-  names: { one: string; many: string; short: string };
+  names: { singular: string; plural: string; short: string };
   /** The names of the type in operation ids. */
-  ids: { one: string; many: string };
+  ids: { singular: string; plural: string };
   descriptions: Record<'list' | 'create' | 'get' | 'archive', string>;
   viewSchema: Shown;
   view(ctx: PrincipalContext, resources: Resource<C>[]): z.input<Shown>[] | Promise<z.input<Shown>[]>;
@@ -49,8 +49,8 @@ export function createResourceEndpoints<
   const { notFound, archived, duplicate } = definition.failures;
   const resource = routes.resource && { resource: routes.resource };
   const byId = `${path}/{id}` as '/{id}';
-  const viewResource = async (ctx: PrincipalContext, found: Resource<C>) =>
-    (await view(ctx, [found]))[0] as z.input<Shown>;
+  const viewResource = async (ctx: PrincipalContext, foundResource: Resource<C>) =>
+    (await view(ctx, [foundResource]))[0] as z.input<Shown>;
   return [
     endpoint(
       {
@@ -58,8 +58,8 @@ export function createResourceEndpoints<
         path,
         access: actions.list,
         ...resource,
-        operationId: `list${ids.many}`,
-        summary: `List ${names.many}`,
+        operationId: `list${ids.plural}`,
+        summary: `List ${names.plural}`,
         description: descriptions.list,
         query: routes.query,
         returns: ok(listOf(viewSchema)),
@@ -77,8 +77,8 @@ export function createResourceEndpoints<
         path,
         access: actions.create,
         ...resource,
-        operationId: `create${ids.one}`,
-        summary: `Create ${names.one}`,
+        operationId: `create${ids.singular}`,
+        summary: `Create ${names.singular}`,
         description: descriptions.create,
         body: definition.create,
         returns: created(viewSchema),
@@ -92,8 +92,8 @@ export function createResourceEndpoints<
         path: byId,
         access: actions.get,
         ...resource,
-        operationId: `get${ids.one}`,
-        summary: `Get ${names.one}`,
+        operationId: `get${ids.singular}`,
+        summary: `Get ${names.singular}`,
         description: descriptions.get,
         returns: ok(viewSchema),
         versioned: declareVersion(),
@@ -107,8 +107,8 @@ export function createResourceEndpoints<
         path: byId,
         access: actions.update,
         ...resource,
-        operationId: `update${ids.one}`,
-        summary: `Update ${names.one}`,
+        operationId: `update${ids.singular}`,
+        summary: `Update ${names.singular}`,
         description: `Changes only the fields that are sent. To restore an archived ${names.short}, send \`status\` with the change.`,
         body: definition.patch,
         returns: ok(viewSchema),
@@ -122,8 +122,8 @@ export function createResourceEndpoints<
         path: byId,
         access: actions.archive,
         ...resource,
-        operationId: `archive${ids.one}`,
-        summary: `Archive ${names.one}`,
+        operationId: `archive${ids.singular}`,
+        summary: `Archive ${names.singular}`,
         description: descriptions.archive,
         returns: noContent,
         fails: [notFound, concurrentChange],
@@ -136,8 +136,8 @@ export function createResourceEndpoints<
         path: `${byId}/versions`,
         access: actions.get,
         ...resource,
-        operationId: `list${ids.one}Versions`,
-        summary: `List the versions of ${names.one}`,
+        operationId: `list${ids.singular}Versions`,
+        summary: `List the versions of ${names.singular}`,
         description: `What the ${names.short} was after each change, who made it, and the suggestion that it came from. Newest first.`,
         query: pagesQuery,
         returns: ok(listOf(versionRecord)),

@@ -20,25 +20,25 @@ const RECHECK_SECONDS = 60;
  */
 export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promise<CheckResult> {
   const tablesToCheckLater = [...listTables(item)];
-  const runOrElse = async <T>(run: () => Promise<T>, runFallback: () => Promise<T>): Promise<T> => {
+  const runUnlessUnreachable = async <T>(run: () => Promise<T>, whileUnreachable: () => Promise<T>): Promise<T> => {
     try {
       return await run();
     } catch (error) {
       if (!isDatabaseUnreachable(error)) throw error;
       logError('database_unavailable', error, { company_id: ctx.actor.companyId });
-      return runFallback();
+      return whileUnreachable();
     }
   };
-  const check = await runOrElse<CheckResult>(
+  const check = await runUnlessUnreachable<CheckResult>(
     () => checkItemNow(ctx, item),
     async () => ({ ...NOT_CHECKED, later: tablesToCheckLater }),
   );
   const checkLater = async () => {
     // The scheduled run sends it, when it is time.
-    await storeMessage(ctx, makeRecheck(ctx.actor.companyId, tablesToCheckLater), RECHECK_SECONDS * 1000).stored;
+    await storeMessage(ctx, makeRecheck(ctx.actor.companyId, tablesToCheckLater), RECHECK_SECONDS * 1000).whenStored;
     return true;
   };
-  return { ...check, isCurrent: () => runOrElse(check.isCurrent, checkLater) };
+  return { ...check, isCurrent: () => runUnlessUnreachable(check.isCurrent, checkLater) };
 }
 
 const makeRecheck = (companyId: string, tables: string[]): JobMessage => ({

@@ -64,10 +64,10 @@ export async function findExpressionErrors(
   if (tables.length === 0 && !buildsOnMetrics) {
     return makeNotCompiledErrors(item);
   }
-  const planProblems =
+  const messagesByExpression =
     tables.length > 0 ? await planExpressions(ctx, expressions, tables) : new Map<Expression, string>();
   return expressions.flatMap((expression): ValidationError[] => {
-    const message = planProblems.get(expression) ?? findGrammarProblem(item, expression, tables);
+    const message = messagesByExpression.get(expression) ?? findGrammarProblem(item, expression, tables);
     return message === undefined ? [] : [{ field: expression.field, code: 'does_not_compile', message }];
   });
 }

@@ -18,8 +18,8 @@ export const semanticEndpoints = createResourceEndpoints({
     update: 'semantic:update',
     archive: 'semantic:delete',
   },
-  names: { one: 'a semantic item', many: 'semantic items', short: 'item' },
-  ids: { one: 'SemanticItem', many: 'SemanticItems' },
+  names: { singular: 'a semantic item', plural: 'semantic items', short: 'item' },
+  ids: { singular: 'SemanticItem', plural: 'SemanticItems' },
   descriptions: {
     list: 'By kind, status and text; archived ones only if `status` asks for them. Newest first.',
     create:

@@ -127,13 +127,14 @@ function sortByRelevance(concepts: readonly Resource<Concept>[], about: string):
   const text = toSearchText(about);
   const knownWords = splitWords(about);
   const countCommonWords = (texts: readonly string[]) =>
-    [...new Set(texts.flatMap((each) => [...splitWords(each)]))].filter((word) => knownWords.has(word)).length;
-  const scoredConcepts = concepts.map((each) => {
-    const { name, aliases, tags, description } = each.content;
+    [...new Set(texts.flatMap((comparedText) => [...splitWords(comparedText)]))].filter((word) => knownWords.has(word))
+      .length;
+  const scoredConcepts = concepts.map((concept) => {
+    const { name, aliases, tags, description } = concept.content;
     const isNamed = [name, ...aliases].some((conceptName) => text.includes(toSearchText(conceptName)));
     // A word of a name says more than any number of a description's.
     const score = countCommonWords([name, ...aliases, ...tags]) + Math.min(0.9, countCommonWords([description]) / 100);
-    return { each, score: isNamed ? score + MAX_SECTION_LENGTH : score };
+    return { each: concept, score: isNamed ? score + MAX_SECTION_LENGTH : score };
   });
   return scoredConcepts.toSorted((a, b) => b.score - a.score).map(({ each }) => each);
 }

@@ -133,7 +133,7 @@ function askForProposal(
       name: `${type}_proposal`,
       ...composePrompt(prompt, sections),
       shape: makeProposalShape(type),
-      read: (answer) => ({
+      readAnswer: (answer) => ({
         ...parseAnswerRationale(answer),
         payload: parsePayload((answer as { payload?: unknown }).payload),
       }),

@@ -64,16 +64,25 @@ export async function acceptSuggestion(
   const schema = isCreation ? definition.create : definition.changes;
   requireKnownMembers(schema, override, suggestion.payload);
   const payload = { ...(await mergePayload(ctx, suggestion, override)), ...override };
-  const parsed = schema.safeParse(payload);
-  if (!parsed.success) {
+  const parsedPayload = schema.safeParse(payload);
+  if (!parsedPayload.success) {
     throw invalid(
-      parsed.error.issues.map(({ path, message }) => ({ field: ['override_payload', ...path].join('.'), message })),
+      parsedPayload.error.issues.map(({ path, message }) => ({
+        field: ['override_payload', ...path].join('.'),
+        message,
+      })),
     );
   }
   const acceptance = makeAcceptance(ctx, id);
   const resource = isCreation
-    ? await insertFirstVersion(ctx, definition, parsed.data, acceptance)
-    : await replaceVersion(ctx, definition, await requireUnchangedTarget(ctx, suggestion), parsed.data, acceptance);
+    ? await insertFirstVersion(ctx, definition, parsedPayload.data, acceptance)
+    : await replaceVersion(
+        ctx,
+        definition,
+        await requireUnchangedTarget(ctx, suggestion),
+        parsedPayload.data,
+        acceptance,
+      );
   if (resource) return { suggestion: await getSuggestion(ctx, id), resource };
 
   // Somebody else changed the suggestion, its target, or what that refers to first.
@@ -169,7 +178,7 @@ function sortByReferences(
     const neededIds = suggestion
       ? listSuggestedReferences(suggestion.payload).flatMap((reference) => reference.ids)
       : [];
-    for (const each of neededIds) if (ids.has(each)) addWithReferences(each);
+    for (const neededId of neededIds) if (ids.has(neededId)) addWithReferences(neededId);
     orderedIds.add(id);
   };
   for (const id of ids) addWithReferences(id);

@@ -163,7 +163,7 @@ export const suggestionEndpoints = [
     },
     async ({ ctx, body }) => {
       const { accepted, failed } = await acceptSuggestions(ctx, body.ids);
-      const views = await Promise.all(accepted.map((each) => viewAccepted(ctx, each)));
+      const views = await Promise.all(accepted.map((suggestion) => viewAccepted(ctx, suggestion)));
       return { accepted: views, failed: failed.map(viewNotAccepted) };
     },
   ),

@@ -160,9 +160,10 @@ export function belongsToCompany(table: TableWithCompany, companyId: string): SQ
   const isOwnRow = eq(table.companyId, companyId);
   if (table !== mailRequests) return isOwnRow;
   // A mail about every company that knows the address: of one that none but this knows.
-  const of = (condition: SQL) => sql`${mailRequests.email} in (select ${users.email} from ${users} where ${condition})`;
-  const belongsElsewhere = of(sql`${users.companyId} <> ${companyId} and ${users.deletedAt} is null`);
-  return sql`(${isOwnRow} or (${mailRequests.companyId} is null and ${of(eq(users.companyId, companyId))} and not ${belongsElsewhere}))`;
+  const isAddressAmong = (condition: SQL) =>
+    sql`${mailRequests.email} in (select ${users.email} from ${users} where ${condition})`;
+  const belongsElsewhere = isAddressAmong(sql`${users.companyId} <> ${companyId} and ${users.deletedAt} is null`);
+  return sql`(${isOwnRow} or (${mailRequests.companyId} is null and ${isAddressAmong(eq(users.companyId, companyId))} and not ${belongsElsewhere}))`;
 }
 
 /** Selects the ids of the company's webhook endpoints, of which there are few. */
@@ -188,10 +189,10 @@ export const selectAnyRow = (db: ControlDb, table: TableWithCompany, companyId: 
 export const getControlTableName = (table: SQLiteTable): string => getTableName(table);
 
 /** Selects a page of a company's outsiders, by id. */
-export const selectOutsiders = (db: ControlDb, companyId: string, after: string, limit: number) =>
+export const selectOutsiders = (db: ControlDb, companyId: string, afterId: string, limit: number) =>
   db
     .select({ id: outsiders.id })
     .from(outsiders)
-    .where(and(eq(outsiders.companyId, companyId), sql`${outsiders.id} > ${after}`))
+    .where(and(eq(outsiders.companyId, companyId), sql`${outsiders.id} > ${afterId}`))
     .orderBy(outsiders.id)
     .limit(limit);

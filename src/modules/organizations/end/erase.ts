@@ -29,9 +29,13 @@ export async function eraseDueCompanies(ctx: Context, runInCompany: RunInCompany
   const deadline = Date.now() + MAX_RUN_MS;
   const now = ctx.now();
   await store.beginErasures(ctx.db, now);
-  const dueErasures = await store.claimDueErasures(ctx.db, { now, next: now + LEASE_MS, limit: MAX_ERASURES_PER_RUN });
+  const dueErasures = await store.claimDueErasures(ctx.db, {
+    now,
+    nextDueAt: now + LEASE_MS,
+    limit: MAX_ERASURES_PER_RUN,
+  });
   for (const end of dueErasures) {
-    const next = await runInCompany(end.id, (company) =>
+    const nextDueAt = await runInCompany(end.id, (company) =>
       end.completedAt === null
         ? continueErasure(company, end, deadline)
         : eraseLateData(company, end.completedAt, deadline),
@@ -39,7 +43,7 @@ export async function eraseDueCompanies(ctx: Context, runInCompany: RunInCompany
       logError('company_not_erased', error, { company_id: end.id });
       return ctx.now();
     });
-    await store.setErasureDueAt(ctx.db, end.id, next);
+    await store.setErasureDueAt(ctx.db, end.id, nextDueAt);
   }
 }
 
@@ -49,20 +53,23 @@ async function continueErasure(
   { id, stores }: store.CompanyErasure,
   deadline: number,
 ): Promise<number> {
-  const isStoreErased = (each: DataStore) => typeof stores[each.name]?.at === 'number';
+  const isStoreErased = (dataStore: DataStore) => typeof stores[dataStore.name]?.at === 'number';
   const [last, ...others] = DATA_STORES.toReversed() as [DataStore, ...DataStore[]];
   const erasedStores = new Set(DATA_STORES.filter(isStoreErased));
-  for (const each of others.toReversed()) {
-    if (!erasedStores.has(each) && (await eraseStore(ctx, each, stores[each.name]?.cursor ?? null, deadline)))
-      erasedStores.add(each);
+  for (const dataStore of others.toReversed()) {
+    if (
+      !erasedStores.has(dataStore) &&
+      (await eraseStore(ctx, dataStore, stores[dataStore.name]?.cursor ?? null, deadline))
+    )
+      erasedStores.add(dataStore);
   }
-  if (others.some((each) => !erasedStores.has(each))) return ctx.now();
+  if (others.some((dataStore) => !erasedStores.has(dataStore))) return ctx.now();
   if (!erasedStores.has(last) && !(await eraseStore(ctx, last, stores[last.name]?.cursor ?? null, deadline)))
     return ctx.now();
-  for (const each of DATA_STORES) {
-    if (!(await each.hasData(ctx))) continue;
+  for (const dataStore of DATA_STORES) {
+    if (!(await dataStore.hasData(ctx))) continue;
     // Something was written meanwhile.
-    await store.recordStep(ctx.db, id, each.name, { removed: 0, at: null, cursor: null });
+    await store.recordStep(ctx.db, id, dataStore.name, { removed: 0, at: null, cursor: null });
     return ctx.now();
   }
   const now = ctx.now();
@@ -79,21 +86,21 @@ async function continueErasure(
 /** Erases a store until nothing is left, time is up, or it fails. @returns whether nothing is left */
 async function eraseStore(
   ctx: CompanyContext,
-  each: DataStore,
+  dataStore: DataStore,
   from: string | null,
   deadline: number,
 ): Promise<boolean> {
   const { companyId } = ctx.actor;
   try {
     for (let cursor = from; Date.now() < deadline; ) {
-      const { removed, next } = await each.erase(ctx, cursor);
-      const at = next === null ? ctx.now() : null;
-      await store.recordStep(ctx.db, companyId, each.name, { removed, at, cursor: next });
-      if (next === null) return true;
-      cursor = next;
+      const { removedCount, nextCursor } = await dataStore.erase(ctx, cursor);
+      const at = nextCursor === null ? ctx.now() : null;
+      await store.recordStep(ctx.db, companyId, dataStore.name, { removed: removedCount, at, cursor: nextCursor });
+      if (nextCursor === null) return true;
+      cursor = nextCursor;
     }
   } catch (error) {
-    logError('company_not_erased', error, { company_id: companyId, store: each.name });
+    logError('company_not_erased', error, { company_id: companyId, store: dataStore.name });
   }
   return false;
 }
@@ -102,10 +109,10 @@ async function eraseStore(
 async function eraseLateData(ctx: CompanyContext, completedAt: number, deadline: number): Promise<number | null> {
   const { companyId } = ctx.actor;
   try {
-    for (const each of DATA_STORES) {
+    for (const dataStore of DATA_STORES) {
       for (let cursor: string | null = null; ; ) {
         if (Date.now() >= deadline) return ctx.now();
-        cursor = (await each.erase(ctx, cursor)).next;
+        cursor = (await dataStore.erase(ctx, cursor)).nextCursor;
         if (cursor === null) break;
       }
     }
@@ -113,6 +120,6 @@ async function eraseLateData(ctx: CompanyContext, completedAt: number, deadline:
     logError('company_not_erased', error, { company_id: companyId });
     return ctx.now();
   }
-  const next = LATE_ERASURE_DELAYS_MS.map((delayMs) => completedAt + delayMs).find((time) => time > ctx.now());
-  return next ?? null;
+  const nextTime = LATE_ERASURE_DELAYS_MS.map((delayMs) => completedAt + delayMs).find((time) => time > ctx.now());
+  return nextTime ?? null;
 }

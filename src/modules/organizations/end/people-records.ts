@@ -18,12 +18,12 @@ export async function* readControlRecords(ctx: CompanyContext, person: Person): 
   for (const companyTable of COMPANY_TABLES) {
     const kind = getControlTableName(companyTable.table);
     const columns = listPersonalColumns(companyTable.table);
-    for (let after = 0; companyTable.makeAboutCondition; ) {
-      const rows = await store.selectRowsAboutPerson(ctx.db, companyTable, columns, companyId, person, after);
+    for (let afterRowNumber = 0; companyTable.makeAboutCondition; ) {
+      const rows = await store.selectRowsAboutPerson(ctx.db, companyTable, columns, companyId, person, afterRowNumber);
       for (const row of rows) {
         const shownValues = columns.map((column) => [column.name, viewValue(column, row[column.name])]);
         yield { kind, record: Object.fromEntries(shownValues) };
-        after = Number(row.rowNumber);
+        afterRowNumber = Number(row.rowNumber);
       }
       if (rows.length < store.ROWS_PER_BATCH) break;
     }
@@ -46,8 +46,8 @@ async function* findRowsNamingPerson(
   person: Person,
 ): AsyncGenerator<{ row: Record<string, unknown>; rowNumber: number; texts: TextReplacements }> {
   const redact = store.WAITING_TABLES.includes(table) ? redactJson : redactText;
-  for (let after = 0; ; ) {
-    const rows = await store.selectRowsNamingPerson(ctx.db, table, ctx.actor.companyId, person, after);
+  for (let afterRowNumber = 0; ; ) {
+    const rows = await store.selectRowsNamingPerson(ctx.db, table, ctx.actor.companyId, person, afterRowNumber);
     for (const row of rows) {
       const texts: TextReplacements = new Map();
       for (const { name } of table.columns) {
@@ -56,8 +56,8 @@ async function* findRowsNamingPerson(
         const text = redact(storedText, person);
         if (text !== storedText) texts.set(name, { before: storedText, after: text });
       }
-      after = Number(row.rowNumber);
-      if (texts.size > 0) yield { row, rowNumber: after, texts };
+      afterRowNumber = Number(row.rowNumber);
+      if (texts.size > 0) yield { row, rowNumber: afterRowNumber, texts };
     }
     if (rows.length < store.ROWS_PER_BATCH) return;
   }

@@ -79,7 +79,7 @@ export function selectRowsAboutPerson(
   columns: readonly SQLiteColumn[],
   companyId: string,
   person: Person,
-  after: number,
+  afterRowNumber: number,
 ) {
   const shownColumns = columns.map((column) => [column.name, column]);
   return db
@@ -88,7 +88,7 @@ export function selectRowsAboutPerson(
       SQLiteColumn
     >)
     .from(companyTable.table)
-    .where(and(isAboutPerson(companyTable, companyId, person), sql`rowid > ${after}`))
+    .where(and(isAboutPerson(companyTable, companyId, person), sql`rowid > ${afterRowNumber}`))
     .orderBy(sql`rowid`)
     .limit(ROWS_PER_BATCH);
 }
@@ -139,7 +139,7 @@ export function selectRowsNamingPerson(
   { columns, ids, ...held }: NamingTable,
   companyId: string,
   person: Person,
-  after: number,
+  afterRowNumber: number,
 ) {
   const text = sql.join(
     columns.map((column) => sql`coalesce(${column}, '')`),
@@ -161,7 +161,7 @@ export function selectRowsNamingPerson(
         belongsToCompany(held.table, companyId),
         sql`exists (select 1 from json_each(${identifiers}) as mark where instr(lower(${text}), mark.value))`,
         sql`not (${held.makeAboutCondition?.(person) ?? sql`false`})`,
-        sql`rowid > ${after}`,
+        sql`rowid > ${afterRowNumber}`,
       ),
     )
     .orderBy(sql`rowid`)

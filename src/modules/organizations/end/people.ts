@@ -41,10 +41,10 @@ export async function readPersonalData(ctx: PrincipalContext, email: string): Pr
   const stores = DATA_STORES.flatMap(({ people }) => (typeof people === 'string' ? [] : people));
   const earlyRecords: PersonalRecord[] = [];
   for (const people of stores) {
-    if (people.isRead === 'early') earlyRecords.push(...(await Array.fromAsync(people.read(ctx, person))));
+    if (people.isRead === 'early') earlyRecords.push(...(await Array.fromAsync(people.readRecords(ctx, person))));
   }
   return writeJson(person, earlyRecords, async function* () {
-    for (const people of stores) if (people.isRead !== 'early') yield* people.read(ctx, person);
+    for (const people of stores) if (people.isRead !== 'early') yield* people.readRecords(ctx, person);
   });
 }
 
@@ -92,17 +92,18 @@ export async function erasePerson(ctx: PrincipalContext, address: string): Promi
   // Somebody has activated them meanwhile.
   if (left.some(isActiveUser)) throw userActive();
   const erasedCounts: Record<string, number> = {};
-  const count = (counts: Record<string, number>) => {
+  const addCounts = (counts: Record<string, number>) => {
     for (const [kind, number] of Object.entries(counts))
       if (number > 0) erasedCounts[kind] = (erasedCounts[kind] ?? 0) + number;
   };
-  count(await pseudonymizeWaitingMessages(ctx, person));
+  addCounts(await pseudonymizeWaitingMessages(ctx, person));
   for (const { people } of DATA_STORES) {
-    if (typeof people !== 'string') count(await people.erase(ctx, person, { outsiderIds, names: listNames(users) }));
+    if (typeof people !== 'string')
+      addCounts(await people.erase(ctx, person, { outsiderIds, names: listNames(users) }));
   }
   // What was deleted is told as well.
-  count(await pseudonymizeWaitingMessages(ctx, person));
-  count(await eraseDeliveries(ctx, person));
+  addCounts(await pseudonymizeWaitingMessages(ctx, person));
+  addCounts(await eraseDeliveries(ctx, person));
   return erasedCounts;
 }
 

@@ -42,10 +42,13 @@ export const beginErasures = (db: ControlDb, now: number) =>
     .onConflictDoNothing();
 
 /** Claims erasures that are due, and postpones them to `next`. */
-export const claimDueErasures = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) =>
+export const claimDueErasures = (
+  db: ControlDb,
+  { now, nextDueAt, limit }: { now: number; nextDueAt: number; limit: number },
+) =>
   db
     .update(companyErasures)
-    .set({ dueAt: next })
+    .set({ dueAt: nextDueAt })
     .where(
       sql`${companyErasures.id} in (select id from ${companyErasures} where due_at <= ${now} order by due_at limit ${limit})`,
     )

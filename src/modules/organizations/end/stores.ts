@@ -26,9 +26,9 @@ import { addDeletedCount } from './store.ts';
 /** The result of a step of the erasure. */
 export interface ErasureStep {
   /** The number of deleted rows, objects or projects, except those that the store has counted itself. */
-  removed: number;
+  removedCount: number;
   /** The position at which the next step continues; null when nothing remains. */
-  next: string | null;
+  nextCursor: string | null;
 }
 
 /** A place that stores data of a company. */
@@ -56,7 +56,7 @@ export interface IdentifyingData {
 interface PersonDataStore {
   /** `early`: read through a connection that ends with the request, so that everything is read before the response begins. */
   isRead?: 'early';
-  read(ctx: CompanyContext, person: Person): AsyncIterable<PersonalRecord>;
+  readRecords(ctx: CompanyContext, person: Person): AsyncIterable<PersonalRecord>;
   /**
    * Deletes the data about a person, and replaces the person by the pseudonym where they are named. May be repeated. @returns how
    * many records of each kind
@@ -99,11 +99,11 @@ const listFiles = (ctx: CompanyContext, options: R2ListOptions): Promise<R2Objec
 const databaseStore: DataStore = {
   name: 'database',
   description: 'the project at Neon: tables, upload jobs, their history',
-  erase: async (ctx) => ({ removed: await deleteDatabase(ctx), next: null }),
+  erase: async (ctx) => ({ removedCount: await deleteDatabase(ctx), nextCursor: null }),
   hasData: hasDatabase,
   people: {
     isRead: 'early',
-    async *read(ctx, person) {
+    async *readRecords(ctx, person) {
       for (const record of await countUserRecords(ctx, person.ids)) yield { kind: 'tables', record };
     },
     erase: async (ctx, person) => ({ tables: await replaceUserIds(ctx, person.ids, person.pseudonym) }),
@@ -114,13 +114,13 @@ const logStore: DataStore = {
   name: 'log',
   description: 'audit records, share events and counts of views in the object CompanyLog',
   erase: async ({ bindings, actor: { companyId } }) => ({
-    removed: await callObject(bindings.COMPANY_LOG, companyId, async (object) => await object.erase()),
-    next: null,
+    removedCount: await callObject(bindings.COMPANY_LOG, companyId, async (object) => await object.erase()),
+    nextCursor: null,
   }),
   // It is closed for good.
   hasData: async () => false,
   people: {
-    async *read(ctx, person) {
+    async *readRecords(ctx, person) {
       yield* readLogNamingPerson(ctx, 'audit', person, 'audit_records', viewAuditEvent);
       yield* readLogNamingPerson(ctx, 'share', person, 'share_events', viewShareEvent);
     },
@@ -169,9 +169,9 @@ const fileStore: DataStore = {
       const keys = objects.map(({ key }) => key);
       await abortNotedUploads(ctx.files, keys);
       await deleteObjects(ctx.files, keys);
-      return { removed: objects.length, next: prefix };
+      return { removedCount: objects.length, nextCursor: prefix };
     }
-    return { removed: 0, next: null };
+    return { removedCount: 0, nextCursor: null };
   },
   async hasData(ctx) {
     for (const prefix of listOwnFilePrefixes(ctx.actor.companyId)) {
@@ -189,17 +189,20 @@ const sharedFileStore: DataStore = {
     const [at = '0', position] = (cursor ?? '').split(' ');
     const prefixIndex = Number(at);
     const prefix = SHARED_FILE_PREFIXES[prefixIndex];
-    if (prefix === undefined) return { removed: 0, next: null };
+    if (prefix === undefined) return { removedCount: 0, nextCursor: null };
     const page = await listFiles(ctx, { prefix, limit: FILES_PER_STEP, ...(position && { startAfter: position }) });
     let removedCount = 0;
     for (const { key } of page.objects) removedCount += await removeCompanyLines(ctx, key);
-    const last = page.objects.at(-1)?.key;
-    return { removed: removedCount, next: page.truncated && last ? `${prefixIndex} ${last}` : `${prefixIndex + 1}` };
+    const lastKey = page.objects.at(-1)?.key;
+    return {
+      removedCount: removedCount,
+      nextCursor: page.truncated && lastKey ? `${prefixIndex} ${lastKey}` : `${prefixIndex + 1}`,
+    };
   },
   // Each is read when it is erased.
   hasData: async () => false,
   people: {
-    async *read(ctx, person) {
+    async *readRecords(ctx, person) {
       for await (const { line } of findLinesNamingPerson(ctx, person)) yield { kind: 'undelivered', record: { line } };
     },
     async erase(ctx, person) {
@@ -266,14 +269,14 @@ const outsiderKeyStore: DataStore = {
       await callObject(ctx.bindings.TOKEN_LIMITER, id, async (limiter) => await limiter.erase());
     }
     return {
-      removed: outsiderRows.length,
-      next: outsiderRows.length < OUTSIDERS_PER_STEP ? null : (outsiderRows.at(-1)?.id ?? null),
+      removedCount: outsiderRows.length,
+      nextCursor: outsiderRows.length < OUTSIDERS_PER_STEP ? null : (outsiderRows.at(-1)?.id ?? null),
     };
   },
   hasData: async () => false,
   people: {
     // Answers are encrypted, and kept for a day.
-    async *read() {},
+    async *readRecords() {},
     async erase({ bindings }, _person, { outsiderIds }) {
       for (const id of outsiderIds) {
         await callObject(bindings.TOKEN_LIMITER, id, async (limiter) => await limiter.erase());
@@ -288,12 +291,12 @@ const gateStore: DataStore = {
   description: 'nonces, idempotency keys with the answers, and versions of access in the object OrganizationGate',
   async erase({ bindings, actor: { companyId } }) {
     await callObject(bindings.ORGANIZATION_GATE, companyId, async (object) => await object.erase());
-    return { removed: 1, next: null };
+    return { removedCount: 1, nextCursor: null };
   },
   // Whoever knocks later leaves a nonce there for an hour, of a key that is none any more.
   hasData: async () => false,
   people: {
-    async *read() {},
+    async *readRecords() {},
     async erase({ bindings, actor: { companyId } }, { ids }) {
       await callObject(bindings.ORGANIZATION_GATE, companyId, async (object) => await object.forget(ids));
       return {};
@@ -307,18 +310,18 @@ const deliveryStore: DataStore = {
   async erase(ctx) {
     const endpoints = await selectEndpointIds(ctx.db, ctx.actor.companyId);
     for (const { id } of endpoints) await callSender(ctx, id, async (sender) => await sender.end());
-    return { removed: endpoints.length, next: null };
+    return { removedCount: endpoints.length, nextCursor: null };
   },
   // Messages that would have it sent something are dropped.
   hasData: async () => false,
   people: {
-    async *read(ctx, person) {
+    async *readRecords(ctx, person) {
       for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
-        for (let after: string | null = ''; after !== null; ) {
-          const from: string = after;
+        for (let afterId: string | null = ''; afterId !== null; ) {
+          const from: string = afterId;
           const { bodies, next } = await callSender(ctx, id, async (sender) => await sender.naming(person, from));
           for (const body of bodies) yield { kind: 'webhook_deliveries', record: JSON.parse(body) };
-          after = next;
+          afterId = next;
         }
       }
     },
@@ -330,11 +333,11 @@ const deliveryStore: DataStore = {
 export async function eraseDeliveries(ctx: CompanyContext, person: Person): Promise<Record<string, number>> {
   let changedCount = 0;
   for (const { id } of await selectEndpointIds(ctx.db, ctx.actor.companyId)) {
-    for (let after: string | null = ''; after !== null; ) {
-      const from: string = after;
+    for (let afterId: string | null = ''; afterId !== null; ) {
+      const from: string = afterId;
       const redactionResult = await callSender(ctx, id, async (sender) => await sender.redact(person, from));
       changedCount += redactionResult.changed;
-      after = redactionResult.next;
+      afterId = redactionResult.next;
     }
   }
   return { webhook_deliveries: changedCount };
@@ -347,7 +350,7 @@ const controlRecordStore: DataStore = {
     const { companyId } = ctx.actor;
     const from = Number(cursor ?? 0);
     const tables = CONTROL_TABLES.slice(from, from + TABLES_PER_STEP);
-    if (tables.length === 0) return { removed: 0, next: null };
+    if (tables.length === 0) return { removedCount: 0, nextCursor: null };
     // Nobody is let in since it was suspended: there is nobody to whom it would have to be announced.
     const { deleted } = await ctx.changeAccess(makeAffectedPrincipals(companyId), () =>
       commit(ctx.db, {
@@ -358,7 +361,7 @@ const controlRecordStore: DataStore = {
       }),
     );
     const isDone = deleted.every((result, at) => at % 2 === 1 || countChangedRows(result) === 0);
-    return { removed: 0, next: String(isDone ? from + TABLES_PER_STEP : from) };
+    return { removedCount: 0, nextCursor: String(isDone ? from + TABLES_PER_STEP : from) };
   },
   async hasData(ctx) {
     for (let from = 0; from < CONTROL_TABLES.length; from += TABLES_PER_STEP) {
@@ -371,7 +374,7 @@ const controlRecordStore: DataStore = {
     return false;
   },
   people: {
-    read: readControlRecords,
+    readRecords: readControlRecords,
     erase: (ctx, person, { names }) => eraseControlRecords(ctx, person, names),
   },
 };

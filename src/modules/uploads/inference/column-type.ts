@@ -48,9 +48,9 @@ const POSSIBLE_TYPES: Record<KnownType, [ColumnType, number][]> = {
 };
 
 /** Infers the type of a column whose file declares its type: the declared one, unless a value is beyond that type's range. */
-export function inferTypeWithin(known: KnownType, columns: ColumnState[]): ColumnType {
+export function inferTypeWithin(knownType: KnownType, columns: ColumnState[]): ColumnType {
   const doAllFit = (forms: number) => columns.every((column) => column.first === null || (column.forms & forms) !== 0);
-  return POSSIBLE_TYPES[known].find(([, forms]) => doAllFit(forms))?.[0] ?? 'text';
+  return POSSIBLE_TYPES[knownType].find(([, forms]) => doAllFit(forms))?.[0] ?? 'text';
 }
 
 /** Tells whether the values are booleans: single letters are booleans only if both letters of a pair occur. */
@@ -58,7 +58,7 @@ function areBooleanValues(columns: ColumnState[]): boolean {
   const letterColumns = columns.filter(({ forms }) => (forms & (WORD_BOOLEANS | ONE_ZERO)) === 0);
   const hasBothLetters = (pair: number) => {
     const traits = letterColumns.reduce(
-      (seen, column) => ((column.forms & pair) === 0 ? seen : seen | column.traits),
+      (seenTraits, column) => ((column.forms & pair) === 0 ? seenTraits : seenTraits | column.traits),
       0,
     );
     return (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;

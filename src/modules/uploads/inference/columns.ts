@@ -79,22 +79,22 @@ export function narrowColumn(
   traits: number,
   decidingValue: () => DecidingValue,
 ): void {
-  const before = column.forms;
-  const after = before & forms;
+  const previousForms = column.forms;
+  const remainingForms = previousForms & forms;
   let deciding: DecidingValue | null = null;
-  const value = () => (deciding ??= decidingValue());
-  if ((traits & HAS_TIME) !== 0 && column.withTime === null) column.withTime = value();
+  const getDecidingValue = () => (deciding ??= decidingValue());
+  if ((traits & HAS_TIME) !== 0 && column.withTime === null) column.withTime = getDecidingValue();
   column.traits |= traits;
-  column.first ??= value();
-  if (after === before) return;
-  if (after === 0) {
+  column.first ??= getDecidingValue();
+  if (remainingForms === previousForms) return;
+  if (remainingForms === 0) {
     Object.assign(column, getHints(column));
     narrowHints(column, forms);
-    column.notTyped = value();
+    column.notTyped = getDecidingValue();
   }
-  column.forms = after;
-  column.narrowed = value();
-  if ((before & INTEGER) !== 0 && (after & INTEGER) === 0) column.notInteger = value();
+  column.forms = remainingForms;
+  column.narrowed = getDecidingValue();
+  if ((previousForms & INTEGER) !== 0 && (remainingForms & INTEGER) === 0) column.notInteger = getDecidingValue();
 }
 
 /** Narrows the hints by a value of a text column, if it could be read as a number or date. */

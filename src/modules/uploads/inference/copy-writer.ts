@@ -10,7 +10,7 @@ import {
   NULL_RESULT,
   type ZoneEdges,
 } from '../../../formats/values/conversion.ts';
-import { convert } from '../../../formats/values/convert.ts';
+import { convertValue } from '../../../formats/values/convert.ts';
 import { POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { ROW_ID } from '../upsert-sql.ts';
 import { cutValue, InferenceError } from './errors.ts';
@@ -87,28 +87,28 @@ export class CopyWriter {
     this.#out = new CopyText(bytes.length + (bytes.length >> 2) + 1024);
   }
 
-  data(): Uint8Array {
-    return this.#out.data();
+  getBytes(): Uint8Array {
+    return this.#out.getBytes();
   }
 
   /** Writes the current record, unless it is no row: a record without any value, except an empty record of records. */
-  write(line: number): void {
+  writeRow(line: number): void {
     if (!this.#isRow()) return;
     const { starts, ends, count } = this.#fields;
     for (let index = 0; index < this.#columns.length; index++) {
       const column = this.#columns[index] as WrittenColumn;
       const { field } = column;
-      const isBare = this.#fields.kinds[field] === UNQUOTED_FIELD;
+      const isBare = this.#fields.quotings[field] === UNQUOTED_FIELD;
       const conversion = (isBare ? this.#bareConversions : this.#conversions)[index] as Conversion | null;
       const start = starts[field] as number;
       const end = ends[field] as number;
       if (index > 0) this.#out.endValue();
       if (field >= count || start === end) this.#null(column, line);
       else if (conversion === null) this.#text(field, start, end);
-      else if (this.#fields.kinds[field] === SLASHED_FIELD) {
+      else if (this.#fields.quotings[field] === SLASHED_FIELD) {
         const bytes = removeSlashes(this.#bytes, start, end, this.#file.dialect);
         this.#convert(column, conversion, bytes, 0, bytes.length, line);
-      } else if (column.asIs) this.#out.copy(this.#bytes, start, end);
+      } else if (column.asIs) this.#out.copyBytes(this.#bytes, start, end);
       else this.#convert(column, conversion, this.#bytes, start, end, line);
     }
     this.#out.endRow();
@@ -132,7 +132,7 @@ export class CopyWriter {
     const output = this.#out;
     // A letter of Windows-1252 takes up to three bytes in UTF-8.
     output.reserve((end - start) * 3 + MAX_EXTRA_BYTES);
-    const length = convert(output.bytes, output.length, bytes, start, end, conversion, this.#decode);
+    const length = convertValue(output.bytes, output.length, bytes, start, end, conversion, this.#decode);
     if (length === NULL_RESULT) this.#null(column, line);
     else if (length !== MISFIT) output.length = length;
     else {
@@ -143,16 +143,17 @@ export class CopyWriter {
   }
 
   #text(field: number, start: number, end: number): void {
-    const kind = this.#fields.kinds[field];
-    if (kind === UNQUOTED_FIELD || kind === QUOTED_FIELD) this.#out.escape(this.#bytes, start, end, -1, this.#is1252);
-    else if (kind === ESCAPED_FIELD && this.#doubled >= 0) {
-      this.#out.escape(this.#bytes, start, end, this.#doubled, this.#is1252);
+    const quoting = this.#fields.quotings[field];
+    if (quoting === UNQUOTED_FIELD || quoting === QUOTED_FIELD)
+      this.#out.writeEscaped(this.#bytes, start, end, -1, this.#is1252);
+    else if (quoting === ESCAPED_FIELD && this.#doubled >= 0) {
+      this.#out.writeEscaped(this.#bytes, start, end, this.#doubled, this.#is1252);
     } else this.#out.writeText(readFieldText(this.#bytes, this.#fields, field, this.#file.dialect, this.#decode));
   }
 
   #isRow(): boolean {
-    const { starts, ends, kinds, count } = this.#fields;
-    if (this.#file.dialect.records === true && (count > 1 || kinds[0] !== UNQUOTED_FIELD)) return true;
+    const { starts, ends, quotings, count } = this.#fields;
+    if (this.#file.dialect.records === true && (count > 1 || quotings[0] !== UNQUOTED_FIELD)) return true;
     for (let field = 0; field < count; field++) {
       if (!isBlank(this.#bytes, starts[field] as number, ends[field] as number, this.#decode)) return true;
     }

@@ -2,8 +2,8 @@ import { hasEndOfData, NO_QUOTE_BYTE } from '../../../formats/copy/csv.ts';
 import { type Dialect, RECORDS_DIALECT } from '../../../formats/csv/dialect.ts';
 import { HEAD_BYTES } from '../../../formats/csv/head.ts';
 import type { Escaping, Quoting } from '../../../formats/csv/quoting.ts';
-import { MAX_FIELDS, scan } from '../../../formats/csv/records.ts';
-import { sniff, sniffSheet } from '../../../formats/csv/sniff.ts';
+import { MAX_FIELDS, scanRecords } from '../../../formats/csv/records.ts';
+import { sniffDialect, sniffSheet } from '../../../formats/csv/sniff.ts';
 import type { RecordFacts } from '../../../formats/records/facts.ts';
 import {
   createDecoder,
@@ -153,8 +153,16 @@ function readBlockRecords(state: InferenceState, block: Uint8Array, isLast: bool
     if (isDelimiterGiven && !state.sheet && !head.includes(delimiter.charCodeAt(0)))
       throw delimiterNotFound(state.fileName, delimiter);
     const sheet = state.sheet && sniffSheet(head, isWholeFile, decode, state.sheet, state.said);
-    const { dialect, layout, records, bodyLine, bodyStart, quoting, overflows, effective } =
-      sheet ?? sniff(head, isWholeFile, decode, state.quoting, state.escaping, state.said);
+    const {
+      dialect,
+      layout,
+      recordCount: records,
+      bodyLine,
+      bodyStart,
+      quoting,
+      overflows,
+      effective,
+    } = sheet ?? sniffDialect(head, isWholeFile, decode, state.quoting, state.escaping, state.said);
     if (overflows) throw tooManyColumns(state.fileName, `mais de ${MAX_FIELDS}`);
     // A header alone does not tell the layout.
     if (records < 2 && !isWholeFile && state.wants < MAX_RECORD_BYTES) return waitForBytes(state, state.wants * 4);
@@ -263,7 +271,7 @@ function addRecords(
 ): number {
   if (hasEndOfData(bytes) || (dialect.quote === null && bytes.includes(NO_QUOTE_BYTE))) state.irregular = true;
   const fold = new RecordFold(state, bytes, dialect, decode);
-  const { end, line, unclosed } = scan(bytes, 0, isLast, dialect, state.line, fold.fields, (start, stop, at) =>
+  const { end, line, unclosed } = scanRecords(bytes, 0, isLast, dialect, state.line, fold.fields, (start, stop, at) =>
     fold.addRecord(start, stop, at),
   );
   if (unclosed) throw unclosedQuote(line);

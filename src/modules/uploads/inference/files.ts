@@ -29,11 +29,14 @@ function decideFile(state: InferenceState, tableColumnNames: string[]): FileWith
   if (state.firstRow === null) throw fileWithoutRows(state.fileName);
   // Under a header without other rows, what would be notes are the rows.
   if (state.rows === 0) addTrailingRows(state, state.trailing.length);
-  if (state.records) return toDecidedFile(state, { header: state.records.names, above: false });
+  if (state.records) return toDecidedFile(state, { header: state.records.names, isHeaderAbove: false });
   if (state.said.header !== undefined) return decideGivenHeader(state, state.said.header);
   // Names that were joined from merged cells are the header.
   const isJoined = state.sheet !== null && state.sheet.header !== null && isJoinedHeader(state, state.sheet.header);
-  const file = toDecidedFile(state, isJoined ? { header: readHeaderCells(state), above: false } : decideHeader(state));
+  const file = toDecidedFile(
+    state,
+    isJoined ? { header: readHeaderCells(state), isHeaderAbove: false } : decideHeader(state),
+  );
   return file.header === null ? (findTableHeader(state, tableColumnNames) ?? file) : file;
 }
 
@@ -42,11 +45,11 @@ function decideFile(state: InferenceState, tableColumnNames: string[]): FileWith
  * columns but the first.
  */
 function decideGivenHeader(state: InferenceState, header: boolean): FileWithHeaderDecision {
-  if (!header) return toDecidedFile(state, { header: null, above: false });
+  if (!header) return toDecidedFile(state, { header: null, isHeaderAbove: false });
   const inferredDecision = decideHeader(state);
   return toDecidedFile(
     state,
-    inferredDecision.above ? inferredDecision : { header: readHeaderCells(state), above: false },
+    inferredDecision.isHeaderAbove ? inferredDecision : { header: readHeaderCells(state), isHeaderAbove: false },
   );
 }
 
@@ -60,16 +63,16 @@ function findTableHeader(state: InferenceState, tableColumnNames: string[]): Fil
   const filledCells = header.filter((cell) => cell !== '');
   const isHeader =
     filledCells.length > 0 && makeColumnNames(filledCells).every((name) => tableColumnNames.includes(name));
-  return isHeader ? toDecidedFile(state, { header, above: false }) : undefined;
+  return isHeader ? toDecidedFile(state, { header, isHeaderAbove: false }) : undefined;
 }
 
 function toDecidedFile(state: InferenceState, decision: HeaderDecision): FileWithHeaderDecision {
-  const { header, above } = decision;
+  const { header, isHeaderAbove } = decision;
   const width = measureUsedWidth(state, header);
   if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
   const cells = Array.from({ length: width }, (_, index) => header?.[index] ?? '');
   // The names of records stand beside the text.
-  const firstDataRow = header === null || above || state.records ? state.firstRow : null;
+  const firstDataRow = header === null || isHeaderAbove || state.records ? state.firstRow : null;
   return { ...decision, state, width, names: makeColumnNames(cells), firstDataRow };
 }
 
@@ -82,12 +85,14 @@ function matchHeaders(files: FileWithHeaderDecision[]): FileWithHeaderDecision[]
   const fileWithHeader = files.find((file) => file.header !== null && file.state.rows > 0);
   if (fileWithHeader === undefined) {
     const isAnyHeadless = files.some((file) => file.header === null);
-    return isAnyHeadless ? files.map(({ state }) => toDecidedFile(state, { header: null, above: false })) : files;
+    return isAnyHeadless
+      ? files.map(({ state }) => toDecidedFile(state, { header: null, isHeaderAbove: false }))
+      : files;
   }
   const names = joinSortedNames(fileWithHeader);
   return files.map((file) => {
     if (file.header !== null) return file;
-    const withHeader = toDecidedFile(file.state, { header: readHeaderCells(file.state), above: false });
+    const withHeader = toDecidedFile(file.state, { header: readHeaderCells(file.state), isHeaderAbove: false });
     return joinSortedNames(withHeader) === names ? withHeader : file;
   });
 }
@@ -97,17 +102,17 @@ function joinSortedNames({ names }: FileWithHeaderDecision): string {
 }
 
 /** Finds for each column of the first file the index of its field in another file. @throws InferenceError `HEADERS_DIFFER` */
-export function matchFields(file: FileWithHeaderDecision, first: FileWithHeaderDecision): number[] {
+export function matchFields(file: FileWithHeaderDecision, firstFile: FileWithHeaderDecision): number[] {
   const makeHeadersDiffer = (column: string) =>
     new InferenceError(
       'HEADERS_DIFFER',
-      `As colunas do arquivo ${file.state.fileName} não são as mesmas do arquivo ${first.state.fileName}: ${column}.`,
+      `As colunas do arquivo ${file.state.fileName} não são as mesmas do arquivo ${firstFile.state.fileName}: ${column}.`,
       { file: file.state.fileName, line: file.state.firstRow?.line, column },
     );
-  const extraName = file.names.find((name) => !first.names.includes(name));
+  const extraName = file.names.find((name) => !firstFile.names.includes(name));
   if (extraName !== undefined) throw makeHeadersDiffer(extraName);
-  if ((file.header === null) !== (first.header === null)) throw makeHeadersDiffer(file.names[0] as string);
-  return first.names.map((name) => {
+  if ((file.header === null) !== (firstFile.header === null)) throw makeHeadersDiffer(file.names[0] as string);
+  return firstFile.names.map((name) => {
     const place = file.names.indexOf(name);
     if (place < 0) throw makeHeadersDiffer(name);
     return place;

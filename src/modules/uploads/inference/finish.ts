@@ -25,7 +25,7 @@ const MAX_DISPLAY_NAME_LENGTH = 255;
 
 /**
  * Decides the schema of the table that the files of one job form together, and how to read each file. Every state must be `done`.
- * @param tableColumns the columns of the existing table to load into; they become the schema's columns @param key the key of an
+ * @param tableColumns the columns of the existing table to load into; they become the schema's columns @param keyColumns the key of an
  * upsert into that table @param growth given where the load may add columns to the table, with the table's columns that do not
  * take all values @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming a file with other columns, and
  * for an existing table `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
@@ -33,7 +33,7 @@ const MAX_DISPLAY_NAME_LENGTH = 255;
 export function finishInference(
   states: InferenceState[],
   tableColumns?: TableColumn[],
-  key: readonly string[] | null = null,
+  keyColumns: readonly string[] | null = null,
   growth: TableGrowth | null = null,
 ): Inference {
   const files = decideFiles(states, tableColumns ? listHeaderNames(tableColumns) : []);
@@ -44,7 +44,7 @@ export function finishInference(
   const formats = files.map((_, file) => decidedColumns.map((column) => column.formats[file] as ColumnFormats));
 
   const { dialect, encoding, fileName } = first.state;
-  const tableMatch = tableColumns && matchTable(tableColumns, columns, fileName, key);
+  const tableMatch = tableColumns && matchTable(tableColumns, columns, fileName, keyColumns);
   const widenedColumns =
     (growth?.doubts && tableMatch?.columns.flatMap((column) => chooseWiderType(column, growth.doubts ?? []) ?? [])) ??
     [];
@@ -80,7 +80,7 @@ export function finishInference(
       ...(growth?.doubts && { changed_columns: widenedColumns }),
     },
     ...(tableMatch?.ids && { ids: tableMatch.ids.source_index as number }),
-    found: decidedColumns.map(({ found }) => found),
+    found: decidedColumns.map(({ foundColumn }) => foundColumn),
     files: files.map((file, fileIndex) =>
       prepareReading(file, fieldIndexes[fileIndex] as number[], formats[fileIndex] as ColumnFormats[]),
     ),
@@ -95,7 +95,7 @@ export interface TableGrowth {
 
 interface DecidedColumn {
   column: InferredColumn;
-  found: FoundColumn;
+  foundColumn: FoundColumn;
   /** The formats by which each file's values of the column are read. */
   formats: ColumnFormats[];
 }
@@ -105,16 +105,16 @@ function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][],
   const [first] = files as [FileWithHeaderDecision];
   const findFieldIndex = (fileIndex: number) => (fieldIndexes[fileIndex] as number[])[index] as number;
   const states = files.map((file, fileIndex) => getColumn(file, findFieldIndex(fileIndex)));
-  const { samples } = makeBounds(first.width);
-  const merged = states.reduce((all, next) => mergeColumns(all, next, samples));
+  const { maxSamples } = makeBounds(first.width);
+  const merged = states.reduce((mergedColumn, columnState) => mergeColumns(mergedColumn, columnState, maxSamples));
   const name = first.names[index] as string;
   const displayName = truncateText(first.header?.[index] || name, MAX_DISPLAY_NAME_LENGTH);
   const declaredType = chooseKnownType(
     files.map(({ state }, fileIndex) => state.records?.types?.[findFieldIndex(fileIndex)]),
   );
   const type = declaredType ? inferTypeWithin(declaredType, states) : inferType(states, displayName);
-  const count = (all: number, { state }: FileWithHeaderDecision, fileIndex: number) =>
-    all + (state.records?.notNumbers?.[findFieldIndex(fileIndex)] ?? 0);
+  const count = (sum: number, { state }: FileWithHeaderDecision, fileIndex: number) =>
+    sum + (state.records?.notNumbers?.[findFieldIndex(fileIndex)] ?? 0);
   const notNumbers = files.reduce(count, 0) || undefined;
   // In a file of one column nothing delimits.
   const delimiters = files.map(({ state, width }) => (width === 1 ? null : (state.dialect?.delimiter ?? ',')));
@@ -136,15 +136,15 @@ function decideColumn(files: FileWithHeaderDecision[], fieldIndexes: number[][],
         ...(notNumbers !== undefined && { not_numbers: notNumbers }),
       },
     },
-    found: { type, nullable: nulls > 0 },
+    foundColumn: { type, nullable: nulls > 0 },
     formats: inferFormats(type, forms, states, delimiters),
   };
 }
 
 /** The type that files say themselves: text if one of them says so, any other one if all of them do. */
-function chooseKnownType(said: (KnownType | undefined)[]): KnownType | undefined {
-  if (said.includes('text')) return 'text';
-  return new Set(said).size === 1 ? said[0] : undefined;
+function chooseKnownType(declaredTypes: (KnownType | undefined)[]): KnownType | undefined {
+  if (declaredTypes.includes('text')) return 'text';
+  return new Set(declaredTypes).size === 1 ? declaredTypes[0] : undefined;
 }
 
 /**
@@ -179,12 +179,12 @@ function inferFormats(
 function getColumn(file: FileWithHeaderDecision, fieldIndex: number): ColumnState {
   const laterRows = file.state.columns[fieldIndex] as ColumnState;
   if (file.firstDataRow === null) return laterRows;
-  const { samples } = makeBounds(file.state.width);
-  const first = makeColumn();
+  const { maxSamples } = makeBounds(file.state.width);
+  const firstRowColumn = makeColumn();
   const cell = file.firstDataRow.cells.find(([field]) => field === fieldIndex);
-  if (cell === undefined) first.nulls++;
-  else addCell(first, cell, file.firstDataRow.line, samples);
-  return mergeColumns(first, laterRows, samples);
+  if (cell === undefined) firstRowColumn.nulls++;
+  else addCell(firstRowColumn, cell, file.firstDataRow.line, maxSamples);
+  return mergeColumns(firstRowColumn, laterRows, maxSamples);
 }
 
 /** Describes the format by name; by several names if the files differ. */
@@ -215,8 +215,8 @@ function toSampleRows(
   formats: ColumnFormats[][],
 ): Record<string, RowValue>[] {
   const rows = files.flatMap((file, fileIndex) => {
-    const first = file.firstDataRow === null ? [] : [spreadCells(file.firstDataRow)];
-    return [...first, ...file.state.sampleRows].map((row) => ({
+    const firstRows = file.firstDataRow === null ? [] : [spreadCells(file.firstDataRow)];
+    return [...firstRows, ...file.state.sampleRows].map((row) => ({
       cells: (fieldIndexes[fileIndex] as number[]).map((fieldIndex) => row[fieldIndex] ?? ''),
       formats: formats[fileIndex] as ColumnFormats[],
     }));

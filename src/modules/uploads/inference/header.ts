@@ -22,7 +22,7 @@ export interface HeaderDecision {
   /** The header cells by field; null when the first record is a row. */
   header: string[] | null;
   /** Whether the header is the record above the body, which has no cell for the first column. */
-  above: boolean;
+  isHeaderAbove: boolean;
 }
 
 /**
@@ -31,17 +31,18 @@ export interface HeaderDecision {
  * names whatever stands below them.
  */
 export function decideHeader(state: InferenceState): HeaderDecision {
-  const first = state.firstRow as KeptRow;
-  const comparison = compareWithRowsBelow(state, first);
+  const firstRecord = state.firstRow as KeptRow;
+  const comparison = compareWithRowsBelow(state, firstRecord);
   if (state.above !== null) {
     // A title above a header of two columns looks like the header of an R table with one column.
-    const title = (comparison === 'unlike' && hasOnlyTexts(first)) || (state.width === 2 && comparison === 'text');
-    if (!title) return { header: ['', ...padCells(state.above, state.width - 1)], above: true };
+    const title =
+      (comparison === 'unlike' && hasOnlyTexts(firstRecord)) || (state.width === 2 && comparison === 'text');
+    if (!title) return { header: ['', ...padCells(state.above, state.width - 1)], isHeaderAbove: true };
   }
   const header = readHeaderCells(state);
   const isHeader = state.rows === 0 || areYearNames(header.slice(0, measureUsedWidth(state, header)));
   const isRow = comparison === 'alike' || (state.recurs && hasUnnamedColumn(state, header));
-  return { header: isHeader || !isRow ? header : null, above: false };
+  return { header: isHeader || !isRow ? header : null, isHeaderAbove: false };
 }
 
 export function readHeaderCells(state: InferenceState): string[] {

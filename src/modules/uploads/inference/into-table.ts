@@ -15,31 +15,32 @@ export function listHeaderNames(table: TableColumn[]): string[] {
 }
 
 /** Tells whether an upsert finds rows by their own ids. */
-export const isKeyedById = (key: readonly string[] | null): boolean => key?.length === 1 && key[0] === 'id';
+export const isKeyedById = (keyColumns: readonly string[] | null): boolean =>
+  keyColumns?.length === 1 && keyColumns[0] === 'id';
 
 /** Tells whether this is the column of row ids, by the header that exports give it. */
 const isIdColumn = ({ display_name }: InferredColumn): boolean => display_name.trim().toLowerCase() === 'id';
 
 /**
  * Matches the table's columns with the files' columns, and returns the files' columns that match none. A column's name goes
- * before its display name. @param key the key of an upsert, whose files may lack columns that may not be null; by `id` they must
+ * before its display name. @param keyColumns the key of an upsert, whose files may lack columns that may not be null; by `id` they must
  * have a column of ids @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
  */
 export function matchTable(
   table: TableColumn[],
   inferredColumns: InferredColumn[],
   file: string,
-  key: readonly string[] | null = null,
+  keyColumns: readonly string[] | null = null,
 ): { columns: InferredColumn[]; ignored: InferredColumn[]; ids: InferredColumn | undefined } {
-  const left = new Map(inferredColumns.map((column) => [column.name, column]));
-  const ids = isKeyedById(key) ? inferredColumns.find(isIdColumn) : undefined;
-  if (isKeyedById(key) && !ids) throw columnMissing(file, 'id');
-  if (ids) left.delete(ids.name);
+  const unmatchedColumns = new Map(inferredColumns.map((column) => [column.name, column]));
+  const ids = isKeyedById(keyColumns) ? inferredColumns.find(isIdColumn) : undefined;
+  if (isKeyedById(keyColumns) && !ids) throw columnMissing(file, 'id');
+  if (ids) unmatchedColumns.delete(ids.name);
   const sources = new Map<string, InferredColumn>();
   const matchColumn = (target: TableColumn, name: string) => {
-    const source = left.get(name);
+    const source = unmatchedColumns.get(name);
     if (!source || sources.has(target.name)) return;
-    left.delete(name);
+    unmatchedColumns.delete(name);
     sources.set(target.name, source);
   };
   for (const target of table) matchColumn(target, target.name);
@@ -47,13 +48,13 @@ export function matchTable(
 
   if (sources.size === 0) throw noColumnMatches(file);
   const missingColumn = table.find(({ name, nullable }) => !nullable && !sources.has(name));
-  if (missingColumn && key === null) throw columnMissing(file, missingColumn.name);
+  if (missingColumn && keyColumns === null) throw columnMissing(file, missingColumn.name);
   const columns = table.map(({ name, display_name, type, nullable }) => {
     const source = sources.get(name);
     const evidence = source?.evidence ?? { format: type, nulls: 0, distinct_sample: [], counter_example: null };
     return { name, display_name, type, nullable, source_index: source?.source_index ?? null, evidence };
   });
-  return { columns, ignored: inferredColumns.filter(({ name }) => left.has(name)), ids };
+  return { columns, ignored: inferredColumns.filter(({ name }) => unmatchedColumns.has(name)), ids };
 }
 
 const noColumnMatches = (file: string) =>

@@ -42,7 +42,7 @@ export function addTrailingRows(state: InferenceState, count: number): void {
       state.recurs = true;
     }
     addSample(state, (index) => row.cells.find(([field]) => field === index)?.[1] ?? '');
-    addKeptRow(state, row, bounds.samples);
+    addKeptRow(state, row, bounds.maxSamples);
     state.rows++;
     state.end = row.end;
   }

@@ -1,6 +1,6 @@
 import { formatCsvOptions } from '../../../formats/copy/csv.ts';
 import { COPY_TEXT_OPTIONS } from '../../../formats/copy/text.ts';
-import { createFields, type Fields, scan } from '../../../formats/csv/records.ts';
+import { createFields, type Fields, scanRecords } from '../../../formats/csv/records.ts';
 import { measureEncodedLength, toScannableBytes } from '../../../formats/text/decode.ts';
 import type { ZoneEdges } from '../../../formats/values/conversion.ts';
 import { DMY_DATES, MDY_DATES, parseForm, YMD_DATES } from '../../../formats/values/forms.ts';
@@ -132,9 +132,9 @@ export function convertNextChunk(
   onMisfit?: OnMisfit,
 ): LoadChunk {
   const { file } = plan;
-  const left = plan.end - position.offset;
-  const bytes = block.length > left ? block.subarray(0, left) : block;
-  const isWholeRest = isLast || block.length >= left;
+  const remainingBytes = plan.end - position.offset;
+  const bytes = block.length > remainingBytes ? block.subarray(0, remainingBytes) : block;
+  const isWholeRest = isLast || block.length >= remainingBytes;
   const scannable = toScannableBytes(bytes, file.encoding, isWholeRest);
   if (scannable === null) throw bytesUnreadable(position.line, 'UTF-16');
   sharedFields ??= createFields();
@@ -142,12 +142,20 @@ export function convertNextChunk(
   const writer =
     plan.mode === 'convert' ? new CopyWriter(plan, listWrittenColumns(plan), scannable, fields, onMisfit) : null;
   let records = 0;
-  const { end, line } = scan(scannable, 0, isWholeRest, file.dialect, position.line, fields, (_start, _end, at) => {
-    records++;
-    writer?.write(at);
-  });
+  const { end, line } = scanRecords(
+    scannable,
+    0,
+    isWholeRest,
+    file.dialect,
+    position.line,
+    fields,
+    (_start, _end, at) => {
+      records++;
+      writer?.writeRow(at);
+    },
+  );
   return {
-    data: writer?.data() ?? scannable.subarray(0, end),
+    data: writer?.getBytes() ?? scannable.subarray(0, end),
     // In raw mode every record is a row, because a file with blank lines is not `plain`.
     rows: writer?.rows ?? records,
     position: { offset: position.offset + measureEncodedLength(scannable, end, file.encoding), line },

@@ -37,17 +37,17 @@ export function isReadByPostgres(type: ColumnType, form: number, column: ColumnS
 /** Prepares the data that the loader needs about a file with a decided header. */
 export function prepareReading(file: FileWithHeaderDecision, fields: number[], formats: ColumnFormats[]): FileReading {
   const { state, firstDataRow } = file;
-  const first = state.firstRow as NonNullable<typeof state.firstRow>;
+  const firstRecord = state.firstRow as NonNullable<typeof state.firstRow>;
   const start =
     firstDataRow !== null
-      ? { offset: first.start, line: first.line }
-      : (state.secondRow ?? { offset: first.end, line: first.line });
+      ? { offset: firstRecord.start, line: firstRecord.line }
+      : (state.secondRow ?? { offset: firstRecord.end, line: firstRecord.line });
   return {
     fileName: state.fileName,
     encoding: state.encoding as Encoding,
     dialect: state.dialect as FileReading['dialect'],
     start,
-    end: Math.max(state.end, start.offset, firstDataRow !== null ? first.end : 0),
+    end: Math.max(state.end, start.offset, firstDataRow !== null ? firstRecord.end : 0),
     width: state.width,
     fields,
     formats,

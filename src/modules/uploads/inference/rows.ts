@@ -10,7 +10,7 @@ import {
   unescapeText,
 } from '../../../formats/csv/records.ts';
 import { type Decode, measureEncodedLength } from '../../../formats/text/decode.ts';
-import { classify, isBlank, valueTraits } from '../../../formats/values/classify.ts';
+import { classifyValue, isBlank, valueTraits } from '../../../formats/values/classify.ts';
 import { BLANK_FORM, DECIMALS, INTEGER, ONE_ZERO, POINT_DECIMAL } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { isReadingUnsettled, type KeptCell, narrowColumn, narrowHints } from './columns.ts';
@@ -74,7 +74,7 @@ export class RecordFold {
     const state = this.#state;
     const { fields } = this;
     const { width } = state;
-    if (state.quoting === 'undecided' && (fields.isBroken || fields.lines > 1)) this.#checkQuotes(start, end);
+    if (state.quoting === 'undecided' && (fields.isBroken || fields.lineCount > 1)) this.#checkQuotes(start, end);
     const filledCount = this.#countValues();
     if (filledCount === 0 && !isRecord(fields, state)) {
       state.blank = true;
@@ -139,7 +139,7 @@ export class RecordFold {
   /** Adds the values of a row to the statistics: the hot loop, as it handles every value of every row. */
   #fold(line: number): void {
     const bytes = this.#bytes;
-    const { starts, ends, kinds, count } = this.fields;
+    const { starts, ends, quotings, count } = this.fields;
     const { columns, width, rows } = this.#state;
     const isSampled = rows < SAMPLED_ROWS || rows % 61 === 0;
     for (let index = 0; index < width; index++) {
@@ -150,23 +150,27 @@ export class RecordFold {
         column.nulls++;
         continue;
       }
-      const before = column.forms;
-      if (before === 0 && !isSampled && !isReadingUnsettled(column)) continue;
-      const kind = kinds[index] as number;
+      const previousForms = column.forms;
+      if (previousForms === 0 && !isSampled && !isReadingUnsettled(column)) continue;
+      const kind = quotings[index] as number;
       let forms = 0;
-      if (kind < ESCAPED_FIELD) forms = classify(bytes, start, end, this.#decode);
+      if (kind < ESCAPED_FIELD) forms = classifyValue(bytes, start, end, this.#decode);
       else if (kind === SLASHED_FIELD) forms = classifySlashed(bytes, start, end, this.#dialect, this.#decode);
-      if (kinds[index] === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
+      if (quotings[index] === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
       if (forms === BLANK_FORM) {
         column.blanks++;
         continue;
       }
       const presentTraits = kind < ESCAPED_FIELD || kind === SLASHED_FIELD ? valueTraits : 0;
-      if (before === 0) narrowHints(column, forms);
+      if (previousForms === 0) narrowHints(column, forms);
       if (isSampled) this.#sample(index);
-      if ((before & forms) !== before || (presentTraits & ~column.traits) !== 0 || column.first === null) {
+      if (
+        (previousForms & forms) !== previousForms ||
+        (presentTraits & ~column.traits) !== 0 ||
+        column.first === null
+      ) {
         narrowColumn(column, forms, presentTraits, () => ({
-          value: shorten(this.#text(index), this.#bounds.sampleLength),
+          value: shorten(this.#text(index), this.#bounds.maxSampleLength),
           line,
         }));
       }
@@ -175,9 +179,9 @@ export class RecordFold {
 
   #sample(index: number): void {
     const column = this.#state.columns[index] as InferenceState['columns'][number];
-    const { samples, sampleLength } = this.#bounds;
-    if (column.sample.length >= samples) return;
-    const text = shorten(this.#text(index), sampleLength);
+    const { maxSamples, maxSampleLength } = this.#bounds;
+    if (column.sample.length >= maxSamples) return;
+    const text = shorten(this.#text(index), maxSampleLength);
     if (!column.sample.includes(text)) column.sample.push(text);
   }
 
@@ -207,10 +211,10 @@ export class RecordFold {
   }
 
   #findWatched(): void {
-    const { starts, ends, kinds, count } = this.fields;
+    const { starts, ends, quotings, count } = this.fields;
     const doesRecur = this.#watched.some(({ field, text, length }) => {
       if (field >= count) return false;
-      const isPlain = (kinds[field] as number) < ESCAPED_FIELD;
+      const isPlain = (quotings[field] as number) < ESCAPED_FIELD;
       return (!isPlain || (ends[field] as number) - (starts[field] as number) === length) && this.#text(field) === text;
     });
     if (!doesRecur) return;
@@ -235,41 +239,41 @@ export class RecordFold {
 
   #checkSurplus(start: number, end: number, line: number): void {
     const { width, escaping } = this.#state;
-    let last = this.fields.count - 1;
-    while (last >= width && this.#isBlank(last)) last--;
-    if (last >= width) {
+    let lastField = this.fields.count - 1;
+    while (lastField >= width && this.#isBlank(lastField)) lastField--;
+    if (lastField >= width) {
       const mayEscape = escaping === 'undecided' && !this.#dialect.escapesDelimiters;
       if (mayEscape && hasEscapedDelimiter(this.#bytes, start, end, this.#dialect)) throw new DelimiterEscaped();
-      throw tooManyValues(line, width, last + 1, this.#text(width));
+      throw tooManyValues(line, width, lastField + 1, this.#text(width));
     }
     this.#state.irregular = true;
   }
 
   /** Reads the field's text. A very long text is cut to one character more than is kept of it. */
   #text(index: number): string {
-    const { starts, ends, kinds } = this.fields;
+    const { starts, ends, quotings } = this.fields;
     const start = starts[index] as number;
-    let end = start + this.#bounds.cellLength * 4;
+    let end = start + this.#bounds.maxCellLength * 4;
     if (end >= (ends[index] as number))
       return readFieldText(this.#bytes, this.fields, index, this.#dialect, this.#decode);
     if (this.#state.encoding !== 'windows-1252') while (((this.#bytes[end] as number) & 0xc0) === 0x80) end--;
-    return unescapeText(this.#decode(this.#bytes, start, end), kinds[index] as number, this.#dialect);
+    return unescapeText(this.#decode(this.#bytes, start, end), quotings[index] as number, this.#dialect);
   }
 
   #keep(start: number, end: number, line: number): KeptRow {
-    const { starts, ends, kinds, count } = this.fields;
+    const { starts, ends, quotings, count } = this.fields;
     const cells: KeptCell[] = [];
     for (let index = 0; index < Math.min(count, this.#state.width); index++) {
       const from = starts[index] as number;
       const to = ends[index] as number;
       if (from === to) continue;
-      const kind = kinds[index] as number;
+      const kind = quotings[index] as number;
       let forms = 0;
-      if (kind < ESCAPED_FIELD) forms = classify(this.#bytes, from, to, this.#decode);
+      if (kind < ESCAPED_FIELD) forms = classifyValue(this.#bytes, from, to, this.#decode);
       else if (kind === SLASHED_FIELD) forms = classifySlashed(this.#bytes, from, to, this.#dialect, this.#decode);
       if (kind === UNQUOTED_FIELD) forms = toUnquotedForms(forms, this.#state);
       const presentTraits = kind < ESCAPED_FIELD || kind === SLASHED_FIELD ? valueTraits : 0;
-      cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, presentTraits]);
+      cells.push([index, shorten(this.#text(index), this.#bounds.maxCellLength), forms, presentTraits]);
     }
     const blankBefore = this.#state.blank;
     // All rows of a sheet have all its columns.
@@ -292,8 +296,8 @@ export class RecordFold {
 }
 
 /** Tells whether a line of a text that was converted from records holds a record, though all its values are null. */
-const isRecord = ({ count, kinds }: Fields, { records }: InferenceState): boolean =>
-  records !== null && (count > 1 || kinds[0] !== UNQUOTED_FIELD);
+const isRecord = ({ count, quotings }: Fields, { records }: InferenceState): boolean =>
+  records !== null && (count > 1 || quotings[0] !== UNQUOTED_FIELD);
 
 /**
  * Computes the forms of a value without quotes. In a workbook's sheet, or in records, a fraction is a point decimal: `1.234` is

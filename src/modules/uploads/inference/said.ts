@@ -16,16 +16,16 @@ export interface GivenOptions extends GivenDialect {
  */
 export function findLineOffset(bytes: Uint8Array, lines: number, isSheet: boolean): number {
   let inQuotes = false;
-  let left = lines;
+  let remainingLines = lines;
   let at = 0;
-  for (; left > 0 && at < bytes.length; at++) {
+  for (; remainingLines > 0 && at < bytes.length; at++) {
     const byte = bytes[at];
     if (isSheet && byte === QUOTE_BYTE) inQuotes = !inQuotes;
     if (inQuotes || (byte !== LF && byte !== CR)) continue;
     if (byte === CR && bytes[at + 1] === LF) at++;
-    left--;
+    remainingLines--;
   }
-  return left > 0 ? -1 : at;
+  return remainingLines > 0 ? -1 : at;
 }
 
 const QUOTE_BYTE = 34;

@@ -42,12 +42,15 @@ const formatRows = (text: string): string[] =>
   readRows(text).map((cells) => cells.filter((cell) => cell.trim() !== '').join('\t'));
 
 /** Counts the lines of the file's preamble and footnotes, and returns the first of them. */
-export function countSkippedLines({ state, above }: FileWithHeaderDecision): { count: number; lines: SkippedLine[] } {
-  const header = above ? state.above?.line : undefined;
+export function countSkippedLines({ state, isHeaderAbove }: FileWithHeaderDecision): {
+  count: number;
+  lines: SkippedLine[];
+} {
+  const header = isHeaderAbove ? state.above?.line : undefined;
   const footnotes = state.trailing.map(({ line, text }) => ({ line, text }));
   const lines = [...state.skipped.filter(({ line }) => line !== header), ...footnotes];
   return {
-    count: state.skippedLines - (above ? 1 : 0) + footnotes.length,
+    count: state.skippedLines - (isHeaderAbove ? 1 : 0) + footnotes.length,
     lines: lines.slice(0, MAX_SHOWN_LINES),
   };
 }

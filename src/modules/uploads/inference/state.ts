@@ -94,16 +94,16 @@ export interface InferenceState {
 /** Limits of the data in the state, so that a thousand columns of long values stay small. */
 export interface Bounds {
   /** The maximum number of distinct values per column, and of characters of each. */
-  samples: number;
-  sampleLength: number;
+  maxSamples: number;
+  maxSampleLength: number;
   /** The maximum number of characters of a kept cell. */
-  cellLength: number;
+  maxCellLength: number;
 }
 
 export function makeBounds(width: number): Bounds {
   return width <= 100
-    ? { samples: 10, sampleLength: 100, cellLength: 2000 }
-    : { samples: 5, sampleLength: 32, cellLength: 300 };
+    ? { maxSamples: 10, maxSampleLength: 100, maxCellLength: 2000 }
+    : { maxSamples: 5, maxSampleLength: 32, maxCellLength: 300 };
 }
 
 /** The maximum number of characters of all sample rows together. */

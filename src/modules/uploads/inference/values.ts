@@ -1,6 +1,6 @@
 import { createDecoder } from '../../../formats/text/decode.ts';
 import { type Conversion, MAX_EXTRA_BYTES, MISFIT, type ZoneEdges } from '../../../formats/values/conversion.ts';
-import { convert } from '../../../formats/values/convert.ts';
+import { convertValue } from '../../../formats/values/convert.ts';
 import { parseForm } from '../../../formats/values/forms.ts';
 import { toJsonValue } from '../../../tenant-sql/values.ts';
 import type { ColumnFormats, ColumnType, RowValue } from './schema.ts';
@@ -28,7 +28,7 @@ export function toSampleValue(
   if (value === '' || type === 'text') return value === '' ? null : value;
   const bytes = encoder.encode(value);
   const output = new Uint8Array(bytes.length + MAX_EXTRA_BYTES);
-  const end = convert(output, 0, bytes, 0, bytes.length, makeConversion(type, formats), createDecoder('utf-8'));
+  const end = convertValue(output, 0, bytes, 0, bytes.length, makeConversion(type, formats), createDecoder('utf-8'));
   // A value that was cut no longer fits its type.
   if (end < 0) return end === MISFIT && value.endsWith('…') ? value : null;
   const text = asciiDecoder.decode(output.subarray(0, end));

@@ -36,7 +36,7 @@ export function findWideningCandidates({ schema, found }: Pick<Inference, 'schem
 
 /** Lists the types, except text, that may still take all values of a column. */
 const listPossibleTypes = ({ type, misfits }: WideningCandidate): ColumnType[] =>
-  [type, ...WIDER_TYPES[type]].filter((each) => each !== 'text' && !misfits[each]);
+  [type, ...WIDER_TYPES[type]].filter((possibleType) => possibleType !== 'text' && !misfits[possibleType]);
 
 /** Tells whether no further value can change the candidates. */
 export const areCandidatesSettled = (candidates: readonly WideningCandidate[]): boolean =>

@@ -47,11 +47,11 @@ export interface RelatedData {
   connectionId: string | null;
 }
 
-const ID = '6650a1b2c3d4e5f601234567';
-const OTHER_ID = '6650a1b2c3d4e5f6089abcde';
-const AT = '2026-01-31T12:00:00.000Z';
+const EXAMPLE_ID = '6650a1b2c3d4e5f601234567';
+const EXAMPLE_REFERENCED_ID = '6650a1b2c3d4e5f6089abcde';
+const EXAMPLE_TIME = '2026-01-31T12:00:00.000Z';
 
-const EXAMPLE_TIMESTAMPS = { created_at: AT, updated_at: AT };
+const EXAMPLE_TIMESTAMPS = { created_at: EXAMPLE_TIME, updated_at: EXAMPLE_TIME };
 
 const user: EventConcept = {
   data: consoleUserView.omit({ groups: true }).meta({ id: 'WebhookUser' }),
@@ -60,14 +60,14 @@ const user: EventConcept = {
     return shown;
   },
   example: {
-    _id: ID,
+    _id: EXAMPLE_ID,
     email: 'ana@example.com',
     name: 'Ana',
-    company_id: OTHER_ID,
+    company_id: EXAMPLE_REFERENCED_ID,
     status: 'active',
     teams: [],
     group_ids: [],
-    created_at: AT,
+    created_at: EXAMPLE_TIME,
   },
 };
 
@@ -76,11 +76,11 @@ const group: EventConcept = {
   view: (record: Omit<Parameters<typeof viewConsoleGroup>[0], 'permissionIds' | 'policyIds'>, related) =>
     viewConsoleGroup({ ...record, permissionIds: related.permissionIds, policyIds: related.policyIds }),
   example: {
-    _id: ID,
+    _id: EXAMPLE_ID,
     name: 'Analysts',
     slug: 'analysts',
     description: '',
-    company_id: OTHER_ID,
+    company_id: EXAMPLE_REFERENCED_ID,
     is_global: false,
     roles: [],
     permissionIds: [],
@@ -93,12 +93,12 @@ const membershipConcept: EventConcept = {
   data: groupBindingView,
   view: (record: typeof groupBindings.$inferSelect) => viewGroupBinding(record),
   example: {
-    id: ID,
-    group_id: OTHER_ID,
+    id: EXAMPLE_ID,
+    group_id: EXAMPLE_REFERENCED_ID,
     principal_type: 'user',
-    principal_id: OTHER_ID,
-    account_id: OTHER_ID,
-    created_at: AT,
+    principal_id: EXAMPLE_REFERENCED_ID,
+    account_id: EXAMPLE_REFERENCED_ID,
+    created_at: EXAMPLE_TIME,
   },
 };
 
@@ -106,8 +106,8 @@ const policy: EventConcept = {
   data: policyView,
   view: (record: typeof policies.$inferSelect) => viewPolicy(toOwnPolicy(record)),
   example: {
-    _id: ID,
-    arn: `arn:svc:iam::${OTHER_ID}:policy/inline/Reports`,
+    _id: EXAMPLE_ID,
+    arn: `arn:svc:iam::${EXAMPLE_REFERENCED_ID}:policy/inline/Reports`,
     name: 'Reports',
     description: '',
     type: 'inline',
@@ -124,18 +124,18 @@ const attachmentView = z.object({ group_id: z.string(), policy_id: z.string() })
 const attachmentConcept: EventConcept = {
   data: attachmentView,
   view: makeView(attachmentView),
-  example: { group_id: ID, policy_id: OTHER_ID },
+  example: { group_id: EXAMPLE_ID, policy_id: EXAMPLE_REFERENCED_ID },
 };
 
 const serviceAccountConcept: EventConcept = {
   data: consoleServiceAccountView,
   view: (record: typeof serviceAccounts.$inferSelect) => viewConsoleServiceAccount(record),
   example: {
-    _id: ID,
+    _id: EXAMPLE_ID,
     name: 'Loader',
     description: '',
-    account_id: OTHER_ID,
-    company_id: OTHER_ID,
+    account_id: EXAMPLE_REFERENCED_ID,
+    company_id: EXAMPLE_REFERENCED_ID,
     is_active: true,
     metadata: {},
     ...EXAMPLE_TIMESTAMPS,
@@ -147,13 +147,13 @@ const apiKeyConcept: EventConcept = {
   data: consoleApiKeyView,
   view: (record: typeof apiKeys.$inferSelect) => viewConsoleApiKey(record),
   example: {
-    _id: ID,
+    _id: EXAMPLE_ID,
     access_key: 'AK0123456789ABCDEF',
     description: '',
-    service_account_id: OTHER_ID,
-    expires_at: AT,
+    service_account_id: EXAMPLE_REFERENCED_ID,
+    expires_at: EXAMPLE_TIME,
     is_active: true,
-    created_at: AT,
+    created_at: EXAMPLE_TIME,
     last_used_at: null,
   },
 };
@@ -171,7 +171,7 @@ const companyView = z
 const company: EventConcept = {
   data: companyView,
   view: makeView(companyView),
-  example: { _id: ID, name: 'Acme', slug: 'acme', require_2fa: false, sso_only: false, locale: 'en' },
+  example: { _id: EXAMPLE_ID, name: 'Acme', slug: 'acme', require_2fa: false, sso_only: false, locale: 'en' },
 };
 
 const table: EventConcept = {
@@ -179,15 +179,15 @@ const table: EventConcept = {
   view: (record: Parameters<ReturnType<typeof createTableView>>[0], { connectionId }) =>
     createTableView(connectionId)(record),
   example: {
-    _id: ID,
-    company_id: OTHER_ID,
-    connection_id: OTHER_ID,
+    _id: EXAMPLE_ID,
+    company_id: EXAMPLE_REFERENCED_ID,
+    connection_id: EXAMPLE_REFERENCED_ID,
     display_name: 'orders',
     columns: [{ name: 'total', display_name: 'Total', type: 'decimal', nullable: true }],
     source: 'upload',
     status: 'active',
     row_count: 0,
-    created_by_user_id: OTHER_ID,
+    created_by_user_id: EXAMPLE_REFERENCED_ID,
     ...EXAMPLE_TIMESTAMPS,
   },
 };
@@ -208,10 +208,10 @@ const upload: EventConcept = {
   data: uploadView,
   view: makeView(uploadView),
   example: {
-    _id: ID,
-    company_id: OTHER_ID,
-    user_table_id: OTHER_ID,
-    created_by_user_id: OTHER_ID,
+    _id: EXAMPLE_ID,
+    company_id: EXAMPLE_REFERENCED_ID,
+    user_table_id: EXAMPLE_REFERENCED_ID,
+    created_by_user_id: EXAMPLE_REFERENCED_ID,
     files: [{ original_name: 'orders.csv', storage_path: 'orders', size_bytes: 500, mime_type: 'text/csv' }],
     mode: 'append',
     evolve: 'none',
@@ -253,8 +253,8 @@ const dataJobConcept: EventConcept = {
   view: ({ id, ...record }: Omit<Parameters<typeof viewDataJob>[0], 'jobId'> & { id: string }) =>
     viewDataJob({ ...record, jobId: id }),
   example: {
-    job_id: ID,
-    endpoint_id: OTHER_ID,
+    job_id: EXAMPLE_ID,
+    endpoint_id: EXAMPLE_REFERENCED_ID,
     slug: 'orders',
     format: 'csv',
     status: 'succeeded',
@@ -273,32 +273,32 @@ const scheduleConcept: EventConcept = {
     ...viewSchedule({ ...record, recipients }),
   }),
   example: {
-    _id: ID,
-    company_id: OTHER_ID,
+    _id: EXAMPLE_ID,
+    company_id: EXAMPLE_REFERENCED_ID,
     name: 'Every Monday',
     target_type: 'dashboard',
-    target_id: OTHER_ID,
+    target_id: EXAMPLE_REFERENCED_ID,
     parameters: {},
     cron: '0 8 * * 1',
     time_zone: 'UTC',
-    recipients: [{ user_id: OTHER_ID }],
+    recipients: [{ user_id: EXAMPLE_REFERENCED_ID }],
     unsubscribed: [],
     format: 'summary',
     condition: null,
     status: 'active',
-    next_run_at: AT,
+    next_run_at: EXAMPLE_TIME,
     last_run: {
-      id: OTHER_ID,
+      id: EXAMPLE_REFERENCED_ID,
       kind: 'scheduled',
-      occurrence: AT,
-      ended_at: AT,
+      occurrence: EXAMPLE_TIME,
+      ended_at: EXAMPLE_TIME,
       status: 'done',
       sent: 3,
       skipped: 0,
       failed: 0,
       problems: [],
     },
-    created_by_user_id: OTHER_ID,
+    created_by_user_id: EXAMPLE_REFERENCED_ID,
     ...EXAMPLE_TIMESTAMPS,
   },
 };
@@ -307,8 +307,8 @@ const suggestionConcept: EventConcept = {
   data: suggestionRecord,
   view: (record: typeof suggestions.$inferSelect) => viewSuggestion(record),
   example: {
-    _id: ID,
-    company_id: OTHER_ID,
+    _id: EXAMPLE_ID,
+    company_id: EXAMPLE_REFERENCED_ID,
     target_type: 'concept_create',
     target_id: null,
     target_version: null,
@@ -323,12 +323,12 @@ const suggestionConcept: EventConcept = {
     prompt_version: 'v1',
     status: 'pending',
     request_id: 'f0a1',
-    job_id: OTHER_ID,
+    job_id: EXAMPLE_REFERENCED_ID,
     review_note: null,
     reviewed_by_user_id: null,
     reviewed_at: null,
     resource_id: null,
-    created_by_user_id: OTHER_ID,
+    created_by_user_id: EXAMPLE_REFERENCED_ID,
     ...EXAMPLE_TIMESTAMPS,
   },
 };
@@ -337,11 +337,11 @@ const knowledgeJobConcept: EventConcept = {
   data: jobRecord,
   view: (record: typeof jobs.$inferSelect) => viewJob(record),
   example: {
-    _id: ID,
-    company_id: OTHER_ID,
+    _id: EXAMPLE_ID,
+    company_id: EXAMPLE_REFERENCED_ID,
     type: 'enrichment',
     target_type: 'concept',
-    target_ids: [OTHER_ID],
+    target_ids: [EXAMPLE_REFERENCED_ID],
     status: 'succeeded',
     processed_count: 1,
     total_count: 1,
@@ -354,9 +354,9 @@ const knowledgeJobConcept: EventConcept = {
     business_domains: [],
     connection_id: null,
     file_name: null,
-    created_by_user_id: OTHER_ID,
+    created_by_user_id: EXAMPLE_REFERENCED_ID,
     ...EXAMPLE_TIMESTAMPS,
-    ended_at: AT,
+    ended_at: EXAMPLE_TIME,
   },
 };
 
@@ -364,13 +364,13 @@ const shareEventConcept: EventConcept = {
   data: shareEventView,
   view: (record: ShareEvent) => viewShareEvent(record),
   example: {
-    id: ID,
+    id: EXAMPLE_ID,
     type: 'share.created',
-    occurred_at: AT,
-    actor: { kind: 'user', id: OTHER_ID, email: 'ana@example.com' },
+    occurred_at: EXAMPLE_TIME,
+    actor: { kind: 'user', id: EXAMPLE_REFERENCED_ID, email: 'ana@example.com' },
     target_type: 'dashboard',
-    target_id: OTHER_ID,
-    share_id: OTHER_ID,
+    target_id: EXAMPLE_REFERENCED_ID,
+    share_id: EXAMPLE_REFERENCED_ID,
     share_context_id: null,
     ip_country: 'BR',
     user_agent: null,
@@ -391,17 +391,17 @@ const auditRecordsConcept: EventConcept = {
   example: {
     records: [
       {
-        id: ID,
+        id: EXAMPLE_ID,
         correlation_id: 'f0a1',
-        occurred_at: AT,
-        organization_id: OTHER_ID,
+        occurred_at: EXAMPLE_TIME,
+        organization_id: EXAMPLE_REFERENCED_ID,
         principal_type: 'user',
-        principal_id: OTHER_ID,
-        credential: OTHER_ID,
+        principal_id: EXAMPLE_REFERENCED_ID,
+        credential: EXAMPLE_REFERENCED_ID,
         method: 'POST',
         route: '/v1/groups',
         action: 'groups:create',
-        resource_id: OTHER_ID,
+        resource_id: EXAMPLE_REFERENCED_ID,
         status: 201,
         ip: '203.0.113.7',
         duration_ms: 12,
